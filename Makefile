@@ -1,0 +1,48 @@
+# Self-documenting: `make` or `make help` lists the targets.
+.DEFAULT_GOAL := help
+SHELL := /bin/bash
+BIN := .venv/bin
+export JAVA_HOME := $(CURDIR)/.venv/jre
+
+.PHONY: help setup demo test unit lint types imports format bench accept cluster clean
+
+help: ## List the targets
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
+
+setup: ## Create or refresh .venv (packages from requirements.lock, this project, Java)
+	@scripts/setup.sh
+
+demo: setup ## Release the flights of New York City in 2013 with the main job, in Spark local mode
+	@scripts/demo.sh
+
+test: setup lint types imports ## Lint, types, import contracts and the test suite
+	$(BIN)/pytest -m "not slow and not cluster"
+
+unit: setup ## The tests that start no Spark
+	$(BIN)/pytest -m "not slow and not cluster and not spark" tests/unit tests/property tests/statistical tests/peers
+
+cluster: setup ## The tests on a real standalone cluster on loopback
+	$(BIN)/pytest -m cluster
+
+lint: setup ## Ruff: rules and format
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: setup ## Mypy, strict
+	$(BIN)/mypy
+
+imports: setup ## The architecture's import contracts
+	$(BIN)/lint-imports
+
+format: setup ## Mend what ruff can mend
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: setup ## Speed and memory, paired against peers in the same run
+	$(BIN)/python -m scripts.bench
+
+accept: setup ## Check every claim of an issue: make accept NAME=main-job
+	$(BIN)/python -m scripts.accept $(NAME)
+
+clean: ## Remove what the tools made (not .venv)
+	rm -rf dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis spark-warehouse metastore_db

@@ -1,0 +1,1 @@
+"""Linear constraints that hold for each day, and what follows from them."""

@@ -1,0 +1,45 @@
+"""The errors a user can meet, each with the exit code of the command that ends with it.
+
+Messages are one sentence in the form ``<name> must <rule>, got <value>`` and carry settings and public keys
+only: never a value, a count or the position of an input row.
+
+| code | class | meaning |
+|---|---|---|
+| 0 | - | done, or already released |
+| 1 | `DplibError` and everything unforeseen | anything else; the only code worth a retry |
+| 2 | `ConfigError` | a setting is wrong |
+| 3 | `SchemaError` | the input cannot be opened or lacks a column |
+| 4 | `BudgetError` | the account cannot pay |
+"""
+
+
+class DplibError(Exception):
+    """Base of all errors raised on purpose; exit code 1."""
+
+    exit_code = 1
+
+
+class ConfigError(DplibError):
+    """A setting, or a file that a setting names, is wrong; exit code 2."""
+
+    exit_code = 2
+
+
+class SchemaError(DplibError):
+    """The input cannot be opened or lacks a column; exit code 3."""
+
+    exit_code = 3
+
+
+class BudgetError(DplibError):
+    """The ledger's account cannot pay for the release; exit code 4."""
+
+    exit_code = 4
+
+
+class IntegrityError(DplibError):
+    """A stored measurement, release or ledger is not what was written; exit code 1."""
+
+
+class SolverError(DplibError):
+    """A solver cannot take the problem it was given, or did not converge; exit code 1."""

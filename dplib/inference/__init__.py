@@ -1,0 +1,1 @@
+"""Least-squares estimation from noisy tree counts under constraints."""

@@ -1,0 +1,1 @@
+"""Mechanisms that draw exact noise from keyed streams."""

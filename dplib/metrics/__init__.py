@@ -1,0 +1,1 @@
+"""Measures of error and of consistency."""

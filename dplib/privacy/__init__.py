@@ -1,0 +1,1 @@
+"""Budgets, neighbours, accounting and calibration: pure definitions in exact arithmetic."""

@@ -1,0 +1,1 @@
+"""Projections on convex sets, and ways to combine them."""

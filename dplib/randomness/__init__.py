@@ -1,0 +1,1 @@
+"""Keyed cryptographic randomness: the secret, derived keys, streams, exact draws."""

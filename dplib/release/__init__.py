@@ -1,0 +1,1 @@
+"""What outlives a run: ledger, stored measurement, manifest and release."""

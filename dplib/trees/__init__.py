@@ -1,0 +1,1 @@
+"""Interval trees: shapes and levels, without values."""

@@ -1,0 +1,40 @@
+"""Checks of settings: each returns the value it was given or raises one clear `ConfigError`."""
+
+import math
+from collections.abc import Collection
+from fractions import Fraction
+from typing import TypeVar
+
+from dplib.errors import ConfigError
+
+Number = TypeVar("Number", int, float, Fraction)
+
+
+def require(condition: bool, name: str, rule: str, value: object) -> None:
+    """Raise `ConfigError` ``<name> must <rule>, got <value>`` unless ``condition`` holds."""
+    if not condition:
+        raise ConfigError(f"{name} must {rule}, got {value}")
+
+
+def positive(name: str, value: Number) -> Number:
+    """Return ``value`` if it is finite and above zero."""
+    require(math.isfinite(value) and value > 0, name, "be a number above 0", value)
+    return value
+
+
+def at_least(name: str, value: Number, least: Number) -> Number:
+    """Return ``value`` if it is finite and at least ``least``."""
+    require(math.isfinite(value) and value >= least, name, f"be at least {least}", value)
+    return value
+
+
+def between(name: str, value: Number, low: Number, high: Number) -> Number:
+    """Return ``value`` if it lies strictly between ``low`` and ``high``."""
+    require(low < value < high, name, f"lie strictly between {low} and {high}", value)
+    return value
+
+
+def one_of(name: str, value: str, allowed: Collection[str]) -> str:
+    """Return ``value`` if it is one of ``allowed``."""
+    require(value in allowed, name, f"be one of {', '.join(sorted(allowed))}", value)
+    return value

@@ -1,0 +1,1 @@
+"""The jobs: each is thin and independent of the others."""
