@@ -1,0 +1,200 @@
+"""Configuration of the job ``consistent-histograms``.
+
+The sections split in two: *measurement settings* decide the counts and the noise, and changing one of them spends
+anew; *publish settings* (``publish``, ``queries``, ``ledger``, ``secret``, ``spark``) only shape what is made of the
+stored measurement and never spend.
+"""
+
+import datetime as dt
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import Field, field_validator, model_validator
+
+from dplib.config.sections import Exact, JobConfig, Output, Section
+from dplib.errors import ConfigError
+
+NAME = "consistent-histograms"
+COUNTING_VERSION = 1
+"""Raised when the code that turns rows into counts changes its result."""
+
+CalendarLevel = Literal["day", "week", "month", "quarter", "year"]
+Query = Literal["day", "week", "month", "quarter", "year", "total"]
+Method = Literal["auto", "general", "boosting", "lblue", "alternating", "krylov", "commuting", "tree_smoother"]
+
+
+class ListFile(Section):
+    """A public text file with one name a line."""
+
+    file: str
+
+
+class Domain(Section):
+    """The public keys of the release: every item and every day, whether or not rows exist."""
+
+    items: list[str] | ListFile
+    """Item names, or `{file: items.txt}` with one name a line."""
+    first_day: dt.date
+    last_day: dt.date
+    """Both ends inclusive."""
+
+    @model_validator(mode="after")
+    def _order(self) -> Self:
+        if self.last_day < self.first_day:
+            raise ValueError(
+                f"domain.last_day must not be before domain.first_day, got {self.last_day} before {self.first_day}"
+            )
+        return self
+
+    @property
+    def n_days(self) -> int:
+        """Number of days."""
+        return (self.last_day - self.first_day).days + 1
+
+    def item_names(self, base: Path) -> tuple[str, ...]:
+        """The items, read from the public file where one is named.
+
+        Raises:
+            ConfigError: if the file cannot be read, or a name is empty or stands twice.
+        """
+        if isinstance(self.items, ListFile):
+            try:
+                lines = (base / self.items.file).read_text(encoding="utf-8-sig").splitlines()
+            except (OSError, UnicodeDecodeError) as error:
+                raise ConfigError(f"domain.items.file must name a readable text file, got {self.items.file}") from error
+            names = [line.strip() for line in lines if line.strip()]
+        else:
+            names = self.items
+        seen: set[str] = set()
+        for name in names:
+            if not name:
+                raise ConfigError("domain.items must hold names that are not empty, got an empty one")
+            if name in seen:
+                raise ConfigError(f"domain.items must hold each name once, got {name} twice")
+            seen.add(name)
+        if not names:
+            raise ConfigError("domain.items must hold at least one name, got none")
+        return tuple(names)
+
+
+class Equation(Section):
+    """A linear equation with a public right-hand side that holds on each day."""
+
+    coefficients: dict[str, Exact]
+    value: Exact
+
+
+class Constraint(Section):
+    """Constraints that hold on each day of a date range: packages, totals or equations."""
+
+    packages: dict[str, dict[str, Annotated[int, Field(ge=0)]]] | None = None
+    """Package name to the multiplicity of each item in it (rows are packages)."""
+    totals: dict[str, list[str]] | None = None
+    """Total's name to its members, which are items or other totals."""
+    measured: bool = False
+    """totals only: whether the total gets a noisy count of its own (it then counts in the sensitivity)."""
+    equations: dict[str, Equation] | None = None
+    """Equation's name to its coefficients and public value; needs `privacy.neighbors: replace_one`."""
+    first: Annotated[dt.date | None, Field(alias="from")] = None
+    last: Annotated[dt.date | None, Field(alias="to")] = None
+    """First and last day of validity; the whole domain where absent."""
+
+    @model_validator(mode="after")
+    def _one_kind(self) -> Self:
+        kinds = [name for name in ("packages", "totals", "equations") if getattr(self, name) is not None]
+        if len(kinds) != 1:
+            raise ValueError(f"must be one of packages, totals or equations, got {' and '.join(kinds) or 'none'}")
+        if self.measured and self.totals is None:
+            raise ValueError(f"must have `measured` on totals only, got it on {kinds[0]}")
+        if self.first and self.last and self.last < self.first:
+            raise ValueError(f"must have `to` not before `from`, got {self.last} before {self.first}")
+        return self
+
+
+class Tree(Section):
+    """The tree over days whose nodes are measured."""
+
+    levels: Literal["calendar"] | list[CalendarLevel] | None = None
+    """calendar (year, month, day), or a list of levels that nest."""
+    branching: int | list[Annotated[int, Field(ge=2)]] | None = None
+    """Children a node at each level from the root down, or one number for all levels; short last nodes are padded."""
+    root: bool = False
+    """Whether the root (the whole range) gets a measurement of its own."""
+    shares: list[Exact] | None = None
+    """Share of the budget of each measured level from the top down, in any unit; equal where absent."""
+
+    @model_validator(mode="after")
+    def _one_shape(self) -> Self:
+        if self.levels is not None and self.branching is not None:
+            raise ValueError("tree must have either levels or branching, got both")
+        if isinstance(self.branching, int) and self.branching < 2:
+            raise ValueError(f"tree.branching must be at least 2, got {self.branching}")
+        if self.shares is not None and not all(share > 0 for share in self.shares):
+            raise ValueError("tree.shares must be numbers above 0, got one that is not")
+        return self
+
+
+class Solver(Section):
+    """How the estimates are computed from the stored measurement."""
+
+    method: Method = "auto"
+    """auto: the cheapest exact solver for these settings."""
+    tol: Annotated[float, Field(gt=0, lt=1)] = 1e-9
+    """Iterative solvers stop when the mean absolute change of a round falls below this."""
+    max_rounds: Annotated[int, Field(ge=1, le=1_000_000)] = 500
+    layout: Literal["auto", "driver", "blocks", "reference"] = "auto"
+    """Where it runs: one process, Spark without a shuffle a round, or Spark grouped by item and by day in turn."""
+
+
+class Publish(Section):
+    """What is made of the stored measurement; never spends."""
+
+    solver: Solver = Solver()
+    output: Output = Output()
+
+
+class ConsistentHistogramsConfig(JobConfig):
+    """Counts by item and day at every node of a tree, consistent over the tree and with each day's constraints."""
+
+    job: Literal["consistent-histograms"]
+    domain: Domain
+    constraints: list[Constraint] = Field(default_factory=list)
+    tree: Tree | Literal["auto"] = "auto"
+    queries: list[Query] = Field(default_factory=lambda: ["day", "month", "total"])
+    """Range lengths whose expected error the plan and the report show."""
+    publish: Publish = Publish()
+
+    @field_validator("tree", mode="before")
+    @classmethod
+    def _auto(cls, tree: object) -> object:
+        return {} if tree == "auto" else tree
+
+    @model_validator(mode="after")
+    def _columns(self) -> Self:
+        columns, privacy = self.input.columns, self.privacy
+        if privacy.unit == "event" and columns.unit is not None:
+            raise ValueError(f"input.columns.unit must be absent where privacy.unit is event, got {columns.unit}")
+        if privacy.unit != "event" and columns.unit is None:
+            raise ValueError(f"input.columns.unit must name the column of the {privacy.unit}, got nothing")
+        if columns.quantity is None and privacy.max_quantity != 1:
+            raise ValueError(
+                f"privacy.max_quantity must be 1 where input.columns.quantity is absent, got {privacy.max_quantity}"
+            )
+        return self
+
+    @property
+    def shape(self) -> Tree:
+        """The tree section (`auto` is an empty one)."""
+        return Tree() if isinstance(self.tree, str) else self.tree
+
+    def measurement_settings(self, base: Path) -> dict[str, Any]:
+        """The resolved settings that decide the counts and the noise, as JSON values.
+
+        A listed file enters with its contents, not with its name; paths enter as written.
+        """
+        dumped = self.model_dump(
+            mode="json", include={"dataset", "job", "input", "privacy", "domain", "constraints", "tree"}, by_alias=True
+        )
+        dumped["domain"]["items"] = list(self.domain.item_names(base))
+        dumped["counting_version"] = COUNTING_VERSION
+        return dumped

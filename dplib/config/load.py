@@ -1,0 +1,154 @@
+"""From a YAML 1.2 file to a checked, frozen configuration.
+
+YAML 1.2 keeps ``NO``, ``on`` and ``12:30`` strings. ``--set a.b=c`` replaces one value before the check; ``--date``
+fills ``{date}`` in ``input.path`` and ``domain``. Every error is one sentence that names the key.
+"""
+
+import difflib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
+from ruamel.yaml import YAML
+from ruamel.yaml.error import MarkedYAMLError
+
+from dplib.errors import ConfigError
+
+Model = TypeVar("Model", bound=BaseModel)
+
+
+def read_yaml(path: Path) -> dict[str, Any]:
+    """Read one YAML mapping.
+
+    Raises:
+        ConfigError: if the file cannot be read or is not a mapping.
+    """
+    try:
+        loaded = YAML(typ="safe", pure=True).load(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"--config must name a readable file, got {path}") from error
+    except MarkedYAMLError as error:
+        mark = error.problem_mark
+        where = f"line {mark.line + 1}" if mark else "an unknown line"
+        raise ConfigError(
+            f"--config must be valid YAML, got {path} with an error in {where}: {error.problem}"
+        ) from error
+    if not isinstance(loaded, dict):
+        raise ConfigError(f"--config must hold a mapping of settings, got {path}")
+    return loaded
+
+
+def override(settings: dict[str, Any], assignments: Sequence[str]) -> dict[str, Any]:
+    """Apply ``a.b=c`` assignments; the right-hand side is read as YAML.
+
+    Raises:
+        ConfigError: if an assignment has no ``=`` or goes through a value that is no mapping.
+    """
+    for assignment in assignments:
+        key, separator, text = assignment.partition("=")
+        if not separator or not key:
+            raise ConfigError(f"--set must have the form a.b=value, got {assignment}")
+        *path, last = key.split(".")
+        target: Any = settings
+        for step in path:
+            target = target.setdefault(step, {}) if isinstance(target, dict) else None
+        if not isinstance(target, dict):
+            raise ConfigError(f"--set must name a key inside mappings, got {key}")
+        try:
+            target[last] = YAML(typ="safe", pure=True).load(text)
+        except MarkedYAMLError as error:
+            raise ConfigError(f"--set {key} must have a YAML value, got {text}") from error
+    return settings
+
+
+def fill_date(value: Any, date: str) -> Any:
+    """Replace ``{date}`` in every string of a nested value."""
+    if isinstance(value, str):
+        return value.replace("{date}", date)
+    if isinstance(value, dict):
+        return {key: fill_date(inner, date) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [fill_date(inner, date) for inner in value]
+    return value
+
+
+def load(model: type[Model], path: Path, *, assignments: Sequence[str] = (), date: str = "") -> Model:
+    """Load, override, date and check a configuration.
+
+    Args:
+        model: the job's configuration model.
+        path: YAML file.
+        assignments: ``--set`` values.
+        date: logical date; empty when the run has none.
+
+    Raises:
+        ConfigError: one sentence that names the setting.
+    """
+    settings = override(read_yaml(path), assignments)
+    if isinstance(settings.get("input"), dict) and "path" in settings["input"]:
+        settings["input"]["path"] = fill_date(settings["input"]["path"], date)
+    if "domain" in settings:
+        settings["domain"] = fill_date(settings["domain"], date)
+    return check(model, settings)
+
+
+def check(model: type[Model], settings: Mapping[str, Any]) -> Model:
+    """Validate a mapping and turn the first error into one sentence.
+
+    Raises:
+        ConfigError: the sentence.
+    """
+    try:
+        return model.model_validate(settings)
+    except ValidationError as error:
+        raise ConfigError(sentence(model, error.errors(include_url=False)[0])) from None
+
+
+def sentence(model: type[BaseModel], error: ErrorDetails) -> str:
+    """One sentence for one pydantic error: ``<dotted key> must <rule>, got <value>``."""
+    key = ".".join(str(part) for part in error["loc"] if not _is_branch(part))
+    message, value = error["msg"], error["input"]
+    match error["type"]:
+        case "missing":
+            return f"{key} must be set, got nothing"
+        case "extra_forbidden":
+            known = _fields_at(model, error["loc"][:-1])
+            close = difflib.get_close_matches(str(error["loc"][-1]), known, n=1)
+            hint = f"; did you mean {close[0]}?" if close else f" (known: {', '.join(sorted(known))})" if known else ""
+            return f"{key} must be a known setting, got an unknown key{hint}"
+        case "value_error":
+            text = message.removeprefix("Value error, ")
+            # A model's own validators write whole sentences; a field's rule lacks the key.
+            return f"{key} {text}" if text.startswith("must ") and key else text
+        case _:
+            rule = message.removeprefix("Input should ").removeprefix("Value should ")
+            rule = rule if rule.startswith("be ") else f"satisfy: {rule}"
+            return f"{key} must {rule}, got {_shown(value)}"
+
+
+def _is_branch(part: int | str) -> bool:
+    # pydantic names the branch of a union it tried; that is no key of the user's.
+    return isinstance(part, str) and (
+        part.endswith("]") or "(" in part or part in {"str", "int", "list", "dict"} or part[:1].isupper()
+    )
+
+
+def _shown(value: object) -> str:
+    text = repr(value) if not isinstance(value, str) else value
+    return text if len(text) <= 80 else f"{text[:77]}..."
+
+
+def _fields_at(model: type[BaseModel], path: Sequence[int | str]) -> list[str]:
+    current: Any = model
+    for part in path:
+        field = getattr(current, "model_fields", {}).get(part)
+        if field is None:
+            return []
+        current = field.annotation
+        for candidate in getattr(current, "__args__", ()):
+            if isinstance(candidate, type) and issubclass(candidate, BaseModel):
+                current = candidate
+    fields = getattr(current, "model_fields", {})
+    return [info.alias or name for name, info in fields.items()]

@@ -1,0 +1,229 @@
+"""The sections that every job's configuration shares.
+
+Sections are frozen and refuse unknown keys. A field's docstring is the setting's documentation: ``dplib example``
+writes it beside the value.
+"""
+
+from fractions import Fraction
+from pathlib import Path
+from typing import Annotated, Literal, Self
+from zoneinfo import available_timezones
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
+
+from dplib.errors import ConfigError
+from dplib.privacy.budget import ApproxDP, Budget, PureDP, ZCDP, as_fraction
+
+
+class Section(BaseModel):
+    """Base of all sections: frozen, no unknown keys, field docstrings kept for the documentation."""
+
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", arbitrary_types_allowed=True, use_attribute_docstrings=True, populate_by_name=True
+    )
+
+
+def _exact(value: object) -> Fraction:
+    try:
+        return as_fraction("value", value)  # type: ignore[arg-type]
+    except ConfigError as error:
+        raise ValueError(str(error).removeprefix("value ")) from None
+
+
+Exact = Annotated[Fraction, BeforeValidator(_exact)]
+"""A number read exactly as it is written: 0.1 is one tenth."""
+
+
+class Columns(Section):
+    """Which input column holds what."""
+
+    day: str
+    """When the event happened; read with `date_format` in `timezone`."""
+    item: str | None = None
+    """What was counted, where a row is an item line."""
+    package: str | None = None
+    """Which package was bought, where a row is a package; give this or `item`."""
+    quantity: str | None = None
+    """How many; 1 for each row where absent."""
+    unit: str | None = None
+    """Whose row it is; absent where each row is its own privacy unit."""
+
+    @model_validator(mode="after")
+    def _one_subject(self) -> Self:
+        if (self.item is None) == (self.package is None):
+            raise ValueError(
+                "input.columns must name either item or package, got " + ("both" if self.item else "neither")
+            )
+        return self
+
+    @property
+    def names(self) -> dict[str, str]:
+        """Role to input column, the roles that are mapped only."""
+        return {role: column for role, column in self.model_dump().items() if column is not None}
+
+
+class Input(Section):
+    """Where the rows are and how to read them."""
+
+    path: str | list[str] | None = None
+    """A file, a folder, a glob or a list of them, relative to this file; `{date}` is the logical date."""
+    table: str | None = None
+    """A catalogue table instead of a path."""
+    format: str = "csv"
+    """A format of Spark's reader: csv, json, parquet, orc, delta, ..."""
+    options: dict[str, str] = Field(default_factory=dict)
+    """Options of Spark's reader, for example `header: "true"`."""
+    columns: Columns
+    date_format: str = "yyyy-MM-dd"
+    """Spark's pattern of the day column; ignored where the column already is a date or a timestamp."""
+    timezone: str = "UTC"
+    """Fixed time zone in which a timestamp becomes a day; never the session's."""
+
+    @model_validator(mode="after")
+    def _one_source(self) -> Self:
+        if (self.path is None) == (self.table is None):
+            raise ValueError(
+                "input must name either path or table, got " + ("neither" if self.path is None else "both")
+            )
+        return self
+
+    @field_validator("path")
+    @classmethod
+    def _not_empty(cls, path: str | list[str] | None) -> str | list[str] | None:
+        if path is not None and (not path or (isinstance(path, list) and not all(path))):
+            raise ValueError("must not be empty, got an empty path")
+        return path
+
+    @field_validator("timezone")
+    @classmethod
+    def _known_zone(cls, zone: str) -> str:
+        if zone not in available_timezones():
+            raise ValueError(f"must be a time zone of the tz database such as UTC or Europe/London, got {zone}")
+        return zone
+
+    def paths(self, base: Path) -> list[str]:
+        """The paths, made absolute against ``base`` unless they are absolute or carry a scheme."""
+        given = [self.path] if isinstance(self.path, str) else list(self.path or [])
+        return [path if "://" in path else str(base / path) for path in given]
+
+
+class BudgetSetting(Section):
+    """How much privacy loss one release may cost: epsilon, or rho, or epsilon with delta."""
+
+    epsilon: Exact | None = None
+    delta: Exact | None = None
+    rho: Exact | None = None
+
+    @model_validator(mode="after")
+    def _one_form(self) -> Self:
+        given = {name for name in ("epsilon", "delta", "rho") if getattr(self, name) is not None}
+        if given not in ({"epsilon"}, {"rho"}, {"epsilon", "delta"}):
+            raise ValueError(
+                f"privacy.budget must be epsilon, rho, or epsilon with delta, got {sorted(given) or 'nothing'}"
+            )
+        for name in given:
+            if not getattr(self, name) > 0:
+                raise ValueError(f"privacy.budget.{name} must be a number above 0, got {getattr(self, name)}")
+        if self.delta is not None and self.delta >= 1:
+            raise ValueError(f"privacy.budget.delta must be below 1, got {self.delta}")
+        return self
+
+    def budget(self) -> Budget:
+        """The budget as a value of `dplib.privacy`."""
+        if self.rho is not None:
+            return ZCDP(self.rho)
+        assert self.epsilon is not None
+        return PureDP(self.epsilon) if self.delta is None else ApproxDP(self.epsilon, self.delta)
+
+
+class Privacy(Section):
+    """Whose presence is protected, what one unit may contribute, and at which budget."""
+
+    unit: str = Field(pattern=r"^[a-z][a-z0-9_ -]*$")
+    """What neighbouring data sets differ by: event (a row), order, customer, ..."""
+    neighbors: Literal["add_remove", "replace_one"] = "add_remove"
+    """add_remove: one unit more or less; replace_one: one unit exchanged (needed with public invariants)."""
+    max_rows_per_unit: Annotated[int, Field(ge=1)] | None = None
+    """Public cap on the rows of one unit; further rows are dropped by a keyed hash. 1 where the unit is event."""
+    max_rows_per_day: Annotated[int, Field(ge=1)] | None = None
+    """Optional public cap on one unit's rows a day; sharpens Gaussian noise on fine levels."""
+    max_quantity: Annotated[int, Field(ge=1, le=1_000_000)] = 1
+    """Public cap of one row's quantity; larger ones count as this, negative ones as 0."""
+    budget: BudgetSetting
+    noise: Literal["auto", "discrete_laplace", "discrete_gaussian"] = "auto"
+    """auto: discrete Laplace for a pure epsilon, discrete Gaussian otherwise."""
+
+    @model_validator(mode="after")
+    def _caps(self) -> Self:
+        if self.unit == "event" and self.max_rows_per_unit not in (None, 1):
+            raise ValueError(
+                f"privacy.max_rows_per_unit must be 1 or absent where the unit is event, got {self.max_rows_per_unit}"
+            )
+        if self.unit != "event" and self.max_rows_per_unit is None:
+            raise ValueError(f"privacy.max_rows_per_unit must be set where the unit is {self.unit}, got nothing")
+        if self.noise == "discrete_laplace" and self.budget.epsilon is None:
+            raise ValueError(
+                "privacy.noise must be discrete_gaussian or auto for a budget in rho, got discrete_laplace"
+            )
+        if self.noise == "discrete_laplace" and self.budget.delta is not None:
+            raise ValueError("privacy.budget must have no delta for discrete_laplace noise, got one")
+        if self.noise == "discrete_gaussian" and self.budget.rho is None and self.budget.delta is None:
+            raise ValueError(
+                "privacy.budget must be rho or have a delta for discrete_gaussian noise, got epsilon alone"
+            )
+        return self
+
+    @property
+    def rows_per_unit(self) -> int:
+        """The cap m of privacy statements."""
+        return self.max_rows_per_unit or 1
+
+    @property
+    def rows_per_day(self) -> int:
+        """The cap r of privacy statements: at most `rows_per_unit`."""
+        return min(self.max_rows_per_day or self.rows_per_unit, self.rows_per_unit)
+
+    @property
+    def mechanism(self) -> Literal["discrete_laplace", "discrete_gaussian"]:
+        """The noise after `auto` is decided."""
+        if self.noise != "auto":
+            return self.noise
+        pure = self.budget.rho is None and self.budget.delta is None
+        return "discrete_laplace" if pure else "discrete_gaussian"
+
+
+class Output(Section):
+    """Where releases are written."""
+
+    path: str = "releases"
+    """Folder of all releases, relative to this file."""
+    csv: bool = False
+    """Also write the published and estimated tables as CSV."""
+
+
+class SparkSettings(Section):
+    """How to start Spark when the job is not run by spark-submit."""
+
+    master: str = "local[*]"
+    """Ignored under spark-submit."""
+    conf: dict[str, str] = Field(default_factory=dict)
+    """Further Spark settings."""
+
+
+SAFE_NAME = r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$"
+
+
+class JobConfig(Section):
+    """What every job's configuration holds."""
+
+    config_version: Literal[1]
+    job: str
+    dataset: str = Field(pattern=SAFE_NAME)
+    """The ledger's account that pays."""
+    input: Input
+    privacy: Privacy
+    ledger: str = "sqlite:///ledger.db"
+    """Address of the ledger; a SQLite path is relative to this file."""
+    secret: str = "file:dplib.key"  # noqa: S105 - where the secret is, not the secret
+    """Where the secret is: file:PATH, env:NAME or command:..."""
+    spark: SparkSettings = SparkSettings()

@@ -1,0 +1,92 @@
+"""Logical blocks: how a tree is cut into a top and subtrees, decided by settings alone.
+
+A block is a subtree of consecutive days with all series; the nodes above the cut are the *top*. Blocks name the
+noise streams and the files of a release, and they are the unit of work on a cluster, so they must never depend on
+Spark's partitioning or on the data: the same settings give the same blocks in every run and layout.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from dplib.trees.interval_tree import IntervalTree
+
+IntArray = npt.NDArray[np.int64]
+MAX_BLOCK_CELLS = 1 << 19
+"""Cells (nodes x series) a block should stay below: 4 MiB of counts."""
+TOP = "top"
+
+
+@dataclass(frozen=True, eq=False)
+class BlockPlan:
+    """A tree cut at one level.
+
+    Attributes:
+        tree: the whole tree, all of whose leaves lie on its last level.
+        cut_level: level of the blocks' roots; 0 makes the whole tree one block without a top.
+    """
+
+    tree: IntervalTree
+    cut_level: int
+
+    @classmethod
+    def for_cells(cls, tree: IntervalTree, n_series: int, max_cells: int = MAX_BLOCK_CELLS) -> "BlockPlan":
+        """Cut at the highest level whose subtrees stay below ``max_cells`` cells.
+
+        Args:
+            tree: all leaves on its last level.
+            n_series: cells of a node.
+            max_cells: size that a block should stay below; a single leaf may exceed it.
+        """
+        for level in range(tree.n_levels):
+            widest = tree.hi[tree.level_slice(level)] - tree.lo[tree.level_slice(level)]
+            # A subtree over w days has fewer than 2 w nodes, plus one a level where nodes have a single child.
+            if (2 * int(widest.max()) + tree.n_levels) * n_series <= max_cells:
+                return cls(tree, level)
+        return cls(tree, tree.n_levels - 1)
+
+    @property
+    def n_blocks(self) -> int:
+        """Number of subtrees."""
+        return int(self.tree.level_start[self.cut_level + 1] - self.tree.level_start[self.cut_level])
+
+    @property
+    def n_top_nodes(self) -> int:
+        """Number of nodes above the cut; they are the first nodes of the tree."""
+        return int(self.tree.level_start[self.cut_level])
+
+    def name(self, block: int) -> str:
+        """Name of a block in labels and files."""
+        return f"block-{block:06d}"
+
+    def days(self, block: int) -> tuple[int, int]:
+        """First day of a block and one past its last."""
+        root = self.n_top_nodes + block
+        return int(self.tree.lo[root]), int(self.tree.hi[root])
+
+    @cached_property
+    def day_bounds(self) -> IntArray:
+        """Boundaries of the blocks' days, shape (n_blocks + 1,)."""
+        roots = self.tree.level_slice(self.cut_level)
+        return np.append(self.tree.lo[roots], self.tree.n_leaves).astype(np.int64)
+
+    def block_tree(self, block: int) -> tuple[IntervalTree, IntArray]:
+        """The subtree of a block and the number of each of its nodes in the whole tree."""
+        return self.tree.subtree(self.n_top_nodes + block)
+
+    @cached_property
+    def top_tree(self) -> IntervalTree:
+        """The tree above the cut with the blocks' roots as its leaves.
+
+        Its nodes are the first ``n_top_nodes + n_blocks`` nodes of the whole tree, in the same order; its bins are
+        blocks.
+        """
+        n_nodes = self.n_top_nodes + self.n_blocks
+        return IntervalTree(
+            lo=np.searchsorted(self.day_bounds, self.tree.lo[:n_nodes]).astype(np.int64),
+            hi=np.searchsorted(self.day_bounds, self.tree.hi[:n_nodes]).astype(np.int64),
+            parent=self.tree.parent[:n_nodes],
+            level_start=self.tree.level_start[: self.cut_level + 2],
+        )
