@@ -1,0 +1,118 @@
+"""Exact discrete Gaussian noise: P(k) proportional to e^(-k^2 / (2 sigma^2)) for every integer k, sigma^2 rational.
+
+Adding it to a vector of integers with L2 sensitivity D gives (D^2 / (2 sigma^2))-zCDP (Canonne, Kamath, Steinke 2020,
+theorem 14 for vectors). The draw is exact, tau = 0; it holds against readers who cannot tell the keyed stream from
+random bits (see `dplib.randomness.keyed`).
+
+The draw is their rejection (algorithm 3): with t = floor(sigma) + 1, propose Y from the discrete Laplace law of
+scale t and accept with probability e^(-g), g = (|Y| - sigma^2/t)^2 / (2 sigma^2). The acceptance compares a uniform
+real U with e^(-g). The first 32 bits of U against e^(-g) in floating point decide nearly always: they count only
+where they differ by more than 2^-33, a thousand times and more the error of the floating-point value. The few others,
+one in 2^31, are decided by the certified digits of e^(-g) at the exact rational g, with as many bits of U as it takes.
+
+Why 2^-33 is safe: with u = 2^-53, d = |Y| - sigma^2/t has an error below 2u max(|Y|, sigma^2/t). Where |d| <= 10 sigma,
+max(|Y|, sigma^2/t) <= 11 sigma because sigma^2/t <= sigma, and g has an error below 500u. Elsewhere e^(-g) itself is
+below e^-50. The exponential function of any C library is right to 2^-45; the sum stays below 2^-43.
+
+Cost: about 1.3 proposals of the discrete Laplace law and one exponential each, 70 to 150 ns at sigma = 55.
+
+References:
+    Canonne, Kamath, Steinke: The Discrete Gaussian for Differential Privacy. NeurIPS 2020, algorithm 3, theorem 14.
+"""
+
+from fractions import Fraction
+from math import isqrt
+
+import numpy as np
+import numpy.typing as npt
+
+from dplib.mechanisms.discrete_laplace import draw_discrete_laplace
+from dplib.randomness.digits import ExpNegative
+from dplib.randomness.integers import BitSource, resolve_ties
+from dplib.validate import at_least, require
+
+BoolArray = npt.NDArray[np.bool_]
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+
+SMALLEST_SIGMA_SQUARED, LARGEST_SIGMA_SQUARED = Fraction(1, 2**100), 2**78
+_WORD = 32
+_MARGIN = 2.0**-33
+_CHUNK = 8192  # proposals at a time; part of the sampler format
+_SMOOTH = 4  # from this sigma^2 on, sums over the integers equal the integrals to within e^(-2 pi^2 4) < 1e-34
+
+
+def draw_discrete_gaussian(stream: BitSource, sigma_squared: Fraction, size: int) -> IntArray:
+    """Draw independent discrete Gaussian variables, exactly.
+
+    Args:
+        stream: where the bits come from.
+        sigma_squared: the parameter, in counts squared; from 2^-100 to 2^78.
+        size: number of draws.
+
+    Returns:
+        Shape (size,).
+
+    Raises:
+        ConfigError: if the parameter is out of range or no exact number.
+    """
+    _require_parameter(sigma_squared)
+    at_least("size", size, 0)
+    scale = Fraction(_proposal_scale(sigma_squared))
+    drawn = np.empty(size, dtype=np.int64)
+    filled = 0
+    while filled < size:
+        wanted = size - filled
+        proposals = draw_discrete_laplace(stream, scale, min(_CHUNK, wanted + wanted // 2 + 16))
+        kept = proposals[_accept(stream, np.abs(proposals), sigma_squared)][:wanted]
+        drawn[filled : filled + len(kept)] = kept
+        filled += len(kept)
+    return drawn
+
+
+def _require_parameter(sigma_squared: Fraction) -> None:
+    exact = isinstance(sigma_squared, int | Fraction)
+    require(exact, "sigma_squared", "be an exact fraction", type(sigma_squared).__name__)
+    in_range = SMALLEST_SIGMA_SQUARED <= sigma_squared <= LARGEST_SIGMA_SQUARED
+    require(in_range, "sigma_squared", "lie between 2^-100 and 2^78, so that noise fits 64 bits", sigma_squared)
+
+
+def _proposal_scale(sigma_squared: Fraction) -> int:
+    return isqrt(sigma_squared.numerator // sigma_squared.denominator) + 1
+
+
+def _accept(stream: BitSource, magnitudes: IntArray, sigma_squared: Fraction) -> BoolArray:
+    """Draw Bernoulli(e^(-g)) for each magnitude |Y|, exactly; shape (len(magnitudes),)."""
+    centre = sigma_squared / Fraction(_proposal_scale(sigma_squared))
+    words = stream.uint32(len(magnitudes))
+    uniform = words * 2.0**-_WORD  # U lies in [uniform, uniform + 2^-32)
+    chance = np.exp((magnitudes - float(centre)) ** 2 / (-2 * float(sigma_squared)))
+    accepted: BoolArray = uniform + 2.0**-_WORD <= chance - _MARGIN
+    for index in np.flatnonzero(~accepted & (uniform < chance + _MARGIN)):
+        exact = ExpNegative((int(magnitudes[index]) - centre) ** 2 / (2 * Fraction(sigma_squared)))
+        word, threshold = int(words[index]), exact.prefix(_WORD)
+        accepted[index] = word < threshold or (word == threshold and resolve_ties(stream, exact, _WORD, 1)[0])
+    return accepted
+
+
+def discrete_gaussian_variance(sigma_squared: Fraction) -> float:
+    """The variance, in counts squared: sigma^2 to double precision from sigma^2 = 4 on, less below."""
+    _require_parameter(sigma_squared)
+    if sigma_squared >= _SMOOTH:
+        return float(sigma_squared)
+    k, weight = _weights(float(sigma_squared))
+    return float(weight @ k**2 / weight.sum())
+
+
+def discrete_gaussian_probability(k: npt.ArrayLike, sigma_squared: Fraction) -> FloatArray:
+    """The probability of each integer of ``k``, in the shape of ``k``."""
+    _require_parameter(sigma_squared)
+    square = float(sigma_squared)
+    total = np.sqrt(2 * np.pi * square) if sigma_squared >= _SMOOTH else _weights(square)[1].sum()
+    return np.asarray(np.exp(-(np.asarray(k, dtype=np.float64) ** 2) / (2 * square)) / total)
+
+
+def _weights(square: float) -> tuple[FloatArray, FloatArray]:
+    """All integers of weight above 1e-300 for a sigma^2 below `_SMOOTH`, and their weights."""
+    k = np.arange(-80.0, 81.0)
+    return k, np.exp(-(k**2) / (2 * square))

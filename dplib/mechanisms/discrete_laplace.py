@@ -1,0 +1,114 @@
+"""Exact discrete Laplace noise: P(k) = tanh(1/(2b)) e^(-|k|/b) for every integer k, scale b rational.
+
+Adding it to a vector of integers with L1 sensitivity D gives (D/b)-differential privacy (Ghosh, Roughgarden,
+Sundararajan 2009). The draw is exact: no floating-point number takes part and every tie is resolved, so the
+statistical distance tau is 0 and the guarantee stays pure. It holds against readers who cannot tell the keyed stream
+from random bits (see `dplib.randomness.keyed`).
+
+The draw is the difference of two geometric variables, P(G = g) = (1 - q) q^g with q = e^(-1/b):
+
+- the binary digits of G are independent, digit i being 1 with probability q^(2^i) / (1 + q^(2^i)), because
+  q^g is the product of q^(2^i) over the digits of g that are 1;
+- the digits from position I on form floor(G / 2^I), which is geometric with ratio q^(2^I): it is drawn by counting
+  successes of Bernoulli(e^(-2^I/b)) before the first failure, so the endless tail is exact too. I is the first
+  position with 2^I >= 8b, hence successes are rare (below e^-8) and cost little.
+
+Cost: about 2 (log2 b + 4) comparisons of 16 bits a draw, 30 to 60 ns at b = 55.
+
+References:
+    Ghosh, Roughgarden, Sundararajan: Universally utility-maximizing privacy mechanisms. STOC 2009.
+    Balcer, Vadhan: Differential privacy on finite computers. ITCS 2018 (why exact; bits of the geometric variable).
+    Mironov: On significance of the least significant bits for differential privacy. CCS 2012.
+"""
+
+from fractions import Fraction
+from functools import lru_cache
+
+import numpy as np
+import numpy.typing as npt
+
+from dplib.randomness.digits import ExpNegative, Logistic, Probability
+from dplib.randomness.integers import BitSource, bernoulli_exp, bernoulli_rows
+from dplib.validate import at_least, require
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+
+SMALLEST_SCALE, LARGEST_SCALE = Fraction(1, 2**100), 2**40
+_RARE = 8  # the tail is drawn where its success has probability below e^-8
+_CHUNK = 8192  # draws at a time; fits the cache. Part of the sampler format: another value gives other noise
+
+
+def draw_discrete_laplace(stream: BitSource, scale: Fraction, size: int) -> IntArray:
+    """Draw independent discrete Laplace variables, exactly.
+
+    Args:
+        stream: where the bits come from.
+        scale: b, in counts; from 2^-100 to 2^40 (where a draw beyond 62 bits has probability below e^(-2^21)).
+        size: number of draws.
+
+    Returns:
+        Shape (size,).
+
+    Raises:
+        ConfigError: if the scale is out of range or no exact number.
+    """
+    _require_scale(scale)
+    at_least("size", size, 0)
+    drawn = np.empty(size, dtype=np.int64)
+    for start in range(0, size, _CHUNK):
+        part = drawn[start : start + _CHUNK]
+        both = _draw_geometric(stream, scale, 2 * len(part))
+        np.subtract(both[: len(part)], both[len(part) :], out=part)
+    return drawn
+
+
+def _require_scale(scale: Fraction) -> None:
+    require(isinstance(scale, int | Fraction), "scale", "be an exact fraction", type(scale).__name__)
+    in_range = SMALLEST_SCALE <= scale <= LARGEST_SCALE
+    require(in_range, "scale", "lie between 2^-100 and 2^40, so that noise fits 64 bits", scale)
+
+
+@lru_cache(maxsize=256)
+def _digit_laws(scale: Fraction) -> tuple[Probability, ...]:
+    """The laws of the digits of a geometric variable up to the tail, then the law of one step of the tail."""
+    laws: list[Probability] = []
+    power = 1
+    while power < _RARE * scale:
+        laws.append(Logistic(power / Fraction(scale)))
+        power *= 2
+    return (*laws, ExpNegative(power / Fraction(scale)))
+
+
+def _draw_geometric(stream: BitSource, scale: Fraction, size: int) -> IntArray:
+    laws = _digit_laws(scale)
+    n_digits = len(laws) - 1
+    digits = bernoulli_rows(stream, laws, size)
+    drawn = np.zeros(size, dtype=np.int64)
+    for low in range(0, n_digits, 8):
+        # Eight digits at a time, since arithmetic on bytes is the fastest.
+        octet = np.zeros(size, dtype=np.uint8)
+        for digit in range(min(low + 8, n_digits) - 1, low - 1, -1):
+            octet += octet
+            octet |= digits[digit].view(np.uint8)
+        drawn |= octet.astype(np.int64) << low
+    going_on = np.flatnonzero(digits[-1])
+    step = 1 << n_digits
+    while len(going_on):
+        drawn[going_on] += step
+        going_on = going_on[bernoulli_exp(stream, step / Fraction(scale), len(going_on))]
+    return drawn
+
+
+def discrete_laplace_variance(scale: Fraction) -> float:
+    """The variance 2q / (1 - q)^2 with q = e^(-1/scale), in counts squared; near 2 scale^2 for large scales."""
+    _require_scale(scale)
+    rate = float(1 / Fraction(scale))
+    return float(2 * np.exp(-rate) / np.expm1(-rate) ** 2)
+
+
+def discrete_laplace_probability(k: npt.ArrayLike, scale: Fraction) -> FloatArray:
+    """The probability of each integer of ``k``, in the shape of ``k``."""
+    _require_scale(scale)
+    rate = float(1 / Fraction(scale))
+    return np.asarray(np.tanh(rate / 2) * np.exp(-rate * np.abs(np.asarray(k, dtype=np.float64))))
