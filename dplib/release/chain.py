@@ -1,0 +1,119 @@
+"""The ledger's entries and the hash chain that binds them.
+
+Each entry carries the SHA-256 of the entry before it, so a changed, removed, inserted or reordered entry breaks every
+later link; the tip (sequence and digest of the newest entry) is kept apart, so that entries cut off at the end are
+missed too. Whoever can rewrite the whole file can rewrite the whole chain: against that, keep a tip from an earlier
+``export`` elsewhere and hand it to ``audit``.
+
+Digests cover the private parts of an entry as well. They stay in the ledger and its exports.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from dplib.errors import IntegrityError
+from dplib.release.canonical import canonical_json
+
+GENESIS = "0" * 64
+"""Stands for the digest of the entry before the first."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One line of the ledger; written once, never changed.
+
+    Attributes:
+        sequence: 1, 2, 3, ... over all accounts.
+        previous: digest of the entry before, hex.
+        kind: account | reserve | measure | publish | void.
+        dataset: the account.
+        run: sequence of the reservation that the entry belongs to; None for an account.
+        body: what the kind needs, as canonical JSON.
+        who: user@host.
+        at: UTC time, ISO 8601.
+        why: reason given.
+        digest: SHA-256 of all of the above, hex.
+    """
+
+    sequence: int
+    previous: str
+    kind: str
+    dataset: str
+    run: int | None
+    body: str
+    who: str
+    at: str
+    why: str
+    digest: str
+
+    def expected_digest(self) -> str:
+        """Digest that an unchanged entry has."""
+        return entry_digest({name: getattr(self, name) for name in _HASHED})
+
+    def content(self) -> dict[str, Any]:
+        """Return the parsed body.
+
+        Raises:
+            IntegrityError: if the body is not a JSON object.
+        """
+        try:
+            parsed = json.loads(self.body)
+        except ValueError:
+            parsed = None
+        if not isinstance(parsed, dict):
+            raise IntegrityError(f"ledger entry {self.sequence} must hold a JSON object, got something else")
+        return parsed
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that is wrong with a ledger; ``sequence`` is None where it concerns no single entry."""
+
+    sequence: int | None
+    problem: str
+
+
+_HASHED = ("sequence", "previous", "kind", "dataset", "run", "body", "who", "at", "why")
+
+
+def entry_digest(fields: Mapping[str, object]) -> str:
+    """Return the digest, hex, of an entry's fields without the digest itself."""
+    return hashlib.sha256(b"dplib ledger entry 1\n" + canonical_json(dict(fields))).hexdigest()
+
+
+def seal(**fields: Any) -> Entry:
+    """Return the entry of these fields with its digest."""
+    return Entry(**fields, digest=entry_digest(fields))
+
+
+def check_chain(entries: Iterable[Entry], tip: tuple[int, str], known: Iterable[tuple[int, str]] = ()) -> list[Finding]:
+    """Return what is wrong with the chain of all entries in order.
+
+    Args:
+        entries: every entry of the ledger by sequence.
+        tip: sequence and digest of the newest entry, as kept apart.
+        known: tips taken from the same ledger earlier and kept elsewhere.
+    """
+    findings: list[Finding] = []
+    digests = {0: GENESIS}
+    last, previous = 0, GENESIS
+    for entry in entries:
+        if entry.sequence != last + 1:
+            findings.append(Finding(entry.sequence, f"follows entry {last}: entries are missing or repeated"))
+        if entry.previous != previous:
+            findings.append(Finding(entry.sequence, "does not carry the digest of the entry before it"))
+        if entry.expected_digest() != entry.digest:
+            findings.append(Finding(entry.sequence, "was changed after it was written"))
+        last, previous = entry.sequence, entry.digest
+        digests[last] = previous
+    if tip != (last, previous):
+        findings.append(Finding(None, f"the newest entry is {last}, but the ledger's tip is another one"))
+    findings += [
+        Finding(sequence, "differs from the copy of its digest that was kept elsewhere")
+        for sequence, digest in known
+        if digests.get(sequence) != digest
+    ]
+    return findings

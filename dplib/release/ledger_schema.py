@@ -1,0 +1,231 @@
+"""The ledger's tables and the database behind them: SQLite by default, PostgreSQL for teams, one code for both.
+
+- ``entries``: append-only; triggers refuse UPDATE and DELETE in the database itself.
+- ``head``: one row, the chain's tip. Every writer locks it first (``SELECT ... FOR UPDATE``), so writers take turns.
+- ``leases``: who is measuring a reservation now. Coordination only; no amount depends on it, so it is not in the chain.
+
+SQLite has no row locks: writers begin with ``BEGIN IMMEDIATE``, which takes the file's single write lock before the
+first read, and wait for each other up to ``BUSY_SECONDS``. The rollback journal is kept rather than the write-ahead
+log: the ledger stays one file, can be copied while idle, and works where shared memory does not; ``synchronous =
+EXTRA`` makes a commit survive a power cut. Connections are opened for one transaction each, so a forked process never
+shares one.
+"""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import (
+    Column,
+    Connection,
+    Engine,
+    Float,
+    Integer,
+    MetaData,
+    NullPool,
+    String,
+    Table,
+    Text,
+    create_engine,
+    event,
+    insert,
+    inspect,
+    make_url,
+    select,
+)
+from sqlalchemy.engine import URL
+from sqlalchemy.exc import ArgumentError, DBAPIError, InterfaceError, NoSuchModuleError, OperationalError
+
+from dplib.errors import ConfigError, DplibError, IntegrityError
+from dplib.release.chain import GENESIS
+from dplib.validate import require
+
+SCHEMA_VERSION = 1
+BUSY_SECONDS = 60
+
+metadata = MetaData()
+
+entries = Table(
+    "entries",
+    metadata,
+    Column("sequence", Integer, primary_key=True, autoincrement=False),
+    Column("previous", String(64), nullable=False, unique=True),
+    Column("kind", String(16), nullable=False),
+    Column("dataset", String(64), nullable=False, index=True),
+    Column("run", Integer),
+    Column("body", Text, nullable=False),
+    Column("who", Text, nullable=False),
+    Column("at", String(40), nullable=False),
+    Column("why", Text, nullable=False),
+    Column("digest", String(64), nullable=False),
+)
+
+head = Table(
+    "head",
+    metadata,
+    Column("id", Integer, primary_key=True, autoincrement=False),
+    Column("schema_version", Integer, nullable=False),
+    Column("sequence", Integer, nullable=False),
+    Column("digest", String(64), nullable=False),
+)
+
+leases = Table(
+    "leases",
+    metadata,
+    Column("run", Integer, primary_key=True, autoincrement=False),
+    Column("host", Text, nullable=False),
+    Column("pid", Integer, nullable=False),
+    Column("token", String(32), nullable=False),
+    Column("expires", Float(53), nullable=False),
+)
+
+_TRIGGERS = (
+    (
+        "sqlite",
+        "CREATE TRIGGER entries_no_update BEFORE UPDATE ON entries "
+        "BEGIN SELECT RAISE(ABORT, 'ledger entries are append-only'); END",
+    ),
+    (
+        "sqlite",
+        "CREATE TRIGGER entries_no_delete BEFORE DELETE ON entries "
+        "BEGIN SELECT RAISE(ABORT, 'ledger entries are append-only'); END",
+    ),
+    (
+        "postgresql",
+        "CREATE OR REPLACE FUNCTION dplib_append_only() RETURNS trigger LANGUAGE plpgsql AS "
+        "$$ BEGIN RAISE EXCEPTION 'ledger entries are append-only'; END $$",
+    ),
+    (
+        "postgresql",
+        "CREATE TRIGGER entries_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON entries "
+        "FOR EACH STATEMENT EXECUTE FUNCTION dplib_append_only()",
+    ),
+)
+
+
+def resolve_ledger_url(url: str, base: Path) -> str:
+    """Return the ledger's address with a relative SQLite path taken from ``base`` and a driver named.
+
+    Raises:
+        ConfigError: if the address is neither a SQLite file nor a PostgreSQL database.
+    """
+    parsed = _parse(url)
+    if parsed.get_backend_name() == "sqlite":
+        path = (base / Path(str(parsed.database)).expanduser()).resolve()
+        parsed = parsed.set(database=str(path))
+    elif parsed.drivername == "postgresql":
+        parsed = parsed.set(drivername="postgresql+psycopg")
+    return parsed.render_as_string(hide_password=False)
+
+
+def _parse(url: str) -> URL:
+    try:
+        parsed = make_url(url)
+    except ArgumentError:
+        # The text may hold a password, so it is not repeated.
+        raise ConfigError("ledger must be an address like sqlite:///ledger.db, got one that cannot be read") from None
+    known = parsed.get_backend_name() in ("sqlite", "postgresql")
+    require(known, "ledger", "be a sqlite or postgresql address", parsed.get_backend_name())
+    if parsed.get_backend_name() == "sqlite":
+        in_memory = parsed.database in (None, "", ":memory:") or "mode=memory" in str(parsed)
+        require(not in_memory, "ledger", "be a file that outlives the run", "a database in memory")
+    return parsed
+
+
+def connect(url: str, create: bool) -> Engine:
+    """Return an engine on a ledger that has the tables of this version.
+
+    Args:
+        url: resolved address.
+        create: make what is missing: the SQLite file (readable by its owner only), the tables.
+
+    Raises:
+        ConfigError: if the ledger does not exist, cannot be opened or is of another version.
+        DplibError: if the server cannot be reached.
+    """
+    parsed = _parse(url)
+    name = parsed.render_as_string(hide_password=True)
+    if parsed.get_backend_name() == "sqlite":
+        _prepare_file(Path(str(parsed.database)), name, create)
+    try:
+        engine = create_engine(parsed, poolclass=NullPool, hide_parameters=True, connect_args=_arguments(parsed))
+    except (NoSuchModuleError, ModuleNotFoundError):
+        raise ConfigError(f"ledger must name a database whose driver is installed, got {parsed.drivername}") from None
+    if parsed.get_backend_name() == "sqlite":
+        event.listen(engine, "connect", _set_up_sqlite)
+        event.listen(engine, "begin", _begin_sqlite)
+    with database_errors(name), transaction(engine, write=create) as connection:
+        if create:
+            _create_tables(connection)
+        found = set(inspect(connection).get_table_names()) >= set(metadata.tables)
+        require(found, "ledger", "be a database that dplib init has set up", name)
+        version = connection.execute(select(head.c.schema_version)).scalar_one_or_none()
+        require(version == SCHEMA_VERSION, "ledger", f"be of schema version {SCHEMA_VERSION}", version)
+    return engine
+
+
+def _arguments(url: URL) -> dict[str, Any]:
+    return {"timeout": BUSY_SECONDS} if url.get_backend_name() == "sqlite" else {"connect_timeout": BUSY_SECONDS}
+
+
+def _prepare_file(path: Path, name: str, create: bool) -> None:
+    if not create:
+        require(path.is_file(), "ledger", "exist (dplib init creates it)", name)
+        return
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+    except OSError:
+        raise ConfigError(f"ledger must be a file that can be written, got {name}") from None
+
+
+def _create_tables(connection: Connection) -> None:
+    if connection.dialect.name == "postgresql":
+        # Two first users at once: the second waits here and then finds the tables.
+        connection.exec_driver_sql("SELECT pg_advisory_xact_lock(6455713)")
+    missing = not inspect(connection).has_table(entries.name)
+    metadata.create_all(connection)
+    if missing:
+        for dialect, statement in _TRIGGERS:
+            if dialect == connection.dialect.name:
+                connection.exec_driver_sql(statement)
+    if connection.execute(select(head.c.id)).first() is None:
+        row = {"id": 1, "schema_version": SCHEMA_VERSION, "sequence": 0, "digest": GENESIS}
+        connection.execute(insert(head).values(row))
+
+
+def _set_up_sqlite(dbapi_connection: Any, _record: object) -> None:
+    # The driver must not begin transactions on its own: it would begin deferred ones, and only before a write.
+    dbapi_connection.isolation_level = None
+    dbapi_connection.execute("PRAGMA synchronous = EXTRA")
+
+
+def _begin_sqlite(connection: Connection) -> None:
+    write = connection.get_execution_options().get("ledger_write", False)
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if write else "BEGIN")
+
+
+@contextmanager
+def transaction(engine: Engine, write: bool) -> Iterator[Connection]:
+    """One transaction: a writer's excludes other writers from its first statement, a reader's sees one moment."""
+    options: dict[str, Any] = {"ledger_write": write}
+    if engine.dialect.name == "postgresql" and not write:
+        options["isolation_level"] = "REPEATABLE READ"
+    with engine.connect().execution_options(**options) as connection, connection.begin():
+        yield connection
+
+
+@contextmanager
+def database_errors(name: str) -> Iterator[None]:
+    """Turn the database's errors into the project's; ``name`` is the address without its password."""
+    try:
+        yield
+    except (OperationalError, InterfaceError) as error:
+        text = str(error.orig).lower()
+        if "readonly" in text or "read-only" in text or "unable to open" in text:
+            raise ConfigError(f"ledger must be a file that can be written, got {name}") from None
+        raise DplibError(f"ledger must be reachable and free within {BUSY_SECONDS} seconds, got no answer") from error
+    except DBAPIError as error:
+        raise IntegrityError(f"ledger must be a sound database, got one that is refused: {name}") from error

@@ -1,0 +1,153 @@
+r"""What the ledger says about accounts and runs: frozen values, without any database.
+
+*Account*: a dataset's budget, in one currency, for one privacy unit and one neighbour relation, for ever.
+*Run*: one reservation of budget and what became of it.
+
+    reserved -> measured -> published (again and again, as publish settings change)
+        \-> voided
+
+A run counts as *reserved* while it is reserved, as *spent* once it is measured, and as nothing once it is voided; it
+can be voided only while no measurement exists.
+"""
+
+import re
+from dataclasses import dataclass, field
+from enum import StrEnum
+from fractions import Fraction
+
+from dplib.validate import require
+
+_SAFE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
+
+
+def safe_name(name: str, value: str) -> str:
+    """Return ``value`` if it can stand in a release id and a file name."""
+    rule = "start with a letter or digit and hold at most 64 letters, digits, '_', '.' and '-'"
+    require(_SAFE.fullmatch(value) is not None, name, rule, repr(value))
+    return value
+
+
+class RunState(StrEnum):
+    """How far a run has come."""
+
+    RESERVED = "reserved"
+    MEASURED = "measured"
+    PUBLISHED = "published"
+    VOIDED = "voided"
+
+
+@dataclass(frozen=True)
+class Terms:
+    """What an account's budget is measured in, and whom it protects.
+
+    Attributes:
+        currency: pure (sum of epsilon) or zcdp (sum of rho).
+        unit: the privacy unit.
+        neighbors: the neighbour relation.
+    """
+
+    currency: str
+    unit: str
+    neighbors: str
+
+
+@dataclass(frozen=True)
+class Account:
+    """A dataset's budget: ``total`` in the currency of ``terms``; ``delta`` converts rho to epsilon, once."""
+
+    dataset: str
+    terms: Terms
+    total: Fraction
+    delta: Fraction | None
+
+    def require_terms(self, terms: Terms) -> None:
+        """Raise ConfigError unless a release's terms are the account's own."""
+        for name in ("currency", "unit", "neighbors"):
+            own, other = getattr(self.terms, name), getattr(terms, name)
+            require(own == other, name, f"be {own} as the ledger's account {self.dataset} fixed it", other)
+
+
+@dataclass(frozen=True)
+class Balance:
+    """Where an account's budget is: total = spent + reserved + left, exactly."""
+
+    total: Fraction
+    spent: Fraction
+    reserved: Fraction
+
+    @property
+    def left(self) -> Fraction:
+        """What a new release can still cost."""
+        return self.total - self.spent - self.reserved
+
+
+@dataclass(frozen=True)
+class RunKey:
+    """What makes two runs the same run: neither spends if the other has.
+
+    Attributes:
+        dataset: the account that pays.
+        job: name of the job.
+        logical_date: the schedule's date as text, empty where there is none.
+        settings_hash: hash of the resolved measurement settings.
+    """
+
+    dataset: str
+    job: str
+    logical_date: str
+    settings_hash: str
+
+    def __post_init__(self) -> None:
+        safe_name("dataset", self.dataset)
+        safe_name("job", self.job)
+        short = len(self.logical_date) <= 64 and (self.logical_date.isprintable() or not self.logical_date)
+        require(short, "date", "be at most 64 printable characters", repr(self.logical_date))
+        require(bool(self.settings_hash), "settings hash", "not be empty", repr(self.settings_hash))
+
+
+@dataclass(frozen=True)
+class StoredMeasurement:
+    """Where a run's one noisy measurement is.
+
+    Attributes:
+        staged: name of the staging directory that held it when it was recorded.
+        location: directory of the release that it belongs to.
+        content_sha256: hash of the stored files, to refuse one that was changed; of noisy values, hence not private.
+        key_id: public name of the secret.
+        key_commitment: SHA-256 of the measurement key, private.
+        data_digest: keyed digest of the exact counts, hex, private.
+    """
+
+    staged: str
+    location: str
+    content_sha256: str
+    key_id: str
+    key_commitment: str = field(repr=False)
+    data_digest: str = field(repr=False)
+
+
+@dataclass(frozen=True)
+class Publication:
+    """The newest release made of a run's measurement; ``publish_hash`` is that of its publish settings."""
+
+    location: str
+    publish_hash: str
+    manifest_sha256: str
+
+
+@dataclass(frozen=True)
+class Run:
+    """One reservation of budget and what became of it; ``sequence`` is that of its first ledger entry."""
+
+    sequence: int
+    key: RunKey
+    cost: Fraction
+    state: RunState
+    measurement: StoredMeasurement | None = None
+    publication: Publication | None = None
+
+    @property
+    def release_id(self) -> str:
+        """Public name: dataset, job, logical date and sequence; no part of it depends on rows."""
+        date = re.sub(r"[^A-Za-z0-9_.-]", "_", self.key.logical_date) or "undated"
+        return f"{self.key.dataset}-{self.key.job}-{date}-{self.sequence:06d}"
