@@ -1,0 +1,231 @@
+"""Non-negative integer tables that satisfy the tree and every day's constraints exactly.
+
+The tables are built in generator counts ``u`` (packages bought, items sold) from the root down and mapped to series
+at the end, so both kinds of constraint hold by construction: node counts are sums of their children's, and every
+day's counts are a non-negative integer sum of its menu's generators. At each node the parent's integers are divided
+among its children: the real division nearest to the estimates (a projection on a simplex), then controlled rounding.
+Clipping or rounding the days themselves would push every sum up; here each sum is fixed before its parts, so
+range answers keep the accuracy of the estimates.
+
+Always feasible: a generator's count is above 0 only in nodes with a day that offers it. That holds at the root, and
+where it holds at a parent some child offers the generator too, so its simplex has a vertex; rounding leaves zeros.
+
+Nothing travels upwards, so the pass can be cut: `divide_counts` on the tree above a cut gives each block its root's
+integers, and `divide_counts` on the block continues from them; the result is that of the whole tree.
+
+Cost: O(n_nodes * n_generators) for trees of fixed branching; a menu whose generators stay linearly dependent takes
+up to `COUPLED_ROUNDS` times as long.
+
+References:
+    Abowd et al., "The 2020 Census disclosure avoidance system TopDown algorithm", Harvard Data Science Review,
+    special issue 2, 2022, sections 6-7 (estimate, then integers from the top; here with per-day constraints).
+    Beck, Teboulle, "A fast iterative shrinkage-thresholding algorithm for linear inverse problems", SIAM Journal on
+    Imaging Sciences 2, 2009, section 4 (the division where generators are dependent).
+"""
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+import numpy as np
+import numpy.typing as npt
+from scipy.optimize import nnls
+
+from dplib.constraints.menu import Menu
+from dplib.inference.generator_space import GeneratorSpace
+from dplib.projection.rounding import round_to_totals
+from dplib.projection.simplex import project_simplex
+from dplib.trees.interval_tree import IntervalTree
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+BoolArray = npt.NDArray[np.bool_]
+
+COUPLED_ROUNDS = 300
+# A division is rounded to integers, so hundredths of a unit are enough.
+COUPLED_TOL = 0.01
+
+
+def publish_counts(
+    tree: IntervalTree,
+    estimates: FloatArray,
+    menus: Sequence[Menu],
+    weights: FloatArray | None = None,
+    node_weights: FloatArray | None = None,
+) -> IntArray:
+    """The published table of a tree whose menus all have generators.
+
+    Args:
+        tree: the tree over days.
+        estimates: consistent estimates, shape (n_nodes, n_series).
+        menus: consecutive menus that cover all days, sorted.
+        weights: weight of each series (one over its variance), shape (n_series,); equal where absent.
+        node_weights: weight of each node among its siblings (one over its variance), shape (n_nodes,).
+
+    Returns:
+        Integers of at least 0, shape (n_nodes, n_series): every inner node is the sum of its children and every
+        day's counts are a sum of its menu's generators.
+
+    Raises:
+        SolverError: if a menu has no generators.
+    """
+    space = GeneratorSpace.from_menus(menus, weights)
+    leaf_targets = space.targets(estimates[tree.leaf_nodes])
+    targets = tree.sums(leaf_targets).astype(np.float64)
+    offered = node_offers(tree, space.offered(0, tree.n_leaves))
+    root = root_counts(space, targets[0], estimates[0], weights)
+    coupling = None if space.independent else Coupling.of(space, estimates, weights)
+    counts = divide_counts(tree, targets, root, offered, node_weights, coupling)
+    return space.series_counts(counts)
+
+
+def node_offers(tree: IntervalTree, leaf_offers: BoolArray) -> BoolArray | None:
+    """Which generators some day of each node offers, shape (n_nodes, n_generators); None for all on all days.
+
+    Args:
+        tree: a tree whose bins are days or blocks.
+        leaf_offers: what each bin offers, shape (n_leaves, n_generators).
+    """
+    if leaf_offers.all():
+        return None
+    return tree.sums(leaf_offers.astype(np.int64)).astype(np.bool_)
+
+
+class Coupling:
+    """The metric of the series, for divisions in which generators cannot be treated one by one."""
+
+    def __init__(self, matrix: FloatArray, estimates: FloatArray, weights: FloatArray) -> None:
+        self.estimates = estimates
+        self.gram = (matrix.T * weights) @ matrix
+        self.pull = matrix * weights[:, None]
+        self.lipschitz = float(np.linalg.norm(self.gram, 2))
+
+    @classmethod
+    def of(cls, space: GeneratorSpace, estimates: FloatArray, weights: FloatArray | None) -> "Coupling":
+        """The coupling of a space for node estimates of shape (n_nodes, n_series)."""
+        ones = np.ones(len(space.matrix))
+        return cls(space.matrix.astype(np.float64), estimates, ones if weights is None else weights)
+
+    def refine(
+        self, start: FloatArray, nodes: slice, offsets: IntArray, totals: IntArray, allowed: BoolArray | None
+    ) -> FloatArray:
+        """Minimise ``sum ||G u_c - v_c||^2_W`` over the children's simplices by accelerated projected gradients."""
+        pulled = self.estimates[nodes] @ self.pull
+        point, ahead, momentum = start, start, 1.0
+        for _ in range(COUPLED_ROUNDS):
+            step = ahead - (ahead @ self.gram - pulled) / self.lipschitz
+            following = project_simplex(step, offsets, totals, allowed=allowed)
+            change = float(np.max(np.abs(following - point), initial=0.0))
+            faster = (1.0 + np.sqrt(1.0 + 4.0 * momentum**2)) / 2.0
+            ahead = following + (momentum - 1.0) / faster * (following - point)
+            point, momentum = following, faster
+            if change <= COUPLED_TOL:
+                break
+        return point
+
+
+def divide_counts(
+    tree: IntervalTree,
+    targets: FloatArray,
+    root: IntArray,
+    offered: BoolArray | None = None,
+    node_weights: FloatArray | None = None,
+    coupling: Coupling | None = None,
+) -> IntArray:
+    """Divide the root's integers down a tree: a whole tree, the top above a cut, or one block.
+
+    Args:
+        tree: bins are days or blocks.
+        targets: real generator counts of each node, shape (n_nodes, n_generators).
+        root: integers of at least 0, shape (n_generators,), 0 where the root offers nothing.
+        offered: from `node_offers`.
+        node_weights: weight of each node among its siblings, shape (n_nodes,); equal where absent.
+        coupling: metric for dependent generators, over the same nodes.
+
+    Returns:
+        Integers of at least 0, shape (n_nodes, n_generators); every inner node is the sum of its children.
+    """
+    counts = np.empty(targets.shape, dtype=np.int64)
+    counts[0] = root
+    for level in range(tree.n_levels - 1):
+        nodes = np.arange(tree.level_start[level], tree.level_start[level + 1])
+        inner = nodes[tree.child_count[nodes] > 0]
+        children = tree.level_slice(level + 1)
+        offsets = tree.child_start[inner] - children.start
+        allowed = None if offered is None else offered[children]
+        weights = (
+            None if node_weights is None else np.broadcast_to(node_weights[children, None], targets[children].shape)
+        )
+        divided = project_simplex(targets[children], offsets, counts[inner], weights, allowed)
+        if coupling is not None:
+            divided = coupling.refine(divided, children, offsets, counts[inner], allowed)
+        counts[children] = round_to_totals(divided, offsets, counts[inner])
+    return counts
+
+
+def root_counts(
+    space: GeneratorSpace, target: FloatArray, estimate: FloatArray, weights: FloatArray | None = None
+) -> IntArray:
+    """The root's non-negative integer generator counts.
+
+    With many generators of small counts, replacing each negative one by 0 would push their sum up by a large
+    multiple of its error. So sums come first here as well: the sum of all generators, then the sums that are series
+    of their own and nest (measured totals), each fixed before its parts.
+
+    Args:
+        space: the generators.
+        target: real generator counts of the whole range, shape (n_generators,).
+        estimate: the root's estimates, shape (n_series,); used where generators are dependent.
+        weights: weight of each series, shape (n_series,).
+
+    Returns:
+        Shape (n_generators,).
+    """
+    if not space.n_generators:
+        return np.zeros(0, dtype=np.int64)
+    if not space.independent:
+        target = _nearest_in_cone(space.matrix.astype(np.float64), estimate, weights)
+    tree, order = _generator_tree(space.matrix)
+    nested = tree.sums(target[order, None]).astype(np.float64)
+    total = np.rint(np.maximum(nested[:1, 0], 0.0)).astype(np.int64)
+    divided = divide_counts(tree, nested, total)
+    root = np.empty(space.n_generators, dtype=np.int64)
+    root[order] = divided[tree.leaf_nodes, 0]
+    return root
+
+
+def _nearest_in_cone(matrix: FloatArray, estimate: FloatArray, weights: FloatArray | None) -> FloatArray:
+    """Non-negative least squares; a slight pull to 0 spreads the counts over generators that could replace another."""
+    root = np.ones(len(matrix)) if weights is None else np.sqrt(weights)
+    pull = 1e-4 * float(np.linalg.norm(root[:, None] * matrix, 2))
+    stacked = np.vstack([root[:, None] * matrix, pull * np.eye(matrix.shape[1])])
+    solution: FloatArray = nnls(stacked, np.concatenate([root * estimate, np.zeros(matrix.shape[1])]))[0]
+    return solution
+
+
+def _generator_tree(matrix: IntArray) -> tuple[IntervalTree, IntArray]:
+    """A tree over the generators whose nodes are series that are plain sums of them, and the generators' order.
+
+    Series are taken from the widest on, each if it nests with those taken before.
+    """
+    n_generators = matrix.shape[1]
+    rows = np.unique(matrix[(matrix <= 1).all(axis=1)], axis=0)
+    rows = rows[np.argsort(-rows.sum(axis=1), kind="stable")]
+    taken = np.zeros((0, n_generators), dtype=np.int64)
+    depths: list[int] = []
+    for row in rows[(rows.sum(axis=1) > 1) & (rows.sum(axis=1) < n_generators)]:
+        overlap = taken @ row
+        if np.all((overlap == 0) | (overlap == row.sum())):
+            depths.append(1 + max((depths[index] for index in np.flatnonzero(overlap)), default=0))
+            taken = np.vstack([taken, row])
+    # Members of a set stand together if sets are compared from the widest on.
+    order = np.lexsort((-taken)[::-1]) if len(taken) else np.arange(n_generators)
+    cuts = [{0, n_generators}]
+    for depth in range(1, max(depths, default=0) + 1):
+        starts = set(cuts[-1])
+        for row in taken[np.array(depths) == depth]:
+            inside = np.flatnonzero(row[order])
+            starts |= {int(inside[0]), int(inside[-1]) + 1}
+        cuts.append(starts)
+    cuts.append(set(range(n_generators + 1)))
+    distinct = [cuts[0]] + [lower for upper, lower in pairwise(cuts) if lower != upper]
+    return IntervalTree.from_level_edges([sorted(level) for level in distinct]), order.astype(np.int64)

@@ -1,0 +1,100 @@
+"""Calendar levels of a day range: which days belong to which year, quarter, month or week.
+
+Weeks are ISO 8601 weeks (Monday to Sunday). The first and the last node of a level may be cut by the range. Weeks
+nest in neither months, quarters nor years, so a tree has either weeks or those.
+
+Cost: O(n_days), vectorised.
+"""
+
+import datetime as dt
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from dplib.validate import require
+
+IntArray = npt.NDArray[np.int64]
+DateArray = npt.NDArray[np.datetime64]
+
+COARSE_TO_FINE = ("year", "quarter", "month", "week", "day")
+MONDAY_EPOCH = np.datetime64("1969-12-29", "D")
+
+
+@dataclass(frozen=True, eq=False)
+class CalendarLevels:
+    """Nested levels from the whole range down to days.
+
+    Attributes:
+        edges: boundaries of each level's nodes, for `IntervalTree.from_level_edges`; no two levels are equal.
+        labels: names of each level's nodes: `all`, `2021`, `2021-Q3`, `2021-07`, `2021-W27`, `2021-07-01`.
+        level_of: for each asked level (and `all`) its number in ``edges``; levels with the same nodes share one.
+    """
+
+    edges: tuple[IntArray, ...]
+    labels: tuple[tuple[str, ...], ...]
+    level_of: dict[str, int]
+
+
+def calendar_levels(first_day: dt.date, last_day: dt.date, levels: Sequence[str]) -> CalendarLevels:
+    """Calendar levels of the days from ``first_day`` to ``last_day``, both inclusive.
+
+    Args:
+        first_day: first day.
+        last_day: last day.
+        levels: of `year`, `quarter`, `month`, `week`, `day`; in any order, `day` among them.
+
+    Raises:
+        ConfigError: if a level is unknown, stands twice or is missing, if weeks stand beside months, quarters or
+            years, or if the range is empty.
+    """
+    require(last_day >= first_day, "domain.last_day", "not be before domain.first_day", last_day)
+    listed = ", ".join(levels)
+    require(set(levels) <= set(COARSE_TO_FINE), "tree.levels", f"be of {', '.join(COARSE_TO_FINE)}", listed)
+    require(len(set(levels)) == len(levels), "tree.levels", "name each level once", listed)
+    require("day" in levels, "tree.levels", "include day", listed or "none")
+    require(
+        "week" not in levels or set(levels) <= {"week", "day"},
+        "tree.levels",
+        "nest, and weeks do not nest in months, quarters or years",
+        listed,
+    )
+    days = np.arange(np.datetime64(first_day, "D"), np.datetime64(last_day, "D") + 1)
+    edges = [np.array([0, len(days)], dtype=np.int64)]
+    labels: list[tuple[str, ...]] = [("all",)]
+    level_of = {"all": 0}
+    for name in (level for level in COARSE_TO_FINE if level in levels):
+        starts = np.flatnonzero(np.diff(_period(days, name), prepend=-(10**9)))
+        level = np.append(starts, len(days)).astype(np.int64)
+        if len(level) > len(edges[-1]):
+            edges.append(level)
+            labels.append(tuple(_label(day, name) for day in days[starts].astype(object)))
+        level_of[name] = len(edges) - 1
+    return CalendarLevels(tuple(edges), tuple(labels), level_of)
+
+
+def _period(days: DateArray, level: str) -> IntArray:
+    """A number that changes exactly where a new period of the level starts."""
+    months = days.astype("datetime64[M]").astype(np.int64)
+    numbers = {
+        "day": days.astype(np.int64),
+        "week": (days - MONDAY_EPOCH).astype(np.int64) // 7,
+        "month": months,
+        "quarter": months // 3,
+        "year": months // 12,
+    }
+    return numbers[level]
+
+
+def _label(day: dt.date, level: str) -> str:
+    if level == "week":
+        year, week, _ = day.isocalendar()
+        return f"{year:04d}-W{week:02d}"
+    quarter = (day.month - 1) // 3 + 1
+    return {
+        "day": day.isoformat(),
+        "month": f"{day.year:04d}-{day.month:02d}",
+        "quarter": f"{day.year:04d}-Q{quarter}",
+        "year": f"{day.year:04d}",
+    }[level]
