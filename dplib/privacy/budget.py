@@ -1,0 +1,166 @@
+"""Budgets: how much privacy a release may use, in exact arithmetic.
+
+Three kinds, named as in the literature: pure privacy (epsilon), approximate privacy (epsilon, delta) and
+zero-concentrated privacy (rho). A dataset's account counts in one currency, pure epsilon or rho, and `cost` says what a
+budget takes from it.
+
+References:
+    Dwork, McSherry, Nissim, Smith, "Calibrating noise to sensitivity in private data analysis", TCC 2006 (pure);
+    Dwork, Kenthapadi, McSherry, Mironov, Naor, "Our data, ourselves", EUROCRYPT 2006 (approximate);
+    Bun, Steinke, "Concentrated differential privacy", TCC 2016, proposition 1.4 (epsilon-private implies
+    (epsilon^2 / 2)-zCDP) and lemma 1.7 (rho adds up).
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from fractions import Fraction
+
+from dplib.errors import ConfigError
+from dplib.privacy.calibration import rho_from_approx
+from dplib.privacy.rounding import as_fraction, exp_above, fraction_text, round_up, sqrt_above
+from dplib.validate import between, positive
+
+__all__ = ["ZCDP", "ApproxDP", "Budget", "Currency", "PureDP", "as_fraction", "budget_from_dict", "cost"]
+
+
+@dataclass(frozen=True, order=True)
+class PureDP:
+    """Pure differential privacy: no event's probability changes by more than a factor ``e^epsilon``."""
+
+    epsilon: Fraction
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "epsilon", positive("epsilon", as_fraction("epsilon", self.epsilon)))
+
+    def __add__(self, other: "PureDP") -> "PureDP":
+        return PureDP(self.epsilon + other.epsilon) if isinstance(other, PureDP) else NotImplemented
+
+    def scaled(self, weight: Fraction) -> "PureDP":
+        """Return the share ``weight`` of this budget."""
+        return PureDP(self.epsilon * weight)
+
+    def to_dict(self) -> dict[str, str]:
+        """Return the budget as exact text, in the form of the configuration."""
+        return {"epsilon": fraction_text(self.epsilon)}
+
+    def describe(self) -> str:
+        """Say in plain words what the budget promises."""
+        return f"epsilon {_shown(self.epsilon)}: {_likelihood(self.epsilon)}"
+
+
+@dataclass(frozen=True)
+class ApproxDP:
+    """Approximate privacy: ``P(E) <= e^epsilon P'(E) + delta`` for every event ``E``."""
+
+    epsilon: Fraction
+    delta: Fraction
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "epsilon", positive("epsilon", as_fraction("epsilon", self.epsilon)))
+        delta = as_fraction("delta", self.delta)
+        object.__setattr__(self, "delta", between("delta", delta, Fraction(0), Fraction(1)))
+
+    def __add__(self, other: "ApproxDP") -> "ApproxDP":
+        if not isinstance(other, ApproxDP):
+            return NotImplemented
+        return ApproxDP(self.epsilon + other.epsilon, self.delta + other.delta)
+
+    def scaled(self, weight: Fraction) -> "ApproxDP":
+        """Return the share ``weight`` of both numbers, so that shares which sum to one sum to this budget."""
+        return ApproxDP(self.epsilon * weight, self.delta * weight)
+
+    def to_dict(self) -> dict[str, str]:
+        """Return the budget as exact text, in the form of the configuration."""
+        return {"epsilon": fraction_text(self.epsilon), "delta": fraction_text(self.delta)}
+
+    def describe(self) -> str:
+        """Say in plain words what the budget promises."""
+        return (
+            f"epsilon {_shown(self.epsilon)} at delta {_shown(self.delta)}: {_likelihood(self.epsilon)}, up to an added"
+            f" probability of {_shown(self.delta)}"
+        )
+
+
+@dataclass(frozen=True, order=True)
+class ZCDP:
+    """Zero-concentrated privacy: the Rényi divergence of every order ``alpha > 1`` is at most ``alpha rho``."""
+
+    rho: Fraction
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "rho", positive("rho", as_fraction("rho", self.rho)))
+
+    def __add__(self, other: "ZCDP") -> "ZCDP":
+        return ZCDP(self.rho + other.rho) if isinstance(other, ZCDP) else NotImplemented
+
+    def scaled(self, weight: Fraction) -> "ZCDP":
+        """Return the share ``weight`` of this budget."""
+        return ZCDP(self.rho * weight)
+
+    def to_dict(self) -> dict[str, str]:
+        """Return the budget as exact text, in the form of the configuration."""
+        return {"rho": fraction_text(self.rho)}
+
+    def describe(self) -> str:
+        """Say in plain words what the budget promises."""
+        return (
+            f"rho {_shown(self.rho)} (zero-concentrated privacy): one privacy unit's data is as hard to notice as a"
+            f" shift of {_shown(sqrt_above(2 * self.rho))} standard deviations of one Gaussian measurement"
+        )
+
+
+Budget = PureDP | ApproxDP | ZCDP
+
+
+class Currency(StrEnum):
+    """What an account counts in, fixed when it is created."""
+
+    PURE = "pure"
+    ZCDP = "zcdp"
+
+
+def budget_from_dict(data: Mapping[str, object]) -> Budget:
+    """Read ``{epsilon}``, ``{epsilon, delta}`` or ``{rho}``: the configuration's form and that of ``to_dict``."""
+    fractions = {key: as_fraction(key, value) for key, value in data.items()}
+    if set(fractions) == {"epsilon"}:
+        return PureDP(**fractions)
+    if set(fractions) == {"epsilon", "delta"}:
+        return ApproxDP(**fractions)
+    if set(fractions) == {"rho"}:
+        return ZCDP(**fractions)
+    raise ConfigError(f"budget must have epsilon, epsilon and delta, or rho, got {', '.join(data) or 'nothing'}")
+
+
+def cost(budget: Budget, currency: Currency, delta: Fraction | None = None) -> Fraction:
+    """Return what a release of ``budget`` takes from an account in ``currency``.
+
+    Pure in pure: epsilon. Pure in zCDP: epsilon^2 / 2. zCDP in zCDP: rho. Approximate in zCDP: the largest rho whose
+    conversion stays at most epsilon, rounded down; this is the charge of a release whose noise is calibrated to that
+    rho (an arbitrary (epsilon, delta)-private mechanism satisfies no zCDP at all). The conversion is made at the
+    smaller of the budget's delta and ``delta``, the account's, so that both promises hold.
+
+    Raises:
+        ConfigError: for a zCDP or approximate budget in a pure account, which no sum of epsilons can pay.
+    """
+    # By value, not identity: a currency read from a ledger may still be plain text.
+    currency = Currency(currency)
+    if isinstance(budget, PureDP):
+        return budget.epsilon if currency is Currency.PURE else budget.epsilon**2 / 2
+    if currency is Currency.PURE:
+        got = " and ".join(f"{key} {value}" for key, value in budget.to_dict().items())
+        raise ConfigError(f"budget must be an epsilon alone, since the account counts pure epsilon, got {got}")
+    if isinstance(budget, ZCDP):
+        return budget.rho
+    return rho_from_approx(budget.epsilon, budget.delta if delta is None else min(delta, budget.delta))
+
+
+def _shown(value: Fraction) -> str:
+    return f"{float(round_up(value, 4)):g}"
+
+
+def _likelihood(epsilon: Fraction) -> str:
+    if epsilon > 20:
+        return "so large that it protects nobody by itself"
+    factor = float(round_up(exp_above(epsilon), 3))
+    return f"one privacy unit's data changes the probability of any published result at most {factor:g}-fold"
