@@ -33,6 +33,7 @@ from typing import Any
 from sqlalchemy import Connection, Engine, select
 
 from dplib.errors import ConfigError, DplibError
+from dplib.privacy.budget import Currency
 from dplib.release import leases
 from dplib.release.chain import Entry, Finding, check_chain
 from dplib.release.ledger_schema import connect, database_errors, entries, head, transaction
@@ -49,7 +50,7 @@ from dplib.release.runs import (
     Terms,
     safe_name,
 )
-from dplib.validate import between, one_of, positive, require
+from dplib.validate import between, positive, require
 
 
 class Ledger:
@@ -93,9 +94,8 @@ class Ledger:
             ConfigError: if the account exists or a setting is wrong.
         """
         safe_name("dataset", dataset)
-        one_of("currency", terms.currency, ("pure", "zcdp"))
         positive("budget", budget)
-        if terms.currency == "pure":
+        if terms.currency is Currency.PURE:
             require(delta is None, "delta", "not be set for a pure account", delta)
         else:
             require(delta is not None, "delta", "be set for a zcdp account", delta)

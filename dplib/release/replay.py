@@ -13,6 +13,8 @@ from fractions import Fraction
 from typing import Any
 
 from dplib.errors import BudgetError, ConfigError, IntegrityError
+from dplib.privacy.budget import Currency
+from dplib.privacy.neighbors import Neighbors
 from dplib.release.chain import Entry
 from dplib.release.runs import Account, Balance, Publication, Run, RunKey, RunState, StoredMeasurement, Terms
 
@@ -63,7 +65,7 @@ class LedgerState:
         delta = body["delta"]
         self.accounts[entry.dataset] = Account(
             entry.dataset,
-            Terms(body["currency"], body["unit"], body["neighbors"]),
+            Terms(Currency(body["currency"]), body["unit"], Neighbors(body["neighbors"])),
             Fraction(body["budget"]),
             None if delta is None else Fraction(delta),
         )
@@ -108,7 +110,7 @@ class LedgerState:
 
 
 def _refusal(account: Account, cost: Fraction, balance: Balance) -> str:
-    unit = "epsilon" if account.terms.currency == "pure" else "rho"
+    unit = "epsilon" if account.terms.currency is Currency.PURE else "rho"
     return (
         f"dataset {account.dataset} must have {unit} {amount(cost)} left for this release, got {amount(balance.left)} "
         f"of {amount(balance.total)} ({amount(balance.spent)} spent, {amount(balance.reserved)} reserved)"

@@ -15,6 +15,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from fractions import Fraction
 
+from dplib.privacy.budget import Currency
+from dplib.privacy.neighbors import Neighbors
 from dplib.validate import require
 
 _SAFE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
@@ -46,9 +48,9 @@ class Terms:
         neighbors: the neighbour relation.
     """
 
-    currency: str
+    currency: Currency
     unit: str
-    neighbors: str
+    neighbors: Neighbors
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,50 @@
+"""The files of a directory: their checksums, one hash for all, and flushing them to disk."""
+
+import hashlib
+import os
+from pathlib import Path
+
+from dplib.errors import IntegrityError
+from dplib.release.canonical import canonical_json
+
+MANIFEST = "manifest.json"
+
+
+def file_sha256(path: Path) -> str:
+    """SHA-256 of a file's bytes, hex."""
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def list_files(directory: Path) -> dict[str, Path]:
+    """All files below a directory by relative name with forward slashes; names that begin with a dot left out.
+
+    Raises:
+        IntegrityError: if something there is neither a file nor a directory, such as a link.
+    """
+    found: dict[str, Path] = {}
+    for path in sorted(directory.rglob("*")):
+        name = path.relative_to(directory).as_posix()
+        if any(part.startswith(".") for part in name.split("/")):
+            continue
+        if path.is_symlink() or not (path.is_file() or path.is_dir()):
+            raise IntegrityError(f"{directory.name} must hold plain files and directories, got {name}")
+        if path.is_file():
+            found[name] = path
+    return found
+
+
+def content_hash(directory: Path) -> str:
+    """SHA-256, hex, over the names and contents of all files below a directory."""
+    sums = {name: file_sha256(path) for name, path in list_files(directory).items()}
+    return hashlib.sha256(canonical_json(sums)).hexdigest()
+
+
+def flush_tree(directory: Path) -> None:
+    """Make all files and directories below ``directory`` survive a power cut."""
+    for path in [directory, *directory.rglob("*")]:
+        descriptor = os.open(path, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)

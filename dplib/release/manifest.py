@@ -1,0 +1,168 @@
+"""The manifest: what a release is, whom it protects, and what its files must be.
+
+It is written last; a directory without it is no release. It holds public settings, public keys, the noise's scales
+where they are public, and the checksums of the published files; no time, no fingerprint of the rows, nothing private.
+Its bytes are canonical, so two publications of one measurement with the same settings are the same file.
+"""
+
+import hashlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError, field_validator
+
+from dplib.errors import ConfigError, IntegrityError
+from dplib.privacy.neighbors import Neighbors
+from dplib.release.canonical import canonical_json, plain
+from dplib.release.files import MANIFEST, file_sha256, list_files
+
+Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+FractionText = Annotated[str, Field(pattern=r"^[0-9]+(/[1-9][0-9]*)?$")]
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+
+class FileEntry(_Part):
+    """One published file; ``path`` is relative to the release, with forward slashes."""
+
+    path: str
+    sha256: Sha256
+    size: int = Field(ge=0)
+
+    @field_validator("path")
+    @classmethod
+    def _inside(cls, path: str) -> str:
+        parts = path.split("/")
+        if not path or "\\" in path or any(part in ("", "..") or part.startswith(".") for part in parts):
+            raise ValueError("lies outside the release")
+        return path
+
+
+class Manifest(_Part):
+    """All that a reader of a release is told; see the module docstring."""
+
+    manifest_version: Literal[1] = 1
+    release_id: str
+    """Public name of the run."""
+    dataset: str
+    """The account that paid."""
+    job: str
+    """Name of the job."""
+    logical_date: str
+    """The schedule's date; empty where there is none."""
+    privacy_unit: str
+    """What one neighbour more or less is: event, order, customer ..."""
+    neighbors: str
+    """The neighbour relation."""
+    invariants: list[str] = Field(default_factory=list)
+    """What is taken as public; the guarantee is conditional on it."""
+    currency: Literal["pure", "zcdp"]
+    """What the account counts in."""
+    cost: FractionText
+    """What the release took from the account, exactly."""
+    totals: dict[str, JsonValue]
+    """The release's guarantee by each accountant."""
+    sensitivities: dict[str, JsonValue]
+    """By statistic."""
+    mechanisms: list[dict[str, JsonValue]]
+    """Each draw of noise with its scale, where that is public."""
+    solver: dict[str, JsonValue]
+    """How estimates were made, and by which path."""
+    constraints: list[dict[str, JsonValue]]
+    """The resolved constraints that the tables obey."""
+    domain: dict[str, JsonValue]
+    """Declared keys and ranges."""
+    details: dict[str, JsonValue] = Field(default_factory=dict)
+    """What else the job states."""
+    versions: dict[str, str]
+    """Code and formats."""
+    key_id: str
+    """Public name of the secret that keyed the noise."""
+    settings_hash: Sha256
+    """Of the resolved measurement settings."""
+    publish_hash: Sha256
+    """Of the resolved publish settings."""
+    files: list[FileEntry]
+    """All files of the release but the manifest, sorted by path."""
+
+    @field_validator("neighbors")
+    @classmethod
+    def _known_relation(cls, value: str) -> str:
+        return Neighbors(value).value
+
+    @field_validator("files")
+    @classmethod
+    def _sorted_once(cls, files: list[FileEntry]) -> list[FileEntry]:
+        paths = [entry.path for entry in files]
+        if paths != sorted(set(paths)):
+            raise ValueError("must be sorted by path, each once")
+        return files
+
+    def to_bytes(self) -> bytes:
+        """The canonical text."""
+        return canonical_json(self.model_dump(mode="json"), indent=2) + b"\n"
+
+    def sha256(self) -> str:
+        """SHA-256, hex, of the canonical text, as the ledger records it."""
+        return hashlib.sha256(self.to_bytes()).hexdigest()
+
+
+def build_manifest(directory: Path, content: Mapping[str, Any]) -> Manifest:
+    """Return the manifest of a directory whose files are all written.
+
+    Args:
+        directory: the release before its manifest.
+        content: the fields of `Manifest` but ``files``; fractions, dates, enums and numpy scalars are converted.
+
+    Raises:
+        ConfigError: if a field is missing, unknown or has no canonical form.
+    """
+    files = [
+        {"path": name, "sha256": file_sha256(path), "size": path.stat().st_size}
+        for name, path in list_files(directory).items()
+        if name != MANIFEST
+    ]
+    files.sort(key=lambda entry: str(entry["path"]))
+    fields = plain({**content, "files": files}, "manifest")
+    try:
+        return Manifest.model_validate(fields)
+    except ValidationError as error:
+        raise ConfigError(_sentence(error)) from None
+
+
+def write_manifest(directory: Path, manifest: Manifest) -> str:
+    """Write ``manifest.json``, the last file of a release; returns its SHA-256, hex."""
+    (directory / MANIFEST).write_bytes(manifest.to_bytes())
+    return manifest.sha256()
+
+
+def load_manifest(directory: Path) -> Manifest:
+    """Read a release's manifest.
+
+    Raises:
+        IntegrityError: if there is none, or it is not what this version writes.
+    """
+    try:
+        text = (directory / MANIFEST).read_bytes()
+    except OSError:
+        raise IntegrityError(f"release must be a directory with a {MANIFEST}, got {directory}") from None
+    try:
+        manifest = Manifest.model_validate_json(text)
+        canonical = manifest.to_bytes()
+    except ValidationError as error:
+        raise IntegrityError(f"{_sentence(error)} ({directory / MANIFEST})") from None
+    except ConfigError as error:
+        # The parser lets NaN and infinity pass.
+        raise IntegrityError(f"{error} ({directory / MANIFEST})") from None
+    if canonical != text:
+        raise IntegrityError(f"{MANIFEST} must be the canonical text that was written, got another in {directory}")
+    return manifest
+
+
+def _sentence(error: ValidationError) -> str:
+    first = error.errors(include_input=False, include_url=False)[0]
+    where = ".".join(str(part) for part in first["loc"]) or "text"
+    return f"manifest {where} must be as this version writes it, got one that is not: {first['msg'].lower()}"

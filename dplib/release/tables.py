@@ -1,0 +1,173 @@
+"""Tables as Parquet files whose bytes depend on their rows alone.
+
+One file for each logical block, under a fixed name; rows sorted by their key columns, which must tell them apart;
+codec, pages and row groups fixed; no clock, no random name, no order of arrival. The same rows give the same bytes for
+the same version of the Parquet writer, however often and in whatever order they come.
+
+Columns: int64, float64, texts held as codes into a sorted dictionary, days (date32). A NaN is stored as null
+("withheld"), a negative zero as zero, so that equal tables are equal bytes.
+
+Cost: O(n log n) to sort; reading prunes columns, and row groups by their statistics.
+"""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.csv as pa_csv
+import pyarrow.dataset as pa_dataset
+import pyarrow.parquet as pa_parquet
+
+from dplib.errors import ConfigError, IntegrityError
+from dplib.validate import require
+
+Column: TypeAlias = npt.NDArray[Any] | Sequence[str] | pa.Array
+Filter: TypeAlias = tuple[str, str, Any]
+
+_ROW_GROUP = 1 << 20
+_TEXT = pa.dictionary(pa.int32(), pa.string())
+
+
+def write_table(
+    directory: Path, block_name: str, columns: Mapping[str, Column], sort_by: Sequence[str], csv: bool = False
+) -> Path:
+    """Write one logical block of a table.
+
+    Args:
+        directory: the table's directory; made if missing.
+        block_name: fixed by the settings; names the file.
+        columns: by name, arrays of one length: integers, floats, texts (or a dictionary array), datetime64[D].
+        sort_by: columns that order the rows and tell them apart.
+        csv: write the same rows as comma-separated text beside it.
+
+    Returns:
+        Path of the Parquet file.
+
+    Raises:
+        ConfigError: if a column has no such type, lengths differ, or two rows share their key.
+    """
+    require(bool(block_name) and "/" not in block_name and block_name[0] != ".", "block", "name a file", block_name)
+    table = pa.table({name: _column(name, values) for name, values in columns.items()})
+    require(bool(sort_by) and set(sort_by) <= set(columns), "sort_by", "name columns of the table", list(sort_by))
+    table = _sorted(table, sort_by)
+    directory.mkdir(parents=True, exist_ok=True)
+    path = directory / f"{block_name}.parquet"
+    texts = [field.name for field in table.schema if pa.types.is_dictionary(field.type)]
+    pa_parquet.write_table(
+        table,
+        path,
+        row_group_size=_ROW_GROUP,
+        version="2.6",
+        data_page_version="1.0",
+        data_page_size=1 << 20,
+        compression="zstd",
+        compression_level=3,
+        use_dictionary=texts,
+        write_statistics=True,
+    )
+    if csv:
+        plain = pa.table({name: _decoded(table.column(name)) for name in table.column_names})
+        pa_csv.write_csv(plain, directory / f"{block_name}.csv", pa_csv.WriteOptions(quoting_style="needed"))
+    return path
+
+
+def read_table(
+    directory: Path, columns: Sequence[str] | None = None, where: Sequence[Filter] = (), blocks: Sequence[str] = ()
+) -> pa.Table:
+    """Read a table back: blocks in the order of their names, rows in the order they were written in.
+
+    Args:
+        directory: the table's directory.
+        columns: the columns wanted, all if None.
+        where: conditions (column, one of == != < <= > >= in, value) that must all hold.
+        blocks: names of the blocks to read, all if empty.
+
+    Raises:
+        IntegrityError: if a file is missing or cannot be read.
+        ConfigError: if a column or a comparison is unknown.
+    """
+    paths = [directory / f"{name}.parquet" for name in sorted(blocks)] or sorted(directory.glob("*.parquet"))
+    if not paths or not all(path.is_file() for path in paths):
+        raise IntegrityError(f"table {directory.name} must have its files in {directory.parent}, got none or too few")
+    try:
+        source = pa_dataset.dataset([str(path) for path in paths], format="parquet")
+        known = set(source.schema.names)
+        for name in [*(columns or ()), *(name for name, _, _ in where)]:
+            require(name in known, "column", f"be one of {', '.join(sorted(known))}", name)
+        table = source.to_table(columns=None if columns is None else list(columns), filter=_expression(where))
+    except (pa.ArrowInvalid, pa.ArrowTypeError, OSError):
+        raise IntegrityError(f"table {directory.name} in {directory.parent} must hold sound Parquet files") from None
+    return table.unify_dictionaries().combine_chunks()
+
+
+def _expression(where: Sequence[Filter]) -> Any:
+    expression = None
+    for name, comparison, value in where:
+        field = pa_dataset.field(name)
+        made = {
+            "==": lambda f=field, v=value: f == v,
+            "!=": lambda f=field, v=value: f != v,
+            "<": lambda f=field, v=value: f < v,
+            "<=": lambda f=field, v=value: f <= v,
+            ">": lambda f=field, v=value: f > v,
+            ">=": lambda f=field, v=value: f >= v,
+            "in": lambda f=field, v=value: f.isin(list(v)),
+        }
+        require(comparison in made, "comparison", f"be one of {' '.join(made)}", comparison)
+        condition = made[comparison]()
+        expression = condition if expression is None else expression & condition
+    return expression
+
+
+def _column(name: str, values: Column) -> Any:
+    if isinstance(values, pa.ChunkedArray):
+        values = values.combine_chunks()
+    if isinstance(values, pa.Array) and pa.types.is_dictionary(values.type):
+        return _texts(values)
+    array = values.to_numpy(zero_copy_only=False) if isinstance(values, pa.Array) else np.asarray(values)
+    if array.dtype.kind in "US" or (array.dtype.kind == "O" and all(isinstance(value, str) for value in array)):
+        return _texts(pa.array(array.astype(str), pa.string()).dictionary_encode())
+    if np.can_cast(array.dtype, np.int64) and array.dtype.kind in "iu":
+        return pa.array(array.astype(np.int64), pa.int64())
+    if array.dtype.kind == "f":
+        # Adding zero turns -0.0 into 0.0.
+        return pa.array(array.astype(np.float64) + 0.0, pa.float64(), from_pandas=True)
+    if array.dtype.kind == "M":
+        return pa.array(array.astype("datetime64[D]"), pa.date32())
+    raise ConfigError(f"column {name} must hold integers, floats, texts or days, got {array.dtype}")
+
+
+def _texts(values: Any) -> Any:
+    """Dictionary of the texts that occur, sorted: other orders or spare entries would show in the bytes."""
+    require(values.null_count == 0, "texts", "all be given", "a missing one")
+    codes = values.indices.to_numpy(zero_copy_only=False)
+    used, inverse = np.unique(codes, return_inverse=True)
+    words = np.array(values.dictionary.to_pylist(), dtype=object)[used]
+    names, place = np.unique(words.astype(str), return_inverse=True)
+    return pa.DictionaryArray.from_arrays(
+        pa.array(place[inverse], pa.int32()), pa.array(names.tolist(), pa.string())
+    ).cast(_TEXT)
+
+
+def _sorted(table: Any, sort_by: Sequence[str]) -> Any:
+    keys = [_rank(table.column(name).combine_chunks()) for name in sort_by]
+    order = np.lexsort(keys[::-1])
+    same = np.ones(max(len(order) - 1, 0), dtype=bool)
+    for key in keys:
+        ranked = key[order]
+        same &= ranked[1:] == ranked[:-1]
+    require(not same.any(), "rows", f"differ in {', '.join(sort_by)}", "two that do not")
+    return table if np.array_equal(order, np.arange(len(order))) else table.take(pa.array(order))
+
+
+def _rank(column: Any) -> npt.NDArray[Any]:
+    if pa.types.is_dictionary(column.type):
+        return np.asarray(column.indices.to_numpy(zero_copy_only=False))
+    return np.asarray(column.to_numpy(zero_copy_only=False))
+
+
+def _decoded(column: Any) -> Any:
+    return column.cast(pa.string()) if pa.types.is_dictionary(column.type) else column

@@ -1,0 +1,84 @@
+"""Is a release what was written, and what was paid for? Each check says what it looked at, good or bad.
+
+The files are checked against the manifest, the manifest against the ledger. What the numbers must obey (parents the sum
+of their children, constraints) only the job knows: its checks return the same `Check`.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from dplib.errors import DplibError
+from dplib.release.files import MANIFEST, file_sha256, list_files
+from dplib.release.ledger import Ledger
+from dplib.release.manifest import Manifest, load_manifest
+
+
+@dataclass(frozen=True)
+class Check:
+    """One thing that was looked at."""
+
+    name: str
+    ok: bool
+    detail: str
+
+
+def verify_files(directory: Path) -> list[Check]:
+    """Check the manifest's form, that its files are there and unchanged, and that there are no others."""
+    try:
+        manifest = load_manifest(directory)
+        present = list_files(directory)
+    except DplibError as error:
+        return [Check("manifest", False, str(error))]
+    listed = {entry.path: entry for entry in manifest.files}
+    missing = sorted(set(listed) - set(present))
+    extra = sorted(set(present) - set(listed) - {MANIFEST})
+    changed = [
+        name
+        for name, entry in listed.items()
+        if name in present and (present[name].stat().st_size, file_sha256(present[name])) != (entry.size, entry.sha256)
+    ]
+    return [
+        Check("manifest", True, f"version {manifest.manifest_version}, canonical"),
+        Check("name", directory.resolve().name == manifest.release_id, f"release {manifest.release_id}"),
+        _listing("missing files", missing),
+        _listing("extra files", extra),
+        _listing("changed files", changed, good=f"{len(listed)} checksums agree"),
+    ]
+
+
+def verify_against_ledger(manifest: Manifest, ledger: Ledger) -> list[Check]:
+    """Check that the ledger knows this release, with these settings, this cost and this very manifest."""
+    try:
+        run = ledger.run(manifest.release_id)
+        account = ledger.account(run.key.dataset)
+        findings = ledger.audit()
+    except DplibError as error:
+        return [Check("ledger entry", False, str(error))]
+    publication, measurement = run.publication, run.measurement
+    recorded = None if publication is None else publication.manifest_sha256
+    pairs = [
+        ("dataset", manifest.dataset, run.key.dataset),
+        ("job", manifest.job, run.key.job),
+        ("logical date", manifest.logical_date, run.key.logical_date),
+        ("measurement settings", manifest.settings_hash, run.key.settings_hash),
+        ("publish settings", manifest.publish_hash, None if publication is None else publication.publish_hash),
+        ("cost", manifest.cost, str(run.cost)),
+        ("currency", manifest.currency, account.terms.currency.value),
+        ("privacy unit", manifest.privacy_unit, account.terms.unit),
+        ("neighbors", manifest.neighbors, account.terms.neighbors.value),
+        ("key", manifest.key_id, None if measurement is None else measurement.key_id),
+        ("manifest recorded", manifest.sha256(), recorded),
+    ]
+    checks = [Check("ledger entry", True, f"entry {run.sequence}, {run.state}")]
+    checks += [Check(name, here == there, _compared(here, there)) for name, here, there in pairs]
+    shown = "; ".join(f"entry {finding.sequence}: {finding.problem}" for finding in findings[:3])
+    return [*checks, Check("ledger audit", not findings, shown or "hash chain and balances agree")]
+
+
+def _listing(name: str, found: list[str], good: str = "none") -> Check:
+    shown = ", ".join(found[:5]) + (f" and {len(found) - 5} more" if len(found) > 5 else "")
+    return Check(name, not found, shown or good)
+
+
+def _compared(here: str, there: str | None) -> str:
+    return here if here == there else f"{here} in the manifest, {there or 'nothing'} in the ledger"
