@@ -1,0 +1,81 @@
+"""What each rule does to the rows, for the eyes of the data's owner only.
+
+NOT PRIVATE: exact counts of rows. They are for the screen of somebody who may see the data, so that a wrong date
+pattern, a misspelt item or a cap that is too low is found before it costs a budget. Nothing is written, drawn or spent.
+"""
+
+from typing import NamedTuple
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F  # noqa: N812 - the name that PySpark's own documentation uses
+
+from dplib.config.sections import Input, Privacy
+from dplib.spark.resolve import RULES, RowDomain, judge_rows
+from dplib.spark.session import quiet_spark_errors
+
+
+class RuleCount(NamedTuple):
+    """Rows that passed a rule and rows that it dropped (or, for the quantity's cap, changed)."""
+
+    rule: str
+    kept: int
+    dropped: int
+
+
+def inspect_rows(rows: DataFrame, source: Input, privacy: Privacy, domain: RowDomain) -> list[RuleCount]:
+    """Count the rows kept and dropped by each rule. NOT PRIVATE.
+
+    Args:
+        rows: as for `dplib.spark.resolve.resolve_rows`.
+        source: section `input`.
+        privacy: section `privacy`.
+        domain: days and row types.
+
+    Returns:
+        first the rules of `dplib.spark.resolve` in order (a row counts as dropped at the first rule that it fails),
+        then ``quantity is within its cap`` (dropped: rows that count as 0 or as the cap instead),
+        ``quantity is at least 1`` (dropped: rows that count nothing), and with a unit ``rows are within the caps a
+        day`` and ``rows are within the caps a unit`` (dropped: rows that the keyed hash would cut; their number does
+        not depend on the key).
+
+    Raises:
+        SchemaError: if the input cannot be read.
+        DplibError: if Spark fails otherwise.
+    """
+    judged = judge_rows(rows, source, privacy, domain)
+    with quiet_spark_errors("inspect the rows"):
+        totals = judged.groupBy("failed").agg(
+            F.count("*").alias("rows"),
+            F.sum(F.col("clamped").cast("long")).alias("clamped"),
+            F.sum((F.col("quantity") > 0).cast("long")).alias("positive"),
+        )
+        by_rule = {row["failed"]: row for row in totals.collect()}
+        caps = _cap_counts(judged, privacy) if "unit" in rows.columns else []
+    left = sum(row["rows"] for row in by_rule.values())
+    result = []
+    for index, rule in enumerate(RULES):
+        dropped = by_rule[index]["rows"] if index in by_rule else 0
+        left -= dropped
+        result.append(RuleCount(rule, left, dropped))
+    clamped, positive = (by_rule[None]["clamped"], by_rule[None]["positive"]) if None in by_rule else (0, 0)
+    result.append(RuleCount("quantity is within its cap", left - clamped, clamped))
+    result.append(RuleCount("quantity is at least 1", positive, left - positive))
+    return result + caps
+
+
+def _cap_counts(judged: DataFrame, privacy: Privacy) -> list[RuleCount]:
+    """Rows before and after each cap of `dplib.spark.contributions.bound_rows`."""
+    counted = judged.where(F.col("failed").isNull() & (F.col("quantity") > 0))
+    days = counted.groupBy("unit", "day").agg(F.count("*").alias("all"))
+    units = days.groupBy("unit").agg(
+        F.sum("all").alias("all"), F.sum(F.least("all", F.lit(privacy.rows_per_day))).alias("in_day")
+    )
+    row = units.agg(
+        F.coalesce(F.sum("all"), F.lit(0)),
+        F.coalesce(F.sum("in_day"), F.lit(0)),
+        F.coalesce(F.sum(F.least("in_day", F.lit(privacy.rows_per_unit))), F.lit(0)),
+    ).collect()[0]
+    return [
+        RuleCount("rows are within the cap a day", row[1], row[0] - row[1]),
+        RuleCount("rows are within the cap a unit", row[2], row[1] - row[2]),
+    ]

@@ -1,0 +1,152 @@
+"""From the input that a configuration names to a DataFrame with one column a role.
+
+Text (CSV, JSON, XML) is read as strings only, with a schema made from the configuration: nothing is inferred, so no
+row can change a type or raise an error that quotes it. Of a CSV file with a header the order of the columns is taken
+from its header line; every file must have the same one. Malformed lines, bad encodings and a truncated last line
+become rows with nulls or odd strings, which the row rule (`dplib.spark.resolve`) then judges. Other formats and
+tables keep their types.
+
+The result has the columns ``day``, ``name`` (item or package) and, where mapped, ``quantity`` and ``unit``.
+
+Limits: neighbouring data sets are sets of rows as the reader delivers them, so a row of text must not swallow others:
+with the option ``multiLine`` an unclosed quote can. JSON and XML have no header: a column that no record has is a
+column of nulls, which only `dplib inspect` shows. A CSV line of more than a million fields cannot be read.
+"""
+
+import datetime as dt
+from pathlib import Path
+
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - the name that PySpark's own documentation uses
+from pyspark.sql.types import StringType, StructField, StructType
+
+from dplib.config.sections import Input
+from dplib.errors import ConfigError, SchemaError
+from dplib.spark.session import SPARK_ERRORS, error_name, pin_session
+
+TEXT_FORMATS = ("csv", "json", "xml")
+FIXED_OPTIONS = {"mode": "PERMISSIVE", "inferschema": "false", "enforceschema": "false"}
+"""Options of the text readers that no configuration may change (a stricter mode stops at a row and quotes it)."""
+MAX_FIELDS = 1_000_000
+_INTEGERS = frozenset({"byte", "short", "integer", "long"})
+_KEYS = _INTEGERS | {"string", "decimal", "boolean", "date"}
+ACCEPTED_TYPES = {
+    "day": frozenset({"string", "date", "timestamp", "timestamp_ntz"}),
+    "item": _KEYS,
+    "package": _KEYS,
+    "quantity": _INTEGERS | {"string", "decimal", "float", "double"},
+    "unit": _KEYS,
+}
+
+
+def open_rows(spark: SparkSession, source: Input, base: Path) -> DataFrame:
+    """Open the input; of a text file at most the header line is read.
+
+    Args:
+        spark: the session; its settings that decide counts are pinned.
+        source: section `input` of the configuration.
+        base: folder that relative paths start from (the configuration's).
+
+    Returns:
+        columns day, name, and quantity and unit where they are mapped.
+
+    Raises:
+        ConfigError: if an option, the format or `date_format` is wrong.
+        SchemaError: if the input cannot be opened, lacks a column, or a column has a type that its role cannot have.
+    """
+    pin_session(spark)
+    options = _options(source)
+    check_date_format(spark, source.date_format)
+    setting = "input.path" if source.table is None else "input.table"
+    shown = source.table or (source.path if isinstance(source.path, str) else ", ".join(source.path or []))
+    try:
+        frame = _open(spark, source, options, base)
+        types = [field.dataType.typeName() for field in frame.schema.fields]
+        columns = frame.columns
+    except SPARK_ERRORS as error:
+        name = error_name(error)
+        if "DATA_SOURCE_NOT_FOUND" in name:
+            raise ConfigError(f"input.format must be a format that Spark can read, got {source.format}") from None
+        raise SchemaError(f"{setting} must name what Spark can open, got {shown} ({name})") from None
+    # Positions, not names: a name may hold dots or stand twice.
+    selected: list[Column] = []
+    numbered = frame.toDF(*(f"c{i}" for i in range(len(columns))))
+    for role, column in source.columns.names.items():
+        # The columns that are there are not listed: without a header they would be the values of a row.
+        if columns.count(column) != 1:
+            raise SchemaError(f"input.columns.{role} must name one column of the input, got {column}")
+        position = columns.index(column)
+        if types[position] not in ACCEPTED_TYPES[role]:
+            allowed = ", ".join(sorted(ACCEPTED_TYPES[role]))
+            raise SchemaError(
+                f"input.columns.{role} must name a column of type {allowed}, got {column} of type {types[position]}"
+            )
+        selected.append(F.col(f"c{position}").alias("name" if role in {"item", "package"} else role))
+    return numbered.select(*selected)
+
+
+def check_date_format(spark: SparkSession, pattern: str) -> None:
+    """Refuse a date pattern that Spark cannot read or that does not hold the whole date; reads no rows.
+
+    A pattern is good if Spark reads back the day of what it writes with it: `dd/mm/yyyy` (minutes for months) fails.
+
+    Raises:
+        ConfigError: naming `input.date_format`.
+    """
+    pin_session(spark)
+    day = dt.date(2013, 11, 24)
+    noon = F.timestamp_seconds(F.lit(int(dt.datetime(2013, 11, 24, 12, tzinfo=dt.UTC).timestamp())))
+    text = F.date_format(noon, pattern)
+    try:
+        found = spark.range(1).select(F.to_timestamp(text, pattern).cast("date")).collect()[0][0]
+    except SPARK_ERRORS:
+        raise ConfigError(
+            f"input.date_format must be a pattern that Spark can read dates with, got {pattern}"
+        ) from None
+    if found != day:
+        raise ConfigError(f"input.date_format must hold year, month (MM) and day, got {pattern}")
+
+
+def _options(source: Input) -> dict[str, str]:
+    """The reader's options, with those that keep rows out of messages."""
+    if source.table is not None or source.format.lower() not in TEXT_FORMATS:
+        return dict(source.options)
+    options = {}
+    for name, value in source.options.items():
+        fixed = FIXED_OPTIONS.get(name.lower())
+        if fixed is not None and value.lower() != fixed.lower():
+            raise ConfigError(f"input.options.{name} must be absent or {fixed}, got {value}")
+        options[name.lower()] = value
+    return {"maxcolumns": str(MAX_FIELDS)} | options | FIXED_OPTIONS
+
+
+def _open(spark: SparkSession, source: Input, options: dict[str, str], base: Path) -> DataFrame:
+    if source.table is not None:
+        return spark.table(source.table)
+    reader = spark.read.format(source.format).options(**options)
+    paths = source.paths(base)
+    if source.format.lower() not in TEXT_FORMATS:
+        return reader.load(paths)
+    if source.format.lower() != "csv":
+        names = list(dict.fromkeys(source.columns.names.values()))
+    elif options.get("header", "false").lower() == "true":
+        names = reader.load(paths).columns
+    else:
+        names = _unnamed_columns(source)
+    # A schema whose columns stand twice cannot be stated; the role check below names such a column.
+    if len(set(names)) < len(names):
+        return reader.load(paths)
+    return reader.schema(StructType([StructField(name, StringType()) for name in names])).load(paths)
+
+
+def _unnamed_columns(source: Input) -> list[str]:
+    """`_c0, _c1, ...` up to the last column that the configuration names: no row is asked how many there are."""
+    positions = []
+    for role, column in source.columns.names.items():
+        position = column.removeprefix("_c")
+        if column == position or not position.isdecimal() or not position.isascii() or int(position) >= MAX_FIELDS:
+            raise SchemaError(
+                f"input.columns.{role} must be _c0, _c1, ... where input.options.header is not true, got {column}"
+            )
+        positions.append(int(position))
+    return [f"_c{i}" for i in range(max(positions) + 1)]

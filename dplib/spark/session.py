@@ -1,0 +1,203 @@
+"""The Spark session: how it starts, where it runs, and how its errors reach a user.
+
+A session is started so that counts cannot depend on the machine (time zone, parser policy and ANSI mode are pinned)
+and so that no value of a row is shown: the UI, the event log and all loggers that quote values are off, and Spark's
+exceptions, which quote the value that failed, are replaced by sentences with class names and settings only.
+Under ``spark-submit`` and Spark Connect the master is theirs; ours is used only where we start the JVM.
+"""
+
+import os
+import shutil
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Literal
+
+from py4j.protocol import Py4JError, Py4JJavaError
+from pyarrow import ArrowException
+from pyspark.errors import AnalysisException, PySparkException
+from pyspark.logger import PySparkLogger
+from pyspark.sql import SparkSession
+
+from dplib.config.sections import SparkSettings
+from dplib.errors import ConfigError, DplibError, SchemaError
+
+SPARK_ERRORS = (PySparkException, Py4JError, ArrowException)
+"""What a call into Spark may raise; all of them may quote values of rows."""
+JAVA_OPTIONS = "spark.driver.extraJavaOptions"
+LOG_SETTINGS = Path(__file__).with_name("log4j2.properties")
+PINNED = {
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.legacy.timeParserPolicy": "CORRECTED",
+    "spark.sql.timestampType": "TIMESTAMP_LTZ",
+    "spark.sql.ansi.enabled": "true",
+}
+"""Settings that decide what a row counts as; they cannot be changed in `spark.conf`."""
+QUIET = {
+    "spark.sql.execution.arrow.pyspark.enabled": "true",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.eventLog.enabled": "false",
+    "spark.python.sql.dataFrameDebugging.enabled": "false",
+}
+
+
+def start_session(app_name: str, settings: SparkSettings) -> SparkSession:
+    """Start a session, or take the one of ``spark-submit``, of Spark Connect or of a notebook.
+
+    Args:
+        app_name: name shown by cluster managers.
+        settings: master (ignored where Spark is already there) and further Spark settings.
+
+    Raises:
+        ConfigError: if Java is missing, or a setting is refused by Spark or would change the counts.
+    """
+    for key, value in PINNED.items():
+        if settings.conf.get(key, value) != value:
+            raise ConfigError(f"spark.conf must not change {key}, which decides the counts, got {settings.conf[key]}")
+    _silence_python_loggers()
+    builder = SparkSession.builder.appName(app_name)
+    starts_java = not (_under_submit() or _is_connect(settings) or SparkSession.getActiveSession() is not None)
+    if starts_java:
+        _set_python(settings.master)
+        _set_java_home()
+        conf = _local_defaults(settings.master) | QUIET | settings.conf | PINNED
+        conf[JAVA_OPTIONS] = f"{_log_option()} {settings.conf.get(JAVA_OPTIONS, '')}".strip()
+        builder = builder.master(settings.master)
+    else:
+        if _under_submit():
+            os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+        elif settings.master.startswith("sc://") and SparkSession.getActiveSession() is None:
+            builder = builder.remote(settings.master)
+        # What was started elsewhere has its static settings already; spark-submit's own win over ours.
+        conf = (QUIET if _under_submit() else {}) | settings.conf | PINNED
+    for key, value in conf.items():
+        builder = builder.config(key, value)
+    try:
+        spark = builder.getOrCreate()
+    except SPARK_ERRORS as error:
+        raise ConfigError(
+            f"spark.master and spark.conf must be settings that Spark can start with, got {settings.master} and "
+            f"{error_name(error)}"
+        ) from None
+    pin_session(spark)
+    if deploy_mode(spark) != "connect":
+        with suppress(*SPARK_ERRORS):
+            # Where the JVM was started by others, our log settings were not read; some platforms refuse this call.
+            spark.sparkContext.setLogLevel("OFF")
+    return spark
+
+
+def pin_session(spark: SparkSession) -> None:
+    """Set what decides the counts, in a session that may have been started by someone else."""
+    _silence_python_loggers()
+    for key, value in PINNED.items():
+        spark.conf.set(key, value)
+
+
+def stop(spark: SparkSession) -> None:
+    """Stop the session; errors of a Spark that is already gone are ignored."""
+    with suppress(*SPARK_ERRORS, OSError):
+        spark.stop()
+
+
+def deploy_mode(spark: SparkSession) -> Literal["local", "client", "cluster", "connect"]:
+    """Where the driver runs: in local mode, beside the user, on the cluster, or behind Spark Connect."""
+    if "connect" in type(spark).__module__.split("."):
+        return "connect"
+    if str(spark.conf.get("spark.master", "")).split("[")[0] == "local":
+        return "local"
+    return "cluster" if spark.conf.get("spark.submit.deployMode", "client") == "cluster" else "client"
+
+
+def error_name(error: BaseException) -> str:
+    """Class and error condition of an exception of Spark, and nothing that it says."""
+    name, condition = type(error).__name__, None
+    if isinstance(error, PySparkException):
+        condition = error.getCondition()
+    elif isinstance(error, Py4JJavaError):
+        with suppress(Exception):  # the JVM may be gone, and not every Java exception has a condition
+            name = str(error.java_exception.getClass().getSimpleName())
+            condition = error.java_exception.getCondition()
+    return f"{name} {condition}" if condition else name
+
+
+@contextmanager
+def quiet_spark_errors(task: str = "finish the job") -> Iterator[None]:
+    """Replace Spark's exceptions by sentences without any value of a row.
+
+    Every action on private rows belongs inside this context.
+
+    Args:
+        task: what Spark was asked to do, for the message ``Spark must be able to <task>``.
+
+    Raises:
+        SchemaError: if a file, table or column cannot be read.
+        DplibError: for everything else that Spark raises.
+    """
+    try:
+        yield
+    except SPARK_ERRORS as error:
+        name = error_name(error)
+        if isinstance(error, AnalysisException) or "FAILED_READ_FILE" in name:
+            failure: DplibError = SchemaError(f"input must hold files and columns that Spark can read, got {name}")
+        else:
+            failure = DplibError(f"Spark must be able to {task}, got {name}")
+        raise failure from None
+
+
+def _under_submit() -> bool:
+    # spark-submit starts Python with the port of its JVM; an interactive pyspark shell does the same.
+    return "PYSPARK_GATEWAY_PORT" in os.environ
+
+
+def _is_connect(settings: SparkSettings) -> bool:
+    return "SPARK_REMOTE" in os.environ or settings.master.startswith("sc://")
+
+
+def _set_python(master: str) -> None:
+    """Let the workers use this interpreter; on a cluster only where nobody named one."""
+    for name in ("PYSPARK_PYTHON", "PYSPARK_DRIVER_PYTHON"):
+        if master.startswith("local"):
+            os.environ[name] = sys.executable
+        else:
+            os.environ.setdefault(name, sys.executable)
+
+
+def _set_java_home() -> None:
+    """Find a Java: JAVA_HOME, then the one that set-up linked into this environment, then PATH."""
+    given = os.environ.get("JAVA_HOME")
+    if given:
+        if not (Path(given) / "bin" / "java").exists():
+            raise ConfigError(f"JAVA_HOME must name a folder with bin/java, got {given}")
+        return
+    linked = Path(sys.prefix) / "jre"
+    if (linked / "bin" / "java").exists():
+        os.environ["JAVA_HOME"] = str(linked)
+    elif shutil.which("java") is None:
+        raise ConfigError("JAVA_HOME must name a Java 17 or newer, which Spark needs, got nothing and no java on PATH")
+
+
+def _local_defaults(master: str) -> dict[str, str]:
+    """Settings of a JVM that we start; ``spark.conf`` may change them."""
+    if not master.startswith("local"):
+        return {}
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return {
+        # The default of 200 tasks costs seconds a shuffle in one process.
+        "spark.sql.shuffle.partitions": str(max(2, 2 * cores)),
+        "spark.driver.memory": "2g",
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.bindAddress": "127.0.0.1",
+    }
+
+
+def _log_option() -> str:
+    return f"-Dlog4j2.configurationFile={LOG_SETTINGS.as_uri()}"
+
+
+def _silence_python_loggers() -> None:
+    # PySpark prints an exception's message, with the value that failed, to stderr when it is raised.
+    for name in ("DataFrameQueryContextLogger", "SQLQueryContextLogger"):
+        PySparkLogger.getLogger(name).disabled = True

@@ -1,0 +1,50 @@
+"""Fixtures shared by all tests: one Spark session, the shared data folder, a test secret."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark every test that uses the session, so that `-m "not spark"` starts no Spark."""
+    for item in items:
+        if "spark" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.spark)
+
+
+@pytest.fixture(scope="session")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> "Iterator[SparkSession]":
+    """One local session with two cores for the whole run, started as the jobs start theirs."""
+    # Imported here so that tests without Spark do not pay for it.
+    from dplib.config.sections import SparkSettings
+    from dplib.spark.session import start_session, stop
+
+    conf = {
+        "spark.sql.warehouse.dir": str(tmp_path_factory.mktemp("warehouse")),
+        "spark.sql.shuffle.partitions": "3",
+        "spark.driver.memory": "1g",
+    }
+    session = start_session("dplib-tests", SparkSettings(master="local[2]", conf=conf))
+    yield session
+    stop(session)
+
+
+@pytest.fixture(scope="session")
+def shared() -> Path:
+    """The folder of real data sets, named by DPLIB_SHARED; tests that need it are skipped without."""
+    folder = os.environ.get("DPLIB_SHARED")
+    if not folder or not Path(folder).is_dir():
+        pytest.skip("DPLIB_SHARED names no folder")
+    return Path(folder)
+
+
+@pytest.fixture(scope="session")
+def secret() -> bytes:
+    """A secret of 32 bytes that every run of the tests shares; never one that protects data."""
+    return bytes(range(32))

@@ -1,0 +1,78 @@
+import numpy as np
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+from tests.spark.rows import (
+    FIRST_DAY,
+    ITEMS,
+    N_DAYS,
+    bound_oracle,
+    count_oracle,
+    random_rows,
+    resolve_oracle,
+    settings,
+)
+
+from dplib.errors import DplibError
+from dplib.spark.contributions import bound_rows
+from dplib.spark.counts import block_counts, count_blocks, count_cells
+from dplib.spark.resolve import RowDomain, resolve_rows
+from dplib.trees.block_plan import BlockPlan
+from dplib.trees.interval_tree import IntervalTree
+
+DOMAIN = RowDomain(FIRST_DAY, N_DAYS, ITEMS)
+RESOLVED = "day int, row_type int, quantity long"
+
+
+def collect_blocks(blocks: DataFrame, n_row_types: int) -> dict[int, np.ndarray]:
+    return {row["block"]: block_counts(bytes(row["counts"]), n_row_types) for row in blocks.collect()}
+
+
+@pytest.fixture(scope="module")
+def plan() -> BlockPlan:
+    edges = [[0, N_DAYS], [0, 2, 5, 6, N_DAYS], list(range(N_DAYS + 1))]
+    return BlockPlan(IntervalTree.from_level_edges(edges), 1)
+
+
+@pytest.mark.parametrize("partitions", [1, 2, 7])
+def test_rows_to_counts_equal_the_plain_python_rule(
+    spark: SparkSession, secret: bytes, plan: BlockPlan, partitions: int
+) -> None:
+    rows = random_rows(400, seed=5)
+    source, privacy = settings(max_rows=4, max_rows_per_day=2)
+    frame = spark.createDataFrame(rows, "day string, name string, quantity string, unit string")
+    resolved = resolve_rows(frame.repartition(partitions), source, privacy, DOMAIN)
+    bounded = bound_rows(resolved, privacy.rows_per_unit, privacy.rows_per_day, secret).cache()
+    expected = count_oracle(bound_oracle(resolve_oracle(rows, 5), 4, 2, secret))
+    assert expected.any()
+    counts = count_cells(bounded, N_DAYS, len(ITEMS))
+    np.testing.assert_array_equal(counts, expected)
+    assert counts.dtype == np.int64
+    blocks = collect_blocks(count_blocks(bounded, plan, len(ITEMS)), len(ITEMS))
+    assert sorted(blocks) == list(range(plan.n_blocks))
+    np.testing.assert_array_equal(np.concatenate([blocks[i] for i in range(plan.n_blocks)]), expected)
+    bounded.unpersist()
+
+
+def test_blocks_without_rows_are_there(spark: SparkSession, plan: BlockPlan) -> None:
+    rows = spark.createDataFrame([(5, 1, 2**52), (5, 1, 2**52 + 1)], RESOLVED)
+    blocks = collect_blocks(count_blocks(rows, plan, 3), 3)
+    assert {block: counts.shape for block, counts in blocks.items()} == {0: (2, 3), 1: (3, 3), 2: (1, 3), 3: (5, 3)}
+    # Beyond the 53 bits of a float: the sums are integers.
+    assert blocks[2].tolist() == [[0, 2**53 + 1, 0]]
+    assert not any(blocks[block].any() for block in (0, 1, 3))
+
+
+def test_no_rows_are_zeros_everywhere(spark: SparkSession, plan: BlockPlan) -> None:
+    empty = spark.createDataFrame([], RESOLVED)
+    assert count_cells(empty, N_DAYS, 2).shape == (N_DAYS, 2)
+    assert not count_cells(empty, N_DAYS, 2).any()
+    blocks = collect_blocks(count_blocks(empty, plan, 2), 2)
+    assert sorted(blocks) == [0, 1, 2, 3]
+    assert not any(counts.any() for counts in blocks.values())
+
+
+def test_a_sum_beyond_64_bits_is_an_error_without_its_value(spark: SparkSession) -> None:
+    rows = spark.createDataFrame([(0, 0, 2**63 - 1), (0, 0, 2**63 - 1)], RESOLVED)
+    with pytest.raises(DplibError, match="Spark must be able to count the rows") as caught:
+        count_cells(rows, 1, 1)
+    assert str(2**63 - 1) not in str(caught.value)
