@@ -1,1 +1,1 @@
-"""Linear constraints that hold for each day, and what follows from them."""
+"""Linear constraints of each day's counts, derived exactly from packages, totals and equations."""

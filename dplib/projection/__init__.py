@@ -1,1 +1,1 @@
-"""Projections on convex sets, and ways to combine them."""
+"""Projections onto convex sets in a weighted norm, and their alternation."""

@@ -1,0 +1,130 @@
+"""Precise checks of constraint settings; each raises one `ConfigError` that names the setting.
+
+Nothing here looks at data: what is refused depends on the configuration alone.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from dplib.constraints.specs import Equation, Package, Total
+from dplib.validate import require
+
+PACKAGES = "constraints.packages"
+TOTALS = "constraints.totals"
+EQUATIONS = "constraints.equations"
+
+
+def check_items(items: Sequence[str]) -> None:
+    """Items must be at least one, each named once."""
+    require(len(items) > 0, "domain.items", "name at least one item", "none")
+    repeated = sorted({item for item in items if items.count(item) > 1}) if len(set(items)) < len(items) else []
+    require(not repeated, "domain.items", "name each item once", repeated[0] if repeated else "")
+
+
+def check_range(setting: str, first: int, end: int, n_days: int) -> None:
+    """A range must be a non-empty part of the declared days."""
+    require(0 <= first < end <= n_days, setting, f"hold a range of days within 0..{n_days - 1}", f"{first}..{end - 1}")
+
+
+def check_no_overlap(setting: str, ranges: Iterable[tuple[str, int, int]]) -> None:
+    """A name may come again only for other days.
+
+    Args:
+        setting: the setting to name.
+        ranges: (name, first, end).
+    """
+    last_end: dict[str, int] = {}
+    for name, first, end in sorted(ranges):
+        require(first >= last_end.get(name, 0), setting, "give a name once for a day", f"{name} twice")
+        last_end[name] = end
+
+
+def check_packages(packages: Sequence[Package], items: Sequence[str], rows_are_packages: bool) -> None:
+    """Packages need package rows, known items and positive whole multiplicities."""
+    if not rows_are_packages:
+        # Constraints of packages are false of item lines whose orders a cap may cut (privacy.md 12).
+        rule = "be left out unless every input row is a package (input.columns.package)"
+        require(not packages, PACKAGES, rule, ", ".join(package.name for package in packages[:3]))
+        return
+    require(len(packages) > 0, PACKAGES, "name at least one package where rows are packages", "none")
+    known = set(items)
+    for package in packages:
+        setting = f"{PACKAGES}.{package.name}"
+        require(len(package.contents) > 0, setting, "hold at least one item", "none")
+        for item, count in package.contents.items():
+            require(item in known, setting, "hold items of domain.items only", item)
+            whole = isinstance(count, int) and not isinstance(count, bool) and count > 0
+            require(whole, f"{setting}.{item}", "be a whole number above 0", count)
+
+
+def check_totals(totals: Sequence[Total], items: Sequence[str]) -> None:
+    """Totals need names of their own, known members and one answer to `measured`."""
+    known = set(items) | {total.name for total in totals}
+    measured: dict[str, bool] = {}
+    for total in totals:
+        setting = f"{TOTALS}.{total.name}"
+        require(total.name not in items, setting, "differ from the names of items", total.name)
+        require(len(total.members) > 0, setting, "have at least one member", "none")
+        for member in total.members:
+            require(member in known, setting, "have items or totals as members", member)
+        same = measured.setdefault(total.name, total.measured) == total.measured
+        require(same, f"{setting}.measured", "be the same on all days", "both true and false")
+
+
+def expand_total(name: str, valid: Mapping[str, Total], items: Mapping[str, int]) -> list[int]:
+    """Items of a total on days when the totals of ``valid`` hold.
+
+    Args:
+        name: the total.
+        valid: totals by name; a member that is a total outside its days counts nothing.
+        items: item -> number.
+
+    Returns:
+        Item numbers, sorted.
+
+    Raises:
+        ConfigError: if totals contain each other in a circle or an item would be counted twice.
+    """
+    found: list[int] = []
+
+    def visit(current: str, path: tuple[str, ...]) -> None:
+        require(current not in path, f"{TOTALS}.{name}", "not contain itself", " > ".join((*path, current)))
+        for member in valid[current].members:
+            if member in items:
+                found.append(items[member])
+            elif member in valid:
+                visit(member, (*path, current))
+
+    visit(name, ())
+    repeated = len(found) != len(set(found))
+    require(not repeated, f"{TOTALS}.{name}", "count each item once", "an item that comes in twice")
+    return sorted(found)
+
+
+def check_equations(equations: Sequence[Equation], series: Iterable[str]) -> None:
+    """Equations need known names and a coefficient that is not zero."""
+    known = set(series)
+    for number, equation in enumerate(equations):
+        setting = f"{EQUATIONS}[{number}]"
+        for name in equation.coefficients:
+            require(name in known, setting, "speak of items or totals only", name)
+        nonzero = any(equation.coefficients.values())
+        require(nonzero, setting, "have a coefficient that is not 0", dict(equation.coefficients))
+
+
+def check_holds_of_rows(number: int, equation: Equation, violated_by: str | None) -> None:
+    """An equation that some row type violates must be a declared public invariant.
+
+    Args:
+        number: position of the equation in the configuration.
+        equation: the equation.
+        violated_by: name of a row type that does not satisfy it by itself, None if there is none.
+    """
+    rule = "hold for every row, or be declared a public invariant (invariant: true, neighbours replace_one)"
+    good = equation.invariant or violated_by is None
+    require(good, f"{EQUATIONS}[{number}]", rule, f"an equation that a row of {violated_by} breaks")
+
+
+def check_consistent(number: int, contradictory: bool) -> None:
+    """An equation must not contradict the packages, totals and earlier equations."""
+    rule = "agree with the packages, the totals and the other equations"
+    require(not contradictory, f"{EQUATIONS}[{number}]", rule, "a contradiction")

@@ -1,0 +1,144 @@
+"""Constraints in the form that the rest of the library uses, and restrictions to independent parts of them.
+
+Notation: series are the items, then all totals; ``A`` is the incidence of one menu, ``A[s, j]`` the count that one
+row of type ``j`` adds to series ``s``; G and B are a menu's generators and constraint matrix (`Menu`).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from dplib.constraints.menu import IntArray, Menu
+from dplib.validate import require
+
+BoolArray = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class ResolvedConstraints:
+    """All that follows from the items, packages, totals and equations of a configuration.
+
+    Attributes:
+        series: names: the items, then the totals.
+        n_items: how many of the series are items.
+        measured: whether a series is measured, shape (n_series,); an unmeasured total has infinite variance.
+        row_types: what one input row can be: the packages, or the items.
+        menus: consecutive menus that cover all days.
+        incidence: ``A`` of each menu, shape (n_series, n_row_types), non-negative.
+        valid: whether a row type exists in a menu, shape (n_menus, n_row_types); rows of others are dropped by
+            this public rule.
+        row_l1: largest L1 norm of a column of ``A`` over measured series: what one row adds to one tree level.
+        row_l2_squared: largest squared L2 norm of such a column.
+        components: groups of series that no constraint links to each other: independent least-squares problems.
+        generator_components: the same for integer tables: series that share a generator belong together too.
+        has_invariants: whether a public invariant is used (neighbours must be replace-one).
+        notes: sentences for the plan.
+    """
+
+    series: tuple[str, ...]
+    n_items: int
+    measured: BoolArray
+    row_types: tuple[str, ...]
+    menus: tuple[Menu, ...]
+    incidence: tuple[IntArray, ...]
+    valid: BoolArray
+    row_l1: int
+    row_l2_squared: int
+    components: tuple[IntArray, ...]
+    generator_components: tuple[IntArray, ...]
+    has_invariants: bool
+    notes: tuple[str, ...]
+
+    def menu_of(self, day: int) -> int:
+        """Number of the menu that holds on a day."""
+        require(0 <= day < self.menus[-1].end, "day", f"lie in 0..{self.menus[-1].end - 1}", day)
+        return int(np.searchsorted([menu.end for menu in self.menus], day, side="right"))
+
+
+def linked(rows: Sequence[npt.NDArray[np.generic]], n_series: int) -> tuple[IntArray, ...]:
+    """Connected components of series, two being linked where a row is non-zero for both.
+
+    Args:
+        rows: matrices, each of shape (any, n_series).
+        n_series: number of series.
+
+    Returns:
+        Sorted series numbers of each component, by their smallest.
+    """
+    root = list(range(n_series))
+
+    def find(series: int) -> int:
+        while root[series] != series:
+            root[series] = root[root[series]]
+            series = root[series]
+        return series
+
+    for matrix in rows:
+        for row in matrix:
+            support = np.flatnonzero(row)
+            for other in support[1:]:
+                low, high = sorted((find(int(support[0])), find(int(other))))
+                root[high] = low
+    label = np.array([find(series) for series in range(n_series)], dtype=np.int64)
+    return tuple(np.flatnonzero(label == value).astype(np.int64) for value in np.unique(label))
+
+
+def restrict(menu: Menu, series_index: npt.ArrayLike) -> Menu:
+    """The part of a menu that speaks of some series.
+
+    Generators keep the rows of these series and the columns that touch them; where a column touches other series as
+    well, non-negativity of the parts is weaker than of the whole (use ``generator_components`` for integer tables).
+
+    Args:
+        menu: the menu.
+        series_index: series numbers, shape (m,): a union of components.
+
+    Raises:
+        ConfigError: if a constraint links these series to others.
+    """
+    index = np.asarray(series_index, dtype=np.int64)
+    inside = np.zeros(menu.n_series, dtype=bool)
+    inside[index] = True
+    touches = (menu.matrix[:, inside] != 0).any(axis=1)
+    crosses = touches & (menu.matrix[:, ~inside] != 0).any(axis=1)
+    require(not crosses.any(), "series_index", "hold whole components", "series that a constraint links to others")
+    generators, names = menu.generators, menu.generator_names
+    if generators is not None:
+        rows = generators[index]
+        kept = np.flatnonzero(rows.any(axis=0))
+        generators, names = rows[:, kept], tuple(names[column] for column in kept)
+    return replace(
+        menu,
+        matrix=np.ascontiguousarray(menu.matrix[touches][:, index]),
+        rhs=menu.rhs[touches],
+        generators=generators,
+        generator_names=names,
+    )
+
+
+def merge_equal(menus: Sequence[Menu]) -> tuple[Menu, ...]:
+    """Join neighbouring menus that differ in their days only."""
+    merged: list[Menu] = []
+    for menu in menus:
+        if merged and same_constraints(merged[-1], menu):
+            merged[-1] = replace(merged[-1], end=menu.end)
+        else:
+            merged.append(menu)
+    return tuple(merged)
+
+
+def same_constraints(one: Menu, other: Menu) -> bool:
+    """Whether two menus agree in all but their days."""
+    if (one.generators is None) != (other.generators is None):
+        return False
+    same_generators = (
+        one.generators is None or other.generators is None or np.array_equal(one.generators, other.generators)
+    )
+    return (
+        np.array_equal(one.matrix, other.matrix)
+        and np.array_equal(one.rhs, other.rhs)
+        and same_generators
+        and one.generator_names == other.generator_names
+    )

@@ -1,0 +1,52 @@
+"""How far values on a tree are from the constraints: the vector ``psi = M x - b`` in its two parts.
+
+Notation: rows of M are, for each series, "parent minus the sum of its children" at every inner node, and ``B v_t`` at
+the leaf of every day ``t``.
+
+Reference: Cai, Liu, Xiong, Ying, Wu, Journal on Communications 42(6), 2021, equation 14.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from dplib.constraints.menu import Menu
+from dplib.trees.interval_tree import IntervalTree
+
+FloatArray = npt.NDArray[np.float64]
+
+
+def tree_residual(tree: IntervalTree, values: FloatArray) -> FloatArray:
+    """Parent minus sum of children.
+
+    Args:
+        tree: the tree.
+        values: shape (n_nodes, n_series).
+
+    Returns:
+        Shape (n_nodes, n_series); 0 at leaves.
+    """
+    residual = np.zeros_like(values)
+    for inner, children, offsets in tree.levels_up():
+        residual[inner] = values[inner] - np.add.reduceat(values[children], offsets, axis=0)
+    return residual
+
+
+def menu_residual(tree: IntervalTree, menus: Sequence[Menu], values: FloatArray) -> list[FloatArray]:
+    """``B v_t - b`` of every day, one array a menu of shape (days of the menu, n_constraints)."""
+    leaves = tree.leaf_nodes
+    return [values[leaves[menu.first : menu.end]] @ menu.matrix.T - menu.rhs for menu in menus]
+
+
+def mean_square_residual(tree: IntervalTree, menus: Sequence[Menu], values: FloatArray) -> float:
+    """Equation 14: the sum of ``psi^2`` over all constraints, divided by the number of values."""
+    total = float((tree_residual(tree, values) ** 2).sum())
+    total += sum(float((part**2).sum()) for part in menu_residual(tree, menus, values))
+    return total / values.size
+
+
+def largest_residual(tree: IntervalTree, menus: Sequence[Menu], values: FloatArray) -> float:
+    """The largest absolute ``psi`` of any constraint."""
+    parts = [tree_residual(tree, values), *menu_residual(tree, menus, values)]
+    return max(float(np.abs(part).max(initial=0.0)) for part in parts)
