@@ -1,0 +1,164 @@
+import multiprocessing
+import os
+import time
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime, timedelta
+from fractions import Fraction
+from multiprocessing.synchronize import Barrier
+from pathlib import Path
+
+import pytest
+
+from dplib.errors import BudgetError, DplibError
+from dplib.release import leases
+from dplib.release.ledger import Ledger
+from dplib.release.runs import Balance, RunState
+from tests.ledgers import KEY, TERMS, key_number, measurement, open_with, url_of
+
+# Real processes that share nothing with the test, forked from a server that has imported the library once.
+SERVER = multiprocessing.get_context("forkserver")
+SERVER.set_forkserver_preload(["dplib.release.ledger"])
+
+
+def test_second_job_is_told_while_the_first_one_measures_and_spends_nothing(tmp_path: Path) -> None:
+    first, second = open_with(tmp_path), Ledger.open(url_of(tmp_path))
+    run = first.reserve(KEY, TERMS, Fraction(1, 4), "")
+    before = first.export()
+    with pytest.raises(DplibError, match=f"{run.release_id} is being measured by another run") as caught:
+        second.reserve(KEY, TERMS, Fraction(1, 4), "")
+    assert caught.value.exit_code == 1
+    with pytest.raises(DplibError, match="is being measured"):
+        second.reserve(KEY, TERMS, Fraction(1, 4), "", again=True)
+    assert second.export() == before
+    first.record_measurement(run, measurement())
+    assert second.reserve(KEY, TERMS, Fraction(1, 4), "").state is RunState.MEASURED
+
+
+def test_lease_ends_by_itself_and_the_first_to_record_wins(tmp_path: Path) -> None:
+    now = datetime(2024, 1, 1, tzinfo=UTC)
+    times = {"now": now}
+    first = open_with(tmp_path, clock=lambda: times["now"])
+    second = Ledger.open(url_of(tmp_path), clock=lambda: times["now"])
+    run = first.reserve(KEY, TERMS, Fraction(1, 4), "")
+    times["now"] = now + timedelta(seconds=leases.LEASE_SECONDS - 1)
+    with pytest.raises(DplibError, match="is being measured"):
+        second.reserve(KEY, TERMS, Fraction(1, 4), "")
+    times["now"] = now + timedelta(seconds=leases.LEASE_SECONDS + 1)
+    assert second.reserve(KEY, TERMS, Fraction(1, 4), "") == run
+    won = second.record_measurement(run, measurement("second"))
+    lost = first.record_measurement(run, measurement("first"))
+    assert lost == won
+    assert lost.measurement == measurement("second")
+    assert first.balance("takeaway").spent == Fraction(1, 4)
+    assert first.audit() == []
+
+
+def test_holding_keeps_the_lease_alive_and_lets_go_even_after_an_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(leases, "LEASE_SECONDS", 0.4)
+    first, second = open_with(tmp_path), Ledger.open(url_of(tmp_path))
+    run = first.reserve(KEY, TERMS, Fraction(1, 4), "")
+
+    def hold_and_fail() -> None:
+        with first.holding(run):
+            time.sleep(1.0)
+            with pytest.raises(DplibError, match="is being measured"):
+                second.reserve(KEY, TERMS, Fraction(1, 4), "")
+            raise RuntimeError("planted")
+
+    with pytest.raises(RuntimeError, match="planted"):
+        hold_and_fail()
+    monkeypatch.setattr(leases, "LEASE_SECONDS", 1000.0)
+    assert second.reserve(KEY, TERMS, Fraction(1, 4), "") == run
+
+
+def reserve_and_die(url: str) -> None:
+    Ledger.open(url).reserve(KEY, TERMS, Fraction(1, 4), "")
+    os._exit(9)
+
+
+def die_inside_the_transaction(url: str) -> None:
+    Ledger.open(url, clock=lambda: os._exit(9)).reserve(KEY, TERMS, Fraction(1, 4), "")
+
+
+def run_child(target: Callable[..., None], *arguments: object) -> int | None:
+    child = SERVER.Process(target=target, args=arguments)
+    child.start()
+    child.join(60)
+    return child.exitcode
+
+
+def test_reservation_of_a_killed_job_is_taken_over_at_once_and_costs_nothing_more(tmp_path: Path) -> None:
+    ledger = open_with(tmp_path)
+    assert run_child(reserve_and_die, url_of(tmp_path)) == 9
+    left_open = ledger.find_run(KEY)
+    assert left_open is not None
+    assert ledger.reserve(KEY, TERMS, Fraction(1, 4), "") == left_open
+    assert ledger.balance("takeaway").reserved == Fraction(1, 4)
+
+
+def test_a_kill_inside_a_transaction_leaves_no_trace(tmp_path: Path) -> None:
+    ledger = open_with(tmp_path)
+    before = ledger.export()
+    assert run_child(die_inside_the_transaction, url_of(tmp_path)) == 9
+    assert ledger.export() == before
+    assert ledger.audit() == []
+    assert ledger.reserve(KEY, TERMS, Fraction(1, 4), "").sequence == 2
+
+
+# ---- many processes at once ------------------------------------------------------------------------------------------
+
+
+def spend_until_refused(url: str, results: "multiprocessing.Queue[tuple[int, int]]", worker: int) -> None:
+    ledger = Ledger.open(url)
+    spent = refused = 0
+    for number in range(4):
+        try:
+            run = ledger.reserve(key_number(100 * worker + number), TERMS, Fraction(2, 7), "")
+            ledger.record_measurement(run, measurement())
+            spent += 1
+        except BudgetError:
+            refused += 1
+    results.put((spent, refused))
+
+
+def reserve_the_same(url: str, results: "multiprocessing.Queue[tuple[int, int]]", everyone: Barrier) -> None:
+    ledger = Ledger.open(url)
+    try:
+        run = ledger.reserve(KEY, TERMS, Fraction(2, 7), "")
+        results.put((run.sequence, 0))
+    except DplibError:
+        results.put((0, 1))
+    # The winner must be alive until all others have tried.
+    everyone.wait(60)
+
+
+def together(target: Callable[..., None], url: str, arguments: Sequence[object]) -> list[tuple[int, int]]:
+    """Run one process for each argument at once and return what they report."""
+    results = SERVER.Queue()
+    children = [SERVER.Process(target=target, args=(url, results, argument)) for argument in arguments]
+    for child in children:
+        child.start()
+    found = [results.get(timeout=120) for _ in children]
+    for child in children:
+        child.join(60)
+        assert child.exitcode == 0
+    return found
+
+
+def test_eight_processes_spend_exactly_what_there_is(tmp_path: Path) -> None:
+    ledger = open_with(tmp_path, Fraction(5))
+    found = together(spend_until_refused, url_of(tmp_path), range(8))
+    assert sum(spent for spent, _ in found) == 17  # floor(5 / (2/7))
+    assert sum(refused for _, refused in found) == 32 - 17
+    assert ledger.balance("takeaway") == Balance(Fraction(5), Fraction(34, 7), Fraction(0))
+    assert ledger.audit() == []
+    assert [entry["sequence"] for entry in ledger.export()] == list(range(1, 2 + 2 * 17))
+
+
+def test_of_processes_with_one_key_a_single_one_measures(tmp_path: Path) -> None:
+    ledger = open_with(tmp_path, Fraction(5))
+    found = together(reserve_the_same, url_of(tmp_path), [SERVER.Barrier(4)] * 4)
+    assert sorted(found) == [(0, 1), (0, 1), (0, 1), (2, 0)]
+    assert ledger.balance("takeaway").reserved == Fraction(2, 7)
