@@ -21,7 +21,9 @@ COUNTING_VERSION = 1
 
 CalendarLevel = Literal["day", "week", "month", "quarter", "year"]
 Query = Literal["day", "week", "month", "quarter", "year", "total"]
-Method = Literal["auto", "general", "boosting", "lblue", "alternating", "krylov", "commuting", "tree_smoother"]
+Method = Literal[
+    "auto", "general", "boosting", "lblue", "alternating", "krylov", "tree_blue", "commuting", "tree_smoother"
+]
 
 
 class ListFile(Section):

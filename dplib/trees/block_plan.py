@@ -40,10 +40,11 @@ class BlockPlan:
             n_series: cells of a node.
             max_cells: size that a block should stay below; a single leaf may exceed it.
         """
+        size = np.ones(tree.n_nodes, dtype=np.int64)
+        for inner, children, offsets in tree.levels_up():
+            size[inner] += np.add.reduceat(size[children], offsets)
         for level in range(tree.n_levels):
-            widest = tree.hi[tree.level_slice(level)] - tree.lo[tree.level_slice(level)]
-            # A subtree over w days has fewer than 2 w nodes, plus one a level where nodes have a single child.
-            if (2 * int(widest.max()) + tree.n_levels) * n_series <= max_cells:
+            if int(size[tree.level_slice(level)].max()) * n_series <= max_cells:
                 return cls(tree, level)
         return cls(tree, tree.n_levels - 1)
 

@@ -1,0 +1,1 @@
+"""Stages of the job consistent-histograms: design, measure, estimate, publish, query."""

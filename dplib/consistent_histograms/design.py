@@ -1,0 +1,239 @@
+"""Everything that the settings decide before a row is read: series, tree, noise and blocks.
+
+Guarantee. A privacy unit keeps at most ``m`` rows, at most ``r`` of them a day, each of quantity at most ``Q``. A row
+of type ``j`` with quantity ``q`` adds ``q A e_j`` to one node of each level. Hence at one level a unit adds at most
+``m Q max_j ||A e_j||_1`` in L1 norm. In L2 norm, ``n_x <= min(m, r w)`` of its rows meet in a node ``x`` of ``w`` days,
+and the squares sum to at most ``sum_x (n_x Q)^2 max_j ||A e_j||_2^2 <= m min(m, r w) Q^2 max_j ||A e_j||_2^2``.
+Removing a unit undoes what it added. Replacing one removes one such vector and adds another: the L1 norms add, and
+since both vectors are non-negative the squared norm of their difference is at most the sum of their squared norms; both
+sensitivities double. The levels compose: epsilon is the sum of the levels' epsilons, rho that of their rhos.
+
+Notation: ``A`` is the incidence of `ResolvedConstraints` (measured series only), ``w`` a level's widest node in days.
+"""
+
+import datetime as dt
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from dplib.config.consistent_histograms import ConsistentHistogramsConfig, Constraint
+from dplib.config.sections import Privacy
+from dplib.consistent_histograms.day_tree import DayTree, build_day_tree
+from dplib.constraints.resolve import resolve
+from dplib.constraints.resolved import ResolvedConstraints
+from dplib.constraints.specs import Equation, Package, Total
+from dplib.mechanisms.tree_counts import SAMPLER_FORMAT
+from dplib.privacy.budget import ApproxDP, Currency, PureDP
+from dplib.privacy.calibration import discrete_laplace_scale, gaussian_sigma_squared, rho_from_approx, split
+from dplib.privacy.events import DiscreteGaussianEvent, DiscreteLaplaceEvent, Event
+from dplib.privacy.measurement import Measurement
+from dplib.privacy.neighbors import Neighbors
+from dplib.trees.block_plan import BlockPlan
+from dplib.trees.interval_tree import IntervalTree
+from dplib.validate import require
+
+FloatArray = npt.NDArray[np.float64]
+DEFAULT_DELTA = Fraction(1, 10**6)
+"""Delta at which totals of a budget without a delta are shown side by side."""
+
+
+@dataclass(frozen=True, eq=False)
+class Design:
+    """A release before its rows.
+
+    Attributes:
+        config: the checked configuration.
+        items: names of the items.
+        constraints: series, menus, incidence and sensitivity of one row.
+        days: the tree over days with the names of its levels.
+        measurements: the noise of each level from the root down; None where a level is not measured.
+        settings: the resolved measurement settings: what decides counts and noise, as JSON values.
+    """
+
+    config: ConsistentHistogramsConfig
+    items: tuple[str, ...]
+    constraints: ResolvedConstraints
+    days: DayTree
+    measurements: tuple[Measurement | None, ...]
+    settings: dict[str, Any]
+
+    @classmethod
+    def resolve(cls, config: ConsistentHistogramsConfig, base: Path) -> "Design":
+        """Derive the design of a configuration.
+
+        Args:
+            config: the checked configuration.
+            base: folder that its relative paths refer to.
+
+        Raises:
+            ConfigError: naming the setting that is wrong.
+        """
+        items = config.domain.item_names(base)
+        constraints = _constraints(config, items)
+        days = build_day_tree(config)
+        settings = config.measurement_settings(base) | {"sampler_format": SAMPLER_FORMAT}
+        return cls(config, items, constraints, days, _noise(config.privacy, constraints, days), settings)
+
+    @property
+    def tree(self) -> IntervalTree:
+        """The tree over days."""
+        return self.days.tree
+
+    @cached_property
+    def blocks(self) -> BlockPlan:
+        """The logical blocks."""
+        return BlockPlan.for_cells(self.tree, len(self.series))
+
+    @property
+    def series(self) -> tuple[str, ...]:
+        """Names of the series: the items, then the totals."""
+        return self.constraints.series
+
+    @property
+    def measured_series(self) -> tuple[int, ...]:
+        """Numbers of the series that get noisy counts."""
+        return tuple(np.flatnonzero(self.constraints.measured).tolist())
+
+    @property
+    def events(self) -> tuple[Event, ...]:
+        """What the release spends."""
+        return tuple(measurement.event for measurement in self.measurements if measurement is not None)
+
+    @property
+    def neighbors(self) -> Neighbors:
+        """The neighbour relation."""
+        return Neighbors(self.config.privacy.neighbors)
+
+    @property
+    def delta(self) -> Fraction:
+        """Delta at which the totals are shown."""
+        return self.config.privacy.budget.delta or DEFAULT_DELTA
+
+    def cost(self, currency: Currency) -> Fraction:
+        """What the release takes from an account: the exact sum of its events.
+
+        Raises:
+            ConfigError: if the account is pure and the noise is Gaussian.
+        """
+        if currency == Currency.ZCDP:
+            return sum((event.rho for event in self.events), Fraction(0))
+        epsilons = [event.epsilon for event in self.events if event.epsilon is not None]
+        require(
+            len(epsilons) == len(self.events),
+            "privacy.noise",
+            f"be discrete_laplace, since the account of {self.config.dataset} counts pure epsilon",
+            self.config.privacy.mechanism,
+        )
+        return sum(epsilons, Fraction(0))
+
+    @cached_property
+    def level_variance(self) -> FloatArray:
+        """Noise variance of one count at each level, shape (n_levels,); inf where not measured."""
+        return np.array([np.inf if each is None else each.variance for each in self.measurements])
+
+    @cached_property
+    def variance(self) -> FloatArray:
+        """Noise variances, shape (n_nodes, n_series), inf where not measured."""
+        series = np.where(self.constraints.measured, 1.0, np.inf)
+        return self.level_variance[self.tree.level][:, None] * series[None, :]
+
+    def date(self, day: int) -> dt.date:
+        """The date of a day of the domain."""
+        return self.config.domain.first_day + dt.timedelta(days=day)
+
+    def day(self, date: dt.date) -> int:
+        """The day of a date of the domain."""
+        return (date - self.config.domain.first_day).days
+
+    def public(self) -> dict[str, Any]:
+        """The settings that a reader of the release needs, from which `from_public` builds the design again."""
+        kept = {"dataset", "job", "privacy", "domain", "constraints", "tree"}
+        return {key: value for key, value in self.settings.items() if key in kept} | {
+            "rows_are_packages": self.config.input.columns.package is not None
+        }
+
+    @classmethod
+    def from_public(cls, public: dict[str, Any]) -> "Design":
+        """The design of a release, from its manifest's `public` settings."""
+        settings = {key: value for key, value in public.items() if key != "rows_are_packages"}
+        columns = {"day": "day", ("package" if public["rows_are_packages"] else "item"): "name", "quantity": "quantity"}
+        if settings["privacy"]["unit"] != "event":
+            columns["unit"] = "unit"
+        config = ConsistentHistogramsConfig.model_validate(
+            settings | {"config_version": 1, "input": {"path": "none", "columns": columns}}
+        )
+        return cls.resolve(config, Path())
+
+
+def _constraints(config: ConsistentHistogramsConfig, items: tuple[str, ...]) -> ResolvedConstraints:
+    packages: list[Package] = []
+    totals: list[Total] = []
+    equations: list[Equation] = []
+    replace_one = config.privacy.neighbors == "replace_one"
+    for number, constraint in enumerate(config.constraints):
+        first, end = _validity(config, constraint, f"constraints.{number}")
+        for name, contents in (constraint.packages or {}).items():
+            packages.append(Package(name, {item: n for item, n in contents.items() if n}, first, end))
+        for name, members in (constraint.totals or {}).items():
+            totals.append(Total(name, tuple(members), constraint.measured, first, end))
+        equations.extend(
+            Equation(equation.coefficients, equation.value, replace_one, first, end)
+            for equation in (constraint.equations or {}).values()
+        )
+    rows_are_packages = config.input.columns.package is not None
+    require(bool(packages) or not rows_are_packages, "constraints", "declare packages where rows are packages", "none")
+    require(not packages or rows_are_packages, "constraints", _PACKAGES_NEED_PACKAGE_ROWS, "packages over item lines")
+    resolved = resolve(items, config.domain.n_days, packages, totals, equations, rows_are_packages)
+    counted_whole = config.privacy.unit == "event" and config.input.columns.quantity is None
+    require(
+        counted_whole or not resolved.has_invariants,
+        "constraints",
+        "have equations only where every row counts whole (privacy.unit event, no input.columns.quantity), since "
+        "caps would make them false",
+        f"equations with the unit {config.privacy.unit}",
+    )
+    return resolved
+
+
+_PACKAGES_NEED_PACKAGE_ROWS = (
+    "have packages only where input.columns.package says that rows are packages, since caps on item lines would make "
+    "the packages' equations false"
+)
+
+
+def _validity(config: ConsistentHistogramsConfig, constraint: Constraint, name: str) -> tuple[int, int]:
+    domain = config.domain
+    first = max(constraint.first or domain.first_day, domain.first_day)
+    last = min(constraint.last or domain.last_day, domain.last_day)
+    require(first <= last, name, "hold on at least one day of the domain", f"{constraint.first} to {constraint.last}")
+    return (first - domain.first_day).days, (last - domain.first_day).days + 1
+
+
+def _noise(privacy: Privacy, constraints: ResolvedConstraints, days: DayTree) -> tuple[Measurement | None, ...]:
+    """Split the budget over the measured levels and calibrate each level's noise."""
+    budget = privacy.budget.budget()
+    measured = [level for level, share in enumerate(days.shares) if share > 0]
+    neighbors = 2 if privacy.neighbors == "replace_one" else 1
+    widths = days.tree.hi - days.tree.lo
+    levels: list[Measurement | None] = [None] * days.tree.n_levels
+    if isinstance(budget, PureDP):
+        l1 = Fraction(neighbors * privacy.rows_per_unit * privacy.max_quantity * constraints.row_l1)
+        for level, part in zip(measured, split(budget.epsilon, [days.shares[x] for x in measured]), strict=True):
+            event = DiscreteLaplaceEvent(days.names[level], l1, discrete_laplace_scale(l1, part))
+            levels[level] = Measurement(event)
+        return tuple(levels)
+    rho = rho_from_approx(budget.epsilon, budget.delta) if isinstance(budget, ApproxDP) else budget.rho
+    for level, part in zip(measured, split(rho, [days.shares[x] for x in measured]), strict=True):
+        width = int(widths[days.tree.level_slice(level)].max())
+        meeting = min(privacy.rows_per_unit, privacy.rows_per_day * width)
+        l2_squared = Fraction(
+            neighbors * privacy.rows_per_unit * meeting * privacy.max_quantity**2 * constraints.row_l2_squared
+        )
+        sigma_squared = gaussian_sigma_squared(l2_squared, part, max_denominator=10**6)
+        levels[level] = Measurement(DiscreteGaussianEvent(days.names[level], l2_squared, sigma_squared))
+    return tuple(levels)

@@ -1,0 +1,156 @@
+"""Post-processing in one process: from the stored measurement to estimates, standard errors and integer tables.
+
+Nothing here sees a row or draws noise, so it is free and can be run again with another solver. Series that no
+constraint links are independent problems (*groups*): each constrained component is one, all unconstrained series
+together are another. Errors depend on settings only.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from dplib.config.consistent_histograms import Solver
+from dplib.consistent_histograms.design import Design
+from dplib.constraints.menu import Menu
+from dplib.constraints.resolved import restrict
+from dplib.inference.answer_variance import AnswerVariance
+from dplib.inference.choose import SOLVERS, choose, solve_components
+from dplib.inference.problem import ConsistencyProblem, OnRound, Solution, SolverOptions
+from dplib.inference.publication import PublicationPlan, TableMethod, plan_publication, publish_tables
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+
+
+def groups(design: Design, components: Sequence[IntArray]) -> list[IntArray]:
+    """Series numbers of each independent problem: constrained components, then all other series together."""
+    linked = [group for group in components if _is_constrained(design, group)]
+    free = [group for group in components if not _is_constrained(design, group)]
+    return linked + ([np.sort(np.concatenate(free))] if free else [])
+
+
+def _is_constrained(design: Design, group: IntArray) -> bool:
+    return any(bool((menu.matrix[:, group] != 0).any()) for menu in design.constraints.menus)
+
+
+def menus_of(design: Design, group: IntArray) -> tuple[Menu, ...]:
+    """The menus of one group of series."""
+    return tuple(restrict(menu, group) for menu in design.constraints.menus)
+
+
+def problem(design: Design, noisy: FloatArray) -> ConsistencyProblem:
+    """The least-squares problem of a measurement of shape (n_nodes, n_series)."""
+    return ConsistencyProblem(design.tree, noisy, design.variance, design.constraints.menus)
+
+
+def options(solver: Solver) -> SolverOptions:
+    """Solver options of a configuration."""
+    return SolverOptions(tol=solver.tol, max_rounds=solver.max_rounds, krylov=solver.method == "krylov")
+
+
+def solver_name(solver: Solver) -> str:
+    """Key of `SOLVERS` that a configuration means, or ``auto``."""
+    name = "alternating" if solver.method == "krylov" else solver.method
+    assert name == "auto" or name in SOLVERS
+    return name
+
+
+def chosen_solvers(design: Design, solver: Solver) -> list[tuple[str, str]]:
+    """Name and reason of the solver of each group, each pair once; settings only."""
+    if solver.method != "auto":
+        return [(solver.method, "The configuration names it.")]
+    empty = np.broadcast_to(np.zeros(1), (design.tree.n_nodes, len(design.series)))
+    whole = problem(design, empty)
+    found = [choose(whole.restrict(group)) for group in groups(design, design.constraints.components)]
+    return list(dict.fromkeys((choice.name, choice.reason) for choice in found))
+
+
+def estimate(design: Design, noisy: FloatArray, solver: Solver, on_round: OnRound | None = None) -> Solution:
+    """Unbiased estimates of all nodes and series, shape (n_nodes, n_series).
+
+    Args:
+        design: the design.
+        noisy: the measurement, shape (n_nodes, n_series); ignored where not measured.
+        solver: the section `publish.solver`.
+        on_round: called after each round of an iterative solver.
+    """
+    components = design.constraints.components
+    return solve_components(problem(design, noisy), components, solver_name(solver), options(solver), on_round)
+
+
+class Errors:
+    """Exact errors of the least-squares estimates, from settings alone."""
+
+    def __init__(self, design: Design) -> None:
+        self._design = design
+        self._groups = groups(design, design.constraints.components)
+
+    @cached_property
+    def _parts(self) -> list[tuple[IntArray, AnswerVariance]]:
+        design = self._design
+        return [
+            (group, AnswerVariance(design.tree, design.variance[:, group], menus_of(design, group)))
+            for group in self._groups
+        ]
+
+    def range_std_error(self, lo: int, hi: int) -> FloatArray:
+        """Standard error of each series' count over the days ``lo <= t < hi``, shape (n_series,)."""
+        found = np.empty(len(self._design.series))
+        for group, part in self._parts:
+            found[group] = np.sqrt(part.variance(lo, hi))
+        return found
+
+    def node_std_error(self) -> FloatArray:
+        """Standard error of every node, shape (n_nodes, n_series)."""
+        found = np.empty((self._design.tree.n_nodes, len(self._design.series)))
+        for group, part in self._parts:
+            found[:, group] = part.standard_errors()
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class IntegerTables:
+    """Non-negative integer counts, consistent over the tree and exact in every constraint.
+
+    Attributes:
+        counts: shape (n_nodes, n_series); meaningless for series that are not published.
+        published: whether a series is, shape (n_series,).
+    """
+
+    counts: IntArray
+    published: npt.NDArray[np.bool_]
+
+
+def publication_plans(design: Design) -> list[tuple[IntArray, PublicationPlan]]:
+    """How the integer table of each group is made; settings only."""
+    found = groups(design, design.constraints.generator_components)
+    return [(group, plan_publication(menus_of(design, group))) for group in found]
+
+
+def integer_tables(design: Design, values: FloatArray) -> IntegerTables:
+    """Integer tables of all groups that have one.
+
+    Args:
+        design: the design.
+        values: the estimates, shape (n_nodes, n_series).
+    """
+    counts = np.zeros(values.shape, dtype=np.int64)
+    published = np.zeros(values.shape[1], dtype=bool)
+    weights = design.constraints.measured.astype(np.float64)
+    for group, plan in publication_plans(design):
+        table = publish_tables(plan, design.tree, values[:, group], menus_of(design, group), weights[group])
+        if table is not None:
+            counts[:, group] = table
+            published[group] = True
+    return IntegerTables(counts, published)
+
+
+def publication_sentences(design: Design) -> list[str]:
+    """What the plan and the report say about integer tables."""
+    plans = publication_plans(design)
+    sentences = dict.fromkeys(plan.sentence for _, plan in plans)
+    missing = [design.series[n] for group, plan in plans if plan.method is TableMethod.NOT_PUBLISHED for n in group]
+    return [*sentences, *([f"Estimates only: {', '.join(missing)}."] if missing else [])]

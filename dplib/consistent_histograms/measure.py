@@ -1,0 +1,144 @@
+"""The private part: exact counts, their keyed digest, and the one draw of noise.
+
+Privacy statement. The counts of one level change by at most the design's sensitivity between neighbours
+(`dplib.consistent_histograms.design`); every measured cell gets independent exact integer noise
+(`dplib.mechanisms.tree_counts`). The noise key is derived from the secret, the ledger's entry, the measurement
+settings, the samplers' format and a keyed digest of the exact counts: the same counts get the same noise in every
+retry, recomputation and layout, and different counts never share noise, whose difference would be theirs.
+
+Two layouts with the same bytes. *Driver*: the counts fit one process. *Blocks*: executors hold one logical block each;
+a first pass returns the blocks' digests and totals, a second one draws the noise and refuses to (`IntegrityError`) if
+a recomputed block no longer has the digest that entered the key, which happens when the input changes under the job.
+
+Cost: one pass over the rows; then 60 to 300 ns a cell.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from dplib.consistent_histograms.design import Design
+from dplib.consistent_histograms.rows import series_counts
+from dplib.consistent_histograms.tables import write_measurement
+from dplib.mechanisms.tree_counts import SAMPLER_FORMAT, measure_levels
+from dplib.privacy.measurement import Measurement
+from dplib.randomness.keyed import derive_key
+from dplib.randomness.secret import Secret
+from dplib.release.canonical import settings_hash
+from dplib.release.digest import block_digest, combine_digests
+from dplib.release.lifecycle import MeasurementKeys
+from dplib.release.runs import Run
+from dplib.trees.block_plan import TOP
+from dplib.trees.interval_tree import IntervalTree
+
+IntArray = npt.NDArray[np.int64]
+STATISTIC = "counts by item and day"
+
+
+@dataclass(frozen=True)
+class RunKeys:
+    """The sub-keys of one run.
+
+    Attributes:
+        key_id: public name of the secret.
+        bounding: chooses the rows that a cap keeps; belongs to the account.
+        digest: keys the digest of the counts.
+        parent: what the measurement key is derived from, together with that digest.
+    """
+
+    key_id: str
+    bounding: bytes
+    digest: bytes
+    parent: bytes
+
+    @classmethod
+    def derive(cls, secret: Secret, design: Design, run: Run) -> "RunKeys":
+        """Derive them from the secret, the account, the ledger's entry and the settings."""
+        dataset = design.config.dataset
+        entry = (dataset, run.key.job, run.key.logical_date, run.sequence)
+        return cls(
+            key_id=secret.key_id,
+            bounding=secret.derive("bounding", dataset),
+            digest=secret.derive("digest", *entry),
+            parent=secret.derive("measurement", *entry, settings_hash(design.settings), SAMPLER_FORMAT),
+        )
+
+    def measurement(self, digest: bytes) -> bytes:
+        """The noise key of counts with this digest."""
+        return derive_key(self.parent, digest)
+
+    def recorded(self, digest: bytes) -> MeasurementKeys:
+        """What the ledger keeps."""
+        return MeasurementKeys(self.key_id, self.measurement(digest), digest)
+
+
+def measure_on_driver(design: Design, counts: IntArray, keys: RunKeys, directory: Path) -> MeasurementKeys:
+    """Draw the noise of all blocks in this process and store the measurement.
+
+    Args:
+        design: the design.
+        counts: exact counts by day and row kind, shape (n_days, n_kinds).
+        keys: the run's sub-keys.
+        directory: staging directory; gets ``measurement/``.
+    """
+    plan = design.blocks
+    names = [plan.name(block) for block in range(plan.n_blocks)]
+    bounds = plan.day_bounds
+    parts = [counts[bounds[block] : bounds[block + 1]] for block in range(plan.n_blocks)]
+    digests = [
+        (name, block_digest(keys.digest, name, np.ascontiguousarray(part)))
+        for name, part in zip(names, parts, strict=True)
+    ]
+    digest = combine_digests(keys.digest, digests)
+    key = keys.measurement(digest)
+    totals = np.empty((plan.n_blocks, len(design.measured_series)), dtype=np.int64)
+    for block, part in enumerate(parts):
+        leaves = series_counts(design, part, int(bounds[block]))
+        totals[block] = leaves.sum(axis=0)
+        write_measurement(directory, design, names[block], noisy_block(design, block, leaves, key))
+    write_top(directory, design, totals, key)
+    return keys.recorded(digest)
+
+
+def write_top(directory: Path, design: Design, totals: IntArray, key: bytes) -> None:
+    """Draw the noise of the nodes above the blocks and store it; nothing where there is only one block.
+
+    Args:
+        directory: staging directory.
+        design: the design.
+        totals: exact totals of the blocks, shape (n_blocks, n_measured_series).
+        key: the noise key.
+    """
+    plan = design.blocks
+    if plan.n_top_nodes:
+        values = np.asarray(plan.top_tree.sums(totals), dtype=np.int64)[: plan.n_top_nodes]
+        levels = design.measurements[: plan.cut_level]
+        write_measurement(directory, design, TOP, _measure(plan.top_tree, values, levels, key, TOP))
+
+
+def noisy_block(design: Design, block: int, leaves: IntArray, key: bytes) -> IntArray:
+    """The noisy counts of one block.
+
+    Args:
+        design: the design.
+        block: number of the block.
+        leaves: exact counts of its days, shape (days of the block, n_measured_series).
+        key: the noise key.
+
+    Returns:
+        Shape (nodes of the block, n_measured_series); zeros where a level is not measured.
+    """
+    plan = design.blocks
+    tree, _ = plan.block_tree(block)
+    values = np.asarray(tree.sums(leaves), dtype=np.int64)
+    return _measure(tree, values, design.measurements[plan.cut_level :], key, plan.name(block))
+
+
+def _measure(
+    tree: IntervalTree, values: IntArray, noise: Sequence[Measurement | None], key: bytes, name: str
+) -> IntArray:
+    levels = [values[tree.level_slice(level)] for level in range(len(noise))]
+    return np.concatenate(measure_levels(levels, noise, key, STATISTIC, name))

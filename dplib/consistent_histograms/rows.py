@@ -1,0 +1,60 @@
+"""From the design's public keys to what the readers of rows need: row kinds and their days.
+
+A *row kind* is a row type (item or package) on one run of consecutive days on which it exists; a package that is off
+the menu for a while has two. Kinds are the columns of the exact counts.
+"""
+
+from itertools import groupby
+
+import numpy as np
+import numpy.typing as npt
+
+from dplib.consistent_histograms.design import Design
+from dplib.spark.resolve import RowDomain
+
+IntArray = npt.NDArray[np.int64]
+
+
+def row_domain(design: Design) -> RowDomain:
+    """The public keys of the rows: days, and kinds of row by name and days."""
+    kinds = row_kinds(design)
+    return RowDomain(
+        first_day=design.config.domain.first_day,
+        n_days=design.config.domain.n_days,
+        names=[design.constraints.row_types[row_type] for row_type, _, _ in kinds],
+        valid_first=np.array([first for _, first, _ in kinds], dtype=np.int64),
+        valid_end=np.array([end for _, _, end in kinds], dtype=np.int64),
+    )
+
+
+def row_kinds(design: Design) -> list[tuple[int, int, int]]:
+    """The kinds as (row type, first day, one past the last day), by row type."""
+    constraints = design.constraints
+    kinds = []
+    for row_type in range(len(constraints.row_types)):
+        runs = groupby(zip(constraints.valid[:, row_type], constraints.menus, strict=True), key=lambda pair: pair[0])
+        for is_valid, run in runs:
+            menus = [menu for _, menu in run]
+            if is_valid:
+                kinds.append((row_type, menus[0].first, menus[-1].end))
+    return kinds
+
+
+def series_counts(design: Design, counts: IntArray, first_day: int = 0) -> IntArray:
+    """Turn exact counts of rows into exact counts of the measured series.
+
+    Args:
+        design: the design.
+        counts: by day and row kind, shape (n, n_kinds), for the days from ``first_day``.
+        first_day: first day of ``counts``.
+
+    Returns:
+        Shape (n, n_measured_series).
+    """
+    constraints = design.constraints
+    types = [row_type for row_type, _, _ in row_kinds(design)]
+    series = np.zeros((len(counts), int(constraints.measured.sum())), dtype=np.int64)
+    for menu, incidence in zip(constraints.menus, constraints.incidence, strict=True):
+        days = slice(max(menu.first - first_day, 0), max(menu.end - first_day, 0))
+        series[days] = counts[days] @ incidence[constraints.measured][:, types].T
+    return series

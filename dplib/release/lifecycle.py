@@ -1,0 +1,187 @@
+"""The life of one run: reserve, measure, store, publish; the same for every job.
+
+    find -> [published: return it] -> [measured: publish from it] -> reserve -> measure -> record -> store -> publish
+
+The job hands in two functions. ``measure`` is the private part: it reads rows, draws noise once and writes
+``measurement/`` into a staging directory. ``publish`` sees only the stored measurement and writes the rest. Each is
+called at most once a run, and not at all where its result exists, so a second run reads no rows and spends nothing.
+
+A crash at any point is met by calling the same function again (see `dplib.release.ledger` for the argument).
+"""
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+
+from dplib.errors import DplibError, IntegrityError
+from dplib.release.files import MANIFEST, file_sha256
+from dplib.release.ledger import Ledger
+from dplib.release.runs import Publication, Run, RunKey, RunState, StoredMeasurement, Terms
+from dplib.release.staging import Staging, check_writable, remove_leftovers, store_measurement
+
+
+@dataclass(frozen=True)
+class Request:
+    """What a run asks of the ledger.
+
+    Attributes:
+        key: dataset, job, logical date and hash of the measurement settings.
+        terms: the account's currency, unit and neighbours that the cost is meant in.
+        cost: exact cost in that currency.
+        reason: why, for the record.
+        again: measure anew although a measurement exists.
+    """
+
+    key: RunKey
+    terms: Terms
+    cost: Fraction
+    reason: str
+    again: bool = False
+
+
+@dataclass(frozen=True)
+class MeasurementKeys:
+    """What ``measure`` tells the ledger and nobody else.
+
+    Attributes:
+        key_id: public name of the secret.
+        measurement_key: the noise key; only its hash is kept.
+        data_digest: keyed digest of the exact counts.
+    """
+
+    key_id: str
+    measurement_key: bytes
+    data_digest: bytes
+
+
+Measure = Callable[[Run, Path], MeasurementKeys]
+"""Reads rows and writes ``measurement/`` into the given staging directory."""
+Publish = Callable[[Run, Path], None]
+"""Reads ``measurement/`` in the given staging directory and writes the rest of the release, manifest last."""
+
+
+def measure_run(ledger: Ledger, request: Request, output: Path, measure: Measure) -> Run:
+    """Return a run that has its stored measurement, made now only if there is none.
+
+    Args:
+        ledger: the open ledger.
+        request: what to reserve.
+        output: folder of all releases.
+        measure: the private part.
+
+    Raises:
+        BudgetError: if the account cannot pay; nothing was written.
+        ConfigError: if the output cannot be written or the account has other terms; nothing was spent.
+        DplibError: if another process is measuring the same run.
+    """
+    found = ledger.find_run(request.key)
+    if found is not None and found.state is not RunState.RESERVED and not request.again:
+        return found
+    check_writable(output)
+    run = ledger.reserve(request.key, request.terms, request.cost, request.reason, request.again)
+    if run.state is not RunState.RESERVED:
+        return run
+    with ledger.holding(run):
+        remove_leftovers(output, run.release_id, lambda: _recorded(ledger, run))
+        return _measure_into_staging(ledger, run, output, measure)
+
+
+def _recorded(ledger: Ledger, run: Run) -> str | None:
+    measurement = ledger.run(run.release_id).measurement
+    return measurement.staged if measurement else None
+
+
+def _measure_into_staging(ledger: Ledger, run: Run, output: Path, measure: Measure) -> Run:
+    with Staging(output, run.release_id) as staging:
+        try:
+            keys = measure(run, staging.path)
+            content = staging.seal()
+        except BaseException:
+            # Nobody saw it and the ledger does not name it; the reservation stays for the retry.
+            staging.discard()
+            raise
+        mine = StoredMeasurement(
+            staged=staging.name,
+            location=str(output.resolve() / run.release_id),
+            content_sha256=content,
+            key_id=keys.key_id,
+            key_commitment=hashlib.sha256(keys.measurement_key).hexdigest(),
+            data_digest=keys.data_digest.hex(),
+        )
+        measured = ledger.record_measurement(run, mine)
+        if measured.measurement != mine:
+            staging.discard()
+    _stored(measured)
+    return measured
+
+
+def _stored(run: Run) -> Path:
+    """The stored measurement of a run, put in place first if a crash left it in staging."""
+    measurement = run.measurement
+    if measurement is None:
+        raise IntegrityError(f"{run.release_id} must have a measurement before it is published")
+    output = Path(measurement.location).parent
+    return store_measurement(output, run.release_id, measurement.staged, measurement.content_sha256)
+
+
+def published(run: Run, publish_hash: str) -> Path | None:
+    """The release of a run if it exists, is whole and was made with these publish settings."""
+    publication = run.publication
+    if publication is None or publication.publish_hash != publish_hash:
+        return None
+    release = Path(publication.location)
+    manifest = release / MANIFEST
+    if manifest.is_file() and file_sha256(manifest) == publication.manifest_sha256:
+        return release
+    return None
+
+
+def publish_run(ledger: Ledger, run: Run, output: Path, publish_hash: str, publish: Publish) -> Path:
+    """Return the release of a run under the given publish settings, made now only if it does not exist.
+
+    Args:
+        ledger: the open ledger.
+        run: a run with a measurement.
+        output: folder of all releases.
+        publish_hash: hash of the publish settings.
+        publish: the post-processing.
+
+    Raises:
+        IntegrityError: if the stored measurement is missing or changed.
+        ConfigError: if the output cannot be written.
+    """
+    existing = published(run, publish_hash)
+    if existing is not None:
+        return existing
+    stored = _stored(run)
+    check_writable(output)
+    with Staging(output, run.release_id) as staging:
+        try:
+            staging.link_measurement(stored)
+            publish(run, staging.path)
+            manifest_sha256 = file_sha256(staging.path / MANIFEST)
+            release = staging.publish()
+        except BaseException:
+            staging.discard()
+            raise
+    ledger.record_published(run, Publication(str(release.resolve()), publish_hash, manifest_sha256))
+    return release
+
+
+def run_to_publish(ledger: Ledger, key: RunKey, release_id: str | None) -> Run:
+    """The measured run that ``--stage publish`` means: the named one, or the newest of these settings and date.
+
+    Raises:
+        DplibError: if there is none.
+    """
+    run = ledger.run(release_id) if release_id else ledger.find_run(key)
+    if run is None or run.measurement is None:
+        named = release_id or "these settings and date"
+        raise DplibError(f"--stage publish must find a stored measurement, got none for {named}")
+    if (run.key.dataset, run.key.job, run.key.settings_hash) != (key.dataset, key.job, key.settings_hash):
+        raise DplibError(
+            f"--release must name a run of this configuration's measurement settings, got {run.release_id}"
+        )
+    return run
