@@ -89,9 +89,9 @@ def resolve(
     row_types = tuple(dict.fromkeys(package.name for package in packages)) if rows_are_packages else tuple(items)
     total_names = tuple(dict.fromkeys(total.name for total in totals))
     names = _Names({item: number for number, item in enumerate(items)}, total_names, row_types)
-    ends = sorted(
-        {0, n_days} | {day for spec in (*packages, *totals, *equations) for day in (spec.first, spec.end or 0)}
-    )
+    specs: list[Package | Total | Equation] = [*packages]
+    specs += [*totals, *equations]
+    ends = sorted({0, n_days} | {day for spec in specs for day in (spec.first, spec.end or 0)})
     labels = _generator_names(packages) if rows_are_packages else None
     segments: list[_Segment] = []
     for first, end in pairwise(ends):

@@ -35,13 +35,17 @@ class CommutingPlan:
     Attributes:
         gains: of the tree with the node factors, k = 1.
         projector: of one node's series with the item factors, right-hand side 0.
+        node_variance: node factors, shape (n_nodes,); ``inf`` for a node that is not measured.
         item_variance: item factors, shape (n_series,); ``inf`` for a series that is never measured.
+        item_covariance: of one projected node with node factor 1, shape (n_series, n_series).
         node_offset: what the right-hand sides add at each node, shape (n_nodes, n_series); None without any.
     """
 
     gains: TreeGains
     projector: AffineProjector
+    node_variance: FloatArray
     item_variance: FloatArray
+    item_covariance: FloatArray
     node_offset: FloatArray | None
 
 
@@ -105,7 +109,9 @@ def commuting_plan(tree: IntervalTree, variance: FloatArray, menus: tuple[Menu, 
     if not all(menu.is_homogeneous for menu in menus):
         daily = np.concatenate([np.tile(particular(menu), (menu.end - menu.first, 1)) for menu in menus])
         offset = np.asarray(tree.sums(daily - daily @ project.matrix.T), dtype=np.float64)
-    return CommutingPlan(gains, project, items, offset)
+    known = np.where(np.isfinite(items), items, 0.0)
+    covariance = project.matrix * known @ project.matrix.T
+    return CommutingPlan(gains, project, nodes, items, covariance, offset)
 
 
 def solve(

@@ -1,0 +1,42 @@
+"""Errors against the true counts: for experiments and rehearsals only, never for a release.
+
+References: Cai, Liu, Xiong, Ying, Wu, Journal on Communications 42(6), 2021, equation 15.
+"""
+
+import numpy as np
+import numpy.typing as npt
+
+FloatArray = npt.NDArray[np.float64]
+
+
+def err_s(estimated: FloatArray, true: FloatArray) -> float:
+    """Root of the mean square error over all nodes and series (equation 15), in counts.
+
+    Args:
+        estimated: shape (n_nodes, n_series).
+        true: same shape.
+    """
+    return float(np.sqrt(np.mean((estimated - true) ** 2)))
+
+
+def range_sums(leaf_values: FloatArray, lo: npt.ArrayLike, hi: npt.ArrayLike) -> FloatArray:
+    """Sums over ranges of days.
+
+    Args:
+        leaf_values: shape (n_days, n_series).
+        lo: first days, shape (m,).
+        hi: one past the last days, shape (m,).
+
+    Returns:
+        Shape (m, n_series).
+    """
+    zero = np.zeros((1, leaf_values.shape[1]), dtype=leaf_values.dtype)
+    running = np.concatenate([zero, np.cumsum(leaf_values, axis=0)])
+    return np.asarray(running[np.asarray(hi)] - running[np.asarray(lo)], dtype=np.float64)
+
+
+def interval_coverage(
+    estimated: FloatArray, true: FloatArray, standard_error: FloatArray, z: float = 1.959964
+) -> float:
+    """Part of the intervals ``estimated +- z * standard_error`` that hold the true value (all of one shape)."""
+    return float(np.mean(np.abs(estimated - true) <= z * standard_error))
