@@ -38,7 +38,7 @@ class Measurement:
         return "discrete_laplace" if isinstance(self.event, DiscreteLaplaceEvent) else "discrete_gaussian"
 
     @property
-    def noise(self) -> Fraction:
+    def parameter(self) -> Fraction:
         """The sampler's parameter: ``b`` of discrete Laplace, ``sigma^2`` of discrete Gaussian noise."""
         return self.event.scale if isinstance(self.event, DiscreteLaplaceEvent) else self.event.sigma_squared
 

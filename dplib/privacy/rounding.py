@@ -90,8 +90,10 @@ def exp_below(x: Fraction) -> Fraction:
 
 
 def sqrt_above(x: Fraction) -> Fraction:
-    """Return a number just above the square root of ``x >= 0``; exactly 0 for 0."""
-    return _above(_UP.sqrt, x) if x else Fraction(0)
+    """Return the square root of ``x >= 0`` where it is a short decimal, else a number just above it."""
+    quotient = _UP.divide(Decimal(x.numerator), Decimal(x.denominator))
+    root = _UP.sqrt(quotient)
+    return Fraction(root) if Fraction(root) ** 2 >= x else Fraction(_UP.next_plus(root))
 
 
 def round_up(x: Fraction, digits: int = _SHORT) -> Fraction:
