@@ -38,7 +38,7 @@ IntArray = npt.NDArray[np.int64]
 SMALLEST_SIGMA_SQUARED, LARGEST_SIGMA_SQUARED = Fraction(1, 2**100), 2**78
 _WORD = 32
 _MARGIN = 2.0**-33
-_CHUNK = 8192  # proposals at a time; part of the sampler format
+_CHUNK = 16384  # proposals at a time; part of the sampler format
 _SMOOTH = 4  # from this sigma^2 on, sums over the integers equal the integrals to within e^(-2 pi^2 4) < 1e-34
 
 

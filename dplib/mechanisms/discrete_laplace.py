@@ -28,7 +28,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dplib.randomness.digits import ExpNegative, Logistic, Probability
-from dplib.randomness.integers import BitSource, bernoulli_exp, bernoulli_rows
+from dplib.randomness.integers import BernoulliTable, BitSource
 from dplib.validate import at_least, require
 
 FloatArray = npt.NDArray[np.float64]
@@ -36,7 +36,7 @@ IntArray = npt.NDArray[np.int64]
 
 SMALLEST_SCALE, LARGEST_SCALE = Fraction(1, 2**100), 2**40
 _RARE = 8  # the tail is drawn where its success has probability below e^-8
-_CHUNK = 8192  # draws at a time; fits the cache. Part of the sampler format: another value gives other noise
+_CHUNK = 16384  # draws at a time; fits the cache. Part of the sampler format: another value gives other noise
 
 
 def draw_discrete_laplace(stream: BitSource, scale: Fraction, size: int) -> IntArray:
@@ -70,20 +70,21 @@ def _require_scale(scale: Fraction) -> None:
 
 
 @lru_cache(maxsize=256)
-def _digit_laws(scale: Fraction) -> tuple[Probability, ...]:
-    """The laws of the digits of a geometric variable up to the tail, then the law of one step of the tail."""
-    laws: list[Probability] = []
-    power = 1
+def _digit_laws(scale: Fraction) -> tuple[BernoulliTable, BernoulliTable]:
+    """The laws of the digits of a geometric variable with that of the tail's first step; the tail's law alone."""
+    digits: list[Probability] = []
+    power = Fraction(1)
     while power < _RARE * scale:
-        laws.append(Logistic(power / Fraction(scale)))
+        digits.append(Logistic(power / scale))
         power *= 2
-    return (*laws, ExpNegative(power / Fraction(scale)))
+    tail = ExpNegative(power / scale)
+    return BernoulliTable.from_laws(*digits, tail), BernoulliTable.from_laws(tail)
 
 
 def _draw_geometric(stream: BitSource, scale: Fraction, size: int) -> IntArray:
-    laws = _digit_laws(scale)
-    n_digits = len(laws) - 1
-    digits = bernoulli_rows(stream, laws, size)
+    laws, tail_law = _digit_laws(scale)
+    digits = laws.draw(stream, size)
+    n_digits = len(digits) - 1
     drawn = np.zeros(size, dtype=np.int64)
     for low in range(0, n_digits, 8):
         # Eight digits at a time, since arithmetic on bytes is the fastest.
@@ -93,10 +94,9 @@ def _draw_geometric(stream: BitSource, scale: Fraction, size: int) -> IntArray:
             octet |= digits[digit].view(np.uint8)
         drawn |= octet.astype(np.int64) << low
     going_on = np.flatnonzero(digits[-1])
-    step = 1 << n_digits
     while len(going_on):
-        drawn[going_on] += step
-        going_on = going_on[bernoulli_exp(stream, step / Fraction(scale), len(going_on))]
+        drawn[going_on] += 1 << n_digits
+        going_on = going_on[tail_law.draw(stream, len(going_on))[0]]
     return drawn
 
 

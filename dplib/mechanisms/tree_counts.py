@@ -92,11 +92,11 @@ def measure_levels(
             continue
         draw = SAMPLERS[one_of("mechanism", law.mechanism, SAMPLERS)]
         stream = KeyedStream(key, statistic, block, level)
-        measured.append(_add_clamped(counts, draw(stream, law.parameter, counts.size).reshape(counts.shape)))
+        measured.append(add_clamped(counts, draw(stream, law.parameter, counts.size).reshape(counts.shape)))
     return measured
 
 
-def _add_clamped(counts: IntArray, noise: IntArray) -> IntArray:
+def add_clamped(counts: IntArray, noise: IntArray) -> IntArray:
     """``counts + noise`` computed exactly, then clamped to 64 bits: an error here would depend on private data."""
     total = counts + noise  # wraps around
     overflow = ((counts ^ total) & (noise ^ total)) < 0

@@ -13,10 +13,9 @@ References:
     (exact Bernoulli(e^-x); here by digits of e^-x, not by their von Neumann loop).
 """
 
-from collections.abc import Sequence
+from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
-from typing import Protocol
+from typing import Protocol, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -45,9 +44,51 @@ class BitSource(Protocol):
         """The next ``size`` words of 64 bits."""
 
 
-@lru_cache(maxsize=4096)
-def _digits(probability: Probability, n: int) -> int:
-    return probability.prefix(n)
+@dataclass(frozen=True, eq=False)
+class BernoulliTable:
+    """Independent Bernoulli laws, one a row, with the digits that decide nearly every draw.
+
+    Attributes:
+        laws: the probabilities.
+        first: their first 16 digits, 0 for probability 1, shape (n_laws, 1).
+        second: their next 64 digits, shape (n_laws,).
+        sure: where the probability is 1, shape (n_laws,).
+    """
+
+    laws: tuple[Probability, ...]
+    first: npt.NDArray[np.uint16]
+    second: npt.NDArray[np.uint64]
+    sure: BoolArray
+
+    @classmethod
+    def from_laws(cls, *laws: Probability) -> Self:
+        """Compute the digits; some 50 microseconds a law."""
+        prefixes = [law.prefix(_WORD + _TIE_WORD) for law in laws]
+        first = np.array([prefix >> _TIE_WORD for prefix in prefixes], dtype=np.uint32)
+        # 2^16, the first digits of probability 1, does not fit a word.
+        sure = first == 1 << _WORD
+        return cls(
+            laws=laws,
+            first=np.where(sure, 0, first).astype(np.uint16)[:, np.newaxis],
+            second=np.array([prefix & _TIE_MASK for prefix in prefixes], dtype=np.uint64),
+            sure=sure,
+        )
+
+    def draw(self, stream: BitSource, size: int) -> BoolArray:
+        """Draw ``size`` independent variables of each law, shape (n_laws, size)."""
+        at_least("size", size, 0)
+        words = stream.uint16(len(self.laws) * size).reshape(len(self.laws), size)
+        drawn: BoolArray = words < self.first
+        tied = np.flatnonzero(words == self.first)
+        if len(tied):
+            row, column = np.divmod(tied, size)
+            second, more = self.second[row], stream.uint64(len(tied))
+            drawn[row, column] = more < second
+            for tie in np.flatnonzero(more == second):
+                law = self.laws[row[tie]]
+                drawn[row[tie], column[tie]] = resolve_ties(stream, law, _WORD + _TIE_WORD, 1)[0]
+        drawn[self.sure] = True
+        return drawn
 
 
 def uniform_below(stream: BitSource, bound: int, size: int) -> IntArray:
@@ -77,34 +118,13 @@ def uniform_below(stream: BitSource, bound: int, size: int) -> IntArray:
 
 def bernoulli(stream: BitSource, p: Fraction, size: int) -> BoolArray:
     """Draw Bernoulli(p) for a rational p in [0, 1], shape (size,)."""
-    drawn: BoolArray = bernoulli_rows(stream, [Rational(p)], size)[0]
+    drawn: BoolArray = BernoulliTable.from_laws(Rational(p)).draw(stream, size)[0]
     return drawn
 
 
 def bernoulli_exp(stream: BitSource, gamma: Fraction, size: int) -> BoolArray:
     """Draw Bernoulli(e^-gamma) for a rational gamma >= 0, shape (size,)."""
-    drawn: BoolArray = bernoulli_rows(stream, [ExpNegative(gamma)], size)[0]
-    return drawn
-
-
-def bernoulli_rows(stream: BitSource, probabilities: Sequence[Probability], size: int) -> BoolArray:
-    """Draw ``size`` independent Bernoulli variables for each probability.
-
-    Returns:
-        Shape (len(probabilities), size).
-    """
-    at_least("size", size, 0)
-    prefixes = [_digits(probability, _WORD) for probability in probabilities]
-    thresholds = np.array(prefixes, dtype=np.uint32)
-    sure = thresholds == 1 << _WORD  # p = 1: no word of 16 bits can hold its threshold
-    column = np.where(sure, 0, thresholds).astype(np.uint16)[:, np.newaxis]
-    words = stream.uint16(len(prefixes) * size).reshape(len(prefixes), size)
-    drawn: BoolArray = words < column
-    tied = np.flatnonzero(words == column)
-    for row in np.unique(tied // size) if len(tied) else ():
-        columns = tied[tied // size == row] % size
-        drawn[row, columns] = resolve_ties(stream, probabilities[row], _WORD, len(columns))
-    drawn[sure] = True
+    drawn: BoolArray = BernoulliTable.from_laws(ExpNegative(gamma)).draw(stream, size)[0]
     return drawn
 
 
@@ -118,7 +138,7 @@ def resolve_ties(stream: BitSource, probability: Probability, known: int, size: 
     open_draws = np.arange(size)
     while len(open_draws):
         known += _TIE_WORD
-        threshold = np.uint64(_digits(probability, known) & _TIE_MASK)
+        threshold = np.uint64(probability.prefix(known) & _TIE_MASK)
         words = stream.uint64(len(open_draws))
         drawn[open_draws] = words < threshold
         open_draws = open_draws[words == threshold]
