@@ -1,0 +1,1 @@
+"""Programs around the library: benchmarks, acceptance checks, experiments."""

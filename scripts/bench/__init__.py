@@ -1,0 +1,1 @@
+"""Speed and memory of the library, measured beside its peers in the same run."""

@@ -1,0 +1,87 @@
+"""Statistical tests of integer noise and of privacy claims.
+
+The tests are keyed, hence deterministic; the cuts only say how surprising a keyed outcome may be. `PASS` is for the
+law that should hold, `REJECT` for one that should not: between them lies the gap that makes a test worth having.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+import numpy.typing as npt
+from scipy import stats
+
+IntArray = npt.NDArray[np.int64]
+FloatArray = npt.NDArray[np.float64]
+Law = Callable[[IntArray], FloatArray]
+
+PASS = 1e-9
+REJECT = 1e-20
+
+
+def chi_square_p_value(draws: IntArray, law: Law, least_expected: float = 25.0) -> float:
+    """P-value of Pearson's test of draws from a symmetric law that falls away from 0.
+
+    Every integer with an expected count of at least ``least_expected`` is a cell; the two tails join the outermost.
+    """
+    n = len(draws)
+    reach = 1
+    while n * law(np.array([reach]))[0] >= least_expected:
+        reach *= 2
+    half = int(np.count_nonzero(n * law(np.arange(1, reach + 1)) >= least_expected))
+    expected = n * law(np.arange(-half, half + 1))
+    tail = (n - expected.sum()) / 2
+    expected[0] += tail
+    expected[-1] += tail
+    if half == 0:
+        # One cell cannot tell anything; zero against the rest can.
+        centre = n * law(np.array([0]))[0]
+        expected = np.array([centre, n - centre])
+        observed = np.array([np.count_nonzero(draws == 0), np.count_nonzero(draws)])
+    else:
+        observed = np.bincount(np.clip(draws, -half, half) + half, minlength=2 * half + 1)
+    statistic = float(((observed - expected) ** 2 / expected).sum())
+    return float(stats.chi2.sf(statistic, len(expected) - 1))
+
+
+def kolmogorov_p_value(draws: IntArray, law: Law) -> float:
+    """Upper bound of the p-value of the largest gap between the distribution functions, valid for discrete laws.
+
+    Massart: The tight constant in the Dvoretzky-Kiefer-Wolfowitz inequality. Annals of Probability 18(3), 1990.
+    """
+    reach = int(np.abs(draws).max()) + 1
+    observed = np.cumsum(np.bincount(draws + reach, minlength=2 * reach + 1)) / len(draws)
+    probability = law(np.arange(-reach, reach + 1))
+    below = (1 - probability.sum()) / 2
+    gap = np.abs(observed - below - np.cumsum(probability)).max()
+    return float(min(1.0, 2 * np.exp(-2 * len(draws) * gap**2)))
+
+
+def clopper_pearson(hits: int, runs: int, error: float) -> tuple[float, float]:
+    """Bounds of a probability, each wrong with probability at most ``error``."""
+    low = stats.beta.ppf(error, hits, runs - hits + 1) if hits else 0.0
+    high = stats.beta.isf(error, hits + 1, runs - hits) if hits < runs else 1.0
+    return float(low), float(high)
+
+
+def epsilon_lower_bound(first: FloatArray, second: FloatArray, delta: float = 0.0, error: float = 1e-6) -> float:
+    """Lower bound of the epsilon of a mechanism, from scores of its outputs on two neighbouring inputs.
+
+    The event {score >= threshold} is chosen on half of the runs and judged on the other half, so the choice costs no
+    confidence: the bound is wrong with probability at most 2 * ``error``.
+
+    Args:
+        first: scores on one input, higher where the output speaks for this input, shape (runs,).
+        second: scores on the other input, shape (runs,).
+        delta: the delta of the claim.
+        error: see above.
+    """
+    choose, judge = slice(0, len(first) // 2), slice(len(first) // 2, None)
+    thresholds = np.unique(np.quantile(np.concatenate([first[choose], second[choose]]), np.linspace(0, 1, 101)))
+    bounds = [_bound(first[choose], second[choose], threshold, delta, error) for threshold in thresholds]
+    return _bound(first[judge], second[judge], float(thresholds[int(np.argmax(bounds))]), delta, error)
+
+
+def _bound(first: FloatArray, second: FloatArray, threshold: float, delta: float, error: float) -> float:
+    low, _ = clopper_pearson(int(np.count_nonzero(first >= threshold)), len(first), error)
+    _, high = clopper_pearson(int(np.count_nonzero(second >= threshold)), len(second), error)
+    return float(np.log(max(low - delta, 1e-300) / high))

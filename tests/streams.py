@@ -1,0 +1,31 @@
+"""Bit sources for tests: scripted words, to lead a sampler where chance would not."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+
+class ScriptedStream:
+    """Gives out scripted words, one list for each width; asking for more words than there are is an error."""
+
+    def __init__(self, uint16: Sequence[int] = (), uint32: Sequence[int] = (), uint64: Sequence[int] = ()) -> None:
+        self.left = {16: list(uint16), 32: list(uint32), 64: list(uint64)}
+
+    def uint16(self, size: int) -> npt.NDArray[np.uint16]:
+        return np.array(self._take(16, size), dtype=np.uint16)
+
+    def uint32(self, size: int) -> npt.NDArray[np.uint32]:
+        return np.array(self._take(32, size), dtype=np.uint32)
+
+    def uint64(self, size: int) -> npt.NDArray[np.uint64]:
+        return np.array(self._take(64, size), dtype=np.uint64)
+
+    def _take(self, width: int, size: int) -> list[int]:
+        taken, self.left[width] = self.left[width][:size], self.left[width][size:]
+        assert len(taken) == size, f"the script has too few words of {width} bits"
+        return taken
+
+    @property
+    def used_up(self) -> bool:
+        return not any(self.left.values())
