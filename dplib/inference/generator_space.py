@@ -130,18 +130,25 @@ class GeneratorSpace:
 
 def _irreducible(generators: IntArray) -> tuple[IntArray, bool]:
     """Leave out zero columns, repeated ones and sums of others; and whether the rest is linearly independent."""
-    kept = np.unique(generators[:, generators.any(axis=0)], axis=1).astype(np.int64)
+    kept = generators[:, generators.any(axis=0)].astype(np.int64)
+    if not kept.size:
+        return kept, True
+    kept = np.unique(kept, axis=1)
     index = 0
-    while index < kept.shape[1] and np.linalg.matrix_rank(kept) < kept.shape[1]:
+    while np.linalg.matrix_rank(kept) < kept.shape[1]:
+        if index == kept.shape[1]:
+            return kept, False
         others = np.delete(kept, index, axis=1)
         if has_integer_point(others.astype(np.float64), kept[:, index].astype(np.float64)):
             kept = others
         else:
             index += 1
-    return kept, bool(np.linalg.matrix_rank(kept) == kept.shape[1]) if kept.size else True
+    return kept, True
 
 
 def _weighted_inverse(generators: IntArray, weights: FloatArray | None) -> FloatArray:
+    if not generators.size:
+        return np.zeros(generators.T.shape)
     root = np.ones(len(generators)) if weights is None else np.sqrt(weights)
     inverse: FloatArray = np.linalg.pinv(root[:, None] * generators) * root[None, :]
     return inverse

@@ -13,14 +13,12 @@ where it holds at a parent some child offers the generator too, so its simplex h
 Nothing travels upwards, so the pass can be cut: `divide_counts` on the tree above a cut gives each block its root's
 integers, and `divide_counts` on the block continues from them; the result is that of the whole tree.
 
-Cost: O(n_nodes * n_generators) for trees of fixed branching; a menu whose generators stay linearly dependent takes
-up to `COUPLED_ROUNDS` times as long.
+Cost: O(n_nodes * n_generators) for trees of fixed branching; a multiple of it where generators that share a series are
+divided together (`coupled_division`).
 
 References:
     Abowd et al., "The 2020 Census disclosure avoidance system TopDown algorithm", Harvard Data Science Review,
     special issue 2, 2022, sections 6-7 (estimate, then integers from the top; here with per-day constraints).
-    Beck, Teboulle, "A fast iterative shrinkage-thresholding algorithm for linear inverse problems", SIAM Journal on
-    Imaging Sciences 2, 2009, section 4 (the division where generators are dependent).
 """
 
 from collections.abc import Sequence
@@ -31,6 +29,7 @@ import numpy.typing as npt
 from scipy.optimize import nnls
 
 from dplib.constraints.menu import Menu
+from dplib.inference.coupled_division import Coupling, needs_coupling
 from dplib.inference.generator_space import GeneratorSpace
 from dplib.projection.rounding import round_to_totals
 from dplib.projection.simplex import project_simplex
@@ -39,10 +38,6 @@ from dplib.trees.interval_tree import IntervalTree
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 BoolArray = npt.NDArray[np.bool_]
-
-COUPLED_ROUNDS = 300
-# A division is rounded to integers, so hundredths of a unit are enough.
-COUPLED_TOL = 0.01
 
 
 def publish_counts(
@@ -73,7 +68,7 @@ def publish_counts(
     targets = tree.sums(leaf_targets).astype(np.float64)
     offered = node_offers(tree, space.offered(0, tree.n_leaves))
     root = root_counts(space, targets[0], estimates[0], weights)
-    coupling = None if space.independent else Coupling.of(space, estimates, weights)
+    coupling = Coupling.of(space, estimates, weights) if needs_coupling(space, tree.n_leaves) else None
     counts = divide_counts(tree, targets, root, offered, node_weights, coupling)
     return space.series_counts(counts)
 
@@ -88,39 +83,6 @@ def node_offers(tree: IntervalTree, leaf_offers: BoolArray) -> BoolArray | None:
     if leaf_offers.all():
         return None
     return tree.sums(leaf_offers.astype(np.int64)).astype(np.bool_)
-
-
-class Coupling:
-    """The metric of the series, for divisions in which generators cannot be treated one by one."""
-
-    def __init__(self, matrix: FloatArray, estimates: FloatArray, weights: FloatArray) -> None:
-        self.estimates = estimates
-        self.gram = (matrix.T * weights) @ matrix
-        self.pull = matrix * weights[:, None]
-        self.lipschitz = float(np.linalg.norm(self.gram, 2))
-
-    @classmethod
-    def of(cls, space: GeneratorSpace, estimates: FloatArray, weights: FloatArray | None) -> "Coupling":
-        """The coupling of a space for node estimates of shape (n_nodes, n_series)."""
-        ones = np.ones(len(space.matrix))
-        return cls(space.matrix.astype(np.float64), estimates, ones if weights is None else weights)
-
-    def refine(
-        self, start: FloatArray, nodes: slice, offsets: IntArray, totals: IntArray, allowed: BoolArray | None
-    ) -> FloatArray:
-        """Minimise ``sum ||G u_c - v_c||^2_W`` over the children's simplices by accelerated projected gradients."""
-        pulled = self.estimates[nodes] @ self.pull
-        point, ahead, momentum = start, start, 1.0
-        for _ in range(COUPLED_ROUNDS):
-            step = ahead - (ahead @ self.gram - pulled) / self.lipschitz
-            following = project_simplex(step, offsets, totals, allowed=allowed)
-            change = float(np.max(np.abs(following - point), initial=0.0))
-            faster = (1.0 + np.sqrt(1.0 + 4.0 * momentum**2)) / 2.0
-            ahead = following + (momentum - 1.0) / faster * (following - point)
-            point, momentum = following, faster
-            if change <= COUPLED_TOL:
-                break
-        return point
 
 
 def divide_counts(
@@ -138,8 +100,9 @@ def divide_counts(
         targets: real generator counts of each node, shape (n_nodes, n_generators).
         root: integers of at least 0, shape (n_generators,), 0 where the root offers nothing.
         offered: from `node_offers`.
-        node_weights: weight of each node among its siblings, shape (n_nodes,); equal where absent.
-        coupling: metric for dependent generators, over the same nodes.
+        node_weights: weight of each node among its siblings, shape (n_nodes,); equal where absent. A coupling
+            starts from the weighted division and weighs siblings equally.
+        coupling: where generators are divided together (`needs_coupling`), over the same nodes.
 
     Returns:
         Integers of at least 0, shape (n_nodes, n_generators); every inner node is the sum of its children.

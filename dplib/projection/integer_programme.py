@@ -35,7 +35,7 @@ def nearest_integer_point(
 
     Args:
         targets: finite, shape (n,).
-        weights: above 0, shape (n,).
+        weights: at least 0, one above 0, shape (n,).
         matrix: ``B``, shape (n_equations, n).
         rhs: ``b``, shape (n_equations,).
 

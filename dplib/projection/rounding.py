@@ -21,6 +21,9 @@ from dplib.projection.segments import equal_sized_batches
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 
+# Remainders are compared in these steps: equal ones (siblings' often are) must not be ordered by arithmetic error,
+# which depends on the layout of the computation.
+STEPS = 2.0**20
 # Values this close to an integer are taken for it: arithmetic error must not cost a unit.
 SNAP = 1e-6
 
@@ -51,7 +54,9 @@ def _round_batch(values: FloatArray, totals: IntArray) -> IntArray:
         raise SolverError("totals to round to must be the sums of their groups, got other ones")
     floors = np.floor(values + min(SNAP, 0.1 / size))
     remainders = np.maximum(values - floors, 0.0)
-    remainders[remainders <= min(SNAP, 0.1 / size)] = 0.0
+    snapped = remainders <= min(SNAP, 0.1 / size)
+    remainders = np.maximum(np.rint(remainders * STEPS), 1.0)
+    remainders[snapped] = 0.0
     whole: IntArray = floors.astype(np.int64)
     missing = totals - whole.sum(axis=1)
     if size == 2:

@@ -11,15 +11,17 @@ References:
 
 from collections.abc import Sequence
 from itertools import pairwise
-from math import ceil, prod
+from math import prod
 from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from dplib.trees.range_error import symmetric_range_error
+from dplib.trees.interval_tree import IntervalTree
+from dplib.trees.range_error import mean_range_error, symmetric_range_error
 from dplib.validate import at_least, require
 
+FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 
 
@@ -73,12 +75,19 @@ def distinct_levels(edges: Sequence[IntArray]) -> tuple[IntArray, ...]:
     return tuple(level for level, repeated in zip(edges, repeats, strict=True) if not repeated)
 
 
+# Wider inner nodes are never best; the bound keeps the search at milliseconds for millions of days.
+MAX_RADIX = 4096
+# Up to this many days the best candidates are compared on their padded trees, which takes O(n_days) each.
+EXACT_DAYS = 1 << 16
+FINALISTS = 3
+
+
 def default_branching(n_days: int, noise: Literal["laplace", "gaussian"], root: bool = False) -> tuple[int, ...]:
     """Radices with the least mean error over all ranges, when all levels share the budget equally.
 
     Candidates are nearly equal radices for every height, each padded as little as its height allows; the error is
-    that of the full tree, after least squares. Laplace noise pays a level with the square of the number of levels
-    and gives wide trees (10 to 16 children); Gaussian noise pays linearly and gives nearly binary ones.
+    that after least squares. Laplace noise pays a level with the square of the number of levels and gives wide
+    trees (10 to 20 children); Gaussian noise pays linearly and gives binary or ternary ones.
 
     Args:
         n_days: number of days, at least 1.
@@ -89,21 +98,32 @@ def default_branching(n_days: int, noise: Literal["laplace", "gaussian"], root: 
         Radices from the root down; empty for a single day.
     """
     at_least("n_days", n_days, 1)
-    best: tuple[float, tuple[int, ...]] = (np.inf, ())
-    for height in range(1, max(1, ceil(np.log2(max(n_days, 2)))) + 1):
+    if n_days == 1:
+        return ()
+    ranked = []
+    for height in range(1, (n_days - 1).bit_length() + 1):
         radices = _near_equal_radices(n_days, height)
-        if radices[0] > MAX_RADIX and n_days > MAX_RADIX:
-            continue
-        measured = height + int(root)
-        variance = float(measured**2 if noise == "laplace" else measured)
-        levels = np.full(height + 1, variance)
-        levels[0] = variance if root else np.inf
-        best = min(best, (symmetric_range_error(radices, levels), radices))
-    return best[1] if n_days > 1 else ()
+        if height > 1 or n_days <= MAX_RADIX:
+            error = symmetric_range_error(radices, _equal_shares(height, noise, root))
+            ranked.append((error, radices))
+    finalists = [radices for _, radices in sorted(ranked)[:FINALISTS]]
+    if n_days > EXACT_DAYS:
+        return finalists[0]
+
+    def exact_error(radices: tuple[int, ...]) -> float:
+        tree = IntervalTree.from_level_edges(branching_edges(n_days, radices))
+        return mean_range_error(tree, _equal_shares(tree.n_levels - 1, noise, root))
+
+    return min(finalists, key=exact_error)
 
 
-# Wider nodes than this are never best; with it the search stays at microseconds for millions of days.
-MAX_RADIX = 4096
+def _equal_shares(height: int, noise: str, root: bool) -> FloatArray:
+    """Variance of each level, up to a common factor."""
+    measured = height + int(root)
+    variances = np.full(height + 1, float(measured**2 if noise == "laplace" else measured))
+    if not root:
+        variances[0] = np.inf
+    return variances
 
 
 def _near_equal_radices(n_days: int, height: int) -> tuple[int, ...]:
