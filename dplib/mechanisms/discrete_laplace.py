@@ -11,9 +11,9 @@ The draw is the difference of two geometric variables, P(G = g) = (1 - q) q^g wi
   q^g is the product of q^(2^i) over the digits of g that are 1;
 - the digits from position I on form floor(G / 2^I), which is geometric with ratio q^(2^I): it is drawn by counting
   successes of Bernoulli(e^(-2^I/b)) before the first failure, so the endless tail is exact too. I is the first
-  position with 2^I >= 8b, hence successes are rare (below e^-8) and cost little.
+  position with 2^I >= 4b, hence successes are rare (below e^-4) and cost little.
 
-Cost: about 2 (log2 b + 4) comparisons of 16 bits a draw, 30 to 60 ns at b = 55.
+Cost: about 2 (log2 b + 3.5) comparisons of 16 bits a draw, 40 to 60 ns of processor time at b = 55.
 
 References:
     Ghosh, Roughgarden, Sundararajan: Universally utility-maximizing privacy mechanisms. STOC 2009.
@@ -35,7 +35,7 @@ FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 
 SMALLEST_SCALE, LARGEST_SCALE = Fraction(1, 2**100), 2**40
-_RARE = 8  # the tail is drawn where its success has probability below e^-8
+_RARE = 4  # the tail is drawn where its success has probability below e^-4
 _CHUNK = 16384  # draws at a time; fits the cache. Part of the sampler format: another value gives other noise
 
 

@@ -1,7 +1,8 @@
 """Time of one draw of each exact sampler, beside OpenDP's and numpy's unsafe ones in the same process.
 
-Run it with ``python -m scripts.bench.noise``. Every number is the median of five runs after a warm-up, on one core;
-the samplers take turns within a round, so that a busy machine slows all of them alike.
+Run it with ``python -m scripts.bench.noise``. Every number is the median of five runs after a warm-up, in processor
+time, since all are single-threaded and a busy machine makes the clock on the wall tell of its other work; the samplers
+take turns within a round, so that what still disturbs them disturbs all alike.
 """
 
 import os
@@ -25,7 +26,7 @@ SCALES = (1, 55, 1000)
 
 
 class Row(TypedDict):
-    """One line of the table; times in nanoseconds a draw."""
+    """One line of the table; times in nanoseconds of processor time a draw, load of the machine in processes."""
 
     sampler: str
     scale: int
@@ -78,10 +79,10 @@ def _row(sampler: str, scale: int, ours: Draw, theirs: Draw, unsafe: Draw) -> Ro
     times: list[list[float]] = [[], [], []]
     for turn in range(ROUNDS + 1):
         for taken, (draw, n) in zip(times, contestants, strict=True):
-            start = time.perf_counter()
+            start = time.process_time()
             draw(n)
             if turn:  # the first round warms up
-                taken.append((time.perf_counter() - start) / n * 1e9)
+                taken.append((time.process_time() - start) / n * 1e9)
     ours_ns, opendp_ns, numpy_ns = map(median, times)
     return Row(
         sampler=sampler,
@@ -95,7 +96,7 @@ def _row(sampler: str, scale: int, ours: Draw, theirs: Draw, unsafe: Draw) -> Ro
 
 
 def main() -> None:
-    print("nanoseconds a draw, one core, median of 5 after a warm-up")
+    print("nanoseconds of processor time a draw, one core, median of 5 after a warm-up")
     print(f"{'sampler':<18} {'scale':>6} {'dplib':>8} {'OpenDP':>9} {'ratio':>7} {'numpy, unsafe':>14} {'load':>6}")
     for row in run():
         print(

@@ -5,7 +5,7 @@ from decimal import Context, Decimal, localcontext
 from fractions import Fraction
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dplib.errors import ConfigError
@@ -23,11 +23,13 @@ def _floor(value: Callable[[Decimal], Decimal], x: Fraction, n: int) -> int:
         return floor
 
 
+@settings(deadline=None)
 @given(arguments, st.integers(0, 300))
 def test_exponential_digits(x: Fraction, n: int) -> None:
     assert ExpNegative(x).prefix(n) == _floor(lambda v: (-v).exp(), x, n)
 
 
+@settings(deadline=None)
 @given(arguments, st.integers(0, 300))
 def test_logistic_digits(x: Fraction, n: int) -> None:
     assert Logistic(x).prefix(n) == _floor(lambda v: 1 / (1 + v.exp()), x, n)
@@ -40,6 +42,7 @@ def test_digits_at_the_ends_of_the_range(x: Fraction, n: int) -> None:
     assert Logistic(x).prefix(n) == (0 if x > 1100 else _floor(lambda v: 1 / (1 + v.exp()), x, n))
 
 
+@settings(deadline=None)
 @given(arguments, st.integers(1, 80), st.integers(0, 80))
 def test_longer_prefixes_continue_shorter_ones(x: Fraction, n: int, more: int) -> None:
     for law in (ExpNegative(x), Logistic(x), Rational(1 / (1 + x))):

@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dplib.errors import ConfigError
@@ -39,6 +39,7 @@ def _exponent(magnitude: int, sigma_squared: Fraction) -> Fraction:
     return (magnitude - sigma_squared / t) ** 2 / (2 * sigma_squared)
 
 
+@settings(deadline=None)
 @given(parameters, st.integers(0, 3000))
 def test_acceptance_flips_exactly_at_the_threshold(sigma_squared: Fraction, magnitude: int) -> None:
     law = ExpNegative(_exponent(magnitude, sigma_squared))
@@ -71,6 +72,7 @@ def test_the_fast_decision_is_far_inside_its_margin(sigma_squared: Fraction) -> 
             assert abs(Decimal(approximate) - exact) < Decimal(2) ** -43
 
 
+@settings(deadline=None)
 @given(st.fractions(min_value=Fraction(1, 1000), max_value=400, max_denominator=1000))
 def test_rejection_leaves_the_gaussian_law(sigma_squared: Fraction) -> None:
     """Proposal times acceptance is proportional to e^(-k^2 / (2 sigma^2))."""
@@ -94,13 +96,14 @@ def test_same_key_same_noise_and_other_labels_other_noise(sigma_squared: Fractio
         assert abs(np.corrcoef(draws[1:], draws[:-1])[0, 1]) < 7 / size**0.5
 
 
+@settings(deadline=None)
 @given(st.fractions(min_value=Fraction(1, 100), max_value=10**4, max_denominator=1000))
 def test_probabilities_sum_to_one_and_have_the_variance(sigma_squared: Fraction) -> None:
     k = np.arange(-5000, 5001)
     probability = discrete_gaussian_probability(k, sigma_squared)
     assert probability.sum() == pytest.approx(1, rel=1e-12)
     assert probability @ k.astype(float) ** 2 == pytest.approx(discrete_gaussian_variance(sigma_squared), rel=1e-11)
-    assert discrete_gaussian_variance(sigma_squared) <= float(sigma_squared)
+    assert discrete_gaussian_variance(sigma_squared) <= float(sigma_squared) * (1 + 1e-14)
 
 
 def test_variance_at_both_ends() -> None:

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dplib.errors import ConfigError
@@ -82,8 +82,8 @@ def test_ties_inside_the_sampler_are_resolved() -> None:
 def test_the_tail_starts_where_it_is_rare() -> None:
     for scale in SCALES:
         power = 2 ** (len(module._digit_laws(scale)[0].laws) - 1)
-        assert power >= 8 * scale
-        assert power == 1 or power / 2 < 8 * scale
+        assert power >= 4 * scale
+        assert power == 1 or power / 2 < 4 * scale
 
 
 @pytest.mark.parametrize("scale", SCALES)
@@ -109,6 +109,7 @@ def test_tiny_scales_are_almost_always_zero_and_no_draws_are_none() -> None:
     assert draw_discrete_laplace(KeyedStream(KEY), Fraction(55), 0).shape == (0,)
 
 
+@settings(deadline=None)
 @given(st.fractions(min_value=Fraction(1, 50), max_value=300, max_denominator=1000))
 def test_probabilities_sum_to_one_and_have_the_variance(scale: Fraction) -> None:
     k = np.arange(-20_000, 20_001)

@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -26,6 +26,7 @@ def test_uniform_draws_hit_every_value_equally(bound: int) -> None:
     assert bound == 1 or stats.chisquare(counts).pvalue > PASS
 
 
+@settings(deadline=None)
 @given(st.integers(1, 2**63))
 def test_uniform_rejects_exactly_the_words_that_would_favour_small_values(bound: int) -> None:
     accepted = 2**64 - 2**64 % bound

@@ -8,7 +8,7 @@ import pickle
 import numpy as np
 import pytest
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from dplib.errors import ConfigError
@@ -37,11 +37,13 @@ def _hkdf(key: bytes, domain: bytes, parts: list[Label], length: int) -> bytes:
     return out[:length]
 
 
+@settings(deadline=None)
 @given(st.binary(min_size=32, max_size=64), labels, st.integers(1, 100))
 def test_derived_keys_are_hkdf(key: bytes, parts: list[Label], length: int) -> None:
     assert derive_key(key, *parts, length=length) == _hkdf(key, b"dplib key 1", [length, *parts], length)
 
 
+@settings(deadline=None)
 @given(labels)
 def test_streams_are_aes_in_counter_mode(parts: list[Label]) -> None:
     stream_key = _hkdf(KEY, b"dplib stream 1", parts, 32)
@@ -50,6 +52,7 @@ def test_streams_are_aes_in_counter_mode(parts: list[Label]) -> None:
     assert KeyedStream(KEY, *parts).bytes(320) == encryptor.update(blocks)
 
 
+@settings(deadline=None)
 @given(labels, labels)
 def test_different_labels_give_different_keys_and_streams(one: list[Label], other: list[Label]) -> None:
     assume([(type(x), x) for x in one] != [(type(x), x) for x in other])
@@ -69,6 +72,7 @@ def test_a_streams_key_is_no_derived_key_and_lengths_are_independent() -> None:
     assert derive_key(KEY, "a", length=16) != key[:16]
 
 
+@settings(deadline=None)
 @given(st.lists(st.integers(0, 300), max_size=8))
 def test_reads_do_not_depend_on_how_they_are_cut(sizes: list[int]) -> None:
     stream = KeyedStream(KEY, "cut")
