@@ -84,7 +84,7 @@ def dense_estimate(problem: ConsistencyProblem) -> FloatArray:
     known = np.isfinite(variance)
     root = 1 / np.sqrt(variance[known])
     target = root * (problem.noisy.ravel()[known] - offset[known])
-    free = np.linalg.lstsq(design[known] * root[:, None], target, rcond=None)[0]
+    free = linalg.lstsq(design[known] * root[:, None], target, lapack_driver="gelsy")[0]
     return (offset + design @ free).reshape(problem.noisy.shape)
 
 

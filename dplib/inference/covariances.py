@@ -140,7 +140,7 @@ def level_covariances(
         if not basis.shape[1]:
             continue
         members = np.flatnonzero(span == number)
-        regular = np.array([not _is_open(basis, weight[k], bool(is_leaf[k]), sums, k) for k in members])
+        regular = np.array([not _is_open(basis, weight[k], bool(is_leaf[k]), sums, int(k)) for k in members])
         open_classes.extend(members[~regular].tolist())
         _regular(members[regular], basis, weight, is_leaf, sums.before, after, lift)
     for k in open_classes:
@@ -159,7 +159,7 @@ def _is_open(basis: FloatArray, weight: FloatArray, is_leaf: bool, sums: ChildSu
         return sums.diffuse is not None and bool(sums.diffuse[k].any())
     if weight.all():
         return False
-    return complement(basis[weight > 0], basis.shape[1])[1].shape[1] > 0
+    return bool(complement(basis[weight > 0], basis.shape[1])[1].shape[1] > 0)
 
 
 def _regular(

@@ -84,7 +84,7 @@ class ClassIndex:
             Shape (n_nodes, c).
         """
         if self.n_classes == 1:
-            return vectors @ matrices[0].T
+            return np.asarray(vectors @ matrices[0].T, dtype=np.float64)
         product = np.empty_like(vectors)
         if self.n_classes * 16 <= len(self.of) or vectors.shape[1] >= 16:
             for number, nodes in enumerate(self._groups):

@@ -58,7 +58,7 @@ def test_totals_of_item_lines() -> None:
     day = np.array([3, 4, 5, 7, 12])
     (menu,) = found.menus
     assert not (menu.matrix @ day).any()
-    assert (menu.matrix @ ([*day, 0, 0, 0, 1, 0])).any()
+    assert (menu.matrix @ (day + np.array([0, 0, 0, 1, 0]))).any()
     assert found.generator_components[0].tolist() == [0, 1, 2, 3, 4]
 
 
