@@ -105,6 +105,20 @@ def test_gaussian_events_are_charged_as_zcdp_and_converted_once() -> None:
     assert basic.exact is None
 
 
+def test_delta_is_shared_among_gaussian_events_and_the_theorem() -> None:
+    """Sums to delta: equal parts in basic; half to the events and half to theorem 3.5, here in floats, in advanced."""
+    n_events = 400
+    basic, advanced, _, _ = totals([DiscreteGaussianEvent("x", Fraction(1), Fraction(5000))] * n_events, DELTA)
+    rho, delta = Fraction(1, 10000), float(DELTA)
+    assert basic.epsilon == pytest.approx(n_events * float(epsilon_from_rho(rho, DELTA / n_events)), rel=1e-12)
+    each = float(epsilon_from_rho(rho, DELTA / (2 * n_events)))
+    squares = n_events * each**2
+    spread = min(math.log(2 / delta), math.log(math.e + math.sqrt(squares) / (delta / 2)))
+    theorem = n_events * each * math.tanh(each / 2) + math.sqrt(2 * squares * spread)
+    assert theorem < n_events * each
+    assert advanced.epsilon == pytest.approx(theorem, rel=1e-12)
+
+
 def test_mixed_events_are_cheaper_together_than_apart() -> None:
     basic, _, zcdp, pld = totals(_mixed(2), DELTA)
     assert pld.epsilon < min(basic.epsilon, zcdp.epsilon)
