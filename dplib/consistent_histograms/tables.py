@@ -104,7 +104,13 @@ def scatter(table: pa.Table, column: str, design: Design) -> FloatArray:
 
 
 def write_block(
-    directory: Path, table: str, design: Design, name: str, values: Mapping[str, npt.NDArray[np.generic]], csv: bool
+    directory: Path,
+    table: str,
+    design: Design,
+    name: str,
+    values: Mapping[str, npt.NDArray[np.generic]],
+    csv: bool,
+    kept: npt.NDArray[np.bool_] | None = None,
 ) -> None:
     """Write one block of ``estimates/`` or ``published/``.
 
@@ -115,9 +121,11 @@ def write_block(
         name: the block's name.
         values: columns, each of shape (nodes of the block, n_series).
         csv: also as comma-separated text.
+        kept: which series to write, shape (n_series,); all where absent.
     """
     nodes = block_nodes(design, name)
     series = np.argsort(np.array(design.series))
+    series = series if kept is None else series[kept[series]]
     columns = _keys(design, nodes, series)
     columns |= {column: array[:, series].reshape(-1) for column, array in values.items()}
     write_table(directory / table, name, columns, sort_by=("node", "item"), csv=csv)

@@ -61,7 +61,7 @@ def start_session(app_name: str, settings: SparkSettings) -> SparkSession:
     starts_java = not (_under_submit() or _is_connect(settings) or SparkSession.getActiveSession() is not None)
     if starts_java:
         _set_python(settings.master)
-        _set_java_home()
+        prepare_java()
         conf = _local_defaults(settings.master) | QUIET | settings.conf | PINNED
         conf[JAVA_OPTIONS] = f"{_log_option()} {settings.conf.get(JAVA_OPTIONS, '')}".strip()
         builder = builder.master(settings.master)
@@ -165,7 +165,7 @@ def _set_python(master: str) -> None:
             os.environ.setdefault(name, sys.executable)
 
 
-def _set_java_home() -> None:
+def prepare_java() -> None:
     """Find a Java: JAVA_HOME, then the one that set-up linked into this environment, then PATH."""
     given = os.environ.get("JAVA_HOME")
     if given:

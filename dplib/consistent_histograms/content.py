@@ -1,0 +1,178 @@
+"""Fills the page of a release from its design, its results and the ledger's account."""
+
+import datetime as dt
+from fractions import Fraction
+from itertools import pairwise
+
+import numpy as np
+import numpy.typing as npt
+
+import dplib
+from dplib.consistent_histograms.design import Design
+from dplib.consistent_histograms.estimate import Errors, chosen_solvers, publication_sentences
+from dplib.consistent_histograms.page_content import (
+    Account,
+    Estimation,
+    ExpectedErrors,
+    Guarantee,
+    LevelNoise,
+    PageContent,
+    Points,
+    SeriesChart,
+    SeriesTotals,
+)
+from dplib.consistent_histograms.plan import plan_notes, query_errors
+from dplib.consistent_histograms.publish import Results, invariants
+from dplib.privacy.accountant import totals
+from dplib.release.runs import Run
+from dplib.trees.calendar import calendar_levels
+
+FloatArray = npt.NDArray[np.float64]
+CHARTS = 3
+"""Series that are drawn: those with the largest estimated totals."""
+LAYOUTS = {
+    "driver": "one process on the driver",
+    "blocks": "blocks of consecutive days on Spark",
+    "reference": "per item, then per day, on Spark",
+}
+
+
+def page_content(design: Design, results: Results, run: Run, account: Account) -> PageContent:
+    """Everything that the page shows.
+
+    Args:
+        design: the design.
+        results: what post-processing made.
+        run: the ledger's run, with its measurement.
+        account: the account around this release.
+    """
+    assert run.measurement is not None
+    config = design.config
+    privacy = config.privacy
+    return PageContent(
+        release_id=run.release_id,
+        dataset=config.dataset,
+        logical_date=run.key.logical_date,
+        first_day=config.domain.first_day,
+        last_day=config.domain.last_day,
+        n_items=design.constraints.n_items,
+        guarantee=Guarantee(
+            budget=privacy.budget.budget(),
+            unit=privacy.unit,
+            neighbors=design.neighbors,
+            max_rows_per_unit=privacy.rows_per_unit,
+            max_rows_per_day=privacy.max_rows_per_day,
+            max_quantity=privacy.max_quantity,
+            invariants=tuple(invariants(design)),
+            key_id=run.measurement.key_id,
+            totals=totals(design.events, design.delta),
+        ),
+        noise=_noise(design),
+        errors=_errors(design),
+        charts=_charts(design, results),
+        totals=_totals(design, results),
+        estimation=_estimation(design, results),
+        account=account,
+        version=dplib.__version__,
+    )
+
+
+def _noise(design: Design) -> tuple[LevelNoise, ...]:
+    found = []
+    for level, (measurement, share) in enumerate(zip(design.measurements, design.days.shares, strict=True)):
+        nodes = design.tree.level_slice(level)
+        found.append(
+            LevelNoise(
+                level=design.days.names[level],
+                n_nodes=nodes.stop - nodes.start,
+                mechanism=measurement.mechanism if measurement else "",
+                noise=measurement.parameter if measurement else None,
+                variance=measurement.variance if measurement else float("inf"),
+                sensitivity=measurement.sensitivity if measurement else None,
+                share=Fraction(share),
+            )
+        )
+    return tuple(found)
+
+
+def _errors(design: Design) -> ExpectedErrors:
+    found = query_errors(design, Errors(design))
+    return ExpectedErrors(
+        of="the mean over the items",
+        queries=tuple(each.query for each in found),
+        ours=np.array([each.items for each in found]),
+        baselines={"days only, same budget": np.array([each.days_only for each in found])},
+    )
+
+
+def _charts(design: Design, results: Results) -> tuple[SeriesChart, ...]:
+    order = np.argsort(-results.solution.values[0], kind="stable")[:CHARTS]
+    return tuple(
+        SeriesChart(
+            design.series[series], tuple(_points(design, results, int(series), name) for name in ("day", "month"))
+        )
+        for series in order
+    )
+
+
+def _points(design: Design, results: Results, series: int, period: str) -> Points:
+    """One series by day, or by the calendar's months where the tree has them or days are summed to them."""
+    domain = design.config.domain
+    if period == "day":
+        nodes = design.tree.leaf_nodes
+        dates = tuple(domain.first_day + dt.timedelta(days=day) for day in range(domain.n_days))
+        estimate, error = results.solution.values[nodes, series], results.std_error[nodes, series]
+        counts = results.tables.counts[nodes, series]
+    else:
+        calendar = calendar_levels(domain.first_day, domain.last_day, [period, "day"])
+        edges = calendar.edges[calendar.level_of[period]]
+        dates = tuple(design.date(int(start)) for start in edges[:-1])
+        leaves = design.tree.leaf_nodes
+        estimate = np.add.reduceat(results.solution.values[leaves, series], edges[:-1])
+        counts = np.add.reduceat(results.tables.counts[leaves, series], edges[:-1])
+        errors = Errors(design)
+        error = np.array([errors.range_std_error(int(lo), int(hi))[series] for lo, hi in pairwise(edges)])
+    return Points(period, dates, estimate, error, counts if results.tables.published[series] else None)
+
+
+def _totals(design: Design, results: Results) -> SeriesTotals:
+    order = np.argsort(-results.solution.values[0], kind="stable")
+    published = results.tables.counts[0, order] if results.tables.published.all() else None
+    return SeriesTotals(
+        names=tuple(design.series[series] for series in order),
+        estimate=results.solution.values[0, order],
+        std_error=results.std_error[0, order],
+        published=published,
+    )
+
+
+def _estimation(design: Design, results: Results) -> Estimation:
+    chosen = chosen_solvers(design, design.config.publish.solver)
+    return Estimation(
+        solver=results.solution.solver,
+        reason=" ".join(reason for _, reason in chosen),
+        layout=LAYOUTS[results.layout],
+        rounds=results.solution.rounds,
+        converged=results.solution.converged,
+        constraints=tuple(constraint_sentences(design)),
+        notes=plan_notes(design),
+        unpublished="" if results.tables.published.any() else " ".join(publication_sentences(design)),
+    )
+
+
+def constraint_sentences(design: Design) -> list[str]:
+    """The configured constraints in words."""
+    found = []
+    for constraint in design.config.constraints:
+        days = f" (from {constraint.first or 'the first day'} to {constraint.last or 'the last day'})"
+        when = days if constraint.first or constraint.last else ""
+        for name, contents in (constraint.packages or {}).items():
+            parts = " + ".join(f"{count} {item}" for item, count in contents.items() if count)
+            found.append(f"Package {name} = {parts}{when}.")
+        for name, members in (constraint.totals or {}).items():
+            kind = "measured" if constraint.measured else "a free sum"
+            found.append(f"{name} = {' + '.join(members)}, {kind}{when}.")
+        for name, equation in (constraint.equations or {}).items():
+            parts = " + ".join(f"{value} x {item}" for item, value in equation.coefficients.items())
+            found.append(f"Equation {name}: {parts} = {equation.value}, public{when}.")
+    return found

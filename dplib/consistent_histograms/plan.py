@@ -1,0 +1,169 @@
+"""What a run will cost and how accurate it will be, from settings alone: reads no rows, spends nothing."""
+
+from dataclasses import asdict, dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from dplib.consistent_histograms.day_tree import query_ranges
+from dplib.consistent_histograms.design import Design
+from dplib.consistent_histograms.estimate import Errors, chosen_solvers, publication_sentences
+from dplib.privacy.accountant import Total, totals
+from dplib.privacy.budget import PureDP
+from dplib.privacy.calibration import discrete_laplace_scale, gaussian_sigma_squared
+from dplib.privacy.measurement import discrete_gaussian_variance, discrete_laplace_variance
+
+
+@dataclass(frozen=True)
+class LevelPlan:
+    """One level of the tree: its noise and what it costs."""
+
+    level: int
+    name: str
+    n_nodes: int
+    widest_days: int
+    mechanism: str | None
+    noise: str | None
+    std_dev: float | None
+    share: str
+
+
+@dataclass(frozen=True)
+class QueryError:
+    """Expected error of one query: the mean over its ranges and the series of a kind.
+
+    Attributes:
+        query: day, month, ..., total.
+        days: longest of its ranges.
+        items: mean standard error over the items.
+        totals: mean standard error over the totals; None without any.
+        days_only: what a histogram of days with the whole budget and no constraint would have for an item.
+    """
+
+    query: str
+    days: int
+    items: float
+    totals: float | None
+    days_only: float
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Everything that can be said before a row is read."""
+
+    dataset: str
+    job: str
+    budget: str
+    unit: str
+    neighbors: str
+    caps: dict[str, int]
+    row_l1: int
+    row_l2_squared: int
+    levels: tuple[LevelPlan, ...]
+    totals: tuple[Total, ...]
+    errors: tuple[QueryError, ...]
+    solvers: tuple[tuple[str, str], ...]
+    n_series: int
+    n_days: int
+    n_nodes: int
+    n_blocks: int
+    notes: tuple[str, ...]
+    settings_hash: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """The plan as JSON values."""
+        return asdict(self) | {"totals": [total.to_dict() for total in self.totals]}
+
+
+def make_plan(design: Design, settings_hash: str) -> Plan:
+    """Make the plan of a design."""
+    config = design.config
+    privacy = config.privacy
+    return Plan(
+        dataset=config.dataset,
+        job=config.job,
+        budget=privacy.budget.budget().describe(),
+        unit=privacy.unit,
+        neighbors=design.neighbors.describe(privacy.unit),
+        caps={
+            "rows a unit": privacy.rows_per_unit,
+            "rows a unit and day": privacy.rows_per_day,
+            "quantity of a row": privacy.max_quantity,
+        },
+        row_l1=design.constraints.row_l1,
+        row_l2_squared=design.constraints.row_l2_squared,
+        levels=level_plans(design),
+        totals=totals(design.events, design.delta),
+        errors=query_errors(design, Errors(design)),
+        solvers=tuple(chosen_solvers(design, config.publish.solver)),
+        n_series=len(design.series),
+        n_days=config.domain.n_days,
+        n_nodes=design.tree.n_nodes,
+        n_blocks=design.blocks.n_blocks,
+        notes=plan_notes(design),
+        settings_hash=settings_hash,
+    )
+
+
+def plan_notes(design: Design) -> tuple[str, ...]:
+    """Sentences about the tree, the constraints and the integer tables."""
+    return (*design.days.notes, *design.constraints.notes, *publication_sentences(design))
+
+
+def level_plans(design: Design) -> tuple[LevelPlan, ...]:
+    """The levels from the root down."""
+    tree, found = design.tree, []
+    for level, measurement in enumerate(design.measurements):
+        nodes = tree.level_slice(level)
+        found.append(
+            LevelPlan(
+                level=level,
+                name=design.days.names[level],
+                n_nodes=nodes.stop - nodes.start,
+                widest_days=int((tree.hi - tree.lo)[nodes].max()),
+                mechanism=measurement.mechanism if measurement else None,
+                noise=str(measurement.parameter) if measurement else None,
+                std_dev=float(np.sqrt(measurement.variance)) if measurement else None,
+                share=str(design.days.shares[level]),
+            )
+        )
+    return tuple(found)
+
+
+def query_errors(design: Design, errors: Errors) -> tuple[QueryError, ...]:
+    """Expected errors of the configured queries."""
+    n_items, found = design.constraints.n_items, []
+    daily = days_only_variance(design)
+    for query in design.config.queries:
+        ranges = query_ranges(design.config, query)
+        mean = np.mean([errors.range_std_error(lo, hi) for lo, hi in ranges], axis=0)
+        found.append(
+            QueryError(
+                query=query,
+                days=max(hi - lo for lo, hi in ranges),
+                items=float(mean[:n_items].mean()),
+                totals=float(mean[n_items:].mean()) if len(mean) > n_items else None,
+                days_only=float(np.mean([np.sqrt(daily * (hi - lo)) for lo, hi in ranges])),
+            )
+        )
+    return tuple(found)
+
+
+def days_only_variance(design: Design) -> float:
+    """Noise variance of one item's day if days of items alone were measured with the whole budget."""
+    measurement = next(each for each in design.measurements if each is not None)
+    budget = design.config.privacy.budget.budget()
+    if isinstance(budget, PureDP):
+        measured = design.constraints.incidence
+        n_items = design.constraints.n_items
+        row_l1 = max(int(matrix[:n_items].sum(axis=0).max(initial=0)) for matrix in measured)
+        l1 = measurement.sensitivity / design.constraints.row_l1 * row_l1
+        return discrete_laplace_variance(discrete_laplace_scale(l1, budget.epsilon))
+    rho = sum((event.rho for event in design.events), Fraction(0))
+    leaf = design.measurements[-1]
+    assert leaf is not None
+    n_items = design.constraints.n_items
+    squares = max(int((m[:n_items] ** 2).sum(axis=0).max(initial=0)) for m in design.constraints.incidence)
+    l2 = leaf.sensitivity / design.constraints.row_l2_squared * squares
+    return discrete_gaussian_variance(gaussian_sigma_squared(l2, rho))

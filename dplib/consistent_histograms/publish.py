@@ -1,0 +1,170 @@
+"""From the stored measurement to the tables and the manifest of a release; sees no row and draws no noise."""
+
+import platform
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+import dplib
+from dplib.consistent_histograms.design import Design
+from dplib.consistent_histograms.estimate import (
+    Errors,
+    IntegerTables,
+    chosen_solvers,
+    estimate,
+    integer_tables,
+    publication_sentences,
+)
+from dplib.consistent_histograms.tables import (
+    ESTIMATES,
+    PUBLISHED,
+    block_names,
+    block_nodes,
+    read_measurement,
+    write_block,
+)
+from dplib.inference.problem import OnRound, Solution
+from dplib.mechanisms.tree_counts import SAMPLER_FORMAT
+from dplib.privacy.accountant import totals
+from dplib.privacy.budget import Currency
+from dplib.release.canonical import settings_hash
+from dplib.release.manifest import build_manifest, write_manifest
+from dplib.release.runs import Run
+
+FloatArray = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Results:
+    """What post-processing made of a measurement.
+
+    Attributes:
+        solution: estimates with the solver's name and rounds.
+        std_error: standard error of each estimate, shape (n_nodes, n_series).
+        tables: non-negative integers.
+        layout: where it ran: driver, blocks or reference.
+    """
+
+    solution: Solution
+    std_error: FloatArray
+    tables: IntegerTables
+    layout: str
+
+
+def publish_settings(design: Design) -> dict[str, Any]:
+    """The settings that shape a release and never spend."""
+    dumped = design.config.model_dump(mode="json", include={"publish", "queries"})
+    return dumped | {"publish_format": 1}
+
+
+def results_on_driver(design: Design, directory: Path, on_round: OnRound | None = None) -> Results:
+    """Estimate, bound the errors and round, all in this process."""
+    noisy = read_measurement(directory, design)
+    solution = estimate(design, noisy, design.config.publish.solver, on_round)
+    return Results(solution, Errors(design).node_std_error(), integer_tables(design, solution.values), "driver")
+
+
+def write_tables(design: Design, results: Results, directory: Path) -> None:
+    """Write ``estimates/`` and ``published/``."""
+    csv = design.config.publish.output.csv
+    for name in block_names(design):
+        nodes = block_nodes(design, name)
+        estimates = {"estimate": results.solution.values[nodes], "std_error": results.std_error[nodes]}
+        write_block(directory, ESTIMATES, design, name, estimates, csv)
+        if results.tables.published.any():
+            counts = {"count": results.tables.counts[nodes]}
+            write_block(directory, PUBLISHED, design, name, counts, csv, results.tables.published)
+
+
+def write_release_manifest(design: Design, results: Results, run: Run, currency: Currency, directory: Path) -> None:
+    """Write ``manifest.json``, the last file of the release."""
+    assert run.measurement is not None
+    privacy = design.config.privacy
+    solution = results.solution
+    content = {
+        "release_id": run.release_id,
+        "dataset": design.config.dataset,
+        "job": design.config.job,
+        "logical_date": run.key.logical_date,
+        "privacy_unit": privacy.unit,
+        "neighbors": privacy.neighbors,
+        "invariants": invariants(design),
+        "currency": currency.value,
+        "cost": str(run.cost),
+        "totals": {total.accountant: total.to_dict() for total in totals(design.events, design.delta)},
+        "sensitivities": {
+            "row_l1": design.constraints.row_l1,
+            "row_l2_squared": design.constraints.row_l2_squared,
+            "max_rows_per_unit": privacy.rows_per_unit,
+            "max_rows_per_day": privacy.rows_per_day,
+            "max_quantity": privacy.max_quantity,
+        },
+        "mechanisms": [
+            measurement.to_dict() | {"level": level}
+            for level, measurement in enumerate(design.measurements)
+            if measurement is not None
+        ],
+        "solver": {
+            "name": solution.solver,
+            "reasons": [f"{name}: {reason}" for name, reason in chosen_solvers(design, design.config.publish.solver)],
+            "layout": results.layout,
+            "rounds": [[each.number, each.change, each.deviation] for each in solution.rounds],
+            "converged": solution.converged,
+            "integer_tables": publication_sentences(design),
+        },
+        "constraints": resolved_constraints(design),
+        "domain": {
+            "items": list(design.items),
+            "totals": list(design.series[design.constraints.n_items :]),
+            "first_day": design.config.domain.first_day,
+            "last_day": design.config.domain.last_day,
+            "levels": list(design.days.names),
+        },
+        "details": {"design": design.public(), "queries": list(design.config.queries)},
+        "versions": {
+            "dplib": dplib.__version__,
+            "numpy": np.__version__,
+            "python": platform.python_version(),
+            "sampler_format": str(SAMPLER_FORMAT),
+        },
+        "key_id": run.measurement.key_id,
+        "settings_hash": run.key.settings_hash,
+        "publish_hash": settings_hash(publish_settings(design)),
+    }
+    write_manifest(directory, build_manifest(directory, content))
+
+
+def invariants(design: Design) -> list[str]:
+    """The public invariants on which the guarantee is conditional, in words."""
+    if not design.constraints.has_invariants:
+        return []
+    return [
+        f"{name}: {' + '.join(f'{value} x {item}' for item, value in equation.coefficients.items())} = {equation.value}"
+        for constraint in design.config.constraints
+        for name, equation in (constraint.equations or {}).items()
+    ]
+
+
+def resolved_constraints(design: Design) -> list[dict[str, Any]]:
+    """Every linear equation that the tables obey on each day of its range."""
+    found = []
+    for menu in design.constraints.menus:
+        for row, value in zip(menu.matrix, menu.rhs, strict=True):
+            coefficients = {design.series[n]: _exact(row[n]) for n in np.flatnonzero(row)}
+            found.append(
+                {
+                    "first_day": design.date(menu.first),
+                    "last_day": design.date(menu.end - 1),
+                    "coefficients": coefficients,
+                    "value": _exact(value),
+                }
+            )
+    return found
+
+
+def _exact(value: float) -> int | str:
+    return int(value) if value == int(value) else str(Fraction(value).limit_denominator(10**9))

@@ -1,0 +1,228 @@
+"""The job ``consistent-histograms``: from event rows to consistent counts by item and day.
+
+``spark-submit --py-files dist/dplib-*.whl jobs/consistent_histograms.py --config FILE`` takes the options of
+``dplib run consistent-histograms``.
+"""
+
+import datetime as dt
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from dplib.cli import exit_codes, out, show_rounds, stage, table
+from dplib.config.consistent_histograms import NAME
+from dplib.consistent_histograms.check import check_tables
+from dplib.consistent_histograms.example import EXAMPLE
+from dplib.consistent_histograms.plan import Plan, make_plan
+from dplib.consistent_histograms.query import query_release, total_answers
+from dplib.consistent_histograms.rehearse import rehearse
+from dplib.consistent_histograms.rows import row_domain
+from dplib.consistent_histograms.run import REPORT, Prepared, prepare, run_job
+from dplib.errors import ConfigError
+from dplib.inference.problem import Round
+from dplib.privacy.budget import Currency
+from dplib.release.manifest import Manifest, load_manifest
+from dplib.release.verify import Check
+from dplib.spark.inspect import inspect_rows
+from dplib.spark.read import open_rows
+from dplib.spark.session import start_session, stop
+
+PAGE = REPORT
+TOP_ROWS = 12
+"""Rows of the table that a finished run prints."""
+
+
+def example() -> str:
+    """A commented configuration to start from."""
+    return EXAMPLE
+
+
+def account_terms(prepared: Prepared) -> tuple[Currency, str, str]:
+    """Currency, unit and neighbours that an account for this configuration needs."""
+    pure = prepared.config.privacy.mechanism == "discrete_laplace"
+    return Currency.PURE if pure else Currency.ZCDP, prepared.config.privacy.unit, prepared.config.privacy.neighbors
+
+
+def run(prepared: Prepared, stage_name: str = "all", release_id: str | None = None, again: bool = False) -> None:
+    """Run the job and print what was made; the last line of the output is the release (its id after ``measure``)."""
+    rounds = show_rounds()
+
+    def on_round(each: Round) -> None:
+        rounds(each.number, each.change, each.deviation)
+
+    found, release = run_job(
+        prepared, stage=stage_name, release_id=release_id, again=again, progress=stage, on_round=on_round
+    )
+    if release is None:
+        print(found.release_id)
+        return
+    show_release(release, load_manifest(release))
+    out.print(f"Report: {release / REPORT}", markup=False)
+    print(release)
+
+
+def show_release(release: Path, manifest: Manifest) -> None:
+    """Print the largest totals of a release."""
+    answers = total_answers(release, manifest)
+    rows = [
+        [
+            answer.item,
+            f"{answer.estimate:,.1f}",
+            f"{answer.std_error:,.1f}",
+            "-" if answer.published is None else f"{answer.published:,}",
+        ]
+        for answer in answers[:TOP_ROWS]
+    ]
+    days = f"{answers[0].first_day} to {answers[0].last_day}"
+    title = f"{manifest.release_id}: counts of {days}" + (
+        f" (the {TOP_ROWS} largest of {len(answers)})" if len(answers) > TOP_ROWS else ""
+    )
+    columns = ["item", "estimate", "std error", "published"]
+    out.print(table(title, columns, rows, frozenset(columns[1:])))
+
+
+def plan(prepared: Prepared, as_json: bool) -> None:
+    """Print the plan: noise, expected errors, cost and the ledger's balance."""
+    made = make_plan(prepared.design, prepared.key.settings_hash)
+    ledger = _ledger_state(prepared)
+    if as_json:
+        print(json.dumps(made.to_dict() | {"ledger": ledger}, indent=2))
+        return
+    _print_plan(made, ledger)
+
+
+def _ledger_state(prepared: Prepared) -> dict[str, Any]:
+    try:
+        ledger = prepared.open_ledger()
+        account = ledger.account(prepared.config.dataset)
+    except ConfigError as error:
+        return {"account": None, "problem": str(error)}
+    balance, found = ledger.balance(account.dataset), ledger.find_run(prepared.key)
+    return {
+        "account": account.dataset,
+        "currency": account.terms.currency.value,
+        "total": str(balance.total),
+        "left": str(balance.left),
+        "cost": str(prepared.design.cost(account.terms.currency)),
+        "existing_run": found.release_id if found else None,
+        "existing_state": found.state.value if found else None,
+    }
+
+
+def _print_plan(made: Plan, ledger: dict[str, Any]) -> None:
+    out.print(f"[bold]Plan of {made.job} for the account {made.dataset}[/bold] (no row is read, nothing is spent)\n")
+    out.print(f"Guarantee: {made.budget}; {made.neighbors}.", markup=False)
+    out.print(f"Caps: {', '.join(f'{value} {name}' for name, value in made.caps.items())}.", markup=False)
+    out.print(
+        f"One row touches counts of at most {made.row_l1} a level (L1), {made.row_l2_squared} squared (L2).\n",
+        markup=False,
+    )
+    rows = [
+        [
+            each.name,
+            f"{each.n_nodes:,}",
+            f"{each.widest_days:,}",
+            each.share,
+            each.mechanism or "not measured",
+            each.noise or "",
+            "" if each.std_dev is None else f"{each.std_dev:.1f}",
+        ]
+        for each in made.levels
+    ]
+    columns = ["level", "nodes", "days", "share", "noise", "parameter", "std dev"]
+    out.print(table("Measurements", columns, rows, frozenset({"nodes", "days", "parameter", "std dev"})))
+    rows = [
+        [
+            each.query,
+            f"{each.days:,}",
+            f"{each.items:.1f}",
+            "" if each.totals is None else f"{each.totals:.1f}",
+            f"{each.days_only:.1f}",
+        ]
+        for each in made.errors
+    ]
+    columns = ["query", "days", "an item", "a total", "days only, same budget"]
+    out.print(table("\nExpected standard error of an answer", columns, rows, frozenset(columns[1:])))
+    rows = [[each.accountant, f"{each.epsilon:.4g}", f"{each.delta:.1g}", each.note] for each in made.totals]
+    out.print(table("\nThe release by each accountant", ["accountant", "epsilon", "delta", "note"], rows))
+    out.print("")
+    for name, reason in made.solvers:
+        out.print(f"Solver {name}: {reason}", markup=False)
+    for note in made.notes:
+        out.print(f"Note: {note}", markup=False)
+    if ledger["account"] is None:
+        out.print(f"Ledger: {ledger['problem']}.", markup=False)
+    elif ledger["existing_run"]:
+        out.print(f"Ledger: {ledger['existing_run']} is {ledger['existing_state']}; running again spends nothing.")
+    else:
+        out.print(f"Ledger: costs {ledger['cost']} of {ledger['left']} left ({ledger['currency']}).", markup=False)
+
+
+def inspect(prepared: Prepared) -> None:
+    """Show the data's owner what each rule keeps and drops. Not private; writes nothing."""
+    config = prepared.config
+    with stage("starting Spark"):
+        spark = start_session(f"dplib inspect {NAME}", config.spark)
+    try:
+        rows = open_rows(spark, config.input, prepared.base)
+        with stage("reading"):
+            found = inspect_rows(rows, config.input, config.privacy, row_domain(prepared.design))
+    finally:
+        stop(spark)
+    shown = [[each.rule, f"{each.kept:,}", f"{each.dropped:,}"] for each in found]
+    title = "NOT PRIVATE, for the data's owner only: rows by rule"
+    out.print(table(title, ["rule", "kept", "dropped"], shown, frozenset({"kept", "dropped"})))
+
+
+def rehearsal(prepared: Prepared, rows_per_day: int, seed: int) -> None:
+    """Run the whole job on generated rows and compare predicted with measured errors."""
+    found = rehearse(prepared, rows_per_day, seed, stage)
+    rows = [[each.query, f"{each.n_answers:,}", f"{each.predicted:.2f}", f"{each.measured:.2f}"] for each in found]
+    columns = ["query", "answers", "predicted error", "measured error"]
+    out.print(table("Rehearsal on generated rows (no ledger, no private data)", columns, rows, frozenset(columns[1:])))
+
+
+def query(release: Path, items: list[str], first_day: dt.date | None, last_day: dt.date | None, as_json: bool) -> None:
+    """Print the answer for a range of days with its standard error and 95 % interval."""
+    answers = query_release(release, load_manifest(release), items, first_day, last_day)
+    if as_json:
+        print(json.dumps([asdict(answer) for answer in answers], indent=2, default=str))
+        return
+    rows = [
+        [
+            each.item,
+            f"{each.estimate:,.2f}",
+            f"{each.std_error:,.2f}",
+            f"{each.low:,.1f} to {each.high:,.1f}",
+            "-" if each.published is None else f"{each.published:,}",
+        ]
+        for each in answers
+    ]
+    columns = ["item", "estimate", "std error", "95 % interval", "published"]
+    title = f"Counts from {answers[0].first_day} to {answers[0].last_day}"
+    out.print(table(title, columns, rows, frozenset(columns[1:])))
+
+
+def verify(release: Path, manifest: Manifest) -> list[Check]:
+    """Checks of the release's numbers."""
+    return check_tables(release, manifest)
+
+
+def main(
+    config: Annotated[Path, typer.Option(help="Configuration file.")],
+    assignments: Annotated[list[str] | None, typer.Option("--set", help="Replace a setting: a.b=value.")] = None,
+    date: Annotated[str, typer.Option(help="Logical date for {date} in the configuration.")] = "",
+    stage_name: Annotated[str, typer.Option("--stage", help="measure, publish or all.")] = "all",
+    release: Annotated[str | None, typer.Option(help="With --stage publish: the stored measurement.")] = None,
+    again: Annotated[bool, typer.Option("--again", help="Measure anew and spend again.")] = False,
+) -> None:
+    """Run consistent-histograms."""
+    with exit_codes():
+        run(prepare(config, tuple(assignments or ()), date), stage_name, release, again)
+
+
+if __name__ == "__main__":
+    typer.run(main)

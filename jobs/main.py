@@ -1,0 +1,336 @@
+"""The console script ``dplib``: commands over all jobs."""
+
+import datetime as dt
+import json
+import shutil
+import sys
+from fractions import Fraction
+from pathlib import Path
+from types import ModuleType
+from typing import Annotated, Any
+
+import typer
+
+from dplib.cli import err, exit_codes, out, table
+from dplib.config.load import read_yaml
+from dplib.errors import ConfigError, DplibError
+from dplib.privacy.budget import Currency
+from dplib.privacy.neighbors import Neighbors
+from dplib.privacy.rounding import as_fraction
+from dplib.randomness.secret import create_secret_file, load_secret
+from dplib.release.ledger import Ledger
+from dplib.release.ledger_schema import resolve_ledger_url
+from dplib.release.manifest import load_manifest
+from dplib.release.replay import amount
+from dplib.release.runs import Terms
+from dplib.release.verify import Check, verify_against_ledger, verify_files
+from dplib.spark.doctor import check_java, check_spark
+from dplib.validate import one_of, require
+from jobs import consistent_histograms
+
+JOBS: dict[str, ModuleType] = {"consistent-histograms": consistent_histograms}
+STAGES = ("measure", "publish", "all")
+
+app = typer.Typer(
+    name="dplib",
+    help="Differentially private releases as batch jobs on Apache Spark.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    add_completion=False,
+)
+ledger_app = typer.Typer(help="Show, export, check and correct the privacy ledger.", no_args_is_help=True)
+app.add_typer(ledger_app, name="ledger")
+
+JobName = Annotated[str, typer.Argument(help=f"Job: {', '.join(JOBS)}.", metavar="JOB")]
+ConfigFile = Annotated[Path, typer.Option("--config", "-c", help="Configuration file (YAML).")]
+Assignments = Annotated[list[str] | None, typer.Option("--set", help="Replace a setting: a.b=value; repeatable.")]
+LogicalDate = Annotated[str, typer.Option("--date", help="Logical date that fills {date}; never today by itself.")]
+ReleaseDir = Annotated[Path, typer.Argument(help="Directory of a release.", metavar="RELEASE")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+LedgerUrl = Annotated[str, typer.Option("--ledger", help="Address of the ledger, as in a configuration.")]
+
+
+def _job(name: str) -> ModuleType:
+    one_of("JOB", name, JOBS)
+    return JOBS[name]
+
+
+@app.command()
+def init(
+    config: Annotated[Path | None, typer.Option("--config", "-c", help="Take the settings from this file.")] = None,
+    dataset: Annotated[str | None, typer.Option(help="Account to create.")] = None,
+    budget: Annotated[str | None, typer.Option(help="Total budget: epsilon of a pure, rho of a zcdp account.")] = None,
+    currency: Annotated[str | None, typer.Option(help="pure or zcdp.")] = None,
+    delta: Annotated[str | None, typer.Option(help="Of a zcdp account: where rho becomes epsilon.")] = None,
+    unit: Annotated[str | None, typer.Option(help="Privacy unit: event, order, customer, ...")] = None,
+    neighbors: Annotated[str | None, typer.Option(help="add_remove or replace_one.")] = None,
+    ledger: Annotated[str | None, typer.Option(help="Address of the ledger.")] = None,
+    secret: Annotated[str | None, typer.Option(help="Where the secret is: file:PATH is created if missing.")] = None,
+    yes: Annotated[bool, typer.Option("--yes", help="Take defaults instead of asking.")] = False,
+) -> None:
+    """Create what is missing: the secret, the ledger and an account (asks, or takes flags)."""
+    with exit_codes():
+        base, known = _known_settings(config)
+        ask = sys.stdin.isatty() and not yes
+
+        def setting(name: str, given: str | None, default: str) -> str:
+            value = given or known.get(name) or default
+            return str(typer.prompt(name, default=value)) if ask and given is None else value
+
+        secret_spec = setting("secret", secret, "file:dplib.key")
+        _ensure_secret(secret_spec, base)
+        url = resolve_ledger_url(setting("ledger", ledger, "sqlite:///ledger.db"), base)
+        opened = Ledger.open(url, create=True)
+        name = setting("dataset", dataset, "")
+        require(bool(name), "--dataset", "name the account to create", "nothing")
+        if any(account.dataset == name for account in opened.accounts()):
+            out.print(f"The account {name} exists; its terms are fixed.", markup=False)
+            return
+        kind = Currency(one_of("currency", setting("currency", currency, "pure"), [c.value for c in Currency]))
+        terms = Terms(
+            kind,
+            setting("unit", unit, "event"),
+            Neighbors(one_of("neighbors", setting("neighbors", neighbors, "add_remove"), [n.value for n in Neighbors])),
+        )
+        total = as_fraction("budget", setting("budget", budget, "10" if kind is Currency.PURE else "1"))
+        at = as_fraction("delta", setting("delta", delta, "1e-6")) if kind is Currency.ZCDP else None
+        opened.create_account(name, terms, total, at, "dplib init")
+        out.print(
+            f"Account {name}: {amount(total)} ({kind.value}), unit {terms.unit}, neighbours {terms.neighbors}.",
+            markup=False,
+        )
+
+
+def _known_settings(config: Path | None) -> tuple[Path, dict[str, str]]:
+    """Defaults that a configuration file holds, and the folder its paths refer to."""
+    if config is None:
+        return Path.cwd(), {}
+    job = _job(str(read_yaml(config).get("job")))
+    prepared = job.prepare(config)
+    currency, unit, neighbors = job.account_terms(prepared)
+    known = {
+        "dataset": prepared.config.dataset,
+        "currency": str(currency.value),
+        "unit": unit,
+        "neighbors": neighbors,
+        "ledger": prepared.config.ledger,
+        "secret": prepared.config.secret,
+    }
+    return prepared.base, known
+
+
+def _ensure_secret(spec: str, base: Path) -> None:
+    kind, _, place = spec.partition(":")
+    if kind == "file" and not (base / place).exists():
+        create_secret_file(base / place)
+        out.print(f"Secret written to {place}: keep it private and backed up.", markup=False)
+    key_id = load_secret(spec, base).key_id
+    out.print(f"Secret {key_id} is in place.", markup=False)
+
+
+@app.command()
+def example(job: JobName) -> None:
+    """Write a commented configuration to start from."""
+    with exit_codes():
+        print(_job(job).example(), end="")
+
+
+@app.command()
+def inspect(job: JobName, config: ConfigFile, assignments: Assignments = None, date: LogicalDate = "") -> None:
+    """For the data's owner only: rows kept and dropped by each rule. Not private; writes nothing."""
+    with exit_codes():
+        module = _job(job)
+        module.inspect(module.prepare(config, tuple(assignments or ()), date))
+
+
+@app.command()
+def plan(
+    job: JobName, config: ConfigFile, assignments: Assignments = None, date: LogicalDate = "", as_json: AsJson = False
+) -> None:
+    """Noise, expected errors, cost and balance, from settings alone: reads no rows, spends nothing."""
+    with exit_codes():
+        module = _job(job)
+        module.plan(module.prepare(config, tuple(assignments or ()), date), as_json)
+
+
+@app.command()
+def run(
+    job: JobName,
+    config: ConfigFile,
+    assignments: Assignments = None,
+    date: LogicalDate = "",
+    stage: Annotated[str, typer.Option(help="measure, publish or all.")] = "all",
+    release: Annotated[str | None, typer.Option(help="With --stage publish: which stored measurement.")] = None,
+    again: Annotated[bool, typer.Option("--again", help="Measure anew and spend again.")] = False,
+) -> None:
+    """Measure and publish; a run whose release exists returns it and spends nothing."""
+    with exit_codes():
+        module = _job(job)
+        one_of("--stage", stage, STAGES)
+        module.run(module.prepare(config, tuple(assignments or ()), date), stage, release, again)
+
+
+@app.command()
+def rehearse(
+    job: JobName,
+    config: ConfigFile,
+    assignments: Assignments = None,
+    date: LogicalDate = "",
+    rows_per_day: Annotated[int, typer.Option(help="Mean number of generated rows a day.", min=1)] = 100,
+    seed: Annotated[int, typer.Option(help="Seed of the generated rows.")] = 0,
+) -> None:
+    """The whole job on generated rows of the declared domain: errors to expect; no ledger, no private data."""
+    with exit_codes():
+        module = _job(job)
+        module.rehearsal(module.prepare(config, tuple(assignments or ()), date), rows_per_day, seed)
+
+
+@app.command()
+def query(
+    release: ReleaseDir,
+    item: Annotated[list[str] | None, typer.Option(help="Item or total; repeatable; all if absent.")] = None,
+    from_day: Annotated[str | None, typer.Option("--from", help="First day, YYYY-MM-DD.")] = None,
+    to_day: Annotated[str | None, typer.Option("--to", help="Last day, inclusive.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Answer a range with its standard error and 95 % interval; free."""
+    with exit_codes():
+        module = _job(load_manifest(release).job)
+        module.query(release, item or [], _day("--from", from_day), _day("--to", to_day), as_json)
+
+
+def _day(name: str, text: str | None) -> dt.date | None:
+    if text is None:
+        return None
+    try:
+        return dt.date.fromisoformat(text)
+    except ValueError:
+        raise ConfigError(f"{name} must be a day YYYY-MM-DD, got {text}") from None
+
+
+@app.command()
+def verify(
+    release: ReleaseDir,
+    ledger: Annotated[str | None, typer.Option(help="Also check against this ledger.")] = None,
+) -> None:
+    """Check a release: files, constraints, and with --ledger the books; exits 1 if a check fails."""
+    with exit_codes():
+        checks = verify_files(release)
+        if all(check.ok for check in checks):
+            manifest = load_manifest(release)
+            checks += _job(manifest.job).verify(release, manifest)
+            if ledger is not None:
+                checks += verify_against_ledger(manifest, Ledger.open(resolve_ledger_url(ledger, Path.cwd())))
+        _print_checks(checks)
+
+
+def _print_checks(checks: list[Check]) -> None:
+    rows = [["ok" if check.ok else "FAILED", check.name, check.detail] for check in checks]
+    out.print(table("", ["", "check", "detail"], rows))
+    failed = sum(not check.ok for check in checks)
+    if failed:
+        raise DplibError(f"release must pass every check, got {failed} that failed")
+
+
+@app.command()
+def report(
+    release: ReleaseDir,
+    to: Annotated[Path | None, typer.Option(help="Write a copy of the page here.")] = None,
+) -> None:
+    """Print where the page of a release is, or write a copy of it."""
+    with exit_codes():
+        page = release / _job(load_manifest(release).job).PAGE
+        require(page.is_file(), "RELEASE", f"hold {page.name}", release)
+        if to is None:
+            print(page)
+        else:
+            shutil.copyfile(page, to)
+            print(to)
+
+
+@ledger_app.command("show")
+def ledger_show(ledger: LedgerUrl = "sqlite:///ledger.db") -> None:
+    """Accounts with their balances, and their runs."""
+    with exit_codes():
+        opened = Ledger.open(resolve_ledger_url(ledger, Path.cwd()))
+        accounts, runs = [], []
+        for account in opened.accounts():
+            balance = opened.balance(account.dataset)
+            figures = [amount(value) for value in (balance.total, balance.spent, balance.reserved, balance.left)]
+            accounts.append([account.dataset, account.terms.currency.value, account.terms.unit, *figures])
+            runs += [[run.release_id, run.state.value, amount(run.cost)] for run in opened.runs(account.dataset)]
+        columns = ["account", "currency", "unit", "total", "spent", "reserved", "left"]
+        out.print(table("Accounts", columns, accounts, frozenset(columns[3:])))
+        out.print(table("\nRuns", ["release", "state", "cost"], runs, frozenset({"cost"})))
+
+
+@ledger_app.command("export")
+def ledger_export(ledger: LedgerUrl = "sqlite:///ledger.db") -> None:
+    """Print every entry as one JSON line; as private as the ledger."""
+    with exit_codes():
+        for entry in Ledger.open(resolve_ledger_url(ledger, Path.cwd())).export():
+            print(json.dumps(entry, default=str, sort_keys=True))
+
+
+@ledger_app.command("audit")
+def ledger_audit(ledger: LedgerUrl = "sqlite:///ledger.db") -> None:
+    """Check the hash chain and every rule; exits 1 if something is wrong."""
+    with exit_codes():
+        findings = Ledger.open(resolve_ledger_url(ledger, Path.cwd())).audit()
+        for finding in findings:
+            err.print(f"entry {finding.sequence}: {finding.problem}", markup=False)
+        if findings:
+            raise DplibError(f"ledger must be sound, got {len(findings)} findings")
+        out.print("The hash chain is whole and every entry keeps the rules.")
+
+
+@ledger_app.command("void")
+def ledger_void(
+    release: Annotated[str, typer.Argument(help="Release id of a reservation without a measurement.")],
+    reason: Annotated[str, typer.Option(help="Why, for the record.")],
+    ledger: LedgerUrl = "sqlite:///ledger.db",
+) -> None:
+    """Give back a reservation that has no measurement."""
+    with exit_codes():
+        opened = Ledger.open(resolve_ledger_url(ledger, Path.cwd()))
+        run = opened.void(opened.run(release), reason)
+        out.print(f"{run.release_id} is {run.state.value}.", markup=False)
+
+
+@app.command()
+def doctor(
+    config: Annotated[Path | None, typer.Option("--config", "-c", help="Also check this configuration.")] = None,
+) -> None:
+    """Java, Spark, secret, ledger, disk: what is wrong and how to mend it."""
+    with exit_codes():
+        checks = [Check("Java", *check_java()), Check("Spark", *check_spark())]
+        if config is not None:
+            module = _job(str(read_yaml(config).get("job")))
+            prepared = module.prepare(config)
+            checks.append(_try("secret", lambda: load_secret(prepared.config.secret, prepared.base).key_id))
+            checks.append(_try("ledger", lambda: f"{len(prepared.open_ledger().accounts())} accounts"))
+            checks.append(_try("account", lambda: prepared.open_ledger().account(prepared.config.dataset).dataset))
+            checks.append(_disk(prepared.output))
+        _print_checks(checks)
+
+
+def _try(name: str, look: Any) -> Check:
+    try:
+        return Check(name, True, str(look()))
+    except DplibError as error:
+        return Check(name, False, str(error))
+
+
+def _disk(output: Path) -> Check:
+    folder = next(path for path in (output, *output.parents) if path.exists())
+    free = Fraction(shutil.disk_usage(folder).free, 1 << 30)
+    return Check("disk", free >= 1, f"{float(free):.1f} GiB free for {output}; releases need 1 GiB to be safe")
+
+
+def main() -> None:
+    """Entry point of the console script."""
+    app()
+
+
+if __name__ == "__main__":
+    main()
