@@ -89,6 +89,9 @@ def _project_pair(values: FloatArray, totals: FloatArray, inverse: FloatArray | 
         spread = inverse.sum(axis=1)
         share = np.divide(inverse[:, 0], spread, out=np.zeros_like(spread), where=spread > 0)
     first = np.clip(values[:, 0] + share * (totals - values[:, 0] - values[:, 1]), 0.0, totals)
+    if inverse is not None:
+        # The second entry is not allowed: no arithmetic error may be left for it.
+        first = np.where(share == 1.0, totals, first)
     return np.stack([first, totals - first], axis=1)
 
 

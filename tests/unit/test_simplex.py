@@ -55,6 +55,12 @@ def test_entries_not_allowed_stay_zero(size: int) -> None:
     assert projected.sum() == pytest.approx(4)
 
 
+def test_arithmetic_error_leaves_nothing_to_an_entry_not_allowed() -> None:
+    values, total = column([905356.0, 446375.0]), np.array([[1036752.57619436]])
+    projected = project_simplex(values, np.array([0]), total, allowed=np.array([[True], [False]]))
+    assert projected[:, 0].tolist() == [total[0, 0], 0.0]
+
+
 @pytest.mark.parametrize("size", [1, 2, 3])
 def test_a_group_without_allowed_entries_takes_only_zero(size: int) -> None:
     values, nothing = column([3.0] * size), np.zeros((size, 1), dtype=bool)
