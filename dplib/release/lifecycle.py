@@ -157,6 +157,7 @@ def publish_run(ledger: Ledger, run: Run, output: Path, publish_hash: str, publi
         return existing
     stored = _stored(run)
     check_writable(output)
+    remove_leftovers(output, run.release_id, lambda: _recorded(ledger, run))
     with Staging(output, run.release_id) as staging:
         try:
             staging.link_measurement(stored)
