@@ -5,14 +5,14 @@ error over the configured queries at this budget; the choice depends on settings
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import pairwise
 from typing import Literal
 
 import numpy as np
 
-from dplib.config.consistent_histograms import ConsistentHistogramsConfig
+from dplib.config.consistent_histograms import CalendarLevel, ConsistentHistogramsConfig, Tree
 from dplib.inference.range_variance import RangeVariance
 from dplib.trees.calendar import COARSE_TO_FINE, calendar_levels
 from dplib.trees.interval_tree import IntArray, IntervalTree
@@ -32,12 +32,14 @@ class DayTree:
         tree: all leaves on the last level, one a day.
         names: name of each level from the root down: `all days`, `month`, `day`, `nodes of 30 days`.
         shares: share of the budget of each level; 0 where it is not measured.
+        shape: the section ``tree`` that names this tree outright, so that ``auto`` is decided once, in the settings.
         notes: sentences for the plan.
     """
 
     tree: IntervalTree
     names: tuple[str, ...]
     shares: tuple[Fraction, ...]
+    shape: Tree
     notes: tuple[str, ...] = ()
 
 
@@ -47,14 +49,14 @@ def build_day_tree(config: ConsistentHistogramsConfig) -> DayTree:
     Raises:
         ConfigError: naming the setting that is wrong.
     """
-    shape, domain = config.shape, config.domain
+    shape, n_days = config.shape, config.domain.n_days
     if shape.levels is not None:
-        levels = ["year", "month", "day"] if shape.levels == "calendar" else list(shape.levels)
-        return _calendar(config, levels)
+        return _calendar(config, ["year", "month", "day"] if shape.levels == "calendar" else shape.levels)
     if isinstance(shape.branching, int):
-        return _regular(config, regular_edges(domain.n_days, shape.branching))
+        edges = regular_edges(n_days, shape.branching)
+        return _regular(config, edges, [shape.branching] * (len(edges) - 1))
     if shape.branching is not None:
-        return _regular(config, branching_edges(domain.n_days, shape.branching))
+        return _regular(config, branching_edges(n_days, shape.branching), shape.branching)
     return _best(config)
 
 
@@ -74,7 +76,7 @@ def query_ranges(config: ConsistentHistogramsConfig, query: str) -> list[tuple[i
     return [ranges[position] for position in chosen]
 
 
-def _calendar(config: ConsistentHistogramsConfig, levels: Sequence[str]) -> DayTree:
+def _calendar(config: ConsistentHistogramsConfig, levels: Sequence[CalendarLevel]) -> DayTree:
     found = calendar_levels(config.domain.first_day, config.domain.last_day, levels)
     names = ["all days"] * len(found.edges)
     notes = []
@@ -83,19 +85,23 @@ def _calendar(config: ConsistentHistogramsConfig, levels: Sequence[str]) -> DayT
             names[found.level_of[level]] = level if found.level_of[level] else "all days"
         if found.level_of[level] == 0 or names[found.level_of[level]] != level:
             notes.append(f"The level {level} has the same nodes as {names[found.level_of[level]]} and is not repeated.")
-    return _finish(config, found.edges, tuple(names), tuple(notes))
+    return _finish(config, found.edges, tuple(names), Tree(levels=list(levels)), tuple(notes))
 
 
-def _regular(config: ConsistentHistogramsConfig, edges: tuple[IntArray, ...]) -> DayTree:
+def _regular(config: ConsistentHistogramsConfig, edges: tuple[IntArray, ...], branching: Sequence[int]) -> DayTree:
     widths = [int(np.diff(level).max()) for level in edges]
     names = ["all days", *(f"{width} days" if width > 1 else "day" for width in widths[1:])]
     short = [name for name, level in zip(names, edges, strict=True) if len(set(np.diff(level).tolist())) > 1]
     notes = (f"The tree is padded: the last nodes of these levels are short: {', '.join(short)}.",) if short else ()
-    return _finish(config, edges, tuple(names), notes)
+    return _finish(config, edges, tuple(names), Tree(branching=list(branching)), notes)
 
 
 def _finish(
-    config: ConsistentHistogramsConfig, edges: tuple[IntArray, ...], names: tuple[str, ...], notes: tuple[str, ...]
+    config: ConsistentHistogramsConfig,
+    edges: tuple[IntArray, ...],
+    names: tuple[str, ...],
+    explicit: Tree,
+    notes: tuple[str, ...],
 ) -> DayTree:
     shape = config.shape
     tree = IntervalTree.from_level_edges(edges)
@@ -110,19 +116,21 @@ def _finish(
     )
     if tree.n_levels > 1 and not shape.root:
         notes += ("The root is not measured; its value is the sum of its children (tree.root: true measures it).",)
-    return DayTree(tree, names, (Fraction(0),) * first + tuple(share / sum(shares) for share in shares), notes)
+    parts = (Fraction(0),) * first + tuple(share / sum(shares) for share in shares)
+    return DayTree(tree, names, parts, explicit.model_copy(update={"root": shape.root, "shares": shape.shares}), notes)
 
 
 def _best(config: ConsistentHistogramsConfig) -> DayTree:
     """The candidate with the least mean standard error over the queries, one unit of noise at each level."""
     noise: Noise = "laplace" if config.privacy.mechanism == "discrete_laplace" else "gaussian"
     n_days = config.domain.n_days
-    calendar = [["month", "day"], ["year", "month", "day"], ["week", "day"], ["day"]]
+    calendar: list[list[CalendarLevel]] = [["month", "day"], ["year", "month", "day"], ["week", "day"], ["day"]]
     candidates = [_calendar(config, levels) for levels in calendar]
-    candidates.append(_regular(config, branching_edges(n_days, default_branching(n_days, noise, config.shape.root))))
+    branching = default_branching(n_days, noise, config.shape.root)
+    candidates.append(_regular(config, branching_edges(n_days, branching), branching))
     best = min(candidates, key=lambda candidate: _score(config, candidate, noise))
     note = f"tree: auto chose the levels {', '.join(best.names)} for the queries {', '.join(config.queries)}."
-    return DayTree(best.tree, best.names, best.shares, (note, *best.notes))
+    return replace(best, notes=(note, *best.notes))
 
 
 def _score(config: ConsistentHistogramsConfig, days: DayTree, noise: Noise) -> float:

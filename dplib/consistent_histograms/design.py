@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dplib.config.consistent_histograms import ConsistentHistogramsConfig, Constraint
+from dplib.config.consistent_histograms import ConsistentHistogramsConfig, Constraint, Tree
 from dplib.config.sections import Privacy
 from dplib.consistent_histograms.day_tree import DayTree, build_day_tree
 from dplib.constraints.resolve import resolve
@@ -63,19 +63,20 @@ class Design:
     settings: dict[str, Any]
 
     @classmethod
-    def resolve(cls, config: ConsistentHistogramsConfig, base: Path) -> "Design":
+    def resolve(cls, config: ConsistentHistogramsConfig, base: Path, shape: Tree | None = None) -> "Design":
         """Derive the design of a configuration.
 
         Args:
             config: the checked configuration.
             base: folder that its relative paths refer to.
+            shape: the tree that a stored measurement has, where ``tree: auto`` could choose another by now.
 
         Raises:
             ConfigError: naming the setting that is wrong.
         """
         items = config.domain.item_names(base)
         constraints = _constraints(config, items)
-        days = build_day_tree(config)
+        days = build_day_tree(config if shape is None else config.model_copy(update={"tree": shape}))
         settings = config.measurement_settings(base) | {"sampler_format": SAMPLER_FORMAT}
         return cls(config, items, constraints, days, _noise(config.privacy, constraints, days), settings)
 
@@ -154,7 +155,8 @@ class Design:
         """The settings that a reader of the release needs, from which `from_public` builds the design again."""
         kept = {"dataset", "job", "privacy", "domain", "constraints", "tree"}
         return {key: value for key, value in self.settings.items() if key in kept} | {
-            "rows_are_packages": self.config.input.columns.package is not None
+            "tree": self.days.shape.model_dump(mode="json"),
+            "rows_are_packages": self.config.input.columns.package is not None,
         }
 
     @classmethod

@@ -21,6 +21,7 @@ from dplib.consistent_histograms.publish import (
     write_tables,
 )
 from dplib.consistent_histograms.rows import row_domain
+from dplib.consistent_histograms.tables import read_tree, write_tree
 from dplib.errors import ConfigError
 from dplib.inference.problem import OnRound
 from dplib.randomness.secret import Secret, load_secret
@@ -151,6 +152,7 @@ class Job:
     def _measure(self, secret: Secret, rows: DataFrame, run: Run, directory: Path) -> MeasurementKeys:
         design, privacy = self.prepared.design, self.prepared.config.privacy
         keys = RunKeys.derive(secret, design, run)
+        write_tree(directory, design)
         domain = row_domain(design)
         resolved = resolve_rows(rows, self.prepared.config.input, privacy, domain)
         bounded = bound_rows(resolved, privacy.rows_per_unit, privacy.rows_per_day, keys.bounding)
@@ -170,7 +172,8 @@ class Job:
         )
 
     def _publish(self, ledger: Ledger, run: Run, directory: Path) -> None:
-        design = self.prepared.design
+        prepared = self.prepared
+        design = Design.resolve(prepared.config, prepared.base, read_tree(directory))
         account = ledger.account(run.key.dataset)
         with self._stage("estimating"):
             results = results_on_driver(design, directory, self._on_round)

@@ -1,6 +1,7 @@
 """The tables of a release: one row a node and series, one file a logical block.
 
     measurement/  item, node, level, first_day, last_day, noisy, variance      measured levels and series only
+                  and tree.json: the tree that was measured
     estimates/    item, node, level, first_day, last_day, estimate, std_error
     published/    item, node, level, first_day, last_day, count
 
@@ -15,7 +16,10 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from dplib.config.consistent_histograms import Tree
 from dplib.consistent_histograms.design import Design
+from dplib.errors import IntegrityError
+from dplib.release.canonical import canonical_json
 from dplib.release.staging import MEASUREMENT
 from dplib.release.tables import Column, read_table, write_table
 from dplib.trees.block_plan import TOP
@@ -23,6 +27,7 @@ from dplib.trees.block_plan import TOP
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 ESTIMATES, PUBLISHED = "estimates", "published"
+TREE = "tree.json"
 KEYS = ("item", "node", "level", "first_day", "last_day")
 
 
@@ -76,6 +81,20 @@ def write_measurement(directory: Path, design: Design, name: str, noisy: IntArra
         "variance": np.repeat(variance, len(measured)),
     }
     write_table(directory / MEASUREMENT, name, columns, sort_by=("node", "item"))
+
+
+def write_tree(directory: Path, design: Design) -> None:
+    """Store which tree was measured, beside the measurement: ``tree: auto`` may choose another one later."""
+    (directory / MEASUREMENT).mkdir(parents=True, exist_ok=True)
+    (directory / MEASUREMENT / TREE).write_bytes(canonical_json(design.days.shape.model_dump(mode="json")))
+
+
+def read_tree(directory: Path) -> Tree:
+    """The tree of a stored measurement."""
+    try:
+        return Tree.model_validate_json((directory / MEASUREMENT / TREE).read_bytes())
+    except (OSError, ValueError):
+        raise IntegrityError(f"measurement must name its tree in {TREE}, got {directory.name} without it") from None
 
 
 def read_measurement(directory: Path, design: Design) -> FloatArray:
