@@ -3,6 +3,8 @@
 SHELL := /bin/bash
 BIN := .venv/bin
 export JAVA_HOME := $(CURDIR)/.venv/jre
+# Small matrices in many processes: more threads than cores only get in each other's way.
+export OPENBLAS_NUM_THREADS := 1
 
 .PHONY: help setup demo test unit lint types imports format bench accept cluster clean
 
