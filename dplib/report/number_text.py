@@ -1,0 +1,61 @@
+"""Numbers as a reader wants them: thousands apart, as many digits as the error allows, bounds never rounded down."""
+
+import math
+from decimal import ROUND_CEILING, Context, Decimal
+from fractions import Fraction
+
+from dplib.privacy.rounding import as_fraction, fraction_text
+
+_DIGITS = 4
+_SHORT = 10
+_TINY = Fraction(1, 10_000)
+_MINUS = "\N{MINUS SIGN}"
+
+
+def count_text(value: float) -> str:
+    """A whole number with thousands apart."""
+    return f"{value:,.0f}".replace("-", _MINUS)
+
+
+def number_text(value: float | Fraction, digits: int = _DIGITS) -> str:
+    """A number with ``digits`` significant digits; very large and very small ones as powers of ten."""
+    number = float(value)
+    if not math.isfinite(number):
+        return "\N{EN DASH}" if math.isnan(number) else ("\N{INFINITY}" if number > 0 else f"{_MINUS}\N{INFINITY}")
+    mantissa, power = f"{number:.{digits - 1}e}".split("e")
+    exponent = int(power)
+    if -5 < exponent < 15:
+        return _trimmed(f"{number:,.{max(0, digits - 1 - exponent)}f}").replace("-", _MINUS)
+    return f"{_trimmed(mantissa)}e{exponent}".replace("-", _MINUS)
+
+
+def exact_text(value: Fraction) -> str:
+    """A fraction as it is where a short decimal is exact, else rounded and marked so."""
+    text = fraction_text(value)
+    if "/" in text or len(text) > _SHORT:
+        return f"≈ {number_text(value, digits=6)}"
+    if text.lstrip("-").isdigit():
+        return f"{int(text):,}".replace("-", _MINUS)
+    return number_text(value, digits=_SHORT) if abs(value) < _TINY else text.replace("-", _MINUS)
+
+
+def bound_text(value: Fraction | float) -> str:
+    """An upper bound: as it is where a short decimal is exact, else rounded up, so that it stays one."""
+    # A float is read as the decimal it prints as: 1e-06 is one millionth, not the binary number just above it.
+    bound = value if isinstance(value, Fraction) else as_fraction("bound", value)
+    text = fraction_text(bound)
+    if "/" in text or len(text) > _SHORT:
+        above = Context(prec=5, rounding=ROUND_CEILING).divide(Decimal(bound.numerator), Decimal(bound.denominator))
+        return number_text(float(above), digits=5)
+    return exact_text(bound)
+
+
+def with_margin(estimate: float, margin: float) -> tuple[str, str]:
+    """An estimate and its margin, both to the digit where the margin's second significant digit stands."""
+    decimals = max(0, 1 - math.floor(math.log10(margin))) if margin > 0 else 0
+    shown = [f"{value:,.{decimals}f}".replace("-", _MINUS) for value in (estimate, margin)]
+    return shown[0], shown[1]
+
+
+def _trimmed(text: str) -> str:
+    return text.rstrip("0").rstrip(".") if "." in text else text
