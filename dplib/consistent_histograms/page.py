@@ -1,0 +1,301 @@
+"""The page of one release of consistent histograms: one self-contained HTML file.
+
+Post-processing: everything comes from `PageContent`, that is from the stored noisy measurement, what was computed from
+it, and public settings. Sections, in this order: what was released; the guarantee; expected errors; charts; how the
+estimates were made; the budget; how to query and cite.
+"""
+
+import datetime as dt
+import shlex
+
+import numpy as np
+
+from dplib.consistent_histograms.page_content import PageContent, Points, SeriesChart
+from dplib.consistent_histograms.page_guarantee import budget_text, guarantee_section, unit_text
+from dplib.privacy.budget import Currency
+from dplib.report.blocks import (
+    Block,
+    Bullets,
+    Callout,
+    Code,
+    Column,
+    DataTable,
+    Figure,
+    KeyValues,
+    Mono,
+    Paragraphs,
+    Section,
+    Strong,
+    Text,
+)
+from dplib.report.figures import Z95, budget_bar, convergence, error_by_query, series_with_band
+from dplib.report.number_text import bound_text, count_text, exact_text, number_text, with_margin
+from dplib.report.page import render_page
+
+MAX_POINTS = 1500
+"""Intervals drawn of one series at one level: the latest ones."""
+MAX_ROWS = 500
+"""Series in the table of totals: the largest ones."""
+_SCROLLING = 25
+_REFERENCES = (
+    "Cai, Liu, Xiong, Ying, Wu, Approximation method of multiple consistency constraint under differential privacy, "
+    "Journal on Communications 42(6), 2021.",
+    "Hay, Rastogi, Miklau, Suciu, Boosting the accuracy of differentially private histograms through consistency, "
+    "PVLDB 3(1), 2010.",
+    "Dwork, McSherry, Nissim, Smith, Calibrating noise to sensitivity in private data analysis, TCC 2006.",
+)
+
+
+def build_page(content: PageContent) -> str:
+    """Return the page as HTML text; the same content gives the same bytes."""
+    dated = f", logical date {content.logical_date}" if content.logical_date else ""
+    return render_page(
+        f"Daily counts of {content.dataset}",
+        f"Consistent histograms under differential privacy. Release {content.release_id}{dated}",
+        (
+            _released(content),
+            guarantee_section(content.guarantee, content.noise),
+            _expected_errors(content),
+            _charts(content),
+            _how_made(content),
+            _budget(content),
+            _use(content),
+        ),
+    )
+
+
+def _released(content: PageContent) -> Section:
+    unit = unit_text(content.guarantee.unit)
+    paragraph = (
+        f"This release holds the counts of {count_text(content.n_items)} items on each of {count_text(content.n_days)} "
+        f"days, {content.first_day} to {content.last_day}, with random noise added; the guarantee below bounds what it "
+        f"can say about any one {unit}. ",
+        Strong("Anyone may read it, pass it on, join it with other data and compute with it as they like"),
+        ": nothing done with it afterwards weakens the guarantee, as long as neither the rows nor the operator's "
+        "secret are used. It serves questions about many at once (a day, a month, a trend) and gives no ground for "
+        f"conclusions about a single {content.guarantee.unit}. The guarantee does not hide what many have in common, "
+        "and it does not make the data right: the errors given here are those of the noise alone, and rows beyond the "
+        "public caps were not counted.",
+    )
+    blocks: tuple[Block, ...] = (
+        Paragraphs((paragraph,)),
+        KeyValues(
+            (
+                ("Release", (Mono(content.release_id),)),
+                ("Dataset", content.dataset),
+                ("Logical date", content.logical_date or "none"),
+                ("Days", f"{content.first_day} to {content.last_day}, both included ({count_text(content.n_days)})"),
+                ("Guarantee", f"{budget_text(content.guarantee.budget)} for one {unit}"),
+            )
+        ),
+        _files(content),
+    )
+    return Section("What was released, and for whom it is safe", blocks)
+
+
+def _files(content: PageContent) -> DataTable:
+    published: Text = content.estimation.unpublished or (
+        "Non-negative whole numbers that add up exactly. For tables, maps and software that expects counts. They have "
+        "no standard errors, and being non-negative biases small counts: for sums and averages use the estimates."
+    )
+    rows: tuple[tuple[Text, ...], ...] = (
+        (
+            (Mono("estimates/"),),
+            "Unbiased, with a standard error each; may be negative and fractional. For analysis: sums, comparisons, "
+            "models, confidence intervals. Do not clip them first.",
+        ),
+        ((Mono("published/"),), published),
+        (
+            (Mono("measurement/"),),
+            "The noisy counts as they were drawn, with their variances; they do not add up. For making other "
+            "estimates from the same measurement at no further cost.",
+        ),
+    )
+    return DataTable("Which of the tables is for what", (Column("Table"), Column("What it holds, and for whom")), rows)
+
+
+def _expected_errors(content: PageContent) -> Section:
+    errors = content.errors
+    text = (
+        f"These are standard errors of one answer, in counts, for {errors.of}. They follow from the settings alone and "
+        "were known before a row was read. An estimate lies within "
+        f"{number_text(Z95, 3)} standard errors of the bounded true count in 95 of 100 cases. "
+    )
+    text += "The alternatives spend the same budget." if errors.baselines else ""
+    columns = (Column("Query"), *(Column(name, numeric=True) for name in ("This release", *errors.baselines)))
+    every = np.vstack([errors.ours, *errors.baselines.values()])
+    rows = tuple(
+        (query, *(number_text(float(value), 3) for value in every[:, row])) for row, query in enumerate(errors.queries)
+    )
+    names = ("this release", *errors.baselines)
+    spoken = "; ".join(
+        f"{row[0]}: {', '.join(f'{name} {value}' for name, value in zip(names, row[1:], strict=True))}" for row in rows
+    )
+    figure = Figure(
+        error_by_query(errors.queries, errors.ours, errors.baselines),
+        "Expected standard error by query",
+        "Further left is better. A grey bar joins the ways to answer one query.",
+        f"Dot chart of expected standard errors. {spoken}.",
+    )
+    return Section(
+        "Expected error by query", (Paragraphs((text,)), figure, DataTable("The same in numbers", columns, rows))
+    )
+
+
+def _charts(content: PageContent) -> Section:
+    intro = (
+        "In blue the unbiased estimates with their 95 % intervals",
+        "" if content.estimation.unpublished else ", in orange the published whole numbers",
+        ". Intervals cover the noise: each by itself holds the bounded true count in 95 of 100 cases.",
+    )
+    figures = tuple(_figure(chart, points) for chart in content.charts for points in chart.levels)
+    return Section("Charts", (Paragraphs((intro,)), *figures, _totals(content)))
+
+
+def _figure(chart: SeriesChart, points: Points) -> Figure:
+    n_all, dates = len(points.dates), points.dates[-MAX_POINTS:]
+    shown = slice(n_all - len(dates), n_all)
+    estimate, std_error = points.estimate[shown], points.std_error[shown]
+    published = None if points.published is None else points.published[shown]
+    lowest, widest = float(estimate.min()), float(Z95 * std_error.max())
+    last = "" if points.level == "day" else f" (first day of the last {points.level})"
+    caption = f"{dates[0]} to {dates[-1]}{last}. 95 % intervals: up to ±\N{NO-BREAK SPACE}{number_text(widest, 3)}."
+    if len(dates) < n_all:
+        caption += f" The latest {count_text(len(dates))} of {count_text(n_all)} intervals are drawn."
+    alt = (
+        f"Chart of {chart.name} by {points.level} from {dates[0]} to {dates[-1]}: estimates between "
+        f"{number_text(lowest, 3)} and {number_text(float(estimate.max()), 3)}, 95 % intervals up to plus or minus "
+        f"{number_text(widest, 3)}."
+    )
+    if published is not None:
+        alt += f" Published counts between {count_text(published.min())} and {count_text(published.max())}."
+    drawing = series_with_band(dates, estimate, std_error, published, f"count a {points.level}")
+    return Figure(drawing, f"{chart.name}, by {points.level}", caption, alt)
+
+
+def _totals(content: PageContent) -> DataTable:
+    totals = content.totals
+    order = np.argsort(-totals.estimate, kind="stable")[:MAX_ROWS]
+    rows = tuple(_total_row(content, int(series)) for series in order)
+    columns = [Column("Series"), Column("Estimate", numeric=True), Column("± 95 %", numeric=True)]
+    if totals.published is not None:
+        columns.append(Column("Published", numeric=True))
+    caption = f"Every series over the whole range, {content.first_day} to {content.last_day}, the largest first"
+    if len(order) < len(totals.names):
+        caption += f"; the first {count_text(len(order))} of {count_text(len(totals.names))}"
+    return DataTable(caption, tuple(columns), rows, tall=len(rows) > _SCROLLING)
+
+
+def _total_row(content: PageContent, series: int) -> tuple[Text, ...]:
+    totals = content.totals
+    estimate, margin = with_margin(float(totals.estimate[series]), float(Z95 * totals.std_error[series]))
+    published = () if totals.published is None else (count_text(totals.published[series]),)
+    return (totals.names[series], estimate, margin, *published)
+
+
+def _how_made(content: PageContent) -> Section:
+    made = content.estimation
+    blocks: list[Block] = [
+        Paragraphs(
+            (
+                "Noise breaks what must hold of true counts: that the days of a month add up to the month, and the "
+                "constraints below. The estimates are the values closest to the noisy ones, each weighted by its "
+                "variance, for which all of it holds again. This uses only the noisy counts, and costs no budget.",
+            )
+        ),
+        KeyValues(
+            (("Solver", made.solver), ("Why this one", made.reason), ("Where it ran", made.layout), *_rounds(content))
+        ),
+    ]
+    if not made.converged:
+        text = (
+            "The solver reached its limit of rounds: the estimates are close to the optimum but not at it, and their "
+        )
+        text += "standard errors are approximate."
+        blocks.append(Callout("Stopped before the threshold", text, tone="warning"))
+    if made.rounds:
+        blocks.append(_convergence(content))
+    if made.constraints:
+        blocks += [Paragraphs(("What holds of the estimates on each day:",)), Bullets(made.constraints)]
+    else:
+        blocks.append(Paragraphs(("No constraint ties the series of a day together.",)))
+    if made.notes:
+        blocks += [Paragraphs(("Notes from the plan:",)), Bullets(made.notes)]
+    if made.unpublished:
+        blocks.append(Callout("Estimates only", made.unpublished, tone="warning"))
+    return Section("How the estimates were made", tuple(blocks))
+
+
+def _rounds(content: PageContent) -> tuple[tuple[str, Text], ...]:
+    rounds = content.estimation.rounds
+    if not rounds:
+        return (("Rounds", "none: the solver is exact"),)
+    last = rounds[-1]
+    text = f"{count_text(last.number)}; the last one changed the values by {number_text(last.change, 3)} on average"
+    return (("Rounds", text),)
+
+
+def _convergence(content: PageContent) -> Figure:
+    first, last = content.estimation.rounds[0], content.estimation.rounds[-1]
+    alt = (
+        f"Line chart of rounds {count_text(first.number)} to {count_text(last.number)}: the mean absolute change goes "
+        f"from {number_text(first.change, 3)} to {number_text(last.change, 3)}, the consistency deviation from "
+        f"{number_text(first.deviation, 3)} to {number_text(last.deviation, 3)}."
+    )
+    caption = (
+        "Mean absolute change of all values in a round, and how far they are from the constraints after it "
+        "(consistency deviation). Both axes are logarithmic."
+    )
+    return Figure(convergence(content.estimation.rounds), "Convergence of the rounds", caption, alt)
+
+
+def _budget(content: PageContent) -> Section:
+    account = content.account
+    after = account.before + account.this
+    currency = "rho (zCDP)" if account.currency is Currency.ZCDP else "epsilon"
+    left = account.total - after
+    figure = Figure(
+        budget_bar(account.total, account.before, account.this, currency),
+        f"Account of {content.dataset}",
+        f"All in {currency}. Releases of one account add up, whatever their dates.",
+        f"Bar of the account: {bound_text(account.before)} spent before, {bound_text(account.this)} by this release, "
+        f"{exact_text(left)} left of {exact_text(account.total)}.",
+    )
+    values = KeyValues(
+        (
+            ("Before", f"{bound_text(account.before)} spent"),
+            ("This release", bound_text(account.this)),
+            ("After", f"{bound_text(after)} spent, {exact_text(left)} left"),
+            ("Account", f"{exact_text(account.total)} in all"),
+        )
+    )
+    again = (
+        "Making other estimates, tables or charts from this release's measurement costs nothing; measuring again does."
+    )
+    return Section("Budget before and after", (figure, values, Paragraphs((again,))))
+
+
+def _use(content: PageContent) -> Section:
+    name = content.charts[0].name if content.charts else content.totals.names[0]
+    release = shlex.quote(content.release_id)
+    last = min(content.last_day, content.first_day + dt.timedelta(days=30))
+    query = f"dplib query {release} --item {shlex.quote(name)} --from {content.first_day} --to {last}"
+    cite = (
+        f"{content.dataset}: consistent histograms, {content.first_day} to {content.last_day}. Differentially private "
+        f"release {content.release_id} ({budget_text(content.guarantee.budget)} for one {content.guarantee.unit}). "
+        f"Made with dplib {content.version}."
+    )
+    where: Text = (
+        "Run these where the release's directory is, or give its path in place of ",
+        Mono(content.release_id),
+        ".",
+    )
+    blocks = (
+        Paragraphs((where,)),
+        Code(query, "An answer for any range of days, with its exact standard error and 95 % interval"),
+        Code(f"dplib verify {release}", "Whether the files are those that were released, and every constraint holds"),
+        Code(cite, "To cite this release"),
+        Paragraphs(("The method is described in:",)),
+        Bullets(_REFERENCES),
+    )
+    return Section("How to query and cite", blocks)

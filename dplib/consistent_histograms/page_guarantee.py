@@ -1,0 +1,206 @@
+"""The page's section on privacy: what is promised, in sentences that can be checked, and the noise behind it.
+
+References:
+    Wasserman, Zhou, "A statistical framework for differential privacy", JASA 105(489), 2010 (the guarantee as a bound
+    on what a test can tell);
+    Dwork, Roth, "The algorithmic foundations of differential privacy", 2014 (odds, groups, post-processing).
+"""
+
+from fractions import Fraction
+
+from dplib.consistent_histograms.page_content import Guarantee, LevelNoise
+from dplib.privacy.budget import ZCDP, ApproxDP, Budget, PureDP
+from dplib.privacy.neighbors import Neighbors, group_privacy
+from dplib.privacy.rounding import as_fraction, exp_above, round_down, round_up
+from dplib.report.blocks import Block, Bullets, Callout, Column, DataTable, KeyValues, Paragraphs, Section, Strong, Text
+from dplib.report.number_text import bound_text, count_text, exact_text, number_text
+
+_LARGE = 20
+_MECHANISMS = {"discrete_laplace": "discrete Laplace", "discrete_gaussian": "discrete Gaussian", "": "not measured"}
+_NOISE_WORDS = (
+    "Every count of a level got noise of its own. Laplace noise has the scale b and goes by the L1 sensitivity, the "
+    "most that one unit changes the counts of a level in all; Gaussian noise has the parameter σ² and goes by the "
+    "squared L2 sensitivity."
+)
+_ACCOUNTANTS = {"basic": "basic", "advanced": "advanced", "zcdp": "zCDP", "pld": "PLD"}
+
+
+def guarantee_section(guarantee: Guarantee, noise: tuple[LevelNoise, ...]) -> Section:
+    """The guarantee in plain words, its conditions, the noise of each level and the totals of the accountants."""
+    blocks: tuple[Block, ...] = (
+        Paragraphs((_promise(guarantee), _conditions(guarantee))),
+        _invariants(guarantee),
+        KeyValues(_settings(guarantee)),
+        Paragraphs(("What the guarantee does not cover:",)),
+        Bullets(_limits(guarantee)),
+        Paragraphs((_NOISE_WORDS,)),
+        _noise_table(noise),
+        _accountants(guarantee),
+    )
+    return Section("The guarantee in plain words", blocks)
+
+
+def budget_text(budget: Budget) -> str:
+    """A budget in a few words."""
+    match budget:
+        case PureDP(epsilon):
+            return f"epsilon {bound_text(epsilon)}"
+        case ApproxDP(epsilon, delta):
+            return f"epsilon {bound_text(epsilon)} at delta {bound_text(delta)}"
+        case ZCDP(rho):
+            return f"rho {bound_text(rho)} (zCDP)"
+
+
+def unit_text(unit: str) -> str:
+    """The privacy unit with what it is, where the name alone does not say it."""
+    return "event (one row of the input)" if unit == "event" else unit
+
+
+def _promise(guarantee: Guarantee) -> Text:
+    epsilon, delta = _epsilon_delta(guarantee)
+    unit = guarantee.unit
+    rows = "any one event" if unit == "event" else f"all rows of any one {unit}"
+    if guarantee.neighbors is Neighbors.REPLACE_ONE:
+        change = f"replace {rows} by any other"
+        doubt = f"cannot decide between two versions of one {unit}'s rows"
+        stake = "which of the two is in the data"
+    else:
+        change = f"take {rows} out of the data, or put one more in"
+        doubt = f"thinks it as likely as not that a particular {unit} is in the data"
+        stake = "it"
+    if epsilon > _LARGE:
+        weight: Text = ("epsilon is so large that this bound alone rules out almost nothing.",)
+    else:
+        factor = bound_text(round_up(exp_above(epsilon), 3))
+        sure = exact_text(100 - round_down(100 / (1 + exp_above(epsilon)), 3))
+        weight = (
+            "the probability of everything that could have been published changes at most by the factor ",
+            Strong(factor),
+            f" (e to the power of epsilon). In other words, the odds of any guess about that {unit} move at most by "
+            f"this factor: who {doubt} before reading can be at most ",
+            Strong(f"{sure} % sure"),
+            f" of {stake} afterwards, whatever else they know and however they compute.",
+        )
+    start = (f"The release spends {budget_text(guarantee.budget)}{_implied(guarantee)}. That means: {change}, and ",)
+    end = (f" All this up to an added probability of delta, {bound_text(delta)}.",) if delta else ()
+    return (*start, *weight, *end)
+
+
+def _epsilon_delta(guarantee: Guarantee) -> tuple[Fraction, Fraction]:
+    """The guarantee as epsilon and delta."""
+    match guarantee.budget:
+        case PureDP(epsilon):
+            return epsilon, Fraction(0)
+        case ApproxDP(epsilon, delta):
+            return epsilon, delta
+        case ZCDP():
+            total = next(total for total in guarantee.totals if total.accountant == "zcdp")
+            return as_fraction("epsilon", total.epsilon), as_fraction("delta", total.delta)
+
+
+def _implied(guarantee: Guarantee) -> str:
+    if not isinstance(guarantee.budget, ZCDP):
+        return ""
+    epsilon, delta = _epsilon_delta(guarantee)
+    return f", which implies epsilon {bound_text(epsilon)} at delta {bound_text(delta)}"
+
+
+def _conditions(guarantee: Guarantee) -> Text:
+    return (
+        "The noise comes from a cryptographic stream under a secret of the operator. The guarantee is therefore ",
+        Strong("computational"),
+        ": it holds against every reader who does not have the secret and cannot tell the stream from true randomness. "
+        "Who has the secret can take the noise away again.",
+    )
+
+
+def _invariants(guarantee: Guarantee) -> Block:
+    if not guarantee.invariants:
+        return Callout("No exact facts", "No count is published exactly: the guarantee has no invariants.")
+    facts = " ".join(f"({number}) {fact}" for number, fact in enumerate(guarantee.invariants, start=1))
+    text = f"These facts are public and exact, and the guarantee compares only inputs in which they hold: {facts}"
+    return Callout("Conditional on public facts", text, tone="warning")
+
+
+def _settings(guarantee: Guarantee) -> tuple[tuple[str, Text], ...]:
+    per_day = guarantee.max_rows_per_day
+    rows = "row" if guarantee.max_rows_per_unit == 1 else "rows"
+    caps = f"at most {count_text(guarantee.max_rows_per_unit)} {rows} of one {guarantee.unit}"
+    caps += f", at most {count_text(per_day)} of them a day" if per_day is not None else ""
+    caps += f"; each row counts at most {count_text(guarantee.max_quantity)}"
+    return (
+        ("Budget", budget_text(guarantee.budget)),
+        ("Privacy unit", unit_text(guarantee.unit)),
+        ("Neighbours", guarantee.neighbors.describe(guarantee.unit)),
+        ("Public caps", caps),
+        ("Key", guarantee.key_id),
+    )
+
+
+def _limits(guarantee: Guarantee) -> tuple[Text, ...]:
+    unit = guarantee.unit
+    pair = budget_text(group_privacy(guarantee.budget, 2))
+    return (
+        (
+            Strong("What many have in common. "),
+            f"Trends and averages are what the release is for; they may say something about a person whose {unit} was "
+            "never counted.",
+        ),
+        (
+            Strong("More than one unit. "),
+            f"The promise is for one {unit}. Where two belong together, say to one person, both together are "
+            f"protected with {pair}, and more of them with less.",
+        ),
+        (
+            Strong("Other releases. "),
+            "What other releases of the same rows spend adds up; the account below counts those made through the same "
+            "ledger.",
+        ),
+        (
+            Strong("The settings. "),
+            "Items, days, caps, constraints and budget are public and chosen without looking at the rows.",
+        ),
+    )
+
+
+def _noise_table(noise: tuple[LevelNoise, ...]) -> DataTable:
+    columns = (
+        Column("Level"),
+        Column("Intervals", numeric=True),
+        Column("Mechanism"),
+        Column("Noise", numeric=True),
+        Column("Variance", numeric=True),
+        Column("Sensitivity", numeric=True),
+        Column("Share of budget", numeric=True),
+    )
+    return DataTable(
+        "The noise on each level of the tree over days", columns, tuple(_noise_row(level) for level in noise)
+    )
+
+
+def _noise_row(level: LevelNoise) -> tuple[Text, ...]:
+    start = (level.level, count_text(level.n_nodes), _MECHANISMS.get(level.mechanism, level.mechanism))
+    if level.noise is None or level.sensitivity is None:
+        return (*start, "–", "–", "–", "0 %")
+    noise, sensitivity = ("σ²", "L2²") if level.mechanism == "discrete_gaussian" else ("b", "L1")
+    return (
+        *start,
+        f"{noise} = {exact_text(level.noise)}",
+        number_text(level.variance),
+        f"{sensitivity} = {exact_text(level.sensitivity)}",
+        f"{number_text(100 * level.share)} %",
+    )
+
+
+def _accountants(guarantee: Guarantee) -> DataTable:
+    columns = (Column("Accountant"), Column("epsilon", numeric=True), Column("delta", numeric=True), Column("How"))
+    rows = tuple(
+        (
+            _ACCOUNTANTS.get(total.accountant, total.accountant),
+            bound_text(total.epsilon),
+            bound_text(total.delta),
+            total.note,
+        )
+        for total in guarantee.totals
+    )
+    return DataTable("What all levels cost together, by four accountants; none rounds down.", columns, rows)

@@ -1,0 +1,345 @@
+"""The page of the main job says what its content says, in the stated order, and nothing else."""
+
+import dataclasses
+import datetime as dt
+import re
+import shlex
+from fractions import Fraction
+from html.parser import HTMLParser
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dplib.consistent_histograms import page
+from dplib.consistent_histograms.page import build_page
+from dplib.consistent_histograms.page_content import (
+    Account,
+    Estimation,
+    ExpectedErrors,
+    Guarantee,
+    LevelNoise,
+    PageContent,
+    Points,
+    SeriesChart,
+    SeriesTotals,
+)
+from dplib.inference.problem import Round
+from dplib.privacy.accountant import Total
+from dplib.privacy.budget import ZCDP, ApproxDP, Currency, PureDP
+from dplib.privacy.neighbors import Neighbors
+
+SECTIONS = [
+    "What was released, and for whom it is safe",
+    "The guarantee in plain words",
+    "Expected error by query",
+    "Charts",
+    "How the estimates were made",
+    "Budget before and after",
+    "How to query and cite",
+]
+HOSTILE = "<script>alert('x')</script> & \"$\\frac{1\" `y` \x07"
+
+
+def _points(rng: np.random.Generator, level: str, dates: list[dt.date], size: float, error: float) -> Points:
+    wave = size * (1 + 0.35 * np.sin(np.arange(len(dates)) * 2 * np.pi / len(dates) - 1.2))
+    estimate = wave + rng.normal(0, error, len(dates))
+    published = np.maximum(0, np.rint(estimate + rng.normal(0, error / 9, len(dates)))).astype(np.int64)
+    return Points(level, tuple(dates), estimate, np.full(len(dates), error), published)
+
+
+def sample(seed: int = 1, first: dt.date = dt.date(2013, 1, 1), n_days: int = 365, n_items: int = 35) -> PageContent:
+    """Realistic content: departures by carrier and day; another seed changes every number."""
+    rng = np.random.default_rng(seed)
+    days = [first + dt.timedelta(days=day) for day in range(n_days)]
+    months = [day for day in days if day.day == 1] or days[:1]
+    names = tuple(f"route {chr(65 + number % 26)}{chr(97 + number // 26)}" for number in range(n_items))
+    factor = 1 + 0.3137 * (seed - 1)
+    estimate = np.sort(rng.gamma(1.1, 9000, n_items))[::-1] - 40
+    epsilon = Fraction(seed)
+    return PageContent(
+        release_id=f"nycflights-{'abc'[seed % 3]}",
+        dataset="nycflights",
+        logical_date="",
+        first_day=days[0],
+        last_day=days[-1],
+        n_items=n_items,
+        guarantee=Guarantee(
+            budget=PureDP(epsilon),
+            unit="event",
+            neighbors=Neighbors.ADD_REMOVE,
+            max_rows_per_unit=seed,
+            max_rows_per_day=None,
+            max_quantity=3 * seed,
+            invariants=(),
+            key_id=f"key-{'pqr'[seed % 3]}",
+            totals=(
+                Total("basic", float(epsilon), 0.0, epsilon, "sum of the epsilons"),
+                Total("advanced", float(epsilon), 1e-6 * seed, None, "gains nothing here: the plain sum"),
+                Total("zcdp", 1.7193 * factor, 1e-6 * seed, epsilon**2 / 4, "sum of the rhos, converted once"),
+                Total("pld", 0.9871 * factor, 1e-6 * seed, None, "loss distributions of the events' epsilons"),
+            ),
+        ),
+        noise=(
+            LevelNoise("all days", 1, "", None, np.inf, None, Fraction(0)),
+            LevelNoise(
+                "month",
+                12 * seed,
+                "discrete_laplace",
+                Fraction(4 * seed),
+                31.83 * factor,
+                Fraction(2 * seed),
+                Fraction(1, 1 + seed),
+            ),
+            LevelNoise(
+                "day",
+                n_days,
+                "discrete_laplace",
+                Fraction(4 * seed),
+                31.83 * factor,
+                Fraction(2 * seed),
+                Fraction(1, 1 + seed),
+            ),
+        ),
+        errors=ExpectedErrors(
+            of="one item, the average over items",
+            queries=("day", "month", "whole range"),
+            ours=np.array([5.62, 5.55, 19.4]) * factor,
+            baselines={
+                "flat day histogram": np.array([2.83, 15.6, 54.1]) * factor,
+                "binary tree": np.array([16.2, 33.7, 46.3]) * factor,
+            },
+        ),
+        charts=(
+            SeriesChart(
+                names[0],
+                (
+                    _points(rng, "day", days, 62 * factor, 5.62 * factor),
+                    _points(rng, "month", months, 1886 * factor, 55.5 * factor),
+                ),
+            ),
+            SeriesChart(
+                names[-1],
+                (
+                    _points(rng, "day", days, 3 * factor, 5.62 * factor),
+                    _points(rng, "month", months, 91 * factor, 55.5 * factor),
+                ),
+            ),
+        ),
+        totals=SeriesTotals(
+            names, estimate, np.full(n_items, 19.4 * factor), np.rint(estimate).clip(0).astype(np.int64)
+        ),
+        estimation=Estimation(
+            solver="tree_blue",
+            reason="every node has the same constraints and the variances are a product: one pass is exact.",
+            layout="one process on the driver",
+            rounds=(),
+            converged=True,
+            constraints=("every carrier's total is the sum of its origins",),
+            notes=("months have unequal lengths",),
+        ),
+        account=Account(Currency.PURE, Fraction(10 + 7 * seed), Fraction(3 * seed), epsilon),
+        version="x.y",
+    )
+
+
+def lean(seed: int = 1, **shape: Any) -> PageContent:
+    """The same with one small chart, for tests of the words: drawing takes most of a page's time."""
+    content = sample(seed, **shape)
+    chart = content.charts[0]
+    return dataclasses.replace(content, charts=(dataclasses.replace(chart, levels=chart.levels[1:]),))
+
+
+def _alternating(content: PageContent, converged: bool = True) -> PageContent:
+    rounds = tuple(Round(k, 12.7 * 0.8**k, 310.4 * 0.75**k) for k in range(1, 81))
+    made = dataclasses.replace(content.estimation, solver="alternating", rounds=rounds, converged=converged)
+    return dataclasses.replace(content, estimation=made)
+
+
+def _with_guarantee(content: PageContent, **changes: object) -> PageContent:
+    return dataclasses.replace(content, guarantee=dataclasses.replace(content.guarantee, **changes))  # type: ignore[arg-type]
+
+
+class _Visible(HTMLParser):
+    """The text a reader sees outside drawings and styles, and the headings."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.words: list[str] = []
+        self.headings: list[str] = []
+        self.stack: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag != "meta":
+            self.stack.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.stack.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        if not {"style", "svg"} & set(self.stack):
+            self.words.append(data)
+            if self.stack and self.stack[-1] == "h2":
+                self.headings.append(data)
+
+
+def _visible(html: str) -> _Visible:
+    reader = _Visible()
+    reader.feed(html)
+    reader.close()
+    return reader
+
+
+def _text(html: str) -> str:
+    """The visible text, one space between words; parts of a sentence that are set apart are words too."""
+    return " ".join(" ".join(_visible(html).words).split())
+
+
+def test_sections_stand_in_the_stated_order() -> None:
+    assert _visible(build_page(lean())).headings == SECTIONS
+
+
+def test_same_content_gives_the_same_bytes() -> None:
+    assert build_page(_alternating(lean())) == build_page(_alternating(lean()))
+
+
+def test_every_number_comes_from_the_content() -> None:
+    def numbers(content: PageContent) -> set[str]:
+        # The references have numbers of their own, "L1" is a word, and months and days of dates repeat.
+        text = re.sub(r"\d{4}-\d\d-\d\d", "", _text(build_page(content)).split("described in:")[0])
+        return set(re.findall(r"(?<![A-Za-z0-9.,])\d(?:[\d,.]*\d)?", text))
+
+    contents = (lean(1), lean(2, first=dt.date(2047, 5, 8), n_days=433, n_items=28), lean(3, n_days=797, n_items=31))
+    in_all = set.intersection(*map(numbers, contents))
+    # What three contents without a number in common all show, digits apart, is fixed wording.
+    assert {number for number in in_all if len(number) > 1} == {"95", "100", "1.96"}
+
+
+def test_estimates_and_counts_stand_with_their_series() -> None:
+    content = lean()
+    html = build_page(content)
+    for number, name in enumerate(content.totals.names):
+        row = re.search(rf'<th scope="row">{re.escape(name)}</th>(.*?)</tr>', html, re.S)
+        assert row is not None
+        cells = [
+            cell.replace(",", "").replace("\N{MINUS SIGN}", "-") for cell in re.findall(r">([^<>\n]+)</td>", row[1])
+        ]
+        assert float(cells[0]) == pytest.approx(content.totals.estimate[number], abs=0.5)
+        assert float(cells[1]) == pytest.approx(1.96 * content.totals.std_error[number], abs=0.5)
+        assert content.totals.published is not None
+        assert int(cells[2]) == content.totals.published[number]
+
+
+@pytest.mark.parametrize(
+    ("budget", "factor", "sure"),
+    [
+        (PureDP(Fraction(1)), "2.72", "73.2"),
+        (PureDP(Fraction(1, 10)), "1.11", "52.5"),
+        (ApproxDP(Fraction(2), Fraction(1, 10**5)), "7.39", "88.1"),
+    ],
+)
+def test_odds_follow_from_epsilon_and_never_understate(budget: PureDP | ApproxDP, factor: str, sure: str) -> None:
+    text = _text(build_page(_with_guarantee(lean(), budget=budget)))
+    assert f"at most by the factor {factor} (e to the power of epsilon)" in text
+    assert f"{sure} % sure" in text
+    truth = np.exp(float(budget.epsilon))
+    assert float(factor) >= truth > float(factor) * 0.99
+    assert float(sure) >= 100 * truth / (1 + truth) > float(sure) - 0.2
+    assert ("added probability of delta, 1e−5" in text) == isinstance(budget, ApproxDP)
+
+
+def test_rho_is_also_said_as_epsilon_and_delta() -> None:
+    text = _text(build_page(_with_guarantee(lean(), budget=ZCDP(Fraction(1, 8)))))
+    assert "rho 0.125 (zCDP), which implies epsilon 1.7193 at delta 1e−6" in text
+    # Two units together: four times rho.
+    assert "protected with rho 0.5 (zCDP)" in text
+
+
+def test_an_epsilon_that_protects_nobody_is_called_so() -> None:
+    text = _text(build_page(_with_guarantee(lean(), budget=PureDP(Fraction(50)))))
+    assert "rules out almost nothing" in text
+    assert "% sure" not in text
+
+
+def test_invariants_are_named_as_a_condition() -> None:
+    fact = "The sum of all items on each day is public."
+    assert fact in _text(build_page(_with_guarantee(lean(), invariants=(fact,))))
+    assert "no invariants" in _text(build_page(lean()))
+
+
+def test_replaced_units_are_not_called_absent() -> None:
+    text = _text(build_page(_with_guarantee(lean(), unit="order", neighbors=Neighbors.REPLACE_ONE)))
+    assert "two versions of one order's rows" in text
+    assert "is in the data before" not in text
+
+
+def test_hostile_names_are_shown_and_never_run() -> None:
+    content = lean()
+    charts = tuple(dataclasses.replace(chart, name=HOSTILE) for chart in content.charts)
+    totals = dataclasses.replace(content.totals, names=(HOSTILE, *content.totals.names[1:]))
+    errors = dataclasses.replace(
+        content.errors, queries=(HOSTILE, "month", "total"), baselines={HOSTILE: content.errors.ours}
+    )
+    made = dataclasses.replace(content.estimation, constraints=(HOSTILE,), notes=(HOSTILE,), reason=HOSTILE)
+    hostile = dataclasses.replace(
+        content, charts=charts, totals=totals, errors=errors, estimation=made, dataset=HOSTILE, release_id=HOSTILE
+    )
+    html = build_page(hostile)
+    assert "<script" not in html
+    assert " ".join(HOSTILE.split()) in _text(html)
+
+
+def test_the_query_is_one_shell_word_for_each_argument() -> None:
+    content = lean()
+    charts = (dataclasses.replace(content.charts[0], name="Bob's ; rm -rf *"),)
+    text = _text(build_page(dataclasses.replace(content, charts=charts)))
+    command = re.search(r"dplib query .* --to \S+", text)
+    assert command is not None
+    words = shlex.split(command[0])
+    assert words == [
+        *("dplib", "query", content.release_id, "--item", "Bob's ; rm -rf *"),
+        *("--from", "2013-01-01", "--to", "2013-01-31"),
+    ]
+
+
+def test_rounds_are_drawn_and_a_missed_threshold_is_said() -> None:
+    html = build_page(_alternating(lean(), converged=False))
+    assert "Convergence of the rounds" in html
+    assert "reached its limit of rounds" in html
+    exact = build_page(lean())
+    assert "Convergence of the rounds" not in exact
+    assert "reached its limit of rounds" not in exact
+
+
+def test_where_nothing_is_published_the_page_says_why() -> None:
+    content = lean()
+    made = dataclasses.replace(content.estimation, unpublished="Equations have no exact integer tables here.")
+    bare = tuple(
+        dataclasses.replace(chart, levels=tuple(dataclasses.replace(level, published=None) for level in chart.levels))
+        for chart in content.charts
+    )
+    totals = dataclasses.replace(content.totals, published=None)
+    html = build_page(dataclasses.replace(content, estimation=made, charts=bare, totals=totals))
+    assert html.count("Equations have no exact integer tables here.") == 2
+    assert "published count" not in html
+    assert "Published</th>" not in html
+
+
+def test_the_account_adds_up() -> None:
+    content = dataclasses.replace(lean(), account=Account(Currency.ZCDP, Fraction(1), Fraction(1, 3), Fraction(1, 8)))
+    text = _text(build_page(content))
+    # Spent amounts are rounded up; what is left is rounded to nearest and marked.
+    assert "Before 0.33334 spent This release 0.125 After 0.45834 spent, ≈ 0.541667 left" in text
+    assert "rho (zCDP)" in text
+
+
+def test_long_series_are_cut_and_the_page_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(page, "MAX_POINTS", 90)
+    monkeypatch.setattr(page, "MAX_ROWS", 10)
+    text = _text(build_page(sample()))
+    assert "The latest 90 of 365 intervals are drawn." in text
+    assert "the first 10 of 35" in text
+    # The largest estimates are kept.
+    names = sample().totals.names
+    assert names[9] in text
+    assert names[10] not in text
