@@ -29,6 +29,8 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> "Iterator[SparkSession]":
         "spark.sql.warehouse.dir": str(tmp_path_factory.mktemp("warehouse")),
         "spark.sql.shuffle.partitions": "3",
         "spark.driver.memory": "1g",
+        # Many small queries: the second compiler costs more than it saves.
+        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
     }
     session = start_session("dplib-tests", SparkSettings(master="local[2]", conf=conf))
     yield session

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 from pyspark.sql import DataFrame
-from pyspark.sql import functions as F  # noqa: N812 - the name that PySpark's own documentation uses
+from pyspark.sql import functions as F
 
 from dplib.spark.session import quiet_spark_errors
 from dplib.trees.block_plan import BlockPlan

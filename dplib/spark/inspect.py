@@ -7,7 +7,7 @@ pattern, a misspelt item or a cap that is too low is found before it costs a bud
 from typing import NamedTuple
 
 from pyspark.sql import DataFrame
-from pyspark.sql import functions as F  # noqa: N812 - the name that PySpark's own documentation uses
+from pyspark.sql import functions as F
 
 from dplib.config.sections import Input, Privacy
 from dplib.spark.resolve import RULES, RowDomain, judge_rows

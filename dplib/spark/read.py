@@ -10,18 +10,20 @@ The result has the columns ``day``, ``name`` (item or package) and, where mapped
 
 Limits: neighbouring data sets are sets of rows as the reader delivers them, so a row of text must not swallow others:
 with the option ``multiLine`` an unclosed quote can. JSON and XML have no header: a column that no record has is a
-column of nulls, which only `dplib inspect` shows. A CSV line of more than a million fields cannot be read.
+column of nulls, which only `dplib inspect` shows. A CSV line of more than a million fields cannot be read. Options
+are Spark's with Spark's defaults: quotes doubled inside quotes (RFC 4180) need `escape: '"'`.
 """
 
-import datetime as dt
 from pathlib import Path
 
+from pyspark.errors import IllegalArgumentException
 from pyspark.sql import Column, DataFrame, SparkSession
-from pyspark.sql import functions as F  # noqa: N812 - the name that PySpark's own documentation uses
+from pyspark.sql import functions as F
 from pyspark.sql.types import StringType, StructField, StructType
 
 from dplib.config.sections import Input
 from dplib.errors import ConfigError, SchemaError
+from dplib.spark.moments import check_date_format
 from dplib.spark.session import SPARK_ERRORS, error_name, pin_session
 
 TEXT_FORMATS = ("csv", "json", "xml")
@@ -67,6 +69,8 @@ def open_rows(spark: SparkSession, source: Input, base: Path) -> DataFrame:
         name = error_name(error)
         if "DATA_SOURCE_NOT_FOUND" in name:
             raise ConfigError(f"input.format must be a format that Spark can read, got {source.format}") from None
+        if isinstance(error, IllegalArgumentException):
+            raise ConfigError(f"input.options must be options of Spark's {source.format} reader, got {name}") from None
         raise SchemaError(f"{setting} must name what Spark can open, got {shown} ({name})") from None
     # Positions, not names: a name may hold dots or stand twice.
     selected: list[Column] = []
@@ -83,28 +87,6 @@ def open_rows(spark: SparkSession, source: Input, base: Path) -> DataFrame:
             )
         selected.append(F.col(f"c{position}").alias("name" if role in {"item", "package"} else role))
     return numbered.select(*selected)
-
-
-def check_date_format(spark: SparkSession, pattern: str) -> None:
-    """Refuse a date pattern that Spark cannot read or that does not hold the whole date; reads no rows.
-
-    A pattern is good if Spark reads back the day of what it writes with it: `dd/mm/yyyy` (minutes for months) fails.
-
-    Raises:
-        ConfigError: naming `input.date_format`.
-    """
-    pin_session(spark)
-    day = dt.date(2013, 11, 24)
-    noon = F.timestamp_seconds(F.lit(int(dt.datetime(2013, 11, 24, 12, tzinfo=dt.UTC).timestamp())))
-    text = F.date_format(noon, pattern)
-    try:
-        found = spark.range(1).select(F.to_timestamp(text, pattern).cast("date")).collect()[0][0]
-    except SPARK_ERRORS:
-        raise ConfigError(
-            f"input.date_format must be a pattern that Spark can read dates with, got {pattern}"
-        ) from None
-    if found != day:
-        raise ConfigError(f"input.date_format must hold year, month (MM) and day, got {pattern}")
 
 
 def _options(source: Input) -> dict[str, str]:

@@ -16,12 +16,10 @@ value stops a run. Texts (names, units, dates, quantities as text) are compared 
 What passes counts as its quantity cut to 0 ... `privacy.max_quantity` and rounded down: infinity counts as the cap,
 negative quantities as 0.
 
-The day of a timestamp with an instant (a typed timestamp, or a text whose pattern has a zone) is its day in
-`input.timezone`; the day of a text without zone is the day that is written; of a timestamp without zone its own.
+Which day a moment falls on: `dplib.spark.moments`.
 """
 
 import datetime as dt
-import re
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -32,15 +30,15 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as F  # noqa: N812 - the name that PySpark's own documentation uses
+from pyspark.sql import functions as F
 
 from dplib.config.sections import Input, Privacy
 from dplib.errors import ConfigError
+from dplib.spark.moments import day_number
 from dplib.validate import require
 
 IntArray = npt.NDArray[np.int64]
 BLANKS = " \t\r\n\f\v\ufeff"
-MICROS_PER_DAY = 86_400_000_000
 RULES = (
     "unit is given",
     "day can be read",
@@ -123,11 +121,12 @@ def judge_rows(rows: DataFrame, source: Input, privacy: Privacy, domain: RowDoma
         where it counts; and ``clamped``: whether its quantity lay outside 0 ... max_quantity.
     """
     types = {field.name: field.dataType.typeName() for field in rows.schema.fields}
-    first = (domain.first_day - dt.date(1970, 1, 1)).days
     has_unit = "unit" in types
     number = _number(F.col("quantity"), types["quantity"]) if "quantity" in types else F.lit(1.0)
     typed = rows.select(
-        _day(F.col("day"), types["day"], source, first, domain.n_days).alias("day"),
+        day_number(_trimmed(F.col("day"), types["day"]), types["day"], source, domain.first_day, domain.n_days).alias(
+            "day"
+        ),
         _text(F.col("name")).alias("name"),
         number.alias("number"),
         *([_text(F.col("unit")).alias("unit")] if has_unit else []),
@@ -159,7 +158,7 @@ def judge_rows(rows: DataFrame, source: Input, privacy: Privacy, domain: RowDoma
 def _menu_table(rows: DataFrame, domain: RowDomain) -> DataFrame:
     window = pa.struct([("first", pa.int32()), ("end", pa.int32()), ("row_type", pa.int32())])
     menus = [[dict(zip(("first", "end", "row_type"), entry, strict=True)) for entry in m] for m in domain.menu.values()]
-    table = pa.table({"name": pa.array(domain.menu, pa.string()), "menu": pa.array(menus, pa.list_(window))})
+    table = pa.table({"name": pa.array(list(domain.menu), pa.string()), "menu": pa.array(menus, pa.list_(window))})
     return rows.sparkSession.createDataFrame(table)
 
 
@@ -169,36 +168,8 @@ def _text(column: Column) -> Column:
 
 
 def _number(column: Column, type_name: str) -> Column:
-    return _text(column).try_cast("double") if type_name == "string" else column.cast("double")
+    return _trimmed(column, type_name).try_cast("double")
 
 
-def _day(column: Column, type_name: str, source: Input, first: int, n_days: int) -> Column:
-    """Day number from the domain's first day; null where it cannot be read, -1 or beyond where it lies outside.
-
-    Args:
-        column: the column of role day.
-        type_name: its type.
-        source: pattern and time zone.
-        first: the domain's first day, in days since 1970-01-01.
-        n_days: number of days.
-    """
-    if type_name == "string":
-        instant = F.try_to_timestamp(_text(column), F.lit(source.date_format))
-    elif type_name == "timestamp":
-        instant = column
-    else:
-        return F.unix_date(column.cast("date")) - first
-    if type_name == "string" and not _has_zone(source.date_format):
-        # Read and turned back in the session's zone, so that it cancels out.
-        return F.unix_date(instant.cast("date")) - first
-    micros = F.unix_micros(instant)
-    local = F.unix_micros(F.from_utc_timestamp(instant, source.timezone))
-    # Far instants are not shifted: that could overflow. No zone is more than a day from UTC.
-    near = micros.between((first - 2) * MICROS_PER_DAY, (first + n_days + 2) * MICROS_PER_DAY)
-    day = ((local - F.pmod(local, F.lit(MICROS_PER_DAY))) / MICROS_PER_DAY).cast("int") - first
-    return F.when(instant.isNull(), None).when(near, day).otherwise(-1)
-
-
-def _has_zone(pattern: str) -> bool:
-    """Whether a date pattern reads a zone or an offset (letters V z O X x outside quotes)."""
-    return re.search("[VzOXx]", re.sub("'[^']*'", "", pattern)) is not None
+def _trimmed(column: Column, type_name: str) -> Column:
+    return _text(column) if type_name == "string" else column

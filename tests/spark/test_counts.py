@@ -1,6 +1,13 @@
 import numpy as np
 import pytest
 from pyspark.sql import DataFrame, SparkSession
+
+from dplib.errors import DplibError
+from dplib.spark.contributions import bound_rows
+from dplib.spark.counts import block_counts, count_blocks, count_cells
+from dplib.spark.resolve import RowDomain, resolve_rows
+from dplib.trees.block_plan import BlockPlan
+from dplib.trees.interval_tree import IntervalTree
 from tests.spark.rows import (
     FIRST_DAY,
     ITEMS,
@@ -11,13 +18,6 @@ from tests.spark.rows import (
     resolve_oracle,
     settings,
 )
-
-from dplib.errors import DplibError
-from dplib.spark.contributions import bound_rows
-from dplib.spark.counts import block_counts, count_blocks, count_cells
-from dplib.spark.resolve import RowDomain, resolve_rows
-from dplib.trees.block_plan import BlockPlan
-from dplib.trees.interval_tree import IntervalTree
 
 DOMAIN = RowDomain(FIRST_DAY, N_DAYS, ITEMS)
 RESOLVED = "day int, row_type int, quantity long"

@@ -1,0 +1,106 @@
+import random
+from collections import Counter
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from dplib.errors import ConfigError
+from dplib.spark.contributions import add_priority, bound_rows
+from tests.spark.rows import Resolved, bound_oracle, count_oracle
+
+SCHEMA = "day int, row_type int, quantity long, unit string"
+MAX_QUANTITY = 5
+
+
+def random_resolved(seed: int, n_units: int) -> list[Resolved]:
+    rng = random.Random(seed)
+    return [
+        (rng.randrange(4), rng.randrange(4), rng.randint(0, MAX_QUANTITY), f"u{unit}")
+        for unit in range(n_units)
+        for _ in range(rng.randint(1, 14))
+    ]
+
+
+def kept(rows: DataFrame) -> Counter[Resolved]:
+    return Counter((row["day"], row["row_type"], row["quantity"], row["unit"]) for row in rows.collect())
+
+
+@pytest.mark.parametrize("partitions", [1, 2, 7])
+def test_the_same_rows_are_kept_in_every_order_and_partitioning(
+    spark: SparkSession, secret: bytes, partitions: int
+) -> None:
+    rows = random_resolved(1, 20)
+    random.Random(partitions).shuffle(rows)
+    frame = spark.createDataFrame(rows, SCHEMA).repartition(partitions)
+    assert kept(bound_rows(frame, 5, 2, secret)) == Counter(bound_oracle(rows, 5, 2, secret))
+
+
+def test_a_unit_more_or_less_changes_its_own_rows_only(spark: SparkSession, secret: bytes) -> None:
+    """The bounding law: L1 change of the counts at most m Q, on one day at most r Q, other units untouched."""
+    m, r = 5, 2
+    rows = random_resolved(2, 15)
+    everything = kept(bound_rows(spark.createDataFrame(rows, SCHEMA), m, r, secret))
+    rows_per_unit = Counter(row[3] for row in everything.elements())
+    assert max(rows_per_unit.values()) == m
+    assert max(Counter((row[3], row[0]) for row in everything.elements()).values()) == r
+    for left_out in ("u3", "u7"):
+        neighbour_rows = spark.createDataFrame([row for row in rows if row[3] != left_out], SCHEMA)
+        neighbour = kept(bound_rows(neighbour_rows, m, r, secret))
+        assert {row[3] for row in everything - neighbour} == {left_out}
+        assert not neighbour - everything
+        change = np.abs(count_oracle([*everything.elements()]) - count_oracle([*neighbour.elements()]))
+        assert 0 < change.sum() <= m * MAX_QUANTITY
+        assert change.sum(axis=1).max() <= r * MAX_QUANTITY
+
+
+def test_another_key_makes_another_choice(spark: SparkSession, secret: bytes) -> None:
+    frame = spark.createDataFrame([(day, 0, 1, "u") for day in range(40)], SCHEMA)
+    choices = {frozenset(kept(bound_rows(frame, 5, 1, secret[:n]))) for n in (16, 24, 32)}
+    assert len(choices) == 3
+
+
+def test_rows_that_count_nothing_take_no_place(spark: SparkSession, secret: bytes) -> None:
+    frame = spark.createDataFrame([(0, 0, 0, "u")] * 30 + [(0, 1, 2, "u")], SCHEMA)
+    assert kept(bound_rows(frame, 1, 1, secret)) == Counter([(0, 1, 2, "u")])
+
+
+def test_units_need_not_be_valid_text(spark: SparkSession, secret: bytes) -> None:
+    units = spark.createDataFrame([(b"\xff\xfe",), (b"\xff",)] * 3, "unit binary")
+    frame = units.select(F.lit(0).alias("day"), F.lit(0).alias("row_type"), F.lit(1).cast("long").alias("quantity"),
+                         F.col("unit").cast("string"))  # fmt: skip
+    assert bound_rows(frame, 2, 2, secret).count() == 4
+
+
+def test_without_a_unit_nothing_is_done(spark: SparkSession, secret: bytes) -> None:
+    frame = spark.createDataFrame([(0, 0, 1)] * 3, "day int, row_type int, quantity long")
+    assert bound_rows(frame, 1, 1, secret) is frame
+
+
+def test_the_key_is_in_no_plan(spark: SparkSession, capsys: pytest.CaptureFixture[str]) -> None:
+    key = b"KEYKEYKEYKEYKEYKEY"
+    bounded = bound_rows(spark.createDataFrame([(0, 0, 1, "u")], SCHEMA), 2, 1, key)
+    bounded.explain(extended=True)
+    plan = capsys.readouterr().out
+    assert "WindowGroupLimit" in plan  # thinned out before the shuffle
+    assert "KEYKEY" not in plan
+    assert key.hex() not in plan.lower()
+
+
+def test_priority_is_a_function_of_content_and_key_alone() -> None:
+    columns = {"day": pa.array([1, 1, 2], pa.int32()), "row_type": pa.array([0, 0, 0], pa.int32()),
+               "quantity": pa.array([3, 3, 3], pa.int64()), "unit": pa.array([b"u", b"u", b"u"])}  # fmt: skip
+    batch = pa.RecordBatch.from_pydict(columns)
+    (whole,) = add_priority(bytes(16))(iter([batch]))
+    parts = list(add_priority(bytes(16))(iter([batch.slice(2), batch.slice(0, 2)])))
+    first, second, third = whole.column("priority").to_pylist()
+    assert first == second != third
+    assert [priority for part in parts for priority in part.column("priority").to_pylist()] == [third, first, second]
+
+
+@pytest.mark.parametrize(("m", "r", "size"), [(0, 1, 32), (1, 0, 32), (1, 1, 15), (1, 1, 65)])
+def test_wrong_caps_and_keys_are_refused(spark: SparkSession, m: int, r: int, size: int) -> None:
+    with pytest.raises(ConfigError):
+        bound_rows(spark.createDataFrame([(0, 0, 1, "u")], SCHEMA), m, r, bytes(size))

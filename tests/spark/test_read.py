@@ -1,0 +1,186 @@
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
+
+from dplib.config.sections import Columns, Input
+from dplib.errors import ConfigError, SchemaError
+from dplib.spark.counts import count_cells
+from dplib.spark.moments import check_date_format
+from dplib.spark.read import open_rows
+
+COLUMNS = {"day": "when", "item": "what", "quantity": "n", "unit": "who"}
+GOOD = ("2020-01-01", "naan", "1", "u1")
+Line = tuple[str | None, ...]
+
+
+def source(columns: dict[str, str] | None = None, **settings: Any) -> Input:
+    given = {"options": {"header": "true"}, **settings}
+    if "table" not in given:
+        given.setdefault("path", "rows.csv")
+    return Input(columns=Columns(**(columns or COLUMNS)), **given)
+
+
+def read(spark: SparkSession, folder: Path, section: Input) -> list[Line]:
+    rows = open_rows(spark, section, folder)
+    assert rows.columns == ["day", "name", "quantity", "unit"]
+    return sorted((tuple(row) for row in rows.collect()), key=str)
+
+
+def test_csv_columns_come_from_the_header_in_any_order(spark: SparkSession, tmp_path: Path) -> None:
+    (tmp_path / "rows.csv").write_text("\ufeffn,what,price,who,when\n1,naan,9.5,u1,2020-01-01\n", encoding="utf-8")
+    assert read(spark, tmp_path, source()) == [GOOD]
+
+
+def test_one_column_may_have_two_roles_and_names_may_hold_dots(spark: SparkSession, tmp_path: Path) -> None:
+    (tmp_path / "rows.csv").write_text("a.day,`what`,n\n2020-01-01,naan,1\n")
+    columns = {"day": "a.day", "item": "`what`", "quantity": "n", "unit": "a.day"}
+    assert read(spark, tmp_path, source(columns)) == [("2020-01-01", "naan", "1", "2020-01-01")]
+
+
+def test_malformed_lines_become_rows_and_nothing_stops(spark: SparkSession, tmp_path: Path) -> None:
+    lines = (
+        b"when,what,n,who\n"
+        b'2020-01-01,"the ""hot"", one",1,u1\n'  # quotes and a comma
+        b"2020-01-01,naan\n"  # too short
+        b"2020-01-01,naan,1,u1,more,and more\n"  # too long
+        b'2020-01-02,"split\nname",2,u2\n'  # an embedded newline makes two malformed rows
+        b"2020-01-03,\xff\xfe,3,u3\n"  # no valid UTF-8
+        + b"2020-01-04" + b"," * 30_000 + b"\n"  # more fields than the reader's own limit
+        + b"\n2020-01-05,na"  # an empty and a truncated line
+    )  # fmt: skip
+    (tmp_path / "rows.csv").write_bytes(lines)
+    rows = read(spark, tmp_path, source(options={"header": "true", "escape": '"'}))
+    assert ("2020-01-01", 'the "hot", one', "1", "u1") in rows
+    assert ("2020-01-01", "naan", None, None) in rows
+    assert GOOD in rows
+    assert ("2020-01-03", "\ufffd\ufffd", "3", "u3") in rows
+    assert ("2020-01-05", "na", None, None) in rows
+    assert ("2020-01-04", None, None, None) in rows
+    assert len(rows) == 8
+
+
+def test_multi_line_option_reads_embedded_newlines(spark: SparkSession, tmp_path: Path) -> None:
+    (tmp_path / "rows.csv").write_text('\ufeffwhen,what,n,who\n2020-01-01,"na\nan",1,u1\n', encoding="utf-8")
+    section = source(options={"header": "true", "multiLine": "true"})
+    assert read(spark, tmp_path, section) == [("2020-01-01", "na\nan", "1", "u1")]
+
+
+def test_csv_without_header_is_read_by_position_without_asking_a_row(spark: SparkSession, tmp_path: Path) -> None:
+    (tmp_path / "rows.csv").write_text("truncated\nu1,2020-01-01,naan,1,5.0\n")
+    columns = {"day": "_c1", "item": "_c2", "quantity": "_c3", "unit": "_c0"}
+    assert read(spark, tmp_path, source(columns, options={})) == [GOOD, (None, None, None, "truncated")]
+    with pytest.raises(SchemaError, match=r"input.columns.day must be _c0, _c1, ... where .* got when"):
+        open_rows(spark, source(options={}), tmp_path)
+
+
+def test_globs_and_lists_of_paths(spark: SparkSession, tmp_path: Path) -> None:
+    for number, name in enumerate(["a1", "a2", "b1"]):
+        (tmp_path / f"{name}.csv").write_text(f"when,what,n,who\n2020-01-01,naan,{number},u\n")
+    numbers = {
+        shown: [line[2] for line in read(spark, tmp_path, source(path=path))]
+        for shown, path in {"glob": "a*.csv", "list": ["a2.csv", str(tmp_path / "b1.csv")], "folder": "."}.items()
+    }
+    assert numbers == {"glob": ["0", "1"], "list": ["1", "2"], "folder": ["0", "1", "2"]}
+
+
+def test_files_with_different_headers_are_refused(spark: SparkSession, tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("when,what,n,who\n2020-01-01,naan,1,u1\n")
+    (tmp_path / "b.csv").write_text("SECRET1,SECRET2,SECRET3,SECRET4\n2020-01-01,naan,1,u1\n")
+
+    def count() -> None:
+        rows = open_rows(spark, source(path=["a.csv", "b.csv"]), tmp_path)
+        zero = F.lit(0)
+        count_cells(rows.select(zero.alias("day"), zero.alias("row_type"), F.length("name").alias("quantity")), 1, 1)
+
+    # Which file comes first is the file system's choice: the other one, or the columns, are wrong.
+    with pytest.raises(SchemaError, match=r"^input") as caught:
+        count()
+    assert "SECRET" not in str(caught.value)
+
+
+def test_json_is_read_as_strings(spark: SparkSession, tmp_path: Path) -> None:
+    records = [dict(zip(("when", "what", "n", "who"), GOOD, strict=True)), {"when": "x", "n": 2.5}]
+    text = "\n".join(json.dumps(record) for record in records)
+    (tmp_path / "rows.json").write_text(text + '\n{"what": {"a":1}}\n{"n": 1e400}\n{"when": "cut o', encoding="utf-8")
+    rows = read(spark, tmp_path, source(path="rows.json", format="json", options={}))
+    expected: list[Line] = [
+        GOOD,
+        ("x", None, "2.5", None),
+        (None, '{"a":1}', None, None),
+        (None, None, "1e400", None),
+        (None, None, None, None),
+    ]
+    assert rows == sorted(expected, key=str)
+
+
+def test_parquet_and_tables_keep_their_types(spark: SparkSession, tmp_path: Path) -> None:
+    frame = spark.sql("SELECT DATE'2020-01-01' AS `when`, 'naan' AS what, 1.5D AS n, 7L AS who")
+    frame.write.parquet(str(tmp_path / "rows.parquet"))
+    frame.createOrReplaceTempView("typed_view")
+    frame.write.mode("overwrite").saveAsTable("typed_table")
+    sections = [
+        source(path="rows.parquet", format="parquet", options={}),
+        source(table="typed_view"),
+        source(table="default.typed_table"),
+    ]
+    for section in sections:
+        rows = open_rows(spark, section, tmp_path)
+        assert [field.dataType.typeName() for field in rows.schema] == ["date", "string", "double", "long"]
+        assert rows.count() == 1
+    spark.sql("DROP TABLE typed_table")
+
+
+def test_a_column_of_an_impossible_type_is_refused(spark: SparkSession, tmp_path: Path) -> None:
+    spark.sql("SELECT 5 AS `when`, 'naan' AS what, 1 AS n, array(1) AS who").createOrReplaceTempView("odd_view")
+    with pytest.raises(SchemaError, match=r"input.columns.day must name a column of type .*, got when of type integer"):
+        open_rows(spark, source(table="odd_view"), tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("section", "error", "message"),
+    [
+        (
+            source({**COLUMNS, "day": "OrderDat"}),
+            SchemaError,
+            "input.columns.day must name one column .* got OrderDat$",
+        ),
+        (source(path="absent.csv"), SchemaError, r"input.path must name what Spark can open, got absent.csv"),
+        (source(path=["rows.csv", "no*.csv"]), SchemaError, r"input.path must .* got rows.csv, no\*.csv"),
+        (source(path="broken.parquet", format="parquet", options={}), SchemaError, "input.path must .* broken.parquet"),
+        (source(path="empty.csv"), SchemaError, "input.columns.day must name one column of the input, got when"),
+        (source(table="absent.table"), SchemaError, "input.table must name what Spark can open, got absent.table"),
+        (source(table="not a name"), SchemaError, "input.table must name what Spark can open, got not a name"),
+        (source(format="nonsense"), ConfigError, "input.format must be a format that Spark can read, got nonsense"),
+        (source(options={"header": "true", "encoding": "utf-17"}), ConfigError, "input.options"),
+        (source(options={"Mode": "FAILFAST"}), ConfigError, "input.options.Mode must be absent or PERMISSIVE"),
+        (source(options={"inferSchema": "true"}), ConfigError, "input.options.inferSchema must be absent or false"),
+        (source(date_format="dd/mm/yyyy"), ConfigError, "input.date_format must hold year, month .* got dd/mm/yyyy"),
+    ],
+)
+def test_what_cannot_be_opened_is_one_sentence(
+    spark: SparkSession, tmp_path: Path, section: Input, error: type[Exception], message: str
+) -> None:
+    (tmp_path / "rows.csv").write_text("when,what,n,who\nSECRET,SECRET,SECRET,SECRET\n")
+    (tmp_path / "broken.parquet").write_bytes(b"SECRET no parquet SECRET")
+    (tmp_path / "empty.csv").write_bytes(b"")
+    with pytest.raises(error, match=message) as caught:
+        open_rows(spark, section, tmp_path)
+    assert "SECRET" not in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "pattern", ["yyyy-MM-dd", "dd/MM/yyyy HH:mm", "d.M.yy", "yyyyMMdd", "yyyy-MM-dd'T'HH:mm:ssXXX"]
+)
+def test_patterns_that_hold_a_day_are_accepted(spark: SparkSession, pattern: str) -> None:
+    check_date_format(spark, pattern)
+
+
+@pytest.mark.parametrize("pattern", ["YYYY-MM-dd", "foo", "yyyy-MM-dd'T", "HH:mm", "MM/yyyy", "", "E d MMM yyyy"])
+def test_patterns_that_do_not_are_refused(spark: SparkSession, pattern: str) -> None:
+    with pytest.raises(ConfigError, match=r"^input.date_format must "):
+        check_date_format(spark, pattern)

@@ -1,0 +1,204 @@
+import datetime as dt
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import numpy as np
+import pandas as pd
+import pytest
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
+
+from dplib.config.sections import Columns, Input, Privacy
+from dplib.errors import ConfigError
+from dplib.spark.counts import count_cells
+from dplib.spark.moments import has_zone
+from dplib.spark.read import open_rows
+from dplib.spark.resolve import RULES, RowDomain, judge_rows, resolve_rows
+from tests.spark.rows import BAD_DAYS, BAD_ITEMS, BAD_QUANTITIES, BAD_UNITS, FIRST_DAY, ITEMS, N_DAYS, settings
+
+EVENT = Privacy.model_validate({"unit": "event", "budget": {"epsilon": 1}, "max_quantity": 5})
+TEXT = "day string, name string, quantity string, unit string"
+GOOD_DAY = "26/02/2020 10:00"
+
+
+def section(**given: Any) -> Input:
+    return Input(path="rows", columns=Columns(day="d", item="i"), **given)
+
+
+def judge(spark: SparkSession, rows: Sequence[tuple[str | None, ...]]) -> list[tuple[str | None, int | None]]:
+    """For each row, in the order of one partition, the rule that drops it and its quantity."""
+    source, privacy = settings()
+    frame = spark.createDataFrame(rows, TEXT).coalesce(1)
+    judged = judge_rows(frame, source, privacy, RowDomain(FIRST_DAY, N_DAYS, ITEMS)).collect()
+    return [(None if row["failed"] is None else RULES[row["failed"]], row["quantity"]) for row in judged]
+
+
+@pytest.mark.parametrize(
+    ("place", "values", "rules"),
+    [
+        (0, BAD_DAYS, {"day can be read", "day is in the domain"}),
+        (1, BAD_ITEMS, {"name is in the domain"}),
+        (2, BAD_QUANTITIES, {"quantity is a number"}),
+        (3, BAD_UNITS, {"unit is given"}),
+    ],
+)
+def test_every_bad_value_fails_its_rule(
+    spark: SparkSession, place: int, values: tuple[str | None, ...], rules: set[str]
+) -> None:
+    good = (GOOD_DAY, "naan", "2", "u1")
+    rows = [good, *((*good[:place], value, *good[place + 1 :]) for value in values)]
+    found = judge(spark, rows)
+    assert found[0] == (None, 2)
+    assert {rule for rule, _ in found[1:]} == rules
+
+
+def test_quantities_are_cut_to_the_cap_and_rounded_down(spark: SparkSession) -> None:
+    expected = {
+        "-5": 0, "-Infinity": 0, "-0.0": 0, "0.99": 0, "1e-3": 0, "2.7": 2, " 3 ": 3, "\t4\r": 4, "5": 5, "6": 5,
+        "1e400": 5, "Infinity": 5, "999999999999999999999999": 5,
+    }  # fmt: skip
+    found = judge(spark, [(GOOD_DAY, "naan", text, "u1") for text in expected])
+    assert found == [(None, quantity) for quantity in expected.values()]
+
+
+def test_a_row_is_dropped_by_the_first_rule_that_it_fails(spark: SparkSession) -> None:
+    rows = [("x", "x", "x", ""), ("x", "x", "x", "u"), ("24/02/2020 00:00", "x", "x", "u"), (GOOD_DAY, "x", "x", "u")]
+    assert [rule for rule, _ in judge(spark, rows)] == [RULES[0], RULES[1], RULES[2], RULES[3]]
+
+
+def test_names_are_trimmed_and_then_equal(spark: SparkSession) -> None:
+    rows = [(GOOD_DAY, text, "1", "u") for text in (" naan\t", "\ufeffnaan", "Naan", "na an", 'the "hot" one')]
+    assert [rule for rule, _ in judge(spark, rows)] == [None, None, RULES[3], RULES[3], None]
+
+
+def test_typed_quantities(spark: SparkSession) -> None:
+    texts = spark.sql("SELECT DATE'2020-01-01' AS day, 'a' AS name, explode(array('NaN','inf','-inf','2.9',NULL)) AS q")
+    for kind in ("double", "float"):
+        frame = texts.select("day", "name", F.col("q").cast(kind).alias("quantity"))
+        resolved = resolve_rows(frame, section(), EVENT, RowDomain(dt.date(2020, 1, 1), 1, ["a"]))
+        assert sorted(row["quantity"] for row in resolved.collect()) == [0, 2, 5]
+
+
+def test_packages_count_on_the_days_of_their_menu_only(spark: SparkSession) -> None:
+    domain = RowDomain(
+        dt.date(2020, 1, 1),
+        6,
+        ["meal", "snack", "meal"],
+        valid_first=np.array([0, 1, 3]),
+        valid_end=np.array([2, 6, 6]),
+    )
+    days = [f"2020-01-0{i}" for i in range(1, 7)]
+    frame = spark.createDataFrame(
+        [(day, name) for day in days for name in ("meal", "snack")], "day string, name string"
+    )
+    resolved = resolve_rows(frame, section(), EVENT, domain)
+    # "meal" changed its contents on day 3 and was off the menu on day 2.
+    assert count_cells(resolved, 6, 3).T.tolist() == [[1, 1, 0, 0, 0, 0], [0, 1, 1, 1, 1, 1], [0, 0, 0, 1, 1, 1]]
+    judged = judge_rows(frame, section(), EVENT, domain).where(F.col("failed").isNotNull())
+    assert {(row["day"], RULES[row["failed"]]) for row in judged.collect()} == {
+        (0, "name is valid on the day"),
+        (2, "name is valid on the day"),
+    }
+
+
+def test_a_name_must_mean_one_thing_on_each_day() -> None:
+    domain = RowDomain(FIRST_DAY, 9, ["a", " a "], valid_first=np.array([0, 4]), valid_end=np.array([5, 9]))
+    with pytest.raises(ConfigError, match="mean one thing on each day, got a twice"):
+        _ = domain.menu
+    with pytest.raises(ConfigError, match="not be blank"):
+        _ = RowDomain(FIRST_DAY, 9, ["a", " "]).menu
+
+
+def test_a_hundred_thousand_names(spark: SparkSession) -> None:
+    n = 100_000
+    names = [f"item {i}" for i in range(n)]
+    frame = spark.range(0, n + 500, 100).select(
+        F.lit("2020-01-01").alias("day"), F.concat(F.lit("item "), F.col("id")).alias("name")
+    )
+    resolved = resolve_rows(frame, section(), EVENT, RowDomain(dt.date(2020, 1, 1), 1, names))
+    assert sorted(row["row_type"] for row in resolved.collect()) == list(range(0, n, 100))
+
+
+INSTANTS = [
+    "2020-03-08T06:59+00:00", "2020-03-08T07:01+00:00",  # spring forward in New York
+    "2020-03-08T04:59+00:00", "2020-03-08T05:00+00:00",  # its midnight
+    "2020-11-01T04:00+00:00", "2020-11-02T04:59+00:00", "2020-11-02T05:00+00:00",  # fall back, a day of 25 hours
+    "2020-06-01T23:30-05:00", "2020-06-01T00:30+05:45", "2020-12-31T23:59-12:00", "2021-01-01T00:00+14:00",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("zone", ["UTC", "America/New_York", "Asia/Kathmandu", "Pacific/Apia"])
+@pytest.mark.parametrize("typed", [False, True])
+def test_instants_fall_on_the_day_of_the_fixed_zone(spark: SparkSession, zone: str, typed: bool) -> None:
+    first = dt.date(2020, 1, 1)
+    expected = [(dt.datetime.fromisoformat(text).astimezone(ZoneInfo(zone)).date() - first).days for text in INSTANTS]
+    frame = spark.createDataFrame([(text, "a") for text in INSTANTS], "day string, name string").coalesce(1)
+    if typed:
+        frame = frame.withColumn("day", F.to_timestamp("day", "yyyy-MM-dd'T'HH:mmXXX"))
+    source = section(timezone=zone, date_format="yyyy-MM-dd'T'HH:mmXXX")
+    domain = RowDomain(first, 400, ["a"])
+    spark.conf.set("spark.sql.session.timeZone", "Asia/Tokyo")  # a session of someone else: it must not matter
+    try:
+        found = [row["day"] for row in resolve_rows(frame, source, EVENT, domain).collect()]
+    finally:
+        spark.conf.set("spark.sql.session.timeZone", "UTC")
+    assert found == expected
+
+
+def test_what_has_no_zone_falls_on_the_day_that_is_written(spark: SparkSession) -> None:
+    # 2011-12-30 does not exist in Apia, nor 00:30 on 2018-11-04 in Sao Paulo.
+    written = ["2011-12-29 23:59", "2011-12-30 00:30", "2018-11-04 00:30"]
+    frame = spark.createDataFrame([(text, "a") for text in written], "day string, name string").coalesce(1)
+    domain = RowDomain(dt.date(2011, 12, 29), 4000, ["a"])
+    expected = [(dt.date.fromisoformat(text[:10]) - domain.first_day).days for text in written]
+    for session_zone in ("Pacific/Apia", "America/Sao_Paulo"):
+        spark.conf.set("spark.sql.session.timeZone", session_zone)
+        try:
+            for day in (F.col("day"), F.col("day").cast("timestamp_ntz")):
+                source = section(timezone="Asia/Tokyo", date_format="yyyy-MM-dd HH:mm")
+                resolved = resolve_rows(frame.withColumn("day", day), source, EVENT, domain)
+                assert [row["day"] for row in resolved.collect()] == expected
+        finally:
+            spark.conf.set("spark.sql.session.timeZone", "UTC")
+
+
+def test_no_date_can_stop_a_run(spark: SparkSession) -> None:
+    texts = ["+294248-01-01", "+999999999-01-01", "-999999999-01-01", "9" * 30 + "-01-01", '2020-01-01"', "2020-01-02"]
+    domain = RowDomain(dt.date(2020, 1, 1), 5, ["a"])
+    frame = spark.createDataFrame([(text, "a") for text in texts], "day string, name string")
+    assert [row["day"] for row in resolve_rows(frame, section(), EVENT, domain).collect()] == [1]
+    far = spark.sql("SELECT explode(array(-9223372036854775807, 9223372036854775807)) AS t, 'a' AS name")
+    for kind in ("timestamp", "timestamp_ntz", "date"):
+        moments = far.select(F.timestamp_micros("t").cast(kind).alias("day"), "name")
+        assert resolve_rows(moments, section(timezone="Pacific/Apia"), EVENT, domain).count() == 0
+    first = spark.sql("SELECT date_from_unix_date(CAST(-2147483648 AS INT)) AS day, 'a' AS name")
+    assert resolve_rows(first, section(), EVENT, domain).count() == 0
+
+
+def test_has_zone() -> None:
+    assert all(has_zone(pattern) for pattern in ("yyyy VV", "yyyy'T'HHxxx", "HH z", "yyyy-MM-dd[XXX]"))
+    assert not any(has_zone(pattern) for pattern in ("yyyy-MM-dd HH:mm", "yyyy'Z'", "HH'O''clock'"))
+
+
+def test_takeaway_orders_equal_pandas(spark: SparkSession, shared: Path) -> None:
+    path = shared / "data" / "retail" / "restaurant-1-orders.csv"
+    source = Input(
+        path=str(path),
+        options={"header": "true"},
+        columns=Columns(day="OrderDate", item="ItemName", quantity="Quantity"),
+        date_format="dd/MM/yyyy HH:mm",
+    )
+    table = pd.read_csv(path)
+    names = sorted(table["ItemName"].unique())[:200]
+    first, n_days = dt.date(2017, 1, 1), 700
+    day = (pd.to_datetime(table["OrderDate"], format="%d/%m/%Y %H:%M").dt.normalize() - pd.Timestamp(first)).dt.days
+    kept = table["ItemName"].isin(names) & day.between(0, n_days - 1)
+    expected = np.zeros((n_days, len(names)), np.int64)
+    items = table["ItemName"][kept].map({name: i for i, name in enumerate(names)})
+    np.add.at(expected, (day[kept], items), table["Quantity"][kept].clip(0, 5))
+    rows = open_rows(spark, source, Path())
+    counts = count_cells(resolve_rows(rows, source, EVENT, RowDomain(first, n_days, names)), n_days, len(names))
+    np.testing.assert_array_equal(counts, expected)
+    assert expected.sum() > 10_000

@@ -1,0 +1,137 @@
+import os
+import subprocess
+import sys
+import traceback
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
+
+from dplib.config.sections import SparkSettings
+from dplib.errors import ConfigError, DplibError, SchemaError
+from dplib.spark import session
+from dplib.spark.session import PINNED, deploy_mode, pin_session, quiet_spark_errors, start_session
+
+VALUE = "SECRETVALUE"
+NOISY_RUN = """
+import sys
+from pathlib import Path
+from pyspark.sql import functions as F
+from dplib.config.sections import Columns, Input, Privacy, SparkSettings
+from dplib.errors import DplibError
+from dplib.spark.contributions import bound_rows
+from dplib.spark.counts import count_cells
+from dplib.spark.read import open_rows
+from dplib.spark.resolve import RowDomain, resolve_rows
+from dplib.spark.session import quiet_spark_errors, start_session, stop
+import datetime as dt
+
+folder = Path(sys.argv[1])
+conf = {"spark.sql.shuffle.partitions": "1", "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1"}
+spark = start_session("noisy", SparkSettings(master="local[1]", conf=conf))
+columns = Columns(day="day", item="item", quantity="n", unit="unit")
+source = Input(path="rows.csv", options={"header": "true"}, columns=columns)
+privacy = Privacy.model_validate({"unit": "order", "max_rows_per_unit": 1, "budget": {"epsilon": 1}})
+resolved = resolve_rows(open_rows(spark, source, folder), source, privacy, RowDomain(dt.date(2020, 1, 1), 1, ["naan"]))
+print("counts", count_cells(bound_rows(resolved, 1, 1, bytes(32)), 1, 1).tolist())
+
+def fail(batches):
+    for batch in batches:
+        raise ValueError(str(batch.to_pydict()))
+    yield batch
+
+text = spark.read.text(str(folder / "rows.csv"))
+jobs = {
+    "cast": lambda: text.select(F.col("value").cast("int")).collect(),
+    "python": lambda: text.mapInArrow(fail, "value string").collect(),
+    "failfast": lambda: spark.read.csv(str(folder / "rows.csv"), schema="n int", mode="FAILFAST").collect(),
+    "header": lambda: spark.read.csv(
+        str(folder / "rows.csv"), schema="a string", header=True, enforceSchema=False
+    ).collect(),
+    "column": lambda: text.select("absent").collect(),
+}
+for name, job in jobs.items():
+    try:
+        with quiet_spark_errors():
+            job()
+    except DplibError as error:
+        print(name, type(error).__name__, error)
+stop(spark)
+"""
+
+
+@pytest.mark.spark
+def test_no_value_reaches_the_screen(tmp_path: Path) -> None:
+    lines = ["day,item,n,unit", "2020-01-01,naan,1,u1"]
+    lines += [f"{VALUE},naan,1,u2", f"2020-01-01,{VALUE},1,u", f"2020-01-01,naan,{VALUE},u", f'"{VALUE},,', VALUE]
+    (tmp_path / "rows.csv").write_text("\n".join(lines))
+    done = subprocess.run(
+        [sys.executable, "-c", NOISY_RUN, str(tmp_path)], capture_output=True, text=True, check=False, timeout=500
+    )
+    assert done.returncode == 0, done.stderr
+    printed = done.stdout.splitlines()
+    assert printed[0] == "counts [[1]]"
+    # All five jobs do fail, and each would have printed the value.
+    assert [line.split()[:2] for line in printed[1:]] == [
+        ["cast", "DplibError"], ["python", "DplibError"], ["failfast", "SchemaError"], ["header", "SchemaError"],
+        ["column", "SchemaError"],
+    ]  # fmt: skip
+    assert VALUE not in done.stdout + done.stderr
+    # Java's notice about a module is all that may stand on stderr.
+    assert [line for line in done.stderr.splitlines() if "incubator" not in line] == []
+
+
+def test_spark_errors_become_sentences(spark: SparkSession) -> None:
+    frame = spark.createDataFrame([(VALUE,)], "text string")
+    with (
+        pytest.raises(DplibError, match=r"^Spark must be able to try it, got NumberFormatException ") as caught,
+        quiet_spark_errors("try it"),
+    ):
+        frame.select(F.col("text").cast("int")).collect()
+    assert VALUE not in "".join(traceback.format_exception(caught.value))
+    with pytest.raises(SchemaError, match="UNRESOLVED_COLUMN"), quiet_spark_errors():
+        frame.select("absent").collect()
+    with pytest.raises(ZeroDivisionError), quiet_spark_errors():
+        _ = 1 // 0
+
+
+def test_the_session_is_local_quiet_and_pinned(spark: SparkSession) -> None:
+    assert deploy_mode(spark) == "local"
+    assert spark.conf.get("spark.ui.enabled") == "false"
+    assert spark.conf.get("spark.eventLog.enabled") == "false"
+    spark.conf.set("spark.sql.session.timeZone", "Asia/Tokyo")
+    pin_session(spark)
+    assert {key: spark.conf.get(key) for key in PINNED} == PINNED
+    assert os.environ["PYSPARK_PYTHON"] == sys.executable
+
+
+def test_a_setting_that_decides_counts_is_refused() -> None:
+    settings = SparkSettings(conf={"spark.sql.session.timeZone": "Europe/London"})
+    with pytest.raises(ConfigError, match=r"spark.conf must not change spark.sql.session.timeZone, .* Europe/London"):
+        start_session("refused", settings)
+
+
+def test_java_is_looked_for_in_three_places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    with pytest.raises(ConfigError, match="JAVA_HOME must name a folder with bin/java"):
+        session.prepare_java()
+    monkeypatch.delenv("JAVA_HOME")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(sys, "prefix", str(tmp_path))
+    with pytest.raises(ConfigError, match="JAVA_HOME must name a Java 17 or newer"):
+        session.prepare_java()
+    java = tmp_path / "jre" / "bin" / "java"
+    java.parent.mkdir(parents=True)
+    java.write_text("")
+    session.prepare_java()
+    assert os.environ["JAVA_HOME"] == str(tmp_path / "jre")
+
+
+def test_the_interpreter_of_the_workers(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYSPARK_PYTHON", "/cluster/python")
+    monkeypatch.delenv("PYSPARK_DRIVER_PYTHON", raising=False)
+    session._set_python("spark://master:7077")
+    assert (os.environ["PYSPARK_PYTHON"], os.environ["PYSPARK_DRIVER_PYTHON"]) == ("/cluster/python", sys.executable)
+    session._set_python("local[*]")
+    assert os.environ["PYSPARK_PYTHON"] == sys.executable
