@@ -57,6 +57,16 @@ def test_acceptance_flips_exactly_at_the_threshold(sigma_squared: Fraction, magn
             assert stream.used_up
 
 
+def test_a_probability_that_rounds_to_one_is_still_resolved() -> None:
+    """At sigma^2 = 2^-100, e^-g = 1 - 2^-101 is 1 in floating point; only the digits from 101 on tell."""
+    sigma_squared = Fraction(1, 2**100)
+    third = ExpNegative(_exponent(0, sigma_squared)).prefix(160) & (2**64 - 1)
+    for last, expected in ((third - 1, True), (third + 1, False)):
+        stream = ScriptedStream(uint32=[2**32 - 1], uint64=[2**64 - 1, last])
+        assert module._accept(stream, np.array([0]), sigma_squared).tolist() == [expected]
+        assert stream.used_up
+
+
 @pytest.mark.parametrize("sigma_squared", PARAMETERS)
 def test_the_fast_decision_is_far_inside_its_margin(sigma_squared: Fraction) -> None:
     """The floating-point acceptance probability is within 2^-43 of the exact one, as the proof says."""
