@@ -158,6 +158,52 @@ def tree_blue_deep(tree: IntervalTree, noisy: FloatArray, variance: FloatArray) 
     Returns:
         Consistent estimates, shape (n_nodes, n_series).
     """
+    if noisy.shape[1] == 1:
+        values = np.empty(noisy.shape)
+        if _both_passes(tree.child_count, np.asarray(noisy[:, 0], dtype=np.float64), variance[:, 0], values[:, 0]):
+            return values
     gains = deep_gains(tree, variance)
     finite = np.isfinite(variance)
     return deep_downward(gains, deep_upward(gains, noisy if finite.all() else np.where(finite, noisy, 0.0)))
+
+
+@numba.njit(cache=True)
+def _both_passes(n_children: IntArray, noisy: FloatArray, variance: FloatArray, values: FloatArray) -> bool:
+    """One series with all bins measured, which is the common case: only one array besides the result.
+
+    Returns:
+        False, with nothing useful written, if a bin is not measured.
+    """
+    n_nodes = len(n_children)
+    after = np.empty(n_nodes)
+    first = n_nodes
+    for node in range(n_nodes - 1, -1, -1):
+        if n_children[node] == 0:
+            if not np.isfinite(variance[node]):
+                return False
+            after[node], values[node] = variance[node], noisy[node]
+            continue
+        total = mean = 0.0
+        # Children of later nodes stand later, so the first child is found by counting down.
+        end, first = first, first - n_children[node]
+        for child in range(first, end):
+            total += after[child]
+            mean += values[child]
+        if np.isfinite(variance[node]):
+            own = total / (total + variance[node])
+            after[node], values[node] = own * variance[node], mean + own * (noisy[node] - mean)
+        else:
+            after[node], values[node] = total, mean
+    end = 1
+    for node in range(n_nodes):
+        if n_children[node] == 0:
+            continue
+        first, end = end, end + n_children[node]
+        total, difference = 0.0, values[node]
+        for child in range(first, end):
+            total += after[child]
+            difference -= values[child]
+        slope = difference / total
+        for child in range(first, end):
+            values[child] += after[child] * slope
+    return True

@@ -60,10 +60,10 @@ class NodeMechanism:
 
     def variances(self, shares: IntArray) -> FloatArray:
         """Noise variance at each share, in counts squared, ``inf`` at share 0; known before any count is read."""
-        distinct, position = np.unique(shares, return_inverse=True)
+        distinct = np.unique(shares)
         variance = discrete_laplace_variance if self.noise == "laplace" else discrete_gaussian_variance
         found = [variance(self._parameter(int(share))) if share else np.inf for share in distinct]
-        return np.asarray(np.array(found)[position])
+        return np.asarray(np.array(found)[np.searchsorted(distinct, shares)])
 
     def __call__(self, tree: IntervalTree, counts: IntArray, shares: IntArray) -> IntArray:
         """Measure a tree.
@@ -86,8 +86,11 @@ class NodeMechanism:
         require_within_budget(tree, shares)
         draw = draw_discrete_laplace if self.noise == "laplace" else draw_discrete_gaussian
         noise = np.zeros(tree.n_nodes, dtype=np.int64)
-        order = np.argsort(shares, kind="stable")
-        distinct, times = np.unique(shares, return_counts=True)
+        distinct = np.unique(shares)
+        position = np.searchsorted(distinct, shares)
+        # Sixteen bits sort by radix.
+        order = np.argsort(position.astype(np.uint16) if len(distinct) < 1 << 16 else position, kind="stable")
+        times = np.bincount(position)
         start = 0
         for share, size in zip(distinct.tolist(), times.tolist(), strict=True):
             if share:

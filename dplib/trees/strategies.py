@@ -48,7 +48,7 @@ from dplib.validate import at_least
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 
-_NODE_DIGITS = 9
+_NODE_DIGITS = 8
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,11 +75,14 @@ class TreeStrategy:
         return unit_variance(self.shares / WHOLE, self.noise)
 
 
-def _by_level(
-    name: str, tree: IntervalTree, level_shares: FloatArray, noise: Noise, least_squares: bool = True
-) -> TreeStrategy:
-    shares = exact_shares(tree, spread_level_shares(tree, level_shares))
-    return TreeStrategy(name, tree, shares, noise, least_squares)
+def _by_level(name: str, tree: IntervalTree, level_shares: FloatArray, noise: Noise) -> TreeStrategy:
+    return TreeStrategy(name, tree, exact_shares(tree, spread_level_shares(tree, level_shares)), noise)
+
+
+def _same_for_all(name: str, tree: IntervalTree, noise: Noise) -> TreeStrategy:
+    """As in equation 3.2: the same noise at every node, also where a path is shorter; raw answers."""
+    shares = exact_shares(tree, np.full(tree.n_nodes, 1.0 / tree.n_levels))
+    return TreeStrategy(name, tree, shares, noise, least_squares=False)
 
 
 def dwork(n_bins: int, noise: Noise = "laplace") -> TreeStrategy:
@@ -91,13 +94,13 @@ def dwork(n_bins: int, noise: Noise = "laplace") -> TreeStrategy:
 def regular(n_bins: int, noise: Noise = "laplace") -> TreeStrategy:
     """The regular 2-range tree: binary, equal budgets, raw answers."""
     tree = kary_tree(n_bins, 2)
-    return _by_level("regular", tree, equal_level_shares(tree.n_levels), noise, least_squares=False)
+    return _same_for_all("regular", tree, noise)
 
 
 def struct_construct_strategy(n_bins: int, noise: Noise = "laplace") -> TreeStrategy:
     """The SC tree, equal budgets, raw answers."""
     tree = struct_construct(n_bins)
-    return _by_level("struct_construct", tree, equal_level_shares(tree.n_levels), noise, least_squares=False)
+    return _same_for_all("struct_construct", tree, noise)
 
 
 def boost(n_bins: int, k: int = 2, noise: Noise = "laplace") -> TreeStrategy:
@@ -125,7 +128,8 @@ def hierarchical_bins_arity(n_bins: int) -> int:
 
     # With h = 1 the best b is n itself, with h >= 2 it is at most ceil(sqrt n).
     widest = int(np.ceil(np.sqrt(n_bins)))
-    return min([*range(2, max(widest, 2) + 1), max(n_bins, 2)], key=score)
+    arities: list[int] = [*range(2, max(widest, 2) + 1), max(n_bins, 2)]
+    return min(arities, key=score)
 
 
 def hierarchical_bins(n_bins: int, root: bool = True) -> TreeStrategy:

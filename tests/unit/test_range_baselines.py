@@ -50,6 +50,7 @@ def test_haar_is_inverted_and_its_errors_are_exact(n: int) -> None:
     [
         (dwork(1024), 684.0),
         (regular(1024), 1939.3),
+        (regular(2010), 2587.5),
         (struct_construct_strategy(1024), 625.6),
         (boost(1024), 476.6),
         (boost_un(1024), 376.6),

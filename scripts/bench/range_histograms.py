@@ -1,0 +1,88 @@
+"""Times and errors of the range-count kernels against their targets; one line a check, exit code 1 if one is missed.
+
+    python scripts/bench/range_histograms.py [--levels 20]
+
+Each time is the processor time of one core, the best of several runs after compilation. Published times for comparison
+(n = 4096, the benchmark suite of Hay et al. 2016): HB 17 us a bin, H2 41 us a bin.
+"""
+
+import argparse
+import os
+import sys
+import time
+from collections.abc import Callable
+from fractions import Fraction
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+import numpy as np
+
+from dplib.inference.range_estimates import estimate_range_counts
+from dplib.inference.tree_blue_deep import tree_blue_deep
+from dplib.mechanisms.node_counts import NodeMechanism
+from dplib.trees.complete import kary_tree, mixed_radix_tree
+from dplib.trees.strategies import blue, lue_dptree
+from dplib.trees.structure_search import best_design
+
+RUNS = 3
+
+
+def best_time(run: Callable[[], object]) -> float:
+    run()
+    times = []
+    for _ in range(RUNS):
+        start = time.process_time()
+        run()
+        times.append(time.process_time() - start)
+    return min(times)
+
+
+def report(claim: str, measured: float, target: float) -> bool:
+    good = measured <= target
+    print(f"{'ok  ' if good else 'MISS'} {claim}: {measured:.4g} (at most {target:g})", flush=True)
+    return good
+
+
+def errors() -> list[bool]:
+    checks = [
+        report(f"mean error, n={n}, epsilon 1", best_design(n).mean_error, most)
+        for n, most in ((256, 79), (1024, 155), (4096, 261), (16384, 414))
+    ]
+    return [*checks, report("mean error, n=4096, rho 0.5, k=2", best_design(4096, "gaussian", 2).mean_error, 26.0)]
+
+
+def speeds(n_bins: int) -> list[bool]:
+    rng = np.random.default_rng(0)
+    counts = rng.poisson(20, n_bins)
+    mechanism = NodeMechanism(bytes(32), "bench", "laplace", Fraction(1))
+
+    def least_squares(radices: tuple[int, ...]) -> float:
+        tree = mixed_radix_tree(n_bins, radices)
+        noisy, variance = rng.normal(size=(tree.n_nodes, 1)), rng.uniform(1, 9, (tree.n_nodes, 1))
+        tree.child_count, tree.child_start  # noqa: B018  cached: part of the tree, not of the estimate
+        return best_time(lambda: tree_blue_deep(tree, noisy, variance)) / n_bins * 1e9
+
+    def whole() -> object:
+        best_design.cache_clear()
+        return estimate_range_counts(blue(n_bins), counts, mechanism)
+
+    def whole_lue() -> object:
+        return estimate_range_counts(lue_dptree(kary_tree(n_bins, 16)), counts, mechanism)
+
+    return [
+        report("least squares on the binary tree, ns a bin", least_squares((2,) * (n_bins - 1).bit_length()), 40),
+        report("least squares on the default tree, ns a bin", least_squares(best_design(n_bins).radices), 40),
+        report("whole default method, search included, ns a bin", best_time(whole) / n_bins * 1e9, 400),
+        report("whole LUE-DPTree, k=16, ns a bin", best_time(whole_lue) / n_bins * 1e9, 400),
+    ]
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--levels", type=int, default=20, help="log2 of the number of bins")
+    n_bins = 1 << parser.parse_args().levels
+    return 0 if all([*errors(), *speeds(n_bins)]) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,131 @@
+"""Figures 3.10 to 3.19 of the thesis as tables (CSV) and pictures (PNG): expected errors of range counts.
+
+    python scripts/experiments/range_histogram_figures.py OUTPUT_FOLDER [--quick]
+
+The noise does not depend on the data, so the errors of these methods depend on the number of bins alone and are exact
+here, where the thesis averaged runs: 2,010 and 48,130 bins (its Amazon and AOL sizes), 32,768 and 65,536 bins (Search
+Logs and Nettrace). ``--quick`` divides the sizes by 16.
+"""
+
+import argparse
+import csv
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+import matplotlib
+
+matplotlib.use("Agg")
+
+import matplotlib.pyplot as plt
+import numpy as np
+
+from dplib.inference.haar import haar_mean_error, haar_range_variances
+from dplib.inference.range_estimates import mean_range_variance, mean_variance_of_length
+from dplib.trees.complete import kary_tree
+from dplib.trees.strategies import (
+    TreeStrategy,
+    blue,
+    boost,
+    boost_un,
+    dwork,
+    lue_dptree,
+    regular,
+    struct_construct_strategy,
+)
+
+EPSILONS = (1.0, 0.1, 0.01)
+Table = dict[str, list[float]]
+
+
+def lengths(n_bins: int) -> list[int]:
+    return [1 << i for i in range(n_bins.bit_length()) if 1 << i <= n_bins]
+
+
+def by_length(strategy: TreeStrategy, at: Sequence[int]) -> list[float]:
+    return [mean_variance_of_length(strategy, length) for length in at]
+
+
+def haar_by_length(n_bins: int, at: Sequence[int]) -> list[float]:
+    starts = {length: np.arange(n_bins - length + 1) for length in at}
+    return [float(haar_range_variances(n_bins, s, s + length).mean()) for length, s in starts.items()]
+
+
+def second_part(n_bins: int) -> dict[str, TreeStrategy]:
+    binary = kary_tree(n_bins, 2)
+    return {
+        "LUE-DPTree": lue_dptree(binary, digits=40),
+        "Boost-UN": boost_un(n_bins),
+        "Boost": boost(n_bins),
+        "LUE-DPTree k=16": lue_dptree(kary_tree(n_bins, 16), digits=40),
+        "blue (default)": blue(n_bins),
+    }
+
+
+def figure_3_10(sizes: Mapping[str, int]) -> Table:
+    table: Table = {"n": [float(n) for n in sizes.values()]}
+    methods: dict[str, Callable[[int], TreeStrategy]] = {
+        "SC": struct_construct_strategy,
+        "regular 2-range tree": regular,
+    }
+    for name, build in methods.items():
+        table[name] = [mean_range_variance(build(n)) for n in sizes.values()]
+    return table
+
+
+def figure_3_11(n_bins: int) -> Table:
+    at = lengths(n_bins)
+    methods = {"SC": struct_construct_strategy, "regular 2-range tree": regular, "Dwork": dwork}
+    return {"length": [float(w) for w in at]} | {name: by_length(build(n_bins), at) for name, build in methods.items()}
+
+
+def figure_3_16(n_bins: int) -> Table:
+    errors = {name: mean_range_variance(strategy) for name, strategy in second_part(n_bins).items()}
+    errors["Privelet"] = haar_mean_error(n_bins)
+    scaled = {name: [error / epsilon**2 for epsilon in EPSILONS] for name, error in errors.items()}
+    return {"epsilon": list(EPSILONS)} | scaled
+
+
+def figure_3_18(n_bins: int) -> Table:
+    at = lengths(n_bins)
+    table: Table = {"length": [float(w) for w in at]}
+    table |= {name: by_length(strategy, at) for name, strategy in second_part(n_bins).items()}
+    return table | {"Privelet": haar_by_length(n_bins, at)}
+
+
+def write(folder: Path, name: str, title: str, table: Table) -> None:
+    with (folder / f"{name}.csv").open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(table)
+        writer.writerows([f"{value:.6g}" for value in row] for row in zip(*table.values(), strict=True))
+    figure, axes = plt.subplots(figsize=(7, 4.5))
+    horizontal, *curves = table
+    for curve in curves:
+        axes.plot(table[horizontal], table[curve], marker="o", markersize=3, label=curve)
+    axes.set(xscale="log", yscale="log", xlabel=horizontal, ylabel="mean variance", title=title)
+    axes.legend(fontsize=8)
+    figure.tight_layout()
+    figure.savefig(folder / f"{name}.png", dpi=120)
+    plt.close(figure)
+    print(f"{name}: {title}", flush=True)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--quick", action="store_true")
+    arguments = parser.parse_args()
+    folder: Path = arguments.folder
+    folder.mkdir(parents=True, exist_ok=True)
+    part = 16 if arguments.quick else 1
+    amazon, aol, search, trace = (n // part for n in (2010, 48_130, 32_768, 65_536))
+    write(folder, "figure_3_10", "Mean error, all ranges, epsilon 1", figure_3_10({"Amazon": amazon, "AOL": aol}))
+    write(folder, "figure_3_11", f"AOL size ({aol} bins), epsilon 1", figure_3_11(aol))
+    write(folder, "figure_3_12", f"Amazon size ({amazon} bins), epsilon 1", figure_3_11(amazon))
+    write(folder, "figure_3_16", f"Search Logs size ({search} bins), all ranges", figure_3_16(search))
+    write(folder, "figure_3_17", f"Nettrace size ({trace} bins), all ranges", figure_3_16(trace))
+    write(folder, "figure_3_18", f"Search Logs size ({search} bins), epsilon 1", figure_3_18(search))
+    write(folder, "figure_3_19", f"Nettrace size ({trace} bins), epsilon 1", figure_3_18(trace))
+
+
+if __name__ == "__main__":
+    main()
