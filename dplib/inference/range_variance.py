@@ -19,10 +19,10 @@ References:
     The thesis on range-count histograms, chapter 3, equation 3.2 and conclusion 3.6 (the error and the estimate).
 """
 
-import numba
 import numpy as np
 import numpy.typing as npt
 
+from dplib.compiled import compiled
 from dplib.trees.interval_tree import IntervalTree
 from dplib.trees.range_moments import N_COLUMNS, combine_moments, leaf_moments, total_of_root
 from dplib.validate import require
@@ -103,7 +103,7 @@ class RangeVariance:
         return float(self.of(starts, starts + length).mean())
 
 
-@numba.njit(cache=True)
+@compiled
 def _variances(
     parent: IntArray, n_children: IntArray, variance: FloatArray
 ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
@@ -128,7 +128,7 @@ def _variances(
     return after, before, left, final
 
 
-@numba.njit(cache=True)
+@compiled
 def _range_variances(
     parent: IntArray,
     level: IntArray,
@@ -168,7 +168,7 @@ def _range_variances(
     return found
 
 
-@numba.njit(cache=True)
+@compiled
 def _weighted_total(
     level_start: IntArray,
     child_start: IntArray,

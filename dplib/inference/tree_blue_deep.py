@@ -9,10 +9,10 @@ Cost: O(n_nodes) a series.
 References: as in `tree_blue`.
 """
 
-import numba
 import numpy as np
 import numpy.typing as npt
 
+from dplib.compiled import compiled
 from dplib.inference.tree_blue import TreeGains
 from dplib.trees.interval_tree import IntervalTree
 
@@ -38,7 +38,7 @@ def deep_gains(tree: IntervalTree, variance: FloatArray) -> TreeGains:
     return TreeGains(tree, before, after, diffuse, own, share, identifiable)
 
 
-@numba.njit(cache=True)
+@compiled
 def _gains(
     parent: IntArray,
     n_children: IntArray,
@@ -98,7 +98,7 @@ def deep_upward(gains: TreeGains, noisy: FloatArray) -> FloatArray:
     return means
 
 
-@numba.njit(cache=True)
+@compiled
 def _upward(parent: IntArray, n_children: IntArray, own: FloatArray, noisy: FloatArray, means: FloatArray) -> None:
     one_gain = own.shape[1] == 1
     for node in range(len(parent) - 1, -1, -1):
@@ -130,7 +130,7 @@ def deep_downward(gains: TreeGains, means: FloatArray, root_value: FloatArray | 
     return values
 
 
-@numba.njit(cache=True)
+@compiled
 def _downward(
     child_start: IntArray, n_children: IntArray, share: FloatArray, means: FloatArray, values: FloatArray
 ) -> None:
@@ -167,7 +167,7 @@ def tree_blue_deep(tree: IntervalTree, noisy: FloatArray, variance: FloatArray) 
     return deep_downward(gains, deep_upward(gains, noisy if finite.all() else np.where(finite, noisy, 0.0)))
 
 
-@numba.njit(cache=True)
+@compiled
 def _both_passes(n_children: IntArray, noisy: FloatArray, variance: FloatArray, values: FloatArray) -> bool:
     """One series with all bins measured, which is the common case: only one array besides the result.
 

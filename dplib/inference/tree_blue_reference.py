@@ -16,10 +16,10 @@ References:
     The thesis on range-count histograms, chapter 3, conclusions 3.6-3.8, algorithms 3.6 (PA_BLUE) and 3.7 (CRC).
 """
 
-import numba
 import numpy as np
 import numpy.typing as npt
 
+from dplib.compiled import compiled
 from dplib.trees.interval_tree import IntervalTree
 from dplib.validate import require
 
@@ -74,7 +74,7 @@ def thesis_blue(tree: IntervalTree, noisy: FloatArray, weights: FloatArray) -> F
     return calculate_range_count(tree, noisy, weights, coefficients)
 
 
-@numba.njit(cache=True)
+@compiled
 def _first_leaf_sums(
     parent: IntArray, n_children: IntArray, child_start: IntArray, noisy: FloatArray, weights: FloatArray
 ) -> FloatArray:
@@ -85,7 +85,7 @@ def _first_leaf_sums(
     return sums
 
 
-@numba.njit(cache=True)
+@compiled
 def _coefficients(
     n_children: IntArray,
     child_start: IntArray,
@@ -109,7 +109,7 @@ def _coefficients(
         c[node] = c[w] + weights[node] * d[node]
 
 
-@numba.njit(cache=True)
+@compiled
 def _estimates(
     parent: IntArray,
     noisy: FloatArray,

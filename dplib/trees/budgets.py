@@ -23,10 +23,10 @@ References:
 from fractions import Fraction
 from typing import Literal
 
-import numba
 import numpy as np
 import numpy.typing as npt
 
+from dplib.compiled import compiled
 from dplib.errors import ConfigError
 from dplib.trees.interval_tree import IntervalTree
 from dplib.validate import between, require
@@ -81,12 +81,12 @@ def non_uniform_budget_distribution(tree: IntervalTree, coverage: FloatArray, no
     )
 
 
-@numba.njit(cache=True)
+@compiled
 def _root_of(value: float, power: int) -> float:
     return float(np.cbrt(value) if power == 3 else np.sqrt(value))
 
 
-@numba.njit(cache=True)
+@compiled
 def _coefficients(parent: IntArray, coverage: FloatArray, power: int) -> FloatArray:
     sums = np.zeros(len(parent))
     for node in range(len(parent) - 1, -1, -1):
@@ -96,7 +96,7 @@ def _coefficients(parent: IntArray, coverage: FloatArray, power: int) -> FloatAr
     return sums
 
 
-@numba.njit(cache=True)
+@compiled
 def _distribute(
     parent: IntArray, n_children: IntArray, coverage: FloatArray, coefficients: FloatArray, power: int
 ) -> FloatArray:
@@ -154,7 +154,7 @@ def largest_path_sum(tree: IntervalTree, shares: IntArray) -> int:
     return int(_largest_path_sum(tree.parent, shares))
 
 
-@numba.njit(cache=True)
+@compiled
 def _largest_path_sum(parent: IntArray, shares: IntArray) -> int:
     sums = np.empty(len(parent), dtype=np.int64)
     largest = np.int64(0)

@@ -18,10 +18,10 @@ References:
 from dataclasses import dataclass
 from typing import Protocol
 
-import numba
 import numpy as np
 import numpy.typing as npt
 
+from dplib.compiled import compiled
 from dplib.trees.interval_tree import IntervalTree
 from dplib.validate import at_least, require
 
@@ -172,7 +172,7 @@ class ExplicitRanges:
         return found
 
 
-@numba.njit(cache=True)
+@compiled
 def _count_containing(
     n_bins: int,
     query_lo: IntArray,

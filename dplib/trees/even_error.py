@@ -10,10 +10,10 @@ Notation: K_l = radices[0] ... radices[l - 1]; a level's *small* nodes have n //
 
 from collections.abc import Sequence
 
-import numba
 import numpy as np
 import numpy.typing as npt
 
+from dplib.compiled import compiled
 from dplib.trees.complete import require_radices
 from dplib.trees.range_moments import N_COLUMNS, combine_moments, leaf_moments, total_of_root
 from dplib.validate import require
@@ -46,7 +46,7 @@ def even_mean_error(
     return float(total) / (n_bins * (n_bins + 1) / 2)
 
 
-@numba.njit(cache=True)
+@compiled
 def even_total(n_bins: int, radices: IntArray, variances: FloatArray, single: FloatArray) -> float:
     """Sum of the variances of all ranges; arguments as arrays, unchecked."""
     widest = 1

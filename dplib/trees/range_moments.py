@@ -21,9 +21,10 @@ References:
     on Automatic Control 39(3), 1994 (least squares on trees; the moments of cuts are this project's).
 """
 
-import numba
 import numpy as np
 import numpy.typing as npt
+
+from dplib.compiled import compiled
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -40,7 +41,7 @@ GAIN = 10
 N_COLUMNS = 11
 
 
-@numba.njit(cache=True)
+@compiled
 def leaf_moments(row: FloatArray, variance: float, starts: float, ends: float) -> None:
     """Fill the row of a bin of the given variance, at which ranges start and end with the given weights."""
     row[:] = 0.0
@@ -50,7 +51,7 @@ def leaf_moments(row: FloatArray, variance: float, starts: float, ends: float) -
     row[GAIN] = starts * ends
 
 
-@numba.njit(cache=True)
+@compiled
 def combine_moments(children: FloatArray, variance: float, row: FloatArray) -> None:
     """Fill a node's row.
 
@@ -99,7 +100,7 @@ def combine_moments(children: FloatArray, variance: float, row: FloatArray) -> N
     row[GAIN] += square / (total * total)
 
 
-@numba.njit(cache=True)
+@compiled
 def total_of_root(row: FloatArray) -> float:
     """Weighted sum of the variances of all ranges, from the root's row."""
     return float(row[REST] + row[GAIN] * row[VARIANCE])
