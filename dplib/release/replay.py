@@ -4,7 +4,7 @@ The entries are the only record; state is derived from them anew for every decis
 writing and for auditing. A writer applies its new entry to the replayed state before it inserts it, so an entry that
 breaks a rule is never written, and an audit that replays the ledger finds any that got in another way.
 
-Cost: O(entries of the account), about 20 microseconds each.
+Cost: O(entries of the account), about 0.1 ms each with reading and digest.
 """
 
 from collections.abc import Callable
@@ -78,9 +78,7 @@ class LedgerState:
         if cost <= 0:
             raise IntegrityError(f"ledger entry {entry.sequence} must reserve more than 0, got {cost}")
         key = RunKey(entry.dataset, body["job"], body["logical_date"], body["settings_hash"])
-        balance = self.balance(entry.dataset)
-        if cost > balance.left:
-            raise BudgetError(_refusal(self.accounts[entry.dataset], cost, balance))
+        check_payable(self.accounts[entry.dataset], cost, self.balance(entry.dataset))
         self.runs[entry.sequence] = Run(entry.sequence, key, cost, RunState.RESERVED)
         self._held[entry.dataset][RunState.RESERVED] += cost
 
@@ -109,12 +107,15 @@ class LedgerState:
         return run
 
 
-def _refusal(account: Account, cost: Fraction, balance: Balance) -> str:
-    unit = "epsilon" if account.terms.currency is Currency.PURE else "rho"
-    return (
-        f"dataset {account.dataset} must have {unit} {amount(cost)} left for this release, got {amount(balance.left)} "
-        f"of {amount(balance.total)} ({amount(balance.spent)} spent, {amount(balance.reserved)} reserved)"
-    )
+def check_payable(account: Account, cost: Fraction, balance: Balance) -> None:
+    """Raise `BudgetError` if an account with this balance cannot pay."""
+    if cost > balance.left:
+        unit = "epsilon" if account.terms.currency is Currency.PURE else "rho"
+        raise BudgetError(
+            f"dataset {account.dataset} must have {unit} {amount(cost)} left for this release, got "
+            f"{amount(balance.left)} of {amount(balance.total)} ({amount(balance.spent)} spent, "
+            f"{amount(balance.reserved)} reserved)"
+        )
 
 
 def amount(value: Fraction) -> str:
