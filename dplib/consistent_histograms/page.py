@@ -117,7 +117,7 @@ def _files(content: PageContent) -> DataTable:
 def _expected_errors(content: PageContent) -> Section:
     errors = content.errors
     text = (
-        f"These are standard errors of one answer, in counts, for {errors.of}. They follow from the settings alone and "
+        f"These are standard errors of one answer, in counts ({errors.of}). They follow from the settings alone and "
         "were known before a row was read. An estimate lies within "
         f"{number_text(Z95, 3)} standard errors of the bounded true count in 95 of 100 cases. "
     )

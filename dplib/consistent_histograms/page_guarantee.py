@@ -171,7 +171,7 @@ def _noise_table(noise: tuple[LevelNoise, ...]) -> DataTable:
         Column("Noise", numeric=True),
         Column("Variance", numeric=True),
         Column("Sensitivity", numeric=True),
-        Column("Share of budget", numeric=True),
+        Column("Budget share", numeric=True),
     )
     return DataTable(
         "The noise on each level of the tree over days", columns, tuple(_noise_row(level) for level in noise)
