@@ -279,7 +279,7 @@ def _use(content: PageContent) -> Section:
     name = content.charts[0].name if content.charts else content.totals.names[0]
     release = shlex.quote(content.release_id)
     last = min(content.last_day, content.first_day + dt.timedelta(days=30))
-    query = f"dplib query {release} --item {shlex.quote(name)} --from {content.first_day} --to {last}"
+    query = f"dplib query {release} \\\n    --item {shlex.quote(name)} --from {content.first_day} --to {last}"
     cite = (
         f"{content.dataset}: consistent histograms, {content.first_day} to {content.last_day}. Differentially private "
         f"release {content.release_id} ({budget_text(content.guarantee.budget)} for one {content.guarantee.unit}). "

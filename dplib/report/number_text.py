@@ -41,8 +41,8 @@ def exact_text(value: Fraction) -> str:
 
 def bound_text(value: Fraction | float) -> str:
     """An upper bound: as it is where a short decimal is exact, else rounded up, so that it stays one."""
-    # A float is read as the decimal it prints as: 1e-06 is one millionth, not the binary number just above it.
-    bound = value if isinstance(value, Fraction) else as_fraction("bound", value)
+    # A float stands for the decimal of 15 digits nearest to it: one millionth, not the binary number just above it.
+    bound = value if isinstance(value, Fraction) else as_fraction("bound", f"{value:.15g}")
     text = fraction_text(bound)
     if "/" in text or len(text) > _SHORT:
         above = Context(prec=5, rounding=ROUND_CEILING).divide(Decimal(bound.numerator), Decimal(bound.denominator))
