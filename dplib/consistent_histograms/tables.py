@@ -111,15 +111,37 @@ def read_measurement(directory: Path, design: Design) -> FloatArray:
     return scatter(table, "noisy", design)
 
 
+def read_noisy_block(directory: Path, design: Design, name: str) -> FloatArray:
+    """Read one block of ``measurement/`` back.
+
+    Args:
+        directory: the release or staging directory.
+        design: the design it was measured by.
+        name: the block's name.
+
+    Returns:
+        Shape (nodes of the block, n_series); 0 where not measured.
+    """
+    table = read_table(directory / MEASUREMENT, ["item", "node", "noisy"], blocks=[name])
+    nodes = block_nodes(design, name)
+    values = np.zeros((len(nodes), len(design.series)))
+    place = np.searchsorted(nodes, table.column("node").to_numpy())
+    values[place, _series_numbers(table, design)] = table.column("noisy").to_numpy()
+    return values
+
+
 def scatter(table: pa.Table, column: str, design: Design) -> FloatArray:
     """Put a table's column in its place by node and series, shape (n_nodes, n_series); 0 elsewhere."""
+    values = np.zeros((design.tree.n_nodes, len(design.series)))
+    values[table.column("node").to_numpy(), _series_numbers(table, design)] = table.column(column).to_numpy()
+    return values
+
+
+def _series_numbers(table: pa.Table, design: Design) -> IntArray:
     items = table.column("item").combine_chunks()
     number = {name: position for position, name in enumerate(design.series)}
     lookup = np.array([number[name] for name in items.dictionary.to_pylist()], dtype=np.int64)
-    values = np.zeros((design.tree.n_nodes, len(design.series)))
-    series = lookup[items.indices.to_numpy(zero_copy_only=False)]
-    values[table.column("node").to_numpy(), series] = table.column(column).to_numpy()
-    return values
+    return np.asarray(lookup[items.indices.to_numpy(zero_copy_only=False)], dtype=np.int64)
 
 
 def write_block(

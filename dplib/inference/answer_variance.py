@@ -17,7 +17,7 @@ References: K. Chou, A. Willsky, R. Nikoukhah, "Multiscale systems, Kalman filte
 39(3), 1994 (covariances on trees); A. Bjorck, "Numerical Methods for Least Squares Problems", SIAM 1996, section 1.1.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -88,7 +88,7 @@ class AnswerVariance:
 
     def standard_errors(self) -> FloatArray:
         """Standard error of every node's estimate, shape (n_nodes, n_series)."""
-        nodes = np.sqrt(np.maximum(_node_variances(self._plan), 0.0))
+        nodes = np.sqrt(np.maximum(node_variances(self._plan), 0.0))
         if self._factor is None:
             return nodes
         return np.asarray(nodes * np.sqrt(np.maximum(np.diagonal(self._factor), 0.0)), dtype=np.float64)
@@ -185,17 +185,36 @@ def _gain(below: LevelCovariances, kind: int, table: LevelCovariances, own: int)
     return np.asarray(gain, dtype=np.float64)
 
 
-def _node_variances(plan: SmootherPlan) -> FloatArray:
-    """Diagonal of every node's final covariance, from the root down, one class of equal paths at a time."""
+def node_variances(plan: SmootherPlan, root: FloatArray | None = None) -> FloatArray:
+    """Variance of every node's estimate, shape (n_nodes, n_series).
+
+    Args:
+        plan: of the tree, a top or a block.
+        root: final covariance of a block's root, shape (n_series, n_series); None for the whole tree or its top.
+    """
+    variances = np.empty((plan.tree.n_nodes, plan.n_series))
+    for level, (final, path) in enumerate(final_covariances(plan, root)):
+        variances[plan.tree.level_slice(level)] = np.diagonal(final, axis1=1, axis2=2)[path]
+    return variances
+
+
+def final_covariances(plan: SmootherPlan, root: FloatArray | None = None) -> Iterator[tuple[FloatArray, IntArray]]:
+    """Final covariances from the root down, one class of nodes with equal settings on their paths at a time.
+
+    Args:
+        plan: as for `node_variances`.
+        root: as for `node_variances`.
+
+    Yields:
+        For each level the covariance of each class, shape (n_classes, n_series, n_series), and the class of each node.
+    """
     tree = plan.tree
-    variances = np.empty((tree.n_nodes, plan.n_series))
-    final = plan.levels[0].after
+    final = plan.levels[0].after if root is None else root[None]
     path = plan.levels[0].index.of
-    variances[0] = np.diagonal(final[0])
+    yield final, path
     for level in range(1, tree.n_levels):
         above, table = plan.levels[level - 1], plan.levels[level]
-        nodes = tree.level_slice(level)
-        parent = tree.parent[nodes] - int(tree.level_start[level - 1])
+        parent = tree.parent[tree.level_slice(level)] - int(tree.level_start[level - 1])
         of, first = pair_classes(table.index.of, path[parent])
         new = np.empty((len(first), plan.n_series, plan.n_series))
         step = max(1, (1 << 20) // plan.n_series**2)
@@ -204,8 +223,7 @@ def _node_variances(plan: SmootherPlan) -> FloatArray:
             kinds, owns = table.index.of[chosen], above.index.of[parent[chosen]]
             new[start : start + step] = _pass_down(table, kinds, above, owns, final[path[parent[chosen]]])
         final, path = new, of
-        variances[nodes] = np.diagonal(final, axis1=1, axis2=2)[of]
-    return variances
+        yield final, path
 
 
 def _pass_down(

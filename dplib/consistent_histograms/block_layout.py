@@ -1,0 +1,238 @@
+"""Post-processing in blocks on Spark: no shuffle after the blocks are laid out, no array of all nodes on the driver.
+
+The measurement goes to the executors once, a logical block a row. An exact solver takes one round: every block sends
+the mean of its root, the driver solves the tree above the blocks and sends each block the value of its root, and the
+estimates are made inside the blocks. Iterative ones repeat such rounds (`block_rounds`). Integer tables take
+one more exchange of the same kind (`block_tables`). Executors get settings and noisy values only.
+
+The finished blocks are written into arrays that live in temporary files, so memory holds what is being read or written.
+"""
+
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryFile
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from dplib.consistent_histograms.block_shapes import BlockShapes
+from dplib.consistent_histograms.block_solvers import ExactPasses, exact_passes, series_groups, solve_top
+from dplib.consistent_histograms.block_tables import BlockDivision, BlockErrors, block_divisions
+from dplib.consistent_histograms.design import Design
+from dplib.consistent_histograms.estimate import IntegerTables, menus_of
+from dplib.consistent_histograms.publish import Results
+from dplib.consistent_histograms.tables import block_nodes, read_noisy_block
+from dplib.inference.problem import OnRound, Solution
+from dplib.inference.publication import plan_publication, publish_tables
+from dplib.spark.blocks import (
+    Block,
+    DataFrame,
+    SparkSession,
+    blocks_from,
+    collect_blocks,
+    iterate_blocks,
+    map_blocks,
+    materialise_blocks,
+)
+from dplib.trees.block_plan import TOP
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+
+
+def results_in_blocks(
+    spark: SparkSession, design: Design, directory: Path, on_round: OnRound | None, n_partitions: int
+) -> Results:
+    """Estimate, bound the errors and round, in blocks.
+
+    Args:
+        spark: the session.
+        design: the design.
+        directory: holds ``measurement/``.
+        on_round: called after each round of an iterative solver.
+        n_partitions: how many tasks hold the blocks; changes no number.
+
+    Raises:
+        SolverError: if the configured solver does not take the settings.
+        DplibError: if Spark fails.
+    """
+    shapes = BlockShapes.of(design)
+    with ExitStack() as stack:
+        laid_out = _persisted(stack, blocks_from(spark, _measured_blocks(design, directory), n_partitions))
+        top = _top_noisy(design, directory)
+        solution, estimated = _exact(stack, design, shapes, laid_out, top)
+        return _results(stack, design, shapes, estimated, solution)
+
+
+def _persisted(stack: ExitStack, blocks: DataFrame) -> DataFrame:
+    blocks = blocks.persist()
+    stack.callback(blocks.unpersist)
+    return blocks
+
+
+def _measured_blocks(design: Design, directory: Path) -> Iterator[tuple[int, Block]]:
+    plan = design.blocks
+    for block in range(plan.n_blocks):
+        yield block, {"noisy": pack_counts(read_noisy_block(directory, design, plan.name(block)))}
+
+
+def _top_noisy(design: Design, directory: Path) -> FloatArray:
+    if not design.blocks.n_top_nodes:
+        return np.zeros((0, len(design.series)))
+    return read_noisy_block(directory, design, TOP)
+
+
+def pack_counts(counts: npt.NDArray[Any]) -> bytes:
+    """Integers as the narrowest of 2, 4 or 8 bytes that holds them all: noisy counts are mostly small."""
+    largest = int(np.abs(counts).max(initial=0))
+    width = next(width for width in (2, 4, 8) if largest < 1 << (8 * width - 1))
+    return counts.astype(f"<i{width}").tobytes()
+
+
+def unpack_counts(packed: bytes, n_nodes: int, n_series: int) -> FloatArray:
+    """What `pack_counts` packed, shape (n_nodes, n_series)."""
+    width = len(packed) // (n_nodes * n_series)
+    return np.frombuffer(packed, f"<i{width}").reshape(n_nodes, n_series).astype(np.float64)
+
+
+def _floats(packed: bytes, n_columns: int) -> FloatArray:
+    return np.frombuffer(packed, "<f8").reshape(-1, n_columns)
+
+
+def _noisy(shapes: BlockShapes, block: int, columns: Block) -> FloatArray:
+    return unpack_counts(columns["noisy"], shapes.tree(block).n_nodes, shapes.n_series)
+
+
+def _exact(
+    stack: ExitStack, design: Design, shapes: BlockShapes, laid_out: DataFrame, top: FloatArray
+) -> tuple[Solution, DataFrame]:
+    """One round: means up, values of the roots down."""
+    solvers = [exact_passes(group, shapes) for group in series_groups(design)]
+    means = np.empty((shapes.n_blocks, shapes.n_series))
+    sent = map_blocks(laid_out, partial(_send_means, shapes, solvers), ["means"])
+    for block, columns in collect_blocks(sent, "estimate the counts"):
+        means[block] = np.frombuffer(columns["means"], "<f8")
+    values, roots = np.empty_like(top), np.empty_like(means)
+    for solver in solvers:
+        series = solver.group.series
+        values[:, series], roots[:, series] = solve_top(design, solver, top[:, series], means[:, series])
+    estimated = map_blocks(laid_out, partial(_estimate, shapes, solvers, roots), ["values"])
+    names = dict.fromkeys(solver.group.solver for solver in solvers)
+    return Solution(values, ", ".join(names)), _persisted(stack, estimated)
+
+
+def _send_means(shapes: BlockShapes, solvers: Sequence[ExactPasses], block: int, columns: Block) -> Block:
+    noisy = _noisy(shapes, block, columns)
+    means = np.empty(shapes.n_series)
+    for solver in solvers:
+        means[solver.group.series] = solver.upward(block, noisy[:, solver.group.series])[0]
+    return {"means": means.astype("<f8").tobytes()}
+
+
+def _estimate(
+    shapes: BlockShapes, solvers: Sequence[ExactPasses], roots: FloatArray, block: int, columns: Block
+) -> Block:
+    noisy = _noisy(shapes, block, columns)
+    values = np.empty_like(noisy)
+    for solver in solvers:
+        series = solver.group.series
+        means = solver.upward(block, noisy[:, series])
+        values[:, series] = solver.downward(block, means, roots[block, series])
+    return {"values": values.astype("<f8").tobytes()}
+
+
+def _results(
+    stack: ExitStack, design: Design, shapes: BlockShapes, estimated: DataFrame, solution: Solution
+) -> Results:
+    """Errors and integers of blocks whose estimates are there."""
+    plan, n_series = design.blocks, shapes.n_series
+    errors = [BlockErrors.of(design, group, shapes) for group in series_groups(design)]
+    divisions, programmes = block_divisions(design, shapes)
+    n_top = plan.n_top_nodes
+    values, std_error = _array(design, "<f8"), _array(design, "<f8")
+    counts = _array(design, "<i8")
+    values[:n_top] = solution.values
+    for error in errors:
+        std_error[:n_top, error.group.series] = error.top
+    shares = _divide_top(design, divisions, estimated, shapes, values, counts)
+    finished = _persisted(
+        stack,
+        map_blocks(estimated, partial(_finish, shapes, errors, divisions, shares), ["values", "errors", "counts"]),
+    )
+    materialise_blocks(finished, "finish the tables")
+    for block, columns in iterate_blocks(finished, "finish the tables"):
+        nodes = block_nodes(design, plan.name(block))
+        values[nodes] = _floats(columns["values"], n_series)
+        std_error[nodes] = _floats(columns["errors"], n_series)
+        counts[nodes] = np.frombuffer(columns["counts"], "<i8").reshape(-1, n_series)
+    published = np.zeros(n_series, dtype=bool)
+    for division in divisions:
+        published[division.series] = True
+    weights = design.constraints.measured.astype(np.float64)
+    for series in programmes:
+        menus = menus_of(design, series)
+        table = publish_tables(plan_publication(menus), design.tree, values[:, series], menus, weights[series])
+        assert table is not None
+        counts[:, series] = table
+        published[series] = True
+    made = Solution(values, solution.solver, solution.rounds, solution.converged)
+    return Results(made, std_error, IntegerTables(counts, published), "blocks")
+
+
+def _array(design: Design, kind: str) -> npt.NDArray[Any]:
+    """An array of all nodes and series in a temporary file that vanishes with it."""
+    with TemporaryFile() as file:
+        return np.memmap(file, dtype=kind, mode="w+", shape=(design.tree.n_nodes, len(design.series)))
+
+
+def _divide_top(
+    design: Design,
+    divisions: Sequence[BlockDivision],
+    estimated: DataFrame,
+    shapes: BlockShapes,
+    values: FloatArray,
+    counts: IntArray,
+) -> list[IntArray]:
+    """Fill in the roots' estimates and the integers above the blocks; returns the roots' integers by division."""
+    n_top = design.blocks.n_top_nodes
+    sent = [np.empty((shapes.n_blocks, division.space.n_generators)) for division in divisions]
+    bounds = np.cumsum([shapes.n_series, *(division.space.n_generators for division in divisions)])
+    for block, columns in collect_blocks(
+        map_blocks(estimated, partial(_send_targets, shapes, divisions), ["targets"]), "divide the integer tables"
+    ):
+        root, *parts = np.split(np.frombuffer(columns["targets"], "<f8"), bounds[:-1])
+        values[n_top + block] = root
+        for each, part in zip(sent, parts, strict=True):
+            each[block] = part
+    shares = []
+    for division, targets in zip(divisions, sent, strict=True):
+        upper = values[: n_top + shapes.n_blocks, division.series]
+        counts[:n_top, division.series], share = division.divide_top(design, upper, targets)
+        shares.append(share)
+    return shares
+
+
+def _send_targets(shapes: BlockShapes, divisions: Sequence[BlockDivision], block: int, columns: Block) -> Block:
+    values = _floats(columns["values"], shapes.n_series)
+    targets = [division.targets(block, values[:, division.series])[0] for division in divisions]
+    return {"targets": np.concatenate([values[0], *targets]).astype("<f8").tobytes()}
+
+
+def _finish(
+    shapes: BlockShapes,
+    errors: Sequence[BlockErrors],
+    divisions: Sequence[BlockDivision],
+    shares: Sequence[IntArray],
+    block: int,
+    columns: Block,
+) -> Block:
+    values = _floats(columns["values"], shapes.n_series)
+    std_error, counts = np.empty_like(values), np.zeros(values.shape, dtype="<i8")
+    for error in errors:
+        std_error[:, error.group.series] = error.block(block)
+    for division, share in zip(divisions, shares, strict=True):
+        counts[:, division.series] = division.counts(block, values[:, division.series], share[block])
+    return {"values": columns["values"], "errors": std_error.astype("<f8").tobytes(), "counts": counts.tobytes()}

@@ -1,0 +1,48 @@
+"""Where post-processing runs: one process, blocks on Spark, or the paper's grouping on Spark; the numbers are the same.
+
+* ``driver``: the kernels on whole arrays in this process; the fastest while the arrays fit (`dplib.inference`).
+* ``blocks``: logical blocks of consecutive days; no shuffle after they are laid out (`block_layout`).
+
+Solvers that work on one group of series as a whole (`general`, `boosting`, `lblue`) run on the driver in every layout,
+and the results say so. Estimates of two layouts may differ in the last bits: where a small matrix multiplies many rows
+the linear algebra library orders the additions by their number. Integer tables are equal.
+"""
+
+from pathlib import Path
+
+from dplib.consistent_histograms.block_layout import results_in_blocks
+from dplib.consistent_histograms.design import Design
+from dplib.consistent_histograms.publish import Results, results_on_driver
+from dplib.inference.problem import OnRound
+from dplib.spark.blocks import SparkSession
+
+WHOLE = ("general", "boosting", "lblue")
+"""Methods that are not cut."""
+
+
+def results_in_layout(
+    spark: SparkSession,
+    design: Design,
+    directory: Path,
+    layout: str,
+    on_round: OnRound | None = None,
+    n_partitions: int | None = None,
+) -> Results:
+    """Estimate, bound the errors and round, where the layout says.
+
+    Args:
+        spark: the session.
+        design: the design.
+        directory: holds ``measurement/``.
+        layout: ``driver``, ``blocks`` or ``reference``.
+        on_round: called after each round of an iterative solver.
+        n_partitions: how many tasks hold the data; as many as Spark's shuffles have where absent. Changes no number.
+
+    Returns:
+        The results; their ``layout`` says what ran.
+    """
+    if layout == "driver" or design.config.publish.solver.method in WHOLE:
+        return results_on_driver(design, directory, on_round)
+    if n_partitions is None:
+        n_partitions = min(design.blocks.n_blocks, int(str(spark.conf.get("spark.sql.shuffle.partitions", "200"))))
+    return results_in_blocks(spark, design, directory, on_round, n_partitions)

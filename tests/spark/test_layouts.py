@@ -1,0 +1,102 @@
+"""Post-processing on Spark: every layout gives the numbers of the kernels in one process, however data are spread."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dplib.config.consistent_histograms import ConsistentHistogramsConfig
+from dplib.config.load import check
+from dplib.consistent_histograms.design import Design
+from dplib.consistent_histograms.layouts import results_in_layout
+from dplib.consistent_histograms.measure import RunKeys, measure_on_driver
+from dplib.consistent_histograms.publish import Results, results_on_driver
+from dplib.consistent_histograms.rows import row_kinds
+from dplib.spark.blocks import SparkSession
+from dplib.trees.block_plan import BlockPlan
+
+ITEMS = ["cola", "burger", "fries", "wings", "salad"]
+PACKAGES = {
+    "meal": {"cola": 2, "burger": 1, "wings": 1, "salad": 1},
+    "box": {"burger": 2, "fries": 1, "wings": 2},
+    "snack": {"cola": 1, "burger": 1, "fries": 1, "salad": 1},
+}
+SUMMER = {"family": {"cola": 4, "burger": 3, "fries": 2}, "snack": PACKAGES["snack"]}
+CASES: dict[str, dict[str, Any]] = {
+    "plain": {},
+    "packages": {"constraints": [{"packages": PACKAGES}]},
+    "menus": {
+        "constraints": [
+            {"packages": PACKAGES, "to": "2021-02-11"},
+            {"packages": SUMMER, "from": "2021-02-12", "to": "2021-04-01"},
+            {"packages": PACKAGES, "from": "2021-04-02"},
+        ]
+    },
+    "totals": {
+        "constraints": [
+            {"totals": {"food": ["burger", "fries", "wings"]}, "measured": True},
+            {"totals": {"everything": ["food", "cola"]}},
+        ]
+    },
+    "equations": {
+        "constraints": [{"equations": {"fixed": {"coefficients": {"cola": 1, "burger": 1}, "value": 30}}}],
+        "privacy": {"unit": "event", "neighbors": "replace_one", "budget": {"epsilon": 1}},
+    },
+}
+
+
+def make_design(case: str, max_cells: int = 64, tree: Any = None, **solver: Any) -> Design:
+    changes = CASES[case]
+    packages = case in ("packages", "menus")
+    settings = {
+        "config_version": 1,
+        "job": "consistent-histograms",
+        "dataset": "test",
+        "input": {"path": "none", "columns": {"day": "day", ("package" if packages else "item"): "name"}},
+        "privacy": {"unit": "event", "budget": {"epsilon": 1}},
+        "domain": {"items": ITEMS, "first_day": "2021-01-01", "last_day": "2021-04-30"},
+        "tree": tree or {"branching": [3, 4, 10]},
+        "publish": {"solver": solver},
+    } | changes
+    design = Design.resolve(check(ConsistentHistogramsConfig, settings), Path())
+    design.__dict__["blocks"] = BlockPlan.for_cells(design.tree, len(design.series), max_cells)
+    return design
+
+
+def measured(design: Design, directory: Path, secret: bytes) -> Results:
+    """Store a measurement of random counts; the results in one process."""
+    counts = np.random.default_rng(3).poisson(8.0, (design.tree.n_leaves, len(row_kinds(design)))).astype(np.int64)
+    measure_on_driver(design, counts, RunKeys("test", secret, secret, secret), directory)
+    return results_on_driver(design, directory)
+
+
+def assert_same(found: Results, wanted: Results, layout: str) -> None:
+    assert found.layout == layout
+    assert found.solution.solver == wanted.solution.solver
+    scale = np.abs(wanted.solution.values).max()
+    np.testing.assert_allclose(found.solution.values, wanted.solution.values, rtol=1e-9, atol=1e-9 * scale)
+    np.testing.assert_allclose(found.std_error, wanted.std_error, rtol=1e-9)
+    np.testing.assert_array_equal(found.tables.published, wanted.tables.published)
+    np.testing.assert_array_equal(found.tables.counts, wanted.tables.counts)
+
+
+@pytest.mark.parametrize(
+    ("case", "max_cells", "n_partitions", "tree"),
+    [
+        ("plain", 64, 1, None),
+        ("packages", 64, 2, None),
+        ("packages", 1 << 20, 1, None),
+        ("packages", 5, 7, {"branching": [3, 4, 10], "root": True}),
+        ("menus", 64, 7, None),
+        ("menus", 300, 2, {"levels": ["month", "day"]}),
+        ("totals", 64, 2, None),
+        ("equations", 64, 2, None),
+    ],
+)
+def test_exact_solvers_in_blocks(
+    spark: SparkSession, tmp_path: Path, secret: bytes, case: str, max_cells: int, n_partitions: int, tree: Any
+) -> None:
+    design = make_design(case, max_cells, tree)
+    wanted = measured(design, tmp_path, secret)
+    assert_same(results_in_layout(spark, design, tmp_path, "blocks", None, n_partitions), wanted, "blocks")
