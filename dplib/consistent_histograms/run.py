@@ -11,10 +11,12 @@ from dplib.config.sections import expand
 from dplib.consistent_histograms.blocks import measure_in_blocks
 from dplib.consistent_histograms.content import page_content
 from dplib.consistent_histograms.design import Design
+from dplib.consistent_histograms.layouts import results_in_layout
 from dplib.consistent_histograms.measure import RunKeys, measure_on_driver
 from dplib.consistent_histograms.page import build_page
 from dplib.consistent_histograms.page_content import Account
 from dplib.consistent_histograms.publish import (
+    Results,
     publish_settings,
     results_on_driver,
     write_release_manifest,
@@ -171,12 +173,18 @@ class Job:
             ledger, run, prepared.output, prepared.publish_hash, lambda r, d: self._publish(ledger, r, d)
         )
 
+    def _results(self, design: Design, directory: Path) -> Results:
+        layout = layout_of(self.prepared)
+        if layout == "driver":
+            return results_on_driver(design, directory, self._on_round)
+        return results_in_layout(self.spark(), design, directory, layout, self._on_round)
+
     def _publish(self, ledger: Ledger, run: Run, directory: Path) -> None:
         prepared = self.prepared
         design = Design.resolve(prepared.config, prepared.base, read_tree(directory))
         account = ledger.account(run.key.dataset)
         with self._stage("estimating"):
-            results = results_on_driver(design, directory, self._on_round)
+            results = self._results(design, directory)
         with self._stage("writing"):
             write_tables(design, results, directory)
             before = ledger.balance(run.key.dataset, at=run.sequence).left + run.cost
