@@ -27,7 +27,6 @@ from fractions import Fraction
 
 import numpy as np
 import numpy.typing as npt
-from dp_accounting.pld.privacy_loss_distribution import PrivacyLossDistribution
 from scipy.special import expit
 
 from dplib.privacy.calibration import epsilon_from_rho
@@ -63,6 +62,9 @@ def pure_loss_epsilon(epsilons: Sequence[Fraction], delta: Fraction) -> float:
     # Losses of at most 0 add nothing to the divergence at an epsilon of at least 0.
     middle = len(losses) // 2
     masses = {loss: float(probabilities[middle + loss]) for loss in range(1, middle + 1)}
+    # Imported where it is needed: it takes longer to load than everything else that a query or a check needs.
+    from dp_accounting.pld.privacy_loss_distribution import PrivacyLossDistribution
+
     distribution = PrivacyLossDistribution.create_from_rounded_probability(masses, 0.0, float(losses[middle + 1]))
     epsilon = float(distribution.get_epsilon_for_delta(target))
     raise_by = pad
