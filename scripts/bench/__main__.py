@@ -1,0 +1,20 @@
+"""``make bench``: every benchmark in turn, each in a process of its own."""
+
+import subprocess
+import sys
+
+BENCHMARKS = ("noise", "range_histograms", "million_days")
+
+
+def main() -> int:
+    """Run the benchmarks named on the command line, or all."""
+    chosen = sys.argv[1:] or BENCHMARKS
+    codes = []
+    for name in chosen:
+        print(f"== {name}", flush=True)
+        codes.append(subprocess.run([sys.executable, "-m", f"scripts.bench.{name}"], check=False).returncode)
+    return max(codes)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
