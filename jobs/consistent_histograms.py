@@ -6,6 +6,7 @@
 
 import datetime as dt
 import json
+from contextlib import ExitStack
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
@@ -28,7 +29,7 @@ from dplib.release.manifest import Manifest, load_manifest
 from dplib.release.verify import Check
 from dplib.spark.inspect import inspect_rows
 from dplib.spark.read import open_rows
-from dplib.spark.session import start_session, stop
+from dplib.spark.session import open_session
 
 PAGE = REPORT
 TOP_ROWS = 12
@@ -164,14 +165,12 @@ def _print_plan(made: Plan, ledger: dict[str, Any]) -> None:
 def inspect(prepared: Prepared) -> None:
     """Show the data's owner what each rule keeps and drops. Not private; writes nothing."""
     config = prepared.config
-    with stage("starting Spark"):
-        spark = start_session(f"dplib inspect {NAME}", config.spark)
-    try:
+    with ExitStack() as stack:
+        with stage("starting Spark"):
+            spark = stack.enter_context(open_session(f"dplib inspect {NAME}", config.spark))
         rows = open_rows(spark, config.input, prepared.base)
         with stage("reading"):
             found = inspect_rows(rows, config.input, config.privacy, row_domain(prepared.design))
-    finally:
-        stop(spark)
     shown = [[each.rule, f"{each.kept:,}", f"{each.dropped:,}"] for each in found]
     title = "NOT PRIVATE, for the data's owner only: rows by rule"
     out.print(table(title, ["rule", "kept", "dropped"], shown, frozenset({"kept", "dropped"})))

@@ -29,7 +29,6 @@ from dplib.validate import one_of, require
 from jobs import consistent_histograms
 
 JOBS: dict[str, ModuleType] = {"consistent-histograms": consistent_histograms}
-STAGES = ("measure", "publish", "all")
 
 app = typer.Typer(
     name="dplib",
@@ -166,7 +165,6 @@ def run(
     """Measure and publish; a run whose release exists returns it and spends nothing."""
     with exit_codes():
         module = _job(job)
-        one_of("--stage", stage, STAGES)
         module.run(module.prepare(config, tuple(assignments or ()), date), stage, release, again)
 
 

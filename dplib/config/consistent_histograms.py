@@ -19,6 +19,9 @@ NAME = "consistent-histograms"
 COUNTING_VERSION = 1
 """Raised when the code that turns rows into counts changes its result."""
 
+BLANKS = " \t\r\n\f\v\ufeff"
+"""What is cut from both ends of a text of a row before it is compared with a name."""
+
 CalendarLevel = Literal["day", "week", "month", "quarter", "year"]
 Query = Literal["day", "week", "month", "quarter", "year", "total"]
 Method = Literal[
@@ -86,8 +89,8 @@ class Domain(Section):
         names = self.items.names(base) if isinstance(self.items, ListFile) else self.items
         seen: set[str] = set()
         for name in names:
-            if not name:
-                raise ConfigError("domain.items must hold names that are not empty, got an empty one")
+            if not name or name != name.strip(BLANKS):
+                raise ConfigError(f"domain.items must hold names without blanks at their ends, got {name!r}")
             if name in seen:
                 raise ConfigError(f"domain.items must hold each name once, got {name} twice")
             seen.add(name)

@@ -4,16 +4,15 @@ YAML 1.2 keeps ``NO``, ``on`` and ``12:30`` strings. ``--set a.b=c`` replaces on
 fills ``{date}`` in ``input.path`` and ``domain``. Every error is one sentence that names the key.
 """
 
-import difflib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
-from pydantic_core import ErrorDetails
 from ruamel.yaml import YAML
-from ruamel.yaml.error import MarkedYAMLError
+from ruamel.yaml.error import MarkedYAMLError, YAMLError
 
+from dplib.config.messages import sentence
 from dplib.errors import ConfigError
 
 Model = TypeVar("Model", bound=BaseModel)
@@ -35,6 +34,8 @@ def read_yaml(path: Path) -> dict[str, Any]:
         raise ConfigError(
             f"--config must be valid YAML, got {path} with an error in {where}: {error.problem}"
         ) from error
+    except YAMLError as error:  # for example a control character
+        raise ConfigError(f"--config must be valid YAML, got {path}, which is not") from error
     if not isinstance(loaded, dict):
         raise ConfigError(f"--config must hold a mapping of settings, got {path}")
     return loaded
@@ -58,7 +59,7 @@ def override(settings: dict[str, Any], assignments: Sequence[str]) -> dict[str, 
             raise ConfigError(f"--set must name a key inside mappings, got {key}")
         try:
             target[last] = YAML(typ="safe", pure=True).load(text)
-        except MarkedYAMLError as error:
+        except YAMLError as error:
             raise ConfigError(f"--set {key} must have a YAML value, got {text}") from error
     return settings
 
@@ -103,52 +104,4 @@ def check(model: type[Model], settings: Mapping[str, Any]) -> Model:
     try:
         return model.model_validate(settings)
     except ValidationError as error:
-        raise ConfigError(sentence(model, error.errors(include_url=False)[0])) from None
-
-
-def sentence(model: type[BaseModel], error: ErrorDetails) -> str:
-    """One sentence for one pydantic error: ``<dotted key> must <rule>, got <value>``."""
-    key = ".".join(str(part) for part in error["loc"] if not _is_branch(part))
-    message, value = error["msg"], error["input"]
-    match error["type"]:
-        case "missing":
-            return f"{key} must be set, got nothing"
-        case "extra_forbidden":
-            known = _fields_at(model, error["loc"][:-1])
-            close = difflib.get_close_matches(str(error["loc"][-1]), known, n=1)
-            hint = f"; did you mean {close[0]}?" if close else f" (known: {', '.join(sorted(known))})" if known else ""
-            return f"{key} must be a known setting, got an unknown key{hint}"
-        case "value_error":
-            text = message.removeprefix("Value error, ")
-            # A model's own validators write whole sentences; a field's rule lacks the key.
-            return f"{key} {text}" if text.startswith("must ") and key else text
-        case _:
-            rule = message.removeprefix("Input should ").removeprefix("Value should ")
-            rule = rule if rule.startswith("be ") else f"satisfy: {rule}"
-            return f"{key} must {rule}, got {_shown(value)}"
-
-
-def _is_branch(part: int | str) -> bool:
-    # pydantic names the branch of a union it tried; that is no key of the user's.
-    return isinstance(part, str) and (
-        part.endswith("]") or "(" in part or part in {"str", "int", "list", "dict"} or part[:1].isupper()
-    )
-
-
-def _shown(value: object) -> str:
-    text = repr(value) if not isinstance(value, str) else value
-    return text if len(text) <= 80 else f"{text[:77]}..."
-
-
-def _fields_at(model: type[BaseModel], path: Sequence[int | str]) -> list[str]:
-    current: Any = model
-    for part in path:
-        field = getattr(current, "model_fields", {}).get(part)
-        if field is None:
-            return []
-        current = field.annotation
-        for candidate in getattr(current, "__args__", ()):
-            if isinstance(candidate, type) and issubclass(candidate, BaseModel):
-                current = candidate
-    fields = getattr(current, "model_fields", {})
-    return [info.alias or name for name, info in fields.items()]
+        raise ConfigError(sentence(model, settings, error.errors(include_url=False))) from None

@@ -139,7 +139,8 @@ class BudgetSetting(Section):
         given = {name for name in ("epsilon", "delta", "rho") if getattr(self, name) is not None}
         if given not in ({"epsilon"}, {"rho"}, {"epsilon", "delta"}):
             raise ValueError(
-                f"privacy.budget must be epsilon, rho, or epsilon with delta, got {sorted(given) or 'nothing'}"
+                "privacy.budget must be epsilon, rho, or epsilon with delta, got "
+                f"{' and '.join(sorted(given)) or 'nothing'}"
             )
         for name in given:
             if not getattr(self, name) > 0:
@@ -163,11 +164,11 @@ class Privacy(Section):
     """What neighbouring data sets differ by: event (a row), order, customer, ..."""
     neighbors: Literal["add_remove", "replace_one"] = "add_remove"
     """add_remove: one unit more or less; replace_one: one unit exchanged (needed with public invariants)."""
-    max_rows_per_unit: Annotated[int, Field(ge=1)] | None = None
+    max_rows_per_unit: Annotated[int, Field(ge=1, le=1_000_000, strict=True)] | None = None
     """Public cap on the rows of one unit; further rows are dropped by a keyed hash. 1 where the unit is event."""
-    max_rows_per_day: Annotated[int, Field(ge=1)] | None = None
+    max_rows_per_day: Annotated[int, Field(ge=1, le=1_000_000, strict=True)] | None = None
     """Optional public cap on one unit's rows a day; sharpens Gaussian noise on fine levels."""
-    max_quantity: Annotated[int, Field(ge=1, le=1_000_000)] = 1
+    max_quantity: Annotated[int, Field(ge=1, le=1_000_000, strict=True)] = 1
     """Public cap of one row's quantity; larger ones count as this, negative ones as 0."""
     budget: BudgetSetting
     noise: Literal["auto", "discrete_laplace", "discrete_gaussian"] = "auto"

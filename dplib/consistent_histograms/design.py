@@ -12,16 +12,17 @@ Notation: ``A`` is the incidence of `ResolvedConstraints` (measured series only)
 """
 
 import datetime as dt
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from dplib.config.consistent_histograms import ConsistentHistogramsConfig, Constraint, Tree
+from dplib.config.consistent_histograms import BLANKS, ConsistentHistogramsConfig, Constraint, Tree
 from dplib.config.sections import Privacy
 from dplib.consistent_histograms.day_tree import DayTree, build_day_tree
 from dplib.constraints.resolve import resolve
@@ -40,6 +41,9 @@ from dplib.validate import require
 FloatArray = npt.NDArray[np.float64]
 DEFAULT_DELTA = Fraction(1, 10**6)
 """Delta at which totals of a budget without a delta are shown side by side."""
+LEAST_NOISE, MOST_NOISE = Fraction(1, 32), 2**40
+"""Least and largest scale (Laplace) or sigma^2 (Gaussian): below, a count would be published as it is and variances
+would lose their digits; above, noise would not fit 64 bits with room for sums."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,7 +167,9 @@ class Design:
     def from_public(cls, public: dict[str, Any]) -> "Design":
         """The design of a release, from its manifest's `public` settings."""
         settings = {key: value for key, value in public.items() if key != "rows_are_packages"}
-        columns = {"day": "day", ("package" if public["rows_are_packages"] else "item"): "name", "quantity": "quantity"}
+        columns = {"day": "day", ("package" if public["rows_are_packages"] else "item"): "name"}
+        if settings["privacy"]["max_quantity"] != 1:
+            columns["quantity"] = "quantity"
         if settings["privacy"]["unit"] != "event":
             columns["unit"] = "unit"
         config = ConsistentHistogramsConfig.model_validate(
@@ -178,42 +184,69 @@ def _constraints(config: ConsistentHistogramsConfig, items: tuple[str, ...]) -> 
     equations: list[Equation] = []
     replace_one = config.privacy.neighbors == "replace_one"
     for number, constraint in enumerate(config.constraints):
-        first, end = _validity(config, constraint, f"constraints.{number}")
-        for name, contents in (constraint.packages or {}).items():
-            packages.append(Package(name, {item: n for item, n in contents.items() if n}, first, end))
-        for name, members in (constraint.totals or {}).items():
-            totals.append(Total(name, tuple(members), constraint.measured, first, end))
-        equations.extend(
-            Equation(equation.coefficients, equation.value, replace_one, first, end)
-            for equation in (constraint.equations or {}).values()
+        setting = f"constraints.{number}"
+        first, end = _validity(config, constraint, setting)
+        packages.extend(
+            Package(name, {item: n for item, n in contents.items() if n}, first, end, f"{setting}.packages.{name}")
+            for name, contents in (constraint.packages or {}).items()
         )
+        totals.extend(
+            Total(name, tuple(members), constraint.measured, first, end, f"{setting}.totals.{name}")
+            for name, members in (constraint.totals or {}).items()
+        )
+        equations.extend(
+            Equation(each.coefficients, each.value, replace_one, first, end, f"{setting}.equations.{name}")
+            for name, each in (constraint.equations or {}).items()
+        )
+    _check_rows(config, packages, equations)
+    day_name = partial(_day_name, config.domain.first_day)
     rows_are_packages = config.input.columns.package is not None
+    return resolve(items, config.domain.n_days, packages, totals, equations, rows_are_packages, day_name)
+
+
+def _day_name(first: dt.date, day: int) -> str:
+    return (first + dt.timedelta(days=day)).isoformat()
+
+
+def _check_rows(config: ConsistentHistogramsConfig, packages: Sequence[Package], equations: Sequence[Equation]) -> None:
+    """Refuse constraints that need not be true of the rows that are counted, whatever those are."""
+    columns, unit = config.input.columns, config.privacy.unit
+    rows_are_packages = columns.package is not None
     require(bool(packages) or not rows_are_packages, "constraints", "declare packages where rows are packages", "none")
-    require(not packages or rows_are_packages, "constraints", _PACKAGES_NEED_PACKAGE_ROWS, "packages over item lines")
-    resolved = resolve(items, config.domain.n_days, packages, totals, equations, rows_are_packages)
-    counted_whole = config.privacy.unit == "event" and config.input.columns.quantity is None
-    require(
-        counted_whole or not resolved.has_invariants,
-        "constraints",
-        "have equations only where every row counts whole (privacy.unit event, no input.columns.quantity), since "
-        "caps would make them false",
-        f"equations with the unit {config.privacy.unit}",
-    )
-    return resolved
-
-
-_PACKAGES_NEED_PACKAGE_ROWS = (
-    "have packages only where input.columns.package says that rows are packages, since caps on item lines would make "
-    "the packages' equations false"
-)
+    for package in packages:
+        rule = (
+            "be left out unless input.columns.package says that rows are packages, since caps on item lines would "
+            "make its equations false"
+        )
+        require(rows_are_packages, package.setting, rule, "rows that are item lines")
+        plain = bool(package.name) and package.name == package.name.strip(BLANKS)
+        require(plain, package.setting, "have a name without blanks at its ends", repr(package.name))
+    for equation in equations:
+        rule = (
+            "stand only where every row counts whole (privacy.unit: event, no input.columns.quantity), since caps "
+            "would make it false"
+        )
+        shown = f"the unit {unit}" if unit != "event" else f"quantities in {columns.quantity}"
+        require(unit == "event" and columns.quantity is None, equation.setting, rule, shown)
 
 
 def _validity(config: ConsistentHistogramsConfig, constraint: Constraint, name: str) -> tuple[int, int]:
     domain = config.domain
     first = max(constraint.first or domain.first_day, domain.first_day)
     last = min(constraint.last or domain.last_day, domain.last_day)
-    require(first <= last, name, "hold on at least one day of the domain", f"{constraint.first} to {constraint.last}")
+    require(
+        first <= last,
+        name,
+        "hold on at least one day of the domain",
+        f"{constraint.first or domain.first_day} to {constraint.last or domain.last_day}",
+    )
     return (first - domain.first_day).days, (last - domain.first_day).days + 1
+
+
+def _check_noise(parameter: Fraction, name: str) -> None:
+    in_range = LEAST_NOISE <= parameter <= MOST_NOISE
+    rule = f"give noise with a {name} from 1/32 to 2^40"
+    require(in_range, "privacy.budget", rule, f"a {name} of {parameter.numerator / parameter.denominator:.3g}")
 
 
 def _noise(privacy: Privacy, constraints: ResolvedConstraints, days: DayTree) -> tuple[Measurement | None, ...]:
@@ -226,8 +259,9 @@ def _noise(privacy: Privacy, constraints: ResolvedConstraints, days: DayTree) ->
     if isinstance(budget, PureDP):
         l1 = Fraction(neighbors * privacy.rows_per_unit * privacy.max_quantity * constraints.row_l1)
         for level, part in zip(measured, split(budget.epsilon, [days.shares[x] for x in measured]), strict=True):
-            event = DiscreteLaplaceEvent(days.names[level], l1, discrete_laplace_scale(l1, part))
-            levels[level] = Measurement(event)
+            scale = discrete_laplace_scale(l1, part)
+            _check_noise(scale, "scale")
+            levels[level] = Measurement(DiscreteLaplaceEvent(days.names[level], l1, scale))
         return tuple(levels)
     rho = rho_from_approx(budget.epsilon, budget.delta) if isinstance(budget, ApproxDP) else budget.rho
     for level, part in zip(measured, split(rho, [days.shares[x] for x in measured]), strict=True):
@@ -237,5 +271,6 @@ def _noise(privacy: Privacy, constraints: ResolvedConstraints, days: DayTree) ->
             neighbors * privacy.rows_per_unit * meeting * privacy.max_quantity**2 * constraints.row_l2_squared
         )
         sigma_squared = gaussian_sigma_squared(l2_squared, part, max_denominator=10**6)
+        _check_noise(sigma_squared, "sigma^2")
         levels[level] = Measurement(DiscreteGaussianEvent(days.names[level], l2_squared, sigma_squared))
     return tuple(levels)

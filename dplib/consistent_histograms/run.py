@@ -37,11 +37,13 @@ from dplib.spark.contributions import bound_rows
 from dplib.spark.counts import count_cells
 from dplib.spark.read import open_rows
 from dplib.spark.resolve import resolve_rows
-from dplib.spark.session import deploy_mode, start_session, stop
+from dplib.spark.session import deploy_mode, open_session
+from dplib.validate import one_of, require
 
 DRIVER_CELLS = 1 << 26
 """Cells (nodes x series) up to which `layout: auto` stays in one process: 512 MB an array."""
 REPORT = "report.html"
+STAGES = ("measure", "publish", "all")
 Stage = Callable[[str], AbstractContextManager[None]]
 
 
@@ -92,7 +94,11 @@ def prepare(path: Path, assignments: tuple[str, ...] = (), date: str = "") -> Pr
     """
     config = load(ConsistentHistogramsConfig, path, assignments=assignments, date=date)
     base = path.resolve().parent
-    return Prepared(Design.resolve(config, base), base, date)
+    prepared = Prepared(Design.resolve(config, base), base, date)
+    # Environment variables that paths name are missed here, not when something was spent.
+    config.input.paths(base)
+    _ = prepared.output
+    return prepared
 
 
 def layout_of(prepared: Prepared) -> str:
@@ -112,17 +118,18 @@ class Job:
         self._stage = stage
         self._on_round = on_round
         self._spark: SparkSession | None = None
+        self._resources = ExitStack()
 
     def close(self) -> None:
         """Stop Spark if this job started it."""
-        if self._spark is not None:
-            stop(self._spark)
+        self._resources.close()
 
     def spark(self) -> SparkSession:
         """The session, started at the first call."""
         if self._spark is None:
             with self._stage("starting Spark"):
-                self._spark = start_session(f"dplib {NAME}", self.prepared.config.spark)
+                session = open_session(f"dplib {NAME}", self.prepared.config.spark)
+                self._spark = self._resources.enter_context(session)
         return self._spark
 
     def measure(self, ledger: Ledger, again: bool) -> Run:
@@ -135,6 +142,8 @@ class Job:
         found = ledger.find_run(prepared.key)
         if found is not None and found.state is not RunState.RESERVED and not again:
             return found
+        # Before Spark starts; the reservation decides again.
+        ledger.check_payable(prepared.key, cost, again)
         secret = load_secret(prepared.config.secret, prepared.base)
         rows = self._open_rows()
         request = Request(prepared.key, terms, cost, "dplib run --again" if again else "dplib run", again)
@@ -216,6 +225,11 @@ def run_job(
     Returns:
         The ledger's run, and the release's directory (None after ``measure``).
     """
+    one_of("--stage", stage, STAGES)
+    require(stage == "publish" or release_id is None, "--release", "stand with --stage publish only", release_id)
+    require(
+        stage != "publish" or not again, "--again", "not stand with --stage publish, which measures nothing", "both"
+    )
     ledger = prepared.open_ledger()
     with ExitStack() as stack:
         job = Job(prepared, progress, on_round)

@@ -25,16 +25,15 @@ def check_range(setting: str, first: int, end: int, n_days: int) -> None:
     require(0 <= first < end <= n_days, setting, f"hold a range of days within 0..{n_days - 1}", f"{first}..{end - 1}")
 
 
-def check_no_overlap(setting: str, ranges: Iterable[tuple[str, int, int]]) -> None:
+def check_no_overlap(ranges: Iterable[tuple[str, int, int, str]]) -> None:
     """A name may come again only for other days.
 
     Args:
-        setting: the setting to name.
-        ranges: (name, first, end).
+        ranges: (name, first, end, setting).
     """
     last_end: dict[str, int] = {}
-    for name, first, end in sorted(ranges):
-        require(first >= last_end.get(name, 0), setting, "give a name once for a day", f"{name} twice")
+    for name, first, end, setting in sorted(ranges):
+        require(first >= last_end.get(name, 0), setting, "be the only one of its name on each day", f"{name} twice")
         last_end[name] = end
 
 
@@ -43,12 +42,13 @@ def check_packages(packages: Sequence[Package], items: Sequence[str], rows_are_p
     if not rows_are_packages:
         # Constraints of packages are false of item lines whose orders a cap may cut (privacy.md 12).
         rule = "be left out unless every input row is a package (input.columns.package)"
-        require(not packages, PACKAGES, rule, ", ".join(package.name for package in packages[:3]))
+        for package in packages:
+            require(False, package.setting, rule, "a package")
         return
     require(len(packages) > 0, PACKAGES, "name at least one package where rows are packages", "none")
     known = set(items)
     for package in packages:
-        setting = f"{PACKAGES}.{package.name}"
+        setting = package.setting
         require(len(package.contents) > 0, setting, "hold at least one item", "none")
         for item, count in package.contents.items():
             require(item in known, setting, "hold items of domain.items only", item)
@@ -61,7 +61,7 @@ def check_totals(totals: Sequence[Total], items: Sequence[str]) -> None:
     known = set(items) | {total.name for total in totals}
     measured: dict[str, bool] = {}
     for total in totals:
-        setting = f"{TOTALS}.{total.name}"
+        setting = total.setting
         require(total.name not in items, setting, "differ from the names of items", total.name)
         require(len(total.members) > 0, setting, "have at least one member", "none")
         for member in total.members:
@@ -86,8 +86,10 @@ def expand_total(name: str, valid: Mapping[str, Total], items: Mapping[str, int]
     """
     found: list[int] = []
 
+    setting = valid[name].setting
+
     def visit(current: str, path: tuple[str, ...]) -> None:
-        require(current not in path, f"{TOTALS}.{name}", "not contain itself", " > ".join((*path, current)))
+        require(current not in path, setting, "not contain itself", " > ".join((*path, current)))
         for member in valid[current].members:
             if member in items:
                 found.append(items[member])
@@ -96,35 +98,34 @@ def expand_total(name: str, valid: Mapping[str, Total], items: Mapping[str, int]
 
     visit(name, ())
     repeated = len(found) != len(set(found))
-    require(not repeated, f"{TOTALS}.{name}", "count each item once", "an item that comes in twice")
+    require(not repeated, setting, "count each item once", "an item that comes in twice")
     return sorted(found)
 
 
 def check_equations(equations: Sequence[Equation], series: Iterable[str]) -> None:
     """Equations need known names and a coefficient that is not zero."""
     known = set(series)
-    for number, equation in enumerate(equations):
-        setting = f"{EQUATIONS}[{number}]"
+    for equation in equations:
+        setting = equation.setting
         for name in equation.coefficients:
             require(name in known, setting, "speak of items or totals only", name)
         nonzero = any(equation.coefficients.values())
         require(nonzero, setting, "have a coefficient that is not 0", dict(equation.coefficients))
 
 
-def check_holds_of_rows(number: int, equation: Equation, violated_by: str | None) -> None:
+def check_holds_of_rows(equation: Equation, violated_by: str | None) -> None:
     """An equation that some row type violates must be a declared public invariant.
 
     Args:
-        number: position of the equation in the configuration.
         equation: the equation.
         violated_by: name of a row type that does not satisfy it by itself, None if there is none.
     """
-    rule = "hold for every row, or be declared a public invariant (invariant: true, neighbours replace_one)"
+    rule = "hold of every row, or be a public invariant, which needs privacy.neighbors: replace_one"
     good = equation.invariant or violated_by is None
-    require(good, f"{EQUATIONS}[{number}]", rule, f"an equation that a row of {violated_by} breaks")
+    require(good, equation.setting, rule, f"an equation that a row of {violated_by} breaks")
 
 
-def check_consistent(number: int, contradictory: bool) -> None:
+def check_consistent(setting: str, contradictory: bool) -> None:
     """An equation must not contradict the packages, totals and earlier equations."""
     rule = "agree with the packages, the totals and the other equations"
-    require(not contradictory, f"{EQUATIONS}[{number}]", rule, "a contradiction")
+    require(not contradictory, setting, rule, "a contradiction")

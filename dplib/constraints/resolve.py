@@ -12,10 +12,11 @@ privacy", Journal on Communications 42(6), 2021, equation 13 (corrected: the sen
 the number of items).
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import pairwise
+from typing import TypeVar
 
 import numpy as np
 
@@ -25,6 +26,8 @@ from dplib.constraints.menu import FloatArray, IntArray, Menu
 from dplib.constraints.resolved import BoolArray, ResolvedConstraints, linked, same_constraints
 from dplib.constraints.specs import Equation, Package, Total
 from dplib.validate import at_least
+
+Spec = TypeVar("Spec", Package, Total, Equation)
 
 
 @dataclass
@@ -47,7 +50,7 @@ class _Segment:
     menu: Menu
     incidence: IntArray
     valid: tuple[bool, ...]
-    redundant: frozenset[int]
+    redundant: frozenset[str]
 
     def agrees(self, other: "_Segment") -> bool:
         return (
@@ -64,6 +67,7 @@ def resolve(
     totals: Sequence[Total] = (),
     equations: Sequence[Equation] = (),
     rows_are_packages: bool = False,
+    day_name: Callable[[int], str] = str,
 ) -> ResolvedConstraints:
     """Check the settings and derive everything that follows from them.
 
@@ -74,6 +78,7 @@ def resolve(
         totals: groups.
         equations: explicit equations.
         rows_are_packages: whether an input row is a package bought; else it is an item line.
+        day_name: how a day is written in notes.
 
     Returns:
         The resolved constraints.
@@ -82,9 +87,9 @@ def resolve(
         ConfigError: naming the setting that is wrong, contradictory, or false of the rows.
     """
     at_least("n_days", n_days, 1)
-    packages = [replace(each, end=n_days if each.end is None else each.end) for each in packages]
-    totals = [replace(each, end=n_days if each.end is None else each.end) for each in totals]
-    equations = [replace(each, end=n_days if each.end is None else each.end) for each in equations]
+    packages = [_complete(each, f"{checks.PACKAGES}.{each.name}", n_days) for each in packages]
+    totals = [_complete(each, f"{checks.TOTALS}.{each.name}", n_days) for each in totals]
+    equations = [_complete(each, f"{checks.EQUATIONS}[{n}]", n_days) for n, each in enumerate(equations)]
     _check(items, n_days, packages, totals, equations, rows_are_packages)
     row_types = tuple(dict.fromkeys(package.name for package in packages)) if rows_are_packages else tuple(items)
     total_names = tuple(dict.fromkeys(total.name for total in totals))
@@ -103,7 +108,11 @@ def resolve(
             segments.append(segment)
     measured_totals = {total.name: total.measured for total in totals}
     measured = np.array([True] * len(items) + [measured_totals[name] for name in total_names])
-    return _assemble(names, segments, measured, rows_are_packages)
+    return _assemble(names, segments, measured, rows_are_packages, day_name)
+
+
+def _complete(spec: Spec, setting: str, n_days: int) -> Spec:
+    return replace(spec, end=n_days if spec.end is None else spec.end, setting=spec.setting or setting)
 
 
 def _check(
@@ -118,16 +127,11 @@ def _check(
     checks.check_packages(packages, items, rows_are_packages)
     checks.check_totals(totals, items)
     checks.check_equations(equations, [*items, *(total.name for total in totals)])
-    groups: list[tuple[str, list[tuple[str, int, int]]]] = [
-        (checks.PACKAGES, [(each.name, each.first, each.end or 0) for each in packages]),
-        (checks.TOTALS, [(each.name, each.first, each.end or 0) for each in totals]),
-    ]
-    for setting, ranges in groups:
-        for name, first, end in ranges:
-            checks.check_range(f"{setting}.{name}", first, end, n_days)
-        checks.check_no_overlap(setting, ranges)
-    for number, equation in enumerate(equations):
-        checks.check_range(f"{checks.EQUATIONS}[{number}]", equation.first, equation.end or 0, n_days)
+    specs: list[Package | Total | Equation] = [*packages, *totals, *equations]
+    for spec in specs:
+        checks.check_range(spec.setting, spec.first, spec.end or 0, n_days)
+    checks.check_no_overlap((each.name, each.first, each.end or 0, each.setting) for each in packages)
+    checks.check_no_overlap((each.name, each.first, each.end or 0, each.setting) for each in totals)
 
 
 def _generator_names(packages: Sequence[Package]) -> dict[int, str]:
@@ -174,7 +178,7 @@ def _segment(
     generators = incidence[:, types]
     columns = [{int(s): int(generators[s, j]) for s in np.flatnonzero(generators[:, j])} for j in range(len(types))]
     matrix = dense(null_space(columns, len(names.series)), len(names.series))
-    active = [(number, each) for number, each in enumerate(equations) if each.first <= first < (each.end or 0)]
+    active = [each for each in equations if each.first <= first < (each.end or 0)]
     extra, values, redundant = _invariants(names, active, generators, [names.row_types[j] for j in types])
     menu = Menu(
         first=first,
@@ -188,28 +192,28 @@ def _segment(
 
 
 def _invariants(
-    names: _Names, active: Sequence[tuple[int, Equation]], generators: IntArray, types: Sequence[str]
-) -> tuple[FloatArray, FloatArray, frozenset[int]]:
-    """Rows that equations add to B, their right-hand sides, and the numbers of redundant equations."""
+    names: _Names, active: Sequence[Equation], generators: IntArray, types: Sequence[str]
+) -> tuple[FloatArray, FloatArray, frozenset[str]]:
+    """Rows that equations add to B, their right-hand sides, and the settings of redundant equations."""
     width = generators.shape[1]
     seen: list[dict[int, Fraction]] = []
     rows: list[dict[int, int]] = []
     values: list[float] = []
-    redundant: set[int] = set()
-    for number, equation in active:
+    redundant: set[str] = set()
+    for equation in active:
         row = {names.series[name]: Fraction(value) for name, value in equation.coefficients.items() if value}
         effect: dict[int, Fraction] = {}
         for j in range(width):
             value = sum((factor * int(generators[s, j]) for s, factor in row.items()), Fraction(0))
             if value:
                 effect[j] = value
-        checks.check_consistent(number, not effect and equation.value != 0)
-        checks.check_holds_of_rows(number, equation, types[min(effect)] if effect else None)
+        checks.check_consistent(equation.setting, not effect and equation.value != 0)
+        checks.check_holds_of_rows(equation, types[min(effect)] if effect else None)
         right = {width: Fraction(equation.value)} if equation.value else {}
         before, after = echelon(seen, last=width), echelon([*seen, effect | right], last=width)
-        checks.check_consistent(number, width in after)
+        checks.check_consistent(equation.setting, width in after)
         if len(before) == len(after):
-            redundant.add(number)
+            redundant.add(equation.setting)
             continue
         seen.append(effect | right)
         whole = primitive(row)
@@ -224,6 +228,7 @@ def _assemble(
     segments: Sequence[_Segment],
     measured: BoolArray,
     rows_are_packages: bool,
+    day_name: Callable[[int], str],
 ) -> ResolvedConstraints:
     touched = [segment.incidence[measured] for segment in segments]
     matrices = [segment.menu.matrix for segment in segments]
@@ -241,16 +246,18 @@ def _assemble(
         components=linked(matrices, len(names.series)),
         generator_components=linked([*matrices, *generators], len(names.series)),
         has_invariants=any(segment.menu.generators is None for segment in segments),
-        notes=tuple(_notes(names, segments, rows_are_packages)),
+        notes=tuple(_notes(names, segments, rows_are_packages, day_name)),
     )
 
 
-def _notes(names: _Names, segments: Sequence[_Segment], rows_are_packages: bool) -> list[str]:
+def _notes(
+    names: _Names, segments: Sequence[_Segment], rows_are_packages: bool, day_name: Callable[[int], str]
+) -> list[str]:
     """Sentences for the plan: constraints that say nothing, or more than meets the eye."""
     notes: list[str] = []
     n_items = len(names.items)
     for segment in segments:
-        days = f"days {segment.menu.first} to {segment.menu.end - 1}"
+        days = f"days {day_name(segment.menu.first)} to {day_name(segment.menu.end - 1)}"
         items = segment.incidence[:n_items]
         if rows_are_packages and not any(segment.valid):
             notes.append(f"No package is on sale on {days}: every count is 0 there.")
@@ -268,7 +275,5 @@ def _notes(names: _Names, segments: Sequence[_Segment], rows_are_packages: bool)
             if twin != name and number >= n_items and row.any():
                 notes.append(f"The total {name} always equals {twin} on {days}.")
     redundant = sorted(set().union(*(segment.redundant for segment in segments)))
-    notes.extend(
-        f"{checks.EQUATIONS}[{number}] follows from the other constraints on its days." for number in redundant
-    )
+    notes.extend(f"{setting} follows from the other constraints on its days." for setting in redundant)
     return notes

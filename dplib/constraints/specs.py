@@ -18,12 +18,14 @@ class Package:
         contents: item -> multiplicity, positive integers.
         first: first day on sale.
         end: one past the last day; None for the end of the domain.
+        setting: where it stands in the configuration, for messages.
     """
 
     name: str
     contents: Mapping[str, int]
     first: int = 0
     end: int | None = None
+    setting: str = ""
 
 
 @dataclass(frozen=True)
@@ -36,6 +38,7 @@ class Total:
         measured: whether the total gets a noisy count of its own (it then counts in the sensitivity).
         first: first day on which it is counted; on other days the total is 0.
         end: one past the last day; None for the end of the domain.
+        setting: where it stands in the configuration, for messages.
     """
 
     name: str
@@ -43,6 +46,7 @@ class Total:
     measured: bool = False
     first: int = 0
     end: int | None = None
+    setting: str = ""
 
 
 @dataclass(frozen=True)
@@ -57,6 +61,7 @@ class Equation:
             must hold for every single row.
         first: first day.
         end: one past the last day; None for the end of the domain.
+        setting: where it stands in the configuration, for messages.
     """
 
     coefficients: Mapping[str, int | Fraction]
@@ -64,3 +69,4 @@ class Equation:
     invariant: bool = False
     first: int = 0
     end: int | None = None
+    setting: str = ""

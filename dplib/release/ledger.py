@@ -38,7 +38,7 @@ from dplib.release import leases
 from dplib.release.chain import Entry, Finding, check_chain
 from dplib.release.ledger_schema import connect, database_errors, entries, head, transaction
 from dplib.release.ledger_writer import Clock, Writer, replayed, utc_now
-from dplib.release.replay import LedgerState
+from dplib.release.replay import LedgerState, check_payable
 from dplib.release.runs import (
     Account,
     Balance,
@@ -180,6 +180,17 @@ class Ledger:
             if run.state is RunState.RESERVED:
                 leases.take(writer.connection, run.sequence, run.release_id, self._owner, self._clock().timestamp())
             return run
+
+    def check_payable(self, key: RunKey, cost: Fraction, again: bool = False) -> None:
+        """Refuse early what `reserve` would refuse, before anything is opened or written for it.
+
+        Raises:
+            BudgetError: if a reservation is needed and the account cannot pay it.
+        """
+        state = self._read(key.dataset)
+        account, run = _known(state, key.dataset), state.newest(key)
+        if run is None or (again and run.state is not RunState.RESERVED):
+            check_payable(account, cost, state.balance(key.dataset))
 
     @contextmanager
     def holding(self, run: Run) -> Iterator[None]:

@@ -79,6 +79,7 @@ def measure_run(ledger: Ledger, request: Request, output: Path, measure: Measure
     found = ledger.find_run(request.key)
     if found is not None and found.state is not RunState.RESERVED and not request.again:
         return found
+    ledger.check_payable(request.key, request.cost, request.again)  # makes no directory for a run that cannot be paid
     check_writable(output)
     run = ledger.reserve(request.key, request.terms, request.cost, request.reason, request.again)
     if run.state is not RunState.RESERVED:

@@ -64,9 +64,10 @@ class Account:
 
     def require_terms(self, terms: Terms) -> None:
         """Raise ConfigError unless a release's terms are the account's own."""
-        for name in ("currency", "unit", "neighbors"):
+        settings = {"currency": "privacy.budget", "unit": "privacy.unit", "neighbors": "privacy.neighbors"}
+        for name, setting in settings.items():
             own, other = getattr(self.terms, name), getattr(terms, name)
-            require(own == other, name, f"be {own} as the ledger's account {self.dataset} fixed it", other)
+            require(own == other, setting, f"be {own} as the ledger's account {self.dataset} fixed it", other)
 
 
 @dataclass(frozen=True)

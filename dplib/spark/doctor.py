@@ -10,7 +10,7 @@ import pyspark
 
 from dplib.config.sections import SparkSettings
 from dplib.errors import DplibError
-from dplib.spark.session import prepare_java, quiet_spark_errors, start_session, stop
+from dplib.spark.session import open_session, prepare_java, quiet_spark_errors
 
 LEAST_JAVA = 17
 Finding = tuple[bool, str]
@@ -35,12 +35,11 @@ def check_java() -> Finding:
 def check_spark() -> Finding:
     """Whether a local session starts and runs a Python function on a worker."""
     try:
-        spark = start_session("dplib doctor", SparkSettings(master="local[1]"))
-        try:
-            with quiet_spark_errors("run a function on a worker"):
-                spark.range(3).mapInArrow(iter, "id long").count()
-        finally:
-            stop(spark)
+        with (
+            open_session("dplib doctor", SparkSettings(master="local[1]")) as spark,
+            quiet_spark_errors("run a function on a worker"),
+        ):
+            spark.range(3).mapInArrow(iter, "id long").count()
     except DplibError as error:
         return False, str(error)
     return True, f"Spark {pyspark.__version__} starts and its workers run this Python"

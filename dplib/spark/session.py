@@ -9,6 +9,7 @@ Under ``spark-submit`` and Spark Connect the master is theirs; ours is used only
 import os
 import shutil
 import sys
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -16,6 +17,7 @@ from typing import Literal
 
 from py4j.protocol import Py4JError, Py4JJavaError
 from pyarrow import ArrowException
+from pyspark import SparkFiles
 from pyspark.errors import AnalysisException, PySparkException
 from pyspark.logger import PySparkLogger
 from pyspark.sql import SparkSession
@@ -40,6 +42,8 @@ QUIET = {
     "spark.ui.showConsoleProgress": "false",
     "spark.eventLog.enabled": "false",
     "spark.python.sql.dataFrameDebugging.enabled": "false",
+    # What executors may write follows the driver, which is silent: their logs stay on machines that others read.
+    "spark.executor.syncLogLevel.enabled": "true",
 }
 
 
@@ -86,6 +90,7 @@ def start_session(app_name: str, settings: SparkSettings) -> SparkSession:
         with suppress(*SPARK_ERRORS):
             # Where the JVM was started by others, our log settings were not read; some platforms refuse this call.
             spark.sparkContext.setLogLevel("OFF")
+        _ship_package(spark)
     return spark
 
 
@@ -94,6 +99,18 @@ def pin_session(spark: SparkSession) -> None:
     _silence_python_loggers()
     for key, value in PINNED.items():
         spark.conf.set(key, value)
+
+
+@contextmanager
+def open_session(app_name: str, settings: SparkSettings) -> Iterator[SparkSession]:
+    """The session of a block, as `start_session` starts it; at its end one that was there before is left running."""
+    was_there = SparkSession.getActiveSession() is not None
+    spark = start_session(app_name, settings)
+    try:
+        yield spark
+    finally:
+        if not was_there:
+            stop(spark)
 
 
 def stop(spark: SparkSession) -> None:
@@ -145,6 +162,16 @@ def quiet_spark_errors(task: str = "finish the job") -> Iterator[None]:
         else:
             failure = DplibError(f"Spark must be able to {task}, got {name}")
         raise failure from None
+
+
+def _ship_package(spark: SparkSession) -> None:
+    """Let executors import this package where the driver has it from a wheel: Spark knows zip, egg and jar only."""
+    archive = Path(getattr(__spec__.loader, "archive", ""))
+    if archive.suffix == ".whl" and deploy_mode(spark) != "local":
+        # Spark removes this folder when it stops.
+        copy = Path(tempfile.mkdtemp(dir=SparkFiles.getRootDirectory())) / f"{archive.stem}.zip"
+        shutil.copyfile(archive, copy)
+        spark.sparkContext.addPyFile(str(copy))
 
 
 def _under_submit() -> bool:

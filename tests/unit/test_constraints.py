@@ -183,6 +183,6 @@ def test_refusals(settings: dict[str, object], message: str) -> None:
 
 
 def test_checks_pass_what_holds() -> None:
-    check_consistent(0, contradictory=False)
-    check_holds_of_rows(0, Equation({"a": 1}, invariant=True), "a")
+    check_consistent("constraints.0", contradictory=False)
+    check_holds_of_rows(Equation({"a": 1}, invariant=True), "a")
     assert expand_total("t", {"t": Total("t", ("b", "u")), "u": Total("u", ("a",))}, {"a": 0, "b": 1}) == [0, 1]

@@ -118,11 +118,11 @@ def test_unknown_dataset_and_other_terms_are_refused_by_name(tmp_path: Path) -> 
         with pytest.raises(ConfigError, match=r"dataset must be an account.*got nobody"):
             refused()
     for name, terms in {
-        "currency": Terms(Currency.ZCDP, "order", Neighbors.ADD_REMOVE),
+        "budget": Terms(Currency.ZCDP, "order", Neighbors.ADD_REMOVE),
         "unit": Terms(Currency.PURE, "event", Neighbors.ADD_REMOVE),
         "neighbors": Terms(Currency.PURE, "order", Neighbors.REPLACE_ONE),
     }.items():
-        with pytest.raises(ConfigError, match=f"^{name} must be .* takeaway fixed it"):
+        with pytest.raises(ConfigError, match=rf"^privacy\.{name} must be .* takeaway fixed it"):
             ledger.reserve(KEY, terms, Fraction(1), "")
     assert len(ledger.export()) == 1
 
