@@ -1,0 +1,149 @@
+"""The design's sensitivities against brute force over everything that one privacy unit can do."""
+
+from collections.abc import Iterator
+from fractions import Fraction
+from itertools import combinations_with_replacement, product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dplib.config.consistent_histograms import ConsistentHistogramsConfig
+from dplib.config.load import check
+from dplib.consistent_histograms.design import Design
+from dplib.consistent_histograms.rows import row_kinds, series_counts
+from dplib.errors import ConfigError
+from dplib.privacy.budget import Currency
+
+N_DAYS = 4
+
+
+def settings(**changes: Any) -> dict[str, Any]:
+    made: dict[str, Any] = {
+        "config_version": 1,
+        "job": "consistent-histograms",
+        "dataset": "shop",
+        "input": {"path": "rows.csv", "columns": {"day": "d", "item": "i", "quantity": "q", "unit": "u"}},
+        "privacy": {"unit": "order", "max_rows_per_unit": 2, "max_quantity": 2, "budget": {"epsilon": 1}},
+        "domain": {"items": ["a", "b", "c"], "first_day": "2024-01-01", "last_day": f"2024-01-0{N_DAYS}"},
+        "tree": {"branching": [2, 2], "root": True},
+    }
+    for key, value in changes.items():
+        made[key] = made[key] | value if isinstance(value, dict) and isinstance(made.get(key), dict) else value
+    return made
+
+
+def design(**changes: Any) -> Design:
+    return Design.resolve(check(ConsistentHistogramsConfig, settings(**changes)), Path())
+
+
+TOTALS = [
+    {"totals": {"ab": ["a", "b"]}, "measured": True},
+    {"totals": {"abc": ["ab", "c"]}, "measured": True},
+    {"totals": {"bc": ["b", "c"]}},
+]
+PACKAGES = {
+    "input": {"path": "r", "columns": {"day": "d", "package": "p", "quantity": "q", "unit": "u"}},
+    "constraints": [{"packages": {"small": {"a": 1, "b": 1}, "large": {"a": 2, "b": 1, "c": 3}}}],
+}
+
+
+def unit_levels(made: Design) -> Iterator[list[np.ndarray]]:
+    """The counts at every level for every set of rows that one unit can have kept."""
+    privacy = made.config.privacy
+    kinds = range(len(row_kinds(made)))
+    rows = list(product(range(N_DAYS), kinds, range(1, privacy.max_quantity + 1)))
+    for chosen in combinations_with_replacement(rows, privacy.rows_per_unit):
+        counts = np.zeros((N_DAYS, len(kinds)), dtype=np.int64)
+        per_day = np.zeros(N_DAYS, dtype=int)
+        for day, kind, quantity in chosen:
+            counts[day, kind] += quantity
+            per_day[day] += 1
+        if per_day.max() <= privacy.rows_per_day:
+            values = made.tree.sums(series_counts(made, counts))
+            yield [values[made.tree.level_slice(level)] for level in range(made.tree.n_levels)]
+
+
+CASES: dict[str, dict[str, Any]] = {
+    "items": {},
+    "measured totals": {"constraints": TOTALS},
+    "packages": PACKAGES,
+    "a row a day": {"privacy": {"max_rows_per_day": 1}},
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_laplace_sensitivity_is_the_largest_l1_norm_of_a_unit(name: str) -> None:
+    made = design(**CASES[name])
+    found = list(unit_levels(made))
+    for level, measurement in enumerate(made.measurements):
+        assert measurement is not None
+        assert measurement.sensitivity == max(int(np.abs(levels[level]).sum()) for levels in found)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_gaussian_sensitivity_is_the_largest_squared_l2_norm_of_a_unit(name: str) -> None:
+    changes = {**CASES[name], "privacy": CASES[name].get("privacy", {}) | {"budget": {"rho": 1}}}
+    made = design(**changes)
+    found = list(unit_levels(made))
+    for level, measurement in enumerate(made.measurements):
+        assert measurement is not None
+        assert measurement.sensitivity == max(int((levels[level] ** 2).sum()) for levels in found)
+
+
+def test_replacing_a_unit_stays_below_twice_the_sensitivity() -> None:
+    made = design(privacy={"neighbors": "replace_one", "max_rows_per_unit": 1, "budget": {"rho": 1}})
+    laplace = design(privacy={"neighbors": "replace_one", "max_rows_per_unit": 1})
+    found = list(unit_levels(made))
+    for level in range(made.tree.n_levels):
+        gaps = [one[level] - other[level] for one, other in product(found, found)]
+        l2, l1 = made.measurements[level], laplace.measurements[level]
+        assert l1 is not None
+        assert l2 is not None
+        assert l1.sensitivity >= max(int(np.abs(gap).sum()) for gap in gaps)
+        assert l2.sensitivity >= max(int((gap**2).sum()) for gap in gaps)
+
+
+@pytest.mark.parametrize("budget", [{"epsilon": "0.3"}, {"rho": "0.3"}, {"epsilon": 1, "delta": "1e-6"}])
+def test_levels_cost_no_more_than_the_budget(budget: dict[str, Any]) -> None:
+    made = design(privacy={"budget": budget}, tree={"shares": [1, "0.7", 3]})
+    if "epsilon" in budget and "delta" not in budget:
+        assert made.cost(Currency.PURE) == Fraction("0.3")
+        assert made.cost(Currency.ZCDP) == sum(event.rho for event in made.events)
+    else:
+        cost = made.cost(Currency.ZCDP)
+        limit = Fraction(budget["rho"]) if "rho" in budget else Fraction(1, 10)
+        assert 0 < cost <= limit
+        with pytest.raises(ConfigError, match=r"privacy\.noise"):
+            made.cost(Currency.PURE)
+
+
+def test_the_public_part_rebuilds_the_same_design() -> None:
+    made = design(constraints=TOTALS, tree={"shares": [1, 2, 3]})
+    again = Design.from_public(made.public())
+    assert again.public() == made.public()
+    assert again.measurements == made.measurements
+    assert np.array_equal(again.tree.lo, made.tree.lo)
+
+
+def test_auto_chooses_a_tree_from_settings_alone() -> None:
+    domain = {"first_day": "2023-01-01", "last_day": "2024-12-31"}
+    made = design(domain=domain, tree="auto", queries=["month"])
+    assert "month" in made.days.names
+    assert design(domain=domain, tree="auto", queries=["month"]).days.shape == made.days.shape
+
+
+def test_equations_need_replace_one_and_rows_that_count_whole() -> None:
+    equation = [{"equations": {"full": {"coefficients": {"a": 1, "b": 1}, "value": 5}}}]
+    whole = {"input": {"columns": {"day": "d", "item": "i"}}, "constraints": equation}
+    event = {"unit": "event", "max_rows_per_unit": 1, "max_quantity": 1}
+    changed = settings(**whole, privacy=event | {"neighbors": "replace_one"})
+    changed["input"] = {"path": "r", "columns": {"day": "d", "item": "i"}}
+    made = Design.resolve(check(ConsistentHistogramsConfig, changed), Path())
+    assert made.constraints.has_invariants
+    with pytest.raises(ConfigError, match="constraints"):
+        design(constraints=equation, privacy={"neighbors": "replace_one"})
+    changed["privacy"] |= {"neighbors": "add_remove"}
+    with pytest.raises(ConfigError):
+        Design.resolve(check(ConsistentHistogramsConfig, changed), Path())
