@@ -43,7 +43,7 @@ class Section(BaseModel):
 
 def _exact(value: object) -> Fraction:
     try:
-        return as_fraction("value", value)  # type: ignore[arg-type]
+        return as_fraction("value", value)
     except ConfigError as error:
         raise ValueError(str(error).removeprefix("value ")) from None
 

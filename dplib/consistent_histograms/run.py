@@ -13,7 +13,6 @@ from dplib.consistent_histograms.content import page_content
 from dplib.consistent_histograms.design import Design
 from dplib.consistent_histograms.layouts import results_in_layout
 from dplib.consistent_histograms.measure import RunKeys, measure_on_driver
-from dplib.consistent_histograms.page import build_page
 from dplib.consistent_histograms.page_content import Account
 from dplib.consistent_histograms.publish import (
     Results,
@@ -198,6 +197,9 @@ class Job:
             write_tables(design, results, directory)
             before = ledger.balance(run.key.dataset, at=run.sequence).left + run.cost
             around = Account(account.terms.currency, account.total, account.total - before, run.cost)
+            # Imported where it is needed: drawing takes seconds to load, and most commands draw nothing.
+            from dplib.consistent_histograms.page import build_page
+
             page = build_page(page_content(design, results, run, around))
             (directory / REPORT).write_text(page, encoding="utf-8")
             write_release_manifest(design, results, run, account.terms.currency, directory)
