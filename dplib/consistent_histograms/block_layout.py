@@ -18,11 +18,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dplib.consistent_histograms.block_shapes import BlockShapes
+from dplib.consistent_histograms.block_krylov import KrylovStepper, conjugate_blocks
+from dplib.consistent_histograms.block_rounds import AlternatingStepper, GroupProgress, RoundBlocks, alternate_blocks
+from dplib.consistent_histograms.block_shapes import BlockShapes, pack_counts
 from dplib.consistent_histograms.block_solvers import ExactPasses, exact_passes, series_groups, solve_top
 from dplib.consistent_histograms.block_tables import BlockDivision, BlockErrors, block_divisions
 from dplib.consistent_histograms.design import Design
-from dplib.consistent_histograms.estimate import IntegerTables, menus_of
+from dplib.consistent_histograms.estimate import IntegerTables, menus_of, options
 from dplib.consistent_histograms.publish import Results
 from dplib.consistent_histograms.tables import block_nodes, read_noisy_block
 from dplib.inference.problem import OnRound, Solution
@@ -37,10 +39,12 @@ from dplib.spark.blocks import (
     map_blocks,
     materialise_blocks,
 )
+from dplib.spark.rounds import BlockRounds, Stepper
 from dplib.trees.block_plan import TOP
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
+ITERATIVE = ("alternating", "krylov")
 
 
 def results_in_blocks(
@@ -63,7 +67,12 @@ def results_in_blocks(
     with ExitStack() as stack:
         laid_out = _persisted(stack, blocks_from(spark, _measured_blocks(design, directory), n_partitions))
         top = _top_noisy(design, directory)
-        solution, estimated = _exact(stack, design, shapes, laid_out, top)
+        iterative = design.config.publish.solver.method in ITERATIVE
+        solution, estimated = (
+            _iterative(stack, design, shapes, laid_out, top, on_round)
+            if iterative
+            else _exact(stack, design, shapes, laid_out, top)
+        )
         return _results(stack, design, shapes, estimated, solution)
 
 
@@ -85,25 +94,8 @@ def _top_noisy(design: Design, directory: Path) -> FloatArray:
     return read_noisy_block(directory, design, TOP)
 
 
-def pack_counts(counts: npt.NDArray[Any]) -> bytes:
-    """Integers as the narrowest of 2, 4 or 8 bytes that holds them all: noisy counts are mostly small."""
-    largest = int(np.abs(counts).max(initial=0))
-    width = next(width for width in (2, 4, 8) if largest < 1 << (8 * width - 1))
-    return counts.astype(f"<i{width}").tobytes()
-
-
-def unpack_counts(packed: bytes, n_nodes: int, n_series: int) -> FloatArray:
-    """What `pack_counts` packed, shape (n_nodes, n_series)."""
-    width = len(packed) // (n_nodes * n_series)
-    return np.frombuffer(packed, f"<i{width}").reshape(n_nodes, n_series).astype(np.float64)
-
-
 def _floats(packed: bytes, n_columns: int) -> FloatArray:
     return np.frombuffer(packed, "<f8").reshape(-1, n_columns)
-
-
-def _noisy(shapes: BlockShapes, block: int, columns: Block) -> FloatArray:
-    return unpack_counts(columns["noisy"], shapes.tree(block).n_nodes, shapes.n_series)
 
 
 def _exact(
@@ -124,8 +116,47 @@ def _exact(
     return Solution(values, ", ".join(names)), _persisted(stack, estimated)
 
 
+def _iterative(
+    stack: ExitStack,
+    design: Design,
+    shapes: BlockShapes,
+    laid_out: DataFrame,
+    top: FloatArray,
+    on_round: OnRound | None,
+) -> tuple[Solution, DataFrame]:
+    """Rounds until the threshold."""
+    settings = design.config.publish.solver
+    blocks = RoundBlocks.of(design, shapes, series_groups(design))
+    ends: Sequence[GroupProgress]
+    if settings.method == "krylov":
+        krylov = KrylovStepper(blocks)
+        rounds = _rounds(stack, laid_out, krylov)
+        ends = conjugate_blocks(rounds, krylov, design, top, options(settings), on_round)
+    else:
+        plain = AlternatingStepper(blocks)
+        rounds = _rounds(stack, laid_out, plain)
+        ends = alternate_blocks(rounds, plain, design, top, options(settings), on_round)
+    values = np.full_like(top, np.nan)
+    for group, end in zip(blocks.groups, ends, strict=True):
+        values[:, group.series] = end.top
+    estimated = _persisted(stack, rounds.mapped(partial(_restore, blocks), ["values"]))
+    history = max((end.rounds for end in ends), key=len)
+    name = "alternating (krylov)" if settings.method == "krylov" else "alternating"
+    return Solution(values, name, tuple(history), all(end.converged for end in ends)), estimated
+
+
+def _rounds(stack: ExitStack, laid_out: DataFrame, stepper: Stepper[Any]) -> BlockRounds:
+    rounds = BlockRounds(laid_out, stepper)
+    stack.callback(rounds.close)
+    return rounds
+
+
+def _restore(blocks: RoundBlocks, _: Stepper[Any], block: int, state: Any) -> Block:
+    return {"values": blocks.restored(block, state.values).astype("<f8").tobytes()}
+
+
 def _send_means(shapes: BlockShapes, solvers: Sequence[ExactPasses], block: int, columns: Block) -> Block:
-    noisy = _noisy(shapes, block, columns)
+    noisy = shapes.noisy(block, columns["noisy"])
     means = np.empty(shapes.n_series)
     for solver in solvers:
         means[solver.group.series] = solver.upward(block, noisy[:, solver.group.series])[0]
@@ -135,7 +166,7 @@ def _send_means(shapes: BlockShapes, solvers: Sequence[ExactPasses], block: int,
 def _estimate(
     shapes: BlockShapes, solvers: Sequence[ExactPasses], roots: FloatArray, block: int, columns: Block
 ) -> Block:
-    noisy = _noisy(shapes, block, columns)
+    noisy = shapes.noisy(block, columns["noisy"])
     values = np.empty_like(noisy)
     for solver in solvers:
         series = solver.group.series
@@ -157,7 +188,12 @@ def _results(
     values[:n_top] = solution.values
     for error in errors:
         std_error[:n_top, error.group.series] = error.top
-    shares = _divide_top(design, divisions, estimated, shapes, values, counts)
+    targets = _collect_roots(design, divisions, estimated, shapes, values)
+    shares = []
+    for division, sent in zip(divisions, targets, strict=True):
+        upper = values[: n_top + shapes.n_blocks, division.series]
+        counts[:n_top, division.series], share = division.divide_top(design, upper, sent)
+        shares.append(share)
     finished = _persisted(
         stack,
         map_blocks(estimated, partial(_finish, shapes, errors, divisions, shares), ["values", "errors", "counts"]),
@@ -188,31 +224,24 @@ def _array(design: Design, kind: str) -> npt.NDArray[Any]:
         return np.memmap(file, dtype=kind, mode="w+", shape=(design.tree.n_nodes, len(design.series)))
 
 
-def _divide_top(
-    design: Design,
-    divisions: Sequence[BlockDivision],
-    estimated: DataFrame,
-    shapes: BlockShapes,
-    values: FloatArray,
-    counts: IntArray,
-) -> list[IntArray]:
-    """Fill in the roots' estimates and the integers above the blocks; returns the roots' integers by division."""
+def _collect_roots(
+    design: Design, divisions: Sequence[BlockDivision], estimated: DataFrame, shapes: BlockShapes, values: FloatArray
+) -> list[FloatArray]:
+    """Fill in the estimates of the blocks' roots, and of series above that follow from them; returns their targets."""
     n_top = design.blocks.n_top_nodes
-    sent = [np.empty((shapes.n_blocks, division.space.n_generators)) for division in divisions]
+    found = [np.empty((shapes.n_blocks, division.space.n_generators)) for division in divisions]
     bounds = np.cumsum([shapes.n_series, *(division.space.n_generators for division in divisions)])
-    for block, columns in collect_blocks(
-        map_blocks(estimated, partial(_send_targets, shapes, divisions), ["targets"]), "divide the integer tables"
-    ):
+    sent = map_blocks(estimated, partial(_send_targets, shapes, divisions), ["targets"])
+    for block, columns in collect_blocks(sent, "divide the integer tables"):
         root, *parts = np.split(np.frombuffer(columns["targets"], "<f8"), bounds[:-1])
         values[n_top + block] = root
-        for each, part in zip(sent, parts, strict=True):
+        for each, part in zip(found, parts, strict=True):
             each[block] = part
-    shares = []
-    for division, targets in zip(divisions, sent, strict=True):
-        upper = values[: n_top + shapes.n_blocks, division.series]
-        counts[:n_top, division.series], share = division.divide_top(design, upper, targets)
-        shares.append(share)
-    return shares
+    if n_top:
+        follow = np.flatnonzero(np.isnan(values[0]))
+        roots = values[n_top : n_top + shapes.n_blocks][:, follow]
+        values[:n_top, follow] = design.blocks.top_tree.sums(roots)[:n_top]
+    return found
 
 
 def _send_targets(shapes: BlockShapes, divisions: Sequence[BlockDivision], block: int, columns: Block) -> Block:

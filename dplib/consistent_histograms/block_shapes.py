@@ -7,6 +7,7 @@ only are taken from it, whatever the number of days.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -81,6 +82,12 @@ class BlockShapes:
             if menu.first < end and menu.end > first
         )
 
+    def noisy(self, block: int, packed: bytes) -> FloatArray:
+        """The noisy counts of a block that `pack_counts` packed, shape (n_nodes, n_series)."""
+        cells = self.tree(block).n_nodes * self.n_series
+        counts = np.frombuffer(packed, f"<i{len(packed) // cells}").astype(np.float64)
+        return counts.reshape(-1, self.n_series)
+
     def key(self, block: int, menus: Sequence[Menu]) -> tuple[int, ...]:
         """What two blocks share if they have equal trees and equal menus on equal days."""
         first, end = self.days(block)
@@ -89,6 +96,13 @@ class BlockShapes:
             if menu.first < end and menu.end > first:
                 found += [number, max(menu.first, first) - first]
         return tuple(found)
+
+
+def pack_counts(counts: npt.NDArray[Any]) -> bytes:
+    """Integers as the narrowest of 2, 4 or 8 bytes that holds them all: noisy counts are mostly small."""
+    largest = int(np.abs(counts).max(initial=0))
+    width = next(width for width in (2, 4, 8) if largest < 1 << (8 * width - 1))
+    return counts.astype(f"<i{width}").tobytes()
 
 
 def menu_days(menus: Sequence[Menu], lo: IntArray, hi: IntArray) -> FloatArray:

@@ -14,7 +14,7 @@ References: Cai, Liu, Xiong, Ying, Wu, Journal on Communications 42(6), 2021, al
 8.2 (stop rule); I. Halperin, "The product of projection operators", Acta Sci. Math. 23, 1962.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import numpy as np
 import numpy.typing as npt
@@ -22,7 +22,8 @@ import numpy.typing as npt
 from dplib.constraints.menu import Menu
 from dplib.errors import SolverError
 from dplib.inference.commuting import same_null_space
-from dplib.inference.day_projection import RowProjection, day_classes, day_points, project_days
+from dplib.inference.day_multipliers import DayMultipliers
+from dplib.inference.day_projection import RowProjection, day_points, project_days
 from dplib.inference.lblue import equation_sweep
 from dplib.inference.problem import ConsistencyProblem, OnRound, Round, Solution, SolverOptions
 from dplib.inference.sharing import ClassIndex, row_classes
@@ -111,19 +112,6 @@ def _node_projection(part: ConsistencyProblem) -> Map:
     return RowProjection(nodes, ClassIndex(of, len(first)), projectors, sums)
 
 
-def _padded(menus: Sequence[Menu]) -> list[tuple[FloatArray, FloatArray]]:
-    """Constraint matrices and right-hand sides with as many rows as the longest, rows of length 1."""
-    height = max(len(menu.matrix) for menu in menus)
-    padded = []
-    for menu in menus:
-        lengths = np.linalg.norm(menu.matrix, axis=1)
-        matrix, rhs = np.zeros((height, menu.n_series)), np.zeros(height)
-        matrix[: len(lengths)] = menu.matrix / lengths[:, None]
-        rhs[: len(lengths)] = menu.rhs / lengths
-        padded.append((matrix, rhs))
-    return padded
-
-
 def _krylov(
     part: ConsistencyProblem,
     options: SolverOptions,
@@ -133,34 +121,18 @@ def _krylov(
     """Conjugate gradients on the days' residual, inside the consistent trees."""
     tree, leaves = part.tree, part.tree.leaf_nodes
     on_trees = tree_projection(tree, part.variance)
-    variance = part.variance[leaves]
-    padded = _padded(part.menus)
-    days = [slice(menu.first, menu.end) for menu in part.menus]
-    height = len(padded[0][1])
-
-    def residual(values: FloatArray) -> FloatArray:
-        left = np.empty((tree.n_leaves, height))
-        for which, (matrix, rhs) in zip(days, padded, strict=True):
-            left[which] = values[leaves[which]] @ matrix.T - rhs
-        return left
+    days = DayMultipliers(part.menus, part.variance[leaves])
 
     def spread(multipliers: FloatArray) -> FloatArray:
         moved = np.zeros((tree.n_nodes, part.n_series))
-        for which, (matrix, _) in zip(days, padded, strict=True):
-            moved[leaves[which]] = variance[which] * (multipliers[which] @ matrix)
+        moved[leaves] = days.moves(multipliers)
         return on_trees(moved)
 
-    classes = day_classes(part.menus, variance)
-    inverses = []
-    for menu, row in zip(classes.menu, classes.variance, strict=True):
-        matrix = padded[part.menus.index(menu)][0]
-        inverses.append(np.linalg.pinv(matrix * row @ matrix.T, rcond=1e-12, hermitian=True))
-    stacked = np.array(inverses)
     return conjugate_gradients(
         on_trees(part.measured),
-        residual,
+        lambda values: days.residual(values[leaves]),
         spread,
-        lambda left: classes.index.apply(stacked, left),
+        days.precondition,
         options.tol,
         options.max_rounds,
         deviation,

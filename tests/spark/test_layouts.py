@@ -1,5 +1,6 @@
 """Post-processing on Spark: every layout gives the numbers of the kernels in one process, however data are spread."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from dplib.consistent_histograms.layouts import results_in_layout
 from dplib.consistent_histograms.measure import RunKeys, measure_on_driver
 from dplib.consistent_histograms.publish import Results, results_on_driver
 from dplib.consistent_histograms.rows import row_kinds
+from dplib.inference.problem import OnRound, Round
 from dplib.spark.blocks import SparkSession
 from dplib.trees.block_plan import BlockPlan
 
@@ -64,11 +66,11 @@ def make_design(case: str, max_cells: int = 64, tree: Any = None, **solver: Any)
     return design
 
 
-def measured(design: Design, directory: Path, secret: bytes) -> Results:
+def measured(design: Design, directory: Path, secret: bytes, on_round: OnRound | None = None) -> Results:
     """Store a measurement of random counts; the results in one process."""
     counts = np.random.default_rng(3).poisson(8.0, (design.tree.n_leaves, len(row_kinds(design)))).astype(np.int64)
     measure_on_driver(design, counts, RunKeys("test", secret, secret, secret), directory)
-    return results_on_driver(design, directory)
+    return results_on_driver(design, directory, on_round)
 
 
 def assert_same(found: Results, wanted: Results, layout: str) -> None:
@@ -100,3 +102,35 @@ def test_exact_solvers_in_blocks(
     design = make_design(case, max_cells, tree)
     wanted = measured(design, tmp_path, secret)
     assert_same(results_in_layout(spark, design, tmp_path, "blocks", None, n_partitions), wanted, "blocks")
+
+
+@pytest.mark.parametrize(
+    ("case", "method", "max_cells", "n_partitions"),
+    [
+        ("menus", "alternating", 64, 2),
+        ("totals", "alternating", 300, 7),
+        ("equations", "krylov", 64, 1),
+        ("menus", "krylov", 64, 2),
+        ("plain", "krylov", 300, 2),
+    ],
+)
+def test_rounds_in_blocks(
+    spark: SparkSession, tmp_path: Path, secret: bytes, case: str, method: str, max_cells: int, n_partitions: int
+) -> None:
+    design = make_design(case, max_cells, method=method, max_rounds=12, tol=1e-4)
+    there: list[Round] = []
+    here: list[Round] = []
+    wanted = measured(design, tmp_path, secret, there.append)
+    found = results_in_layout(spark, design, tmp_path, "blocks", here.append, n_partitions)
+    assert_same(found, wanted, "blocks")
+    assert found.solution.converged == wanted.solution.converged
+    assert_same_rounds(found.solution.rounds, wanted.solution.rounds)
+    assert_same_rounds(sorted(here, key=lambda each: each.number), sorted(there, key=lambda each: each.number))
+
+
+def assert_same_rounds(found: Sequence[Round], wanted: Sequence[Round]) -> None:
+    assert [each.number for each in found] == [each.number for each in wanted]
+    for name in ("change", "deviation"):
+        np.testing.assert_allclose(
+            [getattr(each, name) for each in found], [getattr(each, name) for each in wanted], rtol=1e-6, atol=1e-12
+        )
