@@ -62,6 +62,16 @@ class RoundGroup:
         return cls(group, group.series[part.is_measured], menus)
 
 
+def require_measured_days(design: Design) -> None:
+    """Refuse designs whose days are not measured.
+
+    Raises:
+        SolverError: if they are not.
+    """
+    if not np.isfinite(design.level_variance[-1]):
+        raise SolverError("solver must be another than alternating where days are not measured")
+
+
 @dataclass(eq=False)
 class RoundBlocks:
     """What all steps inside blocks need: settings, and maps worked out when first needed.
@@ -84,8 +94,7 @@ class RoundBlocks:
         Raises:
             SolverError: if days are not measured, or an unmeasured series does not follow from measured ones.
         """
-        if not np.isfinite(design.level_variance[-1]):
-            raise SolverError("solver must be another than alternating where days are not measured")
+        require_measured_days(design)
         return cls(shapes, tuple(RoundGroup.of(group) for group in groups), BlockGains(shapes))
 
     def day_variance(self, block: int, number: int) -> FloatArray:

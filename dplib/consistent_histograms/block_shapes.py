@@ -75,12 +75,7 @@ class BlockShapes:
 
     def menus(self, block: int, menus: Sequence[Menu]) -> tuple[Menu, ...]:
         """The menus of a block's days, counted from the block's first day."""
-        first, end = self.days(block)
-        return tuple(
-            replace(menu, first=max(menu.first, first) - first, end=min(menu.end, end) - first)
-            for menu in menus
-            if menu.first < end and menu.end > first
-        )
+        return menus_between(menus, *self.days(block))
 
     def noisy(self, block: int, packed: bytes) -> FloatArray:
         """The noisy counts of a block that `pack_counts` packed, shape (n_nodes, n_series)."""
@@ -103,6 +98,15 @@ def pack_counts(counts: npt.NDArray[Any]) -> bytes:
     largest = int(np.abs(counts).max(initial=0))
     width = next(width for width in (2, 4, 8) if largest < 1 << (8 * width - 1))
     return counts.astype(f"<i{width}").tobytes()
+
+
+def menus_between(menus: Sequence[Menu], first: int, end: int) -> tuple[Menu, ...]:
+    """The menus of the days ``first <= t < end``, counted from ``first``."""
+    return tuple(
+        replace(menu, first=max(menu.first, first) - first, end=min(menu.end, end) - first)
+        for menu in menus
+        if menu.first < end and menu.end > first
+    )
 
 
 def menu_days(menus: Sequence[Menu], lo: IntArray, hi: IntArray) -> FloatArray:

@@ -2,6 +2,8 @@
 
 * ``driver``: the kernels on whole arrays in this process; the fastest while the arrays fit (`dplib.inference`).
 * ``blocks``: logical blocks of consecutive days; no shuffle after they are laid out (`block_layout`).
+* ``reference``: the paper's grouping by item and by day, with two shuffles a round (`reference_layout`); settings
+  that cannot be split so (`tree_smoother`, `krylov`) run in blocks.
 
 Solvers that work on one group of series as a whole (`general`, `boosting`, `lblue`) run on the driver in every layout,
 and the results say so. Estimates of two layouts may differ in the last bits: where a small matrix multiplies many rows
@@ -13,6 +15,7 @@ from pathlib import Path
 from dplib.consistent_histograms.block_layout import results_in_blocks
 from dplib.consistent_histograms.design import Design
 from dplib.consistent_histograms.publish import Results, results_on_driver
+from dplib.consistent_histograms.reference_layout import results_by_item_and_day, takes
 from dplib.inference.problem import OnRound
 from dplib.spark.blocks import SparkSession
 
@@ -45,4 +48,6 @@ def results_in_layout(
         return results_on_driver(design, directory, on_round)
     if n_partitions is None:
         n_partitions = min(design.blocks.n_blocks, int(str(spark.conf.get("spark.sql.shuffle.partitions", "200"))))
+    if layout == "reference" and takes(design):
+        return results_by_item_and_day(spark, design, directory, on_round, n_partitions)
     return results_in_blocks(spark, design, directory, on_round, n_partitions)

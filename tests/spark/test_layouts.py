@@ -134,3 +134,33 @@ def assert_same_rounds(found: Sequence[Round], wanted: Sequence[Round]) -> None:
         np.testing.assert_allclose(
             [getattr(each, name) for each in found], [getattr(each, name) for each in wanted], rtol=1e-6, atol=1e-12
         )
+
+
+@pytest.mark.parametrize(
+    ("case", "solver", "max_cells", "n_partitions"),
+    [
+        ("plain", {}, 300, 1),
+        ("packages", {}, 64, 2),
+        ("totals", {}, 1 << 20, 7),
+        ("equations", {}, 64, 2),
+        ("menus", {"method": "alternating", "max_rounds": 9, "tol": 1e-4}, 64, 2),
+        ("totals", {"method": "alternating", "max_rounds": 3, "tol": 1e-4}, 300, 1),
+    ],
+)
+def test_grouping_by_item_and_day(
+    spark: SparkSession,
+    tmp_path: Path,
+    secret: bytes,
+    case: str,
+    solver: dict[str, Any],
+    max_cells: int,
+    n_partitions: int,
+) -> None:
+    design = make_design(case, max_cells, **solver)
+    there: list[Round] = []
+    here: list[Round] = []
+    wanted = measured(design, tmp_path, secret, there.append)
+    found = results_in_layout(spark, design, tmp_path, "reference", here.append, n_partitions)
+    assert_same(found, wanted, "reference")
+    assert_same_rounds(found.solution.rounds, wanted.solution.rounds)
+    assert_same_rounds(sorted(here, key=lambda each: each.number), sorted(there, key=lambda each: each.number))
