@@ -167,11 +167,11 @@ def dplib(*words: str) -> Outcome:
     return Outcome(result.exit_code, result.stdout, result.stderr)
 
 
-def dplib_process(*words: str, cwd: Path = ROOT, **environment: str) -> Outcome:
-    """The console script in a process of its own."""
+def python_process(*words: str, cwd: Path = ROOT, **environment: str) -> Outcome:
+    """Python in a process of its own: ``-m jobs.main run ...`` or a job's file."""
     known = os.environ | {"PYTHONPATH": str(ROOT), "COLUMNS": "200"} | environment
     found = subprocess.run(
-        [sys.executable, "-m", "jobs.main", *words],
+        [sys.executable, *words],
         cwd=cwd,
         env=known,
         capture_output=True,

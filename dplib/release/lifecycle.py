@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 
-from dplib.errors import DplibError, IntegrityError
+from dplib.errors import ConfigError, DplibError, IntegrityError
 from dplib.release.files import MANIFEST, file_sha256
 from dplib.release.ledger import Ledger
 from dplib.release.runs import Publication, Run, RunKey, RunState, StoredMeasurement, Terms
@@ -177,13 +177,14 @@ def run_to_publish(ledger: Ledger, key: RunKey, release_id: str | None) -> Run:
 
     Raises:
         DplibError: if there is none.
+        ConfigError: if the named one was measured with other settings.
     """
     run = ledger.run(release_id) if release_id else ledger.find_run(key)
     if run is None or run.measurement is None:
         named = release_id or "these settings and date"
         raise DplibError(f"--stage publish must find a stored measurement, got none for {named}")
     if (run.key.dataset, run.key.job, run.key.settings_hash) != (key.dataset, key.job, key.settings_hash):
-        raise DplibError(
+        raise ConfigError(
             f"--release must name a run of this configuration's measurement settings, got {run.release_id}"
         )
     return run

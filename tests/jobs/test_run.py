@@ -1,0 +1,207 @@
+"""Runs of the main job from the command line: what they print, what they spend, and what comes again for nothing."""
+
+import json
+import os
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dplib.trees.block_plan import BlockPlan
+from dplib.trees.interval_tree import IntervalTree
+from tests.jobs_support import ROOT, Shop, content, dplib, new_shop, python_process, visible
+
+pytestmark = pytest.mark.usefixtures("spark")
+ONE_RUN = ["account", "reserve", "measure", "publish"]
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> Shop:
+    return new_shop(tmp_path / "shop")
+
+
+def forbid_rows(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+    """From now on a run that reads rows, starts Spark or loads the secret fails."""
+
+    def refuse(*_: object) -> None:
+        raise AssertionError("a stored measurement must be enough")
+
+    monkeypatch.setattr("dplib.consistent_histograms.run.open_session", refuse)
+    monkeypatch.setattr("dplib.consistent_histograms.run.load_secret", refuse)
+    (shop.folder / "orders.csv").unlink()
+    (shop.folder / "shop.key").unlink()
+
+
+def test_a_run_ends_with_the_release_alone(shop: Shop) -> None:
+    found = shop.run()
+    release = found.release
+    assert found.last == str(shop.output / release.name)
+    assert release.name == "shop-consistent-histograms-undated-000002"
+    assert (release / "manifest.json").is_file()
+    assert (release / "report.html").is_file()
+    assert shop.entries() == ONE_RUN
+    assert shop.spent() == 1
+    assert visible(shop.output) == [release.name]
+    manifest = json.loads((release / "manifest.json").read_text())
+    assert manifest["cost"] == "1"
+    assert manifest["sensitivities"]["row_l1"] == 2
+
+
+def test_a_second_run_reads_and_spends_nothing(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = shop.run().release
+    shop.rows([("2024-01-02", "bread", "5", "z")] * 9)
+    before = content(shop.output)
+    changed_data = shop.run()
+    forbid_rows(shop, monkeypatch)
+    without_data = shop.run()
+    assert changed_data.release == without_data.release == first
+    assert content(shop.output) == before
+    assert shop.entries() == ONE_RUN
+
+
+def test_again_and_changed_measurements_spend(shop: Shop) -> None:
+    releases = [
+        shop.run().release,
+        shop.run("--again").release,
+        shop.run("--set", "privacy.max_quantity=4").release,
+        shop.run("--date", "2024-01-14").release,
+    ]
+    assert len(set(releases)) == 4
+    assert shop.spent() == 4
+    noisy = [(release / "measurement").joinpath("block-000000.parquet").read_bytes() for release in releases]
+    assert len(set(noisy)) == 4
+    # The newest measurement of the same settings and date is the one that comes again.
+    assert shop.run().release == releases[1]
+    assert shop.spent() == 4
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"publish__solver": {"method": "alternating", "tol": 1e-12}},
+        {"publish__output__csv": True},
+        {"publish__output__path": "elsewhere"},
+        {"queries": ["total"]},
+    ],
+    ids=lambda changes: next(iter(changes)),
+)
+def test_changed_publication_settings_never_spend(
+    changes: dict[str, Any], shop: Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = shop.run().release
+    before = content(first)
+    forbid_rows(shop, monkeypatch)
+    second = shop.set(**changes).run().release
+    after = content(second)
+    assert {name: digest for name, digest in after.items() if name.startswith("measurement")} == {
+        name: digest for name, digest in before.items() if name.startswith("measurement")
+    }
+    assert after["manifest.json"] != before["manifest.json"]
+    assert second.name == first.name
+    assert shop.entries() == [*ONE_RUN, "publish"]
+    assert shop.spent() == 1
+    assert shop.run().release == second
+    assert shop.entries() == [*ONE_RUN, "publish"]
+    assert dplib("verify", str(second), "--ledger", f"sqlite:///{shop.folder}/ledger.db").code == 0
+
+
+def test_the_stages_one_after_the_other(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+    nothing = shop.run("--stage", "publish")
+    assert (nothing.code, nothing.out) == (1, "")
+    assert "--stage publish must find a stored measurement, got none" in nothing.err
+    measured = shop.run("--stage", "measure")
+    assert (measured.code, measured.out) == (0, "shop-consistent-histograms-undated-000002\n")
+    assert visible(shop.output / measured.last) == ["measurement"]
+    assert shop.run("--stage", "measure").last == measured.last
+    forbid_rows(shop, monkeypatch)
+    published = shop.run("--stage", "publish").release
+    assert published.name == measured.last
+    assert shop.run("--stage", "publish", "--release", measured.last).release == published
+    assert shop.run().release == published
+    assert shop.entries() == ONE_RUN
+
+
+def test_a_measured_run_is_published_by_a_plain_run(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+    measured = shop.run("--stage", "measure").last
+    forbid_rows(shop, monkeypatch)
+    assert shop.run().release.name == measured
+    assert shop.entries() == ONE_RUN
+
+
+def test_publication_of_another_configuration_is_refused(shop: Shop) -> None:
+    measured = shop.run("--stage", "measure").last
+    refused = shop.run("--set", "privacy.budget.epsilon=2", "--stage", "publish", "--release", measured)
+    assert refused.code == 2
+    assert refused.err.startswith("dplib: --release must name a run of this configuration's measurement settings")
+
+
+def test_when_the_budget_is_used_up(shop: Shop) -> None:
+    for _ in range(2):
+        assert shop.run("--set", "privacy.budget.epsilon=5", "--again").code == 0
+    before = content(shop.folder)
+    full = shop.run("--set", "privacy.budget.epsilon=5", "--again")
+    assert full.code == 4
+    assert "must have epsilon 5 left for this release, got 0 of 10" in full.err
+    assert content(shop.folder) == before
+    # What was paid for is still there.
+    assert shop.run("--set", "privacy.budget.epsilon=5").code == 0
+    assert shop.spent() == Fraction(10)
+
+
+def cut_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Cut the small tree at its level of weeks, as a tree of millions of days would be."""
+    monkeypatch.setattr(BlockPlan, "for_cells", classmethod(lambda cls, tree, _: cls(tree, 1)))
+
+
+@pytest.mark.parametrize("layout", ["driver", "blocks"])
+def test_the_same_entry_and_secret_give_the_same_bytes(
+    layout: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cut_in_blocks(monkeypatch)
+    releases = []
+    for name in ("one", "two"):
+        shop = new_shop(tmp_path / name).set(publish__solver={"layout": layout})
+        releases.append(shop.run().release)
+    first, second = map(content, releases)
+    assert first == second
+    assert {"measurement/top.parquet", "measurement/block-000001.parquet", "manifest.json"} <= set(first)
+
+
+def test_the_layouts_give_the_same_numbers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    cut_in_blocks(monkeypatch)
+    found = []
+    for layout in ("driver", "blocks"):
+        shop = new_shop(tmp_path / layout).set(publish__solver={"layout": layout})
+        whole = content(shop.run().release)
+        found.append({name: digest for name, digest in whole.items() if name.endswith(".parquet")})
+    assert found[0] == found[1]
+    assert len(found[0]) == 9  # three tables of a top and two blocks
+
+
+def test_the_cut_of_the_test_is_one_of_the_plan() -> None:
+    tree = IntervalTree.from_level_edges(([0, 4], [0, 2, 4], [0, 1, 2, 3, 4]))
+    assert BlockPlan.for_cells(tree, 4, max_cells=12).cut_level == 1
+
+
+def test_the_job_file_in_a_process_of_its_own(shop: Shop) -> None:
+    shop.set(spark={"master": "local[1]"})
+    config = os.path.relpath(shop.config, shop.folder)
+    found = python_process(str(ROOT / "jobs" / "consistent_histograms.py"), "--config", config, cwd=shop.folder)
+    assert found.code == 0, found.err
+    assert found.last == str(shop.output / "shop-consistent-histograms-undated-000002")
+    assert "Traceback" not in found.err
+    assert "WARN " not in found.err
+    assert shop.entries() == ONE_RUN
+
+
+def test_other_queries_do_not_change_the_tree_of_a_measurement(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+    shop.set(tree="auto", queries=["day"])
+    first = shop.run().release
+    levels = json.loads((first / "manifest.json").read_text())["domain"]["levels"]
+    forbid_rows(shop, monkeypatch)
+    second = shop.set(queries=["total"]).run().release
+    assert json.loads((second / "manifest.json").read_text())["domain"]["levels"] == levels
+    assert shop.entries() == [*ONE_RUN, "publish"]
+    assert dplib("verify", str(second)).code == 0
+    assert dplib("query", str(second), "--json").code == 0
