@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# Builds dist/dplib-<version>-py3-none-any.whl, which is what `spark-submit --py-files` takes: the packages dplib and jobs,
-# without their dependencies. It uses the locked build backend of .venv and no network, and the same sources give the
-# same bytes. Prints the wheel's path.
+# Builds dplib-<version>-py3-none-any.whl in dist, or in the folder $1, and prints its path. It is what
+# `spark-submit --py-files` takes: the packages dplib and jobs, without their dependencies. The locked build backend of
+# .venv makes it without a network, and the same sources give the same bytes.
 set -euo pipefail
+folder=$(mkdir -p "${1:-$(dirname "$0")/../dist}" && cd "${1:-$(dirname "$0")/../dist}" && pwd)
 cd "$(dirname "$0")/.."
 
 python=.venv/bin/python
@@ -11,7 +12,10 @@ if [ ! -x "$python" ]; then
   exit 1
 fi
 # One wheel at a time, so that the pattern dist/dplib-*.whl always names one file.
-rm -f dist/dplib-*.whl
+rm -f "$folder"/dplib-*.whl
 # The time inside the archive is the build backend's fixed one, not today's.
-env -u SOURCE_DATE_EPOCH "$python" -m hatchling build --target wheel --directory dist >/dev/null
-echo "$PWD"/dist/dplib-*.whl
+if ! said=$(env -u SOURCE_DATE_EPOCH "$python" -m hatchling build --target wheel --directory "$folder" 2>&1); then
+  echo "$said" >&2
+  exit 1
+fi
+echo "$folder"/dplib-*.whl

@@ -1,0 +1,200 @@
+"""A standalone Spark cluster on loopback, started from the pip-installed Spark, and a look into its processes."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+import pyspark
+
+SPARK_HOME = Path(pyspark.__file__).parent
+EXECUTOR = "CoarseGrainedExecutorBackend"
+QUICK_JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+"""Small processes that live for seconds."""
+PATIENCE = 240
+"""Seconds; a shared machine may be slow, a broken test should still end."""
+T = TypeVar("T")
+
+
+def environment(python: Path) -> dict[str, str]:
+    """The caller's environment without anything that makes this project importable; Spark uses ``python``."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "SPARK", "PYSPARK"))}
+    java = Path(sys.prefix) / "jre"
+    return kept | {
+        "SPARK_HOME": str(SPARK_HOME),
+        "SPARK_LOCAL_IP": "127.0.0.1",
+        "SPARK_NO_DAEMONIZE": "1",
+        "SPARK_DAEMON_MEMORY": "256m",
+        "SPARK_DAEMON_JAVA_OPTS": QUICK_JAVA,
+        "PYSPARK_PYTHON": str(python),
+        "PYSPARK_DRIVER_PYTHON": str(python),
+        "OPENBLAS_NUM_THREADS": "1",
+        **({} if "JAVA_HOME" in kept else {"JAVA_HOME": str(java)}),
+    }
+
+
+def wait_for(what: str, look: Callable[[], T | None]) -> T:
+    """Ask until there is an answer."""
+    until = time.monotonic() + PATIENCE
+    while time.monotonic() < until:
+        found = look()
+        if found:
+            return found
+        time.sleep(0.1)
+    raise TimeoutError(f"no {what} within {PATIENCE} s")
+
+
+@dataclass(frozen=True)
+class Process:
+    """A running process."""
+
+    pid: int
+    parent: int
+    command: str
+
+
+def processes() -> dict[int, Process]:
+    """All processes by their id."""
+    listed = subprocess.run(["ps", "-eo", "pid=,ppid=,args="], capture_output=True, text=True, check=True).stdout
+    rows = (line.split(None, 2) for line in listed.splitlines())
+    return {int(row[0]): Process(int(row[0]), int(row[1]), row[2] if len(row) > 2 else "") for row in rows}
+
+
+def descendants(pid: int, running: dict[int, Process]) -> list[int]:
+    """All processes below one, the nearest first."""
+    found = [pid]
+    for each in found:
+        found += [child.pid for child in running.values() if child.parent == each]
+    return found[1:]
+
+
+def kill(pids: list[int]) -> None:
+    """Kill -9, whatever is still there."""
+    for pid in pids:
+        try:
+            os.kill(pid, signal.SIGKILL)
+        except ProcessLookupError:
+            continue
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """A running master and its workers.
+
+    Attributes:
+        url: the master's address.
+        folder: logs, work folders and local folders of the workers.
+        python: interpreter of drivers and executors.
+    """
+
+    url: str
+    folder: Path
+    python: Path
+
+    @contextmanager
+    def submit(
+        self, arguments: list[str], cwd: Path, command: Path = SPARK_HOME / "bin" / "spark-submit"
+    ) -> "Iterator[subprocess.Popen[str]]":
+        """Start spark-submit, or a command with the same arguments, on this cluster; it is gone at the end."""
+        conf = {
+            "spark.driver.host": "127.0.0.1",
+            "spark.driver.bindAddress": "127.0.0.1",
+            "spark.driver.extraJavaOptions": QUICK_JAVA,
+            "spark.executor.extraJavaOptions": QUICK_JAVA,
+            "spark.executor.memory": "512m",
+            "spark.sql.shuffle.partitions": "4",
+            # Small inputs would be put into one task, which leaves no second one to disturb.
+            "spark.sql.adaptive.coalescePartitions.enabled": "false",
+        }
+        settings = [word for name, value in conf.items() for word in ("--conf", f"{name}={value}")]
+        with subprocess.Popen(
+            [str(command), "--master", self.url, *settings, *arguments],
+            cwd=cwd,
+            env=environment(self.python),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        ) as driver:
+            try:
+                yield driver
+            finally:
+                if driver.poll() is None:
+                    kill([*descendants(driver.pid, processes()), driver.pid])
+
+    def shuffle_files(self) -> list[Path]:
+        """The shuffle files that executors hold now."""
+        return [path for path in self.folder.glob("local-*/**/shuffle_*") if path.is_file()]
+
+    def logs(self) -> str:
+        """Everything that executors wrote."""
+        texts = (path.read_text(errors="replace") for path in self.folder.glob("work-*/*/*/std*"))
+        return "\n".join(texts)
+
+
+def executor_of(pid: int) -> int | None:
+    """The executor's JVM that a Python worker belongs to."""
+    running = processes()
+    while pid in running:
+        if EXECUTOR in running[pid].command:
+            return pid
+        pid = running[pid].parent
+    return None
+
+
+@contextmanager
+def start_cluster(folder: Path, python: Path) -> Iterator[Cluster]:
+    """Start a master and two workers of one core each; all their processes are gone at the end."""
+    with ExitStack() as stack:
+        daemons: list[subprocess.Popen[bytes]] = []
+        stack.callback(_end, daemons)
+
+        def start(name: str, arguments: list[str], extra: dict[str, str] | None = None) -> Path:
+            log = folder / f"{name}.log"
+            with log.open("wb") as file:
+                daemons.append(
+                    subprocess.Popen(
+                        [
+                            str(SPARK_HOME / "bin" / "spark-class"),
+                            *arguments,
+                            "--host",
+                            "127.0.0.1",
+                            "--webui-port",
+                            "0",
+                        ],
+                        env=environment(python) | (extra or {}),
+                        stdout=file,
+                        stderr=subprocess.STDOUT,
+                        start_new_session=True,
+                    )
+                )
+            return log
+
+        # The system chooses free ports; the log tells which.
+        log = start("master", ["org.apache.spark.deploy.master.Master", "--port", "0"])
+        started = r"Starting Spark master at (spark://127\.0\.0\.1:\d+)"
+        url = wait_for("master", lambda: re.search(started, log.read_text()))[1]
+        for number in (1, 2):
+            places = ["--work-dir", str(folder / f"work-{number}")]
+            start(
+                f"worker-{number}",
+                ["org.apache.spark.deploy.worker.Worker", "--cores", "1", "--memory", "1g", *places, url],
+                {"SPARK_LOCAL_DIRS": str(folder / f"local-{number}")},
+            )
+        wait_for("two workers", lambda: log.read_text().count("Registering worker") == 2)
+        yield Cluster(url, folder, python)
+
+
+def _end(daemons: "list[subprocess.Popen[bytes]]") -> None:
+    running = processes()
+    below = [pid for daemon in daemons for pid in descendants(daemon.pid, running)]
+    # Executors and their Python workers have process groups of their own.
+    kill([*(daemon.pid for daemon in daemons), *below])
+    for daemon in daemons:
+        daemon.wait()
