@@ -1,6 +1,7 @@
 """Post-processing on Spark: every layout gives the numbers of the kernels in one process, however data are spread."""
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -9,13 +10,16 @@ import pytest
 
 from dplib.config.consistent_histograms import ConsistentHistogramsConfig
 from dplib.config.load import check
+from dplib.consistent_histograms import block_layout, reference_layout
 from dplib.consistent_histograms.design import Design
 from dplib.consistent_histograms.layouts import results_in_layout
 from dplib.consistent_histograms.measure import RunKeys, measure_on_driver
-from dplib.consistent_histograms.publish import Results, results_on_driver
+from dplib.consistent_histograms.publish import Results, results_on_driver, write_tables
 from dplib.consistent_histograms.rows import row_kinds
+from dplib.errors import SolverError
 from dplib.inference.problem import OnRound, Round
 from dplib.spark.blocks import SparkSession
+from dplib.spark.rounds import BlockRounds
 from dplib.trees.block_plan import BlockPlan
 
 ITEMS = ["cola", "burger", "fries", "wings", "salad"]
@@ -44,6 +48,9 @@ CASES: dict[str, dict[str, Any]] = {
     "equations": {
         "constraints": [{"equations": {"fixed": {"coefficients": {"cola": 1, "burger": 1}, "value": 30}}}],
         "privacy": {"unit": "event", "neighbors": "replace_one", "budget": {"epsilon": 1}},
+        # An integer programme a day: few days.
+        "domain": {"items": ITEMS, "first_day": "2021-01-01", "last_day": "2021-01-20"},
+        "tree": {"branching": [2, 2, 5]},
     },
 }
 
@@ -68,9 +75,14 @@ def make_design(case: str, max_cells: int = 64, tree: Any = None, **solver: Any)
 
 def measured(design: Design, directory: Path, secret: bytes, on_round: OnRound | None = None) -> Results:
     """Store a measurement of random counts; the results in one process."""
+    return results_on_driver(design, stored(design, directory, secret), on_round)
+
+
+def stored(design: Design, directory: Path, secret: bytes) -> Path:
+    """Store a measurement of random counts."""
     counts = np.random.default_rng(3).poisson(8.0, (design.tree.n_leaves, len(row_kinds(design)))).astype(np.int64)
     measure_on_driver(design, counts, RunKeys("test", secret, secret, secret), directory)
-    return results_on_driver(design, directory, on_round)
+    return directory
 
 
 def assert_same(found: Results, wanted: Results, layout: str) -> None:
@@ -108,16 +120,25 @@ def test_exact_solvers_in_blocks(
     ("case", "method", "max_cells", "n_partitions"),
     [
         ("menus", "alternating", 64, 2),
-        ("totals", "alternating", 300, 7),
+        ("totals", "alternating", 300, 2),
         ("equations", "krylov", 64, 1),
         ("menus", "krylov", 64, 2),
         ("plain", "krylov", 300, 2),
     ],
 )
 def test_rounds_in_blocks(
-    spark: SparkSession, tmp_path: Path, secret: bytes, case: str, method: str, max_cells: int, n_partitions: int
+    spark: SparkSession,
+    tmp_path: Path,
+    secret: bytes,
+    monkeypatch: pytest.MonkeyPatch,
+    case: str,
+    method: str,
+    max_cells: int,
+    n_partitions: int,
 ) -> None:
-    design = make_design(case, max_cells, method=method, max_rounds=12, tol=1e-4)
+    # States are stored after every second round and the plan is cut after two of them, so that few rounds do it all.
+    monkeypatch.setattr(block_layout, "BlockRounds", partial(BlockRounds, keep_every=2, max_depth=2))
+    design = make_design(case, max_cells, method=method, max_rounds=5, tol=1e-4)
     there: list[Round] = []
     here: list[Round] = []
     wanted = measured(design, tmp_path, secret, there.append)
@@ -143,7 +164,7 @@ def assert_same_rounds(found: Sequence[Round], wanted: Sequence[Round]) -> None:
         ("packages", {}, 64, 2),
         ("totals", {}, 1 << 20, 7),
         ("equations", {}, 64, 2),
-        ("menus", {"method": "alternating", "max_rounds": 9, "tol": 1e-4}, 64, 2),
+        ("menus", {"method": "alternating", "max_rounds": 3, "tol": 1e-4}, 64, 2),
         ("totals", {"method": "alternating", "max_rounds": 3, "tol": 1e-4}, 300, 1),
     ],
 )
@@ -151,11 +172,13 @@ def test_grouping_by_item_and_day(
     spark: SparkSession,
     tmp_path: Path,
     secret: bytes,
+    monkeypatch: pytest.MonkeyPatch,
     case: str,
     solver: dict[str, Any],
     max_cells: int,
     n_partitions: int,
 ) -> None:
+    monkeypatch.setattr(reference_layout, "CUT_EVERY", 2)
     design = make_design(case, max_cells, **solver)
     there: list[Round] = []
     here: list[Round] = []
@@ -164,3 +187,30 @@ def test_grouping_by_item_and_day(
     assert_same(found, wanted, "reference")
     assert_same_rounds(found.solution.rounds, wanted.solution.rounds)
     assert_same_rounds(sorted(here, key=lambda each: each.number), sorted(there, key=lambda each: each.number))
+
+
+def test_methods_that_cannot_be_split_run_elsewhere(spark: SparkSession, tmp_path: Path, secret: bytes) -> None:
+    whole = make_design("packages", method="lblue", max_rounds=3)
+    wanted = measured(whole, tmp_path / "whole", secret)
+    assert_same(results_in_layout(spark, whole, tmp_path / "whole", "blocks"), wanted, "driver")
+    smoother = make_design("menus")
+    wanted = measured(smoother, tmp_path / "smoother", secret)
+    assert_same(results_in_layout(spark, smoother, tmp_path / "smoother", "reference"), wanted, "blocks")
+
+
+def test_a_refusal_is_the_same_in_every_layout(spark: SparkSession, tmp_path: Path, secret: bytes) -> None:
+    design = make_design("menus", method="commuting")
+    for layout in ("driver", "blocks", "reference"):
+        with pytest.raises(SolverError, match="another than commuting"):
+            results_in_layout(spark, design, stored(design, tmp_path, secret), layout)
+
+
+def test_tables_have_the_same_bytes_without_constraints(spark: SparkSession, tmp_path: Path, secret: bytes) -> None:
+    design = make_design("plain")
+    wanted = measured(design, tmp_path / "measured", secret)
+    write_tables(design, wanted, tmp_path / "driver")
+    write_tables(design, results_in_layout(spark, design, tmp_path / "measured", "blocks"), tmp_path / "blocks")
+    files = sorted(path.relative_to(tmp_path / "driver") for path in (tmp_path / "driver").rglob("*.parquet"))
+    assert len(files) == 2 * (design.blocks.n_blocks + 1)
+    for file in files:
+        assert (tmp_path / "blocks" / file).read_bytes() == (tmp_path / "driver" / file).read_bytes()
