@@ -239,11 +239,12 @@ def report(
     with exit_codes():
         page = release / _job(load_manifest(release).job).PAGE
         require(page.is_file(), "RELEASE", f"hold {page.name}", release)
-        if to is None:
-            print(page)
-        else:
-            shutil.copyfile(page, to)
-            print(to)
+        if to is not None:
+            try:
+                shutil.copyfile(page, to)
+            except OSError:
+                raise ConfigError(f"--to must be a file that can be written, got {to}") from None
+        print(to or page)
 
 
 @ledger_app.command("show")

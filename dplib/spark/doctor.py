@@ -10,6 +10,7 @@ import pyspark
 
 from dplib.config.sections import SparkSettings
 from dplib.errors import DplibError
+from dplib.spark.blocks import Batches
 from dplib.spark.session import open_session, prepare_java, quiet_spark_errors
 
 LEAST_JAVA = 17
@@ -32,6 +33,11 @@ def check_java() -> Finding:
     return True, f"Java {version[1]} at {binary}"
 
 
+def _unchanged(batches: Batches) -> Batches:
+    # Spark asks for the signature, which builtins such as `iter` lack.
+    yield from batches
+
+
 def check_spark() -> Finding:
     """Whether a local session starts and runs a Python function on a worker."""
     try:
@@ -39,7 +45,7 @@ def check_spark() -> Finding:
             open_session("dplib doctor", SparkSettings(master="local[1]")) as spark,
             quiet_spark_errors("run a function on a worker"),
         ):
-            spark.range(3).mapInArrow(iter, "id long").count()
+            spark.range(3).mapInArrow(_unchanged, "id long").count()
     except DplibError as error:
         return False, str(error)
     return True, f"Spark {pyspark.__version__} starts and its workers run this Python"
