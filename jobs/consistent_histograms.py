@@ -116,7 +116,7 @@ def _ledger_state(prepared: Prepared) -> dict[str, Any]:
 def _print_plan(made: Plan, ledger: dict[str, Any]) -> None:
     out.print(f"[bold]Plan of {made.job} for the account {made.dataset}[/bold] (no row is read, nothing is spent)\n")
     out.print(f"Guarantee: {made.budget}; {made.neighbors}.", markup=False)
-    out.print(f"Caps: {', '.join(f'{value} {name}' for name, value in made.caps.items())}.", markup=False)
+    out.print(f"Caps: {', '.join(f'{name} at most {value}' for name, value in made.caps.items())}.", markup=False)
     out.print(
         f"One row touches counts of at most {made.row_l1} a level (L1), {made.row_l2_squared} squared (L2).\n",
         markup=False,
