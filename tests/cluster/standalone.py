@@ -62,7 +62,7 @@ class Process:
 
 def processes() -> dict[int, Process]:
     """All processes by their id."""
-    listed = subprocess.run(["ps", "-eo", "pid=,ppid=,args="], capture_output=True, text=True, check=True).stdout
+    listed = subprocess.run(["ps", "-ww", "-eo", "pid=,ppid=,args="], capture_output=True, text=True, check=True).stdout
     rows = (line.split(None, 2) for line in listed.splitlines())
     return {int(row[0]): Process(int(row[0]), int(row[1]), row[2] if len(row) > 2 else "") for row in rows}
 

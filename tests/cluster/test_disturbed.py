@@ -1,5 +1,6 @@
 """Lost executors and lost shuffle files leave the release as it is, byte for byte, and it is paid once."""
 
+import subprocess
 from pathlib import Path
 
 from tests.cluster.conftest import RELEASE, ROOT, assert_paid_once, release_files
@@ -13,15 +14,28 @@ def options(wheel: Path, place: Path, where: str) -> list[str]:
     return ["--py-files", str(wheel), *job]
 
 
-def paused_process(place: Path) -> int:
-    return int(wait_for("task that waits", lambda: (place / "paused").exists() and (place / "paused").read_text()))
+def paused_process(place: Path, driver: "subprocess.Popen[str]") -> int:
+    """The process of the task that waits."""
+    wait_for("task that waits", lambda: (place / "paused").exists() or driver.poll() is not None)
+    assert driver.poll() is None, driver.communicate()
+    return int((place / "paused").read_text())
+
+
+def shuffle_of(path: Path) -> str:
+    """The number of the shuffle, from shuffle_NUMBER_TASK_0.data."""
+    return path.name.split("_")[1]
+
+
+def rewritten(cluster: Cluster, shuffles: set[str]) -> str:
+    """Says so when one of the shuffles has files again."""
+    return "rewritten" if any(shuffle_of(path) in shuffles for path in cluster.shuffle_files()) else ""
 
 
 def test_executor_killed_while_it_draws_noise(
     standalone_cluster: Cluster, wheel: Path, place: Path, undisturbed: dict[str, dict[str, bytes]]
 ) -> None:
     with standalone_cluster.submit(options(wheel, place, "noise"), place) as driver:
-        worker = paused_process(place)
+        worker = paused_process(place, driver)
         executor = executor_of(worker)
         assert executor is not None
         lost = [executor, *descendants(executor, processes())]
@@ -43,16 +57,17 @@ def test_shuffle_files_deleted_between_two_tasks(
     # With one core the other tasks of the stage have not started when the first one waits.
     one_core = ["--conf", "spark.cores.max=1"]
     with standalone_cluster.submit([*one_core, *options(wheel, place, "counts")], place) as driver:
-        paused_process(place)
+        paused_process(place, driver)
         deleted = standalone_cluster.shuffle_files()
         for path in deleted:
             path.unlink()
         (place / "go").touch()
         assert deleted
-        # Spark finds them missing and makes them again, under the same names, perhaps elsewhere.
-        names = {path.name for path in deleted}
-        wait_for("second computation", lambda: {path.name for path in standalone_cluster.shuffle_files()} & names)
-        assert driver.poll() is None
+        # Spark finds them missing and runs the tasks again that had written them. The new files carry the number of
+        # the same shuffle and of other tasks.
+        lost = {shuffle_of(path) for path in deleted}
+        found = wait_for("second computation", lambda: rewritten(standalone_cluster, lost) or driver.poll() is not None)
+        assert found == "rewritten", driver.communicate()
         _, err = driver.communicate(timeout=PATIENCE)
     assert driver.returncode == 0, err
     assert release_files(place) == undisturbed["blocks"]
