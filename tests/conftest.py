@@ -27,6 +27,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> "Iterator[SparkSession]":
 
     conf = {
         "spark.sql.warehouse.dir": str(tmp_path_factory.mktemp("warehouse")),
+        "spark.local.dir": str(tmp_path_factory.mktemp("local")),
         "spark.sql.shuffle.partitions": "3",
         "spark.driver.memory": "1g",
         # Many small queries: the second compiler costs more than it saves.

@@ -74,7 +74,8 @@ def start_session(app_name: str, settings: SparkSettings) -> SparkSession:
             os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
         elif settings.master.startswith("sc://") and SparkSession.getActiveSession() is None:
             builder = builder.remote(settings.master)
-        # What was started elsewhere has its static settings already; spark-submit's own win over ours.
+        # What was started elsewhere has its static settings already. Under spark-submit the context is still to come:
+        # there ours win, so that an event log which a cluster turns on for everybody stays off.
         conf = (QUIET if _under_submit() else {}) | settings.conf | PINNED
     for key, value in conf.items():
         builder = builder.config(key, value)
