@@ -1,6 +1,8 @@
 # Self-documenting: `make` or `make help` lists the targets.
 .DEFAULT_GOAL := help
 SHELL := /bin/bash
+# The last line of `make demo` is a directory alone, also when another make calls it.
+MAKEFLAGS += --no-print-directory
 BIN := .venv/bin
 export JAVA_HOME := $(CURDIR)/.venv/jre
 # Small matrices in many processes: more threads than cores only get in each other's way.
