@@ -43,7 +43,7 @@ def load() -> str:
 
 def tests_pass(claim: str, *arguments: str) -> Iterator[Result]:
     """A claim that a set of tests checks: all pass, and there is at least one."""
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--no-header", *arguments]
+    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--no-header", *arguments]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     last = next(
         (line for line in reversed(done.stdout.splitlines()) if re.search(r"\d+ (passed|failed|error)", line)), ""
