@@ -276,10 +276,11 @@ def restaurant() -> Iterator[Result]:
         manifest = load_manifest(release)
         for check in verify(release, manifest):
             yield Result(f"restaurant, {check.name}", "1e-6, or exact", check.detail, check.ok)
-        columns = read_table(release / PUBLISHED).column_names, read_table(release / ESTIMATES).column_names
-        yield Result(
-            "restaurant, tables", "estimates and published", f"{len(columns[0])} and {len(columns[1])} columns", True
-        )
+        keys = ["item", "node", "level", "first_day", "last_day"]
+        wanted = {PUBLISHED: [*keys, "count"], ESTIMATES: [*keys, "estimate", "std_error"]}
+        for table, columns in wanted.items():
+            found = read_table(release / table).column_names
+            yield Result(f"restaurant, columns of {table}", ", ".join(columns), ", ".join(found), found == columns)
 
 
 def behaviour() -> Iterator[Result]:
