@@ -16,20 +16,22 @@ import typer
 from dplib.cli import exit_codes, out, show_rounds, stage, table
 from dplib.config.consistent_histograms import NAME
 from dplib.consistent_histograms.check import check_tables
+from dplib.consistent_histograms.design import Design
 from dplib.consistent_histograms.example import EXAMPLE
 from dplib.consistent_histograms.plan import Plan, make_plan
 from dplib.consistent_histograms.query import query_release, total_answers
 from dplib.consistent_histograms.rehearse import rehearse
 from dplib.consistent_histograms.rows import row_domain
-from dplib.consistent_histograms.run import REPORT, Prepared, prepare, run_job
-from dplib.errors import ConfigError
+from dplib.consistent_histograms.run import prepare
+from dplib.consistent_histograms.run import run as run_stages
 from dplib.inference.problem import Round
-from dplib.privacy.budget import Currency
 from dplib.release.manifest import Manifest, load_manifest
 from dplib.release.verify import Check
 from dplib.spark.inspect import inspect_rows
 from dplib.spark.read import open_rows
 from dplib.spark.session import open_session
+from dplib.workflow.prepared import Prepared, ledger_state
+from dplib.workflow.run import REPORT
 
 PAGE = REPORT
 TOP_ROWS = 12
@@ -41,20 +43,16 @@ def example() -> str:
     return EXAMPLE
 
 
-def account_terms(prepared: Prepared) -> tuple[Currency, str, str]:
-    """Currency, unit and neighbours that an account for this configuration needs."""
-    pure = prepared.config.privacy.mechanism == "discrete_laplace"
-    return Currency.PURE if pure else Currency.ZCDP, prepared.config.privacy.unit, prepared.config.privacy.neighbors
-
-
-def run(prepared: Prepared, stage_name: str = "all", release_id: str | None = None, again: bool = False) -> None:
+def run(
+    prepared: Prepared[Design], stage_name: str = "all", release_id: str | None = None, again: bool = False
+) -> None:
     """Run the job and print what was made; the last line of the output is the release (its id after ``measure``)."""
     rounds = show_rounds()
 
     def on_round(each: Round) -> None:
         rounds(each.number, each.change, each.deviation)
 
-    found, release = run_job(
+    found, release = run_stages(
         prepared, stage=stage_name, release_id=release_id, again=again, progress=stage, on_round=on_round
     )
     if release is None:
@@ -85,32 +83,14 @@ def show_release(release: Path, manifest: Manifest) -> None:
     out.print(table(title, columns, rows, frozenset(columns[1:])))
 
 
-def plan(prepared: Prepared, as_json: bool) -> None:
+def plan(prepared: Prepared[Design], as_json: bool) -> None:
     """Print the plan: noise, expected errors, cost and the ledger's balance."""
     made = make_plan(prepared.design, prepared.key.settings_hash)
-    ledger = _ledger_state(prepared)
+    ledger = ledger_state(prepared)
     if as_json:
         print(json.dumps(made.to_dict() | {"ledger": ledger}, indent=2))
         return
     _print_plan(made, ledger)
-
-
-def _ledger_state(prepared: Prepared) -> dict[str, Any]:
-    try:
-        ledger = prepared.open_ledger()
-        account = ledger.account(prepared.config.dataset)
-    except ConfigError as error:
-        return {"account": None, "problem": str(error)}
-    balance, found = ledger.balance(account.dataset), ledger.find_run(prepared.key)
-    return {
-        "account": account.dataset,
-        "currency": account.terms.currency.value,
-        "total": str(balance.total),
-        "left": str(balance.left),
-        "cost": str(prepared.design.cost(account.terms.currency)),
-        "existing_run": found.release_id if found else None,
-        "existing_state": found.state.value if found else None,
-    }
 
 
 def _print_plan(made: Plan, ledger: dict[str, Any]) -> None:
@@ -162,9 +142,9 @@ def _print_plan(made: Plan, ledger: dict[str, Any]) -> None:
         out.print(f"Ledger: costs {ledger['cost']} of {ledger['left']} left ({ledger['currency']}).", markup=False)
 
 
-def inspect(prepared: Prepared) -> None:
+def inspect(prepared: Prepared[Design]) -> None:
     """Show the data's owner what each rule keeps and drops. Not private; writes nothing."""
-    config = prepared.config
+    config = prepared.design.config
     with ExitStack() as stack:
         with stage("starting Spark"):
             spark = stack.enter_context(open_session(f"dplib inspect {NAME}", config.spark))
@@ -176,7 +156,7 @@ def inspect(prepared: Prepared) -> None:
     out.print(table(title, ["rule", "kept", "dropped"], shown, frozenset({"kept", "dropped"})))
 
 
-def rehearsal(prepared: Prepared, rows_per_day: int, seed: int) -> None:
+def rehearsal(prepared: Prepared[Design], rows_per_day: int, seed: int) -> None:
     """Run the whole job on generated rows and compare predicted with measured errors."""
     found = rehearse(prepared, rows_per_day, seed, stage)
     rows = [[each.query, f"{each.n_answers:,}", f"{each.predicted:.2f}", f"{each.measured:.2f}"] for each in found]

@@ -26,6 +26,7 @@ from dplib.release.runs import Terms
 from dplib.release.verify import Check, verify_against_ledger, verify_files
 from dplib.spark.doctor import check_java, check_spark
 from dplib.validate import one_of, require
+from dplib.workflow.design import natural_terms
 from jobs import consistent_histograms
 
 JOBS: dict[str, ModuleType] = {"consistent-histograms": consistent_histograms}
@@ -100,20 +101,19 @@ def init(
         )
 
 
-def _known_settings(config: Path | None) -> tuple[Path, dict[str, str]]:
+def _known_settings(path: Path | None) -> tuple[Path, dict[str, str]]:
     """Defaults that a configuration file holds, and the folder its paths refer to."""
-    if config is None:
+    if path is None:
         return Path.cwd(), {}
-    job = _job(str(read_yaml(config).get("job")))
-    prepared = job.prepare(config)
-    currency, unit, neighbors = job.account_terms(prepared)
+    prepared = _job(str(read_yaml(path).get("job"))).prepare(path)
+    config, terms = prepared.design.config, natural_terms(prepared.design)
     known = {
-        "dataset": prepared.config.dataset,
-        "currency": str(currency.value),
-        "unit": unit,
-        "neighbors": neighbors,
-        "ledger": prepared.config.ledger,
-        "secret": prepared.config.secret,
+        "dataset": config.dataset,
+        "currency": terms.currency.value,
+        "unit": terms.unit,
+        "neighbors": terms.neighbors.value,
+        "ledger": config.ledger,
+        "secret": config.secret,
     }
     return prepared.base, known
 
@@ -306,9 +306,11 @@ def doctor(
         if config is not None:
             module = _job(str(read_yaml(config).get("job")))
             prepared = module.prepare(config)
-            checks.append(_try("secret", lambda: load_secret(prepared.config.secret, prepared.base).key_id))
+            checks.append(_try("secret", lambda: load_secret(prepared.design.config.secret, prepared.base).key_id))
             checks.append(_try("ledger", lambda: f"{len(prepared.open_ledger().accounts())} accounts"))
-            checks.append(_try("account", lambda: prepared.open_ledger().account(prepared.config.dataset).dataset))
+            checks.append(
+                _try("account", lambda: prepared.open_ledger().account(prepared.design.config.dataset).dataset)
+            )
             checks.append(_disk(prepared.output))
         _print_checks(checks)
 

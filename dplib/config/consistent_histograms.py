@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
-from dplib.config.sections import Exact, JobConfig, Output, Section, expand
+from dplib.config.sections import Exact, Input, JobConfig, Privacy, Publication, Section, expand
 from dplib.errors import ConfigError
 
 NAME = "consistent-histograms"
@@ -168,17 +168,18 @@ class Solver(Section):
     """Where it runs: one process, Spark without a shuffle a round, or Spark grouped by item and by day in turn."""
 
 
-class Publish(Section):
+class Publish(Publication):
     """What is made of the stored measurement; never spends."""
 
     solver: Solver = Solver()
-    output: Output = Output()
 
 
 class ConsistentHistogramsConfig(JobConfig):
     """Counts by item and day at every node of a tree, consistent over the tree and with each day's constraints."""
 
     job: Literal["consistent-histograms"]
+    input: Input
+    privacy: Privacy
     domain: Domain
     constraints: list[Constraint] = Field(default_factory=list)
     tree: Tree | Literal["auto"] = "auto"

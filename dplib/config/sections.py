@@ -80,8 +80,8 @@ class Columns(Section):
         return {role: column for role, column in self.model_dump().items() if column is not None}
 
 
-class Input(Section):
-    """Where the rows are and how to read them."""
+class Source(Section):
+    """Where the input is and how Spark reads it."""
 
     path: str | list[str] | None = None
     """A file, a folder, a glob or a list of them, relative to this file; `{date}` is the logical date, `${NAME}` an
@@ -92,11 +92,6 @@ class Input(Section):
     """A format of Spark's reader: csv, json, parquet, orc, delta, ..."""
     options: dict[str, str] = Field(default_factory=dict)
     """Options of Spark's reader, for example `header: "true"`."""
-    columns: Columns
-    date_format: str = "yyyy-MM-dd"
-    """Spark's pattern of the day column; ignored where the column already is a date or a timestamp."""
-    timezone: str = "UTC"
-    """Fixed time zone in which a timestamp becomes a day; never the session's."""
 
     @model_validator(mode="after")
     def _one_source(self) -> Self:
@@ -113,6 +108,21 @@ class Input(Section):
             raise ValueError("must not be empty, got an empty path")
         return path
 
+    def paths(self, base: Path) -> list[str]:
+        """The paths, variables expanded, absolute against ``base`` unless they are absolute or carry a scheme."""
+        given = [self.path] if isinstance(self.path, str) else list(self.path or [])
+        expanded = [expand("input.path", path) for path in given]
+        return [path if "://" in path else str(base / path) for path in expanded]
+
+
+class Moments(Section):
+    """How the moment of a row becomes a day."""
+
+    date_format: str = "yyyy-MM-dd"
+    """Spark's pattern of the day column; ignored where the column already is a date or a timestamp."""
+    timezone: str = "UTC"
+    """Fixed time zone in which a timestamp becomes a day; never the session's."""
+
     @field_validator("timezone")
     @classmethod
     def _known_zone(cls, zone: str) -> str:
@@ -120,11 +130,11 @@ class Input(Section):
             raise ValueError(f"must be a time zone of the tz database such as UTC or Europe/London, got {zone}")
         return zone
 
-    def paths(self, base: Path) -> list[str]:
-        """The paths, variables expanded, absolute against ``base`` unless they are absolute or carry a scheme."""
-        given = [self.path] if isinstance(self.path, str) else list(self.path or [])
-        expanded = [expand("input.path", path) for path in given]
-        return [path if "://" in path else str(base / path) for path in expanded]
+
+class Input(Source, Moments):
+    """Where the rows are and how to read them."""
+
+    columns: Columns
 
 
 class BudgetSetting(Section):
@@ -157,31 +167,19 @@ class BudgetSetting(Section):
         return PureDP(self.epsilon) if self.delta is None else ApproxDP(self.epsilon, self.delta)
 
 
-class Privacy(Section):
-    """Whose presence is protected, what one unit may contribute, and at which budget."""
+class Protection(Section):
+    """Whose presence is protected, and at which budget."""
 
     unit: str = Field(pattern=r"^[a-z][a-z0-9_ -]*$")
     """What neighbouring data sets differ by: event (a row), order, customer, ..."""
-    neighbors: Literal["add_remove", "replace_one"] = "add_remove"
-    """add_remove: one unit more or less; replace_one: one unit exchanged (needed with public invariants)."""
-    max_rows_per_unit: Annotated[int, Field(ge=1, le=1_000_000, strict=True)] | None = None
-    """Public cap on the rows of one unit; further rows are dropped by a keyed hash. 1 where the unit is event."""
-    max_rows_per_day: Annotated[int, Field(ge=1, le=1_000_000, strict=True)] | None = None
-    """Optional public cap on one unit's rows a day; sharpens Gaussian noise on fine levels."""
-    max_quantity: Annotated[int, Field(ge=1, le=1_000_000, strict=True)] = 1
-    """Public cap of one row's quantity; larger ones count as this, negative ones as 0."""
+    neighbors: str
+    """Which two inputs the guarantee compares."""
     budget: BudgetSetting
     noise: Literal["auto", "discrete_laplace", "discrete_gaussian"] = "auto"
     """auto: discrete Laplace for a pure epsilon, discrete Gaussian otherwise."""
 
     @model_validator(mode="after")
-    def _caps(self) -> Self:
-        if self.unit == "event" and self.max_rows_per_unit not in (None, 1):
-            raise ValueError(
-                f"privacy.max_rows_per_unit must be 1 or absent where the unit is event, got {self.max_rows_per_unit}"
-            )
-        if self.unit != "event" and self.max_rows_per_unit is None:
-            raise ValueError(f"privacy.max_rows_per_unit must be set where the unit is {self.unit}, got nothing")
+    def _noise_of_budget(self) -> Self:
         if self.noise == "discrete_laplace" and self.budget.epsilon is None:
             raise ValueError(
                 "privacy.noise must be discrete_gaussian or auto for a budget in rho, got discrete_laplace"
@@ -195,6 +193,37 @@ class Privacy(Section):
         return self
 
     @property
+    def mechanism(self) -> Literal["discrete_laplace", "discrete_gaussian"]:
+        """The noise after `auto` is decided."""
+        if self.noise != "auto":
+            return self.noise
+        pure = self.budget.rho is None and self.budget.delta is None
+        return "discrete_laplace" if pure else "discrete_gaussian"
+
+
+class Privacy(Protection):
+    """Whose presence is protected, what one unit may contribute, and at which budget."""
+
+    neighbors: Literal["add_remove", "replace_one"] = "add_remove"
+    """add_remove: one unit more or less; replace_one: one unit exchanged (needed with public invariants)."""
+    max_rows_per_unit: Annotated[int, Field(ge=1, le=1_000_000, strict=True)] | None = None
+    """Public cap on the rows of one unit; further rows are dropped by a keyed hash. 1 where the unit is event."""
+    max_rows_per_day: Annotated[int, Field(ge=1, le=1_000_000, strict=True)] | None = None
+    """Optional public cap on one unit's rows a day; sharpens Gaussian noise on fine levels."""
+    max_quantity: Annotated[int, Field(ge=1, le=1_000_000, strict=True)] = 1
+    """Public cap of one row's quantity; larger ones count as this, negative ones as 0."""
+
+    @model_validator(mode="after")
+    def _caps(self) -> Self:
+        if self.unit == "event" and self.max_rows_per_unit not in (None, 1):
+            raise ValueError(
+                f"privacy.max_rows_per_unit must be 1 or absent where the unit is event, got {self.max_rows_per_unit}"
+            )
+        if self.unit != "event" and self.max_rows_per_unit is None:
+            raise ValueError(f"privacy.max_rows_per_unit must be set where the unit is {self.unit}, got nothing")
+        return self
+
+    @property
     def rows_per_unit(self) -> int:
         """The cap m of privacy statements."""
         return self.max_rows_per_unit or 1
@@ -204,14 +233,6 @@ class Privacy(Section):
         """The cap r of privacy statements: at most `rows_per_unit`."""
         return min(self.max_rows_per_day or self.rows_per_unit, self.rows_per_unit)
 
-    @property
-    def mechanism(self) -> Literal["discrete_laplace", "discrete_gaussian"]:
-        """The noise after `auto` is decided."""
-        if self.noise != "auto":
-            return self.noise
-        pure = self.budget.rho is None and self.budget.delta is None
-        return "discrete_laplace" if pure else "discrete_gaussian"
-
 
 class Output(Section):
     """Where releases are written."""
@@ -220,6 +241,12 @@ class Output(Section):
     """Folder of all releases, relative to this file."""
     csv: bool = False
     """Also write the published and estimated tables as CSV."""
+
+
+class Publication(Section):
+    """What is made of the stored measurement; never spends."""
+
+    output: Output = Output()
 
 
 class SparkSettings(Section):
@@ -241,8 +268,9 @@ class JobConfig(Section):
     job: str
     dataset: str = Field(pattern=SAFE_NAME)
     """The ledger's account that pays."""
-    input: Input
-    privacy: Privacy
+    input: Source
+    privacy: Protection
+    publish: Publication = Publication()
     ledger: str = "sqlite:///ledger.db"
     """Address of the ledger; a SQLite path is relative to this file."""
     secret: str = "file:dplib.key"  # noqa: S105 - where the secret is, not the secret

@@ -7,12 +7,13 @@ import numpy as np
 import numpy.typing as npt
 
 from dplib.consistent_histograms.design import Design
-from dplib.consistent_histograms.measure import RunKeys, noisy_block, write_top
+from dplib.consistent_histograms.measure import noisy_block, write_top
 from dplib.consistent_histograms.rows import row_kinds, series_counts
 from dplib.consistent_histograms.tables import write_measurement
 from dplib.errors import IntegrityError
 from dplib.release.digest import block_digest, combine_digests
 from dplib.release.lifecycle import MeasurementKeys
+from dplib.release.run_keys import RunKeys
 from dplib.spark.blocks import Block, DataFrame, iterate_blocks, map_blocks
 from dplib.spark.counts import block_counts, count_blocks
 

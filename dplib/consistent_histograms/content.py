@@ -8,14 +8,12 @@ import numpy as np
 import numpy.typing as npt
 
 import dplib
+from dplib.config.sections import Privacy
 from dplib.consistent_histograms.design import Design
 from dplib.consistent_histograms.estimate import Errors, chosen_solvers, publication_sentences
 from dplib.consistent_histograms.page_content import (
-    Account,
     Estimation,
     ExpectedErrors,
-    Guarantee,
-    LevelNoise,
     PageContent,
     Points,
     SeriesChart,
@@ -25,7 +23,11 @@ from dplib.consistent_histograms.plan import plan_notes, query_errors
 from dplib.consistent_histograms.publish import Results, invariants
 from dplib.privacy.accountant import totals
 from dplib.release.runs import Run
+from dplib.report.account_state import AccountState
+from dplib.report.guarantee import Guarantee, NoiseRow
+from dplib.report.number_text import count_text
 from dplib.trees.calendar import calendar_levels
+from dplib.workflow.design import delta_of, neighbors_of
 
 FloatArray = npt.NDArray[np.float64]
 CHARTS = 3
@@ -37,7 +39,7 @@ LAYOUTS = {
 }
 
 
-def page_content(design: Design, results: Results, run: Run, account: Account) -> PageContent:
+def page_content(design: Design, results: Results, run: Run, account: AccountState) -> PageContent:
     """Everything that the page shows.
 
     Args:
@@ -59,13 +61,12 @@ def page_content(design: Design, results: Results, run: Run, account: Account) -
         guarantee=Guarantee(
             budget=privacy.budget.budget(),
             unit=privacy.unit,
-            neighbors=design.neighbors,
-            max_rows_per_unit=privacy.rows_per_unit,
-            max_rows_per_day=privacy.max_rows_per_day,
-            max_quantity=privacy.max_quantity,
+            neighbors=neighbors_of(design),
+            caps=caps_text(privacy),
             invariants=tuple(invariants(design)),
             key_id=run.measurement.key_id,
-            totals=totals(design.events, design.delta),
+            totals=totals(design.events, delta_of(design)),
+            public_settings="Items, days, caps, constraints and budget",
         ),
         noise=_noise(design),
         errors=_errors(design),
@@ -77,14 +78,24 @@ def page_content(design: Design, results: Results, run: Run, account: Account) -
     )
 
 
-def _noise(design: Design) -> tuple[LevelNoise, ...]:
+def caps_text(privacy: Privacy) -> str:
+    """The public caps, a phrase."""
+    rows = "row" if privacy.rows_per_unit == 1 else "rows"
+    caps = f"at most {count_text(privacy.rows_per_unit)} {rows} of one {privacy.unit}"
+    caps += (
+        "" if privacy.max_rows_per_day is None else f", at most {count_text(privacy.max_rows_per_day)} of them a day"
+    )
+    return f"{caps}; each row counts at most {count_text(privacy.max_quantity)}"
+
+
+def _noise(design: Design) -> tuple[NoiseRow, ...]:
     found = []
     for level, (measurement, share) in enumerate(zip(design.measurements, design.days.shares, strict=True)):
         nodes = design.tree.level_slice(level)
         found.append(
-            LevelNoise(
-                level=design.days.names[level],
-                n_nodes=nodes.stop - nodes.start,
+            NoiseRow(
+                label=design.days.names[level],
+                n_counts=nodes.stop - nodes.start,
                 mechanism=measurement.mechanism if measurement else "",
                 noise=measurement.parameter if measurement else None,
                 variance=measurement.variance if measurement else float("inf"),

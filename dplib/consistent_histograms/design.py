@@ -29,18 +29,15 @@ from dplib.constraints.resolve import resolve
 from dplib.constraints.resolved import ResolvedConstraints
 from dplib.constraints.specs import Equation, Package, Total
 from dplib.mechanisms.tree_counts import SAMPLER_FORMAT
-from dplib.privacy.budget import ApproxDP, Currency, PureDP
+from dplib.privacy.budget import ApproxDP, PureDP
 from dplib.privacy.calibration import discrete_laplace_scale, gaussian_sigma_squared, rho_from_approx, split
 from dplib.privacy.events import DiscreteGaussianEvent, DiscreteLaplaceEvent, Event
 from dplib.privacy.measurement import Measurement
-from dplib.privacy.neighbors import Neighbors
 from dplib.trees.block_plan import BlockPlan
 from dplib.trees.interval_tree import IntervalTree
 from dplib.validate import require
 
 FloatArray = npt.NDArray[np.float64]
-DEFAULT_DELTA = Fraction(1, 10**6)
-"""Delta at which totals of a budget without a delta are shown side by side."""
 LEAST_NOISE, MOST_NOISE = Fraction(1, 32), 2**40
 """Least and largest scale (Laplace) or sigma^2 (Gaussian): below, a count would be published as it is and variances
 would lose their digits; above, noise would not fit 64 bits with room for sums."""
@@ -110,31 +107,10 @@ class Design:
         return tuple(measurement.event for measurement in self.measurements if measurement is not None)
 
     @property
-    def neighbors(self) -> Neighbors:
-        """The neighbour relation."""
-        return Neighbors(self.config.privacy.neighbors)
-
-    @property
-    def delta(self) -> Fraction:
-        """Delta at which the totals are shown."""
-        return self.config.privacy.budget.delta or DEFAULT_DELTA
-
-    def cost(self, currency: Currency) -> Fraction:
-        """What the release takes from an account: the exact sum of its events.
-
-        Raises:
-            ConfigError: if the account is pure and the noise is Gaussian.
-        """
-        if currency == Currency.ZCDP:
-            return sum((event.rho for event in self.events), Fraction(0))
-        epsilons = [event.epsilon for event in self.events if event.epsilon is not None]
-        require(
-            len(epsilons) == len(self.events),
-            "privacy.noise",
-            f"be discrete_laplace, since the account of {self.config.dataset} counts pure epsilon",
-            self.config.privacy.mechanism,
-        )
-        return sum(epsilons, Fraction(0))
+    def publish_settings(self) -> dict[str, Any]:
+        """The settings that shape a release and never spend."""
+        dumped = self.config.model_dump(mode="json", include={"publish", "queries"})
+        return dumped | {"publish_format": 1}
 
     @cached_property
     def level_variance(self) -> FloatArray:

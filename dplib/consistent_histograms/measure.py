@@ -2,9 +2,8 @@
 
 Privacy statement. The counts of one level change by at most the design's sensitivity between neighbours
 (`dplib.consistent_histograms.design`); every measured cell gets independent exact integer noise
-(`dplib.mechanisms.tree_counts`). The noise key is derived from the secret, the ledger's entry, the measurement
-settings, the samplers' format and a keyed digest of the exact counts: the same counts get the same noise in every
-retry, recomputation and layout, and different counts never share noise, whose difference would be theirs.
+(`dplib.mechanisms.tree_counts`). The noise key depends on a keyed digest of the exact counts
+(`dplib.release.run_keys`): the same counts get the same noise, different counts never share it.
 
 Two layouts with the same bytes. *Driver*: the counts fit one process. *Blocks*: executors hold one logical block each;
 a first pass returns the blocks' digests and totals, a second one draws the noise and refuses to (`IntegrityError`) if
@@ -14,7 +13,6 @@ Cost: one pass over the rows; then 60 to 300 ns a cell.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -23,56 +21,16 @@ import numpy.typing as npt
 from dplib.consistent_histograms.design import Design
 from dplib.consistent_histograms.rows import series_counts
 from dplib.consistent_histograms.tables import write_measurement
-from dplib.mechanisms.tree_counts import SAMPLER_FORMAT, measure_levels
+from dplib.mechanisms.tree_counts import measure_levels
 from dplib.privacy.measurement import Measurement
-from dplib.randomness.keyed import derive_key
-from dplib.randomness.secret import Secret
-from dplib.release.canonical import settings_hash
 from dplib.release.digest import block_digest, combine_digests
 from dplib.release.lifecycle import MeasurementKeys
-from dplib.release.runs import Run
+from dplib.release.run_keys import RunKeys
 from dplib.trees.block_plan import TOP
 from dplib.trees.interval_tree import IntervalTree
 
 IntArray = npt.NDArray[np.int64]
 STATISTIC = "counts by item and day"
-
-
-@dataclass(frozen=True)
-class RunKeys:
-    """The sub-keys of one run.
-
-    Attributes:
-        key_id: public name of the secret.
-        bounding: chooses the rows that a cap keeps; belongs to the account.
-        digest: keys the digest of the counts.
-        parent: what the measurement key is derived from, together with that digest.
-    """
-
-    key_id: str
-    bounding: bytes
-    digest: bytes
-    parent: bytes
-
-    @classmethod
-    def derive(cls, secret: Secret, design: Design, run: Run) -> "RunKeys":
-        """Derive them from the secret, the account, the ledger's entry and the settings."""
-        dataset = design.config.dataset
-        entry = (dataset, run.key.job, run.key.logical_date, run.sequence)
-        return cls(
-            key_id=secret.key_id,
-            bounding=secret.derive("bounding", dataset),
-            digest=secret.derive("digest", *entry),
-            parent=secret.derive("measurement", *entry, settings_hash(design.settings), SAMPLER_FORMAT),
-        )
-
-    def measurement(self, digest: bytes) -> bytes:
-        """The noise key of counts with this digest."""
-        return derive_key(self.parent, digest)
-
-    def recorded(self, digest: bytes) -> MeasurementKeys:
-        """What the ledger keeps."""
-        return MeasurementKeys(self.key_id, self.measurement(digest), digest)
 
 
 def measure_on_driver(design: Design, counts: IntArray, keys: RunKeys, directory: Path) -> MeasurementKeys:

@@ -11,8 +11,7 @@ import shlex
 import numpy as np
 
 from dplib.consistent_histograms.page_content import PageContent, Points, SeriesChart
-from dplib.consistent_histograms.page_guarantee import budget_text, guarantee_section, unit_text
-from dplib.privacy.budget import Currency
+from dplib.report.account import budget_section
 from dplib.report.blocks import (
     Block,
     Bullets,
@@ -28,8 +27,9 @@ from dplib.report.blocks import (
     Strong,
     Text,
 )
-from dplib.report.figures import Z95, budget_bar, convergence, error_by_query, series_with_band
-from dplib.report.number_text import bound_text, count_text, exact_text, number_text, with_margin
+from dplib.report.figures import Z95, convergence, error_by_query, series_with_band
+from dplib.report.guarantee import NoiseTable, budget_text, guarantee_section, unit_text
+from dplib.report.number_text import count_text, number_text, with_margin
 from dplib.report.page import render_page
 
 MAX_POINTS = 1500
@@ -54,11 +54,14 @@ def build_page(content: PageContent) -> str:
         f"Consistent histograms under differential privacy. Release {content.release_id}{dated}",
         (
             _released(content),
-            guarantee_section(content.guarantee, content.noise),
+            guarantee_section(
+                content.guarantee,
+                NoiseTable("The noise on each level of the tree over days", "Level", "Intervals", content.noise),
+            ),
             _expected_errors(content),
             _charts(content),
             _how_made(content),
-            _budget(content),
+            budget_section(content.dataset, content.account),
             _use(content),
         ),
     )
@@ -247,32 +250,6 @@ def _convergence(content: PageContent) -> Figure:
         "(consistency deviation). Both axes are logarithmic."
     )
     return Figure(convergence(content.estimation.rounds), "Convergence of the rounds", caption, alt)
-
-
-def _budget(content: PageContent) -> Section:
-    account = content.account
-    after = account.before + account.this
-    currency = "rho (zCDP)" if account.currency is Currency.ZCDP else "epsilon"
-    left = account.total - after
-    figure = Figure(
-        budget_bar(account.total, account.before, account.this, currency),
-        f"Account of {content.dataset}",
-        f"All in {currency}. Releases of one account add up, whatever their dates.",
-        f"Bar of the account: {bound_text(account.before)} spent before, {bound_text(account.this)} by this release, "
-        f"{exact_text(left)} left of {exact_text(account.total)}.",
-    )
-    values = KeyValues(
-        (
-            ("Before", f"{bound_text(account.before)} spent"),
-            ("This release", bound_text(account.this)),
-            ("After", f"{bound_text(after)} spent, {exact_text(left)} left"),
-            ("Account", f"{exact_text(account.total)} in all"),
-        )
-    )
-    again = (
-        "Making other estimates, tables or charts from this release's measurement costs nothing; measuring again does."
-    )
-    return Section("Budget before and after", (figure, values, Paragraphs((again,))))
 
 
 def _use(content: PageContent) -> Section:

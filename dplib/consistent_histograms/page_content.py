@@ -7,69 +7,16 @@ page adds nothing but words: `dplib.consistent_histograms.page`.
 import datetime as dt
 from collections.abc import Mapping
 from dataclasses import dataclass
-from fractions import Fraction
 
 import numpy as np
 import numpy.typing as npt
 
 from dplib.inference.problem import Round
-from dplib.privacy.accountant import Total
-from dplib.privacy.budget import Budget, Currency
-from dplib.privacy.neighbors import Neighbors
+from dplib.report.account_state import AccountState
+from dplib.report.guarantee import Guarantee, NoiseRow
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
-
-
-@dataclass(frozen=True)
-class Guarantee:
-    """What is promised, to whom, and under which conditions.
-
-    Attributes:
-        budget: the release's budget.
-        unit: name of the privacy unit, such as ``order``; ``event`` where it is a row.
-        neighbors: which two inputs the guarantee compares.
-        max_rows_per_unit: public cap on the rows of one unit.
-        max_rows_per_day: public cap on one unit's rows a day; None where there is none.
-        max_quantity: public cap on a row's quantity.
-        invariants: public facts the guarantee is conditional on, a sentence each.
-        key_id: which key of the operator drew the noise.
-        totals: what the levels cost together, by each accountant; the one of zCDP states the guarantee in epsilon and
-            delta where the budget is in rho.
-    """
-
-    budget: Budget
-    unit: str
-    neighbors: Neighbors
-    max_rows_per_unit: int
-    max_rows_per_day: int | None
-    max_quantity: int
-    invariants: tuple[str, ...]
-    key_id: str
-    totals: tuple[Total, ...]
-
-
-@dataclass(frozen=True)
-class LevelNoise:
-    """The noise of one level of the tree.
-
-    Attributes:
-        level: its name.
-        n_nodes: intervals on it.
-        mechanism: ``discrete_laplace`` or ``discrete_gaussian``; empty where the level was not measured.
-        noise: scale ``b`` of Laplace, ``sigma^2`` of Gaussian noise; None where not measured.
-        variance: of one noisy count; ``inf`` where not measured.
-        sensitivity: L1 for Laplace, squared L2 for Gaussian noise; None where not measured.
-        share: of the budget; 0 where not measured.
-    """
-
-    level: str
-    n_nodes: int
-    mechanism: str
-    noise: Fraction | None
-    variance: float
-    sensitivity: Fraction | None
-    share: Fraction
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,16 +99,6 @@ class Estimation:
     unpublished: str = ""
 
 
-@dataclass(frozen=True)
-class Account:
-    """The dataset's account around this release: budgets in its currency."""
-
-    currency: Currency
-    total: Fraction
-    before: Fraction
-    this: Fraction
-
-
 @dataclass(frozen=True, eq=False)
 class PageContent:
     """Everything the page of one release shows.
@@ -190,12 +127,12 @@ class PageContent:
     last_day: dt.date
     n_items: int
     guarantee: Guarantee
-    noise: tuple[LevelNoise, ...]
+    noise: tuple[NoiseRow, ...]
     errors: ExpectedErrors
     charts: tuple[SeriesChart, ...]
     totals: SeriesTotals
     estimation: Estimation
-    account: Account
+    account: AccountState
     version: str
 
     @property

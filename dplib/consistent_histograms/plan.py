@@ -13,6 +13,7 @@ from dplib.privacy.accountant import Total, totals
 from dplib.privacy.budget import PureDP
 from dplib.privacy.calibration import discrete_laplace_scale, gaussian_sigma_squared
 from dplib.privacy.measurement import discrete_gaussian_variance, discrete_laplace_variance
+from dplib.workflow.design import delta_of, neighbors_of
 
 
 @dataclass(frozen=True)
@@ -85,7 +86,7 @@ def make_plan(design: Design, settings_hash: str) -> Plan:
         job=config.job,
         budget=privacy.budget.budget().describe(),
         unit=privacy.unit,
-        neighbors=design.neighbors.describe(privacy.unit),
+        neighbors=neighbors_of(design).describe(privacy.unit),
         caps={
             "rows a unit": privacy.rows_per_unit,
             "rows a unit and day": privacy.rows_per_day,
@@ -94,7 +95,7 @@ def make_plan(design: Design, settings_hash: str) -> Plan:
         row_l1=design.constraints.row_l1,
         row_l2_squared=design.constraints.row_l2_squared,
         levels=level_plans(design),
-        totals=totals(design.events, design.delta),
+        totals=totals(design.events, delta_of(design)),
         errors=query_errors(design, Errors(design)),
         solvers=tuple(chosen_solvers(design, config.publish.solver)),
         n_series=len(design.series),

@@ -1,6 +1,5 @@
-"""From the stored measurement to the tables and the manifest of a release; sees no row and draws no noise."""
+"""From the stored measurement to the tables of a release and what its manifest says; sees no row and draws no noise."""
 
-import platform
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -9,7 +8,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-import dplib
 from dplib.consistent_histograms.design import Design
 from dplib.consistent_histograms.estimate import (
     Errors,
@@ -28,12 +26,6 @@ from dplib.consistent_histograms.tables import (
     write_block,
 )
 from dplib.inference.problem import OnRound, Solution
-from dplib.mechanisms.tree_counts import SAMPLER_FORMAT
-from dplib.privacy.accountant import totals
-from dplib.privacy.budget import Currency
-from dplib.release.canonical import settings_hash
-from dplib.release.manifest import build_manifest, write_manifest
-from dplib.release.runs import Run
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -55,12 +47,6 @@ class Results:
     layout: str
 
 
-def publish_settings(design: Design) -> dict[str, Any]:
-    """The settings that shape a release and never spend."""
-    dumped = design.config.model_dump(mode="json", include={"publish", "queries"})
-    return dumped | {"publish_format": 1}
-
-
 def results_on_driver(design: Design, directory: Path, on_round: OnRound | None = None) -> Results:
     """Estimate, bound the errors and round, all in this process."""
     noisy = read_measurement(directory, design)
@@ -80,22 +66,11 @@ def write_tables(design: Design, results: Results, directory: Path) -> None:
             write_block(directory, PUBLISHED, design, name, counts, csv, results.tables.published)
 
 
-def write_release_manifest(design: Design, results: Results, run: Run, currency: Currency, directory: Path) -> None:
-    """Write ``manifest.json``, the last file of the release."""
-    assert run.measurement is not None
-    privacy = design.config.privacy
-    solution = results.solution
-    content = {
-        "release_id": run.release_id,
-        "dataset": design.config.dataset,
-        "job": design.config.job,
-        "logical_date": run.key.logical_date,
-        "privacy_unit": privacy.unit,
-        "neighbors": privacy.neighbors,
+def manifest_fields(design: Design, results: Results) -> dict[str, Any]:
+    """What the manifest says besides the fields that every job has."""
+    privacy, solution = design.config.privacy, results.solution
+    return {
         "invariants": invariants(design),
-        "currency": currency.value,
-        "cost": str(run.cost),
-        "totals": {total.accountant: total.to_dict() for total in totals(design.events, design.delta)},
         "sensitivities": {
             "row_l1": design.constraints.row_l1,
             "row_l2_squared": design.constraints.row_l2_squared,
@@ -125,17 +100,7 @@ def write_release_manifest(design: Design, results: Results, run: Run, currency:
             "levels": list(design.days.names),
         },
         "details": {"design": design.public(), "queries": list(design.config.queries)},
-        "versions": {
-            "dplib": dplib.__version__,
-            "numpy": np.__version__,
-            "python": platform.python_version(),
-            "sampler_format": str(SAMPLER_FORMAT),
-        },
-        "key_id": run.measurement.key_id,
-        "settings_hash": run.key.settings_hash,
-        "publish_hash": settings_hash(publish_settings(design)),
     }
-    write_manifest(directory, build_manifest(directory, content))
 
 
 def invariants(design: Design) -> list[str]:

@@ -1,13 +1,10 @@
 """A rehearsal: the whole job on generated rows of the declared domain, against the true counts it generated.
 
-Nothing private is touched: the rows are random, the secret is thrown away, the ledger and the output are temporary.
 The result says which errors to expect and that the pipeline from rows to tables works with these settings.
 """
 
 import csv
 import datetime as dt
-from collections.abc import Callable
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -22,18 +19,15 @@ from dplib.consistent_histograms.day_tree import query_ranges
 from dplib.consistent_histograms.design import Design
 from dplib.consistent_histograms.estimate import Errors
 from dplib.consistent_histograms.rows import row_kinds, series_counts
-from dplib.consistent_histograms.run import Prepared, run_job
+from dplib.consistent_histograms.run import run
 from dplib.consistent_histograms.tables import ESTIMATES, scatter
 from dplib.metrics.error import range_sums
-from dplib.privacy.budget import Currency
-from dplib.randomness.secret import create_secret_file
-from dplib.release.ledger import Ledger
-from dplib.release.ledger_schema import resolve_ledger_url
-from dplib.release.runs import Terms
 from dplib.release.tables import read_table
+from dplib.workflow.prepared import Prepared
+from dplib.workflow.rehearsal import REHEARSAL_SETTINGS, open_rehearsal_account
+from dplib.workflow.run import Stage
 
 IntArray = npt.NDArray[np.int64]
-Stage = Callable[[str], AbstractContextManager[None]]
 
 
 @dataclass(frozen=True)
@@ -46,7 +40,7 @@ class RehearsedError:
     measured: float
 
 
-def rehearse(prepared: Prepared, rows_per_day: int, seed: int, progress: Stage) -> list[RehearsedError]:
+def rehearse(prepared: Prepared[Design], rows_per_day: int, seed: int, progress: Stage) -> list[RehearsedError]:
     """Generate rows, run the job on them and compare its answers with the truth.
 
     Args:
@@ -59,7 +53,7 @@ def rehearse(prepared: Prepared, rows_per_day: int, seed: int, progress: Stage) 
         folder = Path(name)
         counts = _write_rows(prepared.design, folder / "rows.csv", rows_per_day, seed)
         rehearsed = _prepare(prepared, folder)
-        _, release = run_job(rehearsed, progress=progress)
+        _, release = run(rehearsed, progress=progress)
         assert release is not None
         design = rehearsed.design
         table = read_table(release / ESTIMATES, ["item", "node", "estimate"])
@@ -99,9 +93,9 @@ def _write_rows(design: Design, path: Path, rows_per_day: int, seed: int) -> Int
     return counts
 
 
-def _prepare(prepared: Prepared, folder: Path) -> Prepared:
+def _prepare(prepared: Prepared[Design], folder: Path) -> Prepared[Design]:
     """The same design on the generated rows, with a ledger, a secret and an output of its own."""
-    config = prepared.config
+    config = prepared.design.config
     role = "package" if config.input.columns.package is not None else "item"
     columns: dict[str, Any] = {"day": "day", role: "name"}
     if config.privacy.unit != "event":
@@ -109,21 +103,18 @@ def _prepare(prepared: Prepared, folder: Path) -> Prepared:
     if config.input.columns.quantity is not None:
         columns["quantity"] = "quantity"
         _add_quantity(folder / "rows.csv")
-    changed = config.model_dump(mode="json", by_alias=True) | {
-        "input": {"path": "rows.csv", "format": "csv", "options": {"header": "true"}, "columns": columns},
-        "domain": config.domain.model_dump(mode="json") | {"items": list(prepared.design.items)},
-        "ledger": "sqlite:///ledger.db",
-        "secret": "file:rehearsal.key",
-    }
+    changed = (
+        config.model_dump(mode="json", by_alias=True)
+        | {
+            "input": {"path": "rows.csv", "format": "csv", "options": {"header": "true"}, "columns": columns},
+            "domain": config.domain.model_dump(mode="json") | {"items": list(prepared.design.items)},
+        }
+        | REHEARSAL_SETTINGS
+    )
     changed["publish"]["output"] = {"path": "releases"}
     checked = check(ConsistentHistogramsConfig, changed)
     design = Design.resolve(checked, folder)
-    create_secret_file(folder / "rehearsal.key")
-    currency = Currency.PURE if design.config.privacy.mechanism == "discrete_laplace" else Currency.ZCDP
-    ledger = Ledger.open(resolve_ledger_url(checked.ledger, folder), create=True)
-    delta = design.delta if currency is Currency.ZCDP else None
-    terms = Terms(currency, checked.privacy.unit, design.neighbors)
-    ledger.create_account(checked.dataset, terms, design.cost(currency), delta, "rehearsal")
+    open_rehearsal_account(design, folder)
     return Prepared(design, folder, prepared.date)
 
 

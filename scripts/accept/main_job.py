@@ -7,8 +7,8 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
+from fractions import Fraction
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -17,7 +17,7 @@ from dplib.config.consistent_histograms import ConsistentHistogramsConfig, Solve
 from dplib.config.load import load as load_config
 from dplib.consistent_histograms.design import Design
 from dplib.consistent_histograms.estimate import Errors, estimate
-from dplib.consistent_histograms.measure import RunKeys, measure_on_driver
+from dplib.consistent_histograms.measure import measure_on_driver
 from dplib.consistent_histograms.rows import row_kinds, series_counts
 from dplib.consistent_histograms.tables import ESTIMATES, PUBLISHED, read_measurement
 from dplib.constraints.resolve import resolve
@@ -27,7 +27,10 @@ from dplib.inference.choose import SOLVERS
 from dplib.inference.problem import ConsistencyProblem, SolverOptions
 from dplib.metrics.error import interval_coverage, range_sums
 from dplib.randomness.secret import Secret
+from dplib.release.canonical import settings_hash
 from dplib.release.manifest import load_manifest
+from dplib.release.run_keys import RunKeys
+from dplib.release.runs import Run, RunKey, RunState
 from dplib.release.tables import read_table
 from dplib.trees.interval_tree import IntervalTree
 from dplib.trees.shapes import regular_edges
@@ -207,8 +210,9 @@ def honest_errors(design: Design, counts: np.ndarray, n_keys: int = 20, n_ranges
     per_key = n_ranges // n_keys
     errors, coverages, squares = Errors(design), [], []
     for key_number in range(n_keys):
-        run = SimpleNamespace(key=SimpleNamespace(job="accept", logical_date=""), sequence=key_number)
-        keys = RunKeys.derive(Secret(generator.bytes(32)), design, run)  # type: ignore[arg-type]
+        entry = RunKey("accept", design.config.job, "", settings_hash(design.settings))
+        run = Run(key_number, entry, Fraction(1), RunState.RESERVED)
+        keys = RunKeys.derive(Secret(generator.bytes(32)), run)
         with tempfile.TemporaryDirectory() as name:
             measure_on_driver(design, counts, keys, Path(name))
             noisy = read_measurement(Path(name), design)

@@ -6,8 +6,8 @@ Prints the seconds and the peak memory in GiB (this process and Spark's JVM toge
 import subprocess
 import tempfile
 import time
+from fractions import Fraction
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 
@@ -15,9 +15,12 @@ from dplib.config.consistent_histograms import ConsistentHistogramsConfig
 from dplib.config.load import check, read_yaml
 from dplib.config.sections import SparkSettings
 from dplib.consistent_histograms.design import Design
-from dplib.consistent_histograms.measure import RunKeys, measure_on_driver
+from dplib.consistent_histograms.measure import measure_on_driver
 from dplib.consistent_histograms.publish import results_on_driver, write_tables
 from dplib.randomness.secret import Secret
+from dplib.release.canonical import settings_hash
+from dplib.release.run_keys import RunKeys
+from dplib.release.runs import Run, RunKey, RunState
 from dplib.spark.session import start_session, stop
 
 CONF = Path(__file__).resolve().parents[2] / "conf"
@@ -36,8 +39,10 @@ def main() -> None:
         spark.range(10).count()
         design = Design.resolve(check(ConsistentHistogramsConfig, settings), CONF)
         counts = np.random.default_rng(0).poisson(8, (design.tree.n_leaves, 3)).astype(np.int64)
-        run = SimpleNamespace(key=SimpleNamespace(job="bench", logical_date=""), sequence=1)
-        keys = RunKeys.derive(Secret(np.random.default_rng(1).bytes(32)), design, run)  # type: ignore[arg-type]
+        run = Run(
+            1, RunKey("bench", design.config.job, "", settings_hash(design.settings)), Fraction(1), RunState.RESERVED
+        )
+        keys = RunKeys.derive(Secret(np.random.default_rng(1).bytes(32)), run)
         with tempfile.TemporaryDirectory() as name:
             started = time.monotonic()
             measure_on_driver(design, counts, keys, Path(name))

@@ -11,11 +11,13 @@ import pytest
 from pyspark.sql import SparkSession
 
 from dplib.consistent_histograms import blocks
-from dplib.consistent_histograms.run import Prepared, prepare, run_job
+from dplib.consistent_histograms.design import Design
+from dplib.consistent_histograms.run import prepare, run
 from dplib.errors import IntegrityError
 from dplib.release.ledger import Ledger
 from dplib.release.ledger_schema import resolve_ledger_url
 from dplib.trees.block_plan import BlockPlan
+from dplib.workflow.prepared import Prepared
 from tests.cluster.conftest import RELEASE, assert_paid_once
 
 
@@ -56,7 +58,7 @@ def between_passes(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> Call
     return arrange
 
 
-def prepare_year(place: Path) -> Prepared:
+def prepare_year(place: Path) -> Prepared[Design]:
     """One year of the shop, measured in blocks."""
     year = ("domain.last_day=1990-12-31", "tree.branching=[8,7,7]", "publish.solver.layout=blocks")
     prepared = prepare(place / "config.yaml", year)
@@ -66,7 +68,7 @@ def prepare_year(place: Path) -> Prepared:
 
 def measure(place: Path) -> dict[str, bytes]:
     """Measure in blocks and return the stored files."""
-    run_job(prepare_year(place), stage="measure", progress=lambda name: nullcontext())
+    run(prepare_year(place), stage="measure", progress=lambda name: nullcontext())
     stored = place / "releases" / RELEASE
     return {str(path.relative_to(stored)): path.read_bytes() for path in stored.rglob("*") if path.is_file()}
 
@@ -114,5 +116,5 @@ def test_an_input_that_changes_meanwhile_is_refused(
     between_passes(lambda: None)
     measured = measure(place)
     assert any(name.startswith("measurement/") for name in measured)
-    run_job(prepare_year(place), progress=lambda name: nullcontext())
+    run(prepare_year(place), progress=lambda name: nullcontext())
     assert_paid_once(place)

@@ -21,13 +21,14 @@ from dplib.config.consistent_histograms import ConsistentHistogramsConfig
 from dplib.config.load import check
 from dplib.consistent_histograms import measure as measuring
 from dplib.consistent_histograms.design import Design
-from dplib.consistent_histograms.measure import RunKeys, measure_on_driver
+from dplib.consistent_histograms.measure import measure_on_driver
 from dplib.consistent_histograms.rows import row_kinds
 from dplib.mechanisms.discrete_gaussian import discrete_gaussian_probability
 from dplib.privacy.calibration import epsilon_from_rho
 from dplib.privacy.events import DiscreteGaussianEvent, DiscreteLaplaceEvent
 from dplib.privacy.measurement import Measurement
 from dplib.randomness.keyed import derive_key
+from dplib.release.run_keys import RunKeys
 from tests.jobs_support import JOB
 from tests.statistics import epsilon_lower_bound
 

@@ -163,7 +163,7 @@ def test_a_wrong_setting_is_named_and_nothing_happens(
     def no_spark(*_: object) -> None:
         raise AssertionError("settings must be checked before Spark starts")
 
-    monkeypatch.setattr("dplib.consistent_histograms.run.open_session", no_spark)
+    monkeypatch.setattr("dplib.workflow.run.open_session", no_spark)
     monkeypatch.delenv("DPLIB_TEST_ABSENT", raising=False)
     wrong = Shop(shop.folder).set(**changes)
     before = content(shop.folder)

@@ -13,13 +13,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dplib.config.consistent_histograms import NAME
-from dplib.consistent_histograms.measure import RunKeys, measure_on_driver
+from dplib.consistent_histograms.measure import measure_on_driver
 from dplib.consistent_histograms.publish import results_on_driver, write_tables
 from dplib.consistent_histograms.run import prepare
 from dplib.mechanisms.tree_counts import SAMPLER_FORMAT
 from dplib.randomness.secret import Secret
-from dplib.release.runs import Run, RunKey, RunState
+from dplib.release.run_keys import RunKeys
+from dplib.release.runs import Run, RunState
 from dplib.release.tables import read_table
 from tests.jobs_support import ITEMS, SECRET, new_shop
 
@@ -30,9 +30,9 @@ BUDGETS = {"laplace": {"epsilon": 1}, "gaussian": {"rho": "0.1"}}
 def release_of(folder: Path, budget: dict[str, object], secret: bytes = SECRET) -> dict[str, str]:
     """SHA-256 of the noisy counts as text and of the tables as CSV, which no version of a library changes."""
     prepared = prepare(new_shop(folder).set(privacy__budget=budget, publish__output__csv=True).config)
-    run = Run(2, RunKey("shop", NAME, "", "0" * 64), Fraction(1), RunState.RESERVED)
+    run = Run(2, prepared.key, Fraction(1), RunState.RESERVED)
     counts = np.arange(14 * len(ITEMS), dtype=np.int64).reshape(14, len(ITEMS)) * 7 % 23
-    keys = RunKeys.derive(Secret(secret), prepared.design, run)
+    keys = RunKeys.derive(Secret(secret), run)
     measure_on_driver(prepared.design, counts, keys, folder)
     write_tables(prepared.design, results_on_driver(prepared.design, folder), folder)
     noisy = read_table(folder / "measurement", ["item", "node", "noisy"]).to_pylist()

@@ -27,8 +27,8 @@ def forbid_rows(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object) -> None:
         raise AssertionError("a stored measurement must be enough")
 
-    monkeypatch.setattr("dplib.consistent_histograms.run.open_session", refuse)
-    monkeypatch.setattr("dplib.consistent_histograms.run.load_secret", refuse)
+    monkeypatch.setattr("dplib.workflow.run.open_session", refuse)
+    monkeypatch.setattr("dplib.workflow.run.load_secret", refuse)
     (shop.folder / "orders.csv").unlink()
     (shop.folder / "shop.key").unlink()
 

@@ -13,11 +13,12 @@ from dplib.config.load import check
 from dplib.consistent_histograms import block_layout, reference_layout
 from dplib.consistent_histograms.design import Design
 from dplib.consistent_histograms.layouts import results_in_layout
-from dplib.consistent_histograms.measure import RunKeys, measure_on_driver
+from dplib.consistent_histograms.measure import measure_on_driver
 from dplib.consistent_histograms.publish import Results, results_on_driver, write_tables
 from dplib.consistent_histograms.rows import row_kinds
 from dplib.errors import SolverError
 from dplib.inference.problem import OnRound, Round
+from dplib.release.run_keys import RunKeys
 from dplib.spark.blocks import SparkSession
 from dplib.spark.rounds import BlockRounds
 from dplib.trees.block_plan import BlockPlan

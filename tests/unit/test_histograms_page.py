@@ -15,11 +15,8 @@ import pytest
 from dplib.consistent_histograms import page
 from dplib.consistent_histograms.page import build_page
 from dplib.consistent_histograms.page_content import (
-    Account,
     Estimation,
     ExpectedErrors,
-    Guarantee,
-    LevelNoise,
     PageContent,
     Points,
     SeriesChart,
@@ -29,6 +26,8 @@ from dplib.inference.problem import Round
 from dplib.privacy.accountant import Total
 from dplib.privacy.budget import ZCDP, ApproxDP, Currency, PureDP
 from dplib.privacy.neighbors import Neighbors
+from dplib.report.account_state import AccountState
+from dplib.report.guarantee import Guarantee, NoiseRow
 
 SECTIONS = [
     "What was released, and for whom it is safe",
@@ -69,11 +68,10 @@ def sample(seed: int = 1, first: dt.date = dt.date(2013, 1, 1), n_days: int = 36
             budget=PureDP(epsilon),
             unit="event",
             neighbors=Neighbors.ADD_REMOVE,
-            max_rows_per_unit=seed,
-            max_rows_per_day=None,
-            max_quantity=3 * seed,
+            caps=f"at most {seed} rows of one event; each row counts at most {3 * seed}",
             invariants=(),
             key_id=f"key-{'pqr'[seed % 3]}",
+            public_settings="Items, days and caps",
             totals=(
                 Total("basic", float(epsilon), 0.0, epsilon, "sum of the epsilons"),
                 Total("advanced", float(epsilon), 1e-6 * seed, None, "gains nothing here: the plain sum"),
@@ -82,8 +80,8 @@ def sample(seed: int = 1, first: dt.date = dt.date(2013, 1, 1), n_days: int = 36
             ),
         ),
         noise=(
-            LevelNoise("all days", 1, "", None, np.inf, None, Fraction(0)),
-            LevelNoise(
+            NoiseRow("all days", 1, "", None, np.inf, None, Fraction(0)),
+            NoiseRow(
                 "month",
                 12 * seed,
                 "discrete_laplace",
@@ -92,7 +90,7 @@ def sample(seed: int = 1, first: dt.date = dt.date(2013, 1, 1), n_days: int = 36
                 Fraction(2 * seed),
                 Fraction(1, 1 + seed),
             ),
-            LevelNoise(
+            NoiseRow(
                 "day",
                 n_days,
                 "discrete_laplace",
@@ -139,7 +137,7 @@ def sample(seed: int = 1, first: dt.date = dt.date(2013, 1, 1), n_days: int = 36
             constraints=("every carrier's total is the sum of its origins",),
             notes=("months have unequal lengths",),
         ),
-        account=Account(Currency.PURE, Fraction(10 + 7 * seed), Fraction(3 * seed), epsilon),
+        account=AccountState(Currency.PURE, Fraction(10 + 7 * seed), Fraction(3 * seed), epsilon),
         version="x.y",
     )
 
@@ -329,7 +327,9 @@ def test_where_nothing_is_published_the_page_says_why() -> None:
 
 
 def test_the_account_adds_up() -> None:
-    content = dataclasses.replace(lean(), account=Account(Currency.ZCDP, Fraction(1), Fraction(1, 3), Fraction(1, 8)))
+    content = dataclasses.replace(
+        lean(), account=AccountState(Currency.ZCDP, Fraction(1), Fraction(1, 3), Fraction(1, 8))
+    )
     text = _text(build_page(content))
     # Spent amounts are rounded up; what is left is rounded to nearest and marked.
     assert "Before 0.33334 spent This release 0.125 After 0.45834 spent, ≈ 0.541667 left" in text

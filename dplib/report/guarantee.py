@@ -6,9 +6,10 @@ References:
     Dwork, Roth, "The algorithmic foundations of differential privacy", 2014 (odds, groups, post-processing).
 """
 
+from dataclasses import dataclass
 from fractions import Fraction
 
-from dplib.consistent_histograms.page_content import Guarantee, LevelNoise
+from dplib.privacy.accountant import Total
 from dplib.privacy.budget import ZCDP, ApproxDP, Budget, PureDP
 from dplib.privacy.neighbors import Neighbors, group_privacy
 from dplib.privacy.rounding import as_fraction, exp_above, round_down, round_up
@@ -16,17 +17,85 @@ from dplib.report.blocks import Block, Bullets, Callout, Column, DataTable, KeyV
 from dplib.report.number_text import bound_text, count_text, exact_text, number_text
 
 _LARGE = 20
+
+
+@dataclass(frozen=True)
+class Guarantee:
+    """What is promised, to whom, and under which conditions.
+
+    Attributes:
+        budget: the release's budget.
+        unit: name of the privacy unit, such as ``order``; ``event`` where it is a row.
+        neighbors: which two inputs the guarantee compares.
+        caps: the public caps on what one unit contributes, a phrase.
+        invariants: public facts the guarantee is conditional on, a sentence each.
+        key_id: which key of the operator drew the noise.
+        totals: what the measurements cost together, by each accountant; the one of zCDP states the guarantee in
+            epsilon and delta where the budget is in rho.
+        public_settings: what is public and was chosen without looking at the rows, an enumeration.
+    """
+
+    budget: Budget
+    unit: str
+    neighbors: Neighbors
+    caps: str
+    invariants: tuple[str, ...]
+    key_id: str
+    totals: tuple[Total, ...]
+    public_settings: str
+
+
+@dataclass(frozen=True)
+class NoiseRow:
+    """The noise of one group of counts, such as a level of a tree.
+
+    Attributes:
+        label: its name.
+        n_counts: how many counts it has.
+        mechanism: ``discrete_laplace`` or ``discrete_gaussian``; empty where the group was not measured.
+        noise: scale ``b`` of Laplace, ``sigma^2`` of Gaussian noise; None where not measured.
+        variance: of one noisy count; ``inf`` where not measured.
+        sensitivity: L1 for Laplace, squared L2 for Gaussian noise; None where not measured.
+        share: of the budget; 0 where not measured.
+    """
+
+    label: str
+    n_counts: int
+    mechanism: str
+    noise: Fraction | None
+    variance: float
+    sensitivity: Fraction | None
+    share: Fraction
+
+
+@dataclass(frozen=True)
+class NoiseTable:
+    """The noise of a release.
+
+    Attributes:
+        caption: what the table shows.
+        label: what names a row, for example ``Level``.
+        counts: what a row has several of, for example ``Intervals``.
+        rows: one a group of counts.
+    """
+
+    caption: str
+    label: str
+    counts: str
+    rows: tuple[NoiseRow, ...]
+
+
 _MECHANISMS = {"discrete_laplace": "discrete Laplace", "discrete_gaussian": "discrete Gaussian", "": "not measured"}
 _NOISE_WORDS = (
-    "Every count of a level got noise of its own. Laplace noise has the scale b and goes by the L1 sensitivity, the "
-    "most that one unit changes the counts of a level in all; Gaussian noise has the parameter σ² and goes by the "
+    "Every count got noise of its own. Laplace noise has the scale b and goes by the L1 sensitivity, the most that one "
+    "unit changes the counts of a row of this table in all; Gaussian noise has the parameter σ² and goes by the "
     "squared L2 sensitivity."
 )
 _ACCOUNTANTS = {"basic": "basic", "advanced": "advanced", "zcdp": "zCDP", "pld": "PLD"}
 
 
-def guarantee_section(guarantee: Guarantee, noise: tuple[LevelNoise, ...]) -> Section:
-    """The guarantee in plain words, its conditions, the noise of each level and the totals of the accountants."""
+def guarantee_section(guarantee: Guarantee, noise: NoiseTable) -> Section:
+    """The guarantee in plain words, its conditions, the noise and the totals of the accountants."""
     blocks: tuple[Block, ...] = (
         Paragraphs((_promise(guarantee), _conditions(guarantee))),
         _invariants(guarantee),
@@ -123,16 +192,11 @@ def _invariants(guarantee: Guarantee) -> Block:
 
 
 def _settings(guarantee: Guarantee) -> tuple[tuple[str, Text], ...]:
-    per_day = guarantee.max_rows_per_day
-    rows = "row" if guarantee.max_rows_per_unit == 1 else "rows"
-    caps = f"at most {count_text(guarantee.max_rows_per_unit)} {rows} of one {guarantee.unit}"
-    caps += f", at most {count_text(per_day)} of them a day" if per_day is not None else ""
-    caps += f"; each row counts at most {count_text(guarantee.max_quantity)}"
     return (
         ("Budget", budget_text(guarantee.budget)),
         ("Privacy unit", unit_text(guarantee.unit)),
         ("Neighbours", guarantee.neighbors.describe(guarantee.unit)),
-        ("Public caps", caps),
+        ("Public caps", guarantee.caps),
         ("Key", guarantee.key_id),
     )
 
@@ -158,37 +222,35 @@ def _limits(guarantee: Guarantee) -> tuple[Text, ...]:
         ),
         (
             Strong("The settings. "),
-            "Items, days, caps, constraints and budget are public and chosen without looking at the rows.",
+            f"{guarantee.public_settings} are public and chosen without looking at the rows.",
         ),
     )
 
 
-def _noise_table(noise: tuple[LevelNoise, ...]) -> DataTable:
+def _noise_table(noise: NoiseTable) -> DataTable:
     columns = (
-        Column("Level"),
-        Column("Intervals", numeric=True),
+        Column(noise.label),
+        Column(noise.counts, numeric=True),
         Column("Mechanism"),
         Column("Noise", numeric=True),
         Column("Variance", numeric=True),
         Column("Sensitivity", numeric=True),
         Column("Budget share", numeric=True),
     )
-    return DataTable(
-        "The noise on each level of the tree over days", columns, tuple(_noise_row(level) for level in noise)
-    )
+    return DataTable(noise.caption, columns, tuple(_noise_row(row) for row in noise.rows))
 
 
-def _noise_row(level: LevelNoise) -> tuple[Text, ...]:
-    start = (level.level, count_text(level.n_nodes), _MECHANISMS.get(level.mechanism, level.mechanism))
-    if level.noise is None or level.sensitivity is None:
+def _noise_row(row: NoiseRow) -> tuple[Text, ...]:
+    start = (row.label, count_text(row.n_counts), _MECHANISMS.get(row.mechanism, row.mechanism))
+    if row.noise is None or row.sensitivity is None:
         return (*start, "–", "–", "–", "0 %")
-    noise, sensitivity = ("σ²", "L2²") if level.mechanism == "discrete_gaussian" else ("b", "L1")
+    noise, sensitivity = ("σ²", "L2²") if row.mechanism == "discrete_gaussian" else ("b", "L1")
     return (
         *start,
-        f"{noise} = {exact_text(level.noise)}",
-        number_text(level.variance),
-        f"{sensitivity} = {exact_text(level.sensitivity)}",
-        f"{number_text(100 * level.share)} %",
+        f"{noise} = {exact_text(row.noise)}",
+        number_text(row.variance),
+        f"{sensitivity} = {exact_text(row.sensitivity)}",
+        f"{number_text(100 * row.share)} %",
     )
 
 
@@ -203,4 +265,4 @@ def _accountants(guarantee: Guarantee) -> DataTable:
         )
         for total in guarantee.totals
     )
-    return DataTable("What all levels cost together, by four accountants; none rounds down.", columns, rows)
+    return DataTable("What all measurements cost together, by four accountants; none rounds down.", columns, rows)

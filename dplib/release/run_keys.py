@@ -1,0 +1,52 @@
+"""The sub-keys of one run: what is derived from the operator's secret, and what each of them depends on.
+
+The noise key is derived from the secret, the ledger's entry, the measurement settings, the samplers' format and a keyed
+digest of the exact statistics: the same statistics get the same noise in every retry, recomputation and layout, and
+different ones never share noise, whose difference would be theirs. The bounding key belongs to the account alone: if it
+hung on the measurement it would be circular.
+"""
+
+from dataclasses import dataclass
+
+from dplib.mechanisms.tree_counts import SAMPLER_FORMAT
+from dplib.randomness.keyed import derive_key
+from dplib.randomness.secret import Secret
+from dplib.release.lifecycle import MeasurementKeys
+from dplib.release.runs import Run
+
+
+@dataclass(frozen=True)
+class RunKeys:
+    """The sub-keys of one run.
+
+    Attributes:
+        key_id: public name of the secret.
+        bounding: chooses the rows that a cap keeps; belongs to the account.
+        digest: keys the digest of the exact statistics.
+        parent: what the measurement key is derived from, together with that digest.
+    """
+
+    key_id: str
+    bounding: bytes
+    digest: bytes
+    parent: bytes
+
+    @classmethod
+    def derive(cls, secret: Secret, run: Run) -> "RunKeys":
+        """Derive them from the secret, the account, the ledger's entry and the measurement settings' hash."""
+        key = run.key
+        entry = (key.dataset, key.job, key.logical_date, run.sequence)
+        return cls(
+            key_id=secret.key_id,
+            bounding=secret.derive("bounding", key.dataset),
+            digest=secret.derive("digest", *entry),
+            parent=secret.derive("measurement", *entry, key.settings_hash, SAMPLER_FORMAT),
+        )
+
+    def measurement(self, digest: bytes) -> bytes:
+        """The noise key of statistics with this digest."""
+        return derive_key(self.parent, digest)
+
+    def recorded(self, digest: bytes) -> MeasurementKeys:
+        """What the ledger keeps."""
+        return MeasurementKeys(self.key_id, self.measurement(digest), digest)

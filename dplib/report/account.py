@@ -1,0 +1,38 @@
+"""The page's section on the ledger's account: what was spent before, by this release, and what is left."""
+
+from dplib.privacy.budget import Currency
+from dplib.report.account_state import AccountState
+from dplib.report.blocks import Figure, KeyValues, Paragraphs, Section
+from dplib.report.figures import budget_bar
+from dplib.report.number_text import bound_text, exact_text
+
+
+def budget_section(dataset: str, account: AccountState) -> Section:
+    """The budget before and after.
+
+    Args:
+        dataset: the account's name.
+        account: its state around this release.
+    """
+    after = account.before + account.this
+    currency = "rho (zCDP)" if account.currency is Currency.ZCDP else "epsilon"
+    left = account.total - after
+    figure = Figure(
+        budget_bar(account.total, account.before, account.this, currency),
+        f"Account of {dataset}",
+        f"All in {currency}. Releases of one account add up, whatever their dates.",
+        f"Bar of the account: {bound_text(account.before)} spent before, {bound_text(account.this)} by this release, "
+        f"{exact_text(left)} left of {exact_text(account.total)}.",
+    )
+    values = KeyValues(
+        (
+            ("Before", f"{bound_text(account.before)} spent"),
+            ("This release", bound_text(account.this)),
+            ("After", f"{bound_text(after)} spent, {exact_text(left)} left"),
+            ("Account", f"{exact_text(account.total)} in all"),
+        )
+    )
+    again = (
+        "Making other estimates, tables or charts from this release's measurement costs nothing; measuring again does."
+    )
+    return Section("Budget before and after", (figure, values, Paragraphs((again,))))

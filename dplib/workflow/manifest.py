@@ -1,0 +1,53 @@
+"""The fields of a manifest that every job fills in the same way."""
+
+import platform
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import dplib
+from dplib.mechanisms.tree_counts import SAMPLER_FORMAT
+from dplib.privacy.accountant import totals
+from dplib.privacy.budget import Currency
+from dplib.release.canonical import settings_hash
+from dplib.release.manifest import build_manifest, write_manifest
+from dplib.release.runs import Run
+from dplib.workflow.design import JobDesign, delta_of
+
+
+def write_release_manifest(
+    directory: Path, design: JobDesign, run: Run, currency: Currency, job_fields: dict[str, Any]
+) -> None:
+    """Write ``manifest.json``, the last file of the release.
+
+    Args:
+        directory: the staging directory, all other files written.
+        design: the design.
+        run: the ledger's run, with its measurement.
+        currency: of the account that paid.
+        job_fields: invariants, sensitivities, mechanisms, solver, constraints, domain and details.
+    """
+    assert run.measurement is not None
+    config = design.config
+    shared = {
+        "release_id": run.release_id,
+        "dataset": config.dataset,
+        "job": config.job,
+        "logical_date": run.key.logical_date,
+        "privacy_unit": config.privacy.unit,
+        "neighbors": config.privacy.neighbors,
+        "currency": currency.value,
+        "cost": str(run.cost),
+        "totals": {total.accountant: total.to_dict() for total in totals(design.events, delta_of(design))},
+        "versions": {
+            "dplib": dplib.__version__,
+            "numpy": np.__version__,
+            "python": platform.python_version(),
+            "sampler_format": str(SAMPLER_FORMAT),
+        },
+        "key_id": run.measurement.key_id,
+        "settings_hash": run.key.settings_hash,
+        "publish_hash": settings_hash(design.publish_settings),
+    }
+    write_manifest(directory, build_manifest(directory, shared | job_fields))

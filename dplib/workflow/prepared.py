@@ -1,0 +1,82 @@
+"""A checked configuration, ready to run."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+
+from dplib.config.sections import expand
+from dplib.errors import ConfigError
+from dplib.release.canonical import settings_hash
+from dplib.release.ledger import Ledger
+from dplib.release.ledger_schema import resolve_ledger_url
+from dplib.release.runs import RunKey
+from dplib.workflow.design import JobDesign, cost_of
+
+AnyDesign = TypeVar("AnyDesign", bound=JobDesign)
+Design_co = TypeVar("Design_co", bound=JobDesign, covariant=True)
+
+
+@dataclass(frozen=True)
+class Prepared(Generic[Design_co]):
+    """A design with the place and the date of its configuration.
+
+    Attributes:
+        design: the design.
+        base: folder that relative paths refer to.
+        date: logical date, empty where there is none.
+    """
+
+    design: Design_co
+    base: Path
+    date: str
+
+    @property
+    def output(self) -> Path:
+        """Folder of all releases."""
+        return (self.base / expand("publish.output.path", self.design.config.publish.output.path)).resolve()
+
+    @property
+    def key(self) -> RunKey:
+        """What makes two runs the same run."""
+        config = self.design.config
+        return RunKey(config.dataset, config.job, self.date, settings_hash(self.design.settings))
+
+    @property
+    def publish_hash(self) -> str:
+        """Hash of the publish settings."""
+        return settings_hash(self.design.publish_settings)
+
+    def open_ledger(self) -> Ledger:
+        """The ledger of the configuration."""
+        return Ledger.open(resolve_ledger_url(self.design.config.ledger, self.base))
+
+
+def prepared(design: AnyDesign, base: Path, date: str) -> Prepared[AnyDesign]:
+    """Put a design in its place; environment variables that paths name are missed here, not when something was spent.
+
+    Raises:
+        ConfigError: if a path names a variable that is not set.
+    """
+    found = Prepared(design, base, date)
+    design.config.input.paths(base)
+    _ = found.output
+    return found
+
+
+def ledger_state(run: Prepared[JobDesign]) -> dict[str, Any]:
+    """What the ledger says about a run that is only planned, as JSON values."""
+    try:
+        ledger = run.open_ledger()
+        account = ledger.account(run.design.config.dataset)
+    except ConfigError as error:
+        return {"account": None, "problem": str(error)}
+    balance, found = ledger.balance(account.dataset), ledger.find_run(run.key)
+    return {
+        "account": account.dataset,
+        "currency": account.terms.currency.value,
+        "total": str(balance.total),
+        "left": str(balance.left),
+        "cost": str(cost_of(run.design, account.terms.currency)),
+        "existing_run": found.release_id if found else None,
+        "existing_state": found.state.value if found else None,
+    }

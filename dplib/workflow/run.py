@@ -1,0 +1,147 @@
+"""The whole flow of a run: open, reserve, read, draw the noise once, store, estimate, publish."""
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager, ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Generic
+
+from dplib.errors import ConfigError
+from dplib.privacy.budget import Currency
+from dplib.randomness.secret import Secret, load_secret
+from dplib.release.ledger import Ledger
+from dplib.release.lifecycle import MeasurementKeys, Request, measure_run, publish_run, run_to_publish
+from dplib.release.run_keys import RunKeys
+from dplib.release.runs import Run, RunState, Terms
+from dplib.report.account_state import AccountState
+from dplib.spark.blocks import SparkSession
+from dplib.spark.session import deploy_mode, open_session
+from dplib.validate import one_of, require
+from dplib.workflow.design import cost_of, neighbors_of
+from dplib.workflow.prepared import AnyDesign, Prepared
+
+REPORT = "report.html"
+STAGES = ("measure", "publish", "all")
+Stage = Callable[[str], AbstractContextManager[None]]
+
+
+class Resources(Generic[AnyDesign]):
+    """What the stages of one run share: the prepared design, progress, and Spark once it is needed."""
+
+    def __init__(self, prepared: Prepared[AnyDesign], stage: Stage) -> None:
+        self.prepared = prepared
+        self.stage = stage
+        self._spark: SparkSession | None = None
+        self._resources = ExitStack()
+
+    @property
+    def design(self) -> AnyDesign:
+        """The design."""
+        return self.prepared.design
+
+    def spark(self) -> SparkSession:
+        """The session, started at the first call."""
+        if self._spark is None:
+            config = self.design.config
+            with self.stage("starting Spark"):
+                session = open_session(f"dplib {config.job}", config.spark)
+                self._spark = self._resources.enter_context(session)
+        return self._spark
+
+    def close(self) -> None:
+        """Stop Spark if this run started it."""
+        self._resources.close()
+
+
+@dataclass(frozen=True)
+class Stages(Generic[AnyDesign]):
+    """What a job does; the order and the books are the workflow's.
+
+    Attributes:
+        open_input: opens the input and checks its schema, before anything is reserved; reads a header line at most.
+        measure: the private part: reads what ``open_input`` returned, draws the noise and writes ``measurement/`` into
+            the staging directory.
+        publish: the rest of the release from ``measurement/`` in the staging directory, manifest last.
+    """
+
+    open_input: Callable[[Resources[AnyDesign]], Any]
+    measure: Callable[[Resources[AnyDesign], Any, RunKeys, Path], MeasurementKeys]
+    publish: Callable[[Resources[AnyDesign], Run, AccountState, Path], None]
+
+
+def run_job(
+    prepared: Prepared[AnyDesign],
+    stages: Stages[AnyDesign],
+    *,
+    stage: str = "all",
+    release_id: str | None = None,
+    again: bool = False,
+    progress: Stage,
+) -> tuple[Run, Path | None]:
+    """Run a job, or return what is already there.
+
+    Args:
+        prepared: the checked configuration.
+        stages: the job's own part.
+        stage: ``measure``, ``publish`` or ``all``.
+        release_id: for ``publish``: which stored measurement.
+        again: measure anew and spend although a measurement exists.
+        progress: wraps each stage to show it.
+
+    Returns:
+        The ledger's run, and the release's directory (None after ``measure``).
+    """
+    one_of("--stage", stage, STAGES)
+    require(stage == "publish" or release_id is None, "--release", "stand with --stage publish only", release_id)
+    require(
+        stage != "publish" or not again, "--again", "not stand with --stage publish, which measures nothing", "both"
+    )
+    ledger = prepared.open_ledger()
+    resources = Resources(prepared, progress)
+    with ExitStack() as stack:
+        stack.callback(resources.close)
+        if stage == "publish":
+            run = run_to_publish(ledger, prepared.key, release_id)
+        else:
+            run = _measured(resources, stages, ledger, again)
+        return run, None if stage == "measure" else _published(resources, stages, ledger, run)
+
+
+def _measured(resources: Resources[AnyDesign], stages: Stages[AnyDesign], ledger: Ledger, again: bool) -> Run:
+    """The run with its stored measurement, made now only if there is none."""
+    prepared, design = resources.prepared, resources.design
+    account = ledger.account(design.config.dataset)
+    terms = Terms(account.terms.currency, design.config.privacy.unit, neighbors_of(design))
+    account.require_terms(terms)
+    cost = cost_of(design, account.terms.currency)
+    found = ledger.find_run(prepared.key)
+    if found is not None and found.state is not RunState.RESERVED and not again:
+        return found
+    # Before Spark starts; the reservation decides again.
+    ledger.check_payable(prepared.key, cost, again)
+    secret: Secret = load_secret(design.config.secret, prepared.base)
+    if deploy_mode(resources.spark()) == "cluster" and design.config.ledger.startswith("sqlite"):
+        raise ConfigError("ledger must be a PostgreSQL database in cluster deploy mode, got a SQLite file")
+    opened = stages.open_input(resources)
+    request = Request(prepared.key, terms, cost, "dplib run --again" if again else "dplib run", again)
+
+    def measure(run: Run, directory: Path) -> MeasurementKeys:
+        return stages.measure(resources, opened, RunKeys.derive(secret, run), directory)
+
+    return measure_run(ledger, request, prepared.output, measure)
+
+
+def _published(resources: Resources[AnyDesign], stages: Stages[AnyDesign], ledger: Ledger, run: Run) -> Path:
+    """The release of a measured run, made now only if these publish settings have none."""
+    prepared = resources.prepared
+
+    def publish(measured: Run, directory: Path) -> None:
+        stages.publish(resources, measured, _account_around(ledger, measured), directory)
+
+    return publish_run(ledger, run, prepared.output, prepared.publish_hash, publish)
+
+
+def _account_around(ledger: Ledger, run: Run) -> AccountState:
+    account = ledger.account(run.key.dataset)
+    before = ledger.balance(run.key.dataset, at=run.sequence).left + run.cost
+    return AccountState(Currency(account.terms.currency), account.total, account.total - before, run.cost)
