@@ -102,13 +102,17 @@ def adaptive_histogram(
     positive("epsilon", epsilon)
     require(0 < share < 1, "share", "lie strictly between 0 and 1", share)
     for_choice, for_counts = epsilon * share, epsilon * (1 - share)
-    # What a bucket costs: the mean deviation of its noisy count and the scale of the noise on its cost.
-    penalty = ceil(sensitivity / for_counts + 2 * sensitivity / for_choice)
+    penalty = partition_penalty(for_choice, for_counts, sensitivity)
     edges = private_partition(true_counts, for_choice, penalty, draw, sensitivity)
     bucket_counts = np.add.reduceat(true_counts, edges[:-1])
     strategy = blue(len(bucket_counts))
     estimates = estimate_range_counts(strategy, bucket_counts, measure_with(for_counts))
     return AdaptiveEstimate(edges, estimates[strategy.tree.leaf_nodes])
+
+
+def partition_penalty(for_choice: Fraction, for_counts: Fraction, sensitivity: int = 1) -> int:
+    """What a bucket costs: the mean deviation of its noisy count and the scale of the noise on its cost, rounded up."""
+    return ceil(sensitivity / for_counts + 2 * sensitivity / for_choice)
 
 
 def private_partition(

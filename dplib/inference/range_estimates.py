@@ -12,10 +12,14 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
+from dplib.errors import ConfigError
 from dplib.inference.range_variance import RangeVariance
 from dplib.inference.tree_blue_deep import tree_blue_deep
 from dplib.trees.coverage import (
+    ExplicitRanges,
     FixedLengthRanges,
+    PrefixRanges,
+    ProductRanges,
     RangeQueries,
     UniformRanges,
     node_coverage_probabilities,
@@ -75,6 +79,34 @@ def mean_variance_of_length(strategy: TreeStrategy, length: int, variances: Floa
     if strategy.least_squares:
         return RangeVariance(strategy.tree, noise).mean_of_length(length)
     return _raw_error(strategy.tree, noise, FixedLengthRanges(strategy.tree.n_leaves, length))
+
+
+def mean_variance_under(strategy: TreeStrategy, queries: RangeQueries, variances: FloatArray | None = None) -> float:
+    """Mean variance of the queries of a law, exactly.
+
+    Args:
+        strategy: the strategy.
+        queries: the law of the queries.
+        variances: as in `mean_range_variance`.
+    """
+    noise = strategy.unit_variances if variances is None else variances
+    if not strategy.least_squares:
+        return _raw_error(strategy.tree, noise, queries)
+    errors = RangeVariance(strategy.tree, noise)
+    match queries:
+        case UniformRanges():
+            return errors.mean()
+        case PrefixRanges():
+            first = np.zeros(strategy.tree.n_leaves)
+            first[0] = 1.0
+            return errors.mean(first, np.ones(strategy.tree.n_leaves))
+        case FixedLengthRanges(_, length):
+            return errors.mean_of_length(length)
+        case ProductRanges():
+            return errors.mean(queries.starts, queries.ends)
+        case ExplicitRanges():
+            return float(errors.of(queries.lo, queries.hi) @ queries.weights / queries.denominator)
+    raise ConfigError(f"queries must be one of the laws of dplib.trees.coverage, got {type(queries).__name__}")
 
 
 def _raw_error(tree: IntervalTree, noise: FloatArray, queries: RangeQueries) -> float:

@@ -24,7 +24,7 @@ import numpy.typing as npt
 
 from dplib.compiled import compiled
 from dplib.trees.interval_tree import IntervalTree
-from dplib.trees.range_moments import N_COLUMNS, combine_moments, leaf_moments, total_of_root
+from dplib.trees.range_moments import N_COLUMNS, combine_moments, combined_variance, leaf_moments, total_of_root
 from dplib.validate import require
 
 FloatArray = npt.NDArray[np.float64]
@@ -36,7 +36,8 @@ class RangeVariance:
 
     Args:
         tree: the tree.
-        variance: of the nodes' own measurements, above 0, ``inf`` where not measured, shape (n_nodes,).
+        variance: of the nodes' own measurements, above 0, ``inf`` where not measured, shape (n_nodes,); 0 at a root
+            whose count is known.
 
     Raises:
         ConfigError: if a bin is not measured.
@@ -44,8 +45,8 @@ class RangeVariance:
 
     def __init__(self, tree: IntervalTree, variance: FloatArray) -> None:
         require(len(variance) == tree.n_nodes, "variance", f"have {tree.n_nodes} entries", len(variance))
-        measured = bool(np.isfinite(variance[tree.leaf_nodes]).all() and (variance > 0).all())
-        require(measured, "variance", "be above 0 and finite for every bin", "another")
+        measured = bool(np.isfinite(variance[tree.leaf_nodes]).all() and (variance[1:] > 0).all() and variance[0] >= 0)
+        require(measured, "variance", "be finite for every bin and above 0 but for a known root", "another")
         self.tree = tree
         self.variance = variance
         self._after, self._before, self._left, self.final = _variances(tree.parent, tree.child_count, variance)
@@ -111,7 +112,7 @@ def _variances(
     after, before, left, final = np.empty(n_nodes), np.zeros(n_nodes), np.empty(n_nodes), np.empty(n_nodes)
     for node in range(n_nodes - 1, -1, -1):
         total = before[node]
-        after[node] = total / (1.0 + total / variance[node]) if n_children[node] else variance[node]
+        after[node] = combined_variance(total, variance[node]) if n_children[node] else variance[node]
         if node:
             before[parent[node]] += after[node]
     final[0] = after[0]

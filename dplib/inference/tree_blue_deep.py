@@ -153,7 +153,8 @@ def tree_blue_deep(tree: IntervalTree, noisy: FloatArray, variance: FloatArray) 
     Args:
         tree: the tree.
         noisy: shape (n_nodes, n_series), finite where measured.
-        variance: shape (n_nodes, n_series) or (n_nodes, 1), ``inf`` where not measured.
+        variance: shape (n_nodes, n_series) or (n_nodes, 1), ``inf`` where not measured, 0 at a root whose count is
+            known.
 
     Returns:
         Consistent estimates, shape (n_nodes, n_series).
@@ -168,42 +169,69 @@ def tree_blue_deep(tree: IntervalTree, noisy: FloatArray, variance: FloatArray) 
 
 
 @compiled
-def _both_passes(n_children: IntArray, noisy: FloatArray, variance: FloatArray, values: FloatArray) -> bool:
+def _both_passes(  # noqa: C901 - one loop without calls: calls with arrays cost more than the work
+    n_children: IntArray, noisy: FloatArray, variance: FloatArray, values: FloatArray
+) -> bool:
     """One series with all bins measured, which is the common case: only one array besides the result.
 
     Returns:
         False, with nothing useful written, if a bin is not measured.
     """
     n_nodes = len(n_children)
-    after = np.empty(n_nodes)
+    # Bins behind the last inner node are read where they stand, not copied: memory is what this pass waits for.
+    n_kept = n_nodes
+    while n_kept > 1 and n_children[n_kept - 1] == 0:
+        n_kept -= 1
+        if not np.isfinite(variance[n_kept]):
+            return False
+    # Siblings are kept together or not at all.
+    first, node = 1, 0
+    while first < n_kept:
+        first += n_children[node]
+        node += 1
+    n_kept = first
+    after = np.empty(n_kept)
     first = n_nodes
-    for node in range(n_nodes - 1, -1, -1):
+    for node in range(n_kept - 1, -1, -1):
         if n_children[node] == 0:
             if not np.isfinite(variance[node]):
                 return False
             after[node], values[node] = variance[node], noisy[node]
             continue
-        total = mean = 0.0
         # Children of later nodes stand later, so the first child is found by counting down.
         end, first = first, first - n_children[node]
-        for child in range(first, end):
-            total += after[child]
-            mean += values[child]
+        total = mean = 0.0
+        if first >= n_kept:
+            for child in range(first, end):
+                total += variance[child]
+                mean += noisy[child]
+        else:
+            for child in range(first, end):
+                total += after[child]
+                mean += values[child]
         if np.isfinite(variance[node]):
             own = total / (total + variance[node])
             after[node], values[node] = own * variance[node], mean + own * (noisy[node] - mean)
         else:
             after[node], values[node] = total, mean
     end = 1
-    for node in range(n_nodes):
+    for node in range(n_kept):
         if n_children[node] == 0:
             continue
         first, end = end, end + n_children[node]
         total, difference = 0.0, values[node]
-        for child in range(first, end):
-            total += after[child]
-            difference -= values[child]
-        slope = difference / total
-        for child in range(first, end):
-            values[child] += after[child] * slope
+        if first >= n_kept:
+            for child in range(first, end):
+                total += variance[child]
+                difference -= noisy[child]
+            slope = difference / total
+            for child in range(first, end):
+                values[child] = noisy[child] + variance[child] * slope
+        else:
+            for child in range(first, end):
+                total += after[child]
+                difference -= values[child]
+            slope = difference / total
+            for child in range(first, end):
+                values[child] += after[child] * slope
     return True

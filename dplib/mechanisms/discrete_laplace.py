@@ -69,7 +69,7 @@ def _require_scale(scale: Fraction) -> None:
     require(in_range, "scale", "lie between 2^-100 and 2^40, so that noise fits 64 bits", scale)
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=4096)
 def _digit_laws(scale: Fraction) -> tuple[BernoulliTable, BernoulliTable]:
     """The laws of the digits of a geometric variable with that of the tail's first step; the tail's law alone."""
     digits: list[Probability] = []

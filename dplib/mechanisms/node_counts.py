@@ -32,7 +32,7 @@ from dplib.mechanisms.discrete_gaussian import discrete_gaussian_variance, draw_
 from dplib.mechanisms.discrete_laplace import discrete_laplace_variance, draw_discrete_laplace
 from dplib.mechanisms.tree_counts import add_clamped
 from dplib.randomness.keyed import Key, KeyedStream
-from dplib.trees.budgets import Noise, noise_parameter, require_within_budget
+from dplib.trees.budgets import Noise, distinct_shares, noise_parameter, require_within_budget
 from dplib.trees.interval_tree import IntervalTree
 from dplib.validate import positive, require
 
@@ -60,10 +60,10 @@ class NodeMechanism:
 
     def variances(self, shares: IntArray) -> FloatArray:
         """Noise variance at each share, in counts squared, ``inf`` at share 0; known before any count is read."""
-        distinct = np.unique(shares)
+        distinct, place = distinct_shares(shares)
         variance = discrete_laplace_variance if self.noise == "laplace" else discrete_gaussian_variance
         found = [variance(self._parameter(int(share))) if share else np.inf for share in distinct]
-        return np.asarray(np.array(found)[np.searchsorted(distinct, shares)])
+        return np.asarray(np.array(found)[place])
 
     def __call__(self, tree: IntervalTree, counts: IntArray, shares: IntArray) -> IntArray:
         """Measure a tree.
@@ -86,8 +86,7 @@ class NodeMechanism:
         require_within_budget(tree, shares)
         draw = draw_discrete_laplace if self.noise == "laplace" else draw_discrete_gaussian
         noise = np.zeros(tree.n_nodes, dtype=np.int64)
-        distinct = np.unique(shares)
-        position = np.searchsorted(distinct, shares)
+        distinct, position = distinct_shares(shares)
         # Sixteen bits sort by radix.
         order = np.argsort(position.astype(np.uint16) if len(distinct) < 1 << 16 else position, kind="stable")
         times = np.bincount(position)

@@ -90,9 +90,12 @@ def _root_of(value: float, power: int) -> float:
 def _coefficients(parent: IntArray, coverage: FloatArray, power: int) -> FloatArray:
     sums = np.zeros(len(parent))
     for node in range(len(parent) - 1, -1, -1):
-        sums[node] = _root_of(coverage[node], power) + _root_of(sums[node], power)
+        found = _root_of(coverage[node], power)
+        if sums[node] > 0:
+            found += _root_of(sums[node], power)
+        sums[node] = found
         if node:
-            sums[parent[node]] += sums[node] ** power
+            sums[parent[node]] += found * found * found if power == 3 else found * found
     return sums
 
 
@@ -113,6 +116,19 @@ def _distribute(
     return shares
 
 
+def checked_level_shares(tree: IntervalTree, level_shares: npt.ArrayLike) -> FloatArray:
+    """Level shares as an array, shape (n_levels,).
+
+    Raises:
+        ConfigError: if the shares do not fit the levels or sum to more than 1.
+    """
+    shares = np.asarray(level_shares, dtype=np.float64)
+    require(len(shares) == tree.n_levels, "level_shares", f"have {tree.n_levels} entries", len(shares))
+    within = bool((shares >= 0).all()) and shares.sum() <= 1 + 1e-12
+    require(within, "level_shares", "be at least 0 and sum to at most 1", shares.sum())
+    return shares
+
+
 def spread_level_shares(tree: IntervalTree, level_shares: npt.ArrayLike) -> FloatArray:
     """Give each node its level's share, and a leaf above the last level all that is left on its path.
 
@@ -126,10 +142,7 @@ def spread_level_shares(tree: IntervalTree, level_shares: npt.ArrayLike) -> Floa
     Raises:
         ConfigError: if the shares do not fit the levels or sum to more than 1.
     """
-    shares = np.asarray(level_shares, dtype=np.float64)
-    require(len(shares) == tree.n_levels, "level_shares", f"have {tree.n_levels} entries", len(shares))
-    within = bool((shares >= 0).all()) and shares.sum() <= 1 + 1e-12
-    require(within, "level_shares", "be at least 0 and sum to at most 1", shares.sum())
+    shares = checked_level_shares(tree, level_shares)
     rest = np.cumsum(shares[::-1])[::-1]
     return np.where(tree.child_count > 0, shares[tree.level], rest[tree.level])
 
@@ -173,7 +186,7 @@ def exact_shares(tree: IntervalTree, shares: FloatArray, digits: int = SHARE_BIT
         tree: the tree.
         shares: at least 0, path sums at most 1 up to rounding errors, shape (n_nodes,).
         digits: significant binary digits kept. Few digits give few different scales, so that noise is drawn in few
-            groups: with 8 a share loses less than 1/128.
+            groups: with 7 a share loses less than 1/64.
 
     Returns:
         Integers from 0 to 2^40, shape (n_nodes,).
@@ -182,13 +195,92 @@ def exact_shares(tree: IntervalTree, shares: FloatArray, digits: int = SHARE_BIT
         ConfigError: if a path spends more than the budget.
     """
     between("digits", digits, 0, SHARE_BITS + 1)
-    require(bool((shares >= 0).all() and (shares <= 1 + 1e-9).all()), "shares", "lie between 0 and 1", "others")
-    # The factor makes up for rounding errors of path sums; the check below is exact.
-    units = np.floor(np.minimum(shares, 1.0) * (WHOLE * (1 - 2.0**-36))).astype(np.int64)
+    units = _in_units(shares)
     surplus = np.maximum(np.frexp(units.astype(np.float64))[1].astype(np.int64) - digits, 0)
     units = (units >> surplus) << surplus
     require_within_budget(tree, units)
     return units
+
+
+def _in_units(shares: FloatArray) -> IntArray:
+    """Shares in whole units, rounded down."""
+    require(bool((shares >= 0).all() and (shares <= 1 + 1e-9).all()), "shares", "lie between 0 and 1", "others")
+    # The factor makes up for rounding errors of path sums; their check is exact.
+    return np.floor(np.minimum(shares, 1.0) * (WHOLE * (1 - 2.0**-36))).astype(np.int64)
+
+
+def exact_level_shares(tree: IntervalTree, level_shares: npt.ArrayLike) -> IntArray:
+    """`exact_shares` of `spread_level_shares`, rounded once a level instead of once a node.
+
+    Args:
+        tree: the tree.
+        level_shares: at least 0, summing to at most 1, shape (n_levels,).
+
+    Returns:
+        Integers from 0 to 2^40, shape (n_nodes,).
+    """
+    shares = checked_level_shares(tree, level_shares)
+    units = _in_units(shares)
+    # A leaf above the last level takes what its path has left, in whole units.
+    rest = np.cumsum(units[::-1])[::-1]
+    widths = np.diff(tree.level_start)
+    spread = np.repeat(units, widths)
+    early = np.flatnonzero(tree.child_count[: tree.level_start[-2]] == 0)
+    spread[early] = rest[tree.level[early]]
+    require_within_budget(tree, spread)
+    return spread
+
+
+def distinct_shares(shares: IntArray) -> tuple[IntArray, IntArray]:
+    """The different shares in increasing order, and the place of each node's among them, shape (n_nodes,)."""
+    found, place = _distinct(shares)
+    order = np.argsort(found)
+    rank = np.empty(len(found), dtype=np.int64)
+    rank[order] = np.arange(len(found))
+    return found[order], rank[place]
+
+
+@compiled
+def _distinct(shares: IntArray) -> tuple[IntArray, IntArray]:
+    """Different values in order of appearance, by open addressing; the table grows before it is half full."""
+    size = 1 << 10
+    table = np.full(size, -1, dtype=np.int64)
+    found = np.empty(size // 2, dtype=np.int64)
+    place = np.empty(len(shares), dtype=np.int64)
+    count = 0
+    last, last_place = np.int64(-1), np.int64(-1)
+    for node in range(len(shares)):
+        share = shares[node]
+        if share != last:
+            slot = _slot(share, size)
+            while table[slot] >= 0 and found[table[slot]] != share:
+                slot = (slot + 1) & (size - 1)
+            if table[slot] < 0:
+                if 2 * (count + 1) > size:
+                    size *= 2
+                    table = np.full(size, -1, dtype=np.int64)
+                    found = np.append(found, np.empty(size // 4, dtype=np.int64))
+                    for old in range(count):
+                        slot = _slot(found[old], size)
+                        while table[slot] >= 0:
+                            slot = (slot + 1) & (size - 1)
+                        table[slot] = old
+                    slot = _slot(share, size)
+                    while table[slot] >= 0:
+                        slot = (slot + 1) & (size - 1)
+                found[count] = share
+                table[slot] = count
+                count += 1
+            last, last_place = share, table[slot]
+        place[node] = last_place
+    return found[:count], place
+
+
+@compiled
+def _slot(share: int, size: int) -> int:
+    # Fibonacci hashing of the bits, folded so that low digits that are 0 do not matter.
+    mixed = (share ^ (share >> 17)) * np.int64(0x9E3779B97F4A7C1 >> 4)
+    return int((mixed >> 23) & (size - 1))
 
 
 def require_within_budget(tree: IntervalTree, shares: IntArray) -> None:

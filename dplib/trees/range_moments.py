@@ -52,19 +52,25 @@ def leaf_moments(row: FloatArray, variance: float, starts: float, ends: float) -
 
 
 @compiled
+def combined_variance(total: float, variance: float) -> float:
+    """Variance of the best combination of the children's sum (``total``) and a node's own measurement."""
+    return total if np.isinf(variance) else total * (variance / (total + variance))
+
+
+@compiled
 def combine_moments(children: FloatArray, variance: float, row: FloatArray) -> None:
     """Fill a node's row.
 
     Args:
         children: rows of its children from left to right, shape (k, N_COLUMNS).
-        variance: of the node's own measurement; inf where not measured.
+        variance: of the node's own measurement; inf where not measured, 0 where known.
         row: the node's row, written.
     """
     total = 0.0
     for child in children:
         total += child[VARIANCE]
     row[:] = 0.0
-    row[VARIANCE] = total / (1.0 + total / variance)
+    row[VARIANCE] = combined_variance(total, variance)
     left = 0.0  # sum of C over the children before this one
     # Suffixes of earlier children, written with x = a C - (C up to their own child): then T = x + y.
     x0 = x1 = x2 = xr = 0.0

@@ -33,9 +33,9 @@ from dplib.trees.budgets import (
     Noise,
     coverage_level_shares,
     equal_level_shares,
+    exact_level_shares,
     exact_shares,
     non_uniform_budget_distribution,
-    spread_level_shares,
     unit_variance,
 )
 from dplib.trees.complete import kary_tree, mixed_radix_tree
@@ -48,7 +48,7 @@ from dplib.validate import at_least
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 
-_NODE_DIGITS = 8
+_NODE_DIGITS = 7
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,7 +76,7 @@ class TreeStrategy:
 
 
 def _by_level(name: str, tree: IntervalTree, level_shares: FloatArray, noise: Noise) -> TreeStrategy:
-    return TreeStrategy(name, tree, exact_shares(tree, spread_level_shares(tree, level_shares)), noise)
+    return TreeStrategy(name, tree, exact_level_shares(tree, level_shares), noise)
 
 
 def _same_for_all(name: str, tree: IntervalTree, noise: Noise) -> TreeStrategy:

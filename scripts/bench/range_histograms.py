@@ -24,7 +24,7 @@ from dplib.trees.complete import kary_tree, mixed_radix_tree
 from dplib.trees.strategies import blue, lue_dptree
 from dplib.trees.structure_search import best_design
 
-RUNS = 3
+RUNS = 5
 
 
 def best_time(run: Callable[[], object]) -> float:
