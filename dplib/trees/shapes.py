@@ -17,8 +17,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from dplib.trees.interval_tree import IntervalTree
-from dplib.trees.range_error import mean_range_error, symmetric_range_error
+from dplib.trees.padded_error import padded_mean_error
 from dplib.validate import at_least, require
 
 FloatArray = npt.NDArray[np.float64]
@@ -77,7 +76,8 @@ def distinct_levels(edges: Sequence[IntArray]) -> tuple[IntArray, ...]:
 
 # Wider inner nodes are never best; the bound keeps the search at milliseconds for millions of days.
 MAX_RADIX = 4096
-# Up to this many days the best candidates are compared on their padded trees, which takes O(n_days) each.
+# Up to this many days the best candidates are compared with their missing days cut off. Above it the full trees decide,
+# as they always have: another default would be another measurement.
 EXACT_DAYS = 1 << 16
 FINALISTS = 3
 
@@ -104,15 +104,14 @@ def default_branching(n_days: int, noise: Literal["laplace", "gaussian"], root: 
     for height in range(1, (n_days - 1).bit_length() + 1):
         radices = _near_equal_radices(n_days, height)
         if height > 1 or n_days <= MAX_RADIX:
-            error = symmetric_range_error(radices, _equal_shares(height, noise, root))
+            error = padded_mean_error(prod(radices), radices, _equal_shares(height, noise, root))
             ranked.append((error, radices))
     finalists = [radices for _, radices in sorted(ranked)[:FINALISTS]]
     if n_days > EXACT_DAYS:
         return finalists[0]
 
     def exact_error(radices: tuple[int, ...]) -> float:
-        tree = IntervalTree.from_level_edges(branching_edges(n_days, radices))
-        return mean_range_error(tree, _equal_shares(tree.n_levels - 1, noise, root))
+        return padded_mean_error(n_days, radices, _equal_shares(len(radices), noise, root))
 
     return min(finalists, key=exact_error)
 

@@ -6,8 +6,8 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dplib.inference.range_variance import RangeVariance
 from dplib.trees.interval_tree import IntervalTree
-from dplib.trees.range_error import mean_range_error
 from dplib.trees.shapes import branching_edges, default_branching
 
 
@@ -61,12 +61,12 @@ def test_sums_covers_and_subtrees_agree(tree: IntervalTree, seed: int) -> None:
 @settings(deadline=None, max_examples=60)
 @given(radix_trees(), st.floats(0.1, 10))
 def test_range_error_scales_with_the_noise_and_falls_with_a_better_level(tree: IntervalTree, factor: float) -> None:
-    variances = np.linspace(1, 2, tree.n_levels)
-    error = mean_range_error(tree, variances)
-    assert np.isclose(mean_range_error(tree, factor * variances), factor * error)
+    variances = np.linspace(1, 2, tree.n_levels)[tree.level]
+    error = RangeVariance(tree, variances).mean()
+    assert np.isclose(RangeVariance(tree, factor * variances).mean(), factor * error)
     better = variances.copy()
-    better[tree.n_levels // 2] /= 2
-    assert mean_range_error(tree, better) < error * (1 + 1e-12)
+    better[tree.level_slice(tree.n_levels // 2)] /= 2
+    assert RangeVariance(tree, better).mean() < error * (1 + 1e-12)
 
 
 @settings(deadline=None, max_examples=60)
