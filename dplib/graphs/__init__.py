@@ -1,0 +1,1 @@
+"""Graphs as arrays: edges, degrees, triangles, degree bounding, sensitivities, cuts."""

@@ -1,0 +1,37 @@
+"""A public hash of vertices and pairs: the same number for the same vertices in every graph, on every machine.
+
+Used where something must not depend on the graph (the order of the edges in a projection) or only must be spread evenly
+(colours of vertices). It hides nothing.
+
+References:
+    Steele, Lea, Flood: Fast splittable pseudorandom number generators. OOPSLA 2014 (the mixing function).
+"""
+
+import numpy as np
+import numpy.typing as npt
+
+IntArray = npt.NDArray[np.int64]
+WordArray = npt.NDArray[np.uint64]
+
+_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+_FIRST = np.uint64(0xBF58476D1CE4E5B9)
+_SECOND = np.uint64(0x94D049BB133111EB)
+
+
+def mix_vertices(vertex: IntArray, salt: int = 0) -> WordArray:
+    """Hash each vertex; shape (n,)."""
+    start = np.full(len(vertex), salt % 2**64, dtype=np.uint64)
+    return _mix(_mix(start) ^ np.asarray(vertex).astype(np.uint64))
+
+
+def mix_pairs(source: IntArray, target: IntArray, salt: int = 0) -> WordArray:
+    """Hash each pair of vertices, whichever way round; shape (m,)."""
+    return _mix(mix_vertices(np.minimum(source, target), salt) ^ np.maximum(source, target).astype(np.uint64))
+
+
+def _mix(word: WordArray) -> WordArray:
+    # Arithmetic modulo 2^64: arrays wrap silently.
+    word = word + _GOLDEN
+    word = (word ^ (word >> np.uint64(30))) * _FIRST
+    word = (word ^ (word >> np.uint64(27))) * _SECOND
+    return word ^ (word >> np.uint64(31))

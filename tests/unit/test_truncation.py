@@ -1,0 +1,98 @@
+"""The greedy ordered projection: rounds equal the sequence, the order is public, the stability lemma holds."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dplib.errors import ConfigError
+from dplib.graphs.degrees import vertex_degrees
+from dplib.graphs.truncation import edge_order, project_in_order, project_in_rounds, projection_round
+from tests import graph_oracles as oracle
+
+
+def _reference(n: int, edges: list[tuple[int, int]], bound: int) -> list[bool]:
+    degree = [0] * n
+    kept = []
+    for u, v in edges:
+        kept.append(degree[u] < bound and degree[v] < bound)
+        degree[u] += kept[-1]
+        degree[v] += kept[-1]
+    return kept
+
+
+@settings(max_examples=60, deadline=None)
+@given(n=st.integers(1, 14), p=st.floats(0, 1), seed=st.integers(0, 10**6), bound=st.integers(1, 6))
+def test_rounds_give_the_sequential_result(n: int, p: float, seed: int, bound: int) -> None:
+    source, target = oracle.random_edges(n, p, seed)
+    order = edge_order(source, target, seed)
+    in_order = list(zip(source[order].tolist(), target[order].tolist(), strict=True))
+    kept = project_in_order(n, source, target, bound, order)
+    assert kept[order].tolist() == _reference(n, in_order, bound)
+    assert project_in_rounds(n, source, target, bound, order)[0].tolist() == kept.tolist()
+    assert vertex_degrees(n, source[kept], target[kept]).max(initial=0) <= bound
+    assert bound < n - 1 or kept.all()
+
+
+def test_a_round_decides_the_first_edge_and_only_what_is_sure() -> None:
+    """Two edges meet in vertex 1, which has room for one; a third is free; a fourth has a full end."""
+    source, target = np.array([0, 1, 3, 5]), np.array([1, 2, 4, 6])
+    accepted, rejected = projection_round(source, target, np.arange(4), np.array([1, 1, 1, 1, 1, 0, 1]))
+    assert accepted.tolist() == [True, False, True, False]
+    assert rejected.tolist() == [False, False, False, True]
+
+
+def test_the_order_depends_on_the_pair_and_the_salt_alone() -> None:
+    """A pair keeps its place among others in every graph, whichever way round it is written."""
+    source, target = oracle.random_edges(12, 0.8, 1)
+    some = np.arange(0, len(source), 3)
+    whole = edge_order(source, target, 7)
+    part = edge_order(target[some], source[some], 7)
+    assert some[part].tolist() == [edge for edge in whole.tolist() if edge % 3 == 0]
+    assert edge_order(source, target, 8).tolist() != whole.tolist()
+
+
+def test_the_order_is_spread_evenly() -> None:
+    """First places go to all vertices alike: no vertex's edges come systematically early."""
+    n = 60
+    source, target = oracle.random_edges(n, 1.1, 0)
+    first = np.concatenate([edge_order(source, target, salt)[:200] for salt in range(40)])
+    hits = vertex_degrees(n, source[first], target[first])
+    expected = 2 * len(first) / n
+    assert ((hits - expected) ** 2 / expected).sum() < n + 8 * (2 * n) ** 0.5
+
+
+@pytest.mark.parametrize("bound", [1, 2, 3])
+def test_stability_lemma_on_all_small_graphs_with_the_kernel_itself(bound: int) -> None:
+    """Kept degrees change by k <= D at the vertex and by at most k elsewhere; by at most 2 for one edge."""
+    n = 5
+    pairs = np.array(oracle.pairs(n))
+    graphs = oracle.all_graphs(n)
+    kept_degrees = np.zeros((len(graphs), n), dtype=np.int64)
+    for number in range(len(graphs)):
+        source, target = pairs[number >> np.arange(len(pairs)) & 1 == 1].T
+        kept = project_in_order(n, source, target, bound, edge_order(source, target, 5))
+        kept_degrees[number] = vertex_degrees(n, source[kept], target[kept])
+    first, second = oracle.vertex_neighbors(n)
+    vertex = np.repeat(np.arange(n), len(graphs))
+    delta = np.abs(kept_degrees[first] - kept_degrees[second])
+    at_vertex = delta[np.arange(len(vertex)), vertex]
+    assert (delta.sum(axis=1) - at_vertex <= at_vertex).all()
+    assert at_vertex.max() == bound
+    assert oracle.change(kept_degrees, oracle.edge_neighbors(n)) <= 2
+
+
+def test_bound_is_checked() -> None:
+    none = np.zeros(0, dtype=np.int64)
+    for project in (project_in_order, project_in_rounds):
+        with pytest.raises(ConfigError, match="degree bound must be at least 1"):
+            project(3, none, none, 0, none)
+
+
+def test_real_graph_in_rounds() -> None:
+    n, source, target = oracle.stored_graph("Email-Enron.txt.gz")
+    order = edge_order(source, target, 1)
+    for bound in (5, 50):
+        kept, rounds = project_in_rounds(n, source, target, bound, order)
+        assert (kept == project_in_order(n, source, target, bound, order)).all()
+        assert rounds < 40
