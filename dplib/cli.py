@@ -5,18 +5,22 @@ foresaw ends with 1 and names its class and place only, since its message could 
 ``DPLIB_DEBUG=1`` shows the whole traceback to whoever may see the data.
 """
 
+import datetime as dt
 import os
 import sys
 import time
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import NoReturn
+from pathlib import Path
+from typing import Annotated, Any, NoReturn
 
+import typer
 from rich.console import Console
 from rich.table import Table
 
-from dplib.errors import DplibError
+from dplib.errors import ConfigError, DplibError
+from dplib.privacy.accountant import Total
 
 out = Console(soft_wrap=True, highlight=False)
 err = Console(stderr=True, soft_wrap=True, highlight=False)
@@ -51,6 +55,18 @@ def exit_codes() -> Iterator[None]:
         fail(error)
 
 
+def day_option(name: str, text: str | None) -> dt.date | None:
+    """The day that an option names, None where it is absent.
+
+    Raises:
+        ConfigError: if it is no day.
+    """
+    try:
+        return None if text is None else dt.date.fromisoformat(text)
+    except ValueError:
+        raise ConfigError(f"{name} must be a day YYYY-MM-DD, got {text}") from None
+
+
 @contextmanager
 def stage(name: str) -> Iterator[None]:
     """Say on standard error that a stage runs, and how long it took."""
@@ -80,3 +96,53 @@ def table(title: str, columns: list[str], rows: list[list[str]], right: frozense
     for row in rows:
         shown.add_row(*row)
     return shown
+
+
+def submit(name: str, prepare: Callable[..., Any], run: Callable[..., None]) -> None:
+    """Run a job file as a program, as spark-submit does: the options of ``dplib run``.
+
+    Args:
+        name: of the job.
+        prepare: from the configuration file, assignments and date to what ``run`` takes.
+        run: called with it, the stage, a release id and ``again``.
+    """
+
+    def main(
+        config: Annotated[Path, typer.Option(help="Configuration file.")],
+        assignments: Annotated[list[str] | None, typer.Option("--set", help="Replace a setting: a.b=value.")] = None,
+        date: Annotated[str, typer.Option(help="Logical date for {date} in the configuration.")] = "",
+        stage_name: Annotated[str, typer.Option("--stage", help="measure, publish or all.")] = "all",
+        release: Annotated[str | None, typer.Option(help="With --stage publish: the stored measurement.")] = None,
+        again: Annotated[bool, typer.Option("--again", help="Measure anew and spend again.")] = False,
+    ) -> None:
+        with exit_codes():
+            run(prepare(config, tuple(assignments or ()), date), stage_name, release, again)
+
+    main.__doc__ = f"Run {name}."
+    typer.run(main)
+
+
+def print_plan_head(job: str, dataset: str, budget: str, neighbors: str, caps: Mapping[str, int]) -> None:
+    """The first lines of every plan."""
+    out.print(f"[bold]Plan of {job} for the account {dataset}[/bold] (no row is read, nothing is spent)\n")
+    out.print(f"Guarantee: {budget}; {neighbors}.", markup=False)
+    out.print(f"Caps: {', '.join(f'{name} at most {value}' for name, value in caps.items())}.", markup=False)
+
+
+def print_accountants(totals: Sequence[Total]) -> None:
+    """The release by each accountant."""
+    rows = [[each.accountant, f"{each.epsilon:.4g}", f"{each.delta:.1g}", each.note] for each in totals]
+    out.print(table("\nThe release by each accountant", ["accountant", "epsilon", "delta", "note"], rows))
+    out.print("")
+
+
+def print_plan_foot(notes: Sequence[str], ledger: Mapping[str, Any]) -> None:
+    """The last lines of every plan: notes, and what the ledger says (`dplib.workflow.prepared.ledger_state`)."""
+    for note in notes:
+        out.print(f"Note: {note}", markup=False)
+    if ledger["account"] is None:
+        out.print(f"Ledger: {ledger['problem']}.", markup=False)
+    elif ledger["existing_run"]:
+        out.print(f"Ledger: {ledger['existing_run']} is {ledger['existing_state']}; running again spends nothing.")
+    else:
+        out.print(f"Ledger: costs {ledger['cost']} of {ledger['left']} left ({ledger['currency']}).", markup=False)

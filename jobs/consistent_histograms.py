@@ -4,16 +4,23 @@
 ``dplib run consistent-histograms``.
 """
 
-import datetime as dt
 import json
 from contextlib import ExitStack
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-import typer
-
-from dplib.cli import exit_codes, out, show_rounds, stage, table
+from dplib.cli import (
+    day_option,
+    out,
+    print_accountants,
+    print_plan_foot,
+    print_plan_head,
+    show_rounds,
+    stage,
+    submit,
+    table,
+)
 from dplib.config.consistent_histograms import NAME
 from dplib.consistent_histograms.check import check_tables
 from dplib.consistent_histograms.design import Design
@@ -36,6 +43,8 @@ from dplib.workflow.run import REPORT
 PAGE = REPORT
 TOP_ROWS = 12
 """Rows of the table that a finished run prints."""
+ROWS_PER_DAY = 100
+"""Mean number of rows a day that a rehearsal generates."""
 
 
 def example() -> str:
@@ -94,9 +103,7 @@ def plan(prepared: Prepared[Design], as_json: bool) -> None:
 
 
 def _print_plan(made: Plan, ledger: dict[str, Any]) -> None:
-    out.print(f"[bold]Plan of {made.job} for the account {made.dataset}[/bold] (no row is read, nothing is spent)\n")
-    out.print(f"Guarantee: {made.budget}; {made.neighbors}.", markup=False)
-    out.print(f"Caps: {', '.join(f'{name} at most {value}' for name, value in made.caps.items())}.", markup=False)
+    print_plan_head(made.job, made.dataset, made.budget, made.neighbors, made.caps)
     out.print(
         f"One row touches counts of at most {made.row_l1} a level (L1), {made.row_l2_squared} squared (L2).\n",
         markup=False,
@@ -127,19 +134,10 @@ def _print_plan(made: Plan, ledger: dict[str, Any]) -> None:
     ]
     columns = ["query", "days", "an item", "a total", "days only, same budget"]
     out.print(table("\nExpected standard error of an answer", columns, rows, frozenset(columns[1:])))
-    rows = [[each.accountant, f"{each.epsilon:.4g}", f"{each.delta:.1g}", each.note] for each in made.totals]
-    out.print(table("\nThe release by each accountant", ["accountant", "epsilon", "delta", "note"], rows))
-    out.print("")
+    print_accountants(made.totals)
     for name, reason in made.solvers:
         out.print(f"Solver {name}: {reason}", markup=False)
-    for note in made.notes:
-        out.print(f"Note: {note}", markup=False)
-    if ledger["account"] is None:
-        out.print(f"Ledger: {ledger['problem']}.", markup=False)
-    elif ledger["existing_run"]:
-        out.print(f"Ledger: {ledger['existing_run']} is {ledger['existing_state']}; running again spends nothing.")
-    else:
-        out.print(f"Ledger: costs {ledger['cost']} of {ledger['left']} left ({ledger['currency']}).", markup=False)
+    print_plan_foot(made.notes, ledger)
 
 
 def inspect(prepared: Prepared[Design]) -> None:
@@ -156,16 +154,17 @@ def inspect(prepared: Prepared[Design]) -> None:
     out.print(table(title, ["rule", "kept", "dropped"], shown, frozenset({"kept", "dropped"})))
 
 
-def rehearsal(prepared: Prepared[Design], rows_per_day: int, seed: int) -> None:
+def rehearsal(prepared: Prepared[Design], rows: int | None, seed: int) -> None:
     """Run the whole job on generated rows and compare predicted with measured errors."""
-    found = rehearse(prepared, rows_per_day, seed, stage)
-    rows = [[each.query, f"{each.n_answers:,}", f"{each.predicted:.2f}", f"{each.measured:.2f}"] for each in found]
+    found = rehearse(prepared, rows or ROWS_PER_DAY, seed, stage)
+    shown = [[each.query, f"{each.n_answers:,}", f"{each.predicted:.2f}", f"{each.measured:.2f}"] for each in found]
     columns = ["query", "answers", "predicted error", "measured error"]
-    out.print(table("Rehearsal on generated rows (no ledger, no private data)", columns, rows, frozenset(columns[1:])))
+    out.print(table("Rehearsal on generated rows (no ledger, no private data)", columns, shown, frozenset(columns[1:])))
 
 
-def query(release: Path, items: list[str], first_day: dt.date | None, last_day: dt.date | None, as_json: bool) -> None:
+def query(release: Path, items: list[str], start: str | None, end: str | None, as_json: bool) -> None:
     """Print the answer for a range of days with its standard error and 95 % interval."""
+    first_day, last_day = day_option("--from", start), day_option("--to", end)
     answers = query_release(release, load_manifest(release), items, first_day, last_day)
     if as_json:
         print(json.dumps([asdict(answer) for answer in answers], indent=2, default=str))
@@ -190,18 +189,5 @@ def verify(release: Path, manifest: Manifest) -> list[Check]:
     return check_tables(release, manifest)
 
 
-def main(
-    config: Annotated[Path, typer.Option(help="Configuration file.")],
-    assignments: Annotated[list[str] | None, typer.Option("--set", help="Replace a setting: a.b=value.")] = None,
-    date: Annotated[str, typer.Option(help="Logical date for {date} in the configuration.")] = "",
-    stage_name: Annotated[str, typer.Option("--stage", help="measure, publish or all.")] = "all",
-    release: Annotated[str | None, typer.Option(help="With --stage publish: the stored measurement.")] = None,
-    again: Annotated[bool, typer.Option("--again", help="Measure anew and spend again.")] = False,
-) -> None:
-    """Run consistent-histograms."""
-    with exit_codes():
-        run(prepare(config, tuple(assignments or ()), date), stage_name, release, again)
-
-
 if __name__ == "__main__":
-    typer.run(main)
+    submit(NAME, prepare, run)

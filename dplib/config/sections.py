@@ -201,17 +201,13 @@ class Protection(Section):
         return "discrete_laplace" if pure else "discrete_gaussian"
 
 
-class Privacy(Protection):
-    """Whose presence is protected, what one unit may contribute, and at which budget."""
+class RowPrivacy(Protection):
+    """Whose presence is protected, how many rows one unit may contribute, and at which budget."""
 
     neighbors: Literal["add_remove", "replace_one"] = "add_remove"
     """add_remove: one unit more or less; replace_one: one unit exchanged (needed with public invariants)."""
     max_rows_per_unit: Annotated[int, Field(ge=1, le=1_000_000, strict=True)] | None = None
     """Public cap on the rows of one unit; further rows are dropped by a keyed hash. 1 where the unit is event."""
-    max_rows_per_day: Annotated[int, Field(ge=1, le=1_000_000, strict=True)] | None = None
-    """Optional public cap on one unit's rows a day; sharpens Gaussian noise on fine levels."""
-    max_quantity: Annotated[int, Field(ge=1, le=1_000_000, strict=True)] = 1
-    """Public cap of one row's quantity; larger ones count as this, negative ones as 0."""
 
     @model_validator(mode="after")
     def _caps(self) -> Self:
@@ -227,6 +223,15 @@ class Privacy(Protection):
     def rows_per_unit(self) -> int:
         """The cap m of privacy statements."""
         return self.max_rows_per_unit or 1
+
+
+class Privacy(RowPrivacy):
+    """The caps of rows with days and quantities besides."""
+
+    max_rows_per_day: Annotated[int, Field(ge=1, le=1_000_000, strict=True)] | None = None
+    """Optional public cap on one unit's rows a day; sharpens Gaussian noise on fine levels."""
+    max_quantity: Annotated[int, Field(ge=1, le=1_000_000, strict=True)] = 1
+    """Public cap of one row's quantity; larger ones count as this, negative ones as 0."""
 
     @property
     def rows_per_day(self) -> int:
@@ -256,6 +261,18 @@ class SparkSettings(Section):
     """Ignored under spark-submit."""
     conf: dict[str, str] = Field(default_factory=dict)
     """Further Spark settings."""
+
+
+def require_unit_column(unit: str, column: str | None) -> None:
+    """Refuse a unit without its column, and a column where every row is its own unit.
+
+    Raises:
+        ValueError: as pydantic's validators raise it.
+    """
+    if unit == "event" and column is not None:
+        raise ValueError(f"input.columns.unit must be absent where privacy.unit is event, got {column}")
+    if unit != "event" and column is None:
+        raise ValueError(f"input.columns.unit must name the column of the {unit}, got nothing")
 
 
 SAFE_NAME = r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$"

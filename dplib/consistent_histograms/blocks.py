@@ -33,7 +33,7 @@ def measure_in_blocks(rows: DataFrame, design: Design, keys: RunKeys, directory:
         IntegrityError: if a block that Spark computed again has other counts, because the input changed meanwhile.
     """
     plan, n_kinds = design.blocks, len(row_kinds(design))
-    counted = count_blocks(rows, plan, n_kinds).persist()
+    counted = count_blocks(rows, plan.day_bounds, n_kinds).persist()
     try:
         digests: list[tuple[str, bytes]] = []
         totals = np.zeros((plan.n_blocks, len(design.measured_series)), dtype=np.int64)

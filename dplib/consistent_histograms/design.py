@@ -22,7 +22,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dplib.config.consistent_histograms import BLANKS, ConsistentHistogramsConfig, Constraint, Tree
+from dplib.config.consistent_histograms import ConsistentHistogramsConfig, Constraint, Tree
+from dplib.config.names import BLANKS
 from dplib.config.sections import Privacy
 from dplib.consistent_histograms.day_tree import DayTree, build_day_tree
 from dplib.constraints.resolve import resolve
@@ -36,11 +37,9 @@ from dplib.privacy.measurement import Measurement
 from dplib.trees.block_plan import BlockPlan
 from dplib.trees.interval_tree import IntervalTree
 from dplib.validate import require
+from dplib.workflow.design import require_useful_noise
 
 FloatArray = npt.NDArray[np.float64]
-LEAST_NOISE, MOST_NOISE = Fraction(1, 32), 2**40
-"""Least and largest scale (Laplace) or sigma^2 (Gaussian): below, a count would be published as it is and variances
-would lose their digits; above, noise would not fit 64 bits with room for sums."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -219,12 +218,6 @@ def _validity(config: ConsistentHistogramsConfig, constraint: Constraint, name: 
     return (first - domain.first_day).days, (last - domain.first_day).days + 1
 
 
-def _check_noise(parameter: Fraction, name: str) -> None:
-    in_range = LEAST_NOISE <= parameter <= MOST_NOISE
-    rule = f"give noise with a {name} from 1/32 to 2^40"
-    require(in_range, "privacy.budget", rule, f"a {name} of {parameter.numerator / parameter.denominator:.3g}")
-
-
 def _noise(privacy: Privacy, constraints: ResolvedConstraints, days: DayTree) -> tuple[Measurement | None, ...]:
     """Split the budget over the measured levels and calibrate each level's noise."""
     budget = privacy.budget.budget()
@@ -236,7 +229,7 @@ def _noise(privacy: Privacy, constraints: ResolvedConstraints, days: DayTree) ->
         l1 = Fraction(neighbors * privacy.rows_per_unit * privacy.max_quantity * constraints.row_l1)
         for level, part in zip(measured, split(budget.epsilon, [days.shares[x] for x in measured]), strict=True):
             scale = discrete_laplace_scale(l1, part)
-            _check_noise(scale, "scale")
+            require_useful_noise("scale", scale)
             levels[level] = Measurement(DiscreteLaplaceEvent(days.names[level], l1, scale))
         return tuple(levels)
     rho = rho_from_approx(budget.epsilon, budget.delta) if isinstance(budget, ApproxDP) else budget.rho
@@ -247,6 +240,6 @@ def _noise(privacy: Privacy, constraints: ResolvedConstraints, days: DayTree) ->
             neighbors * privacy.rows_per_unit * meeting * privacy.max_quantity**2 * constraints.row_l2_squared
         )
         sigma_squared = gaussian_sigma_squared(l2_squared, part, max_denominator=10**6)
-        _check_noise(sigma_squared, "sigma^2")
+        require_useful_noise("sigma^2", sigma_squared)
         levels[level] = Measurement(DiscreteGaussianEvent(days.names[level], l2_squared, sigma_squared))
     return tuple(levels)

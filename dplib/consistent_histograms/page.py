@@ -11,6 +11,7 @@ import shlex
 import numpy as np
 
 from dplib.consistent_histograms.page_content import PageContent, Points, SeriesChart
+from dplib.metrics.error import Z95
 from dplib.report.account import budget_section
 from dplib.report.blocks import (
     Block,
@@ -27,7 +28,7 @@ from dplib.report.blocks import (
     Strong,
     Text,
 )
-from dplib.report.figures import Z95, convergence, error_by_query, series_with_band
+from dplib.report.figures import convergence, error_by_query, series_with_band
 from dplib.report.guarantee import NoiseTable, budget_text, guarantee_section, unit_text
 from dplib.report.number_text import count_text, number_text, with_margin
 from dplib.report.page import render_page

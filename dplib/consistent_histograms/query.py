@@ -9,12 +9,11 @@ from dplib.consistent_histograms.design import Design
 from dplib.consistent_histograms.estimate import Errors
 from dplib.consistent_histograms.tables import ESTIMATES, PUBLISHED, scatter
 from dplib.errors import ConfigError
+from dplib.metrics.error import Z95
 from dplib.release.manifest import Manifest
 from dplib.release.tables import read_table
 from dplib.validate import require
 
-Z95 = 1.959964
-"""Two-sided 95 % quantile of the normal law; sums of many noise terms are close to it."""
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,9 @@ import numpy.typing as npt
 
 FloatArray = npt.NDArray[np.float64]
 
+Z95 = 1.959963984540054
+"""Half width of a 95 % interval in standard errors (normal quantile); sums of many noise terms are close to normal."""
+
 
 def err_s(estimated: FloatArray, true: FloatArray) -> float:
     """Root of the mean square error over all nodes and series (equation 15), in counts.

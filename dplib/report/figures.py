@@ -21,13 +21,12 @@ from matplotlib.patches import Patch, PathPatch
 from matplotlib.path import Path
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
+from dplib.metrics.error import Z95
 from dplib.report.drawing import COLOURS, clean_text, draw
 from dplib.report.number_text import number_text
 
 FloatArray = npt.NDArray[np.float64]
 
-Z95 = 1.959963984540054
-"""Half width of a 95 % interval in standard errors (normal quantile)."""
 WIDTH = 720.0
 _FEW = 60
 _LINES = ("contrast", "third", "muted")
@@ -52,7 +51,7 @@ class RoundRecord(Protocol):
 
 
 def series_with_band(
-    positions: Sequence[dt.date] | Sequence[str],
+    positions: Sequence[dt.date] | Sequence[str] | Sequence[float],
     estimate: npt.ArrayLike,
     std_error: npt.ArrayLike,
     published: npt.ArrayLike | None = None,
@@ -61,7 +60,7 @@ def series_with_band(
     """Draw estimates with their 95 % band, and published counts as dashes or dots.
 
     Args:
-        positions: dates, or names in order; at least one.
+        positions: dates, names in order, or numbers; at least one.
         estimate: shape (n,).
         std_error: shape (n,); the band is ``estimate -+ 1.96 std_error``.
         published: shape (n,), or None where nothing was published.
@@ -129,6 +128,36 @@ def error_by_query(names: Sequence[str], ours: npt.ArrayLike, baselines: Mapping
     return draw(paint, WIDTH, 96 + 42 * len(names))
 
 
+def error_by_length(lengths: Sequence[int], ours: npt.ArrayLike | None, baselines: Mapping[str, npt.ArrayLike]) -> str:
+    """Draw the expected standard error by the length of a range, ours beside others', both axes logarithmic.
+
+    Args:
+        lengths: in bins, increasing.
+        ours: shape (n_lengths,); None where it is not stated.
+        baselines: name to the errors of another way to spend the same budget; at most three.
+    """
+
+    def paint(figure: Figure) -> None:
+        axes = figure.add_subplot()
+        for (name, errors), colour, marker in zip(baselines.items(), _LINES, _MARKERS, strict=False):
+            style: Any = {"color": COLOURS[colour], "marker": marker, "markersize": 4, "linewidth": 1.2}
+            axes.plot(lengths, np.asarray(errors, dtype=float), label=clean_text(name), **style)
+        if ours is not None:
+            own = np.asarray(ours, dtype=float)
+            mine: Any = {"color": COLOURS["accent"], "marker": "o", "markersize": 5, "linewidth": 2.2, "zorder": 5}
+            # A range whose count is public has no error and no place on a logarithmic axis.
+            axes.plot(np.asarray(lengths)[own > 0], own[own > 0], label="this release", **mine)
+        axes.set_xscale("log")
+        axes.set_yscale("log")
+        _plain_log(axes.xaxis, *axes.get_xlim())
+        _plain_log(axes.yaxis, *axes.get_ylim())
+        axes.set_title("standard error, in counts")
+        axes.set_xlabel("length of the range, in bins", loc="left")
+        _legend(axes, axes.get_legend_handles_labels()[0])
+
+    return draw(paint, WIDTH, 320)
+
+
 def convergence(rounds: Sequence[RoundRecord]) -> str:
     """Draw the mean change and the consistency deviation by round, both axes logarithmic.
 
@@ -186,7 +215,7 @@ def budget_bar(total: Fraction, before: Fraction, this: Fraction, currency: str)
     return draw(paint, WIDTH, 112)
 
 
-def _positions(axes: Axes, positions: Sequence[dt.date] | Sequence[str]) -> FloatArray:
+def _positions(axes: Axes, positions: Sequence[dt.date] | Sequence[str] | Sequence[float]) -> FloatArray:
     """Set the ticks of the horizontal axis and return where each value stands."""
     if isinstance(positions[0], dt.date):
         locator = AutoDateLocator(minticks=4, maxticks=9)  # type: ignore[no-untyped-call]
@@ -194,6 +223,9 @@ def _positions(axes: Axes, positions: Sequence[dt.date] | Sequence[str]) -> Floa
         axes.xaxis.set_major_formatter(ConciseDateFormatter(locator))  # type: ignore[no-untyped-call]
         numbers = date2num(list(positions))  # type: ignore[no-untyped-call]
         return np.asarray(numbers, dtype=np.float64)
+    if not isinstance(positions[0], str):
+        axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: number_text(value)))
+        return np.asarray(positions, dtype=np.float64)
     at = np.arange(len(positions), dtype=float)
     step = -(-len(positions) // 12)
     axes.set_xticks(at[::step], [clean_text(str(name)) for name in positions[::step]])

@@ -247,11 +247,16 @@ def _noise_row(row: NoiseRow) -> tuple[Text, ...]:
     noise, sensitivity = ("σ²", "L2²") if row.mechanism == "discrete_gaussian" else ("b", "L1")
     return (
         *start,
-        f"{noise} = {exact_text(row.noise)}",
+        _equal(noise, row.noise),
         number_text(row.variance),
-        f"{sensitivity} = {exact_text(row.sensitivity)}",
+        _equal(sensitivity, row.sensitivity),
         f"{number_text(100 * row.share)} %",
     )
+
+
+def _equal(name: str, value: Fraction) -> str:
+    text = exact_text(value)
+    return f"{name} {text}" if text.startswith("≈") else f"{name} = {text}"
 
 
 def _accountants(guarantee: Guarantee) -> DataTable:

@@ -1,7 +1,7 @@
 """Exact counts of bounded rows by day and row type: on the driver, or as one binary column by logical block.
 
-Counts are sums of integers, so they do not depend on order or partitioning. Blocks come from the settings
-(`dplib.trees.block_plan`): every block is there, with zeros where no row fell into it, whatever the data are.
+Counts are sums of integers, so they do not depend on order or partitioning. Blocks come from the settings:
+every block is there, with zeros where no row fell into it, whatever the data are.
 
 These are true counts: private until noise is added.
 """
@@ -15,7 +15,6 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from dplib.spark.session import quiet_spark_errors
-from dplib.trees.block_plan import BlockPlan
 
 IntArray = npt.NDArray[np.int64]
 Batches = Iterator[pa.RecordBatch]
@@ -45,21 +44,20 @@ def count_cells(rows: DataFrame, n_days: int, n_row_types: int) -> IntArray:
     return counts
 
 
-def count_blocks(rows: DataFrame, plan: BlockPlan, n_row_types: int) -> DataFrame:
+def count_blocks(rows: DataFrame, bounds: IntArray, n_row_types: int) -> DataFrame:
     """Sum the quantities by day and row type, one row for each logical block.
 
     Args:
         rows: as for `count_cells`.
-        plan: the blocks' days.
+        bounds: boundaries of the blocks' days, increasing from 0, shape (n_blocks + 1,).
         n_row_types: number of row types.
 
     Returns:
         columns block int, counts binary: little-endian int64 of shape (days of the block, n_row_types), row-major;
         `block_counts` reads it. Lazy and unordered: run actions on it inside `quiet_spark_errors`.
     """
-    bounds = plan.day_bounds
     cells = _cells(rows).mapInArrow(_add_block(bounds), "block int, day int, row_type int, quantity long")
-    empty = rows.sparkSession.range(plan.n_blocks).select(
+    empty = rows.sparkSession.range(len(bounds) - 1).select(
         F.col("id").cast("int").alias("block"),
         F.lit(NO_DAY).alias("day"),
         F.lit(0).alias("row_type"),

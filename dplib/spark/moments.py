@@ -14,7 +14,7 @@ import re
 from pyspark.sql import Column, SparkSession
 from pyspark.sql import functions as F
 
-from dplib.config.sections import Input
+from dplib.config.sections import Moments
 from dplib.errors import ConfigError
 from dplib.spark.session import SPARK_ERRORS
 
@@ -45,7 +45,7 @@ def check_date_format(spark: SparkSession, pattern: str) -> None:
         raise ConfigError(f"input.date_format must hold year, month (MM) and day (dd), got {pattern}")
 
 
-def day_number(moment: Column, type_name: str, source: Input, first_day: dt.date, n_days: int) -> Column:
+def day_number(moment: Column, type_name: str, source: Moments, first_day: dt.date, n_days: int) -> Column:
     """Number of days since the domain's first day, int: null where it cannot be read, `OUTSIDE` the domain -1.
 
     Args:

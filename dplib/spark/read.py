@@ -6,7 +6,8 @@ from its header line; every file must have the same one. Malformed lines, bad en
 become rows with nulls or odd strings, which the row rule (`dplib.spark.resolve`) then judges. Other formats and
 tables keep their types.
 
-The result has the columns ``day``, ``name`` (item or package) and, where mapped, ``quantity`` and ``unit``.
+The result has one column a role: for event rows ``day``, ``name`` (item or package) and, where mapped, ``quantity``
+and ``unit``.
 
 Limits: neighbouring data sets are sets of rows as the reader delivers them, so a row of text must not swallow others:
 with the option ``multiLine`` an unclosed quote can. JSON and XML have no header: a column that no record has is a
@@ -14,6 +15,7 @@ column of nulls, which only `dplib inspect` shows. A CSV line of more than a mil
 are Spark's with Spark's defaults: quotes doubled inside quotes (RFC 4180) need `escape: '"'`.
 """
 
+from collections.abc import Mapping
 from pathlib import Path
 
 from pyspark.errors import IllegalArgumentException
@@ -21,7 +23,7 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StringType, StructField, StructType
 
-from dplib.config.sections import Input
+from dplib.config.sections import Input, Source
 from dplib.errors import ConfigError, SchemaError
 from dplib.spark.moments import check_date_format
 from dplib.spark.session import SPARK_ERRORS, error_name, pin_session
@@ -31,18 +33,21 @@ FIXED_OPTIONS = {"mode": "PERMISSIVE", "inferschema": "false", "enforceschema": 
 """Options of the text readers that no configuration may change (a stricter mode stops at a row and quotes it)."""
 MAX_FIELDS = 1_000_000
 _INTEGERS = frozenset({"byte", "short", "integer", "long"})
-_KEYS = _INTEGERS | {"string", "decimal", "boolean", "date"}
-ACCEPTED_TYPES = {
-    "day": frozenset({"string", "date", "timestamp", "timestamp_ntz"}),
-    "item": _KEYS,
-    "package": _KEYS,
-    "quantity": _INTEGERS | {"string", "decimal", "float", "double"},
-    "unit": _KEYS,
+KEY_TYPES = _INTEGERS | {"string", "decimal", "boolean", "date"}
+NUMBER_TYPES = _INTEGERS | {"string", "decimal", "float", "double"}
+MOMENT_TYPES = frozenset({"string", "date", "timestamp", "timestamp_ntz"})
+EVENT_TYPES: Mapping[str, frozenset[str]] = {
+    "day": MOMENT_TYPES,
+    "item": KEY_TYPES,
+    "package": KEY_TYPES,
+    "quantity": NUMBER_TYPES,
+    "unit": KEY_TYPES,
 }
+"""Types that the columns of event rows may have, by role."""
 
 
 def open_rows(spark: SparkSession, source: Input, base: Path) -> DataFrame:
-    """Open the input; of a text file at most the header line is read.
+    """Open rows that are events of a day; of a text file at most the header line is read.
 
     Args:
         spark: the session; its settings that decide counts are pinned.
@@ -57,12 +62,40 @@ def open_rows(spark: SparkSession, source: Input, base: Path) -> DataFrame:
         SchemaError: if the input cannot be opened, lacks a column, or a column has a type that its role cannot have.
     """
     pin_session(spark)
-    options = _options(source)
     check_date_format(spark, source.date_format)
+    rows = open_columns(spark, source, source.columns.names, EVENT_TYPES, base)
+    return rows.withColumnsRenamed({"item": "name", "package": "name"})
+
+
+def open_columns(
+    spark: SparkSession,
+    source: Source,
+    columns_by_role: Mapping[str, str],
+    accepted: Mapping[str, frozenset[str]],
+    base: Path,
+) -> DataFrame:
+    """Open the input and select one column a role; of a text file at most the header line is read.
+
+    Args:
+        spark: the session; its settings that decide counts are pinned.
+        source: where the input is.
+        columns_by_role: role to the input's column, section `input.columns`.
+        accepted: role to the names of Spark's types that it may have.
+        base: folder that relative paths start from (the configuration's).
+
+    Returns:
+        one column a role, named as the role.
+
+    Raises:
+        ConfigError: if an option or the format is wrong.
+        SchemaError: if the input cannot be opened, lacks a column, or a column has a type that its role cannot have.
+    """
+    pin_session(spark)
+    options = _options(source)
     setting = "input.path" if source.table is None else "input.table"
     shown = source.table or (source.path if isinstance(source.path, str) else ", ".join(source.path or []))
     try:
-        frame = _open(spark, source, options, base)
+        frame = _open(spark, source, columns_by_role, options, base)
         types = [field.dataType.typeName() for field in frame.schema.fields]
         columns = frame.columns
     except SPARK_ERRORS as error:
@@ -75,21 +108,21 @@ def open_rows(spark: SparkSession, source: Input, base: Path) -> DataFrame:
     # Positions, not names: a name may hold dots or stand twice.
     selected: list[Column] = []
     numbered = frame.toDF(*(f"c{i}" for i in range(len(columns))))
-    for role, column in source.columns.names.items():
+    for role, column in columns_by_role.items():
         # The columns that are there are not listed: without a header they would be the values of a row.
         if columns.count(column) != 1:
             raise SchemaError(f"input.columns.{role} must name one column of the input, got {column}")
         position = columns.index(column)
-        if types[position] not in ACCEPTED_TYPES[role]:
-            allowed = ", ".join(sorted(ACCEPTED_TYPES[role]))
+        if types[position] not in accepted[role]:
+            allowed = ", ".join(sorted(accepted[role]))
             raise SchemaError(
                 f"input.columns.{role} must name a column of type {allowed}, got {column} of type {types[position]}"
             )
-        selected.append(F.col(f"c{position}").alias("name" if role in {"item", "package"} else role))
+        selected.append(F.col(f"c{position}").alias(role))
     return numbered.select(*selected)
 
 
-def _options(source: Input) -> dict[str, str]:
+def _options(source: Source) -> dict[str, str]:
     """The reader's options, with those that keep rows out of messages."""
     if source.table is not None or source.format.lower() not in TEXT_FORMATS:
         return dict(source.options)
@@ -102,7 +135,9 @@ def _options(source: Input) -> dict[str, str]:
     return {"maxcolumns": str(MAX_FIELDS)} | options | FIXED_OPTIONS
 
 
-def _open(spark: SparkSession, source: Input, options: dict[str, str], base: Path) -> DataFrame:
+def _open(
+    spark: SparkSession, source: Source, columns_by_role: Mapping[str, str], options: dict[str, str], base: Path
+) -> DataFrame:
     if source.table is not None:
         return spark.table(source.table)
     reader = spark.read.format(source.format).options(**options)
@@ -110,21 +145,21 @@ def _open(spark: SparkSession, source: Input, options: dict[str, str], base: Pat
     if source.format.lower() not in TEXT_FORMATS:
         return reader.load(paths)
     if source.format.lower() != "csv":
-        names = list(dict.fromkeys(source.columns.names.values()))
+        names = list(dict.fromkeys(columns_by_role.values()))
     elif options.get("header", "false").lower() == "true":
         names = reader.load(paths).columns
     else:
-        names = _unnamed_columns(source)
+        names = _unnamed_columns(columns_by_role)
     # A schema whose columns stand twice cannot be stated; the role check below names such a column.
     if len(set(names)) < len(names):
         return reader.load(paths)
     return reader.schema(StructType([StructField(name, StringType()) for name in names])).load(paths)
 
 
-def _unnamed_columns(source: Input) -> list[str]:
+def _unnamed_columns(columns_by_role: Mapping[str, str]) -> list[str]:
     """`_c0, _c1, ...` up to the last column that the configuration names: no row is asked how many there are."""
     positions = []
-    for role, column in source.columns.names.items():
+    for role, column in columns_by_role.items():
         position = column.removeprefix("_c")
         if column == position or not position.isdecimal() or not position.isascii() or int(position) >= MAX_FIELDS:
             raise SchemaError(

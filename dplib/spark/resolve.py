@@ -32,13 +32,13 @@ import pyarrow as pa
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
+from dplib.config.names import BLANKS
 from dplib.config.sections import Input, Privacy
 from dplib.errors import ConfigError
 from dplib.spark.moments import day_number
 from dplib.validate import require
 
 IntArray = npt.NDArray[np.int64]
-BLANKS = " \t\r\n\f\v\ufeff"
 RULES = (
     "unit is given",
     "day can be read",
@@ -122,14 +122,14 @@ def judge_rows(rows: DataFrame, source: Input, privacy: Privacy, domain: RowDoma
     """
     types = {field.name: field.dataType.typeName() for field in rows.schema.fields}
     has_unit = "unit" in types
-    number = _number(F.col("quantity"), types["quantity"]) if "quantity" in types else F.lit(1.0)
+    number = number_column(F.col("quantity"), types["quantity"]) if "quantity" in types else F.lit(1.0)
     typed = rows.select(
-        day_number(_trimmed(F.col("day"), types["day"]), types["day"], source, domain.first_day, domain.n_days).alias(
-            "day"
-        ),
-        _text(F.col("name")).alias("name"),
+        day_number(
+            trimmed_column(F.col("day"), types["day"]), types["day"], source, domain.first_day, domain.n_days
+        ).alias("day"),
+        text_column(F.col("name")).alias("name"),
         number.alias("number"),
-        *([_text(F.col("unit")).alias("unit")] if has_unit else []),
+        *([text_column(F.col("unit")).alias("unit")] if has_unit else []),
     )
     windows = F.filter("menu", lambda window: (F.col("day") >= window["first"]) & (F.col("day") < window["end"]))
     joined = typed.join(F.broadcast(_menu_table(rows, domain)), "name", "left").withColumn(
@@ -162,14 +162,17 @@ def _menu_table(rows: DataFrame, domain: RowDomain) -> DataFrame:
     return rows.sparkSession.createDataFrame(table)
 
 
-def _text(column: Column) -> Column:
+def text_column(column: Column) -> Column:
+    """Any column as text without blanks at its ends."""
     # The cast also leaves a table's collation, under which two names could be equal, behind.
     return F.btrim(column.cast("string"), F.lit(BLANKS))
 
 
-def _number(column: Column, type_name: str) -> Column:
-    return _trimmed(column, type_name).try_cast("double")
+def number_column(column: Column, type_name: str) -> Column:
+    """A column of numbers or texts as double; null where a text is no number."""
+    return trimmed_column(column, type_name).try_cast("double")
 
 
-def _trimmed(column: Column, type_name: str) -> Column:
-    return _text(column) if type_name == "string" else column
+def trimmed_column(column: Column, type_name: str) -> Column:
+    """A text column without blanks at its ends; columns of other types as they are."""
+    return text_column(column) if type_name == "string" else column

@@ -14,6 +14,11 @@ DEFAULT_DELTA = Fraction(1, 10**6)
 """Delta at which totals of a budget without a delta are shown side by side."""
 
 
+LEAST_NOISE, MOST_NOISE = Fraction(1, 32), Fraction(2**40)
+"""Least and largest scale (Laplace) or sigma^2 (Gaussian): below, a count would be published as it is and variances
+would lose their digits; above, noise would not fit 64 bits with room for sums."""
+
+
 class JobDesign(Protocol):
     """A release before its rows: everything that the settings decide."""
 
@@ -60,6 +65,21 @@ def cost_of(design: JobDesign, currency: Currency) -> Fraction:
         design.config.privacy.mechanism,
     )
     return sum(epsilons, Fraction(0))
+
+
+def require_useful_noise(name: str, parameter: Fraction) -> None:
+    """Refuse a budget whose noise is too small or too large to be drawn and used.
+
+    Args:
+        name: of the parameter: ``scale`` or ``sigma^2``.
+        parameter: its value.
+
+    Raises:
+        ConfigError: naming `privacy.budget`.
+    """
+    rule = f"give noise with a {name} from 1/32 to 2^40"
+    in_range = LEAST_NOISE <= parameter <= MOST_NOISE
+    require(in_range, "privacy.budget", rule, f"a {name} of {parameter.numerator / parameter.denominator:.3g}")
 
 
 def natural_terms(design: JobDesign) -> Terms:

@@ -16,6 +16,7 @@ from dplib.randomness.secret import create_secret_file
 from dplib.release.ledger import Ledger
 from dplib.release.ledger_schema import resolve_ledger_url
 from dplib.release.runs import Terms
+from dplib.workflow.design import cost_of
 from jobs.consistent_histograms import account_terms, prepare
 from tests.cluster.standalone import Cluster, environment, start_cluster
 
@@ -105,7 +106,7 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Path:
     assert prepared.design.blocks.n_blocks == 8
     currency, unit, neighbors = account_terms(prepared)
     ledger = Ledger.open(resolve_ledger_url("sqlite:///ledger.db", folder), create=True)
-    ledger.create_account("shop", Terms(currency, unit, neighbors), prepared.design.cost(currency))
+    ledger.create_account("shop", Terms(currency, unit, neighbors), cost_of(prepared.design, currency))
     return folder
 
 

@@ -47,7 +47,7 @@ def test_rows_to_counts_equal_the_plain_python_rule(
     counts = count_cells(bounded, N_DAYS, len(ITEMS))
     np.testing.assert_array_equal(counts, expected)
     assert counts.dtype == np.int64
-    blocks = collect_blocks(count_blocks(bounded, plan, len(ITEMS)), len(ITEMS))
+    blocks = collect_blocks(count_blocks(bounded, plan.day_bounds, len(ITEMS)), len(ITEMS))
     assert sorted(blocks) == list(range(plan.n_blocks))
     np.testing.assert_array_equal(np.concatenate([blocks[i] for i in range(plan.n_blocks)]), expected)
     bounded.unpersist()
@@ -55,7 +55,7 @@ def test_rows_to_counts_equal_the_plain_python_rule(
 
 def test_blocks_without_rows_are_there(spark: SparkSession, plan: BlockPlan) -> None:
     rows = spark.createDataFrame([(5, 1, 2**52), (5, 1, 2**52 + 1)], RESOLVED)
-    blocks = collect_blocks(count_blocks(rows, plan, 3), 3)
+    blocks = collect_blocks(count_blocks(rows, plan.day_bounds, 3), 3)
     assert {block: counts.shape for block, counts in blocks.items()} == {0: (2, 3), 1: (3, 3), 2: (1, 3), 3: (5, 3)}
     # Beyond the 53 bits of a float: the sums are integers.
     assert blocks[2].tolist() == [[0, 2**53 + 1, 0]]
@@ -66,7 +66,7 @@ def test_no_rows_are_zeros_everywhere(spark: SparkSession, plan: BlockPlan) -> N
     empty = spark.createDataFrame([], RESOLVED)
     assert count_cells(empty, N_DAYS, 2).shape == (N_DAYS, 2)
     assert not count_cells(empty, N_DAYS, 2).any()
-    blocks = collect_blocks(count_blocks(empty, plan, 2), 2)
+    blocks = collect_blocks(count_blocks(empty, plan.day_bounds, 2), 2)
     assert sorted(blocks) == [0, 1, 2, 3]
     assert not any(counts.any() for counts in blocks.values())
 

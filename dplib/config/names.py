@@ -1,0 +1,62 @@
+"""Declared names, such as items and groups: listed in the configuration or in a public file."""
+
+import csv
+from pathlib import Path
+
+from dplib.config.sections import Section, expand
+from dplib.errors import ConfigError
+
+BLANKS = " \t\r\n\f\v\ufeff"
+"""What is cut from both ends of a text of a row before it is compared with a name."""
+
+
+class ListFile(Section):
+    """A public text file with one name a line, or a public CSV file with the names in one column."""
+
+    file: str
+    """Path relative to the configuration; `${NAME}` is an environment variable."""
+    column: str | None = None
+    """Column of a CSV file with a header; absent for a plain list."""
+
+    def names(self, base: Path, setting: str) -> list[str]:
+        """The names in file order, white space at the ends and empty lines removed.
+
+        Args:
+            base: folder that the path is relative to.
+            setting: for messages.
+
+        Raises:
+            ConfigError: if the file cannot be read or lacks the column.
+        """
+        path = base / expand(f"{setting}.file", self.file)
+        try:
+            lines = path.read_text(encoding="utf-8-sig").splitlines()
+        except (OSError, UnicodeDecodeError) as error:
+            raise ConfigError(f"{setting}.file must name a readable text file, got {self.file}") from error
+        if self.column is None:
+            cells = lines
+        else:
+            reader = csv.DictReader(lines)
+            if self.column not in (reader.fieldnames or ()):
+                raise ConfigError(f"{setting}.column must be a column of {self.file}, got {self.column}")
+            cells = [row[self.column] or "" for row in reader]
+        return [cell.strip() for cell in cells if cell.strip()]
+
+
+def declared_names(given: list[str] | ListFile, base: Path, setting: str) -> tuple[str, ...]:
+    """The names of a setting, read from the public file where one is named.
+
+    Raises:
+        ConfigError: if the file cannot be read, there is no name, or a name is empty or stands twice.
+    """
+    names = given.names(base, setting) if isinstance(given, ListFile) else given
+    seen: set[str] = set()
+    for name in names:
+        if not name or name != name.strip(BLANKS):
+            raise ConfigError(f"{setting} must hold names without blanks at their ends, got {name!r}")
+        if name in seen:
+            raise ConfigError(f"{setting} must hold each name once, got {name} twice")
+        seen.add(name)
+    if not names:
+        raise ConfigError(f"{setting} must hold at least one name, got none")
+    return tuple(names)

@@ -1,0 +1,241 @@
+"""Configuration of the job ``range-histograms``.
+
+*Measurement settings* (``input``, ``privacy``, ``histogram``, ``tree``) decide the counts and the noise, and changing
+one of them spends anew; *publish settings* (``publish``, ``ledger``, ``secret``, ``spark``) only shape what is made of
+the stored measurement and never spend.
+"""
+
+import datetime as dt
+from fractions import Fraction
+from itertools import pairwise
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import Field, field_validator, model_validator
+
+from dplib.config.names import ListFile, declared_names
+from dplib.config.sections import (
+    Exact,
+    JobConfig,
+    Moments,
+    Publication,
+    RowPrivacy,
+    Section,
+    Source,
+    require_unit_column,
+)
+
+NAME = "range-histograms"
+COUNTING_VERSION = 1
+"""Raised when the code that turns rows into counts changes its result."""
+MAX_BINS = 1 << 22
+"""Bins of one histogram at most."""
+
+Method = Literal[
+    "auto", "blue", "workload_aware", "lue_dptree", "boost", "boost_un", "hierarchical_bins", "dwork", "adaptive"
+]
+WITH_CHILDREN = ("blue", "lue_dptree", "boost", "boost_un")
+"""Methods whose number of children a node can be chosen."""
+
+
+class HistogramColumns(Section):
+    """Which input column holds what."""
+
+    value: str
+    """What is binned: a number, a moment or a category."""
+    group: str | None = None
+    """Which histogram a row belongs to; absent for a single histogram."""
+    unit: str | None = None
+    """Whose row it is; absent where each row is its own privacy unit."""
+
+    @property
+    def names(self) -> dict[str, str]:
+        """Role to input column, the roles that are mapped only."""
+        return {role: column for role, column in self.model_dump().items() if column is not None}
+
+
+class HistogramInput(Source, Moments):
+    """Where the rows are and how to read them."""
+
+    columns: HistogramColumns
+
+
+class EvenEdges(Section):
+    """Bins of one width."""
+
+    start: Exact
+    """Lower end of the first bin."""
+    stop: Exact
+    """Upper end of the last bin, a whole number of widths above `start`."""
+    width: Exact
+
+    @model_validator(mode="after")
+    def _whole(self) -> Self:
+        if self.width <= 0 or self.stop <= self.start:
+            raise ValueError("must have a width above 0 and stop above start, got others")
+        if (self.stop - self.start) % self.width:
+            raise ValueError("must have a whole number of widths between start and stop, got a part left over")
+        return self
+
+    def edges(self) -> list[Fraction]:
+        """All edges, exactly."""
+        return [self.start + self.width * k for k in range(int((self.stop - self.start) / self.width) + 1)]
+
+
+class Days(Section):
+    """Bins of one or more whole days; both ends inclusive."""
+
+    first: dt.date
+    last: dt.date
+    days_per_bin: Annotated[int, Field(ge=1, strict=True)] = 1
+    """Width of a bin; the last one may be shorter."""
+
+    @model_validator(mode="after")
+    def _order(self) -> Self:
+        if self.last < self.first:
+            raise ValueError(f"must have last not before first, got {self.last} before {self.first}")
+        return self
+
+
+class HistogramSettings(Section):
+    """The public keys of the release: every bin of every group, whether or not rows exist."""
+
+    edges: list[Exact] | EvenEdges | None = None
+    """Numbers: bins [a, b), the last one closed; a list of edges, or {start, stop, width}."""
+    days: Days | None = None
+    """Moments: {first, last}, one bin a day or every `days_per_bin` days."""
+    categories: list[str] | ListFile | None = None
+    """Categories in their order; neighbours in it share a range."""
+    groups: list[str] | ListFile | None = None
+    """One histogram for each; needs input.columns.group."""
+    outside: Literal["drop", "clamp"] = "drop"
+    """Numbers beyond the edges: dropped, or counted in the first or the last bin."""
+    total_is_public: bool = False
+    """The number of rows that count is public for each group and published as it is; needs replace_one."""
+
+    @model_validator(mode="after")
+    def _one_kind(self) -> Self:
+        given = [name for name in ("edges", "days", "categories") if getattr(self, name) is not None]
+        if len(given) != 1:
+            raise ValueError(
+                f"histogram must have one of edges, days or categories, got {' and '.join(given) or 'none'}"
+            )
+        if self.edges is None and self.outside == "clamp":
+            raise ValueError(f"histogram.outside must be drop where bins are {given[0]}, got clamp")
+        return self
+
+    @field_validator("edges")
+    @classmethod
+    def _increasing(cls, edges: list[Fraction] | EvenEdges | None) -> list[Fraction] | EvenEdges | None:
+        if isinstance(edges, list):
+            numbers = [float(edge) for edge in edges]
+            if len(edges) < 2 or any(after <= before for before, after in pairwise(numbers)):
+                raise ValueError("must be at least two numbers, each above the one before, got others")
+        return edges
+
+    def group_names(self, base: Path) -> tuple[str, ...] | None:
+        """The groups; None where there is one histogram."""
+        return None if self.groups is None else declared_names(self.groups, base, "histogram.groups")
+
+    def category_names(self, base: Path) -> tuple[str, ...]:
+        """The categories in order; empty where bins are numbers or days."""
+        return () if self.categories is None else declared_names(self.categories, base, "histogram.categories")
+
+
+class QueryLaw(Section):
+    """Which ranges will be asked for: one of the following."""
+
+    length: Annotated[int, Field(ge=1, strict=True)] | None = None
+    """All ranges of so many bins."""
+    ranges: list[tuple[int, int]] | None = None
+    """A list of ranges as pairs of bin numbers from 0, [first, end)."""
+    starts: list[Annotated[float, Field(ge=0)]] | None = None
+    """With `ends`: a range from bin f to bin g has the weight starts[f] x ends[g]."""
+    ends: list[Annotated[float, Field(ge=0)]] | None = None
+
+    @model_validator(mode="after")
+    def _one_law(self) -> Self:
+        given = {name for name in ("length", "ranges", "starts", "ends") if getattr(self, name) is not None}
+        if given not in ({"length"}, {"ranges"}, {"starts", "ends"}):
+            raise ValueError(
+                "tree.queries must be uniform, prefix, {length}, {ranges} or {starts, ends}, got "
+                f"{' and '.join(sorted(given)) or 'nothing'}"
+            )
+        return self
+
+
+class TreeSettings(Section):
+    """How the histogram is measured."""
+
+    method: Method = "auto"
+    """auto: `blue` for uniform queries, `workload_aware` for others."""
+    branching: Annotated[int, Field(ge=2, strict=True)] | None = None
+    """Children of every node; for blue, lue_dptree, boost and boost_un; found by the method where absent."""
+    queries: Literal["uniform", "prefix"] | QueryLaw = "uniform"
+    """The ranges for which the expected error shall be small."""
+
+    @model_validator(mode="after")
+    def _fitting(self) -> Self:
+        if self.branching is not None and self.resolved_method not in WITH_CHILDREN:
+            allowed = ", ".join(WITH_CHILDREN)
+            raise ValueError(
+                f"tree.branching must be absent unless tree.method is one of {allowed}, got {self.branching}"
+            )
+        return self
+
+    @property
+    def resolved_method(self) -> str:
+        """The method after `auto` is decided."""
+        if self.method != "auto":
+            return self.method
+        return "blue" if self.queries == "uniform" else "workload_aware"
+
+
+class RangePublish(Publication):
+    """What is made of the stored measurement; never spends."""
+
+    layout: Literal["auto", "driver", "blocks"] = "auto"
+    """Where it runs: one process, or groups in parallel on Spark."""
+
+
+class RangeHistogramsConfig(JobConfig):
+    """Range counts of one or many histograms, each on its own interval tree."""
+
+    job: Literal["range-histograms"]
+    input: HistogramInput
+    privacy: RowPrivacy
+    histogram: HistogramSettings
+    tree: TreeSettings = TreeSettings()
+    publish: RangePublish = RangePublish()
+
+    @model_validator(mode="after")
+    def _columns(self) -> Self:
+        columns, histogram, privacy = self.input.columns, self.histogram, self.privacy
+        require_unit_column(privacy.unit, columns.unit)
+        if (columns.group is None) != (histogram.groups is None):
+            have, lack = ("input.columns.group", "histogram.groups")
+            if columns.group is None:
+                have, lack = lack, have
+            raise ValueError(f"{lack} must be set where {have} is, got nothing")
+        if histogram.total_is_public and privacy.neighbors != "replace_one":
+            raise ValueError("privacy.neighbors must be replace_one where histogram.total_is_public, got add_remove")
+        if self.tree.resolved_method == "adaptive":
+            if privacy.mechanism != "discrete_laplace":
+                raise ValueError("tree.method must be another one than adaptive for Gaussian noise, got adaptive")
+            if histogram.total_is_public:
+                raise ValueError("histogram.total_is_public must be false for tree.method adaptive, got true")
+        return self
+
+    def measurement_settings(self, base: Path) -> dict[str, Any]:
+        """The resolved settings that decide the counts and the noise, as JSON values.
+
+        A listed file enters with its contents, not with its name; paths enter as written.
+        """
+        dumped = self.model_dump(mode="json", include={"dataset", "job", "input", "privacy", "histogram", "tree"})
+        histogram = self.histogram
+        groups = histogram.group_names(base)
+        dumped["histogram"]["groups"] = None if groups is None else list(groups)
+        if histogram.categories is not None:
+            dumped["histogram"]["categories"] = list(histogram.category_names(base))
+        dumped["counting_version"] = COUNTING_VERSION
+        return dumped

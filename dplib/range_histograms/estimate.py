@@ -1,0 +1,98 @@
+"""Post-processing: from one stored histogram to estimates, standard errors and integer counts of the bins.
+
+Nothing here sees a row or draws noise. Standard errors depend on the settings only, except for ``adaptive``, where the
+error of spreading a bucket's count over its bins depends on the data and is not stated.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from dplib.inference.range_publication import publish_range_counts
+from dplib.inference.range_variance import RangeVariance
+from dplib.inference.tree_blue_deep import tree_blue_deep
+from dplib.projection.rounding import round_to_totals
+from dplib.range_histograms.design import Design
+from dplib.trees.strategies import TreeStrategy, blue
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class BlockResults:
+    """What post-processing made of a run of groups.
+
+    Attributes:
+        nodes: nodes of the tree that have estimates, shape (m,): all, or the bins where buckets were chosen.
+        estimates: shape (n_groups, m).
+        counts: non-negative integers of the bins, shape (n_groups, n_bins).
+    """
+
+    nodes: IntArray
+    estimates: FloatArray
+    counts: IntArray
+
+
+def estimate_block(design: Design, noisy: FloatArray) -> BlockResults:
+    """Least squares and integers for every group of a block.
+
+    Args:
+        design: the design.
+        noisy: the measurement, shape (n_groups, n_nodes); ignored where not measured.
+    """
+    tree = design.strategy.tree
+    values = tree_blue_deep(tree, np.ascontiguousarray(noisy.T), design.variance[:, None])
+    totals = noisy[:, 0].astype(np.int64) if design.total_is_public else None
+    published = publish_range_counts(tree, values, design.variance, totals)
+    return BlockResults(np.arange(tree.n_nodes), values.T, published[tree.leaf_nodes].T)
+
+
+def estimate_buckets(design: Design, buckets: list[tuple[IntArray, FloatArray]]) -> BlockResults:
+    """The same where buckets were chosen: each bucket's count is spread evenly over its bins.
+
+    Args:
+        design: the design.
+        buckets: edges and noisy counts of the nodes of the tree over the buckets, one a group.
+    """
+    tree = design.strategy.tree
+    estimates = np.empty((len(buckets), tree.n_leaves))
+    counts = np.empty((len(buckets), tree.n_leaves), dtype=np.int64)
+    for group, (edges, noisy) in enumerate(buckets):
+        strategy = blue(len(edges) - 1)
+        variance = design.node_variance(strategy)
+        values = tree_blue_deep(strategy.tree, noisy[:, None], variance[:, None])
+        widths = np.diff(edges)
+        estimates[group] = np.repeat(values[strategy.tree.leaf_nodes, 0] / widths, widths)
+        published = publish_range_counts(strategy.tree, values, variance)[strategy.tree.leaf_nodes]
+        spread = np.repeat(published[:, 0] / widths, widths)[:, None]
+        counts[group] = round_to_totals(spread, edges[:-1], published)[:, 0]
+    return BlockResults(tree.leaf_nodes, estimates, counts)
+
+
+class Errors:
+    """Exact errors of the least-squares estimates, from settings alone; none for ``adaptive``."""
+
+    def __init__(self, design: Design) -> None:
+        self._design = design
+        self._variance = None if design.adaptive else RangeVariance(design.strategy.tree, design.variance)
+
+    def nodes(self, nodes: IntArray) -> FloatArray:
+        """Standard error of the given nodes, NaN where it is not stated."""
+        if self._variance is None:
+            return np.full(len(nodes), np.nan)
+        return np.sqrt(np.maximum(self._variance.final[nodes], 0.0))
+
+    def ranges(self, lo: IntArray, hi: IntArray) -> FloatArray:
+        """Standard error of the ranges of bins ``[lo, hi)``, NaN where it is not stated."""
+        if self._variance is None:
+            return np.full(len(lo), np.nan)
+        return np.sqrt(np.maximum(self._variance.of(lo, hi), 0.0))
+
+
+def length_variance(strategy: TreeStrategy, variance: FloatArray, length: int, n_starts: int = 2048) -> float:
+    """Mean variance of the ranges of one length after least squares, over at most ``n_starts`` first bins."""
+    last = strategy.tree.n_leaves - length
+    starts = np.unique(np.linspace(0, last, min(last + 1, n_starts)).astype(np.int64))
+    return float(RangeVariance(strategy.tree, variance).of(starts, starts + length).mean())

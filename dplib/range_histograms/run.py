@@ -1,0 +1,90 @@
+"""The job's own part of a run: open the rows, count and draw the noise once, estimate and publish."""
+
+from pathlib import Path
+
+from dplib.config.load import load
+from dplib.config.range_histograms import RangeHistogramsConfig
+from dplib.range_histograms.design import Design
+from dplib.range_histograms.measure import measure_in_blocks, measure_on_driver
+from dplib.range_histograms.publish import (
+    layout_of,
+    manifest_fields,
+    results_in_blocks,
+    results_on_driver,
+    write_tables,
+)
+from dplib.range_histograms.tables import read_strategy, write_strategy
+from dplib.release.lifecycle import MeasurementKeys
+from dplib.release.run_keys import RunKeys
+from dplib.release.runs import Run
+from dplib.report.account_state import AccountState
+from dplib.spark.bins import bin_rows, open_values
+from dplib.spark.blocks import DataFrame
+from dplib.spark.contributions import bound_rows
+from dplib.spark.counts import count_cells
+from dplib.workflow.manifest import write_release_manifest
+from dplib.workflow.prepared import Prepared, prepared
+from dplib.workflow.run import REPORT, Resources, Stage, Stages, run_job
+
+
+def prepare(path: Path, assignments: tuple[str, ...] = (), date: str = "") -> Prepared[Design]:
+    """Load, check and resolve a configuration.
+
+    Raises:
+        ConfigError: naming the setting that is wrong.
+    """
+    config = load(RangeHistogramsConfig, path, assignments=assignments, date=date)
+    base = path.resolve().parent
+    return prepared(Design.resolve(config, base), base, date)
+
+
+def open_input(job: Resources[Design]) -> DataFrame:
+    """Open the rows and check their schema."""
+    return open_values(job.spark(), job.design.config.input, job.design.bins.row_domain, job.prepared.base)
+
+
+def measure(job: Resources[Design], rows: DataFrame, keys: RunKeys, directory: Path) -> MeasurementKeys:
+    """Count, draw the noise once and store it."""
+    design, cap = job.design, job.design.config.privacy.rows_per_unit
+    write_strategy(directory, design.strategy)
+    counted = bin_rows(rows, design.config.input, design.bins.row_domain)
+    bounded = bound_rows(counted, cap, cap, keys.bounding)
+    if layout_of(design) == "driver" and design.n_blocks == 1:
+        with job.stage("counting"):
+            counts = count_cells(bounded, len(design.groups), design.bins.n_bins)
+        with job.stage("drawing noise"):
+            return measure_on_driver(design, counts, keys, directory)
+    with job.stage("counting and drawing noise, groups in parallel"):
+        return measure_in_blocks(bounded, design, keys, directory)
+
+
+def publish(job: Resources[Design], run: Run, account: AccountState, directory: Path) -> None:
+    """Estimate from the stored measurement and write the rest of the release."""
+    strategy = read_strategy(directory, job.design.noise)
+    design = Design.resolve(job.design.config, job.prepared.base, strategy)
+    layout = layout_of(design)
+    with job.stage("estimating and writing"):
+        if layout == "driver":
+            results = results_on_driver(design, directory)
+        else:
+            results = results_in_blocks(job.spark(), design, directory)
+        summary = write_tables(design, results, directory)
+        # Imported where it is needed: drawing takes seconds to load, and most commands draw nothing.
+        from dplib.range_histograms.page import build_page
+
+        page = build_page(design, summary, layout, run, account)
+        (directory / REPORT).write_text(page, encoding="utf-8")
+        write_release_manifest(directory, design, run, account.currency, manifest_fields(design, layout))
+
+
+def run(
+    job: Prepared[Design],
+    *,
+    stage: str = "all",
+    release_id: str | None = None,
+    again: bool = False,
+    progress: Stage,
+) -> tuple[Run, Path | None]:
+    """Run the job, or return what is already there (`dplib.workflow.run.run_job`)."""
+    stages = Stages(open_input, measure, publish)
+    return run_job(job, stages, stage=stage, release_id=release_id, again=again, progress=progress)

@@ -1,0 +1,172 @@
+"""The job ``range-histograms``: from rows to histograms that answer every range with its exact standard error.
+
+``spark-submit --py-files dist/dplib-*.whl jobs/range_histograms.py --config FILE`` takes the options of
+``dplib run range-histograms``.
+"""
+
+import json
+from contextlib import ExitStack
+from dataclasses import asdict
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from dplib.cli import out, print_accountants, print_plan_foot, print_plan_head, stage, submit, table
+from dplib.config.range_histograms import NAME
+from dplib.range_histograms.check import check_tables
+from dplib.range_histograms.design import Design
+from dplib.range_histograms.example import EXAMPLE
+from dplib.range_histograms.plan import Plan, make_plan
+from dplib.range_histograms.query import Answer, query_release, total_answers
+from dplib.range_histograms.rehearse import rehearse
+from dplib.range_histograms.run import prepare
+from dplib.range_histograms.run import run as run_stages
+from dplib.release.manifest import Manifest, load_manifest
+from dplib.release.verify import Check
+from dplib.spark.bins import BIN_RULES, judge_values, open_values
+from dplib.spark.inspect import inspect_judged
+from dplib.spark.session import open_session
+from dplib.workflow.prepared import Prepared, ledger_state
+from dplib.workflow.run import REPORT
+
+PAGE = REPORT
+TOP_ROWS = 12
+"""Rows of the table that a finished run prints."""
+ROWS_PER_GROUP = 10_000
+"""Mean number of rows a histogram that a rehearsal generates."""
+
+
+def example() -> str:
+    """A commented configuration to start from."""
+    return EXAMPLE
+
+
+def run(
+    prepared: Prepared[Design], stage_name: str = "all", release_id: str | None = None, again: bool = False
+) -> None:
+    """Run the job and print what was made; the last line of the output is the release (its id after ``measure``)."""
+    found, release = run_stages(prepared, stage=stage_name, release_id=release_id, again=again, progress=stage)
+    if release is None:
+        print(found.release_id)
+        return
+    manifest = load_manifest(release)
+    answers = total_answers(release, manifest)
+    title = f"{manifest.release_id}: counts of {answers[0].range}" + (
+        f" (the {TOP_ROWS} largest of {len(answers)})" if len(answers) > TOP_ROWS else ""
+    )
+    _print_answers(title, answers[:TOP_ROWS])
+    out.print(f"Report: {release / REPORT}", markup=False)
+    print(release)
+
+
+def _print_answers(title: str, answers: list[Answer]) -> None:
+    rows = [
+        [
+            each.group,
+            f"{each.estimate:,.1f}",
+            "not stated" if each.std_error is None else f"{each.std_error:,.2f}",
+            "-" if each.low is None or each.high is None else f"{each.low:,.1f} to {each.high:,.1f}",
+            f"{each.published:,}",
+        ]
+        for each in answers
+    ]
+    columns = ["group", "estimate", "std error", "95 % interval", "published"]
+    out.print(table(title, columns, rows, frozenset(columns[1:])))
+
+
+def plan(prepared: Prepared[Design], as_json: bool) -> None:
+    """Print the plan: noise, expected errors of every method, cost and the ledger's balance."""
+    made = make_plan(prepared.design, prepared.key.settings_hash)
+    ledger = ledger_state(prepared)
+    if as_json:
+        print(json.dumps(made.to_dict() | {"ledger": ledger}, indent=2))
+        return
+    _print_plan(made, ledger)
+
+
+def _print_plan(made: Plan, ledger: dict[str, Any]) -> None:
+    print_plan_head(made.job, made.dataset, made.budget, made.neighbors, made.caps)
+    out.print(
+        f"{made.n_groups:,} histograms of {made.n_bins:,} bins; a tree of {made.n_nodes:,} intervals on "
+        f"{made.n_levels} "
+        f"levels, by the method {made.method} for {made.queries}.\n",
+        markup=False,
+    )
+    rows = [[f"{each['level']}", f"{each['n_nodes']:,}", _noise_text(each)] for each in made.levels]
+    out.print(table("Measurements", ["level", "intervals", "noise parameter"], rows, frozenset({"intervals"})))
+    rows = [
+        [
+            f"{each.method} *" if each.chosen else each.method,
+            each.of,
+            f"{each.mean_variance:,.4g}",
+            f"{each.std_error:,.4g}",
+        ]
+        for each in made.methods
+    ]
+    columns = ["method", "answers", "mean variance", "std error"]
+    out.print(table("\nExpected error of a query (* chosen)", columns, rows, frozenset(columns[2:])))
+    rows = [
+        [f"{each.length:,}", *(f"{value:,.4g}" for value in (each.ours, each.flat, each.binary, each.privelet))]
+        for each in made.lengths
+    ]
+    columns = ["length in bins", "this release", "bins only", "binary tree", "wavelets"]
+    out.print(table("\nExpected standard error by length of the range", columns, rows, frozenset(columns)))
+    print_accountants(made.totals)
+    print_plan_foot(made.notes, ledger)
+
+
+def _noise_text(level: dict[str, Any]) -> str:
+    if level["least"] is None:
+        return "not measured"
+    least, most = (f"{float(Fraction(level[end])):.6g}" for end in ("least", "most"))
+    return least if level["least"] == level["most"] else f"{least} to {most}"
+
+
+def inspect(prepared: Prepared[Design]) -> None:
+    """Show the data's owner what each rule keeps and drops. Not private; writes nothing."""
+    config, domain = prepared.design.config, prepared.design.bins.row_domain
+    cap = config.privacy.rows_per_unit
+    with ExitStack() as stack:
+        with stage("starting Spark"):
+            spark = stack.enter_context(open_session(f"dplib inspect {NAME}", config.spark))
+        rows = open_values(spark, config.input, domain, prepared.base)
+        with stage("reading"):
+            found = inspect_judged(judge_values(rows, config.input, domain), BIN_RULES, cap, cap)
+    shown = [[each.rule, f"{each.kept:,}", f"{each.dropped:,}"] for each in found]
+    title = "NOT PRIVATE, for the data's owner only: rows by rule"
+    out.print(table(title, ["rule", "kept", "dropped"], shown, frozenset({"kept", "dropped"})))
+
+
+def rehearsal(prepared: Prepared[Design], rows: int | None, seed: int) -> None:
+    """Run the whole job on generated rows and compare predicted with measured errors."""
+    found = rehearse(prepared, rows or ROWS_PER_GROUP, seed, stage)
+    shown = [
+        [
+            f"{each.length:,}",
+            f"{each.n_answers:,}",
+            "not stated" if each.predicted is None else f"{each.predicted:.2f}",
+            f"{each.measured:.2f}",
+            f"{each.published:.2f}",
+        ]
+        for each in found
+    ]
+    columns = ["length in bins", "answers", "predicted error", "measured error", "of published integers"]
+    out.print(table("Rehearsal on generated rows (no ledger, no private data)", columns, shown, frozenset(columns)))
+
+
+def query(release: Path, groups: list[str], start: str | None, end: str | None, as_json: bool) -> None:
+    """Print the answer for a range of bins with its standard error and 95 % interval."""
+    answers = query_release(release, load_manifest(release), groups, start, end)
+    if as_json:
+        print(json.dumps([asdict(answer) for answer in answers], indent=2))
+        return
+    _print_answers(f"Counts of {answers[0].range}", answers)
+
+
+def verify(release: Path, manifest: Manifest) -> list[Check]:
+    """Checks of the release's numbers."""
+    return check_tables(release, manifest)
+
+
+if __name__ == "__main__":
+    submit(NAME, prepare, run)
