@@ -255,7 +255,6 @@ def choose_strategy(config: RangeHistogramsConfig, n_bins: int, law: RangeQuerie
             strategy = hierarchical_bins(n_bins)
         case _:
             strategy = dwork(n_bins, noise)
-    measured = bool((strategy.shares[strategy.tree.leaf_nodes] > 0).all())
     rule = "be one that measures every bin under these queries"
-    require(measured, "tree.method", rule, config.tree.resolved_method)
+    require(strategy.measures_every_bin, "tree.method", rule, config.tree.resolved_method)
     return strategy

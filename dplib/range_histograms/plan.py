@@ -160,7 +160,8 @@ def method_errors(design: Design) -> tuple[MethodError, ...]:
     found = []
     if design.bins.n_bins <= COMPARED_BINS:
         for strategy in alternatives(design):
-            if strategy.name != chosen:
+            # Where a method leaves bins unmeasured under this law, not every range has an answer.
+            if strategy.name != chosen and strategy.measures_every_bin:
                 variance = mean_variance_under(strategy, design.law, design.node_variance(strategy))
                 found.append(_method(strategy.name, variance, strategy.least_squares))
         if isinstance(design.law, UniformRanges):

@@ -69,6 +69,11 @@ class TreeStrategy:
     noise: Noise
     least_squares: bool = True
 
+    @property
+    def measures_every_bin(self) -> bool:
+        """Whether every bin has a share, so that every range has an answer with a stated error."""
+        return bool((self.shares[self.tree.leaf_nodes] > 0).all())
+
     @cached_property
     def unit_variances(self) -> FloatArray:
         """Noise variances at epsilon = 1 or rho = 1/2, by the continuous laws, shape (n_nodes,)."""

@@ -1,0 +1,356 @@
+"""The job range-histograms from the command line: what it counts, publishes, answers, spends and refuses."""
+
+import json
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dplib.config.load import check
+from dplib.config.range_histograms import RangeHistogramsConfig
+from dplib.range_histograms.design import Design
+from dplib.range_histograms.publish import results_in_blocks, results_on_driver
+from dplib.release.tables import read_table
+from dplib.spark.blocks import SparkSession
+from jobs.range_histograms import example
+from tests.jobs_support import DROP, Outcome, Shop, content, dplib, new_shop
+
+pytestmark = pytest.mark.usefixtures("spark")
+JOB = "range-histograms"
+SITES = ["north", "south"]
+EXACT: dict[str, Any] = {"privacy__budget": {"epsilon": 30}, "tree": {"method": "dwork"}}
+"""Noise that is 0 but for a chance of 1e-12 a bin: counts can be compared."""
+SETTINGS: dict[str, Any] = {
+    "config_version": 1,
+    "job": JOB,
+    "dataset": "visits",
+    "input": {
+        "path": "orders.csv",
+        "format": "csv",
+        "options": {"header": "true"},
+        "columns": {"value": "age", "group": "site", "unit": "patient"},
+    },
+    "privacy": {"unit": "order", "max_rows_per_unit": 2, "budget": {"epsilon": 1}},
+    "histogram": {"edges": {"start": 0, "stop": 20, "width": 1}, "groups": SITES},
+    "publish": {"output": {"path": "releases"}},
+    "ledger": "sqlite:///ledger.db",
+    "secret": "file:shop.key",
+}
+HEADER = ("age", "site", "patient")
+ROWS = [("3", "north", "a"), ("3.5", "north", "b"), ("20", "south", "c"), ("0", "south", "d"), ("19.99", "north", "e")]
+
+
+class Visits(Shop):
+    """A shop whose rows are ages by site."""
+
+    def write(self, rows: Sequence[Sequence[str]], header: Sequence[str] = HEADER) -> "Visits":
+        super().rows(rows, header)
+        return self
+
+    def run(self, *words: str) -> Outcome:
+        return dplib("run", JOB, "--config", str(self.config), *words)
+
+    def command(self, name: str, *words: str) -> Outcome:
+        return dplib(name, JOB, "--config", str(self.config), *words)
+
+    def counts(self, *words: str) -> np.ndarray:
+        """Published counts, shape (n_groups, n_bins), by the groups' names."""
+        table = read_table(self.run(*words).release / "published").to_pandas()
+        return table.pivot(index="group", columns="bin", values="count").to_numpy()
+
+
+def new_visits(folder: Path, budget: str = "1000", **changes: object) -> Visits:
+    shop = new_shop(folder, budget="1")
+    visits = Visits(shop.folder, json.loads(json.dumps(SETTINGS)))
+    visits.set(**changes)
+    visits.account(budget, **{k: str(v) for k, v in visits.settings["privacy"].items() if k in ("unit", "neighbors")})
+    return visits.write(ROWS)
+
+
+@pytest.fixture
+def visits(tmp_path: Path) -> Visits:
+    return new_visits(tmp_path)
+
+
+def test_a_run_publishes_and_comes_again_for_nothing(visits: Visits) -> None:
+    release = visits.run().release
+    manifest = json.loads((release / "manifest.json").read_text())
+    assert manifest["domain"]["groups"] == SITES
+    assert manifest["cost"] == "1"
+    assert manifest["details"]["method"] == "blue"
+    assert (release / "report.html").is_file()
+    before = content(visits.output)
+    visits.write([*ROWS, ("7", "north", "z")])
+    assert visits.run().release == release
+    assert content(visits.output) == before
+    assert visits.spent() == 1
+    assert visits.run("--again").release != release
+    assert visits.run("--set", "histogram.outside=clamp").release != release
+    assert visits.spent() == 3
+    # Publish settings make other tables of the same measurement.
+    csv_release = visits.run("--set", "histogram.outside=clamp", "--set", "publish.output.csv=true").release
+    assert visits.spent() == 3
+    assert (csv_release / "published" / "block-000000.csv").is_file()
+
+
+def test_numbers_fall_into_half_open_bins_and_the_last_is_closed(tmp_path: Path) -> None:
+    visits = new_visits(tmp_path, **EXACT)
+    expected = np.zeros((2, 20), dtype=np.int64)
+    expected[0, 3], expected[0, 19], expected[1, 19], expected[1, 0] = 2, 1, 1, 1
+    assert np.array_equal(visits.counts(), expected)
+
+
+BAD = [
+    ("-0.001", "north", "p1"),
+    ("20.5", "north", "p2"),
+    ("inf", "south", "p3"),
+    ("nan", "south", "p4"),
+    ("SECRETVALUE", "south", "p5"),
+    ("", "south", "p6"),
+    ("5", "east SECRETVALUE", "p7"),
+    ("5", "", "p8"),
+    ("5", "north", ""),
+    (" 6 ", " south ", "p9"),
+    ("7",),
+]
+
+
+def test_bad_values_follow_the_rule_and_appear_nowhere(tmp_path: Path) -> None:
+    visits = new_visits(tmp_path, **EXACT).write(BAD)
+    expected = np.zeros((2, 20), dtype=np.int64)
+    expected[1, 6] = 1
+    found = visits.run()
+    table = read_table(found.release / "published").to_pandas()
+    assert np.array_equal(table.pivot(index="group", columns="bin", values="count").to_numpy(), expected)
+    clamped = visits.counts("--set", "histogram.outside=clamp")
+    expected[0, 0], expected[0, 19], expected[1, 19] = 1, 1, 1
+    assert np.array_equal(clamped, expected)
+    assert "SECRETVALUE" not in found.out + found.err
+    assert all(b"SECRETVALUE" not in path.read_bytes() for path in visits.output.rglob("*") if path.is_file())
+
+
+def test_inspect_counts_what_each_rule_drops(visits: Visits) -> None:
+    found = visits.write([*BAD, *ROWS]).command("inspect")
+    rows = {line[:28].strip(): line.split()[-2:] for line in found.out.splitlines()[2:]}
+    assert rows["unit is given"] == ["14", "2"]
+    assert rows["value can be read"] == ["11", "3"]
+    assert rows["value is in a bin"] == ["8", "3"]
+    assert rows["group is declared"] == ["6", "2"]
+
+
+def test_a_unit_counts_with_at_most_its_cap(tmp_path: Path) -> None:
+    visits = new_visits(tmp_path, **EXACT).write([(str(age), "north", "one") for age in range(20)])
+    assert visits.counts().sum() == 2
+
+
+def test_days_and_categories(tmp_path: Path) -> None:
+    days = {"days": {"first": "2024-01-01", "last": "2024-01-10", "days_per_bin": 3}, "groups": SITES}
+    visits = new_visits(tmp_path, histogram=days, **EXACT).write(
+        [("2024-01-01", "north", "a"), ("2024-01-10", "north", "b"), ("2024-01-11", "north", "c"), ("x", "south", "d")]
+    )
+    assert visits.counts().tolist() == [[1, 0, 0, 1], [0, 0, 0, 0]]
+    release = visits.run().release
+    answer = json.loads(
+        dplib("query", str(release), "--group", "north", "--from", "2024-01-04", "--to", "2024-01-10", "--json").out
+    )[0]
+    assert (answer["published"], answer["range"]) == (1, "2024-01-04 to 2024-01-10")
+    refused = dplib("query", str(release), "--from", "2024-01-02")
+    assert (refused.code, refused.err.split(" must")[0]) == (2, "dplib: --from")
+    kinds = {"categories": ["mild", "severe"], "groups": SITES}
+    visits.set(histogram=kinds).write([("severe", "south", "a"), (" mild", "south", "b"), ("dead", "south", "c")])
+    assert visits.counts().tolist() == [[0, 0], [1, 1]]
+
+
+def test_one_histogram_without_groups(tmp_path: Path) -> None:
+    visits = new_visits(tmp_path, **EXACT)
+    visits.set(histogram__groups=DROP, input__columns__group=DROP)
+    assert visits.counts().sum() == 5
+    assert set(read_table(visits.run().release / "published").column("group").to_pylist()) == {"all"}
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {},
+        {"privacy__budget": {"rho": "0.5"}},
+        {"tree": {"method": "lue_dptree"}},
+        {"tree": {"method": "boost", "branching": 3}},
+        {"tree": {"method": "boost_un"}},
+        {"tree": {"method": "hierarchical_bins"}},
+        {"tree": {"queries": "prefix"}},
+        {"tree": {"queries": {"length": 5}}},
+        {"tree": {"queries": {"ranges": [[0, 5], [5, 20]]}}},
+        {"tree": {"method": "adaptive"}},
+    ],
+    ids=str,
+)
+def test_every_method_plans_publishes_verifies_and_answers(tmp_path: Path, changes: dict[str, Any]) -> None:
+    budget = changes.get("privacy__budget", {"epsilon": 1})
+    visits = new_visits(tmp_path, **changes)
+    if "rho" in budget:
+        visits.settings["dataset"] = "gaussian"
+        visits.set()
+        dplib("init", "--config", str(visits.config), "--budget", "9", "--yes")
+    planned = json.loads(visits.command("plan", "--json").out)
+    chosen = [each for each in planned["methods"] if each["chosen"]]
+    adaptive = visits.settings.get("tree", {}).get("method") == "adaptive"
+    assert len(chosen) == (0 if adaptive else 1)
+    release = visits.run().release
+    assert dplib("verify", str(release), "--ledger", f"sqlite:///{visits.folder}/ledger.db").code == 0
+    answers = json.loads(dplib("query", str(release), "--from", "2", "--to", "9", "--json").out)
+    assert [each["group"] for each in answers] == SITES
+    assert all((each["std_error"] is None) == adaptive for each in answers)
+    leaves = read_table(release / "estimates").to_pandas()
+    leaves = leaves[(leaves.hi - leaves.lo == 1) & (leaves.lo >= 2) & (leaves.hi <= 9)]
+    sums = leaves.groupby("group", observed=True).estimate.sum()
+    assert np.allclose([each["estimate"] for each in answers], [sums[name] for name in SITES])
+
+
+def test_a_public_total_is_kept_exactly(tmp_path: Path) -> None:
+    visits = new_visits(tmp_path, histogram__total_is_public=True, privacy__neighbors="replace_one")
+    release = visits.run().release
+    totals = read_table(release / "published").to_pandas().groupby("group", observed=True)["count"].sum()
+    assert totals.to_dict() == {"north": 3, "south": 2}
+    answers = json.loads(dplib("query", str(release), "--json").out)
+    assert [each["std_error"] for each in answers] == [0, 0]
+    assert [each["estimate"] for each in answers] == pytest.approx([3, 2])
+    manifest = json.loads((release / "manifest.json").read_text())
+    assert manifest["invariants"]
+    assert manifest["sensitivities"]["l1"] == 4
+    assert "public" in (release / "report.html").read_text()
+    assert dplib("verify", str(release)).code == 0
+
+
+def test_layouts_give_the_same_bytes(tmp_path: Path, spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
+    names = [f"site {number}" for number in range(7)]
+    settings = {"histogram__groups": names, "privacy__max_rows_per_unit": 1}
+    rows = [(str(number % 20), names[number % 7], f"p{number}") for number in range(300)]
+    driver = new_visits(tmp_path / "driver", **settings).write(rows)
+    one = driver.run().release
+    monkeypatch.setattr("dplib.range_histograms.design.BLOCK_CELLS", 60)
+    blocks = new_visits(tmp_path / "blocks", **settings, publish__layout="blocks").write(rows)
+    many = blocks.run().release
+    columns = ["group", "node", "noisy"]
+    # Noise is keyed by the counts of whole blocks, so other blocks are another measurement: the true counts agree.
+    assert len(list((many / "measurement").glob("*.parquet"))) > 2
+    assert read_table(one / "measurement", columns).num_rows == read_table(many / "measurement", columns).num_rows
+    config = check(RangeHistogramsConfig, blocks.settings)
+    design = Design.resolve(config, blocks.folder)
+    expected = dict(results_on_driver(design, many))
+    for n_partitions in (1, 2, 7):
+        found = dict(results_in_blocks(spark, design, many, n_partitions))
+        assert sorted(found) == sorted(expected)
+        for block, each in found.items():
+            assert np.array_equal(each.estimates, expected[block].estimates)
+            assert np.array_equal(each.counts, expected[block].counts)
+
+
+def test_both_measurements_have_the_same_bytes(
+    tmp_path: Path, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stored = []
+    for name, layout in (("driver", "driver"), ("blocks", "blocks")):
+        monkeypatch.setattr("dplib.range_histograms.run.layout_of", lambda design, layout=layout: layout)
+        visits = new_visits(tmp_path / name)
+        release = visits.run().release
+        stored.append({p.name: p.read_bytes() for p in (release / "measurement").rglob("*.parquet")})
+    assert stored[0] == stored[1]
+
+
+def test_rehearse_meets_what_it_predicts(visits: Visits) -> None:
+    found = visits.command("rehearse", "--rows", "200", "--seed", "3")
+    assert found.code == 0, found.err
+    lines = [line.split() for line in found.out.splitlines()[2:]]
+    assert [line[0] for line in lines] == ["1", "2", "4", "8", "16", "20"]
+    ratios = [float(line[3]) / float(line[2]) for line in lines[:4]]
+    assert all(0.5 < ratio < 1.7 for ratio in ratios)
+    assert visits.spent() == 0
+
+
+def test_the_example_is_a_configuration_that_plans(visits: Visits) -> None:
+    (visits.folder / "shop.yaml").write_text(example(), encoding="utf-8")
+    found = visits.command("plan")
+    assert found.code == 0, found.err
+    assert "blue *" in found.out
+
+
+def test_over_budget_writes_nothing(tmp_path: Path) -> None:
+    visits = new_visits(tmp_path, budget="0.5")
+    before = content(visits.folder)
+    assert visits.run().code == 4
+    assert content(visits.folder) == before
+
+
+WRONG: list[tuple[str, dict[str, Any]]] = [
+    ("histogram", {"histogram": {"groups": SITES}}),
+    ("histogram", {"histogram__categories": ["a"]}),
+    ("histogram.edges", {"histogram__edges": [1]}),
+    ("histogram.edges", {"histogram__edges": [1, 3, 2]}),
+    ("histogram.edges", {"histogram__edges": {"start": 0, "stop": 10, "width": 3}}),
+    ("histogram.edges", {"histogram__edges": {"start": 0, "stop": 10, "width": 0}}),
+    ("histogram.edges", {"histogram__edges": {"start": 0, "stop": 10, "width": "1/1000000"}}),
+    ("histogram.edges.step", {"histogram__edges": {"start": 0, "stop": 10, "width": 1, "step": 2}}),
+    ("histogram.days", {"histogram": {"groups": SITES, "days": {"first": "2024-02-01", "last": "2024-01-01"}}}),
+    ("histogram.days.last", {"histogram": {"groups": SITES, "days": {"first": "2024-02-01", "last": "soon"}}}),
+    ("histogram.categories", {"histogram": {"groups": SITES, "categories": ["a", "a"]}}),
+    ("histogram.categories.file", {"histogram": {"groups": SITES, "categories": {"file": "absent.txt"}}}),
+    ("histogram.groups", {"histogram__groups": ["north", "north"]}),
+    ("histogram.groups", {"histogram__groups": []}),
+    ("histogram.groups", {"histogram__groups": DROP}),
+    ("input.columns.group", {"input__columns__group": DROP}),
+    ("input.columns.unit", {"input__columns__unit": DROP}),
+    ("input.columns.day", {"input__columns__day": "age"}),
+    ("histogram.outside", {"histogram": {"groups": SITES, "categories": ["a"], "outside": "clamp"}}),
+    ("privacy.neighbors", {"histogram__total_is_public": True}),
+    ("privacy.max_rows_per_unit", {"privacy__max_rows_per_unit": 0}),
+    ("privacy.max_quantity", {"privacy__max_quantity": 3}),
+    ("privacy.budget.epsilon", {"privacy__budget": {"epsilon": 0}}),
+    ("privacy.budget", {"privacy__budget": {"epsilon": 1000}}),
+    ("tree.method", {"tree": {"method": "magic"}}),
+    ("tree.branching", {"tree": {"method": "dwork", "branching": 3}}),
+    ("tree.branching", {"tree": {"branching": 1}}),
+    ("tree.method", {"tree": {"method": "adaptive"}, "privacy__budget": {"rho": 1}}),
+    ("tree.queries", {"tree": {"queries": {}}}),
+    ("tree.queries", {"tree": {"queries": {"length": 3, "ranges": [[0, 2]]}}}),
+    ("tree.queries.length", {"tree": {"queries": {"length": 21}}}),
+    ("tree.queries.ranges", {"tree": {"queries": {"ranges": [[3, 3]]}}}),
+    ("tree.queries.starts and ends", {"tree": {"queries": {"starts": [1.0], "ends": [1.0]}}}),
+    ("publish.layout", {"publish__layout": "moon"}),
+    ("dataset", {"dataset": "unknown"}),
+]
+
+
+@pytest.fixture(scope="module")
+def untouched(tmp_path_factory: pytest.TempPathFactory) -> Visits:
+    return new_visits(tmp_path_factory.mktemp("visits"))
+
+
+@pytest.mark.parametrize(("name", "changes"), WRONG, ids=[f"{n}-{name}" for n, (name, _) in enumerate(WRONG)])
+def test_a_wrong_setting_is_named_and_nothing_happens(
+    name: str, changes: dict[str, Any], untouched: Visits, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def no_spark(*_: object) -> None:
+        raise AssertionError("settings must be checked before Spark starts")
+
+    monkeypatch.setattr("dplib.workflow.run.open_session", no_spark)
+    wrong = Visits(untouched.folder, json.loads(json.dumps(SETTINGS)))
+    wrong.set(**changes)
+    before = content(untouched.folder)
+    outcome = wrong.run()
+    assert outcome.code == 2, outcome.err
+    found = re.fullmatch(r"dplib: (?P<name>.+?) must .+, got .+\n", outcome.err)
+    assert found is not None, outcome.err
+    assert found["name"] == name
+    assert content(untouched.folder) == before
+
+
+@pytest.mark.parametrize(("header", "path"), [(("old", "site", "patient"), "orders.csv"), (HEADER, "absent.csv")])
+def test_a_wrong_schema_is_named_and_nothing_happens(visits: Visits, header: tuple[str, ...], path: str) -> None:
+    visits.write(ROWS, header).set(input__path=path)
+    before = content(visits.folder)
+    outcome = visits.run()
+    assert outcome.code == 3, outcome.err
+    assert content(visits.folder) == before
