@@ -211,7 +211,7 @@ def _both_passes(  # noqa: C901 - one loop without calls: calls with arrays cost
                 mean += values[child]
         if np.isfinite(variance[node]):
             own = total / (total + variance[node])
-            after[node], values[node] = own * variance[node], mean + own * (noisy[node] - mean)
+            after[node], values[node] = own * variance[node], own * noisy[node] + (1.0 - own) * mean
         else:
             after[node], values[node] = total, mean
     end = 1

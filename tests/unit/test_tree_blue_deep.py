@@ -55,7 +55,8 @@ def extended_blue(levels: int, noisy: np.ndarray, weights: np.ndarray) -> np.nda
     """
     starts = [2**level - 1 for level in range(levels + 1)]
     w, y = weights.astype(np.longdouble), noisy.astype(np.longdouble)
-    a, b = [np.zeros(0)] * levels, [np.zeros(0)] * levels
+    a: list[np.ndarray] = [np.zeros(0)] * levels
+    b = a.copy()
     for level in range(levels - 1, -1, -1):
         here = slice(starts[level], starts[level + 1])
         own_a, own_b = w[here].copy(), w[here] * y[here]
