@@ -8,7 +8,9 @@ from dplib.errors import ConfigError
 from dplib.trees.budgets import (
     WHOLE,
     coverage_level_shares,
+    distinct_shares,
     equal_level_shares,
+    exact_level_shares,
     exact_shares,
     largest_path_sum,
     node_coefficients,
@@ -149,3 +151,31 @@ def test_level_shares() -> None:
     assert min(errors) > (p / best[tree.level] ** 2).sum()
     with pytest.raises(ConfigError, match="sum to at most 1"):
         spread_level_shares(tree, [0.5, 0.5, 0.5, 0.5])
+
+
+@pytest.mark.parametrize(("n_different", "n"), [(1, 1), (1, 500), (3, 400), (511, 4000), (513, 4000), (6000, 20_000)])
+def test_distinct_shares_are_those_of_a_sort(n_different: int, n: int) -> None:
+    rng = np.random.default_rng(n_different)
+    # Shares of few digits, as they are: neighbours and low zeros must not confuse the table.
+    pool = np.unique(rng.integers(0, 128, 2 * n_different) << rng.integers(0, 33, 2 * n_different))[:n_different]
+    pool = pool if n_different < 100 else rng.choice(1 << 40, n_different, replace=False)
+    shares = rng.choice(pool, n)
+    wanted, where = np.unique(shares, return_inverse=True)
+    found, place = distinct_shares(shares)
+    assert np.array_equal(found, wanted)
+    assert np.array_equal(place, where)
+
+
+@pytest.mark.parametrize("tree", [kary_tree(100, 3), kary_tree(64, 4), caterpillar(40), kary_tree(1, 2)])
+def test_exact_level_shares_follow_the_real_ones(tree: IntervalTree) -> None:
+    rng = np.random.default_rng(1)
+    shares = rng.dirichlet(np.ones(tree.n_levels))
+    shares[0] = 0.0
+    found = exact_level_shares(tree, shares)
+    real = spread_level_shares(tree, shares) * WHOLE
+    # Every level is rounded down by less than a unit and by the factor that makes up for rounding errors.
+    assert bool((found <= real).all())
+    assert bool((found >= real * (1 - 2.0**-35) - tree.n_levels).all())
+    assert largest_path_sum(tree, found) <= WHOLE
+    with pytest.raises(ConfigError, match="level_shares"):
+        exact_level_shares(tree, shares + 1.5)
