@@ -1,0 +1,146 @@
+"""Audit of the job range-histograms: empirical epsilon on worst-case neighbours, with planted faults it must catch.
+
+Every group is a copy of the same experiment: its noise is independent, so one release is thousands of trials.
+"""
+
+from collections.abc import Callable
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from dplib.config.load import check
+from dplib.config.range_histograms import RangeHistogramsConfig
+from dplib.privacy.calibration import epsilon_from_rho
+from dplib.randomness.keyed import derive_key
+from dplib.range_histograms.design import Design
+from dplib.range_histograms.measure import measure_on_driver, noisy_histogram
+from dplib.release.run_keys import RunKeys
+from dplib.trees.budgets import WHOLE, noise_parameter
+from tests.statistics import epsilon_lower_bound
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+COPIES, N_BINS = 2_500, 6
+KEY = bytes(range(5, 37))
+
+
+def design_of(budget: dict[str, Any], method: str = "blue", rows: int = 1, **histogram: Any) -> Design:
+    settings = {
+        "config_version": 1,
+        "job": "range-histograms",
+        "dataset": "audit",
+        "input": {"path": "none", "columns": {"value": "v", "unit": "u"}},
+        "privacy": {
+            "unit": "order",
+            "max_rows_per_unit": rows,
+            "neighbors": "replace_one" if histogram.get("total_is_public") else "add_remove",
+            "budget": budget,
+        },
+        "histogram": {"edges": list(range(N_BINS + 1))} | histogram,
+        "tree": {"method": method},
+    }
+    return Design.resolve(check(RangeHistogramsConfig, settings), Path())
+
+
+def log_mass(design: Design, noise: IntArray) -> FloatArray:
+    """Log of the mass of the claimed noise at every node, up to a constant; copies in the rows."""
+    shares = design.strategy.shares
+    measured = np.flatnonzero(shares)
+    parameters = np.array(
+        [
+            float(noise_parameter(int(s), design.budget, Fraction(design.sensitivity), design.noise))
+            for s in shares[measured]
+        ]
+    )
+    gaps = np.abs(noise[:, measured]).astype(np.float64)
+    powers = gaps / parameters if design.noise == "laplace" else gaps**2 / (2 * parameters)
+    return -powers.sum(axis=1)
+
+
+def ratios(claimed: Design, used: Design, present: IntArray, absent: IntArray) -> tuple[FloatArray, FloatArray]:
+    """Log-likelihood ratios under the claimed noise, of copies with and without the unit."""
+    found = []
+    for counts in (present, absent):
+        noisy = np.stack([noisy_histogram(used, f"copy {copy}", counts, KEY).noisy for copy in range(COPIES)])
+        exact = [claimed.strategy.tree.sums(each).astype(np.int64) for each in (present, absent)]
+        found.append(log_mass(claimed, noisy - exact[0]) - log_mass(claimed, noisy - exact[1]))
+    return found[0], found[1]
+
+
+def empirical_epsilon(claimed: Design, used: Design, present: IntArray, absent: IntArray, delta: float = 0.0) -> float:
+    with_unit, without = ratios(claimed, used, present, absent)
+    return max(
+        epsilon_lower_bound(with_unit, without, delta, error=1e-4),
+        epsilon_lower_bound(-without, -with_unit, delta, error=1e-4),
+    )
+
+
+BASE = np.full(N_BINS, 7, dtype=np.int64)
+
+
+def unit_at(*bins: int) -> IntArray:
+    counts = BASE.copy()
+    np.add.at(counts, list(bins), 1)
+    return counts
+
+
+Case = tuple[Design, IntArray, IntArray]
+CASES: dict[str, Callable[[], Case]] = {
+    "one row": lambda: (design_of({"epsilon": 1}), unit_at(0), BASE),
+    "rows in one bin": lambda: (design_of({"epsilon": 1}, rows=3), unit_at(2, 2, 2), BASE),
+    "rows apart": lambda: (design_of({"epsilon": 1}, rows=2), unit_at(0, 5), BASE),
+    "node budgets": lambda: (design_of({"epsilon": 1}, "lue_dptree", rows=2), unit_at(1, 1), BASE),
+    "public total": lambda: (design_of({"epsilon": 1}, total_is_public=True), unit_at(0), unit_at(5)),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_job_keeps_its_epsilon_and_uses_it(name: str) -> None:
+    design, present, absent = CASES[name]()
+    found = empirical_epsilon(design, design, present, absent)
+    assert found <= 1
+    assert found > 0.25
+
+
+def test_the_job_keeps_its_rho() -> None:
+    design = design_of({"rho": "0.5"}, rows=2)
+    found = empirical_epsilon(design, design, unit_at(3, 3), BASE, delta=1e-2)
+    assert 0.5 < found <= float(epsilon_from_rho(Fraction(1, 2), Fraction(1, 100)))
+
+
+class HalfNoise(Design):
+    """Planted fault: half the sensitivity that the claim needs."""
+
+    @property
+    def sensitivity(self) -> int:
+        return super().sensitivity // 2
+
+
+@pytest.mark.parametrize("name", ["rows in one bin", "rows apart", "public total"])
+def test_a_sensitivity_that_is_too_small_is_caught(name: str) -> None:
+    design, present, absent = CASES[name]()
+    broken = HalfNoise(design.config, design.bins, design.law, design.strategy, design.settings)
+    assert broken.sensitivity < design.sensitivity
+    assert empirical_epsilon(design, broken, present, absent) > 1
+
+
+def test_budgets_that_overspend_a_path_are_refused_before_noise_is_drawn() -> None:
+    design = design_of({"epsilon": 1})
+    greedy = replace(design, strategy=replace(design.strategy, shares=np.full_like(design.strategy.shares, WHOLE)))
+    with pytest.raises(Exception, match="spends more"):
+        noisy_histogram(greedy, "all", BASE, KEY)
+
+
+def test_other_counts_never_meet_the_same_noise(tmp_path: Path) -> None:
+    design = design_of({"epsilon": 1})
+    keys = RunKeys("audit", b"", derive_key(KEY, "digest"), derive_key(KEY, "parent"))
+    found = [
+        measure_on_driver(design, counts[None, :], keys, tmp_path / str(number)).measurement_key
+        for number, counts in enumerate((BASE, BASE, unit_at(0)))
+    ]
+    assert found[0] == found[1] != found[2]
