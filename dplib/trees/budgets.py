@@ -240,40 +240,44 @@ def distinct_shares(shares: IntArray) -> tuple[IntArray, IntArray]:
     return found[order], rank[place]
 
 
-@compiled
 def _distinct(shares: IntArray) -> tuple[IntArray, IntArray]:
-    """Different values in order of appearance, by open addressing; the table grows before it is half full."""
-    size = 1 << 10
-    table = np.full(size, -1, dtype=np.int64)
-    found = np.empty(size // 2, dtype=np.int64)
+    """Different values in order of appearance; the table doubles whenever it is half full."""
     place = np.empty(len(shares), dtype=np.int64)
-    count = 0
+    found = np.empty(512, dtype=np.int64)
+    count = node = 0
+    while node < len(shares):
+        if count == len(found):
+            found = np.append(found, np.empty_like(found))
+        node, count = _look_up(shares, node, found, count, place)
+    return found[:count], place
+
+
+@compiled
+def _look_up(shares: IntArray, node: int, found: IntArray, count: int, place: IntArray) -> tuple[int, int]:
+    """Go on from a node, by open addressing, until ``found`` is full; the next node and the number found."""
+    size = 2 * len(found)
+    table = np.full(size, -1, dtype=np.int64)
+    for old in range(count):
+        slot = _slot(found[old], size)
+        while table[slot] >= 0:
+            slot = (slot + 1) & (size - 1)
+        table[slot] = old
     last, last_place = np.int64(-1), np.int64(-1)
-    for node in range(len(shares)):
+    while node < len(shares):
         share = shares[node]
         if share != last:
             slot = _slot(share, size)
             while table[slot] >= 0 and found[table[slot]] != share:
                 slot = (slot + 1) & (size - 1)
             if table[slot] < 0:
-                if 2 * (count + 1) > size:
-                    size *= 2
-                    table = np.full(size, -1, dtype=np.int64)
-                    found = np.append(found, np.empty(size // 4, dtype=np.int64))
-                    for old in range(count):
-                        slot = _slot(found[old], size)
-                        while table[slot] >= 0:
-                            slot = (slot + 1) & (size - 1)
-                        table[slot] = old
-                    slot = _slot(share, size)
-                    while table[slot] >= 0:
-                        slot = (slot + 1) & (size - 1)
-                found[count] = share
-                table[slot] = count
+                if count == len(found):
+                    break
+                found[count], table[slot] = share, count
                 count += 1
             last, last_place = share, table[slot]
         place[node] = last_place
-    return found[:count], place
+        node += 1
+    return node, count
 
 
 @compiled
