@@ -20,6 +20,7 @@ References:
     Bun, Steinke, "Concentrated differential privacy: simplifications, extensions, and lower bounds", TCC 2016 (rho).
 """
 
+import math
 from fractions import Fraction
 from typing import Literal
 
@@ -196,10 +197,18 @@ def exact_shares(tree: IntervalTree, shares: FloatArray, digits: int = SHARE_BIT
     """
     between("digits", digits, 0, SHARE_BITS + 1)
     units = _in_units(shares)
-    surplus = np.maximum(np.frexp(units.astype(np.float64))[1].astype(np.int64) - digits, 0)
-    units = (units >> surplus) << surplus
+    _keep_leading(units, digits)
     require_within_budget(tree, units)
     return units
+
+
+@compiled
+def _keep_leading(units: IntArray, digits: int) -> None:
+    """Set all binary digits but the leading ones to 0, in place."""
+    for node in range(len(units)):
+        # Exact: units have at most 41 digits, a float 53.
+        surplus = max(math.frexp(float(units[node]))[1] - digits, 0)
+        units[node] = (units[node] >> surplus) << surplus
 
 
 def _in_units(shares: FloatArray) -> IntArray:
