@@ -24,13 +24,14 @@ from dplib.trees.complete import kary_tree, mixed_radix_tree
 from dplib.trees.strategies import blue, lue_dptree
 from dplib.trees.structure_search import best_design
 
-RUNS = 5
+RUNS, SECONDS = 5, 2.0  # short runs are repeated longer: neighbours on the machine disturb them more
 
 
 def best_time(run: Callable[[], object]) -> float:
     run()
-    times = []
-    for _ in range(RUNS):
+    times: list[float] = []
+    end = time.monotonic() + SECONDS
+    while len(times) < RUNS or time.monotonic() < end:
         start = time.process_time()
         run()
         times.append(time.process_time() - start)
