@@ -20,7 +20,7 @@ from dplib.mechanisms.smooth_noise import (
     smooth_cauchy_quantile,
 )
 from dplib.randomness.keyed import KeyedStream
-from tests import graph_oracles as oracle
+from tests import network_oracles as oracle
 from tests.statistics import PASS, REJECT, chi_square_p_value, epsilon_lower_bound
 from tests.streams import ScriptedStream
 

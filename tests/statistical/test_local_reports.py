@@ -13,7 +13,7 @@ from dplib.mechanisms import randomized_response as response
 from dplib.mechanisms.discrete_laplace import discrete_laplace_probability, draw_discrete_laplace
 from dplib.randomness.digits import Probability
 from dplib.randomness.keyed import KeyedStream
-from tests.graph_oracles import all_graphs, pairs, random_edges, stored_graph
+from tests.network_oracles import all_graphs, pairs, random_edges, stored_graph
 from tests.statistics import PASS, REJECT, epsilon_lower_bound
 
 KEY = bytes(range(32))

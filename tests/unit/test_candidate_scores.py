@@ -12,7 +12,7 @@ from dplib.graphs.network_sensitivity import Statistic, sensitivity
 from dplib.mechanisms.exponential import draw_exponential, exponential_probability, exponential_rate
 from dplib.privacy.neighbors import Neighbors
 from dplib.randomness.keyed import KeyedStream
-from tests import graph_oracles as oracle
+from tests import network_oracles as oracle
 
 SPLITS = [np.array(groups) for groups in ([0, 0, 0, 1, 1], [0, 1, 1, 1, 1], [2, 1, 0, 1, 2], [0, 0, 0, 0, 0])]
 SEEDS = [[0], [1, 3], [0, 2, 4], []]

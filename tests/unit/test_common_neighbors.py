@@ -5,7 +5,7 @@ import pytest
 from scipy import sparse
 
 from dplib.graphs.common_neighbors import Neighborhoods, common_neighbor_front, merge_fronts, pair_front
-from tests.graph_oracles import random_edges, stored_graph
+from tests.network_oracles import random_edges, stored_graph
 
 
 def _by_definition(n: int, source: np.ndarray, target: np.ndarray) -> list[int]:

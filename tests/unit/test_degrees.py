@@ -8,7 +8,7 @@ import pytest
 
 from dplib.errors import ConfigError
 from dplib.graphs import degrees as kernel
-from tests.graph_oracles import random_edges, stored_graph, to_networkx
+from tests.network_oracles import random_edges, stored_graph, to_networkx
 
 
 @pytest.mark.parametrize("seed", range(5))

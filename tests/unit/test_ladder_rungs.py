@@ -14,7 +14,7 @@ from dplib.graphs.ladder_rungs import (
     largest_rung,
     second_degree_rungs,
 )
-from tests import graph_oracles as oracle
+from tests import network_oracles as oracle
 
 N, DISTANCES = 5, 8
 IntArray = npt.NDArray[np.int64]

@@ -18,7 +18,7 @@ from dplib.graphs.network_sensitivity import (
     sensitivity,
 )
 from dplib.privacy.neighbors import Neighbors
-from tests import graph_oracles as oracle
+from tests import network_oracles as oracle
 
 N = 5
 IntArray = npt.NDArray[np.int64]

@@ -7,7 +7,7 @@ from scipy import sparse
 
 from dplib.errors import ConfigError
 from dplib.graphs.triangles import colour_tasks, count_task_triangles, count_triangles, tasks_of_edges, vertex_colours
-from tests.graph_oracles import IntArray, random_edges, stored_graph, to_networkx
+from tests.network_oracles import IntArray, random_edges, stored_graph, to_networkx
 
 
 def _by_sparse_products(n: int, source: IntArray, target: IntArray) -> int:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from dplib.errors import ConfigError
 from dplib.graphs.degrees import vertex_degrees
 from dplib.graphs.truncation import edge_order, project_in_order, project_in_rounds, projection_round
-from tests import graph_oracles as oracle
+from tests import network_oracles as oracle
 
 
 def _reference(n: int, edges: list[tuple[int, int]], bound: int) -> list[bool]:

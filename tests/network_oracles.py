@@ -1,0 +1,115 @@
+"""All graphs of a few vertices at once, as adjacency matrices, with their neighbours and statistics."""
+
+import os
+from collections.abc import Callable, Sequence
+from itertools import combinations
+from math import comb
+from pathlib import Path
+
+import networkx as nx
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+IntArray = npt.NDArray[np.int64]
+Batch = Callable[[IntArray], IntArray]
+
+
+def pairs(n: int) -> list[tuple[int, int]]:
+    """All pairs of n vertices."""
+    return list(combinations(range(n), 2))
+
+
+def all_graphs(n: int) -> IntArray:
+    """Every labelled simple graph, shape (2^C(n,2), n, n); graph number g has pair p where bit p of g is 1."""
+    bits = np.arange(2 ** comb(n, 2))[:, None] >> np.arange(comb(n, 2)) & 1
+    return from_bits(bits, n)
+
+
+def from_bits(bits: IntArray, n: int) -> IntArray:
+    """Adjacency matrices of graphs given by one bit a pair."""
+    u, v = np.array(pairs(n)).T
+    graphs = np.zeros((len(bits), n, n), dtype=np.int64)
+    graphs[:, u, v] = graphs[:, v, u] = bits
+    return graphs
+
+
+def edge_neighbors(n: int) -> tuple[IntArray, IntArray]:
+    """Numbers of all pairs of graphs where the second lacks one edge of the first."""
+    numbers = np.arange(2 ** comb(n, 2))
+    found = [(numbers[numbers >> p & 1 == 1], 1 << p) for p in range(comb(n, 2))]
+    return np.concatenate([g for g, _ in found]), np.concatenate([g - bit for g, bit in found])
+
+
+def vertex_neighbors(n: int) -> tuple[IntArray, IntArray]:
+    """Numbers of all pairs of graphs where the second lacks all edges of one vertex."""
+    numbers = np.arange(2 ** comb(n, 2))
+    masks = [sum(1 << p for p, pair in enumerate(pairs(n)) if v in pair) for v in range(n)]
+    return np.tile(numbers, n), np.concatenate([numbers & ~mask for mask in masks])
+
+
+def degrees(graphs: IntArray) -> IntArray:
+    summed: IntArray = graphs.sum(axis=2)
+    return summed
+
+
+def histogram(graphs: IntArray) -> IntArray:
+    n = graphs.shape[1]
+    counts: IntArray = (degrees(graphs)[:, :, None] == np.arange(n)).sum(axis=1)
+    return counts
+
+
+def triangles(graphs: IntArray) -> IntArray:
+    closed: IntArray = np.trace(graphs @ graphs @ graphs, axis1=1, axis2=2)[:, None] // 6
+    return closed
+
+
+def k_stars(k: int) -> Batch:
+    return lambda graphs: np.vectorize(lambda d: comb(int(d), k))(degrees(graphs)).sum(axis=1)[:, None]
+
+
+def project(graphs: IntArray, bound: int, order: Sequence[tuple[int, int]]) -> IntArray:
+    """Greedy projection of every graph, pairs in the given order."""
+    kept = np.zeros_like(graphs)
+    for u, v in order:
+        take = (graphs[:, u, v] == 1) & (kept[:, u].sum(axis=1) < bound) & (kept[:, v].sum(axis=1) < bound)
+        kept[take, u, v] = kept[take, v, u] = 1
+    return kept
+
+
+def keep_first_at_both_ends(graphs: IntArray, bound: int) -> IntArray:
+    """The truncation to refuse: an edge stays if it is among the first D at both ends, by vertex number."""
+    first = graphs * (np.cumsum(graphs, axis=2) <= bound)
+    return first * first.transpose(0, 2, 1)
+
+
+def change(values: IntArray, neighbors: tuple[IntArray, IntArray], power: int = 1) -> int:
+    """Largest sum of |difference|^power over neighbours, of a vector statistic of each graph."""
+    return int((np.abs(values[neighbors[0]] - values[neighbors[1]]) ** power).sum(axis=1).max())
+
+
+def stored_graph(name: str) -> tuple[int, IntArray, IntArray]:
+    """A real graph of the shared folder as (n, source, target): loops dropped, each pair once, ids from 0."""
+    folder = os.environ.get("DPLIB_SHARED")
+    if folder is None:
+        pytest.skip("needs the shared folder of real graphs")
+    lines = np.loadtxt(Path(folder) / "data" / "graphs" / name, dtype=np.int64, comments="#")
+    vertices, ends = np.unique(lines, return_inverse=True)
+    low, high = ends.reshape(lines.shape).min(axis=1), ends.reshape(lines.shape).max(axis=1)
+    edges = np.unique(low[low < high] * len(vertices) + high[low < high])
+    return len(vertices), edges // len(vertices), edges % len(vertices)
+
+
+def random_edges(n: int, p: float, seed: int) -> tuple[IntArray, IntArray]:
+    """The edges of a random graph on n vertices, in no order and either way round."""
+    rng = np.random.default_rng(seed)
+    u, v = np.array(pairs(n), dtype=np.int64).reshape(-1, 2)[rng.permutation(comb(n, 2))].T
+    kept = rng.random(len(u)) < p
+    flipped = rng.random(len(u)) < 0.5
+    return np.where(flipped, u, v)[kept], np.where(flipped, v, u)[kept]
+
+
+def to_networkx(n: int, source: IntArray, target: IntArray) -> nx.Graph:
+    graph = nx.empty_graph(n)
+    graph.add_edges_from(zip(source.tolist(), target.tolist(), strict=True))
+    return graph
