@@ -8,7 +8,7 @@ export JAVA_HOME := $(CURDIR)/.venv/jre
 # Small matrices in many processes: more threads than cores only get in each other's way.
 export OPENBLAS_NUM_THREADS := 1
 
-.PHONY: help setup demo test unit lint types imports format bench accept cluster clean
+.PHONY: help setup demo test unit lint types imports format bench accept cluster data clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -48,5 +48,10 @@ bench: setup ## Speed and memory, paired against peers in the same run
 accept: setup ## Check every claim of an issue: make accept NAME=main-job
 	$(BIN)/python -m scripts.accept $(NAME)
 
-clean: ## Remove what the tools made (not .venv)
+data: setup ## Write the sample inputs of conf/ (flights, restaurant) into data/
+	$(BIN)/python -m scripts.make_data flights data
+	$(BIN)/python -m scripts.make_data restaurant data
+
+clean: ## Remove what the tools made (not .venv), compiled kernels too
 	rm -rf dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis spark-warehouse metastore_db
+	find dplib -name "*.nb[ci]" -delete

@@ -3,6 +3,9 @@
 Compiled functions are kept beside their source, so that only the first run on a machine pays for compiling. That needs
 a source file in a folder that can be written. Inside an archive (a wheel given to ``spark-submit --py-files``) and in
 an installation that nobody may write to, each process compiles anew, a few seconds, instead of failing.
+
+A kept function is compiled again when its own file changes, not when a function that it calls in another file does:
+after editing such a file run ``make clean``. An installed version's files all change together.
 """
 
 from collections.abc import Callable

@@ -30,7 +30,8 @@ fi
 [ -x "$venv/bin/python" ] || "$python" -m venv "$venv"
 "$venv/bin/python" -m pip install --quiet --disable-pip-version-check "uv==$UV_VERSION"
 export VIRTUAL_ENV=$PWD/$venv
-"$venv/bin/uv" pip sync --quiet --require-hashes requirements.lock
+# Compiled once here: every process of the suite would otherwise pay for it, where Python may not write bytecode.
+"$venv/bin/uv" pip sync --quiet --compile-bytecode --require-hashes requirements.lock
 "$venv/bin/uv" pip install --quiet --no-deps --no-build-isolation --editable .
 scripts/java.sh "$venv/jre"
 echo "$wanted" >"$stamp"

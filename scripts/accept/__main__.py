@@ -2,10 +2,10 @@
 
 import sys
 
-from scripts.accept import main_job
+from scripts.accept import main_job, range_histograms
 from scripts.accept.claims import accept
 
-ISSUES = {"main-job": main_job.CHECKS}
+ISSUES = {"main-job": main_job.CHECKS, "range-histograms": range_histograms.CHECKS}
 
 
 def main() -> int:

@@ -15,6 +15,7 @@ import pandas as pd
 
 from dplib.config.consistent_histograms import ConsistentHistogramsConfig, Solver
 from dplib.config.load import load as load_config
+from dplib.config.load import read_yaml
 from dplib.consistent_histograms.design import Design
 from dplib.consistent_histograms.estimate import Errors, estimate
 from dplib.consistent_histograms.measure import measure_on_driver
@@ -162,7 +163,7 @@ def release_of(config: Path, name: str, folder: Path, budget: str) -> tuple[Path
     made = run_command("init", "--config", str(copy), "--budget", budget, "--yes")
     if made.returncode:
         raise RuntimeError(f"{name}: dplib init ended with {made.returncode}: {made.stderr}")
-    done = run_command("run", "consistent-histograms", "--config", str(copy))
+    done = run_command("run", str(read_yaml(config)["job"]), "--config", str(copy))
     if done.returncode:
         raise RuntimeError(f"{name}: dplib run ended with {done.returncode}: {done.stderr}")
     return Path(done.stdout.splitlines()[-1]), done

@@ -1,15 +1,20 @@
 """Figures 3.10 to 3.19 of the thesis as tables (CSV) and pictures (PNG): expected errors of range counts.
 
-    python scripts/experiments/range_histogram_figures.py OUTPUT_FOLDER [--quick]
+    python scripts/experiments/range_histogram_figures.py OUTPUT_FOLDER [--quick] [--histograms FOLDER]
 
 The noise does not depend on the data, so the errors of these methods depend on the number of bins alone and are exact
 here, where the thesis averaged runs: 2,010 and 48,130 bins (its Amazon and AOL sizes), 32,768 and 65,536 bins (Search
 Logs and Nettrace). ``--quick`` divides the sizes by 16.
+
+``--histograms`` names a folder of histograms (one-dimensional ``*.npy`` files of counts). What depends on the data is
+measured on them: the default tree, its published integers and the adaptive method, root mean square errors of ranges.
 """
 
 import argparse
 import csv
 from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
+from functools import partial
 from pathlib import Path
 
 import matplotlib
@@ -19,8 +24,12 @@ matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 import numpy as np
 
+from dplib.inference.adaptive_partition import adaptive_histogram
 from dplib.inference.haar import haar_mean_error, haar_range_variances
-from dplib.inference.range_estimates import mean_range_variance, mean_variance_of_length
+from dplib.inference.range_estimates import estimate_range_counts, mean_range_variance, mean_variance_of_length
+from dplib.inference.range_publication import publish_range_counts
+from dplib.mechanisms.node_counts import NodeMechanism
+from dplib.mechanisms.partition import PartitionNoise
 from dplib.trees.complete import kary_tree
 from dplib.trees.strategies import (
     TreeStrategy,
@@ -92,6 +101,33 @@ def figure_3_18(n_bins: int) -> Table:
     return table | {"Privelet": haar_by_length(n_bins, at)}
 
 
+def on_histogram(counts: np.ndarray, n_runs: int) -> Table:
+    """Root mean square error of 2,000 random ranges by epsilon, over some noise keys."""
+    rng = np.random.default_rng(0)
+    ends = np.sort(rng.integers(0, len(counts) + 1, (2000, 2)), axis=1)
+    ends[:, 1] = np.maximum(ends[:, 1], np.minimum(ends[:, 0] + 1, len(counts)))
+    strategy = blue(len(counts))
+    squares: dict[str, list[float]] = {"blue": [], "published integers": [], "adaptive": []}
+    for epsilon in map(Fraction, ("1", "0.1", "0.01")):
+        found: dict[str, list[float]] = {name: [] for name in squares}
+        for _ in range(n_runs):
+            key = rng.bytes(32)
+            mechanism = NodeMechanism(key, "tree", "laplace", epsilon)
+            nodes = estimate_range_counts(strategy, counts, mechanism)
+            integers = publish_range_counts(strategy.tree, nodes, mechanism.variances(strategy.shares))
+            adaptive = adaptive_histogram(
+                counts, epsilon, PartitionNoise(key, "x"), partial(NodeMechanism, key, "buckets", "laplace")
+            )
+            leaves = strategy.tree.leaf_nodes
+            values = {"blue": nodes[leaves], "published integers": integers[leaves], "adaptive": adaptive.bin_counts}
+            for name, bins in values.items():
+                gaps = np.concatenate([[0.0], np.cumsum(bins - counts)])
+                found[name].append(float(np.mean((gaps[ends[:, 1]] - gaps[ends[:, 0]]) ** 2)))
+        for name, errors in found.items():
+            squares[name].append(float(np.sqrt(np.mean(errors))))
+    return {"epsilon": list(EPSILONS)} | squares
+
+
 def write(folder: Path, name: str, title: str, table: Table) -> None:
     with (folder / f"{name}.csv").open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
@@ -113,6 +149,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--histograms", type=Path)
     arguments = parser.parse_args()
     folder: Path = arguments.folder
     folder.mkdir(parents=True, exist_ok=True)
@@ -125,6 +162,12 @@ def main() -> None:
     write(folder, "figure_3_17", f"Nettrace size ({trace} bins), all ranges", figure_3_16(trace))
     write(folder, "figure_3_18", f"Search Logs size ({search} bins), epsilon 1", figure_3_18(search))
     write(folder, "figure_3_19", f"Nettrace size ({trace} bins), epsilon 1", figure_3_18(trace))
+    for path in sorted(arguments.histograms.glob("*.npy")) if arguments.histograms else ():
+        counts = np.load(path)
+        if counts.ndim == 1:
+            name = path.name.split(".")[0]
+            table = on_histogram(counts.astype(np.int64), 3 if arguments.quick else 20)
+            write(folder, f"histogram_{name.lower()}", f"{name}: error of random ranges", table)
 
 
 if __name__ == "__main__":
