@@ -1,40 +1,43 @@
-"""Weighted graphs in one form: each pair once, ``source < target``, sorted, positive integer weights.
+"""Weighted graphs in one canonical form, their components, contractions and cuts.
 
-Parallel edges are summed; loops and edges of weight 0 are dropped, they cross no cut. No vertex, one vertex and
-several components are graphs like all others. Weights are integers so that ties between cuts are ties; their total is
-held below 2^53, where sums of them are exact as integers and as floats.
+A graph is its number of vertices and sorted arrays of edges, each pair once with a positive integer weight. Loops and
+weights of 0 change no cut and are dropped; edges side by side are one edge with their total weight. A *cut* is given
+by one of its sides. In canonical form that is the side without vertex 0, packed into words: vertex ``v`` is bit
+``v % 64`` of word ``v // 64``, so that two cuts are equal exactly if their words are.
 
-Notation: a cut is a boolean row over the vertices, True on one side; its one form has vertex 0 on the False side. The
-value of a cut is the weight of the edges between its sides. A *label* maps vertices to the vertices of a contracted
-graph.
+Cost: canonical form and contraction take two counting sorts, linear in vertices and edges.
 
-Cost: linear (counting sort) in vertices and edges.
+Notation: ``side`` is a boolean array over the vertices; ``sides`` a boolean matrix, one row a cut.
+
+References: Karger, Stein, "A new approach to the minimum cut problem", J. ACM 43 (1996), section 2 (contraction of
+weighted graphs).
 """
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
 from dplib.compiled import compiled
-from dplib.validate import at_least, require
+from dplib.validate import require
 
-IntArray = npt.NDArray[np.int64]
 BoolArray = npt.NDArray[np.bool_]
+IntArray = npt.NDArray[np.int64]
+WordArray = npt.NDArray[np.uint64]
 
-MOST_WEIGHT = 2**53
+MOST_VERTICES = 2**31 - 1
+MOST_TOTAL_WEIGHT = 2**60  # sums of a few cut values stay within 64 bits
 
 
 @dataclass(frozen=True, eq=False)
 class Graph:
-    """A weighted graph in its one form; made by `canonical`.
+    """An undirected graph with positive integer weights; make one by `canonical`.
 
     Attributes:
-        n_vertices: number of vertices, at least 0; vertices are ``0 .. n_vertices - 1``.
-        source: smaller end of each edge, shape (n_edges,), sorted.
-        target: larger end, likewise; sorted where sources are equal.
-        weight: positive integers, likewise.
+        n_vertices: the vertices are ``0 .. n_vertices - 1``, with or without edges.
+        source: the smaller end of each edge, shape (n_edges,), sorted by ``(source, target)``.
+        target: the greater end, likewise.
+        weight: positive, likewise; the total is below 2^60.
     """
 
     n_vertices: int
@@ -44,191 +47,177 @@ class Graph:
 
     @property
     def n_edges(self) -> int:
-        """Number of edges."""
+        """Number of pairs of vertices with an edge."""
         return len(self.source)
 
-    @cached_property
-    def adjacency(self) -> "Adjacency":
-        """The neighbours of each vertex."""
-        return Adjacency(*adjacency_arrays(self.n_vertices, self.source, self.target, self.weight))
-
-    @cached_property
-    def degree(self) -> IntArray:
-        """The weight of the edges at each vertex, shape (n_vertices,)."""
-        return weighted_degrees(self.n_vertices, self.source, self.target, self.weight)
-
-    @cached_property
-    def component(self) -> IntArray:
-        """The component of each vertex, numbered by smallest vertex, shape (n_vertices,)."""
-        return component_labels(self.n_vertices, self.source, self.target)
-
     @property
-    def n_components(self) -> int:
-        """Number of components; 0 without vertices."""
-        return int(self.component.max(initial=-1)) + 1
+    def total_weight(self) -> int:
+        """The sum of all weights."""
+        return int(self.weight.sum())
 
-    def cut_value(self, side: npt.ArrayLike) -> int:
-        """Return the weight of the edges between a side, shape (n_vertices,), and the rest."""
-        row = np.asarray(side, dtype=np.bool_)
-        require(row.shape == (self.n_vertices,), "side", "have one entry a vertex", row.shape)
-        return int(self.weight[row[self.source] != row[self.target]].sum())
-
-    def cut_values(self, sides: npt.ArrayLike) -> IntArray:
-        """Return the values of many cuts, shape (n_cuts,), of rows with shape (n_cuts, n_vertices)."""
-        rows = np.ascontiguousarray(sides, dtype=np.bool_)
-        require(rows.ndim == 2 and rows.shape[1] == self.n_vertices, "sides", "have one column a vertex", rows.shape)
-        return _cut_values(rows, self.source, self.target, self.weight)
-
-    def contracted(self, label: IntArray, n_vertices: int) -> "Graph":
-        """Return the graph with all vertices of one label made one.
-
-        Args:
-            label: shape (n_vertices,), values ``0 .. n_vertices - 1`` of the new graph.
-            n_vertices: number of labels.
-        """
-        edges = summed_edges(n_vertices, label[self.source], label[self.target], self.weight)
-        return Graph(n_vertices, *edges)
-
-    def induced(self, vertices: IntArray) -> "Graph":
-        """Return the graph on some vertices, ascending, shape (n_kept,), with the edges between them."""
-        number = np.full(self.n_vertices, -1, dtype=np.int64)
-        number[vertices] = np.arange(len(vertices))
-        source, target = number[self.source], number[self.target]
-        kept = (source >= 0) & (target >= 0)
-        return Graph(len(vertices), source[kept], target[kept], self.weight[kept])
+    def degrees(self) -> IntArray:
+        """Return the total weight at each vertex, shape (n_vertices,)."""
+        return weighted_degrees(self.n_vertices, self.source, self.target, self.weight)
 
 
 @dataclass(frozen=True, eq=False)
 class Adjacency:
-    """Neighbours of all vertices; vertex ``v`` has the entries ``start[v] .. start[v + 1] - 1``, ascending.
+    """The neighbours of vertex ``v`` at places ``first[v] .. first[v + 1] - 1``, in ascending order.
 
     Attributes:
-        start: shape (n_vertices + 1,).
+        first: shape (n_vertices + 1,).
         neighbor: shape (2 n_edges,).
-        weight: shape (2 n_edges,).
+        weight: the edge's weight, likewise.
+        edge: the edge's number, likewise.
     """
 
-    start: IntArray
+    first: IntArray
     neighbor: IntArray
     weight: IntArray
+    edge: IntArray
 
 
 def canonical(
     n_vertices: int, source: npt.ArrayLike, target: npt.ArrayLike, weight: npt.ArrayLike | None = None
 ) -> Graph:
-    """Return the graph of a list of edges in its one form.
+    """Return the canonical graph of any list of edges.
 
     Args:
         n_vertices: number of vertices, at least 0.
-        source: one end of each edge, shape (n_edges,), in any order; a pair may come more than once, by either end.
+        source: one end of each edge, shape (n,), whole numbers from 0 to ``n_vertices - 1``.
         target: the other end, likewise.
-        weight: integers from 0, likewise; 1 each if not given.
+        weight: whole numbers from 0 on, likewise; 1 each by default.
 
     Raises:
-        ConfigError: an end is no vertex, a weight is negative or no integer, or the total reaches 2^53.
+        ConfigError: an array has another shape or type, an end is no vertex, a weight is negative or the total is
+            2^60 or more.
     """
-    at_least("n_vertices", n_vertices, 0)
-    ends = [_integers(name, end) for name, end in (("source", source), ("target", target))]
-    weights = np.ones(len(ends[0]), dtype=np.int64) if weight is None else _integers("weight", weight)
-    require(len(ends[0]) == len(ends[1]) == len(weights), "edges", "have two ends and a weight each", "other lengths")
-    for end in ends:
-        inside = bool(((end >= 0) & (end < n_vertices)).all())
-        require(inside, "edges", f"join vertices from 0 to {n_vertices - 1}", "another vertex")
-    require(bool((weights >= 0).all()), "weight", "be at least 0", "a negative weight")
-    require(float(weights.sum(dtype=np.float64)) < MOST_WEIGHT, "weight", "total less than 2^53", "more")
-    return Graph(n_vertices, *summed_edges(n_vertices, ends[0], ends[1], weights))
+    require(0 <= n_vertices <= MOST_VERTICES, "n_vertices", f"lie from 0 to {MOST_VERTICES}", n_vertices)
+    one, other = _whole("source", source), _whole("target", target)
+    heavy = np.ones(len(one), dtype=np.int64) if weight is None else _whole("weight", weight)
+    require(len(one) == len(other) == len(heavy), "edges", "have two ends and one weight each", "other lengths")
+    for name, ends in (("source", one), ("target", other)):
+        inside = len(ends) == 0 or (int(ends.min()) >= 0 and int(ends.max()) < n_vertices)
+        require(inside, name, f"hold vertices from 0 to {n_vertices - 1}", "another one")
+    require(len(heavy) == 0 or int(heavy.min()) >= 0, "weight", "be at least 0", "a negative one")
+    # The sum in floating point is off by far less than the factor to where 64 bits end.
+    require(float(heavy.sum(dtype=np.float64)) < MOST_TOTAL_WEIGHT, "weight", "add up to less than 2^60", "more")
+    return Graph(n_vertices, *merge_edges(n_vertices, one, other, heavy))
 
 
-def _integers(name: str, values: npt.ArrayLike) -> IntArray:
-    given = np.asarray(values)
-    require(given.ndim == 1, name, "have one dimension", given.ndim)
-    if given.size == 0:
-        return np.zeros(0, dtype=np.int64)
-    require(given.dtype.kind in "biuf", name, "hold integers", given.dtype)
-    if given.dtype.kind == "f":
-        whole = bool((np.isfinite(given) & (np.rint(given) == given) & (np.abs(given) < MOST_WEIGHT)).all())
-        require(whole, name, "hold integers below 2^53", "another number")
-    elif given.dtype.kind == "u":
-        require(bool((given < MOST_WEIGHT).all()), name, "hold integers below 2^53", "another number")
-    return given.astype(np.int64)
+def adjacency(graph: Graph) -> Adjacency:
+    """Return the neighbours of every vertex."""
+    return Adjacency(*neighbor_lists(graph.n_vertices, graph.source, graph.target, graph.weight))
+
+
+def components(graph: Graph) -> tuple[int, IntArray]:
+    """Return the number of connected components and each vertex's, shape (n_vertices,), numbered by first vertex."""
+    n_components, label = connected_labels(graph.n_vertices, graph.source, graph.target)
+    return int(n_components), label
+
+
+def contracted(graph: Graph, label: npt.ArrayLike, n_labels: int) -> Graph:
+    """Return the graph whose vertex ``i`` is all vertices with label ``i`` as one.
+
+    Args:
+        graph: any.
+        label: shape (n_vertices,), from 0 to ``n_labels - 1``.
+        n_labels: number of vertices of the result.
+
+    Raises:
+        ConfigError: a label is missing or out of range.
+    """
+    names = _whole("label", label)
+    require(len(names) == graph.n_vertices, "label", "name every vertex", "another length")
+    inside = len(names) == 0 or (int(names.min()) >= 0 and int(names.max()) < n_labels)
+    require(inside, "label", f"lie from 0 to {n_labels - 1}", "another one")
+    return Graph(n_labels, *merge_edges(n_labels, names[graph.source], names[graph.target], graph.weight))
+
+
+def induced(graph: Graph, inside: npt.ArrayLike) -> tuple[Graph, IntArray]:
+    """Return the graph on some vertices alone, and these vertices in ascending order.
+
+    Args:
+        graph: any.
+        inside: shape (n_vertices,), True for the vertices to keep.
+    """
+    kept = _side(graph, inside)
+    vertices = np.flatnonzero(kept)
+    name = np.cumsum(kept) - 1
+    edges = kept[graph.source] & kept[graph.target]
+    ends = name[graph.source[edges]], name[graph.target[edges]]
+    return Graph(len(vertices), *ends, graph.weight[edges]), vertices
+
+
+def cut_value(graph: Graph, side: npt.ArrayLike) -> int:
+    """Return the total weight of the edges with one end on either side.
+
+    Args:
+        graph: any.
+        side: shape (n_vertices,), True on one side.
+
+    Raises:
+        ConfigError: ``side`` has another shape.
+    """
+    inside = _side(graph, side)
+    return int(graph.weight[inside[graph.source] != inside[graph.target]].sum())
+
+
+def cut_values(graph: Graph, packed: WordArray) -> IntArray:
+    """Return the value of each cut, shape (n_cuts,).
+
+    Args:
+        graph: any.
+        packed: sides as `pack_sides` makes them, shape (n_cuts, n_words).
+    """
+    return _cut_values(graph.source, graph.target, graph.weight, packed)
+
+
+def word_count(n_vertices: int) -> int:
+    """Return how many words hold the side of a cut."""
+    return -(-n_vertices // 64)
+
+
+def pack_sides(sides: npt.ArrayLike) -> WordArray:
+    """Return cuts in canonical form: words of the sides without vertex 0, shape (n_cuts, n_words).
+
+    Args:
+        sides: shape (n_cuts, n_vertices), True on either side of each cut.
+    """
+    given = np.asarray(sides, dtype=np.bool_)
+    require(given.ndim == 2, "sides", "be a matrix with one row a cut", given.shape)
+    padded = np.zeros((len(given), 64 * word_count(given.shape[1])), dtype=np.bool_)
+    padded[:, : given.shape[1]] = given ^ given[:, :1]
+    octets = np.packbits(padded, axis=1, bitorder="little")
+    return octets.view("<u8").astype(np.uint64)
+
+
+def unpack_sides(packed: WordArray, n_vertices: int) -> BoolArray:
+    """Return the boolean matrix, shape (n_cuts, n_vertices), of packed sides; the inverse of `pack_sides`."""
+    octets = np.ascontiguousarray(packed).astype("<u8").view(np.uint8)
+    bits = np.unpackbits(octets, axis=1, count=n_vertices, bitorder="little")
+    return bits.astype(np.bool_)
+
+
+def _whole(name: str, values: npt.ArrayLike) -> IntArray:
+    array = np.asarray(values)
+    if array.size == 0:
+        array = array.astype(np.int64)
+    fits = array.ndim == 1 and array.dtype.kind in "iu" and np.can_cast(array.dtype, np.int64)
+    require(fits, name, "be one row of whole numbers of at most 64 bits", f"{array.dtype} of shape {array.shape}")
+    return np.ascontiguousarray(array, dtype=np.int64)
+
+
+def _side(graph: Graph, side: npt.ArrayLike) -> BoolArray:
+    inside = np.asarray(side, dtype=np.bool_)
+    require(inside.shape == (graph.n_vertices,), "side", "have one entry a vertex", f"shape {inside.shape}")
+    return inside
 
 
 @compiled
-def summed_edges(
-    n_vertices: int, source: IntArray, target: IntArray, weight: IntArray
-) -> tuple[IntArray, IntArray, IntArray]:
-    """Return edges in their one form: ``source < target``, sorted, parallel ones summed, loops and zeros dropped."""
-    n_edges = len(source)
-    by_target = np.zeros(n_vertices + 1, dtype=np.int64)
-    by_source = np.zeros(n_vertices + 1, dtype=np.int64)
-    for edge in range(n_edges):
-        low, high = min(source[edge], target[edge]), max(source[edge], target[edge])
-        if low != high and weight[edge] != 0:
-            by_target[high + 1] += 1
-            by_source[low + 1] += 1
-    for vertex in range(n_vertices):
-        by_target[vertex + 1] += by_target[vertex]
-        by_source[vertex + 1] += by_source[vertex]
-    n_kept = by_target[n_vertices]
-    half_sorted = np.empty(n_kept, dtype=np.int64)
-    for edge in range(n_edges):
-        high = max(source[edge], target[edge])
-        if source[edge] != target[edge] and weight[edge] != 0:
-            half_sorted[by_target[high]] = edge
-            by_target[high] += 1
-    order = np.empty(n_kept, dtype=np.int64)
-    for edge in half_sorted:
-        low = min(source[edge], target[edge])
-        order[by_source[low]] = edge
-        by_source[low] += 1
-    return _merged(source, target, weight, order)
-
-
-@compiled
-def _merged(
-    source: IntArray, target: IntArray, weight: IntArray, order: IntArray
-) -> tuple[IntArray, IntArray, IntArray]:
-    lows, highs, weights = np.empty_like(order), np.empty_like(order), np.empty_like(order)
-    n_found = 0
-    for edge in order:
-        low, high = min(source[edge], target[edge]), max(source[edge], target[edge])
-        if n_found > 0 and lows[n_found - 1] == low and highs[n_found - 1] == high:
-            weights[n_found - 1] += weight[edge]
-        else:
-            lows[n_found], highs[n_found], weights[n_found] = low, high, weight[edge]
-            n_found += 1
-    return lows[:n_found].copy(), highs[:n_found].copy(), weights[:n_found].copy()
-
-
-@compiled
-def adjacency_arrays(
-    n_vertices: int, source: IntArray, target: IntArray, weight: IntArray
-) -> tuple[IntArray, IntArray, IntArray]:
-    """Return the arrays of `Adjacency`; neighbours ascend where the edges are in their one form."""
-    start = np.zeros(n_vertices + 2, dtype=np.int64)
-    for edge in range(len(source)):
-        start[source[edge] + 2] += 1
-        start[target[edge] + 2] += 1
-    for vertex in range(n_vertices + 1):
-        start[vertex + 1] += start[vertex]
-    neighbor = np.empty(2 * len(source), dtype=np.int64)
-    weights = np.empty(2 * len(source), dtype=np.int64)
-    # Smaller neighbours first: all edges by their larger end, then all by their smaller end.
-    for edge in range(len(source)):
-        slot = start[target[edge] + 1]
-        neighbor[slot], weights[slot] = source[edge], weight[edge]
-        start[target[edge] + 1] += 1
-    for edge in range(len(source)):
-        slot = start[source[edge] + 1]
-        neighbor[slot], weights[slot] = target[edge], weight[edge]
-        start[source[edge] + 1] += 1
-    return start[: n_vertices + 1].copy(), neighbor, weights
-
-
-@compiled
-def weighted_degrees(n_vertices: int, source: IntArray, target: IntArray, weight: IntArray) -> IntArray:
-    """Return the weight of the edges at each vertex, shape (n_vertices,)."""
-    degree = np.zeros(n_vertices, dtype=np.int64)
+def weighted_degrees(n: int, source: IntArray, target: IntArray, weight: IntArray) -> IntArray:
+    """Total weight at each of ``n`` vertices."""
+    degree = np.zeros(n, dtype=np.int64)
     for edge in range(len(source)):
         degree[source[edge]] += weight[edge]
         degree[target[edge]] += weight[edge]
@@ -236,8 +225,70 @@ def weighted_degrees(n_vertices: int, source: IntArray, target: IntArray, weight
 
 
 @compiled
-def find_leader(leader: IntArray, vertex: int) -> int:
-    """Return the leader of a vertex's set, halving the path to it."""
+def merge_edges(n: int, source: IntArray, target: IntArray, weight: IntArray) -> tuple[IntArray, IntArray, IntArray]:
+    """Edges with ends in order, sorted, each pair once, without loops and weights of 0."""
+    by_target = np.zeros(n + 1, dtype=np.int64)
+    by_source = np.zeros(n + 1, dtype=np.int64)
+    n_kept = 0
+    for edge in range(len(source)):
+        if source[edge] != target[edge] and weight[edge] > 0:
+            by_target[max(source[edge], target[edge]) + 1] += 1
+            by_source[min(source[edge], target[edge]) + 1] += 1
+            n_kept += 1
+    for vertex in range(n):
+        by_target[vertex + 1] += by_target[vertex]
+        by_source[vertex + 1] += by_source[vertex]
+    order = np.empty(n_kept, dtype=np.int64)
+    for edge in range(len(source)):
+        if source[edge] != target[edge] and weight[edge] > 0:
+            high = max(source[edge], target[edge])
+            order[by_target[high]] = edge
+            by_target[high] += 1
+    low_end, high_end, total = np.empty(n_kept, np.int64), np.empty(n_kept, np.int64), np.empty(n_kept, np.int64)
+    for rank in range(n_kept):
+        edge = order[rank]
+        low = min(source[edge], target[edge])
+        place = by_source[low]
+        by_source[low] += 1
+        low_end[place], high_end[place], total[place] = low, max(source[edge], target[edge]), weight[edge]
+    last = -1
+    for place in range(n_kept):
+        if last >= 0 and low_end[last] == low_end[place] and high_end[last] == high_end[place]:
+            total[last] += total[place]
+        else:
+            last += 1
+            low_end[last], high_end[last], total[last] = low_end[place], high_end[place], total[place]
+    return low_end[: last + 1].copy(), high_end[: last + 1].copy(), total[: last + 1].copy()
+
+
+@compiled
+def neighbor_lists(
+    n: int, source: IntArray, target: IntArray, weight: IntArray
+) -> tuple[IntArray, IntArray, IntArray, IntArray]:
+    """The arrays of `Adjacency`."""
+    first = np.zeros(n + 2, dtype=np.int64)
+    for edge in range(len(source)):
+        first[source[edge] + 2] += 1
+        first[target[edge] + 2] += 1
+    for vertex in range(n):
+        first[vertex + 2] += first[vertex + 1]
+    neighbor = np.empty(2 * len(source), dtype=np.int64)
+    heavy, number = np.empty_like(neighbor), np.empty_like(neighbor)
+    # Sorted edges: all smaller neighbours of a vertex come, ascending, before its greater ones.
+    for edge in range(len(source)):
+        place = first[target[edge] + 1]
+        neighbor[place], heavy[place], number[place] = source[edge], weight[edge], edge
+        first[target[edge] + 1] += 1
+    for edge in range(len(source)):
+        place = first[source[edge] + 1]
+        neighbor[place], heavy[place], number[place] = target[edge], weight[edge], edge
+        first[source[edge] + 1] += 1
+    return first[: n + 1].copy(), neighbor, heavy, number
+
+
+@compiled
+def find(leader: IntArray, vertex: int) -> int:
+    """The leader of a vertex's class; halves the path on the way."""
     while leader[vertex] != vertex:
         leader[vertex] = leader[leader[vertex]]
         vertex = leader[vertex]
@@ -245,35 +296,37 @@ def find_leader(leader: IntArray, vertex: int) -> int:
 
 
 @compiled
-def leader_labels(leader: IntArray) -> tuple[IntArray, int]:
-    """Return the number of each vertex's set, sets numbered by smallest vertex, and the number of sets."""
+def number_classes(leader: IntArray) -> tuple[int, IntArray]:
+    """The number of classes and each vertex's, numbered by first vertex."""
     label = np.full(len(leader), -1, dtype=np.int64)
-    n_sets = 0
+    name = np.full(len(leader), -1, dtype=np.int64)
+    n_classes = 0
     for vertex in range(len(leader)):
-        top = find_leader(leader, vertex)
-        if label[top] < 0:
-            label[top] = n_sets
-            n_sets += 1
-        label[vertex] = label[top]
-    return label, n_sets
+        root = find(leader, vertex)
+        if name[root] < 0:
+            name[root] = n_classes
+            n_classes += 1
+        label[vertex] = name[root]
+    return n_classes, label
 
 
 @compiled
-def component_labels(n_vertices: int, source: IntArray, target: IntArray) -> IntArray:
-    """Return the component of each vertex, numbered by smallest vertex, shape (n_vertices,)."""
-    leader = np.arange(n_vertices)
+def connected_labels(n: int, source: IntArray, target: IntArray) -> tuple[int, IntArray]:
+    """The connected components, numbered by first vertex."""
+    leader = np.arange(n)
     for edge in range(len(source)):
-        one, other = find_leader(leader, source[edge]), find_leader(leader, target[edge])
+        one, other = find(leader, source[edge]), find(leader, target[edge])
         leader[max(one, other)] = min(one, other)
-    label, _ = leader_labels(leader)
-    return label
+    return number_classes(leader)
 
 
 @compiled
-def _cut_values(sides: BoolArray, source: IntArray, target: IntArray, weight: IntArray) -> IntArray:
-    values = np.zeros(len(sides), dtype=np.int64)
-    for cut in range(len(sides)):
+def _cut_values(source: IntArray, target: IntArray, weight: IntArray, packed: WordArray) -> IntArray:
+    values = np.zeros(len(packed), dtype=np.int64)
+    for cut in range(len(packed)):
+        side = packed[cut]
         for edge in range(len(source)):
-            if sides[cut, source[edge]] != sides[cut, target[edge]]:
+            one, other = source[edge], target[edge]
+            if ((side[one >> 6] >> np.uint64(one & 63)) ^ (side[other >> 6] >> np.uint64(other & 63))) & np.uint64(1):
                 values[cut] += weight[edge]
     return values
