@@ -1,115 +1,174 @@
-"""All graphs of a few vertices at once, as adjacency matrices, with their neighbours and statistics."""
+"""Answers about cuts of small graphs by enumeration and by definitions word for word; the stored reference cases."""
 
-import os
-from collections.abc import Callable, Sequence
-from itertools import combinations
-from math import comb
+import itertools
+import json
 from pathlib import Path
+from typing import Any, NamedTuple
 
-import networkx as nx
 import numpy as np
 import numpy.typing as npt
-import pytest
 
+from dplib.graphs.cactus import Cactus, checked_cactus
+
+BoolArray = npt.NDArray[np.bool_]
 IntArray = npt.NDArray[np.int64]
-Batch = Callable[[IntArray], IntArray]
+
+CUT_CASES: list[dict[str, Any]] = json.loads((Path(__file__).parent / "data" / "minimum_cuts.json").read_text())[
+    "cases"
+]
+CUT_CASE_NAMES = [case["name"] for case in CUT_CASES]
 
 
-def pairs(n: int) -> list[tuple[int, int]]:
-    """All pairs of n vertices."""
-    return list(combinations(range(n), 2))
+class Edges(NamedTuple):
+    """A graph as plain arrays."""
+
+    n: int
+    source: IntArray
+    target: IntArray
+    weight: IntArray
+
+    def plus(self, u: int, v: int, weight: int = 1) -> "Edges":
+        return Edges(self.n, np.append(self.source, u), np.append(self.target, v), np.append(self.weight, weight))
 
 
-def all_graphs(n: int) -> IntArray:
-    """Every labelled simple graph, shape (2^C(n,2), n, n); graph number g has pair p where bit p of g is 1."""
-    bits = np.arange(2 ** comb(n, 2))[:, None] >> np.arange(comb(n, 2)) & 1
-    return from_bits(bits, n)
+def case_edges(case: dict[str, Any]) -> Edges:
+    return Edges(case["n"], *np.array(case["edges"], dtype=np.int64).reshape(-1, 3).T)
 
 
-def from_bits(bits: IntArray, n: int) -> IntArray:
-    """Adjacency matrices of graphs given by one bit a pair."""
-    u, v = np.array(pairs(n)).T
-    graphs = np.zeros((len(bits), n, n), dtype=np.int64)
-    graphs[:, u, v] = graphs[:, v, u] = bits
-    return graphs
+def all_cuts(n: int) -> BoolArray:
+    """Every cut by its side without vertex 0, shape (2^(n-1) - 1, n)."""
+    number = np.arange(1, 2 ** (n - 1))
+    return np.column_stack([np.zeros_like(number), *((number >> bit) & 1 for bit in range(n - 1))]).astype(bool)
 
 
-def edge_neighbors(n: int) -> tuple[IntArray, IntArray]:
-    """Numbers of all pairs of graphs where the second lacks one edge of the first."""
-    numbers = np.arange(2 ** comb(n, 2))
-    found = [(numbers[numbers >> p & 1 == 1], 1 << p) for p in range(comb(n, 2))]
-    return np.concatenate([g for g, _ in found]), np.concatenate([g - bit for g, bit in found])
+def cut_values(graph: Edges, cuts: BoolArray) -> IntArray:
+    return np.asarray((cuts[:, graph.source] != cuts[:, graph.target]) @ graph.weight)
 
 
-def vertex_neighbors(n: int) -> tuple[IntArray, IntArray]:
-    """Numbers of all pairs of graphs where the second lacks all edges of one vertex."""
-    numbers = np.arange(2 ** comb(n, 2))
-    masks = [sum(1 << p for p, pair in enumerate(pairs(n)) if v in pair) for v in range(n)]
-    return np.tile(numbers, n), np.concatenate([numbers & ~mask for mask in masks])
+def minimum_cuts(graph: Edges) -> tuple[int, BoolArray]:
+    """The minimum cut value and all minimum cuts."""
+    cuts = all_cuts(graph.n)
+    values = cut_values(graph, cuts)
+    return int(values.min()), cuts[values == values.min()]
 
 
-def degrees(graphs: IntArray) -> IntArray:
-    summed: IntArray = graphs.sum(axis=2)
-    return summed
+def random_graph(rng: np.random.Generator, n: int, most_weight: int = 3) -> Edges:
+    """A connected graph of random kind: any density, or few chords on a ring, or rings hung together."""
+    pairs = np.array(list(itertools.combinations(range(n), 2)))
+    weight = np.zeros((n, n), dtype=np.int64)
+    order = rng.permutation(n)
+    kind = rng.integers(4)
+    if kind == 0:  # any density
+        kept = pairs[rng.random(len(pairs)) < rng.uniform(0.1, 1)]
+        np.add.at(weight, tuple(kept.T), rng.integers(1, most_weight + 1, len(kept)))
+    elif kind == 1 and n > 2:  # a ring, with chords
+        np.add.at(weight, (order, np.roll(order, 1)), rng.integers(1, 3))
+        for u, v in pairs[rng.random(len(pairs)) < 0.1]:
+            weight[u, v] += 1
+    else:  # rings and edges of equal strength that share vertices
+        at = 1
+        while at < n:
+            size = min(int(rng.integers(1, 7)), n - at)
+            ring = [int(order[rng.integers(at)]), *order[at : at + size].tolist()]
+            if size > 1:
+                np.add.at(weight, (ring, np.roll(ring, 1)), 1)
+            else:
+                weight[ring[0], ring[1]] += int(rng.integers(2, 4))
+            at += size
+    weight += weight.T
+    for one, other in itertools.pairwise(_leaders(weight)):
+        weight[one, other] = weight[other, one] = int(rng.integers(1, most_weight + 1))
+    source, target = np.nonzero(np.triu(weight, 1))
+    return Edges(n, source.astype(np.int64), target.astype(np.int64), weight[source, target])
 
 
-def histogram(graphs: IntArray) -> IntArray:
-    n = graphs.shape[1]
-    counts: IntArray = (degrees(graphs)[:, :, None] == np.arange(n)).sum(axis=1)
-    return counts
+def _leaders(weight: IntArray) -> list[int]:
+    """One vertex of each connected component."""
+    reach = np.linalg.matrix_power((weight > 0) | np.eye(len(weight), dtype=bool), len(weight))
+    return np.unique(np.asarray(reach).argmax(axis=1)).tolist()
 
 
-def triangles(graphs: IntArray) -> IntArray:
-    closed: IntArray = np.trace(graphs @ graphs @ graphs, axis1=1, axis2=2)[:, None] // 6
-    return closed
+def sides(cuts: BoolArray) -> set[tuple[int, ...]]:
+    """Cuts as sets of vertices without vertex 0."""
+    given = np.asarray(cuts) ^ np.asarray(cuts)[:, :1]
+    return {tuple(np.flatnonzero(cut).tolist()) for cut in given}
 
 
-def k_stars(k: int) -> Batch:
-    return lambda graphs: np.vectorize(lambda d: comb(int(d), k))(degrees(graphs)).sum(axis=1)[:, None]
+def case_cactus(case: dict[str, Any]) -> Cactus:
+    """The standard cactus of a stored case, its nodes in the file's numbering."""
+    given = case["cactus"]
+    node_of = np.empty(case["n"], dtype=np.int64)
+    for node, held in given["nodes"].items():
+        node_of[held] = int(node)
+    return checked_cactus(len(given["nodes"]), node_of, given["tree_edges"], given["rings"])
 
 
-def project(graphs: IntArray, bound: int, order: Sequence[tuple[int, int]]) -> IntArray:
-    """Greedy projection of every graph, pairs in the given order."""
-    kept = np.zeros_like(graphs)
-    for u, v in order:
-        take = (graphs[:, u, v] == 1) & (kept[:, u].sum(axis=1) < bound) & (kept[:, v].sum(axis=1) < bound)
-        kept[take, u, v] = kept[take, v, u] = 1
-    return kept
+def crossing(one: BoolArray, other: BoolArray) -> bool:
+    """Definition 3.1.1 with sets."""
+    every = set(range(len(one)))
+    x, y = set(np.flatnonzero(one)), set(np.flatnonzero(other))
+    return all((x & y, x & (every - y), (every - x) & y, (every - x) & (every - y)))
 
 
-def keep_first_at_both_ends(graphs: IntArray, bound: int) -> IntArray:
-    """The truncation to refuse: an edge stays if it is among the first D at both ends, by vertex number."""
-    first = graphs * (np.cumsum(graphs, axis=2) <= bound)
-    return first * first.transpose(0, 2, 1)
+def bundles_by_definition(p_cuts: BoolArray) -> set[frozenset[tuple[int, ...]]]:
+    """Definitions 3.1.4 to 3.1.6, read word for word; each bundle as the set of its p-cuts' outer sides."""
+    every = frozenset(range(p_cuts.shape[1]))
+    found = set()
+    oriented = [frozenset(np.flatnonzero(cut).tolist()) for cut in p_cuts]
+    for side in [*oriented, *(every - cut for cut in oriented)]:
+        # The bundle of the cut on the side `side`: the cut itself, and the largest p-cuts that split it.
+        within = [z for cut in oriented for z in (cut, every - cut) if z < side]
+        between = {z: [middle for middle in within if z < middle] for z in within}
+        largest = [z for z in within if not between[z]]
+        found.add(frozenset(tuple(sorted(z)) for z in [*largest, every - side]))
+    return found
 
 
-def change(values: IntArray, neighbors: tuple[IntArray, IntArray], power: int = 1) -> int:
-    """Largest sum of |difference|^power over neighbours, of a vector statistic of each graph."""
-    return int((np.abs(values[neighbors[0]] - values[neighbors[1]]) ** power).sum(axis=1).max())
+def between_every_pair(t_cut: BoolArray, bundle: BoolArray) -> bool:
+    """Definition 3.1.7 for t-cuts as it is printed; ``bundle`` holds outer sides."""
+    every = frozenset(range(len(t_cut)))
+    one = frozenset(np.flatnonzero(t_cut).tolist())
+    outer = [frozenset(np.flatnonzero(side).tolist()) for side in bundle]
+    return all(
+        any(x < side and y < every - side for side in (one, every - one)) for x, y in itertools.combinations(outer, 2)
+    )
 
 
-def stored_graph(name: str) -> tuple[int, IntArray, IntArray]:
-    """A real graph of the shared folder as (n, source, target): loops dropped, each pair once, ids from 0."""
-    folder = os.environ.get("DPLIB_SHARED")
-    if folder is None:
-        pytest.skip("needs the shared folder of real graphs")
-    lines = np.loadtxt(Path(folder) / "data" / "graphs" / name, dtype=np.int64, comments="#")
-    vertices, ends = np.unique(lines, return_inverse=True)
-    low, high = ends.reshape(lines.shape).min(axis=1), ends.reshape(lines.shape).max(axis=1)
-    edges = np.unique(low[low < high] * len(vertices) + high[low < high])
-    return len(vertices), edges // len(vertices), edges % len(vertices)
-
-
-def random_edges(n: int, p: float, seed: int) -> tuple[IntArray, IntArray]:
-    """The edges of a random graph on n vertices, in no order and either way round."""
-    rng = np.random.default_rng(seed)
-    u, v = np.array(pairs(n), dtype=np.int64).reshape(-1, 2)[rng.permutation(comb(n, 2))].T
-    kept = rng.random(len(u)) < p
-    flipped = rng.random(len(u)) < 0.5
-    return np.where(flipped, u, v)[kept], np.where(flipped, v, u)[kept]
-
-
-def to_networkx(n: int, source: IntArray, target: IntArray) -> nx.Graph:
-    graph = nx.empty_graph(n)
-    graph.add_edges_from(zip(source.tolist(), target.tolist(), strict=True))
-    return graph
+def loosened(rng: np.random.Generator, cactus: Cactus) -> Cactus:
+    """An equivalent cactus that is not in standard form, by random steps that keep the cut set."""
+    n, node_of = cactus.n_nodes, cactus.node_of.copy()
+    edges = [tuple(edge) for edge in cactus.tree_edges.tolist()]
+    rings = [ring.tolist() for ring in cactus.rings]
+    for number in range(len(rings)):  # a ring node and what hangs from it become one, where that is an edge
+        for node in list(rings[number]):
+            hanging = [edge for edge in edges if node in edge]
+            if rng.random() < 0.5 and len(hanging) == 1 and node not in node_of:
+                other = sum(hanging[0]) - node
+                if other in rings[number]:
+                    continue
+                edges.remove(hanging[0])
+                edges = [tuple(other if end == node else end for end in edge) for edge in edges]
+                rings = [[other if end == node else end for end in ring] for ring in rings]
+    for edge in list(edges):
+        kind = rng.integers(4)
+        if kind == 0:  # a double edge
+            edges.remove(edge)
+            rings.append(list(edge))
+        elif kind == 1:  # an empty node on the edge
+            edges.remove(edge)
+            edges += [(edge[0], n), (n, edge[1])]
+            n += 1
+    degree = np.bincount(np.array(edges, dtype=int).ravel(), minlength=n)
+    for node in range(cactus.n_nodes):  # an empty node with three edges becomes a ring of three
+        hanging = [edge for edge in edges if node in edge]
+        in_ring = any(node in ring for ring in rings)
+        if degree[node] == 3 == len(hanging) and node not in node_of and not in_ring and rng.random() < 0.7:
+            ends = [sum(edge) - node for edge in hanging]
+            edges = [edge for edge in edges if node not in edge]
+            rings.append(ends)
+    used = sorted({*node_of.tolist(), *itertools.chain(*edges), *itertools.chain(*rings)})
+    shuffled = dict(zip(used, rng.permutation(len(used)).tolist(), strict=True))
+    turned = [np.roll([shuffled[node] for node in ring], rng.integers(len(ring))) for ring in rings]
+    return checked_cactus(
+        len(used), [shuffled[node] for node in node_of.tolist()], [[shuffled[a], shuffled[b]] for a, b in edges], turned
+    )
