@@ -65,14 +65,16 @@ def pair_front(n_vertices: int, rows: Neighborhoods, columns: Neighborhoods) -> 
     """
     place = np.full(n_vertices, -1, dtype=np.int64)
     place[columns.vertex] = np.arange(len(columns.vertex))
-    # For each middle vertex, the columns next to it.
+    # For each middle vertex, the columns next to it, by rising place.
     middle_start = np.concatenate([[0], np.cumsum(np.bincount(columns.neighbor, minlength=n_vertices))])
-    column = np.repeat(np.arange(len(columns.vertex)), np.diff(columns.start))
+    column = np.repeat(np.arange(len(columns.vertex), dtype=np.int32), np.diff(columns.start))
     reached = column[np.argsort(columns.neighbor, kind="stable")]
     most = int(min(np.diff(rows.start).max(initial=0), np.diff(columns.start).max(initial=0)))
     front = np.full(most + 1, -1, dtype=np.int64)
-    sides = rows.vertex, rows.start, rows.neighbor, columns.vertex, np.diff(columns.start)
-    _fill_front(*sides, place, middle_start.astype(np.int64), reached, front)
+    own = place[rows.vertex]
+    # A block against itself meets each pair twice; the second time is left out.
+    once = rows is columns
+    _fill_front(own, rows.start, rows.neighbor, np.diff(columns.start), place, middle_start, reached, once, front)
     return merge_fronts([front])
 
 
@@ -92,52 +94,64 @@ def merge_fronts(fronts: Sequence[IntArray]) -> IntArray:
 
 @compiled
 def _fill_front(
-    row_vertex: IntArray,
+    own: IntArray,
     row_start: IntArray,
     row_neighbor: IntArray,
-    column_vertex: IntArray,
     column_degree: IntArray,
     place: IntArray,
     middle_start: IntArray,
-    reached: IntArray,
+    reached: npt.NDArray[np.int32],
+    once: bool,
     front: IntArray,
 ) -> None:
-    common = np.zeros(len(column_vertex), dtype=np.int64)
-    adjacent = np.full(len(column_vertex), -1, dtype=np.int64)
-    touched = np.empty(len(column_vertex), dtype=np.int64)
-    for row in range(len(row_vertex)):
+    begin = middle_start[:-1].copy()
+    common = np.zeros(len(column_degree), dtype=np.int32)
+    adjacent = np.full(len(column_degree), -1, dtype=np.int32)
+    touched = np.empty(len(column_degree), dtype=np.int32)
+    for row in range(len(own)):
         n_touched = 0
         degree = row_start[row + 1] - row_start[row]
         for entry in range(row_start[row], row_start[row + 1]):
             middle = row_neighbor[entry]
             if place[middle] >= 0:
                 adjacent[place[middle]] = row
-            for path in range(middle_start[middle], middle_start[middle + 1]):
+            if once:
+                # Rows come in the order of the columns: the row itself is the next column of each of its neighbours.
+                begin[middle] += 1
+            for path in range(begin[middle], middle_start[middle + 1]):
                 column = reached[path]
                 if common[column] == 0:
                     touched[n_touched] = column
                     n_touched += 1
                 common[column] += 1
-        # A vertex is no pair with itself; its own column is passed over like one that shares a neighbour.
-        own = place[row_vertex[row]]
-        front[0] = max(front[0], _most_without_common(degree, own, row, column_degree, common, adjacent, front[0]))
-        for column in touched[:n_touched]:
-            a = common[column]
-            common[column] = 0
-            if column != own:
-                differing = degree + column_degree[column] - 2 * a - 2 * (adjacent[column] == row)
-                front[a] = max(front[a], differing)
+        first = own[row] + 1 if once else 0
+        known = front[0]
+        for column in range(first, len(column_degree)):
+            # Columns come by falling degree, so the first that cannot do better ends the search.
+            if degree + column_degree[column] <= known:
+                break
+            if common[column] == 0 and column != own[row]:
+                known = max(known, degree + column_degree[column] - 2 * (adjacent[column] == row))
+        front[0] = known
+        _settle(touched[:n_touched], degree, own[row], row, column_degree, common, adjacent, front)
 
 
 @compiled
-def _most_without_common(
-    degree: int, own: int, row: int, column_degree: IntArray, common: IntArray, adjacent: IntArray, known: int
-) -> int:
-    """Largest b of the row's pairs without a common neighbour, or ``known`` if that is larger."""
-    for column in range(len(column_degree)):
-        # Columns come by falling degree, so the first that cannot do better ends the search.
-        if degree + column_degree[column] <= known:
-            break
-        if common[column] == 0 and column != own:
-            known = max(known, degree + column_degree[column] - 2 * (adjacent[column] == row))
-    return known
+def _settle(
+    touched: npt.NDArray[np.int32],
+    degree: int,
+    own: int,
+    row: int,
+    column_degree: IntArray,
+    common: npt.NDArray[np.int32],
+    adjacent: npt.NDArray[np.int32],
+    front: IntArray,
+) -> None:
+    """Enter the row's pairs with common neighbours into the front, and forget them."""
+    for column in touched:
+        a = common[column]
+        common[column] = 0
+        # A vertex is no pair with itself.
+        if column != own:
+            differing = degree + column_degree[column] - 2 * a - 2 * (adjacent[column] == row)
+            front[a] = max(front[a], differing)

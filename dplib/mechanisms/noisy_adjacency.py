@@ -1,20 +1,21 @@
 """The noisy adjacency matrix, thresholded back to a simple graph, in time of the edges instead of the pairs.
 
-What is released: to each of the N = n (n - 1) / 2 pairs, 1 for an edge and 0 else, discrete Laplace noise of rate r is
-added (e^(-r |k|)), and the pair is kept if the sum is at least an integer threshold theta >= 1. One edge changes one
-entry by 1, so the matrix is r-private between edge neighbours (D edges of a vertex: D r), and thresholding is
-post-processing, if theta does not look at the graph. Theta may come from a noisy edge count, which costs extra.
+What is released: an edge counts g steps and any other pair 0; to each of the N = n (n - 1) / 2 pairs discrete Laplace
+noise of rate epsilon / g a step is added, and the pair is kept if the sum is at least an integer threshold theta >= 1.
+(Noise of scale 1 / epsilon on a grid of 1 / g.) One edge changes one entry by g steps, so the matrix is epsilon-private
+between edge neighbours (the D edges of a vertex: D epsilon), and thresholding is post-processing, if theta does not
+look at the graph. Theta may come from a noisy edge count, which costs extra.
 
-How it is drawn: the pairs are independent, and only whether they pass matters. An edge passes with probability
-P(Z >= theta - 1), any other pair with P(Z >= theta) = e^(-r theta) / (1 + e^-r). So edges are kept one by one, and the
-passing pairs among *all* pairs are found by jumping from one to the next: the gaps of independent trials are geometric.
-Those that meet an edge are dropped, since the edge has its own draw. The result has exactly the law of the dense
-matrix, and time and memory are of the order of edges and passing pairs.
+How it is drawn: the pairs are independent, and only whether they pass matters. With r = epsilon / g an edge passes with
+probability P(Z >= theta - g), any other pair with P(Z >= theta) = e^(-r theta) / (1 + e^-r). So edges are kept one by
+one, and the passing pairs among *all* pairs are found by jumping from one to the next: the gaps of independent trials
+are geometric. Those that meet an edge are dropped, since the edge has its own draw. The result has exactly the law of
+the dense matrix, and time and memory are of the order of edges and passing pairs.
 
 Exactness: the gap's binary digits are independent (`dplib.mechanisms.discrete_laplace`), digit i being 1 with
 probability s^(2^i) / (1 + s^(2^i)), s = 1 - P(Z >= theta); all these probabilities are compared by certified digits.
 
-theta = 1 is randomized response on every pair.
+With g = 1, theta = 1 this is randomized response on every pair.
 
 References:
     Nguyen, Imine, Rusinowitch: Differentially private publication of social graphs at linear cost. ASONAM 2015 (TmF:
@@ -23,6 +24,7 @@ References:
     (filtering by a threshold without touching the zeros).
 """
 
+from bisect import bisect_left
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -37,21 +39,24 @@ from dplib.validate import at_least, positive, require
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 
+DEFAULT_STEPS = 64
 LARGEST_N_VERTICES = 2**31  # so that pairs are numbered within 62 bits
 _RARE = 4.0  # the tail of a gap is drawn where it goes on with probability below e^-4
 _FIRST_GUARD = 32
-_MOST_EXPONENT = 32.0  # the mean gap stays below 2^47
+_MOST_EXPONENT = 32  # the mean gap stays below 2^47
 
 
 @dataclass(frozen=True)
 class NoiseAtLeast(Probability):
-    """P(Z >= k) = e^(-rate k) / (1 + e^-rate) of discrete Laplace noise, for k >= 0."""
+    """P(Z >= k) of discrete Laplace noise: e^(-rate k) / (1 + e^-rate) for k >= 0, and 1 - P(Z >= 1 - k) below."""
 
     rate: Fraction
     k: int
 
     def prefix(self, n: int) -> int:
         """The integer floor(p 2^n)."""
+        if self.k < 0:
+            return (1 << n) - 1 - NoiseAtLeast(self.rate, 1 - self.k).prefix(n)
         guard = _FIRST_GUARD
         while True:
             bits = n + guard
@@ -63,6 +68,11 @@ class NoiseAtLeast(Probability):
                 # e^rate is transcendental, so p 2^n is no integer and this is reached.
                 return low
             guard *= 2
+
+    def __float__(self) -> float:
+        if self.k < 0:
+            return 1 - float(NoiseAtLeast(self.rate, 1 - self.k))
+        return float(np.exp(-float(self.rate) * self.k) / (1 + np.exp(-float(self.rate))))
 
 
 @dataclass(frozen=True)
@@ -92,56 +102,65 @@ class _MissPower(Probability):
 
 @dataclass(frozen=True)
 class ThresholdLaw:
-    """Noise rate and threshold: all that decides a pair.
+    """Noise and threshold: all that decides a pair.
 
     Attributes:
-        rate: r, an exact fraction; epsilon for one edge.
-        threshold: theta, at least 1.
+        epsilon: pure privacy of one edge, an exact fraction.
+        threshold: theta, in steps, at least 1.
+        steps: g, the steps that an edge counts.
     """
 
-    rate: Fraction
+    epsilon: Fraction
     threshold: int = 1
+    steps: int = 1
 
     def __post_init__(self) -> None:
-        require(isinstance(self.rate, int | Fraction), "rate", "be an exact fraction", type(self.rate).__name__)
-        positive("rate", Fraction(self.rate))
+        require(
+            isinstance(self.epsilon, int | Fraction), "epsilon", "be an exact fraction", type(self.epsilon).__name__
+        )
+        positive("epsilon", Fraction(self.epsilon))
+        at_least("steps", self.steps, 1)
         at_least("threshold", self.threshold, 1)
-        rule = f"keep rate times threshold at most {_MOST_EXPONENT:g}, so that gaps fit 64 bits"
-        require(float(self.rate * self.threshold) <= _MOST_EXPONENT, "threshold", rule, self.threshold)
+        rule = f"keep epsilon threshold / steps at most {_MOST_EXPONENT}, so that gaps fit 64 bits"
+        require(self.rate * self.threshold <= _MOST_EXPONENT, "threshold", rule, self.threshold)
+
+    @property
+    def rate(self) -> Fraction:
+        """The noise's rate a step."""
+        return Fraction(self.epsilon) / self.steps
 
     @property
     def edge_passes(self) -> NoiseAtLeast:
         """The probability that an edge is kept."""
-        return NoiseAtLeast(Fraction(self.rate), self.threshold - 1)
+        return NoiseAtLeast(self.rate, self.threshold - self.steps)
 
     @property
     def other_passes(self) -> NoiseAtLeast:
         """The probability that any other pair appears."""
-        return NoiseAtLeast(Fraction(self.rate), self.threshold)
+        return NoiseAtLeast(self.rate, self.threshold)
 
     def expected(self, n_edges: float, n_pairs: int) -> tuple[float, float]:
         """Expected numbers of true and of false edges in the released graph."""
-        return n_edges * _value(self.edge_passes), (n_pairs - n_edges) * _value(self.other_passes)
+        return n_edges * float(self.edge_passes), (n_pairs - n_edges) * float(self.other_passes)
 
 
-def _value(law: NoiseAtLeast) -> float:
-    return float(np.exp(-float(law.rate) * law.k) / (1 + np.exp(-float(law.rate))))
-
-
-def threshold_for(noisy_edges: float, n_pairs: int, rate: Fraction) -> int:
-    """The smallest threshold at which no more edges are expected than the noisy count.
+def threshold_for(noisy_edges: float, n_pairs: int, epsilon: Fraction, steps: int = DEFAULT_STEPS) -> ThresholdLaw:
+    """The law with the smallest threshold at which no more edges are expected than the noisy count.
 
     Args:
         noisy_edges: an edge count that is already private.
         n_pairs: all pairs.
-        rate: the noise's rate.
+        epsilon: privacy of the adjacency matrix.
+        steps: g; more steps hit the count more closely.
     """
     wanted = min(max(noisy_edges, 1.0), float(n_pairs))
-    largest = int(_MOST_EXPONENT / float(rate))
-    for threshold in range(1, largest):
-        if sum(ThresholdLaw(rate, threshold).expected(wanted, n_pairs)) <= wanted:
-            return threshold
-    return max(1, largest)
+    thresholds = range(1, max(1, int(_MOST_EXPONENT * steps / Fraction(epsilon))) + 1)
+
+    def few_enough(threshold: int) -> bool:
+        return sum(ThresholdLaw(epsilon, threshold, steps).expected(wanted, n_pairs)) <= wanted
+
+    place = bisect_left(thresholds, True, key=few_enough)
+    return ThresholdLaw(epsilon, thresholds[min(place, len(thresholds) - 1)], steps)
 
 
 def draw_noisy_adjacency(
@@ -154,7 +173,7 @@ def draw_noisy_adjacency(
         n_vertices: n, the declared vertices.
         source: one end of each edge, every edge once, no loops, shape (m,).
         target: the other end.
-        law: rate and threshold.
+        law: noise and threshold.
 
     Returns:
         (source, target) of the released edges, source < target, in rising order: it tells nothing else.
@@ -189,7 +208,7 @@ def _draw_passing(stream: BitSource, law: NoiseAtLeast, n_trials: int) -> IntArr
     found = []
     last = -1
     while last < n_trials:
-        expected = (n_trials - last) * _value(law)
+        expected = (n_trials - last) * float(law)
         size = min(1 << 20, int(expected + 4 * expected**0.5) + 16)
         places = last + np.cumsum(1 + _draw_gaps(stream, digits, going_on, size))
         found.append(places[places < n_trials])
@@ -205,7 +224,7 @@ def _one_law(law: NoiseAtLeast) -> BernoulliTable:
 @lru_cache(maxsize=64)
 def _gap_laws(law: NoiseAtLeast) -> tuple[BernoulliTable, BernoulliTable]:
     """The digits of a gap; whether its tail, counted in steps of the next power of two, goes on."""
-    n_digits = max(1, int(np.ceil(np.log2(_RARE / _value(law)))))
+    n_digits = max(1, int(np.ceil(np.log2(_RARE / float(law)))))
     digits = BernoulliTable.from_laws(*(_MissPower(law, i, True) for i in range(n_digits)))
     return digits, BernoulliTable.from_laws(_MissPower(law, n_digits, False))
 

@@ -169,12 +169,16 @@ def test_pairs_and_their_numbers(n: int) -> None:
         assert list(zip(low.tolist(), high.tolist(), strict=True)) == pairs(n)
 
 
-@pytest.mark.parametrize(("epsilon", "threshold"), [(Fraction(1), 1), (Fraction(1, 2), 3), (Fraction(2), 2)])
-def test_probabilities_are_those_of_discrete_laplace_noise(epsilon: Fraction, threshold: int) -> None:
-    law = adjacency.ThresholdLaw(epsilon, threshold)
-    k = np.arange(400)
-    for probability, least in ((law.edge_passes, threshold - 1), (law.other_passes, threshold)):
-        expected = discrete_laplace_probability(k[k >= least], 1 / epsilon).sum()
+LAWS = [(Fraction(1), 1, 1), (Fraction(1, 2), 3, 1), (Fraction(2), 2, 1), (Fraction(2), 3, 5), (Fraction(3), 9, 4)]
+
+
+@pytest.mark.parametrize(("epsilon", "threshold", "steps"), LAWS)
+def test_probabilities_are_those_of_discrete_laplace_noise(epsilon: Fraction, threshold: int, steps: int) -> None:
+    law = adjacency.ThresholdLaw(epsilon, threshold, steps)
+    k = np.arange(-400, 400)
+    for probability, least in ((law.edge_passes, threshold - steps), (law.other_passes, threshold)):
+        expected = discrete_laplace_probability(k[k >= least], steps / epsilon).sum()
+        assert float(probability) == pytest.approx(expected)
         assert probability.prefix(60) / 2**60 == pytest.approx(expected, rel=1e-12)
         assert probability.prefix(200) >> 140 == probability.prefix(60)
     s = 1 - law.other_passes.prefix(80) / 2**80
@@ -186,22 +190,22 @@ def test_probabilities_are_those_of_discrete_laplace_noise(epsilon: Fraction, th
         assert step.prefix(60) / 2**60 == pytest.approx(power, rel=1e-12)
 
 
-@pytest.mark.parametrize(("rate", "threshold"), [(Fraction(1), 1), (Fraction(1), 3)])
-def test_jumping_has_the_law_of_noise_on_every_pair(rate: Fraction, threshold: int) -> None:
+@pytest.mark.parametrize(("threshold", "steps"), [(1, 1), (3, 1), (2, 3)])
+def test_jumping_has_the_law_of_noise_on_every_pair(threshold: int, steps: int) -> None:
     """Against the dense way, noise on each of ten pairs and then the threshold: 10,000 graphs each."""
     n, runs = 5, 10_000
     source, target = np.array([3, 1, 0]), np.array([0, 2, 1])
-    law = adjacency.ThresholdLaw(rate, threshold)
+    law = adjacency.ThresholdLaw(Fraction(1), threshold, steps)
     truth = np.zeros(10, dtype=np.int64)
     truth[adjacency.pair_numbers(n, np.array([0, 1, 0]), np.array([3, 2, 1]))] = 1
-    noise = draw_discrete_laplace(KeyedStream(KEY, "dense"), 1 / rate, 10 * runs).reshape(runs, 10)
-    dense = truth + noise >= threshold
+    noise = draw_discrete_laplace(KeyedStream(KEY, "dense"), Fraction(steps), 10 * runs).reshape(runs, 10)
+    dense = steps * truth + noise >= threshold
     stream = KeyedStream(KEY, "sparse")
     sparse = np.zeros((runs, 10), dtype=bool)
     for run in range(runs):
         low, high = adjacency.draw_noisy_adjacency(stream, n, source, target, law)
         sparse[run, adjacency.pair_numbers(n, low, high)] = True
-    expected = np.where(truth == 1, adjacency._value(law.edge_passes), adjacency._value(law.other_passes))
+    expected = np.where(truth == 1, float(law.edge_passes), float(law.other_passes))
     for drawn in (dense, sparse):
         assert (np.abs(drawn.mean(axis=0) - expected) < 6 * (expected * (1 - expected) / runs) ** 0.5).all()
     sizes = [np.bincount(drawn.sum(axis=1), minlength=11) for drawn in (dense, sparse)]
@@ -215,38 +219,40 @@ def test_noisy_adjacency_is_private_on_all_neighbours_of_five_vertices() -> None
     """Exact: the log-probability of a whole graph moves by at most the rate when one edge comes; and by the rate."""
     n = 4
     graphs = all_graphs(n)[:, *np.triu_indices(n, 1)]
-    for rate, threshold in ((Fraction(1), 1), (Fraction(1), 4), (Fraction(1, 2), 2)):
-        law = adjacency.ThresholdLaw(rate, threshold)
-        kept, appears = adjacency._value(law.edge_passes), adjacency._value(law.other_passes)
+    for epsilon, threshold, steps in LAWS:
+        law = adjacency.ThresholdLaw(epsilon, threshold, steps)
+        kept, appears = float(law.edge_passes), float(law.other_passes)
         passes = np.where(graphs == 1, kept, appears)  # (input, pair)
         log = np.log(passes) @ graphs.T + np.log1p(-passes) @ (1 - graphs.T)
         number = np.arange(len(graphs))
         losses = [np.abs(log[number] - log[number ^ 1 << bit]).max() for bit in range(6)]
-        assert max(losses) == pytest.approx(float(rate))
+        assert 0.3 * epsilon < max(losses) <= epsilon * (1 + 1e-9)
+        assert max(losses) == pytest.approx(float(epsilon)) or 1 < threshold < steps
 
 
 def test_threshold_follows_the_noisy_count() -> None:
-    n_pairs, rate = 10**8, Fraction(2)
-    threshold = adjacency.threshold_for(50_000, n_pairs, rate)
-    sizes = [sum(adjacency.ThresholdLaw(rate, t).expected(50_000, n_pairs)) for t in (threshold - 1, threshold)]
-    assert sizes[1] <= 50_000 < sizes[0]
-    assert adjacency.threshold_for(-30, n_pairs, rate) > threshold
-    assert adjacency.threshold_for(10**9, n_pairs, rate) == 1
-    with pytest.raises(ConfigError, match="threshold must"):
-        adjacency.ThresholdLaw(rate, 0)
-    with pytest.raises(ConfigError, match="threshold must keep rate times threshold"):
-        adjacency.ThresholdLaw(rate, 17)
+    n_pairs, epsilon = 10**8, Fraction(8)
+    law = adjacency.threshold_for(50_000, n_pairs, epsilon)
+    lower = adjacency.ThresholdLaw(epsilon, law.threshold - 1, law.steps)
+    assert sum(law.expected(50_000, n_pairs)) <= 50_000 < sum(lower.expected(50_000, n_pairs))
+    assert sum(law.expected(50_000, n_pairs)) > 45_000
+    assert adjacency.threshold_for(-30, n_pairs, epsilon).threshold > law.threshold
+    assert adjacency.threshold_for(10**9, n_pairs, epsilon).threshold == 1
+    for threshold, steps in ((0, 1), (5, 1), (1, 0)):
+        with pytest.raises(ConfigError, match=r"(threshold|steps) must"):
+            adjacency.ThresholdLaw(epsilon, threshold, steps)
 
 
 def test_noisy_adjacency_of_a_real_graph_takes_time_of_its_edges() -> None:
     n, source, target = stored_graph("Email-Enron.txt.gz")
-    n_pairs, rate = n * (n - 1) // 2, Fraction(6)
-    law = adjacency.ThresholdLaw(rate, adjacency.threshold_for(len(source), n_pairs, rate))
+    n_pairs = n * (n - 1) // 2
+    law = adjacency.threshold_for(len(source), n_pairs, Fraction(10))
     low, high = adjacency.draw_noisy_adjacency(KeyedStream(KEY, "enron"), n, source, target, law)
     true, false = law.expected(len(source), n_pairs)
     released = set(adjacency.pair_numbers(n, low, high).tolist())
     kept = len(released & set(adjacency.pair_numbers(n, source, target).tolist()))
     assert len(released) == len(low)
+    assert true > 0.7 * len(source)  # at epsilon 10 most of the graph can be kept
     assert abs(kept - true) < 7 * true**0.5
     assert abs(len(low) - kept - false) < 7 * false**0.5
 
