@@ -1,15 +1,27 @@
-"""The one form of a graph: sums, drops, refusals, contraction; against dictionaries and networkx."""
+"""The canonical graph: sums, drops, refusals, contraction, packed sides; against dictionaries and networkx."""
 
 from collections import Counter
 
 import networkx
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dplib.errors import ConfigError
-from dplib.graphs.edges import Graph, canonical
+from dplib.graphs.edges import (
+    Graph,
+    adjacency,
+    canonical,
+    components,
+    contracted,
+    cut_value,
+    cut_values,
+    induced,
+    pack_sides,
+    unpack_sides,
+    word_count,
+)
 
 Listed = tuple[int, list[tuple[int, int, int]]]
 
@@ -27,6 +39,7 @@ def made(listed: Listed) -> Graph:
     return canonical(n, *np.array(edges, dtype=np.int64).reshape(-1, 3).T)
 
 
+@settings(deadline=None)  # the first call compiles
 @given(listed_graphs())
 def test_equals_a_dictionary_of_pairs(listed: Listed) -> None:
     sums: Counter[tuple[int, int]] = Counter()
@@ -38,6 +51,7 @@ def test_equals_a_dictionary_of_pairs(listed: Listed) -> None:
     assert list(got) == expected
 
 
+@settings(deadline=None)  # the first call compiles
 @given(listed_graphs())
 def test_neighbours_degrees_and_components_equal_networkx(listed: Listed) -> None:
     graph = made(listed)
@@ -45,53 +59,72 @@ def test_neighbours_degrees_and_components_equal_networkx(listed: Listed) -> Non
     peer.add_nodes_from(range(graph.n_vertices))
     ends = (graph.source.tolist(), graph.target.tolist(), graph.weight.tolist())
     peer.add_weighted_edges_from(zip(*ends, strict=True))
-    start, neighbor, weight = graph.adjacency.start, graph.adjacency.neighbor, graph.adjacency.weight
+    near, degrees = adjacency(graph), graph.degrees()
     for vertex in range(graph.n_vertices):
-        own = slice(start[vertex], start[vertex + 1])
+        own = slice(near.first[vertex], near.first[vertex + 1])
         around = {other: data["weight"] for other, data in sorted(peer[vertex].items())}
-        assert neighbor[own].tolist() == list(around)
-        assert weight[own].tolist() == list(around.values())
-        assert graph.degree[vertex] == sum(around.values())
-    components = sorted(map(sorted, networkx.connected_components(peer)))
-    assert [np.flatnonzero(graph.component == c).tolist() for c in range(graph.n_components)] == components
+        assert near.neighbor[own].tolist() == list(around)
+        assert near.weight[own].tolist() == list(around.values())
+        assert graph.weight[near.edge[own]].tolist() == list(around.values())
+        assert degrees[vertex] == sum(around.values())
+    n_components, label = components(graph)
+    expected = sorted(map(sorted, networkx.connected_components(peer)))
+    assert [np.flatnonzero(label == c).tolist() for c in range(n_components)] == expected
 
 
+@settings(deadline=None)  # the first call compiles
 @given(listed_graphs(), st.data())
 def test_contraction_keeps_the_values_of_the_cuts_it_keeps(listed: Listed, data: st.DataObject) -> None:
     graph = made(listed)
     n_labels = data.draw(st.integers(1, graph.n_vertices))
     label = np.array(data.draw(st.permutations([v % n_labels for v in range(graph.n_vertices)])))
-    small = graph.contracted(label, n_labels)
-    sides = np.array(data.draw(st.lists(st.lists(st.booleans(), min_size=n_labels, max_size=n_labels), min_size=1)))
-    assert small.cut_values(sides).tolist() == graph.cut_values(sides[:, label]).tolist()
-    assert [small.cut_value(side) for side in sides] == small.cut_values(sides).tolist()
+    small = contracted(graph, label, n_labels)
+    row = st.lists(st.booleans(), min_size=n_labels, max_size=n_labels)
+    sides = np.array(data.draw(st.lists(row, min_size=1, max_size=5)))
+    values = [cut_value(small, side) for side in sides]
+    assert values == [cut_value(graph, side[label]) for side in sides]
+    assert values == cut_values(small, pack_sides(sides)).tolist()
+
+
+@settings(deadline=None)  # the first call compiles
+@given(st.integers(1, 200), st.data())
+def test_packed_sides_are_one_word_row_for_each_cut(n: int, data: st.DataObject) -> None:
+    side = np.array(data.draw(st.lists(st.booleans(), min_size=n, max_size=n)))
+    packed = pack_sides([side, ~side])
+    assert packed.shape == (2, word_count(n))
+    assert (packed[0] == packed[1]).all()
+    assert (unpack_sides(packed, n)[0] == side ^ side[0]).all()
+    number = sum(int(word) << (64 * place) for place, word in enumerate(packed[0].tolist()))
+    assert number == sum(1 << vertex for vertex in np.flatnonzero(side ^ side[0]).tolist())
 
 
 def test_a_graph_on_some_vertices_keeps_their_edges() -> None:
-    graph = canonical(5, [0, 1, 2, 3], [1, 2, 3, 4], [1, 2, 3, 4]).induced(np.array([1, 2, 4]))
-    assert (graph.source.tolist(), graph.target.tolist(), graph.weight.tolist()) == ([0], [1], [2])
+    graph = canonical(5, [0, 1, 2, 3], [1, 2, 3, 4], [1, 2, 3, 4])
+    kept, vertices = induced(graph, [False, True, True, False, True])
+    assert vertices.tolist() == [1, 2, 4]
+    assert (kept.source.tolist(), kept.target.tolist(), kept.weight.tolist()) == ([0], [1], [2])
 
 
-@pytest.mark.parametrize(("n", "components"), [(0, 0), (1, 1), (3, 3)])
-def test_graphs_without_edges_are_graphs(n: int, components: int) -> None:
+@pytest.mark.parametrize(("n", "expected"), [(0, 0), (1, 1), (3, 3)])
+def test_graphs_without_edges_are_graphs(n: int, expected: int) -> None:
     graph = canonical(n, [], [])
-    assert (graph.n_edges, graph.n_components, graph.degree.tolist()) == (0, components, [0] * n)
+    assert (graph.n_edges, components(graph)[0], graph.degrees().tolist()) == (0, expected, [0] * n)
 
 
 @pytest.mark.parametrize(
     ("arguments", "rule"),
     [
-        ((-1, [], []), "at least 0"),
-        ((2, [0], [2]), "join vertices from 0 to 1"),
-        ((2, [-1], [1]), "join vertices from 0 to 1"),
+        ((-1, [], []), "lie from 0 to"),
+        ((2, [0], [2]), "hold vertices from 0 to 1"),
+        ((2, [-1], [1]), "hold vertices from 0 to 1"),
         ((2, [0], [1], [-1]), "at least 0"),
-        ((2, [0], [1], [0.5]), "hold integers"),
-        ((2, [0], [1], [float("nan")]), "hold integers"),
-        ((2, [0], [1], ["a"]), "hold integers"),
-        ((2, [0], [1], np.array([2**63], dtype=np.uint64)), "hold integers"),
-        ((2, [0, 0], [1, 1], [2**52, 2**52]), "total less than"),
+        ((2, [0], [1], [0.5]), "whole numbers"),
+        ((2, [0], [1], [float("nan")]), "whole numbers"),
+        ((2, [0], [1], ["a"]), "whole numbers"),
+        ((2, [0], [1], np.array([2**63], dtype=np.uint64)), "whole numbers"),
+        ((2, [0, 0], [1, 1], [2**59, 2**59]), "add up to less than"),
         ((2, [0, 1], [1]), "two ends"),
-        ((2, [[0]], [[1]]), "one dimension"),
+        ((2, [[0]], [[1]]), "one row"),
     ],
 )
 def test_what_is_no_graph_is_refused(arguments: tuple[object, ...], rule: str) -> None:
@@ -99,9 +132,13 @@ def test_what_is_no_graph_is_refused(arguments: tuple[object, ...], rule: str) -
         canonical(*arguments)  # type: ignore[arg-type]
 
 
-def test_sides_of_another_length_are_refused() -> None:
+def test_sides_and_labels_of_another_shape_are_refused() -> None:
     graph = canonical(2, [0], [1])
     with pytest.raises(ConfigError, match="one entry a vertex"):
-        graph.cut_value([True])
-    with pytest.raises(ConfigError, match="one column a vertex"):
-        graph.cut_values([[True]])
+        cut_value(graph, [True])
+    with pytest.raises(ConfigError, match="one row a cut"):
+        pack_sides([True, False])
+    with pytest.raises(ConfigError, match="name every vertex"):
+        contracted(graph, [0], 1)
+    with pytest.raises(ConfigError, match="lie from 0 to 0"):
+        contracted(graph, [0, 1], 1)
