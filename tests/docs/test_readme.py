@@ -7,9 +7,8 @@ import pytest
 from typer.main import get_command
 
 from dplib.config.consistent_histograms import ConsistentHistogramsConfig
-from dplib.config.load import load
-from dplib.consistent_histograms.design import Design
-from jobs.main import app
+from dplib.config.load import load, read_yaml
+from jobs.main import JOBS, app
 
 ROOT = Path(__file__).resolve().parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -51,5 +50,5 @@ def test_every_configuration_loads(path: Path, monkeypatch: pytest.MonkeyPatch, 
         table = "\n".join(["Item Name,Product Price", *(f"{name},1" for name in items)])
         (folder / "restaurant-1-products-price.csv").write_text(table, encoding="utf-8")
         monkeypatch.setenv("DPLIB_SHARED", str(tmp_path))
-    design = Design.resolve(load(ConsistentHistogramsConfig, path), path.parent)
-    assert design.events
+    prepared = JOBS[str(read_yaml(path)["job"])].prepare(path)
+    assert prepared.design.events
