@@ -22,7 +22,8 @@ Rounds. An undecided edge is accepted if at both ends fewer undecided edges come
 and rejected if an end has no room. This is the sequential result. Accepted: whatever the earlier undecided edges turn
 out to be, room is left when its turn comes. Rejected: an undecided edge e at u always keeps room at u against the
 accepted edges after it (they were accepted with e counted before them), so if no room is left, D edges before e were
-accepted. Each round decides at least the first undecided edge; random orders need some ten rounds.
+accepted. Each round decides at least the first undecided edge; a random order needs 10 to 25 rounds, of which the last
+decide few edges.
 
 Cost: O(m log m) for the order, then O(m); a round is O(m log m).
 
@@ -74,18 +75,32 @@ def project_in_order(n_vertices: int, source: IntArray, target: IntArray, bound:
         Whether each edge is kept, shape (m,).
     """
     at_least("degree bound", bound, 1)
-    return _keep_greedily(n_vertices, source, target, bound, order)
+    return keep_while_room(source, target, order, np.full(n_vertices, bound, dtype=np.int64))
+
+
+def keep_while_room(source: IntArray, target: IntArray, order: IntArray, room: IntArray) -> BoolArray:
+    """The same from where some rounds have left off: few undecided edges are quicker decided one by one.
+
+    Args:
+        source: one end of each undecided edge, shape (m,).
+        target: the other end.
+        order: their positions in the public order.
+        room: how many edges each vertex may still keep, shape (n,).
+
+    Returns:
+        Whether each edge is kept, shape (m,).
+    """
+    return _keep_greedily(source, target, order, room.copy())
 
 
 @compiled
-def _keep_greedily(n_vertices: int, source: IntArray, target: IntArray, bound: int, order: IntArray) -> BoolArray:
+def _keep_greedily(source: IntArray, target: IntArray, order: IntArray, room: IntArray) -> BoolArray:
     kept = np.zeros(len(source), dtype=np.bool_)
-    degree = np.zeros(n_vertices, dtype=np.int64)
     for edge in order:
         u, v = source[edge], target[edge]
-        if degree[u] < bound and degree[v] < bound:
-            degree[u] += 1
-            degree[v] += 1
+        if room[u] > 0 and room[v] > 0:
+            room[u] -= 1
+            room[v] -= 1
             kept[edge] = True
     return kept
 

@@ -8,6 +8,8 @@ import pytest
 
 from dplib.errors import ConfigError
 from dplib.graphs import degrees as kernel
+from dplib.graphs.edges import canonical
+from dplib.graphs.triangles import count_triangles
 from tests.network_oracles import random_edges, stored_graph, to_networkx
 
 
@@ -46,6 +48,15 @@ def test_high_degrees_share_the_last_bin() -> None:
     assert histogram.tolist() == [1, 1, 1, 2]
     with pytest.raises(ConfigError, match="largest degree must be at least 0"):
         kernel.degree_histogram(np.array([1]), -1)
+
+
+def test_messy_edges_in_canonical_form() -> None:
+    """Both orientations, duplicates and loops: a simple graph; weights of edges side by side do not count."""
+    source, target = np.array([0, 1, 1, 2, 2, 4]), np.array([1, 0, 1, 0, 1, 4])
+    graph = canonical(6, source, target)
+    found = kernel.vertex_degrees(graph.n_vertices, graph.source, graph.target)
+    assert found.tolist() == [2, 2, 2, 0, 0, 0]
+    assert count_triangles(graph.n_vertices, graph.source, graph.target) == 1
 
 
 @pytest.mark.parametrize("n", [0, 1, 3])

@@ -6,8 +6,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dplib.errors import ConfigError
-from dplib.graphs.degrees import vertex_degrees
-from dplib.graphs.truncation import edge_order, project_in_order, project_in_rounds, projection_round
+from dplib.graphs.degrees import cumulative_histogram, degree_histogram, vertex_degrees
+from dplib.graphs.network_sensitivity import Bounding, DegreeBound, Statistic, sensitivity
+from dplib.graphs.truncation import (
+    edge_order,
+    keep_while_room,
+    project_in_order,
+    project_in_rounds,
+    projection_round,
+)
+from dplib.privacy.neighbors import Neighbors
 from tests import network_oracles as oracle
 
 
@@ -40,6 +48,47 @@ def test_a_round_decides_the_first_edge_and_only_what_is_sure() -> None:
     accepted, rejected = projection_round(source, target, np.arange(4), np.array([1, 1, 1, 1, 1, 0, 1]))
     assert accepted.tolist() == [True, False, True, False]
     assert rejected.tolist() == [False, False, False, True]
+
+
+@settings(max_examples=40, deadline=None)
+@given(seed=st.integers(0, 10**6), bound=st.integers(1, 4))
+def test_rounds_may_be_left_off_for_the_sequence_at_any_time(seed: int, bound: int) -> None:
+    n = 14
+    source, target = oracle.random_edges(n, 0.6, seed)
+    order = edge_order(source, target, seed)
+    rank = np.argsort(order)
+    accepted, rejected = projection_round(source, target, rank, np.full(n, bound))
+    left = np.flatnonzero(~accepted & ~rejected)
+    room = bound - vertex_degrees(n, source[accepted], target[accepted])
+    before = room.copy()
+    kept = accepted.copy()
+    kept[left] = keep_while_room(source[left], target[left], np.argsort(rank[left]), room)
+    assert kept.tolist() == project_in_order(n, source, target, bound, order).tolist()
+    assert (room == before).all()
+
+
+@settings(max_examples=200, deadline=None)
+@given(seed=st.integers(0, 10**6), bound=st.integers(1, 6), p=st.floats(0.1, 1))
+def test_stability_on_larger_graphs(seed: int, bound: int, p: float) -> None:
+    """The proof's two inequalities, and the sensitivities that follow, for 16 vertices."""
+    n = 16
+    source, target = oracle.random_edges(n, p, seed)
+    degrees = []
+    for fewer in (np.zeros(len(source), dtype=bool), (source == 0) | (target == 0), np.arange(len(source)) == 0):
+        u, v = source[~fewer], target[~fewer]
+        kept = project_in_order(n, u, v, bound, edge_order(u, v, seed))
+        degrees.append(vertex_degrees(n, u[kept], v[kept]))
+    without_vertex = np.abs(degrees[0] - degrees[1])
+    assert without_vertex[1:].sum() <= without_vertex[0] <= bound
+    assert np.abs(degrees[0] - degrees[2]).sum() <= 2
+    limit = DegreeBound(Bounding.PROJECTED, bound)
+    for other, level in ((degrees[1], Neighbors.VERTEX), (degrees[2], Neighbors.EDGE)):
+        histograms = [degree_histogram(d, bound) for d in (degrees[0], other)]
+        sums = [cumulative_histogram(h) for h in histograms]
+        for statistic, (one, two) in ((Statistic.DEGREE_HISTOGRAM, histograms), (Statistic.CUMULATIVE_HISTOGRAM, sums)):
+            claimed = sensitivity(statistic, level, n, limit)
+            assert np.abs(one - two).sum() <= claimed.l1
+            assert ((one - two) ** 2).sum() <= claimed.l2_squared
 
 
 def test_the_order_depends_on_the_pair_and_the_salt_alone() -> None:
