@@ -58,7 +58,7 @@ def draw_discrete_laplace(stream: BitSource, scale: Fraction, size: int) -> IntA
     drawn = np.empty(size, dtype=np.int64)
     for start in range(0, size, _CHUNK):
         part = drawn[start : start + _CHUNK]
-        both = _draw_geometric(stream, scale, 2 * len(part))
+        both = draw_geometric(stream, scale, 2 * len(part))
         np.subtract(both[: len(part)], both[len(part) :], out=part)
     return drawn
 
@@ -81,7 +81,11 @@ def _digit_laws(scale: Fraction) -> tuple[BernoulliTable, BernoulliTable]:
     return BernoulliTable.from_laws(*digits, tail), BernoulliTable.from_laws(tail)
 
 
-def _draw_geometric(stream: BitSource, scale: Fraction, size: int) -> IntArray:
+def draw_geometric(stream: BitSource, scale: Fraction, size: int) -> IntArray:
+    """Draw geometric variables, P(g) proportional to e^(-g / scale) for g >= 0, exactly, in one piece; shape (size,).
+
+    The integer part of an exponential variable of mean ``scale`` has this law.
+    """
     laws, tail_law = _digit_laws(scale)
     digits = laws.draw(stream, size)
     n_digits = len(digits) - 1

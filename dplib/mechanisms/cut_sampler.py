@@ -1,0 +1,189 @@
+"""Near-minimum cuts of a private graph of any size: the exponential mechanism over all cuts, up to a stated delta.
+
+What is released (the numbers are those of `dplib.mechanisms.cut_sampler_plan`):
+
+1. the minimum cut value with discrete Laplace noise of scale ``W / value_epsilon``;
+2. if it is below the gate, a refusal, or a padding: i of the unit edges of a public cycle are added, i drawn by the
+   exponential mechanism with loss ``|Phi(G + H_i) - T|``, which a unit moves by at most W in either direction;
+3. k independent draws, with replacement, from P(S) proportional to ``e^(-eps0 w(S) / W)`` over *all* cuts S of G^ (the
+   graph, padded or not), equal draws published once;
+4. where asked for, the weights of the drawn cuts with noise; the padding's known weight is subtracted afterwards.
+
+Guarantee, for edge neighbours (one pair's weight differs by at most W): that of `SamplerPlan.guarantee`. Proof: the
+ideal release draws from all ``2^(n - 1) - 1`` cuts. Its steps compose: (1) is a Laplace mechanism; the choice after it
+reads a released number; (2) and (3) are exponential mechanisms over fixed ranges, the losses of (3) monotone, hence
+eps0-private and (eps0^2 / 8)-zCDP a draw; (4) measures at most k weights of cuts that are public by then. What is done
+differs from the ideal release on no input by more in total variation than `SamplerPlan.failure`: a graph whose minimum
+cut is below ``lowest`` passes the gate with probability at most `gate_failure`, stays below it after padding with at
+most `padding_failure`, and otherwise only cuts above the bound B are left out, which k draws meet with probability at
+most `bound_failure`. Two distances of eta to neighbours' ideal releases cost ``(1 + e^epsilon) eta`` of delta. The cuts
+up to B depend on the data, and may: they implement a mechanism with a fixed range. Where G^ is weak all the same, a
+fixed cut is returned, since a failure would be an output too.
+
+Exactness: no floating-point number takes part in a draw. The cuts are sorted before they are drawn from and after, so
+neither the order nor the method of their enumeration shows.
+
+References: see `dplib.mechanisms.cut_sampler_plan`.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from dplib.mechanisms.cut_sampler_plan import SamplerPlan
+from dplib.mechanisms.discrete_laplace import draw_discrete_laplace
+from dplib.mechanisms.exponential import draw_exponential, draw_weighted, exponential_rate
+from dplib.mechanisms.top_k import measure_chosen
+from dplib.randomness.integers import BitSource, uniform_below
+from dplib.randomness.keyed import Key, KeyedStream
+from dplib.validate import at_least, require
+
+BoolArray = npt.NDArray[np.bool_]
+IntArray = npt.NDArray[np.int64]
+
+
+class PaddedGraph(Protocol):
+    """What the sampler asks of the private graph with the first ``padding`` edges of the public cycle added."""
+
+    def minimum_cut(self, padding: int, /) -> int:
+        """The minimum cut value."""
+
+    def cuts_up_to(self, padding: int, bound: int, /) -> tuple[IntArray, BoolArray]:
+        """All cuts of weight at most ``bound``: weights (n_cuts,), sides (n_cuts, n_vertices), by either side."""
+
+    def weight(self, padding: int, side: BoolArray, /) -> int:
+        """The weight of one cut, ``side`` of shape (n_vertices,)."""
+
+
+@dataclass(frozen=True, eq=False)
+class SampledCuts:
+    """The release.
+
+    Attributes:
+        noisy_value: the minimum cut value of the graph with noise.
+        refused: whether it was too small to go on; then there are no cuts, and the budget is spent.
+        padding: how many edges of the public cycle were added.
+        sides: the different drawn cuts, True for the side without vertex 0, shape (n_cuts, n_vertices), sorted.
+        noisy_weights: their weights in the graph without padding, with noise, shape (n_cuts,); None if not asked for.
+    """
+
+    noisy_value: int
+    refused: bool
+    padding: int
+    sides: BoolArray
+    noisy_weights: IntArray | None
+
+
+def sample_cuts(graph: PaddedGraph, plan: SamplerPlan, key: Key, statistic: str) -> SampledCuts:
+    """Release near-minimum cuts; see the module's statement.
+
+    Args:
+        graph: the private graph.
+        plan: from `dplib.mechanisms.cut_sampler_plan.plan_cut_sampler`.
+        key: the measurement key, which must depend on the whole graph; at least 32 bytes.
+        statistic: what is measured; part of the streams' names.
+
+    Returns:
+        The same for the same key and graph, whatever the order of the enumerated cuts.
+    """
+    scale = plan.weight_cap / plan.value_epsilon
+    noise = draw_discrete_laplace(KeyedStream(key, statistic, "minimum cut value"), scale, 1)
+    noisy_value = graph.minimum_cut(0) + int(noise[0])
+    padding = 0
+    if noisy_value < plan.gate:
+        if plan.when_weak == "refuse":
+            return SampledCuts(noisy_value, True, 0, np.zeros((0, plan.n_vertices), dtype=np.bool_), None)
+        padding = draw_padding(KeyedStream(key, statistic, "padding"), graph.minimum_cut, plan)
+    weights, sides = _draw(graph, padding, plan, KeyedStream(key, statistic, "draws"))
+    if plan.values_budget is None:
+        return SampledCuts(noisy_value, False, padding, sides, None)
+    noisy = measure_chosen(
+        KeyedStream(key, statistic, "weights"),
+        weights,
+        plan.values_budget.scaled(Fraction(len(weights), plan.n_draws)),
+        Fraction(plan.weight_cap),
+    )
+    return SampledCuts(noisy_value, False, padding, sides, noisy - cycle_weight(sides, padding))
+
+
+def _draw(graph: PaddedGraph, padding: int, plan: SamplerPlan, stream: BitSource) -> tuple[IntArray, BoolArray]:
+    """The different cuts among k draws, sorted, with their weights in the padded graph."""
+    value = graph.minimum_cut(padding)
+    if value < plan.lowest:
+        last = np.arange(plan.n_vertices) == plan.n_vertices - 1
+        return np.array([graph.weight(padding, last)], dtype=np.int64), last[np.newaxis]
+    weights, sides = sorted_cuts(*graph.cuts_up_to(padding, plan.bound(value)))
+    drawn = np.unique(draw_exponential(stream, weights, plan.rate, plan.n_draws))
+    return weights[drawn], sides[drawn]
+
+
+def sorted_cuts(weights: IntArray, sides: BoolArray) -> tuple[IntArray, BoolArray]:
+    """The cuts by their side without vertex 0, in the order of their bits."""
+    require(len(weights) == len(sides) > 0, "cuts", "have a side for each weight, at least one", "other shapes")
+    canonical = sides ^ sides[:, :1]
+    packed = np.ascontiguousarray(np.packbits(canonical, axis=1))
+    order = np.argsort(packed.view(np.dtype((np.void, packed.shape[1]))).ravel(), kind="stable")
+    return weights[order], canonical[order]
+
+
+def draw_padding(stream: BitSource, minimum_cut: Callable[[int], int], plan: SamplerPlan) -> int:
+    """Draw how many edges of the public cycle to add: exponential mechanism with loss ``|Phi(G + H_i) - T|``.
+
+    Args:
+        stream: where the bits come from.
+        minimum_cut: value of the graph with the first i edges added, non-decreasing in i by steps of at most 1.
+        plan: gives T, W and the budget.
+    """
+    n_edges = plan.n_vertices * plan.target // 2
+    values, first, times = padding_levels(minimum_cut, n_edges)
+    losses = np.abs(values - plan.target)
+    order = np.argsort(losses, kind="stable")
+    rate = exponential_rate(plan.padding_epsilon, Fraction(plan.weight_cap), monotone=False)
+    level = order[draw_weighted(stream, losses[order].tolist(), times[order].tolist(), rate)[0]]
+    return int(first[level] + uniform_below(stream, int(times[level]), 1)[0])
+
+
+def padding_levels(minimum_cut: Callable[[int], int], n_edges: int) -> tuple[IntArray, IntArray, IntArray]:
+    """The values that ``minimum_cut(i)`` takes for 0 <= i <= ``n_edges``, where each starts and how often it is taken.
+
+    Found by bisection, at most some ``log2(n_edges)`` minimum cuts a value.
+    """
+    at_least("n_edges", n_edges, 0)
+    known = {0: minimum_cut(0), n_edges: minimum_cut(n_edges)}
+    starts, open_parts = {0}, [(0, n_edges)]
+    while open_parts:
+        low, high = open_parts.pop()
+        if known[low] == known[high]:
+            continue
+        if high - low == 1:
+            starts.add(high)
+            continue
+        middle = (low + high) // 2
+        known[middle] = minimum_cut(middle)
+        open_parts += [(low, middle), (middle, high)]
+    first = np.array(sorted(starts), dtype=np.int64)
+    values = np.array([known[start] for start in first.tolist()], dtype=np.int64)
+    return values, first, np.diff(first, append=n_edges + 1)
+
+
+def cycle_edges(n_vertices: int, padding: int) -> tuple[IntArray, IntArray, IntArray]:
+    """The first ``padding`` unit edges of the public cycle, laid round after round.
+
+    Returns:
+        Ends and weights of the pairs (p, p + 1 mod n), each of shape (n_vertices,); with two vertices both pairs are
+        the same one and their weights add up. A weight may be 0.
+    """
+    at_least("n_vertices", n_vertices, 2)
+    pair = np.arange(n_vertices)
+    rounds, rest = divmod(at_least("padding", padding, 0), n_vertices)
+    return pair, (pair + 1) % n_vertices, rounds + (pair < rest).astype(np.int64)
+
+
+def cycle_weight(sides: BoolArray, padding: int) -> IntArray:
+    """The weight of cuts in the public cycle's first ``padding`` edges, shape (n_cuts,)."""
+    source, target, weight = cycle_edges(sides.shape[1], padding)
+    return (sides[:, source] ^ sides[:, target]).astype(np.int64) @ weight
