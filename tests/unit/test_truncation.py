@@ -144,4 +144,4 @@ def test_real_graph_in_rounds() -> None:
     for bound in (5, 50):
         kept, rounds = project_in_rounds(n, source, target, bound, order)
         assert (kept == project_in_order(n, source, target, bound, order)).all()
-        assert rounds < 40
+        assert rounds < 20
