@@ -30,7 +30,7 @@ from dplib.graphs.edges import (
     number_classes,
     weighted_degrees,
 )
-from dplib.graphs.kernel import scan
+from dplib.graphs.kernel import join, join_by_triangles, scan
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,7 +70,7 @@ def minimum_cut(graph: Graph) -> MinimumCut:
 def count_zero_cuts(graph: Graph) -> int:
     """Return the number of cuts of value 0: ``2^(c - 1) - 1`` for ``c`` connected components, 0 without vertices."""
     n_components, _ = components(graph)
-    return 2 ** max(n_components - 1, 0) - 1
+    return int(2 ** max(n_components - 1, 0) - 1)
 
 
 @compiled
@@ -93,6 +93,7 @@ def _minimum_cut(n: int, source: IntArray, target: IntArray, weight: IntArray) -
             beginning = np.zeros(n, dtype=np.bool_)
             beginning[order[:length]] = True
             side = beginning[label]
+        join_by_triangles(first, neighbor, heavy, best, leader)
         _join_heavy(first, neighbor, heavy, degree, leader)
         n, joined = number_classes(leader)
         start = joined[order[-1]]
@@ -115,7 +116,6 @@ def _join_heavy(first: IntArray, neighbor: IntArray, heavy: IntArray, degree: In
             continue
         for arc in range(first[vertex], first[vertex + 1]):
             if 2 * heavy[arc] >= degree[vertex]:
-                one, other = find(leader, vertex), find(leader, neighbor[arc])
-                leader[max(one, other)] = min(one, other)
+                join(leader, vertex, neighbor[arc])
                 alone[vertex] = alone[neighbor[arc]] = False
                 break
