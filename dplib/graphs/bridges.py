@@ -8,7 +8,7 @@ References: Tarjan, "A note on finding the bridges of a graph", 1974.
 import numpy as np
 
 from dplib.compiled import compiled
-from dplib.graphs.cactus import BoolArray, IntArray
+from dplib.graphs.edges import BoolArray, IntArray, neighbor_lists
 
 
 @compiled
@@ -20,7 +20,7 @@ def bridges(n: int, source: IntArray, target: IntArray) -> BoolArray:
         source: one end of each edge, shape (n_edges,); edges side by side are no bridges.
         target: the other end, likewise.
     """
-    first, touching = _touching(n, source, target)
+    first, _, _, touching = neighbor_lists(n, source, target, np.ones(len(source), dtype=np.int64))
     place = first[:-1].copy()
     found = np.zeros(len(source), dtype=np.bool_)
     index, low = np.full(n, -1, dtype=np.int64), np.zeros(n, dtype=np.int64)
@@ -52,20 +52,3 @@ def bridges(n: int, source: IntArray, target: IntArray) -> BoolArray:
             elif edge != above[vertex]:
                 low[vertex] = min(low[vertex], index[other])
     return found
-
-
-@compiled
-def _touching(n: int, source: IntArray, target: IntArray) -> tuple[IntArray, IntArray]:
-    """The edges at each vertex: ``touching[first[v] : first[v + 1]]``."""
-    first = np.zeros(n + 1, dtype=np.int64)
-    for edge in range(len(source)):
-        first[source[edge] + 1] += 1
-        first[target[edge] + 1] += 1
-    first = np.cumsum(first)
-    place = first[:-1].copy()
-    touching = np.empty(2 * len(source), dtype=np.int64)
-    for edge in range(len(source)):
-        for vertex in (source[edge], target[edge]):
-            touching[place[vertex]] = edge
-            place[vertex] += 1
-    return first, touching

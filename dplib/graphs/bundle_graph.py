@@ -9,7 +9,7 @@ definitions 3.1.10 and 3.1.11, theorem 3.1.7; Dinitz, Karzanov, Lomonosov 1976.
 
 import numpy as np
 
-from dplib.graphs.cactus import BoolArray, IntArray
+from dplib.graphs.edges import BoolArray, IntArray
 
 
 def bundle_graph(source: IntArray, target: IntArray, weight: IntArray, outer_sides: BoolArray) -> IntArray:

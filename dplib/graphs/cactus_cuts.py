@@ -15,8 +15,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dplib.graphs.cactus import BoolArray, Cactus, IntArray
+from dplib.graphs.cactus import Cactus
 from dplib.graphs.cut_structure import canonical_cuts
+from dplib.graphs.edges import BoolArray, IntArray
 
 
 @dataclass(frozen=True)

@@ -17,8 +17,9 @@ import itertools
 
 import numpy as np
 
-from dplib.graphs.cactus import Cactus, IntArray, checked_cactus
+from dplib.graphs.cactus import Cactus, checked_cactus
 from dplib.graphs.cactus_cuts import walk
+from dplib.graphs.edges import IntArray
 
 
 def standard_form(cactus: Cactus) -> Cactus:

@@ -14,7 +14,7 @@ Picard, Queyranne, "On the structure of all minimum cuts in a network", 1980; Di
 import numpy as np
 
 from dplib.compiled import compiled
-from dplib.graphs.cactus import IntArray
+from dplib.graphs.edges import IntArray
 
 
 @compiled

@@ -17,10 +17,8 @@ import numpy as np
 import numpy.typing as npt
 
 from dplib.compiled import compiled
+from dplib.graphs.edges import BoolArray, IntArray, WordArray, pack_sides
 from dplib.validate import require
-
-BoolArray = npt.NDArray[np.bool_]
-IntArray = npt.NDArray[np.int64]
 
 
 def canonical_cuts(cuts: npt.ArrayLike) -> BoolArray:
@@ -74,10 +72,7 @@ def is_parallel_cut(cuts: npt.ArrayLike) -> BoolArray:
     Args:
         cuts: shape (n_cuts, n_vertices).
     """
-    sides = np.asarray(cuts, dtype=np.bool_)
-    padded = np.zeros((len(sides), -(-sides.shape[1] // 64) * 64), dtype=np.bool_)
-    padded[:, : sides.shape[1]] = sides ^ sides[:, :1]
-    return _parallel_to_all(np.packbits(padded, axis=1).view(np.uint64))
+    return _parallel_to_all(pack_sides(cuts))
 
 
 def atoms(cuts: npt.ArrayLike) -> IntArray:
@@ -95,7 +90,7 @@ def atoms(cuts: npt.ArrayLike) -> IntArray:
 
 
 @compiled
-def _parallel_to_all(words: npt.NDArray[np.uint64]) -> BoolArray:
+def _parallel_to_all(words: WordArray) -> BoolArray:
     """``words``: rows of bits without vertex 0; two of them cross iff they meet and neither holds the other."""
     n_cuts, n_words = words.shape
     parallel = np.ones(n_cuts, dtype=np.bool_)

@@ -20,8 +20,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dplib.graphs.cactus import BoolArray, IntArray
 from dplib.graphs.cut_structure import canonical_cuts
+from dplib.graphs.edges import BoolArray, IntArray
 from dplib.validate import require
 
 

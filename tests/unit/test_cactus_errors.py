@@ -10,6 +10,7 @@ from dplib.graphs.cactus_generation import cactus_of_cuts
 from dplib.graphs.cactus_search import cactus_of_graph
 from dplib.graphs.cactus_standard_form import standard_form
 from dplib.graphs.cut_structure import canonical_cuts
+from dplib.graphs.edges import canonical
 from dplib.graphs.tree_representation import cut_tree
 from tests.graph_oracles import loosened, minimum_cuts, random_graph, sides
 
@@ -119,7 +120,7 @@ def test_cuts_need_two_sides_and_two_dimensions() -> None:
 
 
 def test_one_vertex_has_a_cactus_of_one_node() -> None:
-    for made in (cactus_of_cuts(np.zeros((0, 1))), cactus_of_graph(1, [], [], [], 0)):
+    for made in (cactus_of_cuts(np.zeros((0, 1))), cactus_of_graph(canonical(1, [], []), 0)):
         assert (made.n_nodes, made.node_of.tolist(), len(made.tree_edges), made.rings) == (1, [0], 0, ())
         assert cut_set(made).shape == (0, 1)
         assert standard_form(made).equals(made)
@@ -128,11 +129,13 @@ def test_one_vertex_has_a_cactus_of_one_node() -> None:
 @pytest.mark.parametrize("value", [1, 3])
 def test_a_wrong_minimum_cut_value_is_refused(value: int) -> None:
     with pytest.raises(ConfigError, match="min_cut_value must be the minimum cut value"):
-        cactus_of_graph(4, [0, 1, 2, 3], [1, 2, 3, 0], [1, 1, 1, 1], value)
+        cactus_of_graph(canonical(4, [0, 1, 2, 3], [1, 2, 3, 0]), value)
     with pytest.raises(ConfigError, match="min_cut_value must be the minimum cut value"):
-        cactus_of_graph(3, [0, 1], [1, 2], [2, 2], value)
+        cactus_of_graph(canonical(3, [0, 1], [1, 2], [2, 2]), value)
 
 
 def test_a_disconnected_graph_has_no_cactus() -> None:
     with pytest.raises(ConfigError, match="graph must be connected"):
-        cactus_of_graph(4, [0, 2], [1, 3], [1, 1], 1)
+        cactus_of_graph(canonical(4, [0, 2], [1, 3]), 1)
+    with pytest.raises(ConfigError, match="graph must be connected"):
+        cactus_of_graph(canonical(0, [], []), 1)
