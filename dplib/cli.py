@@ -146,3 +146,10 @@ def print_plan_foot(notes: Sequence[str], ledger: Mapping[str, Any]) -> None:
         out.print(f"Ledger: {ledger['existing_run']} is {ledger['existing_state']}; running again spends nothing.")
     else:
         out.print(f"Ledger: costs {ledger['cost']} of {ledger['left']} left ({ledger['currency']}).", markup=False)
+
+
+def print_rules(found: Sequence[tuple[str, int, int]]) -> None:
+    """Rows by rule (rule, kept, dropped). Not private."""
+    shown = [[rule, f"{kept:,}", f"{dropped:,}"] for rule, kept, dropped in found]
+    title = "NOT PRIVATE, for the data's owner only: rows by rule"
+    out.print(table(title, ["rule", "kept", "dropped"], shown, frozenset({"kept", "dropped"})))

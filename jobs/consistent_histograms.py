@@ -16,6 +16,7 @@ from dplib.cli import (
     print_accountants,
     print_plan_foot,
     print_plan_head,
+    print_rules,
     show_rounds,
     stage,
     submit,
@@ -149,9 +150,7 @@ def inspect(prepared: Prepared[Design]) -> None:
         rows = open_rows(spark, config.input, prepared.base)
         with stage("reading"):
             found = inspect_rows(rows, config.input, config.privacy, row_domain(prepared.design))
-    shown = [[each.rule, f"{each.kept:,}", f"{each.dropped:,}"] for each in found]
-    title = "NOT PRIVATE, for the data's owner only: rows by rule"
-    out.print(table(title, ["rule", "kept", "dropped"], shown, frozenset({"kept", "dropped"})))
+    print_rules(found)
 
 
 def rehearsal(prepared: Prepared[Design], rows: int | None, seed: int) -> None:

@@ -11,7 +11,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from dplib.cli import out, print_accountants, print_plan_foot, print_plan_head, stage, submit, table
+from dplib.cli import out, print_accountants, print_plan_foot, print_plan_head, print_rules, stage, submit, table
 from dplib.config.range_histograms import NAME
 from dplib.range_histograms.check import check_tables
 from dplib.range_histograms.design import Design
@@ -132,9 +132,7 @@ def inspect(prepared: Prepared[Design]) -> None:
         rows = open_values(spark, config.input, domain, prepared.base)
         with stage("reading"):
             found = inspect_judged(judge_values(rows, config.input, domain), BIN_RULES, cap, cap)
-    shown = [[each.rule, f"{each.kept:,}", f"{each.dropped:,}"] for each in found]
-    title = "NOT PRIVATE, for the data's owner only: rows by rule"
-    out.print(table(title, ["rule", "kept", "dropped"], shown, frozenset({"kept", "dropped"})))
+    print_rules(found)
 
 
 def rehearsal(prepared: Prepared[Design], rows: int | None, seed: int) -> None:

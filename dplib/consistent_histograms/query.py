@@ -15,7 +15,6 @@ from dplib.release.tables import read_table
 from dplib.validate import require
 
 
-
 @dataclass(frozen=True)
 class Answer:
     """One answer.
