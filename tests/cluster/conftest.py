@@ -15,9 +15,8 @@ import pytest
 from dplib.randomness.secret import create_secret_file
 from dplib.release.ledger import Ledger
 from dplib.release.ledger_schema import resolve_ledger_url
-from dplib.release.runs import Terms
-from dplib.workflow.design import cost_of
-from jobs.consistent_histograms import account_terms, prepare
+from dplib.workflow.design import cost_of, natural_terms
+from jobs.consistent_histograms import prepare
 from tests.cluster.standalone import Cluster, environment, start_cluster
 
 ROOT = Path(__file__).parents[2]
@@ -104,9 +103,9 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Path:
     create_secret_file(folder / "dplib.key")
     prepared = prepare(folder / "config.yaml")
     assert prepared.design.blocks.n_blocks == 8
-    currency, unit, neighbors = account_terms(prepared)
+    terms = natural_terms(prepared.design)
     ledger = Ledger.open(resolve_ledger_url("sqlite:///ledger.db", folder), create=True)
-    ledger.create_account("shop", Terms(currency, unit, neighbors), cost_of(prepared.design, currency))
+    ledger.create_account("shop", terms, cost_of(prepared.design, terms.currency))
     return folder
 
 
