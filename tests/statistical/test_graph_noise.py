@@ -64,14 +64,18 @@ def _worst_loss(probability: FloatArray) -> float:
 
 @pytest.mark.parametrize("epsilon", [Fraction(1, 2), Fraction(1), Fraction(3)])
 def test_ladder_is_private_on_all_neighbours_and_uses_its_budget(epsilon: Fraction) -> None:
-    losses = {}
+    losses, ranges = {}, {}
     for kind in ("degree", "exact", "local only"):
         ladders = [_rungs(number, kind) for number in range(1024)]
         probability = [
             ladder_probability(OUTCOMES - f, ladder, epsilon) for f, ladder in zip(TRIANGLES, ladders, strict=True)
         ]
         losses[kind] = _worst_loss(np.stack(probability))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            ratio = np.log(np.stack(probability)[FIRST]) - np.log(np.stack(probability)[SECOND])
+        ranges[kind] = float((np.nanmax(ratio, axis=1) - np.nanmin(ratio, axis=1)).max())
     assert 0.5 * epsilon < losses["exact"] <= epsilon * (1 + 1e-9)
+    assert ranges["exact"] <= epsilon * (1 + 1e-9)  # bounded range, hence (epsilon^2 / 8)-zCDP
     assert losses["degree"] <= epsilon * (1 + 1e-9)
     assert losses["local only"] > 1.2 * epsilon
 

@@ -86,6 +86,22 @@ def test_cap_is_public() -> None:
         largest_rung(-1)
 
 
+@pytest.mark.parametrize("promised", [1, 2, 3])
+def test_ladder_laws_with_the_cap_of_promised_degrees(promised: int) -> None:
+    """Among graphs that keep the promise: the cap D - 1 leaves both laws true."""
+    member = oracle.degrees(oracle.all_graphs(N)).max(axis=1) <= promised
+    first, second = NEIGHBORS
+    both = member[first] & member[second]
+    values = oracle.triangles(oracle.all_graphs(N))[:, 0]
+    cap = largest_rung(N, promised)
+    widths = np.stack([Rungs(_rungs("exact", number).pairs, cap).widths(0, DISTANCES) for number in range(1024)])
+    changes = np.abs(values[first] - values[second])[both]
+    for one, other in ((first[both], second[both]), (second[both], first[both])):
+        assert (changes <= widths[one, 0]).all()
+        assert (widths[one, :-1] <= widths[other, 1:]).all()
+    assert widths.max() == promised - 1
+
+
 def test_widths_from_anywhere() -> None:
     rungs = exact_rungs(np.array([9, 4, -1, 2]), 100)
     assert rungs.widths(0, 40)[7:20].tolist() == rungs.widths(7, 13).tolist()
