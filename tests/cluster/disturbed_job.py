@@ -12,8 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import typer
-
+from dplib.cli import submit
 from dplib.consistent_histograms import blocks
 from dplib.spark import counts
 from jobs import consistent_histograms
@@ -66,4 +65,4 @@ if __name__ == "__main__":
         counts._fill_block = waiting_maker(counts._fill_block, directory)
     else:
         blocks._add_noise = waiting(blocks._add_noise, directory)
-    typer.run(consistent_histograms.main)
+    submit(consistent_histograms.NAME, consistent_histograms.prepare, consistent_histograms.run)
