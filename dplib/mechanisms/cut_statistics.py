@@ -68,7 +68,8 @@ def count_ratio(n_vertices: int) -> Fraction:
 def count_sensitivity(n_vertices: int) -> int:
     """Sensitivity of `count_steps`, in steps: the least d with ``2^d >= ratio^GRID``, exactly."""
     ratio = count_ratio(n_vertices)
-    top, bottom = ratio.numerator**GRID, ratio.denominator**GRID
+    top: int = ratio.numerator**GRID
+    bottom: int = ratio.denominator**GRID
     steps = max(0, top.bit_length() - bottom.bit_length() - 1)
     while bottom << steps < top:
         steps += 1

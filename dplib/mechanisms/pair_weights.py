@@ -10,9 +10,9 @@ included. For more vertices algorithms need `clipped` weights; clipping at 0 add
 absent pair, so a cut with s of n vertices on one side and no edges gains ``s (n - s)`` times that.
 
 Error. A cut with s vertices on one side sums ``c = s (n - s)`` noises of scale b. For ``|t| < 1 / b`` the discrete
-law's moment generating function is at most ``1 / (1 - b^2 t^2)`` (the continuous one's; sinh is convex), which is at
-most e^(2 b^2 t^2) for ``b^2 t^2 <= 1/2``. Chernoff's bound with ``t = lambda / (4 c b^2)``, or ``t = 1 / (b sqrt 2)``
-where that is smaller, and the union over all cuts give `cut_error`. One cut alone has the standard deviation
+law's moment generating function is at most ``1 / (1 - b^2 t^2)`` (the continuous one's; sinh is convex), hence at most
+e^(2 b^2 t^2) for ``b^2 t^2 <= 1/2``. Chernoff's bound with ``t = lambda / (4 c b^2)``, or ``t = 1 / (b sqrt 2)`` where
+that is smaller, and the union over all cuts give `cut_error`. One cut alone has the standard deviation
 ``sqrt(c)`` times that of the noise.
 
 References:
