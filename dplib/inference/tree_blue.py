@@ -98,7 +98,8 @@ def tree_gains(tree: IntervalTree, variance: FloatArray) -> TreeGains:
 
     Args:
         tree: the tree.
-        variance: of the nodes' own measurements, shape (n_nodes, k), above 0, ``inf`` where not measured.
+        variance: of the nodes' own measurements, shape (n_nodes, k), above 0, ``inf`` where not measured, 0 at a root
+            whose count is known.
 
     Returns:
         The gains.
@@ -171,7 +172,8 @@ def tree_blue(tree: IntervalTree, noisy: FloatArray, variance: FloatArray) -> Fl
     Args:
         tree: the tree.
         noisy: shape (n_nodes, n_series).
-        variance: shape (n_nodes, n_series) or (n_nodes, 1), ``inf`` where not measured.
+        variance: shape (n_nodes, n_series) or (n_nodes, 1), ``inf`` where not measured, 0 at a root whose count is
+            known.
 
     Returns:
         Consistent estimates, shape (n_nodes, n_series).

@@ -26,7 +26,8 @@ def deep_gains(tree: IntervalTree, variance: FloatArray) -> TreeGains:
 
     Args:
         tree: the tree.
-        variance: of the nodes' own measurements, shape (n_nodes, k), above 0, ``inf`` where not measured.
+        variance: of the nodes' own measurements, shape (n_nodes, k), above 0, ``inf`` where not measured, 0 at a root
+            whose count is known.
 
     Returns:
         The gains.
