@@ -62,7 +62,7 @@ def _worst_loss(probability: FloatArray) -> float:
 # --- ladder ---
 
 
-@pytest.mark.parametrize("epsilon", [Fraction(1, 2), Fraction(1), Fraction(3)])
+@pytest.mark.parametrize("epsilon", [Fraction(1, 2), Fraction(3)])
 def test_ladder_is_private_on_all_neighbours_and_uses_its_budget(epsilon: Fraction) -> None:
     losses, ranges = {}, {}
     for kind in ("degree", "exact", "local only"):
@@ -221,7 +221,7 @@ def _scores(kind: str, draw: str, runs: int, epsilon: Fraction) -> tuple[FloatAr
 
 @pytest.mark.parametrize("draw", ["ladder", "smooth"])
 def test_audit_by_draws_stays_below_the_claim_and_catches_half_the_noise(draw: str) -> None:
-    epsilon, runs = Fraction(1), 20_000
+    epsilon, runs = Fraction(1), 12_000
     with_edge, without = _scores("exact", draw, runs, epsilon)
     assert with_edge.mean() != without.mean()
     assert 0.3 < epsilon_lower_bound(with_edge, without, error=1e-4) <= 1
