@@ -58,11 +58,8 @@ class CutList:
 
 
 def sorted_cuts(label: IntArray, packed: WordArray, values: IntArray) -> CutList:
-    """Return the list of different cuts by value, then by their words; the same whatever order they come in."""
-    octets = np.ascontiguousarray(packed[:, ::-1].astype(">u8")).view(np.uint8)
-    rows = octets.view(f"V{octets.shape[1]}")[:, 0] if octets.size else np.arange(len(packed))
-    order = np.argsort(rows, kind="stable")
-    order = order[np.argsort(values[order], kind="stable")]
+    """Return the list of different cuts by value, then by their words, last word first: one order for a set of cuts."""
+    order = np.lexsort((*packed.T, values))
     return CutList(label, packed[order], values[order])
 
 
