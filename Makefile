@@ -4,6 +4,8 @@ SHELL := /bin/bash
 # The last line of `make demo` is a directory alone, also when another make calls it.
 MAKEFLAGS += --no-print-directory
 BIN := .venv/bin
+# Processes of the test suite, each with a Spark session of its own where its files need one.
+WORKERS ?= 2
 export JAVA_HOME := $(CURDIR)/.venv/jre
 # Small matrices in many processes: more threads than cores only get in each other's way.
 export OPENBLAS_NUM_THREADS := 1
@@ -20,7 +22,7 @@ demo: setup ## Release the flights of New York City in 2013 with the main job, i
 	@scripts/demo.sh
 
 test: setup lint types imports ## Lint, types, import contracts and the test suite
-	$(BIN)/pytest -m "not slow and not cluster"
+	$(BIN)/pytest -n $(WORKERS) --dist loadfile -m "not slow and not cluster"
 
 unit: setup ## The tests that start no Spark
 	$(BIN)/pytest -m "not slow and not cluster and not spark" tests/unit tests/property tests/statistical tests/peers
