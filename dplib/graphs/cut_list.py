@@ -43,13 +43,11 @@ class CutList:
         return unpack_sides(self.packed, 64 * self.packed.shape[1])[:, self.label]
 
     def spread(self) -> "CutList":
-        """Return the same list with one place a vertex."""
+        """Return the same cuts with one place a vertex, in the order of these places."""
         n = len(self.label)
-        return (
-            self
-            if np.array_equal(self.label, np.arange(n))
-            else CutList(np.arange(n), pack_sides(self.sides()), self.values)
-        )
+        if np.array_equal(self.label, np.arange(n)):
+            return self
+        return sorted_cuts(np.arange(n), pack_sides(self.sides()), self.values)
 
     def up_to(self, bound: int) -> "CutList":
         """Return the cuts of value at most ``bound``."""
