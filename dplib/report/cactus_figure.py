@@ -115,11 +115,13 @@ def _plan(standard: Cactus, names: Sequence[str]) -> _Plan:
     spread = [_spread([labels[near] for near in around if near < len(boxes)], len(around)) for around in beside]
     radius = np.zeros(len(beside))
     radius[len(boxes) :] = [max(0.45, 0.13 * len(ring)) for ring in standard.rings]
+    room = radius + 0.3
+    room[: len(boxes)] = [max(0.25, 0.4 * _width(label) / _LARGEST_STEP) if label else 0.1 for label in labels]
     lengths = {}
     for one, other in edges:
         length = max(1 + radius[one] + radius[other], spread[one], spread[other])
         lengths[one, other] = lengths[other, one] = float(length)
-    return _Plan(tree_layout(beside, lengths), radius, labels, edges)
+    return _Plan(tree_layout(beside, lengths, room), radius, labels, edges)
 
 
 def _neighbors(
@@ -144,7 +146,7 @@ def _width(label: str) -> float:
 
 def _spread(labels: Sequence[str], n_neighbors: int) -> float:
     """How long edges must be, in steps, that the boxes around a node do not meet."""
-    return n_neighbors * (8 + max(map(_width, labels), default=0)) / (2 * np.pi * _LARGEST_STEP)
+    return 0.8 * n_neighbors * (8 + max(map(_width, labels), default=0)) / (2 * np.pi * _LARGEST_STEP)
 
 
 def _label(names: Sequence[str]) -> str:

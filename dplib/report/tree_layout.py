@@ -1,8 +1,10 @@
 """Where the nodes of a tree stand on paper: straight edges of given lengths, no crossings, room shared out evenly.
 
-First every leaf gets the same angle around the root. Then, node by node, the branches around a node are turned so that
-the gaps between them are equal. The neighbours of every node keep their cyclic order. Last the drawing is turned to lie
-along the horizontal. Nothing is random: a tree has one layout.
+First every leaf gets the same angle around a root. Then, node by node, the branches around a node are turned so that
+the gaps between them are equal. The neighbours of every node keep their cyclic order. A few roots are tried and the
+smallest drawing without overlaps is taken. Where all overlap, the edges between branches are made longer: with equal
+angles that ends every overlap. Last the drawing is turned to lie along the horizontal. Nothing is random: a tree has
+one layout.
 
 Cost: quadratic in the nodes for every round.
 
@@ -17,34 +19,86 @@ import numpy.typing as npt
 FloatArray = npt.NDArray[np.float64]
 
 _ROUNDS = 12
-_NODE_RADIUS = 0.3  # of the room that a node takes, in edge lengths
+_ROOTS = 6
+_STRETCHES = 16
+_STRETCH = 1.2
 
 
-def tree_layout(neighbors: Sequence[Sequence[int]], lengths: Mapping[tuple[int, int], float]) -> FloatArray:
+def tree_layout(
+    neighbors: Sequence[Sequence[int]], lengths: Mapping[tuple[int, int], float], room: npt.ArrayLike
+) -> FloatArray:
     """Return positions, shape (n_nodes, 2), centred.
 
     Args:
         neighbors: of each node, in their order around it.
-        lengths: of the edge from a node to a neighbour, for both directions.
+        lengths: of the edge from a node to a neighbour, for both directions; the least they will have.
+        room: radius around each node that others and their edges keep free, shape (n_nodes,).
     """
-    order, parent = _outwards(neighbors)
-    positions = _equal_angles(neighbors, lengths, order, parent)
+    radius = np.asarray(room, dtype=np.float64)
+    busy = sorted(range(len(neighbors)), key=lambda node: (-len(neighbors[node]), node))[:_ROOTS]
+    stretched = dict(lengths)
+    for _ in range(_STRETCHES):
+        tried = [layout for root in busy for layout in _layouts(neighbors, stretched, radius, root)]
+        free = [layout for layout in tried if not _too_close(layout, neighbors, radius)]
+        if free:
+            return min(free, key=_size)
+        for one, other in lengths:
+            if min(len(neighbors[one]), len(neighbors[other])) > 1:
+                stretched[one, other] *= _STRETCH
+    return tried[1]  # of equal angles
+
+
+def _layouts(
+    neighbors: Sequence[Sequence[int]], lengths: Mapping[tuple[int, int], float], radius: FloatArray, root: int
+) -> tuple[FloatArray, FloatArray]:
+    """The layouts with equal gaps and with equal angles."""
+    order, parent = _outwards(neighbors, root)
+    even = _equal_angles(neighbors, lengths, order, parent)
+    positions = even.copy()
     for _ in range(_ROUNDS):
         for node in order:
             if len(neighbors[node]) > 1:
-                _share_daylight(positions, neighbors, node)
-    positions -= positions.mean(axis=0)
-    axes = np.linalg.eigh(positions.T @ positions)[1][:, ::-1].T
-    axes[1] *= np.sign(np.linalg.det(axes))  # a turn, no mirror: the order around a node stays
-    positions = positions @ axes.T
-    heavy = positions[:, 0] ** 3
-    return np.asarray(-positions if heavy.sum() > 1e-9 else positions)
+                _share_daylight(positions, neighbors, node, radius)
+    return _turned(positions), _turned(even)
 
 
-def _outwards(neighbors: Sequence[Sequence[int]]) -> tuple[list[int], list[int]]:
-    """Nodes from the busiest one outwards and the node before each, -1 for none."""
+def _size(positions: FloatArray) -> float:
+    """How much paper a drawing takes; width counts most, for the page limits it."""
+    width, height = positions.max(axis=0) - positions.min(axis=0)
+    return float(width + 0.5 * height)
+
+
+def _turned(positions: FloatArray) -> FloatArray:
+    """Centred, with the longest axis along the horizontal; a turn, no mirror: the order around a node stays."""
+    x, y = (positions - positions.mean(axis=0)).T
+    skew, stretch = 2 * float(x @ y), float(x @ x - y @ y)
+    angle = np.arctan2(skew, stretch) / 2 if np.hypot(skew, stretch) > 1e-6 * float(x @ x + y @ y) else 0.0
+    turned = np.column_stack([x * np.cos(angle) + y * np.sin(angle), y * np.cos(angle) - x * np.sin(angle)])
+    return -turned if (turned[:, 0] ** 3).sum() > 1e-9 else turned
+
+
+def _too_close(positions: FloatArray, neighbors: Sequence[Sequence[int]], radius: FloatArray) -> bool:
+    """Whether a node's room meets another node's or an edge that is not its own, or two edges cross."""
+    edges = np.array([(one, other) for one, near in enumerate(neighbors) for other in near if one < other])
+    if len(edges) == 0:
+        return False
+    apart = np.hypot(*(positions[:, None] - positions).transpose(2, 0, 1)) - radius[:, None] - radius
+    np.fill_diagonal(apart, np.inf)
+    start, along = positions[edges[:, 0]], positions[edges[:, 1]] - positions[edges[:, 0]]
+    offset = positions[:, None] - start
+    part = np.clip((offset * along).sum(axis=2) / (along**2).sum(axis=1), 0, 1)
+    beside = np.hypot(*(offset - part[:, :, None] * along).transpose(2, 0, 1)) - radius[:, None]
+    beside[edges[:, 0], np.arange(len(edges))] = beside[edges[:, 1], np.arange(len(edges))] = np.inf
+    # Two edges cross if the ends of each are on different sides of the other.
+    turn = along[:, 0] * offset[:, :, 1] - along[:, 1] * offset[:, :, 0]
+    split = turn[edges[:, 0]] * turn[edges[:, 1]] < -1e-9
+    return bool((apart < 0).any() or (beside < 0).any() or (split & split.T).any())
+
+
+def _outwards(neighbors: Sequence[Sequence[int]], root: int) -> tuple[list[int], list[int]]:
+    """Nodes from the root outwards and the node before each, -1 for none."""
     parent = [-1] * len(neighbors)
-    order = [int(np.argmax([len(near) for near in neighbors]))]
+    order = [root]
     for node in order:  # grows as nodes are met
         for near in neighbors[node]:
             if near != parent[node]:
@@ -79,7 +133,7 @@ def _equal_angles(
     return positions
 
 
-def _share_daylight(positions: FloatArray, neighbors: Sequence[Sequence[int]], node: int) -> None:
+def _share_daylight(positions: FloatArray, neighbors: Sequence[Sequence[int]], node: int, radius: FloatArray) -> None:
     """Turn the branches around a node until the gaps between them are equal."""
     branches = [_branch(neighbors, node, near) for near in neighbors[node]]
     heading, low, high = [], [], []
@@ -87,7 +141,7 @@ def _share_daylight(positions: FloatArray, neighbors: Sequence[Sequence[int]], n
         offset = positions[branch] - positions[node]
         middle = np.arctan2(offset[0, 1], offset[0, 0])
         turn = (np.arctan2(offset[:, 1], offset[:, 0]) - middle + np.pi) % (2 * np.pi) - np.pi
-        room = np.arcsin(np.minimum(1, _NODE_RADIUS / np.maximum(np.hypot(*offset.T), _NODE_RADIUS)))
+        room = np.arcsin(np.minimum(1, radius[branch] / np.maximum(np.hypot(*offset.T), 1e-9)))
         heading.append(middle)
         low.append(float((turn - room).min()))
         high.append(float((turn + room).max()))
