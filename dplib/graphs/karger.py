@@ -17,7 +17,8 @@ Stein, "A new approach to the minimum cut problem", J. ACM 43 (1996), section 8 
 
 from dataclasses import dataclass
 from fractions import Fraction
-from math import ceil, log, log1p
+from itertools import pairwise
+from math import ceil, exp, log, log1p
 
 import numpy as np
 
@@ -29,7 +30,7 @@ from dplib.validate import at_least, between, require
 
 MOST_CLASSES = 12  # 2,047 cuts a trial
 # Alias tables and clocks round probabilities by some 2^-50 a step; this is far more.
-_ROUNDING = 1e-9
+ROUNDING = 1e-9
 
 
 @dataclass(frozen=True)
@@ -41,14 +42,22 @@ class TrialPlan:
         n_left: vertices left at the end of a trial.
         success: a given such cut is found by one trial with at least this probability.
         n_trials: trials needed.
-        failure: what was asked for has failed after ``n_trials`` with at most this probability.
+        log_most_cuts: logarithm of a bound on the number of the cuts wanted, 0 where one is.
     """
 
     ratio: Fraction
     n_left: int
     success: float
     n_trials: int
-    failure: float
+    log_most_cuts: float
+
+    def failure_after(self, n_trials: int) -> float:
+        """Return a bound on the probability that what was asked for is missing after ``n_trials``."""
+        if n_trials == 0:
+            return 1.0
+        if self.success == 1:
+            return 0.0
+        return min(1.0, exp(self.log_most_cuts + n_trials * log1p(-self.success)))
 
 
 def plan_trials(n_vertices: int, ratio: Fraction | int, failure: float, every: bool = True) -> TrialPlan:
@@ -68,11 +77,36 @@ def plan_trials(n_vertices: int, ratio: Fraction | int, failure: float, every: b
     exact = Fraction(ratio)
     require(1 <= exact <= MOST_CLASSES // 2, "ratio", f"lie from 1 to {MOST_CLASSES // 2}", exact)
     n_left = min(max(2, ceil(2 * exact)), n_vertices)
-    survives = sum(log1p(-float(2 * exact) / i) for i in range(n_left + 1, n_vertices + 1))
-    success = np.exp(survives) * (1 - _ROUNDING) if n_vertices > n_left else 1.0
-    most_cuts = log(2 ** (n_left - 1) - 1) - survives if every else 0.0
-    n_trials = 1 if success == 1 else ceil((most_cuts - log(failure)) / -log1p(-success))
-    return TrialPlan(exact, n_left, float(success), n_trials, failure)
+    success = exp(_log_survival(n_vertices, n_left, exact)) * (1 - ROUNDING) if n_vertices > n_left else 1.0
+    return planned(exact, n_left, success, log_most_cuts(n_vertices, exact) if every else 0.0, failure)
+
+
+def planned(ratio: Fraction, n_left: int, success: float, log_cuts: float, failure: float) -> TrialPlan:
+    """Return the plan with the fewest trials that leave at most ``failure``."""
+    n_trials = 1 if success == 1 else ceil((log_cuts - log(failure)) / -log1p(-success))
+    return TrialPlan(ratio, n_left, success, n_trials, log_cuts)
+
+
+def log_most_cuts(n_vertices: int, ratio: Fraction) -> float:
+    """Return the logarithm of a bound on the number of cuts of at most ``ratio`` times the minimum cut value."""
+    n_left = min(max(2, ceil(2 * ratio)), n_vertices)
+    return log(2 ** (n_left - 1) - 1) - _log_survival(n_vertices, n_left, ratio)
+
+
+def _log_survival(n_vertices: int, n_left: int, ratio: Fraction) -> float:
+    return sum(log1p(-float(2 * ratio) / size) for size in range(n_left + 1, n_vertices + 1))
+
+
+def split_trials(n_trials: int, n_tasks: int) -> list[tuple[int, int]]:
+    """Return the first trial and the number of trials of each task, as even as can be; no task is empty.
+
+    Args:
+        n_trials: at least 0.
+        n_tasks: at least 1.
+    """
+    at_least("n_tasks", n_tasks, 1)
+    ends = [n_trials * task // n_tasks for task in range(n_tasks + 1)]
+    return [(first, end - first) for first, end in pairwise(ends) if end > first]
 
 
 def contraction_cuts(
@@ -139,7 +173,7 @@ def _trials(
         _, label = number_classes(leader)
         between = _weights_between(label, source, target, weight, n_left)
         for chosen in range(1, 1 << (n_left - 1)):
-            value = _value_of(chosen, between)
+            value = value_of(chosen, between)
             if value > bound:
                 continue
             if least_only and value < bound:
@@ -161,7 +195,7 @@ def _weights_between(label: IntArray, source: IntArray, target: IntArray, weight
 
 
 @compiled
-def _value_of(chosen: int, between: IntArray) -> int:
+def value_of(chosen: int, between: IntArray) -> int:
     """The weight between the classes ``1 + bit`` of ``chosen`` and the others."""
     side = 2 * chosen
     value = 0
