@@ -174,6 +174,10 @@ class Design:
             variance[0] = 0.0
         return variance
 
+    def bucket_strategy(self, n_buckets: int) -> TreeStrategy:
+        """The tree over a group's buckets, where they are chosen from the data."""
+        return blue(n_buckets, self.noise)
+
     def node_variance(self, strategy: TreeStrategy) -> FloatArray:
         """Noise variances of a strategy under this design's budget, shape (n_nodes,)."""
         return self.mechanism(bytes(32), "").variances(strategy.shares)

@@ -14,7 +14,7 @@ from dplib.inference.range_variance import RangeVariance
 from dplib.inference.tree_blue_deep import tree_blue_deep
 from dplib.projection.rounding import round_to_totals
 from dplib.range_histograms.design import Design
-from dplib.trees.strategies import TreeStrategy, blue
+from dplib.trees.strategies import TreeStrategy
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
@@ -60,7 +60,7 @@ def estimate_buckets(design: Design, buckets: list[tuple[IntArray, FloatArray]])
     estimates = np.empty((len(buckets), tree.n_leaves))
     counts = np.empty((len(buckets), tree.n_leaves), dtype=np.int64)
     for group, (edges, noisy) in enumerate(buckets):
-        strategy = blue(len(edges) - 1)
+        strategy = design.bucket_strategy(len(edges) - 1)
         variance = design.node_variance(strategy)
         values = tree_blue_deep(strategy.tree, noisy[:, None], variance[:, None])
         widths = np.diff(edges)

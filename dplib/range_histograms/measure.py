@@ -29,7 +29,6 @@ from dplib.release.lifecycle import MeasurementKeys
 from dplib.release.run_keys import RunKeys
 from dplib.spark.blocks import Block, DataFrame, iterate_blocks, map_blocks
 from dplib.spark.counts import block_counts, count_blocks
-from dplib.trees.strategies import blue
 
 IntArray = npt.NDArray[np.int64]
 
@@ -64,7 +63,7 @@ def noisy_histogram(design: Design, group: str, counts: IntArray, key: bytes) ->
         penalty = partition_penalty(design.partition_budget, for_counts, design.sensitivity)
         edges = private_partition(counts, design.partition_budget, penalty, noise, design.sensitivity)
         counts = np.add.reduceat(counts, edges[:-1])
-        strategy = blue(len(counts))
+        strategy = design.bucket_strategy(len(counts))
     nodes = strategy.tree.sums(counts).astype(np.int64)
     noisy = measure(strategy.tree, nodes, strategy.shares)
     if design.total_is_public:
@@ -162,7 +161,7 @@ def _unpack(design: Design, columns: dict[str, bytes]) -> list[NoisyHistogram]:
     joined = np.frombuffer(columns["edges"], "<i8").astype(np.int64)
     found, start = [], 0
     for edges in np.split(joined, np.flatnonzero(joined == design.bins.n_bins)[:-1] + 1):
-        size = blue(len(edges) - 1).tree.n_nodes
+        size = design.bucket_strategy(len(edges) - 1).tree.n_nodes
         found.append(NoisyHistogram(noisy[start : start + size], edges))
         start += size
     return found

@@ -2,7 +2,7 @@
 
     measurement/         group, node, level, lo, hi, noisy, variance     measured nodes only
     measurement/tree/    node, parent, lo_bin, hi_bin, share             the tree and its exact shares, the same for all
-    choices/             group, bucket, first_bin, end_bin, noisy..      method adaptive: the buckets (in measurement/)
+    measurement/choices/ group, bucket, first_bin, end_bin               method adaptive: the chosen buckets
     estimates/           group, node, level, lo, hi, estimate, std_error
     published/           group, bin, lo, hi, count
 
@@ -130,27 +130,44 @@ def write_buckets(
         "end_bin": np.concatenate([each[1:] for each in edges]),
     }
     write_table(directory / MEASUREMENT / CHOICES, name, buckets, sort_by=("group", "bucket"))
-    n_nodes = np.array([len(each) for each in noisy])
-    counts = {
-        "group": _groups(groups, n_nodes),
-        "node": np.concatenate([np.arange(n) for n in n_nodes]),
-        "noisy": np.concatenate(list(noisy)),
-    }
+    nodes = [_bucket_nodes(design, cuts, values) for cuts, values in zip(edges, noisy, strict=True)]
+    counts = {"group": _groups(groups, np.array([len(each["node"]) for each in nodes]))}
+    counts |= {column: np.concatenate([each[column] for each in nodes]) for column in nodes[0]}
     write_table(directory / MEASUREMENT, name, counts, sort_by=("group", "node"))
+
+
+def _bucket_nodes(design: Design, edges: IntArray, noisy: IntArray) -> dict[str, npt.NDArray[np.generic]]:
+    """The measured nodes of the tree over one group's buckets, under the public names of their bins."""
+    strategy = design.bucket_strategy(len(edges) - 1)
+    tree, kept = strategy.tree, np.flatnonzero(strategy.shares)
+    lo, hi = design.bins.ends(edges[tree.lo[kept]], edges[tree.hi[kept]])
+    return {
+        "node": kept,
+        "level": tree.level[kept],
+        "lo": lo,
+        "hi": hi,
+        "noisy": noisy[kept],
+        "variance": design.node_variance(strategy)[kept],
+    }
 
 
 def read_buckets(directory: Path, design: Design, block: int) -> list[tuple[IntArray, FloatArray]]:
     """The edges of the buckets and the noisy counts of their tree's nodes, for each group of a block."""
     name = design.block_name(block)
     choices = read_table(directory / MEASUREMENT / CHOICES, ["group", "first_bin"], blocks=[name])
-    counts = read_table(directory / MEASUREMENT, ["group", "noisy"], blocks=[name])
-    first, noisy = choices.column("first_bin").to_numpy(), counts.column("noisy").to_numpy().astype(np.float64)
+    counts = read_table(directory / MEASUREMENT, ["group", "node", "noisy"], blocks=[name])
+    first, node, noisy = (
+        table.column(column).to_numpy()
+        for table, column in ((choices, "first_bin"), (counts, "node"), (counts, "noisy"))
+    )
     bucket_groups, node_groups = group_numbers(choices, design), group_numbers(counts, design)
-    start = int(design.group_bounds[block])
-    return [
-        (np.append(first[bucket_groups == group], design.bins.n_bins), noisy[node_groups == group])
-        for group in range(start, start + len(design.block_groups(block)))
-    ]
+    start, found = int(design.group_bounds[block]), []
+    for group in range(start, start + len(design.block_groups(block))):
+        edges = np.append(first[bucket_groups == group], design.bins.n_bins)
+        values = np.zeros(design.bucket_strategy(len(edges) - 1).tree.n_nodes)
+        values[node[node_groups == group]] = noisy[node_groups == group]
+        found.append((edges, values))
+    return found
 
 
 def read_noisy(directory: Path, design: Design, block: int) -> FloatArray:

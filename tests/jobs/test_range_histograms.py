@@ -200,6 +200,8 @@ def test_every_method_plans_publishes_verifies_and_answers(tmp_path: Path, chang
     assert len(chosen) == (0 if adaptive else 1)
     release = visits.run().release
     assert dplib("verify", str(release), "--ledger", f"sqlite:///{visits.folder}/ledger.db").code == 0
+    stored = read_table(release / "measurement").column_names
+    assert stored == ["group", "node", "level", "lo", "hi", "noisy", "variance"]
     answers = json.loads(dplib("query", str(release), "--from", "2", "--to", "9", "--json").out)
     assert [each["group"] for each in answers] == SITES
     assert all((each["std_error"] is None) == adaptive for each in answers)
