@@ -3,6 +3,7 @@
 Vertices that no minimum cut separates stand in one box. A straight line is a minimum cut: it separates what is on its
 two sides. A circle stands for more of them: any two of its arcs that are not next to each other. So the tree of all
 p-cuts is laid out as a tree, each ring as one node of it, and where the lines meet the circle are the ring's nodes.
+A dot is a node without vertices. Where texts would be too small to read, boxes are left empty.
 
 The drawing shows what it is given: the cactus of a released or synthetic graph, or of one that may be seen.
 """
@@ -28,13 +29,16 @@ from dplib.validate import require
 
 FloatArray = npt.NDArray[np.float64]
 
-MOST_NODES = 150
+MOST_NODES = 80
 """Boxes and rings that a drawing holds at most; a larger cactus is no longer legible."""
 _MOST_NAMED = 3
 _MOST_LETTERS = 16
 _MARGIN = 34.0
 _LEGEND = 46.0
 _LARGEST_STEP = 84.0  # CSS pixels of an edge
+_FULL_STEP = 60.0  # of an edge with texts in full size; below, they shrink with it
+_TEXT_SIZE = 12.0
+_SMALLEST_TEXT = 6.0
 _BOX: Any = {
     "boxstyle": "round,pad=0.42,rounding_size=0.75",
     "facecolor": COLOURS["surface"],
@@ -112,11 +116,11 @@ def _plan(standard: Cactus, names: Sequence[str]) -> _Plan:
     labels = [_label([names[vertex] for vertex in held[node]]) for node in boxes]
     edges = [(int(one), int(other)) for one, other in place[standard.tree_edges]]
     beside = _neighbors(standard, place, edges, len(boxes))
-    spread = [_spread([labels[near] for near in around if near < len(boxes)], len(around)) for around in beside]
     radius = np.zeros(len(beside))
     radius[len(boxes) :] = [max(0.45, 0.13 * len(ring)) for ring in standard.rings]
     room = radius + 0.3
-    room[: len(boxes)] = [max(0.25, 0.4 * _width(label) / _LARGEST_STEP) if label else 0.1 for label in labels]
+    room[: len(boxes)] = [0.45 * _width(label) / _FULL_STEP if label else 0.1 for label in labels]
+    spread = [_spread([labels[near] for near in around if near < len(boxes)], room[around]) for around in beside]
     lengths = {}
     for one, other in edges:
         length = max(1 + radius[one] + radius[other], spread[one], spread[other])
@@ -144,9 +148,10 @@ def _width(label: str) -> float:
     return 22 + 7.4 * len(label)
 
 
-def _spread(labels: Sequence[str], n_neighbors: int) -> float:
+def _spread(labels: Sequence[str], room: FloatArray) -> float:
     """How long edges must be, in steps, that the boxes around a node do not meet."""
-    return 0.8 * n_neighbors * (8 + max(map(_width, labels), default=0)) / (2 * np.pi * _LARGEST_STEP)
+    widest = 0.8 * (8 + max(map(_width, labels), default=0)) / _LARGEST_STEP
+    return float(len(room) * max(widest, 2.1 * room.max(initial=0)) / (2 * np.pi))
 
 
 def _label(names: Sequence[str]) -> str:
@@ -177,12 +182,14 @@ def _lines(axes: Axes, plan: _Plan) -> None:
 
 
 def _nodes(axes: Axes, plan: _Plan, step: float) -> None:
-    size = float(np.clip(step / 4.2, 7.5, 12))
+    size = min(_TEXT_SIZE, _TEXT_SIZE * step / _FULL_STEP)
     for at, label in zip(plan.at, plan.labels, strict=False):
-        if label:
+        if label and size >= _SMALLEST_TEXT:
             axes.text(at[0], at[1], label, ha="center", va="center", fontsize=size, bbox=_BOX, zorder=4)
-        else:
-            axes.plot(*at, "o", markersize=6, color=COLOURS["accent"], markeredgewidth=0, zorder=3)
+        else:  # an empty node, or no room to write
+            colour, width = (COLOURS["surface"], 1.5) if label else (COLOURS["accent"], 0)
+            dot: Any = {"markersize": 6, "markerfacecolor": colour, "markeredgewidth": width}
+            axes.plot(at[0], at[1], "o", markeredgecolor=COLOURS["muted"], zorder=4, **dot)
 
 
 def _words(figure: Figure, n_cuts: int, n_rings: int, height: float) -> None:

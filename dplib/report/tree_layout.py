@@ -17,10 +17,11 @@ import numpy as np
 import numpy.typing as npt
 
 FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
 
-_ROUNDS = 12
-_ROOTS = 6
-_STRETCHES = 16
+_ROUNDS = 8
+_ROOTS = 4
+_STRETCHES = 7
 _STRETCH = 1.2
 
 
@@ -36,20 +37,25 @@ def tree_layout(
     """
     radius = np.asarray(room, dtype=np.float64)
     busy = sorted(range(len(neighbors)), key=lambda node: (-len(neighbors[node]), node))[:_ROOTS]
+    branches = [[_branch(neighbors, node, near) for near in around] for node, around in enumerate(neighbors)]
     stretched = dict(lengths)
     for _ in range(_STRETCHES):
-        tried = [layout for root in busy for layout in _layouts(neighbors, stretched, radius, root)]
+        tried = [layout for root in busy for layout in _layouts(neighbors, branches, stretched, radius, root)]
         free = [layout for layout in tried if not _too_close(layout, neighbors, radius)]
         if free:
             return min(free, key=_size)
         for one, other in lengths:
             if min(len(neighbors[one]), len(neighbors[other])) > 1:
                 stretched[one, other] *= _STRETCH
-    return tried[1]  # of equal angles
+    return min(tried[1::2], key=_size)  # of equal angles: no lines cross at least
 
 
 def _layouts(
-    neighbors: Sequence[Sequence[int]], lengths: Mapping[tuple[int, int], float], radius: FloatArray, root: int
+    neighbors: Sequence[Sequence[int]],
+    branches: Sequence[Sequence[IntArray]],
+    lengths: Mapping[tuple[int, int], float],
+    radius: FloatArray,
+    root: int,
 ) -> tuple[FloatArray, FloatArray]:
     """The layouts with equal gaps and with equal angles."""
     order, parent = _outwards(neighbors, root)
@@ -58,7 +64,7 @@ def _layouts(
     for _ in range(_ROUNDS):
         for node in order:
             if len(neighbors[node]) > 1:
-                _share_daylight(positions, neighbors, node, radius)
+                _share_daylight(positions, node, branches[node], radius)
     return _turned(positions), _turned(even)
 
 
@@ -133,9 +139,8 @@ def _equal_angles(
     return positions
 
 
-def _share_daylight(positions: FloatArray, neighbors: Sequence[Sequence[int]], node: int, radius: FloatArray) -> None:
-    """Turn the branches around a node until the gaps between them are equal."""
-    branches = [_branch(neighbors, node, near) for near in neighbors[node]]
+def _share_daylight(positions: FloatArray, node: int, branches: Sequence[IntArray], radius: FloatArray) -> None:
+    """Turn the branches around a node until the gaps between them are equal; not where they have no room at all."""
     heading, low, high = [], [], []
     for branch in branches:
         offset = positions[branch] - positions[node]
@@ -156,7 +161,7 @@ def _share_daylight(positions: FloatArray, neighbors: Sequence[Sequence[int]], n
         positions[branch] = (positions[branch] - positions[node]) @ rotation.T + positions[node]
 
 
-def _branch(neighbors: Sequence[Sequence[int]], node: int, first: int) -> list[int]:
+def _branch(neighbors: Sequence[Sequence[int]], node: int, first: int) -> IntArray:
     """The nodes beyond ``first``, seen from ``node``; ``first`` leads."""
     branch, before = [first], {first: node}
     for at in branch:  # grows as nodes are met
@@ -164,4 +169,4 @@ def _branch(neighbors: Sequence[Sequence[int]], node: int, first: int) -> list[i
             if near != before[at]:
                 before[near] = at
                 branch.append(near)
-    return branch
+    return np.array(branch)
