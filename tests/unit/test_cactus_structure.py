@@ -159,3 +159,15 @@ def test_two_graphs_with_other_cuts_are_not_equivalent() -> None:
             assert equivalent(one, other) == (sides(cuts) == sides(other_cuts))
             agree += equivalent(one, other)
     assert agree > 5
+
+
+def test_a_long_ring_of_cliques_needs_no_list_of_cuts() -> None:
+    n = 2_000
+    first = 4 * np.arange(n)
+    within = [(first + one, first + other) for one, other in itertools.combinations(range(4), 2)]
+    source, target = map(np.concatenate, zip(*within, (first + 3, np.roll(first, -1)), strict=True))
+    found = cactus_of_graph(canonical(4 * n, source, target), 2)
+    assert count_standard_cuts(found) == n * (n - 1) // 2
+    assert [len(ring) for ring in found.rings] == [n]
+    np.testing.assert_array_equal(found.node_of[first[:, None] + np.arange(4)], found.node_of[first][:, None])
+    assert len(np.unique(found.node_of)) == n
