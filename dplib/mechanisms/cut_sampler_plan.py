@@ -25,6 +25,7 @@ References:
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cached_property
 from math import ceil, floor
 from typing import Literal
 
@@ -82,12 +83,12 @@ class SamplerPlan:
         """r, the rate of the draws."""
         return self.draw_epsilon / self.weight_cap
 
-    @property
+    @cached_property
     def gate(self) -> int:
         """The noisy minimum cut value from which the graph is taken as it is."""
         return ceil(self.lowest + self.weight_cap * log_above(1 / self.gate_failure) / self.value_epsilon)
 
-    @property
+    @cached_property
     def target(self) -> int:
         """T, the minimum cut value that padding aims at: even, and far enough above `lowest`; 0 when refusing.
 
@@ -106,7 +107,7 @@ class SamplerPlan:
         spread = log_above(Fraction(self.n_vertices * target // 2 + 1)) + log_above(1 / self.padding_failure)
         return 2 * ceil((self.lowest + 2 * self.weight_cap * spread / self.padding_epsilon) / 2)
 
-    @property
+    @cached_property
     def draws_epsilon(self) -> Fraction:
         """Epsilon of all draws and of the noisy weights together, at `draws_delta`."""
         draws, values = self.n_draws * self.draw_epsilon, self.values_budget
@@ -120,7 +121,7 @@ class SamplerPlan:
         """Distance in total variation of what is done from the ideal sampler over all cuts, for every graph."""
         return self.gate_failure + self.padding_failure + self.bound_failure
 
-    @property
+    @cached_property
     def guarantee(self) -> ApproxDP:
         """Epsilon and delta of the whole release; a refusal has spent all of it."""
         epsilon = self.value_epsilon + self.padding_epsilon + self.draws_epsilon

@@ -29,6 +29,7 @@ Nissim, Smith: Calibrating noise to sensitivity in private data analysis. TCC 20
 
 from collections.abc import Iterable
 from fractions import Fraction
+from functools import lru_cache
 from math import ceil, comb, floor
 
 import numpy as np
@@ -65,6 +66,7 @@ def count_ratio(n_vertices: int) -> Fraction:
     return _SMALL.get(n_vertices, 1 + Fraction(comb(n_vertices - 1, 2), 3 * n_vertices + 1))
 
 
+@lru_cache(maxsize=64)
 def count_sensitivity(n_vertices: int) -> int:
     """Sensitivity of `count_steps`, in steps: the least d with ``2^d >= ratio^GRID``, exactly."""
     ratio = count_ratio(n_vertices)

@@ -32,6 +32,7 @@ References:
 
 from collections.abc import Sequence
 from fractions import Fraction
+from functools import lru_cache
 from itertools import accumulate, pairwise
 
 import numpy as np
@@ -175,7 +176,7 @@ def _weights(
     for loss, times in zip(losses, multiplicities, strict=True):
         gap, before = loss - before, loss
         if gap not in factors:
-            digits = ExpNegative(rate * gap).prefix(bits)
+            digits = _exp_digits(rate, gap, bits)
             factors[gap] = (digits, digits + 1)
         low_factor, high_factor = factors[gap]
         low = low * low_factor >> bits
@@ -183,6 +184,12 @@ def _weights(
         lows.append(times * low)
         highs.append(times * high)
     return lows, highs
+
+
+@lru_cache(maxsize=1024)
+def _exp_digits(rate: Fraction, gap: int, bits: int) -> int:
+    """Floor of ``e^(-rate gap) 2^bits``; kept, since successive draws ask for the same gaps."""
+    return ExpNegative(rate * gap).prefix(bits)
 
 
 def _clipped(ends: Sequence[int]) -> WordArray:

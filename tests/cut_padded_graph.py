@@ -1,0 +1,46 @@
+"""A small private graph as the cut sampler asks for it, by enumeration of all cuts."""
+
+import numpy as np
+import numpy.typing as npt
+
+from tests.cut_mechanism_laws import all_cuts, all_sides
+
+BoolArray = npt.NDArray[np.bool_]
+IntArray = npt.NDArray[np.int64]
+
+
+class DensePaddedGraph:
+    """All cuts of a graph with given weights of all pairs; the cycle is laid by hand, edge after edge.
+
+    Attributes:
+        bounds: what `cuts_up_to` was asked for.
+    """
+
+    def __init__(self, n_vertices: int, pair_weights: IntArray, order: IntArray | None = None) -> None:
+        self.n_vertices = n_vertices
+        self.sides = all_sides(n_vertices)
+        self.cuts = all_cuts(n_vertices, pair_weights)
+        self.order = np.arange(len(self.cuts)) if order is None else order
+        self.bounds: list[int] = []
+
+    def _padded(self, padding: int) -> IntArray:
+        cuts = self.cuts.copy()
+        for edge in range(padding):
+            u, v = edge % self.n_vertices, (edge + 1) % self.n_vertices
+            cuts += self.sides[:, u] ^ self.sides[:, v]
+        return cuts
+
+    def minimum_cut(self, padding: int, /) -> int:
+        return int(self._padded(padding).min())
+
+    def cuts_up_to(self, padding: int, bound: int, /) -> tuple[IntArray, BoolArray]:
+        self.bounds.append(bound)
+        cuts = self._padded(padding)[self.order]
+        near = cuts <= bound
+        sides = self.sides[self.order][near]
+        # Every other cut by its other side: the sampler must not care.
+        return cuts[near], sides ^ (np.arange(len(sides)) % 2 == 1)[:, None]
+
+    def weight(self, padding: int, side: BoolArray, /) -> int:
+        canonical = side ^ side[0]
+        return int(self._padded(padding)[np.flatnonzero((self.sides == canonical).all(axis=1))[0]])
