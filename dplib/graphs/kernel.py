@@ -21,7 +21,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from dplib.compiled import compiled
-from dplib.graphs.edges import Graph, IntArray, find, merge_edges, neighbor_lists, number_classes, weighted_degrees
+from dplib.graphs.edges import (
+    BoolArray,
+    Graph,
+    IntArray,
+    find,
+    merge_edges,
+    neighbor_lists,
+    number_classes,
+    weighted_degrees,
+)
 from dplib.validate import at_least
 
 # A scan that joins fewer vertices than one in this many is the last: it costs more than it saves.
@@ -71,7 +80,8 @@ def _kernel(
         degree = weighted_degrees(n, source, target, weight)
         leader = np.arange(n)
         order, _, _ = scan(first, neighbor, heavy, degree, start, strong, leader)
-        join_by_triangles(first, neighbor, heavy, strong, leader)
+        if 2 * number_classes(leader)[0] > n:  # a dense graph, where a scan may certify one edge only
+            join_by_triangles(first, neighbor, heavy, strong, leader)
         n_joined, joined = number_classes(leader)
         start = joined[order[n - 1]]
         label = joined[label]
@@ -116,11 +126,19 @@ def scan(
         value += degree[vertex] - 2 * attached[vertex]
         if value < least and place < n - 1:
             least, length = value, place + 1
+        root = find(leader, vertex)
         for arc in range(first[vertex], first[vertex + 1]):
             other = neighbor[arc]
-            if not scanned[other]:
-                attached[other] += heavy[arc]
-                _attach(vertex, other, attached[other], heavy[arc], strong, leader, stack, keys, items, sizes)
+            if scanned[other]:
+                continue
+            attached[other] += heavy[arc]
+            if attached[other] < strong:
+                sizes[1] = push(keys, items, sizes[1], attached[other], other)
+            else:
+                root = join(leader, root, other)
+                if attached[other] - heavy[arc] < strong:
+                    stack[sizes[0]] = other
+                    sizes[0] += 1
         while sizes[1] > 0 and (scanned[items[0]] or keys[0] != attached[items[0]]):
             sizes[1] = pop(keys, items, sizes[1])
         if sizes[0] > 0:
@@ -129,33 +147,17 @@ def scan(
         elif sizes[1] > 0:
             vertex = items[0]
         else:
-            while fresh < n and scanned[fresh]:  # another component, or the end
-                fresh += 1
+            fresh = _unscanned(scanned, fresh)  # in another component
             vertex = fresh
     return order, least, length
 
 
 @compiled
-def _attach(
-    vertex: int,
-    other: int,
-    attached: int,
-    added: int,
-    strong: int,
-    leader: IntArray,
-    stack: IntArray,
-    keys: IntArray,
-    items: IntArray,
-    sizes: IntArray,
-) -> None:
-    """Queue a vertex by its new attachment; join it to the scanned one when that is strong."""
-    if attached < strong:
-        sizes[1] = push(keys, items, sizes[1], attached, other)
-        return
-    join(leader, vertex, other)
-    if attached - added < strong:
-        stack[sizes[0]] = other
-        sizes[0] += 1
+def _unscanned(scanned: BoolArray, vertex: int) -> int:
+    """The first vertex from a given one on that is not scanned; the number of vertices at the end."""
+    while vertex < len(scanned) and scanned[vertex]:
+        vertex += 1
+    return vertex
 
 
 @compiled
@@ -188,10 +190,14 @@ def join_by_triangles(first: IntArray, neighbor: IntArray, heavy: IntArray, stro
 
 
 @compiled
-def join(leader: IntArray, one: int, other: int) -> None:
-    """Make the classes of two vertices one; the smaller leader leads."""
+def join(leader: IntArray, one: int, other: int) -> int:
+    """Make the classes of two vertices one; the smaller leader leads and is returned."""
     first, second = find(leader, one), find(leader, other)
-    leader[max(first, second)] = min(first, second)
+    if first < second:
+        leader[second] = first
+        return first
+    leader[first] = second
+    return second
 
 
 @compiled

@@ -60,10 +60,9 @@ def minimum_cut(graph: Graph) -> MinimumCut:
     """
     if graph.n_vertices < 2:
         return MinimumCut(0, np.zeros(graph.n_vertices, dtype=np.bool_))
-    n_components, label = components(graph)
-    if n_components > 1:
-        return MinimumCut(0, label > 0)
     value, side = _minimum_cut(graph.n_vertices, graph.source, graph.target, graph.weight)
+    if value == 0:
+        return MinimumCut(0, components(graph)[1] > 0)
     return MinimumCut(int(value), side ^ side[0])
 
 
@@ -79,7 +78,7 @@ def _minimum_cut(n: int, source: IntArray, target: IntArray, weight: IntArray) -
     best = np.iinfo(np.int64).max
     side = np.zeros(n, dtype=np.bool_)
     start = 0
-    while n > 1:
+    while n > 1 and best > 0:
         first, neighbor, heavy, _ = neighbor_lists(n, source, target, weight)
         degree = weighted_degrees(n, source, target, weight)
         lightest = int(np.argmin(degree))
@@ -93,8 +92,9 @@ def _minimum_cut(n: int, source: IntArray, target: IntArray, weight: IntArray) -
             beginning = np.zeros(n, dtype=np.bool_)
             beginning[order[:length]] = True
             side = beginning[label]
-        join_by_triangles(first, neighbor, heavy, best, leader)
         _join_heavy(first, neighbor, heavy, degree, leader)
+        if 2 * number_classes(leader)[0] > n:  # a dense graph, where a scan may certify one edge only
+            join_by_triangles(first, neighbor, heavy, best, leader)
         n, joined = number_classes(leader)
         start = joined[order[-1]]
         label = joined[label]
