@@ -61,12 +61,15 @@ def fraction_text(value: Fraction) -> str:
 
 def _above(function: Callable[[Decimal], Decimal], x: Fraction) -> Fraction:
     quotient = _UP.divide(Decimal(x.numerator), Decimal(x.denominator))
-    return Fraction(_UP.next_plus(function(quotient)))
+    value = function(quotient)
+    # Only ln 1 is 0, exactly; the decimal next to 0 has an exponent that no fraction can hold.
+    return Fraction(_UP.next_plus(value)) if value else Fraction(0)
 
 
 def _below(function: Callable[[Decimal], Decimal], x: Fraction) -> Fraction:
     quotient = _DOWN.divide(Decimal(x.numerator), Decimal(x.denominator))
-    return Fraction(_DOWN.next_minus(function(quotient)))
+    value = function(quotient)
+    return Fraction(_DOWN.next_minus(value)) if value else Fraction(0)
 
 
 def log_above(x: Fraction) -> Fraction:
