@@ -3,8 +3,9 @@
 Contract what no such cut separates (`dplib.graphs.kernel`), pack trees into the kernel until every such cut is
 certified to cross one of them in at most two edges, and list the cuts that do (`dplib.graphs.tree_packing`). For a
 bound below 1.5 times the minimum cut value trees enough can always be packed; above it that depends on the graph.
-Kernels of few vertices are listed exhaustively where the packing gives no certificate. Components are treated one by
-one; a cut of the whole is any choice of cuts, empty or full sides of theirs.
+Where the packing gives no certificate, kernels of few vertices are listed exhaustively and others are searched by flows
+(`dplib.graphs.flow_branching`) within a limit of steps. Components are treated one by one; a cut of the whole is any
+choice of cuts, empty or full sides of theirs.
 
 Nothing here fails for a large answer: a list that reached its limit, or that nothing certifies, says so. All cuts in
 it are still cuts of at most the bound, with their values.
@@ -23,11 +24,12 @@ import numpy as np
 from dplib.graphs.cut_list import CutList, sorted_cuts
 from dplib.graphs.edges import BoolArray, Graph, IntArray, components, induced, pack_sides, word_count
 from dplib.graphs.exhaustive import listed_cuts
+from dplib.graphs.flow_branching import MOST_STEPS, branched_cuts, can_branch
 from dplib.graphs.kernel import kernel
 from dplib.graphs.tree_packing import MOST_TREES, cuts_of_trees, pack_trees
 from dplib.validate import at_least
 
-Certificate = Literal["trees", "exhaustive", "none"]
+Certificate = Literal["exhaustive", "flows", "trees", "none"]
 
 MOST_CUTS = 1_000_000
 # Rows of a tree cost the square of the kernel's size: seconds here, minutes beyond.
@@ -42,8 +44,8 @@ class NearMinimumCuts:
     Attributes:
         cuts: different cuts of at most ``bound``.
         bound: see ``cuts``.
-        certificate: what certifies that every such cut was met: the packed trees, or that all cuts were looked at;
-            the weaker where components differ.
+        certificate: what certifies that every such cut was met: that all cuts were looked at, that flows exclude the
+            others, or the packed trees; the last named where components differ.
         complete: whether ``cuts`` are all; False without certificate or where there are more than the limit.
     """
 
@@ -54,7 +56,7 @@ class NearMinimumCuts:
 
 
 def near_minimum_cuts(
-    graph: Graph, bound: int, limit: int = MOST_CUTS, most_trees: int = MOST_TREES
+    graph: Graph, bound: int, limit: int = MOST_CUTS, most_trees: int = MOST_TREES, most_steps: int = MOST_STEPS
 ) -> NearMinimumCuts:
     """Return all cuts of value up to a bound; the same list for the same graph on every machine.
 
@@ -63,6 +65,7 @@ def near_minimum_cuts(
         bound: at least 0. A graph of ``c`` components has ``2^(c - 1) - 1`` cuts of value 0.
         limit: the most cuts to list, at least 1.
         most_trees: the most trees to pack into a component.
+        most_steps: the most arcs to look at for a component that packed trees do not certify.
 
     Raises:
         ConfigError: a number is out of range.
@@ -71,15 +74,15 @@ def near_minimum_cuts(
     small = kernel(graph, bound)
     n_components, component = components(small.graph)
     if n_components == 1:
-        found, below, certificate = _connected_cuts(small.graph, bound, limit, most_trees)
+        found, below, certificate = _connected_cuts(small.graph, bound, limit, most_trees, most_steps)
         cuts = CutList(small.label, found.packed[:limit], found.values[:limit])
         return NearMinimumCuts(cuts, bound, certificate, below and certificate != "none")
     made = _Product(small.graph.n_vertices, limit)
     certificate = "exhaustive"
     for number in range(n_components):
         part, vertices = induced(small.graph, component == number)
-        found, below, proof = _connected_cuts(part, bound, limit, most_trees)
-        certificate = min(certificate, proof, key=("none", "trees", "exhaustive").index)
+        found, below, proof = _connected_cuts(part, bound, limit, most_trees, most_steps)
+        certificate = min(certificate, proof, key=("none", "trees", "flows", "exhaustive").index)
         made.add(found, vertices, bound)
         if not (below and made.complete):
             made.complete = False
@@ -88,7 +91,9 @@ def near_minimum_cuts(
     return NearMinimumCuts(cuts, bound, certificate, made.complete and certificate != "none")
 
 
-def _connected_cuts(graph: Graph, bound: int, limit: int, most_trees: int) -> tuple[CutList, bool, Certificate]:
+def _connected_cuts(
+    graph: Graph, bound: int, limit: int, most_trees: int, most_steps: int
+) -> tuple[CutList, bool, Certificate]:
     """Cuts of a connected graph, whether fewer than the limit, and what certifies them."""
     n = graph.n_vertices
     if n <= 2:
@@ -97,11 +102,16 @@ def _connected_cuts(graph: Graph, bound: int, limit: int, most_trees: int) -> tu
         none = np.zeros((0, word_count(n)), dtype=np.uint64)
         return CutList(np.arange(n), none, np.zeros(0, dtype=np.int64)), True, "none"
     packing = pack_trees(graph, bound, most_trees)
-    if not packing.certified and n <= MOST_EXHAUSTIVE_VERTICES:
+    if packing.certified:
+        return *cuts_of_trees(graph, packing.trees, bound, limit), "trees"
+    if n <= MOST_EXHAUSTIVE_VERTICES:
         cuts = listed_cuts(graph, bound)
         return cuts, len(cuts) <= limit, "exhaustive"
-    cuts, below = cuts_of_trees(graph, packing.trees, bound, limit)
-    return cuts, below, "trees" if packing.certified else "none"
+    if can_branch(graph):
+        cuts, finished = branched_cuts(graph, bound, limit, most_steps)
+        if finished or len(cuts) == limit:
+            return cuts, finished, "flows"
+    return *cuts_of_trees(graph, packing.trees, bound, limit), "none"
 
 
 class _Product:

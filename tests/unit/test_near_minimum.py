@@ -11,6 +11,7 @@ from dplib.errors import ConfigError
 from dplib.graphs.cut_list import union
 from dplib.graphs.edges import Graph, canonical, cut_values, pack_sides
 from dplib.graphs.exhaustive import all_cut_values, listed_cuts
+from dplib.graphs.flow_branching import branched_cuts
 from dplib.graphs.kernel import kernel
 from dplib.graphs.minimum_cut import minimum_cut
 from dplib.graphs.near_minimum import near_minimum_cuts
@@ -152,7 +153,7 @@ def test_fewer_than_two_vertices_have_none(n: int) -> None:
 
 def test_a_list_that_nothing_certifies_says_so_and_holds_cuts() -> None:
     graph = complete(23)
-    found = near_minimum_cuts(graph, 80, most_trees=3)
+    found = near_minimum_cuts(graph, 80, most_trees=3, most_steps=100)
     assert (found.complete, found.certificate) == (False, "none")
     spread = found.cuts.spread()
     assert len(spread) > 0
@@ -164,6 +165,42 @@ def test_few_vertices_are_listed_where_no_packing_certifies() -> None:
     found = near_minimum_cuts(complete(10), 24)
     expected = sum(comb(10, size) for size in range(1, 5))  # sides of s and 10 - s vertices have value s (10 - s)
     assert (found.complete, found.certificate, len(found.cuts)) == (True, "exhaustive", expected)
+
+
+def test_flows_certify_where_no_packing_does() -> None:
+    found = near_minimum_cuts(complete(23), 80, most_trees=3)
+    expected = sum(comb(23, size) for size in range(1, 5))  # sides of s and 23 - s vertices have value s (23 - s)
+    assert (found.complete, found.certificate, len(found.cuts)) == (True, "flows", expected)
+
+
+@settings(deadline=None, max_examples=200)
+@given(weighted_graphs(), st.integers(0, 80))
+def test_branching_meets_every_cut_once_for_any_bound(graph: Graph, bound: int) -> None:
+    cuts, finished = branched_cuts(graph, bound, 1000)
+    assert finished
+    assert sides(cuts.sides()) == cuts_up_to(graph, bound)
+    assert len(cuts) == len(cuts_up_to(graph, bound))
+    assert np.array_equal(cut_values(graph, cuts.packed), cuts.values)
+
+
+def test_branching_agrees_with_trees_where_no_list_of_cuts_is_possible() -> None:
+    graph = ring_with_chords(80, 200, 4)
+    bound = int(1.45 * minimum_cut(graph).value)
+    flows, finished = branched_cuts(graph, bound, 10_000)
+    trees = near_minimum_cuts(graph, bound)
+    assert (finished, trees.certificate) == (True, "trees")
+    assert np.array_equal(flows.packed, trees.cuts.spread().packed)
+
+
+def test_branching_stops_at_its_limits() -> None:
+    cuts, finished = branched_cuts(complete(8), 12, 20)
+    assert (finished, len(cuts)) == (False, 20)
+    cuts, finished = branched_cuts(complete(8), 12, 1000, most_steps=60)
+    assert (finished, len(cuts) < 36) == (False, True)
+    with pytest.raises(ConfigError, match="graph must have at least two vertices, got 1"):
+        branched_cuts(canonical(1, [], []), 1, 1)
+    with pytest.raises(ConfigError, match="graph must fit into memory once a vertex, got a larger one"):
+        branched_cuts(ring_of_cliques(1000), 1, 1)
 
 
 @settings(deadline=None)
