@@ -1,0 +1,182 @@
+"""Keyed draws of the releases about cuts against their exact laws, and against laws 30 % off."""
+
+from collections import Counter
+from collections.abc import Hashable, Sequence
+from fractions import Fraction
+from itertools import combinations, permutations
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from scipy import stats
+
+from dplib.mechanisms.cut_sampler import draw_padding, sample_cuts
+from dplib.mechanisms.cut_sampler_plan import plan_cut_sampler
+from dplib.mechanisms.cut_statistics import (
+    GRID,
+    count_sensitivity,
+    count_steps,
+    release_minimum_cut,
+    release_minimum_cut_count,
+    release_soft_count,
+    soft_count_sensitivity,
+    soft_count_steps,
+)
+from dplib.mechanisms.discrete_laplace import discrete_laplace_probability
+from dplib.mechanisms.exponential import exponential_probability
+from dplib.mechanisms.oneshot_laplace import draw_oneshot
+from dplib.mechanisms.pair_weights import measure_pairs
+from dplib.mechanisms.top_k import measure_chosen, peel
+from dplib.privacy.budget import ZCDP, ApproxDP, PureDP
+from dplib.randomness.keyed import KeyedStream, derive_key
+from tests.cut_mechanism_laws import all_cuts, all_sides, oneshot_two, peel_two
+from tests.cut_padded_graph import DensePaddedGraph
+from tests.statistics import PASS, REJECT, chi_square_p_value
+
+KEY = bytes(range(32))
+FloatArray = npt.NDArray[np.float64]
+OFF = (0.7, 1.3)
+
+
+def _p_value(drawn: Sequence[Hashable], outcomes: Sequence[Hashable], law: FloatArray) -> float:
+    counts = Counter(drawn)
+    assert set(counts) <= set(outcomes)
+    observed = np.array([counts[outcome] for outcome in outcomes], dtype=np.float64)
+    expected = len(drawn) * law / law.sum()
+    rare = expected < 10
+    if rare.any():
+        observed = np.append(observed[~rare], observed[rare].sum())
+        expected = np.append(expected[~rare], expected[rare].sum())
+    return float(stats.chi2.sf(((observed - expected) ** 2 / expected).sum(), len(expected) - 1))
+
+
+def test_peeling_draws_ordered_pairs_by_their_law() -> None:
+    losses, rate = np.array([4, 2, 2, 7, 0], dtype=np.int64), Fraction(2, 5)
+    stream = KeyedStream(KEY, "peel")
+    drawn = [tuple(peel(stream, losses, 2, rate).tolist()) for _ in range(6_000)]
+    outcomes = list(permutations(range(5), 2))
+    assert _p_value(drawn, outcomes, peel_two(losses, float(rate))) > PASS
+    for factor in OFF:
+        assert _p_value(drawn, outcomes, peel_two(losses, float(rate) * factor)) < REJECT
+
+
+def test_oneshot_draws_sets_by_the_continuous_law() -> None:
+    """Scale 3/2 on ties: the law is that of continuous noise, which discrete noise with ties would miss."""
+    losses, scale = np.array([3, 1, 1, 5, 0], dtype=np.int64), Fraction(3, 2)
+    stream = KeyedStream(KEY, "oneshot")
+    drawn = [tuple(draw_oneshot(stream, losses, 2, scale).tolist()) for _ in range(6_000)]
+    outcomes = list(combinations(range(5), 2))
+    law = oneshot_two(losses, float(scale))
+    assert law.sum() == pytest.approx(1, abs=1e-9)
+    assert _p_value(drawn, outcomes, law) > PASS
+    for factor in OFF:
+        assert _p_value(drawn, outcomes, oneshot_two(losses, float(scale) * factor)) < REJECT
+
+
+def test_oneshot_settles_contested_cells_by_further_digits() -> None:
+    """At a scale far below the grid the noises share two cells: only further digits decide, fairly between equals."""
+    losses = np.zeros(6, dtype=np.int64)
+    stream = KeyedStream(KEY, "cells")
+    drawn = [tuple(draw_oneshot(stream, losses, 3, Fraction(1, 200)).tolist()) for _ in range(2_000)]
+    outcomes = list(combinations(range(6), 3))
+    assert _p_value(drawn, outcomes, np.ones(len(outcomes))) > PASS
+
+
+def test_pair_weights_have_the_noise_on_every_pair_present_or_not() -> None:
+    n, epsilon, cap = 900, Fraction(2, 3), 2
+    source, target = np.arange(0, n - 1), np.arange(1, n)
+    weight = np.full(n - 1, 40, dtype=np.int64)
+    noisy = measure_pairs(n, source, target, weight, epsilon, cap, KEY, "graph")
+    ends = np.triu_indices(n, 1)
+    noise = noisy - np.where(ends[1] == ends[0] + 1, 40, 0)
+    assert chi_square_p_value(noise, lambda k: discrete_laplace_probability(k, cap / epsilon)) > PASS
+    for factor in (Fraction(7, 10), Fraction(13, 10)):
+        assert (
+            chi_square_p_value(noise, lambda k, f=factor: discrete_laplace_probability(k, f * cap / epsilon)) < REJECT
+        )
+    # No block of a vertex repeats another's noise.
+    assert abs(np.corrcoef(noise[: n - 2], noise[n - 1 : 2 * n - 3])[0, 1]) < 7 / n**0.5
+
+
+DRAWS = 4_000
+
+
+def test_value_number_and_soft_count_have_their_noise() -> None:
+    weights, eta = np.array([3, 3, 4, 6, 9], dtype=np.int64), Fraction(1, 2)
+    stream = KeyedStream(KEY, "statistics")
+    values = np.array([release_minimum_cut(stream, 17, Fraction(1, 2), 3) for _ in range(DRAWS)])
+    counts = np.array([release_minimum_cut_count(stream, 40, 30, Fraction(4)) for _ in range(DRAWS)])
+    softs = np.array([release_soft_count(stream, weights, eta, Fraction(1, 2)) for _ in range(DRAWS)])
+    # The clipped ends of the count lie 0.84 scales below and 3.3 above: in the outermost cells.
+    assert counts.min() == 1
+    assert counts.max() == 435
+    noises = [
+        (values - 17, 6.0),
+        (np.rint(GRID * np.log2(counts + 90)) - count_steps(40, 30), count_sensitivity(30) / 4),
+        (np.rint(GRID * softs) - soft_count_steps(weights, eta), soft_count_sensitivity(eta) * 2.0),
+    ]
+    for noise, scale in noises:
+        assert _laplace_p_value(noise, scale, scale) > PASS
+        for factor in OFF:
+            assert _laplace_p_value(noise, scale, scale * factor) < REJECT
+
+
+def _laplace_p_value(noise: FloatArray, cell: float, scale: float) -> float:
+    """Pearson's test of discrete Laplace noise in ten cells; the outer two are open."""
+    edges = np.rint(cell * np.array([-0.8, -0.5, -0.3, -0.17, 0.17, 0.3, 0.6, 1.2, 2.0]))
+    q = np.exp(-1 / scale)
+    below = np.where(edges > 0, 1 - q**edges / (1 + q), q ** (1 - edges) / (1 + q))  # P(noise < edge)
+    expected = len(noise) * np.diff(np.concatenate([[0.0], below, [1.0]]))
+    observed = np.bincount(np.searchsorted(edges, noise, side="right"), minlength=len(expected))
+    return float(stats.chi2.sf(((observed - expected) ** 2 / expected).sum(), len(expected) - 1))
+
+
+@pytest.mark.parametrize("budget", [PureDP(Fraction(1)), ZCDP(Fraction(1, 8)), ApproxDP(Fraction(1), Fraction(1, 100))])
+def test_chosen_losses_get_noise_scaled_to_all_of_them(budget: PureDP | ZCDP | ApproxDP) -> None:
+    losses = np.arange(0, 40_000, 10, dtype=np.int64)
+    noise = measure_chosen(KeyedStream(KEY, "chosen"), losses, budget, Fraction(2)) - losses
+    k = len(losses)
+    if isinstance(budget, PureDP):
+        variance = 2.0 * (2 * k) ** 2
+    else:
+        rho = 1 / 8 if isinstance(budget, ZCDP) else _largest_rho(1.0, 0.01)
+        variance = 4 * k / (2 * rho)
+    assert abs(np.mean(noise.astype(np.float64) ** 2) / variance - 1) < 7 * (5 / k) ** 0.5
+
+
+def _largest_rho(epsilon: float, delta: float) -> float:
+    """The rho whose best conversion over a fine grid of orders is epsilon."""
+    alpha = 1 + np.geomspace(1e-2, 1e3, 20_000)
+    return float(((epsilon - np.log1p(-1 / alpha) - np.log(1 / (delta * alpha)) / (alpha - 1)) / alpha).max())
+
+
+def test_padding_is_drawn_by_its_law() -> None:
+    plan = plan_cut_sampler(4, 1, ApproxDP(Fraction(6), Fraction(1, 20)), when_weak="pad")
+    graph = DensePaddedGraph(4, np.array([1, 0, 2, 1, 0, 3]))
+    stream = KeyedStream(KEY, "padding")
+    outcomes = range(4 * plan.target // 2 + 1)
+    values = np.array([graph.minimum_cut(i) for i in outcomes])
+    drawn = [draw_padding(stream, lambda i: int(values[i]), plan) for _ in range(5_000)]
+    losses, rate = np.abs(values - plan.target), plan.padding_epsilon / 2
+    assert _p_value(drawn, outcomes, exponential_probability(losses, rate)) > PASS
+    for factor in (Fraction(7, 10), Fraction(13, 10)):
+        assert _p_value(drawn, outcomes, exponential_probability(losses, rate * factor)) < REJECT
+
+
+def test_sampled_cuts_have_the_law_of_all_cuts() -> None:
+    """One draw of the whole release a key: the exponential mechanism over all 15 cuts, to within eta_B."""
+    plan = plan_cut_sampler(5, 1, ApproxDP(Fraction(4), Fraction(1, 10**6)))
+    weights = 25 + np.array([0, 3, 1, 0, 2, 1, 0, 1, 2, 0])
+    graph = DensePaddedGraph(5, weights)
+    assert graph.minimum_cut(0) > plan.gate + 30
+    drawn = []
+    for run in range(2_500):
+        release = sample_cuts(graph, plan, derive_key(KEY, "run", run), "cuts")
+        assert not release.refused
+        assert release.sides.shape == (1, 5)
+        drawn.append(release.sides[0].tobytes())
+    outcomes = [side.tobytes() for side in all_sides(5)]
+    cuts = all_cuts(5, weights)
+    assert _p_value(drawn, outcomes, exponential_probability(cuts, plan.rate)) > PASS
+    for factor in (Fraction(7, 10), Fraction(13, 10)):
+        assert _p_value(drawn, outcomes, exponential_probability(cuts, plan.rate * factor)) < REJECT
