@@ -33,17 +33,18 @@ MOST_NODES = 80
 """Boxes and rings that a drawing holds at most; a larger cactus is no longer legible."""
 _MOST_NAMED = 3
 _MOST_LETTERS = 16
-_MARGIN = 34.0
+_MARGIN = 12.0
 _LEGEND = 46.0
-_LARGEST_STEP = 84.0  # CSS pixels of an edge
-_FULL_STEP = 60.0  # of an edge with texts in full size; below, they shrink with it
-_TEXT_SIZE = 12.0
-_SMALLEST_TEXT = 6.0
+_FONT = 12.0
+_SMALLEST_FONT = 6.0
+_HEIGHT = 24.0
+_LETTER = 7.4  # a letter's width at that size
+_SMALL_ROOM = 7.0  # around a node without a box
+_EDGE, _SHORT_EDGE, _FEW = 48.0, 26.0, 24  # least length of an edge where few nodes are drawn, and where more are
 _BOX: Any = {
     "boxstyle": "round,pad=0.42,rounding_size=0.75",
     "facecolor": COLOURS["surface"],
     "edgecolor": COLOURS["muted"],
-    "linewidth": 1.2,
 }
 _RING: Any = {
     "marker": "o",
@@ -56,7 +57,7 @@ _RING: Any = {
 
 
 class _Plan(NamedTuple):
-    """What to draw, in edge lengths: a tree whose nodes are the cactus's nodes off the rings, then its rings."""
+    """What to draw, in CSS pixels at full size: a tree of the cactus's nodes off the rings, then its rings."""
 
     at: FloatArray
     radius: FloatArray
@@ -64,8 +65,9 @@ class _Plan(NamedTuple):
     edges: list[tuple[int, int]]
 
     def extent(self) -> tuple[FloatArray, FloatArray]:
-        """Return the corners of what is drawn, but for the boxes' own size."""
-        around = self.radius[:, None]
+        """Return the corners of what is drawn."""
+        around = np.column_stack([self.radius, self.radius])
+        around[: len(self.labels)] = [(_width(label) / 2, _HEIGHT / 2) for label in self.labels]
         return (self.at - around).min(axis=0), (self.at + around).max(axis=0)
 
 
@@ -86,19 +88,18 @@ def cactus_drawing(cactus: Cactus, names: Sequence[str] | None = None) -> str:
     require(n_drawn <= MOST_NODES, "cactus", f"have at most {MOST_NODES} nodes and rings to be drawn", n_drawn)
     plan = _plan(standard, called)
     low, high = plan.extent()
-    room = WIDTH - 2 * _MARGIN - max(map(_width, plan.labels))
-    step = min(_LARGEST_STEP, room / max(high[0] - low[0], 0.1))
-    height = (high[1] - low[1]) * step + 2 * _MARGIN + _LEGEND
+    scale = min(1.0, (WIDTH - 2 * _MARGIN) / (high[0] - low[0]))
+    height = (high[1] - low[1]) * scale + 2 * _MARGIN + _LEGEND
 
     def paint(figure: Figure) -> None:
         figure.set_layout_engine("none")
         axes = figure.add_axes((0, 0, 1, 1))
         axes.set_axis_off()
         middle = (low + high) / 2
-        axes.set_xlim(middle[0] - WIDTH / step / 2, middle[0] + WIDTH / step / 2)
-        axes.set_ylim(low[1] - _MARGIN / step, high[1] + (_MARGIN + _LEGEND) / step)
-        _lines(axes, plan)
-        _nodes(axes, plan, step)
+        axes.set_xlim(middle[0] - WIDTH / scale / 2, middle[0] + WIDTH / scale / 2)
+        axes.set_ylim(low[1] - _MARGIN / scale, high[1] + (_MARGIN + _LEGEND) / scale)
+        _lines(axes, plan, scale)
+        _nodes(axes, plan, scale)
         _words(figure, count_standard_cuts(standard), n_rings=len(standard.rings), height=height)
 
     return draw(paint, WIDTH, height)
@@ -117,14 +118,13 @@ def _plan(standard: Cactus, names: Sequence[str]) -> _Plan:
     edges = [(int(one), int(other)) for one, other in place[standard.tree_edges]]
     beside = _neighbors(standard, place, edges, len(boxes))
     radius = np.zeros(len(beside))
-    radius[len(boxes) :] = [max(0.45, 0.13 * len(ring)) for ring in standard.rings]
-    room = radius + 0.3
-    room[: len(boxes)] = [0.45 * _width(label) / _FULL_STEP if label else 0.1 for label in labels]
-    spread = [_spread([labels[near] for near in around if near < len(boxes)], room[around]) for around in beside]
+    radius[len(boxes) :] = [max(24, 6.5 * len(ring)) for ring in standard.rings]
+    room = radius + _SMALL_ROOM
+    room[: len(boxes)] = [_width(label) / 2 + 4 if label else _SMALL_ROOM for label in labels]
+    apart = _EDGE if len(beside) <= _FEW else _SHORT_EDGE
     lengths = {}
     for one, other in edges:
-        length = max(1 + radius[one] + radius[other], spread[one], spread[other])
-        lengths[one, other] = lengths[other, one] = float(length)
+        lengths[one, other] = lengths[other, one] = float(room[one] + room[other] + apart - 2 * _SMALL_ROOM)
     return _Plan(tree_layout(beside, lengths, room), radius, labels, edges)
 
 
@@ -145,13 +145,7 @@ def _neighbors(
 
 def _width(label: str) -> float:
     """About how many CSS pixels a box takes."""
-    return 22 + 7.4 * len(label)
-
-
-def _spread(labels: Sequence[str], room: FloatArray) -> float:
-    """How long edges must be, in steps, that the boxes around a node do not meet."""
-    widest = 0.8 * (8 + max(map(_width, labels), default=0)) / _LARGEST_STEP
-    return float(len(room) * max(widest, 2.1 * room.max(initial=0)) / (2 * np.pi))
+    return _FONT + _LETTER * len(label)
 
 
 def _label(names: Sequence[str]) -> str:
@@ -167,25 +161,28 @@ def _label(names: Sequence[str]) -> str:
     return f"{number_text(len(names))} vertices"
 
 
-def _lines(axes: Axes, plan: _Plan) -> None:
+def _lines(axes: Axes, plan: _Plan, scale: float) -> None:
+    style: Any = {"linewidth": 2 * scale, "solid_capstyle": "round", "zorder": 1}
     for one, other in plan.edges:
         along = plan.at[other] - plan.at[one]
         along = along / np.hypot(*along)
         start, end = plan.at[one] + plan.radius[one] * along, plan.at[other] - plan.radius[other] * along
-        axes.plot(*zip(start, end, strict=True), color=COLOURS["accent"], linewidth=2, solid_capstyle="round", zorder=1)
+        axes.plot(*zip(start, end, strict=True), color=COLOURS["accent"], **style)
         for node, point in ((one, start), (other, end)):
             if plan.radius[node] > 0:
-                axes.plot(*point, "o", markersize=5, color=COLOURS["contrast"], markeredgewidth=0, zorder=3)
+                axes.plot(*point, "o", markersize=5 * scale, color=COLOURS["contrast"], markeredgewidth=0, zorder=3)
     for at, radius in zip(plan.at, plan.radius, strict=True):
         if radius > 0:
-            axes.add_patch(Circle((at[0], at[1]), radius, fill=False, edgecolor=COLOURS["contrast"], linewidth=2))
+            ring = Circle((at[0], at[1]), radius, fill=False, edgecolor=COLOURS["contrast"], linewidth=2 * scale)
+            axes.add_patch(ring)
 
 
-def _nodes(axes: Axes, plan: _Plan, step: float) -> None:
-    size = min(_TEXT_SIZE, _TEXT_SIZE * step / _FULL_STEP)
+def _nodes(axes: Axes, plan: _Plan, scale: float) -> None:
+    size = _FONT * scale
+    text: Any = {"ha": "center", "va": "center", "fontsize": size, "bbox": {**_BOX, "linewidth": 1.2 * scale}}
     for at, label in zip(plan.at, plan.labels, strict=False):
-        if label and size >= _SMALLEST_TEXT:
-            axes.text(at[0], at[1], label, ha="center", va="center", fontsize=size, bbox=_BOX, zorder=4)
+        if label and size >= _SMALLEST_FONT:
+            axes.text(at[0], at[1], label, zorder=4, **text)
         else:  # an empty node, or no room to write
             colour, width = (COLOURS["surface"], 1.5) if label else (COLOURS["accent"], 0)
             dot: Any = {"markersize": 6, "markerfacecolor": colour, "markeredgewidth": width}

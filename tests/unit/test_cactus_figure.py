@@ -5,6 +5,7 @@ import re
 import xml.etree.ElementTree as ET
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 
 from dplib.errors import ConfigError
@@ -16,6 +17,8 @@ from dplib.report.cactus_figure import MOST_NODES, cactus_drawing
 from dplib.report.drawing import COLOURS
 from dplib.report.tree_layout import tree_layout
 from tests.graph_oracles import CUT_CASE_NAMES, CUT_CASES, case_cactus
+
+FloatArray = npt.NDArray[np.float64]
 
 
 def words(svg: str) -> list[str]:
@@ -82,6 +85,40 @@ def test_layouts_keep_room_lengths_and_order(seed: int) -> None:
         angles = [np.arctan2(*(at[near] - at[node])[::-1]) for near in around]
         turns = [(after - before) % (2 * np.pi) for before, after in itertools.pairwise([*angles, angles[0]])]
         assert sum(turns) == pytest.approx(2 * np.pi if len(around) > 1 else 0)
+    lines = [(at[one], at[other], {one, other}) for one, other in edges if one < other]
+    for (start, end, ends), (first, last, others) in itertools.combinations(lines, 2):
+        assert ends & others or not (splits(start, end, first, last) and splits(first, last, start, end))
+    for node, (start, end, ends) in itertools.product(range(n), lines):
+        along = np.clip((at[node] - start) @ (end - start) / ((end - start) @ (end - start)), 0, 1)
+        assert node in ends or np.hypot(*(start + along * (end - start) - at[node])) >= room[node]
+
+
+def splits(start: FloatArray, end: FloatArray, one: FloatArray, other: FloatArray) -> bool:
+    """Whether the line through the first two points has the others on different sides."""
+    sides = [(end - start)[0] * (point - start)[1] - (end - start)[1] * (point - start)[0] for point in (one, other)]
+    return bool(sides[0] * sides[1] < 0)
+
+
+def test_symmetric_cacti_have_symmetric_drawings() -> None:
+    """A star of equal branches: every branch as long, the same angle between any two."""
+    at = tree_layout(
+        [[1, 2, 3, 4, 5], *[[0]] * 5],
+        {edge: 3.0 for leaf in range(1, 6) for edge in ((0, leaf), (leaf, 0))},
+        np.ones(6),
+    )
+    spokes = at[1:] - at[0]
+    np.testing.assert_allclose(np.hypot(*spokes.T), 3)
+    angles = np.unwrap(np.arctan2(*spokes.T[::-1]))
+    np.testing.assert_allclose(np.diff(angles), 2 * np.pi / 5)
+
+
+def test_a_path_lies_level_from_vertex_0_on() -> None:
+    n = 30
+    neighbors = [[near for near in (node - 1, node + 1) if 0 <= near < n] for node in range(n)]
+    lengths = {(one, other): 2.0 + min(one, other) for one in range(n) for other in neighbors[one]}
+    at = tree_layout(neighbors, lengths, np.full(n, 0.5))
+    np.testing.assert_allclose(at[:, 1], 0, atol=1e-6)
+    np.testing.assert_allclose(np.diff(at[:, 0]), 2.0 + np.arange(n - 1))
 
 
 def test_the_drawing_is_small_and_uses_the_page_colours() -> None:
