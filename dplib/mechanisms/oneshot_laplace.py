@@ -130,4 +130,4 @@ def _smallest_in_cell(stream: BitSource, negative: BoolArray, wanted: int, fine:
             won.append(smaller)
             wanted -= len(smaller)
             contested = contested[larger]
-    return np.concatenate([*won, contested]) if wanted else np.concatenate([*won, contested[:0]])
+    return np.concatenate([*won, contested])
