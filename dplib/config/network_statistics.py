@@ -1,0 +1,143 @@
+"""Configuration of the job ``network-statistics``.
+
+*Measurement settings* (``input``, ``privacy``, ``graph``) decide the statistics and the noise, and changing one of them
+spends anew; *publish settings* (``publish``, ``ledger``, ``secret``, ``spark``) only shape what is made of the stored
+measurement and never spend.
+"""
+
+from fractions import Fraction
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import Field, field_validator, model_validator
+
+from dplib.config.names import ListFile, declared_names
+from dplib.config.sections import Exact, JobConfig, Protection, Section, Source
+
+NAME = "network-statistics"
+COUNTING_VERSION = 1
+"""Raised when the code that turns rows into statistics changes its result."""
+MAX_BINS = 1 << 20
+"""Bins of a degree histogram at most."""
+MAX_VERTICES = 1 << 28
+"""Declared vertices at most: their degrees are held by one process."""
+
+
+class EdgeColumns(Section):
+    """Which input column holds what."""
+
+    source: str
+    """One end of an edge."""
+    target: str
+    """The other end."""
+
+    @property
+    def names(self) -> dict[str, str]:
+        """Role to input column."""
+        return {"source": self.source, "target": self.target}
+
+
+class EdgeInput(Source):
+    """Where the list of edges is and how to read it."""
+
+    columns: EdgeColumns
+
+
+class NetworkPrivacy(Protection):
+    """What neighbouring graphs differ by, and the budget."""
+
+    unit: str = Field(default="edge", pattern=r"^[a-z][a-z0-9_ -]*$")
+    """What an edge, or a vertex with its edges, stands for: friendship, person, ..."""
+    neighbors: Literal["edge", "vertex"] = "edge"
+    """edge: one edge more or less; vertex: all edges of one vertex more or less."""
+
+
+class VertexCount(Section):
+    """Vertices that are named by whole numbers."""
+
+    count: Annotated[int, Field(ge=2, le=MAX_VERTICES, strict=True)]
+    """How many."""
+    first: Annotated[int, Field(ge=0, le=1 << 60, strict=True)] = 0
+    """The smallest one."""
+
+
+class DegreeBoundSettings(Section):
+    """Why no vertex has more than `largest` edges."""
+
+    bounding: str = "none"
+    """none; promised: by the way the graph was collected; projected: cut by the greedy ordered projection."""
+    largest: Annotated[int, Field(ge=1, strict=True)] | None = None
+    """D."""
+    salt: Annotated[int, Field(ge=0, lt=1 << 63, strict=True)] = 0
+    """Of the public order in which the projection goes through the pairs of vertices."""
+
+
+class TriangleSettings(Section):
+    """How triangles are measured."""
+
+    mechanism: Literal["auto", "ladder", "smooth", "global"] = "auto"
+    """auto: ladder between edge neighbours, global (noise of the worst graph) between vertex neighbours."""
+    rungs: Literal["second_degree", "common_neighbors", "exact"] = "second_degree"
+    """Of ladder and smooth, from the quickest to the least noise."""
+
+
+class GraphSettings(Section):
+    """The public frame of the graph, and what is measured of it."""
+
+    directed: Literal[False] = False
+    """Edges have no direction: both orientations of a pair are one edge."""
+    vertices: VertexCount | list[str] | ListFile
+    """All vertices, isolated ones included: {count}, a list of names, or {file}. They are public."""
+    statistics: dict[str, Exact]
+    """What is measured, each with its weight in the split of the budget."""
+    last_bin: Annotated[int, Field(ge=1, lt=MAX_BINS, strict=True)] | None = None
+    """Last bin of degree histograms, with all higher degrees; the largest possible degree where absent."""
+    degree_bound: DegreeBoundSettings = DegreeBoundSettings()
+    stars: Annotated[int, Field(ge=2, le=20, strict=True)] = 2
+    """Edges of the stars that `k_stars` counts."""
+    triangles: TriangleSettings = TriangleSettings()
+
+    @field_validator("statistics")
+    @classmethod
+    def _weights(cls, statistics: dict[str, Fraction]) -> dict[str, Fraction]:
+        if not statistics or not all(weight > 0 for weight in statistics.values()):
+            raise ValueError("must give each of one or more statistics a weight above 0, got others")
+        return statistics
+
+    def vertex_names(self, base: Path) -> tuple[str, ...] | None:
+        """The declared names; None where vertices are numbers.
+
+        Raises:
+            ConfigError: if a listed file cannot be read, or names are empty or stand twice.
+        """
+        if isinstance(self.vertices, VertexCount):
+            return None
+        return declared_names(self.vertices, base, "graph.vertices")
+
+
+class NetworkStatisticsConfig(JobConfig):
+    """Statistics of one graph under one budget."""
+
+    job: Literal["network-statistics"]
+    input: EdgeInput
+    privacy: NetworkPrivacy
+    graph: GraphSettings
+
+    @model_validator(mode="after")
+    def _fitting(self) -> Self:
+        mechanism = self.graph.triangles.mechanism
+        if self.privacy.neighbors == "vertex" and mechanism in ("ladder", "smooth"):
+            raise ValueError(f"graph.triangles.mechanism must be auto or global between vertices, got {mechanism}")
+        return self
+
+    def measurement_settings(self, base: Path) -> dict[str, Any]:
+        """The resolved settings that decide the statistics and the noise, as JSON values.
+
+        A listed file enters with its contents, not with its name; paths enter as written.
+        """
+        dumped = self.model_dump(mode="json", include={"dataset", "job", "input", "privacy", "graph"})
+        names = self.graph.vertex_names(base)
+        if names is not None:
+            dumped["graph"]["vertices"] = list(names)
+        dumped["counting_version"] = COUNTING_VERSION
+        return dumped

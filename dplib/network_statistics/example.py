@@ -1,0 +1,43 @@
+"""The commented configuration that ``dplib example network-statistics`` writes."""
+
+EXAMPLE = """\
+# Configuration of the job network-statistics: statistics of one graph under one budget. Check it with `dplib plan`, try
+# it with `dplib rehearse`, then `dplib run`.
+config_version: 1
+job: network-statistics
+dataset: friends                     # the ledger's account that pays; `dplib init` creates it
+
+# --- what decides the measurement: changing any of it spends anew ---
+input:
+  path: friends.csv                  # one row an edge; a file, folder, glob or list; or `table: db.friends`
+  format: csv                        # any format of Spark's reader
+  options: {header: "true"}
+  columns: {source: person, target: friend}
+privacy:
+  unit: friendship                   # what an edge stands for (between vertices: what a vertex stands for)
+  neighbors: edge                    # or vertex: all edges of one vertex; use it with a degree bound
+  budget: {epsilon: 1}               # or {rho: 0.5}, or {epsilon: 1, delta: 1.0e-6}
+  noise: auto                        # discrete_laplace for pure epsilon, discrete_gaussian otherwise
+graph:
+  directed: false                    # both orientations of a pair, and repeated rows, are one edge
+  vertices: {count: 1000, first: 0}  # whole numbers; or a list of names, or {file: people.txt}; public
+  statistics:                        # name: weight in the split of the budget; leave out what you do not need
+    edge_count: 1
+    largest_degree: 1
+    degree_histogram: 2
+    # cumulative_histogram: 2        # vertices of degree at most 0, 1, 2, ...
+    # sorted_degrees: 2              # isotonic regression
+    # k_stars: 1
+    triangles: 3
+  last_bin: 100                      # of degree histograms; it holds all higher degrees too
+  stars: 2                           # edges of the stars that k_stars counts
+  degree_bound: {bounding: none}     # or {bounding: projected, largest: 50}, or promised (by the data's collection)
+  triangles: {mechanism: auto, rungs: second_degree}   # ladder, smooth, global; common_neighbors, exact: less noise
+
+# --- what only shapes the result: changing it never spends ---
+publish:
+  output: {path: releases, csv: true}
+ledger: sqlite:///ledger.db          # relative to this file; or postgresql://...
+secret: file:dplib.key               # or env:NAME, or command:...
+spark: {master: "local[*]"}          # ignored under spark-submit
+"""

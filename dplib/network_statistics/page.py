@@ -1,0 +1,253 @@
+"""The page of one release of network statistics: one self-contained HTML file.
+
+Post-processing: everything comes from the stored measurement, from what was computed from it, and from public settings.
+Sections, in this order: what was released; the guarantee; expected errors; charts; how the estimates were made; the
+budget; how to query and cite.
+"""
+
+import shlex
+
+import numpy as np
+
+import dplib
+from dplib.graphs.network_sensitivity import Bounding, Statistic
+from dplib.metrics.error import Z95
+from dplib.network_statistics.design import Design
+from dplib.network_statistics.estimate import Results, std_error
+from dplib.network_statistics.plan import plan_notes, planned, triangle_errors
+from dplib.network_statistics.publish import invariants, projection_loss
+from dplib.network_statistics.tables import noise_variance
+from dplib.privacy.accountant import totals
+from dplib.privacy.events import DiscreteGaussianEvent
+from dplib.privacy.rounding import as_fraction
+from dplib.release.runs import Run
+from dplib.report.account import budget_section
+from dplib.report.account_state import AccountState
+from dplib.report.blocks import (
+    Block,
+    Bullets,
+    Code,
+    Column,
+    DataTable,
+    Figure,
+    KeyValues,
+    Mono,
+    Paragraphs,
+    Section,
+    Strong,
+    Text,
+)
+from dplib.report.figures import series_with_band
+from dplib.report.guarantee import Guarantee, NoiseRow, NoiseTable, budget_text, guarantee_section
+from dplib.report.number_text import count_text, number_text, with_margin
+from dplib.report.page import render_page
+from dplib.workflow.design import delta_of, neighbors_of
+
+MAX_POINTS = 500
+"""Points drawn of a degree distribution; more degrees are drawn in runs of equal length."""
+_REFERENCES = (
+    "Karwa, Raskhodnikova, Smith, Yaroslavtsev, Private analysis of graph structure, PVLDB 4(11), 2011.",
+    "Hay, Li, Miklau, Jensen, Accurate estimation of the degree distribution of private networks, ICDM 2009.",
+    "Zhang, Cormode, Procopiuc, Srivastava, Xiao, Private release of graph statistics using ladder functions, SIGMOD "
+    "2015.",
+    "Day, Li, Lyu, Publishing graph degree distribution with node differential privacy, SIGMOD 2016.",
+)
+
+
+def build_page(design: Design, results: Results, run: Run, account: AccountState) -> str:
+    """Return the page as HTML text; the same content gives the same bytes.
+
+    Args:
+        design: the design.
+        results: what was made of the measurement.
+        run: the ledger's run, with its measurement.
+        account: the account around this release.
+    """
+    dated = f", logical date {run.key.logical_date}" if run.key.logical_date else ""
+    return render_page(
+        f"Network statistics of {design.config.dataset}",
+        f"Statistics of a graph under differential privacy. Release {run.release_id}{dated}",
+        (
+            _released(design, results, run),
+            guarantee_section(_guarantee(design, run), _noise(design)),
+            _expected_errors(design),
+            *_charts(design, results),
+            _how_made(design, results),
+            budget_section(design.config.dataset, account),
+            _use(design, run),
+        ),
+    )
+
+
+def _released(design: Design, results: Results, run: Run) -> Section:
+    unit = design.config.privacy.unit
+    paragraph = (
+        f"This release holds statistics of a graph with {count_text(design.n_vertices)} declared vertices, with random "
+        f"noise added; the guarantee below bounds what it can say about any one {unit}. ",
+        Strong("Anyone may read it, pass it on, join it with other data and compute with it as they like"),
+        ": nothing done with it afterwards weakens the guarantee, as long as neither the edges nor the operator's "
+        "secret are used. Rows that name an undeclared vertex, or one vertex twice, were not counted; rows that name "
+        "the same two vertices count as one edge.",
+    )
+    rows: list[tuple[Text, ...]] = []
+    for each in design.measurements:
+        if each.size > 1:
+            continue
+        value, error = float(results.estimate[each.statistic][0]), std_error(design, each.statistic)
+        shown, margin = (number_text(value), "not stated") if np.isnan(error) else with_margin(value, Z95 * error)
+        rows.append((_title(each.statistic), shown, margin, count_text(int(results.count[each.statistic][0]))))
+    columns = (
+        Column("Statistic"),
+        Column("Estimate", numeric=True),
+        Column("± 95 %", numeric=True),
+        Column("Published", numeric=True),
+    )
+    files: tuple[tuple[str, Text], ...] = (
+        ("estimates/", "Estimates with their standard errors; may be negative. For analysis."),
+        ("published/", "Integers that a graph could have. For tables."),
+        ("measurement/", "The noisy numbers as they were drawn. For making other estimates at no further cost."),
+    )
+    blocks: list[Block] = [Paragraphs((paragraph,))]
+    if rows:
+        blocks.append(DataTable("Single numbers", columns, tuple(rows)))
+    identity: tuple[tuple[str, Text], ...] = (
+        ("Release", (Mono(run.release_id),)),
+        ("Dataset", design.config.dataset),
+        ("Logical date", run.key.logical_date or "none"),
+    )
+    return Section("What was released, and for whom it is safe", (*blocks, KeyValues(identity + files)))
+
+
+def _title(statistic: Statistic) -> str:
+    return statistic.replace("_", " ")
+
+
+def _guarantee(design: Design, run: Run) -> Guarantee:
+    assert run.measurement is not None
+    privacy, bound = design.config.privacy, design.bound
+    caps = "none: an edge counts once, however many rows name it"
+    if bound.bounding is not Bounding.NONE:
+        caps = f"at most {count_text(design.largest_degree)} edges at a vertex ({bound.bounding})"
+    return Guarantee(
+        budget=privacy.budget.budget(),
+        unit=privacy.unit,
+        neighbors=neighbors_of(design),
+        caps=caps,
+        invariants=tuple(invariants(design)),
+        key_id=run.measurement.key_id,
+        totals=totals(design.events, delta_of(design)),
+        public_settings="Vertices, statistics with their weights, bins, degree bound and budget",
+    )
+
+
+def _noise(design: Design) -> NoiseTable:
+    rows = []
+    for each in design.measurements:
+        gaussian = isinstance(each.event, DiscreteGaussianEvent)
+        size = each.sensitivity.l2_squared if gaussian else each.sensitivity.l1
+        rows.append(
+            NoiseRow(
+                label=_title(each.statistic),
+                n_counts=each.size,
+                mechanism=each.mechanism,
+                noise=each.parameter,
+                variance=noise_variance(each),
+                sensitivity=None if each.parameter is None else as_fraction("sensitivity", size),
+                share=each.share,
+            )
+        )
+    return NoiseTable("The noise of each statistic (– where it follows the graph)", "Statistic", "Numbers", tuple(rows))
+
+
+def _expected_errors(design: Design) -> Section:
+    rows = []
+    for each in design.measurements:
+        found = planned(design, each)
+        noise, error = (
+            "withheld" if value is None else number_text(value, 4) for value in (found.noise, found.std_error)
+        )
+        rows.append((_title(each.statistic), found.mechanism.replace("_", " "), noise, error))
+    columns = (
+        Column("Statistic"),
+        Column("Mechanism"),
+        Column("Noise (sd)", numeric=True),
+        Column("Standard error", numeric=True),
+    )
+    words = (
+        "These follow from the settings alone and were known before a row was read. Where noise follows the graph, or "
+        "where the estimate uses the order of degrees, the error depends on private facts and is not stated."
+    )
+    blocks: list[Block] = [Paragraphs((words,)), DataTable("Expected error of one number", columns, tuple(rows))]
+    triangles = triangle_errors(design)
+    if triangles:
+        numbers = tuple(
+            tuple(number_text(value, 4) for value in (each.width, each.ladder, each.smooth, each.global_laplace))
+            for each in triangles
+        )
+        heads = ("Assumed degree", "Ladder (mean)", "Smooth (median)", "Global Laplace (mean)")
+        caption = "Absolute error of triangles, by the second-largest degree (or most common neighbours) of the graph"
+        blocks.append(DataTable(caption, tuple(Column(head, numeric=True) for head in heads), numbers))
+    return Section("Expected error by statistic", tuple(blocks))
+
+
+def _charts(design: Design, results: Results) -> tuple[Section, ...]:
+    statistic = Statistic.DEGREE_HISTOGRAM
+    if statistic not in results.estimate:
+        return ()
+    counts, estimates = results.count[statistic], results.estimate[statistic]
+    last = int(np.flatnonzero(counts)[-1])
+    width = -(-(last + 1) // MAX_POINTS)
+    lo = np.arange(0, last + 1, width)
+    hi = np.minimum(lo + width, last + 1)
+    error = np.array([std_error(design, statistic, int(size)) for size in hi - lo])
+    shares = [np.add.reduceat(values[: last + 1], lo) / design.n_vertices for values in (estimates, counts)]
+    each = "degree" if width == 1 else f"run of {width} degrees"
+    caption = (
+        f"Share of the vertices, one point a {each}, up to the last degree with a published vertex. In blue the "
+        "estimates with their 95 % intervals, in orange the published whole numbers."
+    )
+    alt = f"Degree distribution of {count_text(design.n_vertices)} vertices up to degree {last}."
+    drawn = series_with_band(lo.astype(float).tolist(), shares[0], error / design.n_vertices, shares[1], "share")
+    return (Section("Charts", (Figure(drawn, "Degree distribution", caption, alt),)),)
+
+
+def _how_made(design: Design, results: Results) -> Section:
+    texts: list[Text] = [
+        "Single numbers are as they were drawn. A degree histogram is the nearest one whose sum is the number of "
+        "vertices; sorted degrees are the nearest ascending sequence. Published integers are non-negative and lie in "
+        "the range that a graph can have. All of this uses only the noisy numbers, and costs no budget."
+    ]
+    loss = projection_loss(design, results)
+    if loss is not None:
+        texts.append(
+            f"The projection left {number_text(100 * loss.full_share, 3)} % of the vertices full. Guessed from the "
+            f"noisy histogram alone, it took between about {number_text(loss.light_tail, 2)} and "
+            f"{number_text(loss.heavy_tail, 2)} edges away, if the degrees go on as a geometric or as a Pareto tail; "
+            "the two are no bounds."
+        )
+    return Section(
+        "How the estimates were made",
+        (Paragraphs(tuple(texts)), Paragraphs(("Notes from the plan:",)), Bullets(plan_notes(design))),
+    )
+
+
+def _use(design: Design, run: Run) -> Section:
+    release = shlex.quote(run.release_id)
+    item = str(design.measurements[0].statistic)
+    cite = (
+        f"{design.config.dataset}: network statistics. Differentially private release {run.release_id} "
+        f"({budget_text(design.config.privacy.budget.budget())} for one {design.config.privacy.unit}). "
+        f"Made with dplib {dplib.__version__}."
+    )
+    where: Text = ("Run these where the release's directory is, or give its path for ", Mono(run.release_id), ".")
+    return Section(
+        "How to query and cite",
+        (
+            Paragraphs((where,)),
+            Code(f"dplib query {release} --item {item}", "A statistic with its standard error and 95 % interval"),
+            Code(f"dplib verify {release}", "Whether the files are those that were released, and every sum holds"),
+            Code(cite, "To cite this release"),
+            Paragraphs(("The methods are described in:",)),
+            Bullets(_REFERENCES),
+        ),
+    )

@@ -1,0 +1,169 @@
+"""What a run will cost and how accurate it will be, from settings alone: reads no rows, spends nothing."""
+
+from dataclasses import asdict, dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from dplib.graphs.ladder_rungs import second_degree_rungs
+from dplib.graphs.network_sensitivity import Bounding, Statistic
+from dplib.mechanisms.discrete_laplace import discrete_laplace_variance
+from dplib.mechanisms.ladder import ladder_mean_error
+from dplib.mechanisms.smooth_noise import smooth_cauchy_quantile
+from dplib.network_statistics.design import LADDER, SMOOTH, Design, Measurement
+from dplib.network_statistics.estimate import std_error
+from dplib.network_statistics.measure import largest_rung_of
+from dplib.network_statistics.publish import invariants
+from dplib.network_statistics.tables import noise_variance
+from dplib.privacy.accountant import Total, totals
+from dplib.privacy.rounding import fraction_text
+from dplib.workflow.design import delta_of, neighbors_of
+
+ASSUMED_STEP = 4
+"""Factor between the assumed degrees of the table of triangle errors."""
+
+
+@dataclass(frozen=True)
+class PlannedStatistic:
+    """How one statistic is measured, and how far off it will be.
+
+    Attributes:
+        statistic: which.
+        numbers: how many it has.
+        share: of the budget, exactly.
+        mechanism: of its noise.
+        l1: sensitivity.
+        l2_squared: squared L2 sensitivity.
+        parameter: scale b or sigma^2; None where it depends on the graph and is withheld.
+        noise: standard deviation of one noisy number; None likewise.
+        std_error: of one estimate; None where it depends on the graph.
+    """
+
+    statistic: str
+    numbers: int
+    share: str
+    mechanism: str
+    l1: int
+    l2_squared: int
+    parameter: str | None
+    noise: float | None
+    std_error: float | None
+
+
+@dataclass(frozen=True)
+class TriangleError:
+    """Errors of a triangle count if the graph has a certain width, all at the epsilon of its share.
+
+    Attributes:
+        width: assumed second-largest degree (rungs second_degree) or largest number of common neighbours.
+        ladder: mean absolute error.
+        smooth: median absolute error; the noise has no mean.
+        global_laplace: mean absolute error of noise for the worst graph.
+    """
+
+    width: int
+    ladder: float
+    smooth: float
+    global_laplace: float
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Everything that can be said before a row is read."""
+
+    dataset: str
+    job: str
+    budget: str
+    unit: str
+    neighbors: str
+    caps: dict[str, int]
+    n_vertices: int
+    statistics: tuple[PlannedStatistic, ...]
+    triangles: tuple[TriangleError, ...]
+    totals: tuple[Total, ...]
+    notes: tuple[str, ...]
+    settings_hash: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """The plan as JSON values."""
+        return asdict(self) | {"totals": [total.to_dict() for total in self.totals]}
+
+
+def make_plan(design: Design, settings_hash: str) -> Plan:
+    """Make the plan of a design."""
+    config = design.config
+    return Plan(
+        dataset=config.dataset,
+        job=config.job,
+        budget=config.privacy.budget.budget().describe(),
+        unit=config.privacy.unit,
+        neighbors=neighbors_of(design).describe(config.privacy.unit),
+        caps={"edges at a vertex": design.largest_degree},
+        n_vertices=design.n_vertices,
+        statistics=tuple(planned(design, each) for each in design.measurements),
+        triangles=triangle_errors(design),
+        totals=totals(design.events, delta_of(design)),
+        notes=plan_notes(design),
+        settings_hash=settings_hash,
+    )
+
+
+def planned(design: Design, each: Measurement) -> PlannedStatistic:
+    """What the plan says of one statistic."""
+    error = std_error(design, each.statistic)
+    return PlannedStatistic(
+        statistic=each.statistic,
+        numbers=each.size,
+        share=fraction_text(each.share),
+        mechanism=each.mechanism,
+        l1=each.sensitivity.l1,
+        l2_squared=each.sensitivity.l2_squared,
+        parameter=None if each.parameter is None else fraction_text(each.parameter),
+        noise=None if each.parameter is None else float(np.sqrt(noise_variance(each))),
+        std_error=None if np.isnan(error) else error,
+    )
+
+
+def triangle_errors(design: Design) -> tuple[TriangleError, ...]:
+    """Errors of the ladder and of smooth sensitivity over a range of assumed degrees; none where neither is used."""
+    measured = [each for each in design.measurements if each.mechanism in (LADDER, SMOOTH)]
+    if not measured:
+        return ()
+    epsilon, cap = measured[0].epsilon, largest_rung_of(design)
+    widest = _laplace_mean_error(Fraction(max(1, cap)) / epsilon)
+    widths = [ASSUMED_STEP**k for k in range(16) if ASSUMED_STEP**k < cap]
+    found = []
+    for width in [*widths, cap]:
+        rungs = second_degree_rungs(width, cap)
+        ladder, smooth = ladder_mean_error(rungs, epsilon), smooth_cauchy_quantile(rungs, epsilon, 0.5)
+        found.append(TriangleError(width, ladder, smooth, widest))
+    return tuple(found)
+
+
+def _laplace_mean_error(scale: Fraction) -> float:
+    """Mean absolute value 2q / (1 - q^2), q = e^(-1/scale), of discrete Laplace noise."""
+    q = float(np.exp(-1 / float(scale)))
+    variance = discrete_laplace_variance(scale)
+    # 2q / (1 - q^2) = variance (1 - q) / (1 + q), without cancellation for large scales.
+    return variance * float(-np.expm1(-1 / float(scale))) / (1 + q)
+
+
+def plan_notes(design: Design) -> tuple[str, ...]:
+    """Sentences about what the settings mean."""
+    notes = list(invariants(design))
+    measured = {each.statistic for each in design.measurements}
+    if design.projected:
+        notes.append(
+            f"All statistics are of the graph cut to at most {design.largest_degree} edges at a vertex; what the cut "
+            "takes away is a bias that no standard error holds."
+        )
+    if design.config.privacy.neighbors == "vertex" and design.bound.bounding is Bounding.NONE:
+        notes.append("Between vertices and without a degree bound noise covers a vertex with an edge to every other.")
+    if design.last_bin < design.largest_degree:
+        notes.append(f"The last bin of degree histograms, {design.last_bin}, holds all higher degrees too.")
+    if Statistic.SORTED_DEGREES in measured:
+        notes.append("The error of sorted degrees after isotonic regression is in total at most that of the noise, mostly far less.")
+    if any(each.mechanism in (LADDER, SMOOTH) for each in design.measurements):
+        notes.append("The noise of triangles follows the graph: its scale is private, so no standard error is stated.")
+    return tuple(notes)

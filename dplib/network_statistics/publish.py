@@ -1,0 +1,58 @@
+"""From the stored measurement to the tables of a release and what its manifest says; sees no edge, draws no noise."""
+
+from pathlib import Path
+from typing import Any
+
+from dplib.graphs.degree_estimates import ProjectionLoss, estimate_projection_loss
+from dplib.graphs.network_sensitivity import Bounding, Statistic
+from dplib.network_statistics.design import Design
+from dplib.network_statistics.estimate import Results, make_results
+from dplib.network_statistics.tables import read_values, write_estimates, write_published
+from dplib.release.staging import MEASUREMENT
+
+
+def write_tables(design: Design, directory: Path) -> Results:
+    """Write ``estimates/`` and ``published/`` from ``measurement/``."""
+    results = make_results(design, read_values(directory / MEASUREMENT, "noisy", design))
+    write_estimates(directory, design, results.estimate, results.std_error)
+    write_published(directory, design, results.count)
+    return results
+
+
+def projection_loss(design: Design, results: Results) -> ProjectionLoss | None:
+    """What the projection may have cut off, guessed from the noisy histogram; None without either."""
+    reaches = design.last_bin == design.largest_degree
+    if not design.projected or not reaches or Statistic.DEGREE_HISTOGRAM not in results.estimate:
+        return None
+    return estimate_projection_loss(results.estimate[Statistic.DEGREE_HISTOGRAM], design.n_vertices)
+
+
+def invariants(design: Design) -> list[str]:
+    """The public facts on which the guarantee is conditional, in words."""
+    facts = [f"The graph has {design.n_vertices} declared vertices; their names and number are public."]
+    if design.bound.bounding is Bounding.PROMISED:
+        facts.append(f"No vertex has more than {design.largest_degree} edges, by the way the graph was collected.")
+    return facts
+
+
+def manifest_fields(design: Design) -> dict[str, Any]:
+    """What the manifest says besides the fields that every job has."""
+    graph = design.config.graph
+    return {
+        "invariants": invariants(design),
+        "sensitivities": {
+            each.statistic: {"l1": each.sensitivity.l1, "l2_squared": each.sensitivity.l2_squared}
+            for each in design.measurements
+        },
+        "mechanisms": [event.to_dict() for event in design.events],
+        "solver": {"name": "least squares, isotonic regression", "integer_tables": "controlled rounding"},
+        "constraints": [],
+        "domain": {
+            "n_vertices": design.n_vertices,
+            "directed": False,
+            "degree_bound": graph.degree_bound.model_dump(mode="json"),
+            "last_bin": design.last_bin,
+            "stars": graph.stars,
+        },
+        "details": {"design": design.public(), "shares": {each.statistic: each.share for each in design.measurements}},
+    }

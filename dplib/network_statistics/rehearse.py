@@ -1,0 +1,122 @@
+"""A rehearsal: the whole job on a generated graph of the declared vertices, against the true statistics of that graph.
+
+Nothing private is touched (`dplib.workflow.rehearsal`). The graph has hubs: an end of an edge is vertex v with a
+probability that falls as (v + 1)^(-1/2). Rows stand in both orientations and some stand twice, as in real lists.
+"""
+
+import csv
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from dplib.config.load import check
+from dplib.config.network_statistics import NetworkStatisticsConfig
+from dplib.network_statistics.design import Design
+from dplib.network_statistics.estimate import std_error
+from dplib.network_statistics.measure import exact_statistics
+from dplib.network_statistics.run import run
+from dplib.network_statistics.tables import ESTIMATES, PUBLISHED, read_values
+from dplib.workflow.prepared import Prepared
+from dplib.workflow.rehearsal import REHEARSAL_SETTINGS, open_rehearsal_account
+from dplib.workflow.run import Stage
+
+IntArray = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class RehearsedStatistic:
+    """One statistic of the generated graph, before any projection; errors are root mean squares over its numbers.
+
+    Attributes:
+        statistic: which.
+        numbers: how many it has.
+        true: its value where it is one number.
+        predicted: standard error; None where none is stated.
+        measured: error of the estimates; a projection's bias is part of it.
+        published: error of the published integers.
+    """
+
+    statistic: str
+    numbers: int
+    true: int | None
+    predicted: float | None
+    measured: float
+    published: float
+
+
+def rehearse(prepared: Prepared[Design], n_edges: int, seed: int, progress: Stage) -> list[RehearsedStatistic]:
+    """Generate a graph, run the job on it and compare its release with the truth.
+
+    Args:
+        prepared: a checked configuration; its input, ledger, secret and output are not touched.
+        n_edges: rows to generate; fewer edges where rows meet.
+        seed: of the generated graph.
+        progress: wraps each stage to show it.
+    """
+    with TemporaryDirectory(prefix="dplib-rehearsal-") as name:
+        folder = Path(name)
+        source, target = generate(prepared.design.n_vertices, n_edges, seed)
+        _write_rows(prepared.design, folder / "edges.csv", source, target)
+        rehearsed = _prepare(prepared, folder)
+        _, release = run(rehearsed, progress=progress)
+        assert release is not None
+        design = rehearsed.design
+        true = exact_statistics(design, source, target)
+        estimates = read_values(release / ESTIMATES, "estimate", design)
+        counts = read_values(release / PUBLISHED, "count", design)
+    found = []
+    for each in design.measurements:
+        right = true[each.statistic].astype(np.float64)
+        met, whole = (
+            float(np.sqrt(((table[each.statistic].astype(np.float64) - right) ** 2).mean()))
+            for table in (estimates, counts)
+        )
+        error = std_error(design, each.statistic)
+        value = int(right[0]) if each.size == 1 else None
+        stated = None if np.isnan(error) else error
+        found.append(RehearsedStatistic(each.statistic, each.size, value, stated, met, whole))
+    return found
+
+
+def generate(n_vertices: int, n_rows: int, seed: int) -> tuple[IntArray, IntArray]:
+    """The edges of a random graph with hubs, each once, sorted; at most ``n_rows``."""
+    generator = np.random.default_rng(seed)
+    weight = np.cumsum(1 / np.sqrt(np.arange(1, n_vertices + 1)))
+    ends = np.searchsorted(weight, generator.random((2, n_rows)) * weight[-1], side="right")
+    low, high = np.sort(np.minimum(ends, n_vertices - 1), axis=0)
+    pairs = np.unique(np.stack([low, high])[:, low < high], axis=1).astype(np.int64)
+    return pairs[0], pairs[1]
+
+
+def _write_rows(design: Design, path: Path, source: IntArray, target: IntArray) -> None:
+    domain = design.vertices
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(["source", "target"])
+        for row, (one, other) in enumerate(zip(source.tolist(), target.tolist(), strict=True)):
+            ends = [str(end + domain.first) if domain.names is None else domain.names[end] for end in (one, other)]
+            writer.writerow(ends)
+            if row % 3 == 0:
+                writer.writerow(ends[::-1])
+
+
+def _prepare(prepared: Prepared[Design], folder: Path) -> Prepared[Design]:
+    """The same design on the generated rows, with a ledger, a secret and an output of its own."""
+    config, domain = prepared.design.config, prepared.design.vertices
+    columns = {"source": "source", "target": "target"}
+    options = {"header": "true", "escape": '"'}
+    changed: dict[str, Any] = (
+        config.model_dump(mode="json", by_alias=True)
+        | {"input": {"path": "edges.csv", "format": "csv", "options": options, "columns": columns}}
+        | REHEARSAL_SETTINGS
+    )
+    if domain.names is not None:
+        changed["graph"]["vertices"] = list(domain.names)
+    changed["publish"]["output"] = {"path": "releases"}
+    design = Design.resolve(check(NetworkStatisticsConfig, changed), folder)
+    open_rehearsal_account(design, folder)
+    return Prepared(design, folder, prepared.date)

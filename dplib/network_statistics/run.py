@@ -1,0 +1,67 @@
+"""The job's own part of a run: open the list of edges, measure once, estimate and publish."""
+
+from pathlib import Path
+
+from dplib.config.load import load
+from dplib.config.network_statistics import NetworkStatisticsConfig
+from dplib.network_statistics.design import Design
+from dplib.network_statistics.measure import measure_edges
+from dplib.network_statistics.publish import manifest_fields, write_tables
+from dplib.release.lifecycle import MeasurementKeys
+from dplib.release.run_keys import RunKeys
+from dplib.release.runs import Run
+from dplib.report.account_state import AccountState
+from dplib.spark.blocks import DataFrame
+from dplib.spark.edges import collect_edges, judge_edges, open_edges
+from dplib.workflow.manifest import write_release_manifest
+from dplib.workflow.prepared import Prepared, prepared
+from dplib.workflow.run import REPORT, Resources, Stage, Stages, run_job
+
+
+def prepare(path: Path, assignments: tuple[str, ...] = (), date: str = "") -> Prepared[Design]:
+    """Load, check and resolve a configuration.
+
+    Raises:
+        ConfigError: naming the setting that is wrong.
+    """
+    config = load(NetworkStatisticsConfig, path, assignments=assignments, date=date)
+    base = path.resolve().parent
+    return prepared(Design.resolve(config, base), base, date)
+
+
+def open_input(job: Resources[Design]) -> DataFrame:
+    """Open the list of edges and check its schema."""
+    return open_edges(job.spark(), job.design.config.input, job.prepared.base)
+
+
+def measure(job: Resources[Design], rows: DataFrame, keys: RunKeys, directory: Path) -> MeasurementKeys:
+    """Read the edges, count, draw the noise once and store it."""
+    with job.stage("reading the edges"):
+        source, target = collect_edges(judge_edges(rows, job.design.vertices))
+    with job.stage("counting and drawing noise"):
+        return measure_edges(job.design, source, target, keys, directory)
+
+
+def publish(job: Resources[Design], run: Run, account: AccountState, directory: Path) -> None:
+    """Estimate from the stored measurement and write the rest of the release."""
+    design = job.design
+    with job.stage("estimating and writing"):
+        results = write_tables(design, directory)
+        # Imported where it is needed: drawing takes seconds to load, and most commands draw nothing.
+        from dplib.network_statistics.page import build_page
+
+        (directory / REPORT).write_text(build_page(design, results, run, account), encoding="utf-8")
+        write_release_manifest(directory, design, run, account.currency, manifest_fields(design))
+
+
+def run(
+    job: Prepared[Design],
+    *,
+    stage: str = "all",
+    release_id: str | None = None,
+    again: bool = False,
+    progress: Stage,
+) -> tuple[Run, Path | None]:
+    """Run the job, or return what is already there (`dplib.workflow.run.run_job`)."""
+    stages = Stages(open_input, measure, publish)
+    return run_job(job, stages, stage=stage, release_id=release_id, again=again, progress=progress)

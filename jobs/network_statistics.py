@@ -1,0 +1,158 @@
+"""The job ``network-statistics``: from a list of edges to private statistics of the graph.
+
+``spark-submit --py-files dist/dplib-*.whl jobs/network_statistics.py --config FILE`` takes the options of
+``dplib run network-statistics``.
+"""
+
+import json
+from contextlib import ExitStack
+from dataclasses import asdict
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from dplib.cli import out, print_accountants, print_plan_foot, print_plan_head, print_rules, stage, submit, table
+from dplib.config.network_statistics import NAME
+from dplib.network_statistics.check import check_tables
+from dplib.network_statistics.design import Design
+from dplib.network_statistics.example import EXAMPLE
+from dplib.network_statistics.plan import Plan, make_plan
+from dplib.network_statistics.query import Answer, query_release
+from dplib.network_statistics.rehearse import rehearse
+from dplib.network_statistics.run import prepare
+from dplib.network_statistics.run import run as run_stages
+from dplib.release.manifest import Manifest, load_manifest
+from dplib.release.verify import Check
+from dplib.spark.edges import inspect_edges, judge_edges, open_edges
+from dplib.spark.session import open_session
+from dplib.workflow.prepared import Prepared, ledger_state
+from dplib.workflow.run import REPORT
+
+PAGE = REPORT
+EDGES_PER_VERTEX = 4
+"""Rows a vertex that a rehearsal generates."""
+MOST_REHEARSED = 1_000_000
+"""Rows that it generates at most, unless told."""
+
+
+def example() -> str:
+    """A commented configuration to start from."""
+    return EXAMPLE
+
+
+def run(
+    prepared: Prepared[Design], stage_name: str = "all", release_id: str | None = None, again: bool = False
+) -> None:
+    """Run the job and print what was made; the last line of the output is the release (its id after ``measure``)."""
+    found, release = run_stages(prepared, stage=stage_name, release_id=release_id, again=again, progress=stage)
+    if release is None:
+        print(found.release_id)
+        return
+    manifest = load_manifest(release)
+    _print_answers(f"{manifest.release_id}: single numbers", query_release(release, manifest, [], None, None))
+    out.print(f"Report: {release / REPORT}", markup=False)
+    print(release)
+
+
+def _print_answers(title: str, answers: list[Answer]) -> None:
+    rows = [
+        [
+            each.statistic,
+            each.range,
+            f"{each.estimate:,.1f}",
+            "not stated" if each.std_error is None else f"{each.std_error:,.2f}",
+            "-" if each.low is None or each.high is None else f"{each.low:,.1f} to {each.high:,.1f}",
+            f"{each.published:,}",
+        ]
+        for each in answers
+    ]
+    columns = ["statistic", "of", "estimate", "std error", "95 % interval", "published"]
+    out.print(table(title, columns, rows, frozenset(columns[2:])))
+
+
+def plan(prepared: Prepared[Design], as_json: bool) -> None:
+    """Print the plan: noise, expected errors, cost and the ledger's balance."""
+    made = make_plan(prepared.design, prepared.key.settings_hash)
+    ledger = ledger_state(prepared)
+    if as_json:
+        print(json.dumps(made.to_dict() | {"ledger": ledger}, indent=2))
+        return
+    _print_plan(made, ledger)
+
+
+def _print_plan(made: Plan, ledger: dict[str, Any]) -> None:
+    print_plan_head(made.job, made.dataset, made.budget, made.neighbors, made.caps)
+    out.print(f"{made.n_vertices:,} declared vertices.\n", markup=False)
+    rows = [
+        [
+            each.statistic,
+            f"{each.numbers:,}",
+            each.share,
+            each.mechanism,
+            f"{each.l1:,}",
+            "withheld" if each.parameter is None else f"{float(Fraction(each.parameter)):.6g}",
+            "depends on the graph" if each.std_error is None else f"{each.std_error:,.4g}",
+        ]
+        for each in made.statistics
+    ]
+    columns = ["statistic", "numbers", "share", "mechanism", "L1", "noise parameter", "std error"]
+    out.print(table("Measurements", columns, rows, frozenset({"numbers", "L1", "noise parameter", "std error"})))
+    if made.triangles:
+        rows = [
+            [f"{each.width:,}", *(f"{value:,.4g}" for value in (each.ladder, each.smooth, each.global_laplace))]
+            for each in made.triangles
+        ]
+        columns = ["assumed degree", "ladder (mean)", "smooth (median)", "global Laplace (mean)"]
+        out.print(table("\nAbsolute error of triangles by what the graph is like", columns, rows, frozenset(columns)))
+    print_accountants(made.totals)
+    print_plan_foot(made.notes, ledger)
+
+
+def inspect(prepared: Prepared[Design]) -> None:
+    """Show the data's owner what each rule keeps and drops. Not private; writes nothing."""
+    config = prepared.design.config
+    with ExitStack() as stack:
+        with stage("starting Spark"):
+            spark = stack.enter_context(open_session(f"dplib inspect {NAME}", config.spark))
+        rows = open_edges(spark, config.input, prepared.base)
+        with stage("reading"):
+            found = inspect_edges(judge_edges(rows, prepared.design.vertices))
+    print_rules(found)
+
+
+def rehearsal(prepared: Prepared[Design], rows: int | None, seed: int) -> None:
+    """Run the whole job on a generated graph and compare predicted with measured errors."""
+    n_edges = rows or min(EDGES_PER_VERTEX * prepared.design.n_vertices, MOST_REHEARSED)
+    found = rehearse(prepared, n_edges, seed, stage)
+    shown = [
+        [
+            each.statistic,
+            f"{each.numbers:,}",
+            "-" if each.true is None else f"{each.true:,}",
+            "not stated" if each.predicted is None else f"{each.predicted:.2f}",
+            f"{each.measured:.2f}",
+            f"{each.published:.2f}",
+        ]
+        for each in found
+    ]
+    columns = ["statistic", "numbers", "true", "predicted error", "measured error", "of published integers"]
+    title = "Rehearsal on a generated graph (no ledger, no private data)"
+    out.print(table(title, columns, shown, frozenset(columns[1:])))
+
+
+def query(release: Path, names: list[str], start: str | None, end: str | None, as_json: bool) -> None:
+    """Print statistics with their standard errors and 95 % intervals."""
+    answers = query_release(release, load_manifest(release), names, start, end)
+    if as_json:
+        print(json.dumps([asdict(answer) for answer in answers], indent=2))
+        return
+    _print_answers("Statistics", answers)
+
+
+def verify(release: Path, manifest: Manifest) -> list[Check]:
+    """Checks of the release's numbers."""
+    return check_tables(release, manifest)
+
+
+if __name__ == "__main__":
+    submit(NAME, prepare, run)

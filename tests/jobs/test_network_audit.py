@@ -1,0 +1,141 @@
+"""Audit of the job network-statistics: empirical epsilon on worst-case neighbours, with planted faults it must catch.
+
+Every trial draws all noise of a release anew under a key of its own, as runs on different data do.
+"""
+
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from dplib.config.load import check
+from dplib.config.network_statistics import NetworkStatisticsConfig
+from dplib.graphs.network_sensitivity import Statistic
+from dplib.mechanisms.ladder import ladder_probability
+from dplib.network_statistics.design import LADDER, Design
+from dplib.network_statistics.measure import exact_statistics, noisy_statistics, project, rungs_of
+from dplib.privacy.events import DiscreteLaplaceEvent
+from dplib.randomness.keyed import derive_key
+from tests.statistics import epsilon_lower_bound
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+Edges = tuple[IntArray, IntArray]
+KEY = bytes(range(9, 41))
+TRIALS = 2_000
+
+
+def design_of(statistics: dict[str, Any], n: int, epsilon: str = "1", **changes: Any) -> Design:
+    settings = {
+        "config_version": 1,
+        "job": "network-statistics",
+        "dataset": "audit",
+        "input": {"path": "none", "columns": {"source": "s", "target": "t"}},
+        "privacy": {"neighbors": changes.pop("neighbors", "edge"), "budget": {"epsilon": epsilon}},
+        "graph": {"vertices": {"count": n}, "statistics": statistics} | changes,
+    }
+    return Design.resolve(check(NetworkStatisticsConfig, settings), Path())
+
+
+def edges_of(*pairs: tuple[int, int]) -> Edges:
+    ends = np.array(sorted(pairs), dtype=np.int64).reshape(-1, 2)
+    return ends[:, 0], ends[:, 1]
+
+
+def log_mass(design: Design, graph: Edges, drawn: dict[Statistic, IntArray]) -> float:
+    """Log of the mass of a release's numbers given the graph, up to a constant, under the design's own claim."""
+    kept = project(design, *graph)
+    exact = exact_statistics(design, *kept)
+    total = 0.0
+    for each in design.measurements:
+        gap = drawn[each.statistic] - exact[each.statistic]
+        if each.mechanism == LADDER:
+            mass = ladder_probability(gap, rungs_of(design, *kept), each.epsilon)
+            total += float(np.log(np.maximum(mass, 1e-300)).sum())
+        else:
+            assert each.parameter is not None
+            total -= float(np.abs(gap).sum() / each.parameter)
+    return total
+
+
+def empirical_epsilon(used: Design, one: Edges, other: Edges, trials: int = TRIALS) -> float:
+    """Lower bound of the epsilon of what a design draws, whatever it claims, from log-likelihood ratios."""
+    scores = []
+    for name, graph in (("one", one), ("other", other)):
+        drawn = [noisy_statistics(used, *graph, derive_key(KEY, name, trial)) for trial in range(trials)]
+        scores.append(np.array([log_mass(used, one, each) - log_mass(used, other, each) for each in drawn]))
+    return max(
+        epsilon_lower_bound(scores[0], scores[1], error=1e-4), epsilon_lower_bound(-scores[1], -scores[0], error=1e-4)
+    )
+
+
+def with_sensitivity(design: Design, wrong: int) -> Design:
+    """The design with noise for a wrong sensitivity of its one statistic."""
+    (each,) = design.measurements
+    assert isinstance(each.event, DiscreteLaplaceEvent)
+    scale = each.event.scale * Fraction(wrong, each.sensitivity.l1)
+    event = DiscreteLaplaceEvent(each.event.statistic, Fraction(wrong), scale)
+    return replace(design, measurements=(replace(each, event=event),))
+
+
+# Both ends of the new edge change their degree, and no two vertices meet in one bin: 4 bins change by 1.
+ONE = edges_of((0, 1), (2, 3), (2, 4), (2, 5))
+OTHER = edges_of((0, 1), (2, 3), (2, 4), (2, 5), (0, 2))
+# An edge of a clique is part of a triangle with every other vertex.
+CLIQUE = [(i, j) for i in range(6) for j in range(i + 1, 6)]
+# Vertex 0 and its neighbour go from degree 1 to degree 0.
+PAIR, EMPTY = edges_of((0, 1)), edges_of()
+
+
+def test_the_whole_release_keeps_its_epsilon() -> None:
+    weights = {"edge_count": 1, "degree_histogram": 2, "sorted_degrees": 1, "triangles": 2}
+    design = design_of(weights, 6, "2")
+    found = empirical_epsilon(design, edges_of(*CLIQUE), edges_of(*CLIQUE[1:]), trials=1_500)
+    assert 0.2 < found <= 2
+
+
+def test_the_ladder_keeps_its_epsilon_where_its_rungs_change() -> None:
+    design = design_of({"triangles": 1}, 6, "2")
+    star = [(0, 1), (0, 2), (0, 3), (1, 2)]
+    found = empirical_epsilon(design, edges_of(*star), edges_of(*star, (1, 3)))
+    assert 0.05 < found <= 2
+
+
+def test_an_edge_changes_the_histogram_by_four() -> None:
+    design = design_of({"degree_histogram": 1}, 6, "2")
+    assert empirical_epsilon(design, ONE, OTHER) <= 2
+    assert empirical_epsilon(with_sensitivity(design, 2), ONE, OTHER) > 2, "planted: 2 instead of 4"
+
+
+def test_a_vertex_changes_the_projected_histogram_by_two_more_than_twice_the_bound() -> None:
+    bound = {"bounding": "projected", "largest": 1}
+    design = design_of({"degree_histogram": 1}, 4, "2", neighbors="vertex", degree_bound=bound)
+    assert design.measurements[0].sensitivity.l1 == 4
+    assert empirical_epsilon(design, PAIR, EMPTY) <= 2
+    assert empirical_epsilon(with_sensitivity(design, 3), PAIR, EMPTY, 8_000) > 2, "planted: 2D + 1"
+
+
+def test_keeping_the_first_edges_of_every_vertex_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    pairs = [(2 * i + 1, 2 * i + 2) for i in range(20)]
+    hub = [(0, vertex) for vertex in range(1, 41)]
+    bound = {"bounding": "projected", "largest": 1}
+    design = design_of({"edge_count": 1}, 41, "1", neighbors="vertex", degree_bound=bound)
+    with_hub, without = edges_of(*hub, *pairs), edges_of(*pairs)
+    assert empirical_epsilon(design, with_hub, without, 1_000) <= 1
+
+    def keep_first(_: Design, source: IntArray, target: IntArray) -> Edges:
+        """Planted: an edge stays if it is the first one of both of its ends."""
+        first: dict[int, int] = {}
+        for edge, ends in enumerate(zip(source.tolist(), target.tolist(), strict=True)):
+            for end in ends:
+                first.setdefault(end, edge)
+        kept = [e for e in range(len(source)) if first[int(source[e])] == e == first[int(target[e])]]
+        return source[kept], target[kept]
+
+    monkeypatch.setattr("dplib.network_statistics.measure.project", keep_first)
+    monkeypatch.setattr(f"{__name__}.project", keep_first)
+    assert empirical_epsilon(design, with_hub, without, 1_000) > 1

@@ -1,0 +1,368 @@
+"""The job network-statistics from the command line: what it counts, publishes, answers, spends and refuses."""
+
+import json
+import re
+from collections.abc import Sequence
+from itertools import combinations
+from math import comb
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dplib.config.load import check
+from dplib.config.network_statistics import EdgeInput, NetworkStatisticsConfig
+from dplib.graphs.network_sensitivity import Statistic
+from dplib.network_statistics.design import Design
+from dplib.network_statistics.measure import exact_statistics, project
+from dplib.network_statistics.tables import read_values
+from dplib.privacy.budget import Currency
+from dplib.release.tables import read_table
+from dplib.spark.blocks import SparkSession
+from dplib.spark.edges import VertexDomain, collect_edges, judge_edges, open_edges
+from jobs.network_statistics import example
+from tests.jobs_support import DROP, Outcome, Shop, content, dplib, new_shop
+
+pytestmark = pytest.mark.usefixtures("spark")
+JOB = "network-statistics"
+N = 8
+EDGES = [(0, 1), (0, 2), (1, 2), (2, 3), (3, 4), (2, 4), (5, 2)]
+"""Two triangles and a leaf at vertex 2; vertices 6 and 7 are isolated."""
+ALL = {
+    "edge_count": 1,
+    "largest_degree": 1,
+    "degree_histogram": 4,
+    "cumulative_histogram": 2,
+    "sorted_degrees": 2,
+    "k_stars": 2 * (N - 2),
+    "triangles": 2,
+}
+EXACT: dict[str, Any] = {"privacy__budget": {"epsilon": 30 * sum(ALL.values())}, "graph__statistics": ALL}
+"""Weights as the sensitivities, hence noise that is 0 but for a chance below 1e-10 a number."""
+SETTINGS: dict[str, Any] = {
+    "config_version": 1,
+    "job": JOB,
+    "dataset": "friends",
+    "input": {
+        "path": "orders.csv",
+        "format": "csv",
+        "options": {"header": "true"},
+        "columns": {"source": "one", "target": "other"},
+    },
+    "privacy": {"unit": "friendship", "neighbors": "edge", "budget": {"epsilon": 1}},
+    "graph": {"vertices": {"count": N}, "statistics": {"edge_count": 1, "degree_histogram": 2, "triangles": 3}},
+    "publish": {"output": {"path": "releases"}},
+    "ledger": "sqlite:///ledger.db",
+    "secret": "file:shop.key",
+}
+HEADER = ("one", "other")
+
+
+class Network(Shop):
+    """A shop whose rows are edges."""
+
+    def write(self, rows: Sequence[Sequence[object]], header: Sequence[str] = HEADER) -> "Network":
+        super().rows([[str(cell) for cell in row] for row in rows], header)
+        return self
+
+    def run(self, *words: str) -> Outcome:
+        return dplib("run", JOB, "--config", str(self.config), *words)
+
+    def command(self, name: str, *words: str) -> Outcome:
+        return dplib(name, JOB, "--config", str(self.config), *words)
+
+    def published(self, *words: str) -> dict[str, list[int]]:
+        """Published integers by statistic."""
+        table = read_table(self.run(*words).release / "published").to_pandas()
+        return {str(name): rows["count"].tolist() for name, rows in table.groupby("statistic", observed=True)}
+
+
+def new_network(folder: Path, budget: str = "100000", **changes: object) -> Network:
+    shop = new_shop(folder, budget="1")
+    network = Network(shop.folder, json.loads(json.dumps(SETTINGS)))
+    network.set(**changes)
+    currency = Currency.ZCDP if "rho" in network.settings["privacy"]["budget"] else Currency.PURE
+    terms = {name: str(network.settings["privacy"][name]) for name in ("unit", "neighbors")}
+    network.account(budget, currency, **terms)
+    return network.write(EDGES)
+
+
+def design_of(**changes: object) -> Design:
+    settings = Network(Path(), json.loads(json.dumps(SETTINGS))).settings
+    for name, value in changes.items():
+        section, key = name.split("__")
+        settings[section][key] = value
+    return Design.resolve(check(NetworkStatisticsConfig, settings), Path())
+
+
+def oracle(n: int, edges: Sequence[tuple[int, int]], stars: int = 2) -> dict[str, list[int]]:
+    """All statistics by brute force over an adjacency matrix."""
+    matrix = np.zeros((n, n), dtype=np.int64)
+    for one, other in edges:
+        matrix[one, other] = matrix[other, one] = 1
+    degrees = matrix.sum(axis=0).tolist()
+    histogram = [degrees.count(degree) for degree in range(n)]
+    triples = combinations(range(n), 3)
+    return {
+        "edge_count": [len(edges)],
+        "largest_degree": [max(degrees)],
+        "degree_histogram": histogram,
+        "cumulative_histogram": np.cumsum(histogram)[:-1].tolist(),
+        "sorted_degrees": sorted(degrees),
+        "k_stars": [sum(comb(degree, stars) for degree in degrees)],
+        "triangles": [sum(bool(matrix[a, b] and matrix[b, c] and matrix[a, c]) for a, b, c in triples)],
+    }
+
+
+@pytest.fixture
+def network(tmp_path: Path) -> Network:
+    return new_network(tmp_path)
+
+
+def test_counts_are_those_of_the_graph(tmp_path: Path) -> None:
+    exact = new_network(tmp_path, **EXACT)
+    assert exact.published() == oracle(N, EDGES)
+    exact.write([])
+    assert exact.published("--again") == oracle(N, [])
+
+
+def test_a_run_publishes_and_comes_again_for_nothing(network: Network) -> None:
+    release = network.run().release
+    manifest = json.loads((release / "manifest.json").read_text())
+    assert manifest["cost"] == "1"
+    assert manifest["neighbors"] == "edge"
+    assert manifest["sensitivities"]["degree_histogram"] == {"l1": 4, "l2_squared": 8}
+    assert "Degree distribution" in (release / "report.html").read_text()
+    stored = read_table(release / "measurement").to_pandas()
+    withheld = stored[stored.variance.isna()]
+    assert withheld.statistic.tolist() == ["triangles"]
+    before = content(network.output)
+    network.write(EDGES[1:])
+    assert network.run().release == release
+    assert content(network.output) == before
+    assert network.spent() == 1
+    assert dplib("verify", str(release), "--ledger", f"sqlite:///{network.folder}/ledger.db").code == 0
+    # A publish setting makes another table of the same measurement; another graph has other noise.
+    assert (network.run("--set", "publish.output.csv=true").release / "published" / "statistics.csv").is_file()
+    assert network.spent() == 1
+    assert network.run("--again").release != release
+    assert network.spent() == 2
+
+
+BAD = [
+    ("1", "0"),
+    (" 0", "1 "),
+    ("00", "01"),
+    ("3", "3"),
+    ("8", "0"),
+    ("99999999999999999999999", "0"),
+    ("-1", "0"),
+    ("1.0", "2"),
+    ("SECRETVALUE", "2"),
+    ("", "2"),
+    ("4",),
+]
+
+
+def test_bad_rows_follow_the_rule_and_appear_nowhere(tmp_path: Path) -> None:
+    exact = new_network(tmp_path, **EXACT).write(BAD)
+    found = exact.run()
+    counts = read_table(found.release / "published").to_pandas()
+    assert counts[counts.statistic == "edge_count"]["count"].tolist() == [1]
+    assert "SECRETVALUE" not in found.out + found.err
+    assert all(b"SECRETVALUE" not in path.read_bytes() for path in exact.output.rglob("*") if path.is_file())
+    lines = [re.split(r"\s{2,}", line.strip()) for line in exact.command("inspect").out.splitlines()[2:]]
+    assert {rule: counts for rule, *counts in lines} == {
+        "both ends are given": ["9", "2"],
+        "both ends can be read": ["6", "3"],
+        "both ends are declared": ["4", "2"],
+        "the ends differ": ["3", "1"],
+        "the edge is new": ["1", "2"],
+    }
+
+
+def test_vertices_may_have_names_or_start_anywhere(tmp_path: Path) -> None:
+    names = ["ann", "bob", "7", "dee"]
+    named = new_network(tmp_path, graph__statistics={"edge_count": 1, "degree_histogram": 4})
+    named.set(graph__vertices=names, privacy__budget={"epsilon": 150})
+    named.write([("ann", " bob"), ("bob", "ann"), ("7", "dee"), ("Ann", "7"), ("ann", "ann"), ("", "dee")])
+    first = named.published()
+    assert (first["edge_count"], first["degree_histogram"]) == ([2], [0, 4, 0, 0])
+    (named.folder / "people.txt").write_text("\n".join(names), encoding="utf-8")
+    before = named.spent()
+    named.set(graph__vertices={"file": "people.txt"})
+    assert named.published() == first
+    assert named.spent() == before, "a listed file enters with its contents"
+    named.set(graph__vertices={"count": 4, "first": 10}).write([(10, 13), (9, 10), (13, 14)])
+    assert named.published()["edge_count"] == [1]
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"privacy__budget": {"rho": "0.5"}, "graph__statistics": ALL},
+        {"privacy__neighbors": "vertex", "graph__degree_bound": {"bounding": "projected", "largest": 3}},
+        {"privacy__neighbors": "vertex", "graph__degree_bound": {"bounding": "promised", "largest": 5}},
+        {"graph__triangles": {"mechanism": "smooth", "rungs": "common_neighbors"}},
+        {"graph__triangles": {"mechanism": "global"}, "graph__last_bin": 3},
+        {"graph__triangles": {"rungs": "exact"}},
+    ],
+    ids=str,
+)
+def test_every_mechanism_plans_publishes_verifies_and_answers(tmp_path: Path, changes: dict[str, Any]) -> None:
+    if changes.get("graph__degree_bound", {}).get("bounding") == "projected":
+        changes = changes | {"graph__statistics": {name: w for name, w in ALL.items() if name != "triangles"}}
+    found = new_network(tmp_path, **changes)
+    planned = json.loads(found.command("plan", "--json").out)
+    release = found.run().release
+    assert dplib("verify", str(release), "--ledger", f"sqlite:///{found.folder}/ledger.db").code == 0
+    errors = {each["statistic"]: each["std_error"] for each in planned["statistics"]}
+    for answer in json.loads(dplib("query", str(release), "--json").out):
+        assert answer["std_error"] == errors[answer["statistic"]]
+    asked = ("query", str(release), "--item", "degree_histogram", "--from", "1", "--to", "3", "--json")
+    answer = json.loads(dplib(*asked).out)[0]
+    table = read_table(release / "estimates").to_pandas()
+    bins = table[(table.statistic == "degree_histogram") & table.key.between(1, 3)]
+    assert answer["estimate"] == pytest.approx(bins.estimate.sum())
+    refused = dplib("query", str(release), "--item", "beauty")
+    assert (refused.code, refused.err.split(" must")[0]) == (2, "dplib: --item")
+
+
+def test_the_budget_is_split_exactly_by_weight() -> None:
+    weights = {"edge_count": "1/3", "degree_histogram": "0.1", "triangles": 7}
+    design = design_of(graph__statistics=weights, privacy__budget={"epsilon": "0.7"})
+    spent = [event.epsilon for event in design.events]
+    assert sum(spent) == check(NetworkStatisticsConfig, design.config.model_dump()).privacy.budget.epsilon
+    assert [each.share for each in design.measurements] == [part / sum(spent) for part in spent]
+    gaussian = design_of(graph__statistics=weights, privacy__budget={"rho": "0.3"})
+    total = sum(event.rho for event in gaussian.events)
+    assert total <= gaussian.config.privacy.budget.rho
+    assert float(total) == pytest.approx(0.3, rel=1e-12)
+
+
+def test_projected_statistics_are_those_of_the_projected_graph() -> None:
+    bound = {"bounding": "projected", "largest": 2}
+    design = design_of(privacy__neighbors="vertex", graph__degree_bound=bound, graph__statistics={"edge_count": 1})
+    source, target = (np.array(ends, dtype=np.int64) for ends in zip(*sorted(EDGES[:-1]), strict=True))
+    kept = project(design, source, target)
+    degrees = np.bincount(np.concatenate(kept), minlength=N)
+    assert degrees.max() == 2
+    assert exact_statistics(design, *kept)[Statistic.EDGE_COUNT].tolist() == [len(kept[0])]
+    assert set(zip(*map(np.ndarray.tolist, kept), strict=True)) < set(EDGES)
+
+
+@pytest.mark.parametrize(
+    ("name", "n", "separator", "edges", "triangles"),
+    [("facebook_combined.txt", 4_039, " ", 88_234, 1_612_010), ("ca-GrQc.txt", 26_197, "\t", 14_484, 48_260)],
+)
+def test_real_graphs_have_their_known_triangles(
+    name: str, n: int, separator: str, edges: int, triangles: int, shared: Path, spark: SparkSession
+) -> None:
+    options = {"sep": separator, "comment": "#"}
+    columns = {"source": "_c0", "target": "_c1"}
+    path = str(shared / "data" / "graphs" / name)
+    rows = open_edges(spark, EdgeInput.model_validate({"path": path, "options": options, "columns": columns}), Path())
+    source, target = collect_edges(judge_edges(rows, VertexDomain(n)))
+    design = design_of(graph__vertices={"count": n}, graph__statistics={"edge_count": 1, "triangles": 1})
+    found = exact_statistics(design, source, target)
+    assert [int(found[each][0]) for each in (Statistic.EDGE_COUNT, Statistic.TRIANGLES)] == [edges, triangles]
+
+
+def test_rehearse_meets_what_it_predicts(tmp_path: Path) -> None:
+    network = new_network(tmp_path, graph__vertices={"count": 400}, graph__statistics={"degree_histogram": 1})
+    found = network.command("rehearse", "--rows", "1500", "--seed", "3")
+    assert found.code == 0, found.err
+    line = next(line.split() for line in found.out.splitlines() if line.startswith("degree_hist"))
+    assert line[1] == "400"
+    assert 0.8 < float(line[4]) / float(line[3]) < 1.25
+    assert network.spent() == 0
+
+
+def test_the_example_is_a_configuration_that_plans(network: Network) -> None:
+    (network.folder / "shop.yaml").write_text(example(), encoding="utf-8")
+    found = network.command("plan")
+    assert found.code == 0, found.err
+    assert "ladder" in found.out
+
+
+def test_over_budget_writes_nothing(tmp_path: Path) -> None:
+    network = new_network(tmp_path, budget="0.5")
+    before = content(network.folder)
+    assert network.run().code == 4
+    assert content(network.folder) == before
+
+
+PROJECTED = {"bounding": "projected", "largest": 3}
+WRONG: list[tuple[str, dict[str, Any]]] = [
+    ("graph.directed", {"graph__directed": True}),
+    ("graph.vertices", {"graph__vertices": DROP}),
+    ("graph.vertices", {"graph__vertices": ["ann", "ann"]}),
+    ("graph.vertices", {"graph__vertices": ["ann"]}),
+    ("graph.vertices.file", {"graph__vertices": {"file": "absent.txt"}}),
+    ("graph.vertices.count", {"graph__vertices": {"count": 1}}),
+    ("graph.statistics", {"graph__statistics": {}}),
+    ("graph.statistics", {"graph__statistics": {"edge_count": 0}}),
+    ("graph.statistics.beauty", {"graph__statistics": {"beauty": 1}}),
+    ("graph.statistics.influence_spread", {"graph__statistics": {"influence_spread": 1}}),
+    ("graph.statistics.adjacency", {"graph__statistics": {"adjacency": 1}}),
+    ("graph.statistics.triangles", {"graph__degree_bound": PROJECTED}),
+    ("graph.statistics.triangles", {"graph__degree_bound": {"bounding": "promised", "largest": 1}}),
+    ("graph.degree_bound.bounding", {"graph__degree_bound": {"bounding": "top_edges", "largest": 3}}),
+    ("graph.degree_bound.bounding", {"graph__degree_bound": {"bounding": "drop_vertices", "largest": 3}}),
+    ("graph.degree_bound.largest", {"graph__degree_bound": {"bounding": "projected"}}),
+    ("graph.degree_bound.largest", {"graph__degree_bound": {"largest": 3}}),
+    ("graph.last_bin", {"graph__last_bin": 0}),
+    ("graph.last_bin", {"graph__vertices": {"count": 3_000_000}}),
+    ("graph.stars", {"graph__stars": 1}),
+    ("graph.triangles.mechanism", {"graph__triangles": {"mechanism": "magic"}}),
+    ("graph.triangles.mechanism", {"graph__triangles": {"mechanism": "ladder"}, "privacy__neighbors": "vertex"}),
+    ("input.columns.target", {"input__columns": {"source": "one"}}),
+    ("privacy.neighbors", {"privacy__neighbors": "add_remove"}),
+    ("privacy.budget", {"privacy__budget": {"epsilon": 100_000}}),
+    ("privacy.budget.epsilon", {"privacy__budget": {"epsilon": 0}}),
+    ("dataset", {"dataset": "unknown"}),
+]
+
+
+@pytest.fixture(scope="module")
+def untouched(tmp_path_factory: pytest.TempPathFactory) -> Network:
+    return new_network(tmp_path_factory.mktemp("friends"))
+
+
+@pytest.mark.parametrize(("name", "changes"), WRONG, ids=[f"{n}-{name}" for n, (name, _) in enumerate(WRONG)])
+def test_a_wrong_setting_is_named_and_nothing_happens(
+    name: str, changes: dict[str, Any], untouched: Network, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def no_spark(*_: object) -> None:
+        raise AssertionError("settings must be checked before Spark starts")
+
+    monkeypatch.setattr("dplib.workflow.run.open_session", no_spark)
+    wrong = Network(untouched.folder, json.loads(json.dumps(SETTINGS)))
+    wrong.set(**({"graph__directed": False} | changes))
+    before = content(untouched.folder)
+    outcome = wrong.run()
+    assert outcome.code == 2, outcome.err
+    found = re.fullmatch(r"dplib: (?P<name>.+?) must .+, got .+\n", outcome.err)
+    assert found is not None, outcome.err
+    assert found["name"] == name
+    assert content(untouched.folder) == before
+
+
+@pytest.mark.parametrize(("header", "path"), [(("old", "other"), "orders.csv"), (HEADER, "absent.csv")])
+def test_a_wrong_schema_is_named_and_nothing_happens(network: Network, header: tuple[str, ...], path: str) -> None:
+    network.write(EDGES, header).set(input__path=path)
+    before = content(network.folder)
+    outcome = network.run()
+    assert outcome.code == 3, outcome.err
+    assert content(network.folder) == before
+
+
+def test_the_stored_measurement_is_read_back_whole(network: Network) -> None:
+    release = network.run().release
+    found = read_values(release / "measurement", "noisy", design_of())
+    assert {str(name): len(values) for name, values in found.items()} == {
+        "edge_count": 1,
+        "degree_histogram": N,
+        "triangles": 1,
+    }
