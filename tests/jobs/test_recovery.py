@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 
-from dplib.consistent_histograms import measure, publish, run
+from dplib.consistent_histograms import measure, run
 from dplib.release.ledger import Ledger
 from dplib.release.staging import Staging
+from dplib.workflow import manifest
 from tests.jobs_support import JOB, Shop, content, dplib, new_shop, python_process, visible
 
 ONE_RUN = ["account", "reserve", "measure", "publish"]
@@ -21,7 +22,7 @@ STEPS: dict[str, tuple[Any, str]] = {
     "record the measurement": (Ledger, "record_measurement"),
     "estimate": (run, "results_on_driver"),
     "write the tables": (run, "write_tables"),
-    "write the manifest": (publish, "write_manifest"),
+    "write the manifest": (manifest, "write_manifest"),
     "put in place": (Staging, "publish"),
     "record the release": (Ledger, "record_published"),
 }
