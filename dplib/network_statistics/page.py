@@ -200,14 +200,14 @@ def _charts(design: Design, results: Results) -> tuple[Section, ...]:
     lo = np.arange(0, last + 1, width)
     hi = np.minimum(lo + width, last + 1)
     error = np.array([std_error(design, statistic, int(size)) for size in hi - lo])
-    shares = [np.add.reduceat(values[: last + 1], lo) / design.n_vertices for values in (estimates, counts)]
+    middle, whole = (np.add.reduceat(values[: last + 1], lo) for values in (estimates, counts))
     each = "degree" if width == 1 else f"run of {width} degrees"
     caption = (
-        f"Share of the vertices, one point a {each}, up to the last degree with a published vertex. In blue the "
+        f"Vertices of each degree, one point a {each}, up to the last degree with a published vertex. In blue the "
         "estimates with their 95 % intervals, in orange the published whole numbers."
     )
     alt = f"Degree distribution of {count_text(design.n_vertices)} vertices up to degree {last}."
-    drawn = series_with_band(lo.astype(float).tolist(), shares[0], error / design.n_vertices, shares[1], "share")
+    drawn = series_with_band(lo.astype(float).tolist(), middle, error, whole, "vertices")
     return (Section("Charts", (Figure(drawn, "Degree distribution", caption, alt),)),)
 
 

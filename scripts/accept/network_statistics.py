@@ -1,0 +1,193 @@
+"""Acceptance of network statistics: central privacy between edges and between vertices."""
+
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from dplib.config.load import check
+from dplib.config.network_statistics import EdgeInput, NetworkStatisticsConfig
+from dplib.config.sections import SparkSettings
+from dplib.graphs.network_sensitivity import Statistic
+from dplib.graphs.triangles import count_triangles
+from dplib.mechanisms.ladder import draw_ladder, ladder_mean_error
+from dplib.network_statistics.design import Design
+from dplib.network_statistics.estimate import make_results, std_error
+from dplib.network_statistics.measure import exact_statistics, noisy_statistics, rungs_of
+from dplib.network_statistics.rehearse import generate
+from dplib.network_statistics.tables import noise_variance
+from dplib.randomness.keyed import KeyedStream, derive_key
+from dplib.release.manifest import load_manifest
+from dplib.spark.blocks import SparkSession
+from dplib.spark.edges import VertexDomain, collect_edges, judge_edges, open_edges
+from dplib.spark.session import open_session
+from jobs.network_statistics import verify
+from scripts.accept.claims import Check, Result, at_most, load, tests_pass
+from scripts.accept.main_job import release_of, run_command
+
+ROOT = Path(__file__).resolve().parents[2]
+KEY = bytes(range(32))
+GRAPHS = (
+    ("facebook_combined.txt", " ", 4_039, 88_234, 1_612_010),
+    ("ca-GrQc.txt", "\t", 26_197, 14_484, 48_260),
+    ("Email-Enron.txt.gz", "\t", 36_692, 183_831, 727_044),
+)
+"""File, separator, declared vertices, edges without loops, triangles (SNAP's pages; ca-GrQc lists 12 loops)."""
+DRAWS = 400
+
+
+def sensitivities() -> Iterator[Result]:
+    """Brute force over all graphs of five vertices, and the kernels."""
+    yield from tests_pass(
+        "sensitivities by brute force over all graphs of 5 vertices, edge and vertex neighbours, refusals",
+        "tests/unit/test_network_sensitivity.py",
+    )
+    yield from tests_pass(
+        "greedy ordered projection: rounds equal to the sequence, stability; triangles; rungs; degree estimates",
+        "tests/unit/test_truncation.py",
+        "tests/unit/test_triangles.py",
+        "tests/unit/test_ladder_rungs.py",
+        "tests/unit/test_degree_estimates.py",
+    )
+
+
+@contextmanager
+def session() -> Iterator[SparkSession]:
+    """Spark with two cores."""
+    with open_session("accept", SparkSettings(master="local[2]")) as spark:
+        yield spark
+
+
+def real_graphs() -> Iterator[Result]:
+    """Known graphs: exact statistics before noise, errors after it as predicted, times."""
+    folder = os.environ.get("DPLIB_SHARED")
+    if not folder:
+        yield Result("known graphs", "the shared data", "DPLIB_SHARED is not set", None)
+        return
+    # The first call compiles the kernels.
+    count_triangles(3, np.array([0, 0, 1]), np.array([1, 2, 2]))
+    with session() as spark:
+        for name, separator, n, edges, triangles in GRAPHS:
+            path = str(Path(folder) / "data" / "graphs" / name)
+            settings = {
+                "path": path,
+                "options": {"sep": separator, "comment": "#"},
+                "columns": {"source": "_c0", "target": "_c1"},
+            }
+            design, seconds = design_of(n), []
+            for _ in range(3):
+                started = time.monotonic()
+                rows = open_edges(spark, EdgeInput.model_validate(settings), Path())
+                source, target = collect_edges(judge_edges(rows, VertexDomain(n)))
+                exact = exact_statistics(design, source, target)
+                seconds.append(time.monotonic() - started)
+            found = int(exact[Statistic.EDGE_COUNT][0]), int(exact[Statistic.TRIANGLES][0])
+            known = (edges, triangles)
+            yield Result(f"{name}: edges and triangles before noise", f"{known}", f"{found}", found == known)
+            if name.startswith("Email"):
+                claim = f"{name}: read on Spark local[2], counted on the driver, median of 3 ({load()})"
+                yield at_most(claim, statistics.median(seconds), 8, " s")
+            yield from errors_after_noise(name, design, source, target)
+
+
+def design_of(n: int) -> Design:
+    """Five statistics at epsilon 1."""
+    weights = {"edge_count": 1, "largest_degree": 1, "degree_histogram": 2, "sorted_degrees": 2, "triangles": 3}
+    settings = {
+        "config_version": 1,
+        "job": "network-statistics",
+        "dataset": "accept",
+        "input": {"path": "none", "columns": {"source": "s", "target": "t"}},
+        "privacy": {"budget": {"epsilon": 1}},
+        "graph": {"vertices": {"count": n}, "statistics": weights, "last_bin": 2_000},
+    }
+    return Design.resolve(check(NetworkStatisticsConfig, settings), Path())
+
+
+def errors_after_noise(
+    name: str, design: Design, source: npt.NDArray[np.int64], target: npt.NDArray[np.int64]
+) -> Iterator[Result]:
+    """Errors that are met, over those that were predicted."""
+    exact = exact_statistics(design, source, target)
+    results = make_results(design, dict(noisy_statistics(design, source, target, derive_key(KEY, name))))
+    gap = results.estimate[Statistic.DEGREE_HISTOGRAM] - exact[Statistic.DEGREE_HISTOGRAM]
+    ratio = float(np.sqrt((gap**2).mean())) / std_error(design, Statistic.DEGREE_HISTOGRAM)
+    # 2,001 bins: the root mean square of Laplace noise is off by 2.5 % (one standard error).
+    yield at_most(f"{name}: degree histogram, |error met / predicted - 1|", abs(ratio - 1), 0.1)
+    gap = results.estimate[Statistic.SORTED_DEGREES] - exact[Statistic.SORTED_DEGREES]
+    (measured,) = (each for each in design.measurements if each.statistic is Statistic.SORTED_DEGREES)
+    noise = float(np.sqrt(noise_variance(measured)))
+    yield at_most(f"{name}: sorted degrees, error after isotonic regression over noise", rms(gap) / noise, 0.5)
+    rungs, epsilon = rungs_of(design, source, target), Fraction(1)
+    triangles = int(exact[Statistic.TRIANGLES][0])
+    drawn = draw_ladder(KeyedStream(KEY, name), triangles, rungs, epsilon, DRAWS)
+    met, predicted = float(np.abs(drawn - triangles).mean()), ladder_mean_error(rungs, epsilon)
+    claim = f"{name}: ladder at epsilon 1, |mean error met / predicted - 1| of {DRAWS} draws ({met:,.0f} triangles)"
+    # The error's standard deviation is about its mean.
+    yield at_most(claim, abs(met / predicted - 1), 4 / DRAWS**0.5)
+
+
+def rms(values: npt.NDArray[np.float64]) -> float:
+    """Root mean square."""
+    return float(np.sqrt((values**2).mean()))
+
+
+def large_graph() -> Iterator[Result]:
+    """A million edges with hubs."""
+    source, target = generate(125_000, 1_060_000, 1)
+    started = time.monotonic()
+    count_triangles(125_000, source, target)
+    claim = f"triangles of a graph with hubs and {len(source):,} edges, counted on the driver ({load()})"
+    yield at_most(claim, time.monotonic() - started, 40, " s")
+
+
+def job() -> Iterator[Result]:
+    """The configuration that runs as it stands, its checks and an answer."""
+    subprocess.run([sys.executable, "-m", "scripts.make_data", "friends", "data"], check=True, cwd=ROOT)
+    config = ROOT / "conf" / "network.yaml"
+    planned = json.loads(run_command("plan", "network-statistics", "--config", str(config), "--json").stdout)
+    names = [total["accountant"] for total in planned["totals"]]
+    four = ["basic", "advanced", "zcdp", "pld"]
+    yield Result("plan: totals by four accountants side by side", ", ".join(four), ", ".join(names), names == four)
+    compared = [
+        each for each in planned["triangles"] if min(each["ladder"], each["smooth"], each["global_laplace"]) > 0
+    ]
+    yield Result(
+        "plan: ladder, smooth and global Laplace over a range of degrees",
+        "at least 3 degrees",
+        f"{len(compared)}",
+        len(compared) >= 3,
+    )
+    with tempfile.TemporaryDirectory() as name:
+        release, _ = release_of(config, "friends", Path(name), "1")
+        for each in verify(release, load_manifest(release)):
+            yield Result(f"friends, {each.name}", "holds", each.detail, each.ok)
+        page = (release / "report.html").read_text(encoding="utf-8")
+        drawn = "Degree distribution" in page and "<svg" in page
+        yield Result("report: degree distribution with its band", "drawn", "drawn" if drawn else "missing", drawn)
+        asked = run_command("query", str(release), "--item", "degree_histogram", "--from", "0", "--to", "9")
+        yield Result(
+            "dplib query RELEASE --item degree_histogram", "an answer", f"exit {asked.returncode}", not asked.returncode
+        )
+    yield from tests_pass(
+        "the job: counts by brute force, both orientations, duplicates, loops, unknown and isolated vertices, empty"
+        " graph, ids that are no integers, refusals with their reasons, reruns",
+        "tests/jobs/test_network_statistics.py",
+    )
+    yield from tests_pass(
+        "audit: epsilon below the claim; planted: histogram 2 instead of 4, 2D + 1, top-D truncation",
+        "tests/jobs/test_network_audit.py",
+    )
+
+
+CHECKS: tuple[Check, ...] = (sensitivities, real_graphs, large_graph, job)
