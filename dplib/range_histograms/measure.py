@@ -27,7 +27,7 @@ from dplib.range_histograms.tables import write_buckets, write_measurement
 from dplib.release.digest import block_digest, combine_digests
 from dplib.release.lifecycle import MeasurementKeys
 from dplib.release.run_keys import RunKeys
-from dplib.spark.blocks import Block, DataFrame, iterate_blocks, map_blocks
+from dplib.spark.blocks import Block, DataFrame, collect_blocks, iterate_blocks, map_blocks
 from dplib.spark.counts import block_counts, count_blocks
 
 IntArray = npt.NDArray[np.int64]
@@ -121,7 +121,7 @@ def measure_in_blocks(rows: DataFrame, design: Design, keys: RunKeys, directory:
     try:
         summaries = map_blocks(counted, partial(_digest, keys.digest, design.bins.n_bins), ["digest"])
         digests = {
-            design.block_name(block): found["digest"] for block, found in iterate_blocks(summaries, "count the rows")
+            design.block_name(block): found["digest"] for block, found in collect_blocks(summaries, "count the rows")
         }
         digest = combine_digests(keys.digest, digests.items())
         draw = partial(_draw, design, keys.digest, keys.measurement(digest), digests)
