@@ -85,7 +85,7 @@ def random_graph(rng: np.random.Generator, n: int, most_weight: int = 3) -> Edge
 def _leaders(weight: IntArray) -> list[int]:
     """One vertex of each connected component."""
     reach = np.linalg.matrix_power((weight > 0) | np.eye(len(weight), dtype=bool), len(weight))
-    return np.unique(np.asarray(reach).argmax(axis=1)).tolist()
+    return [int(vertex) for vertex in np.unique(np.asarray(reach).argmax(axis=1))]
 
 
 def sides(cuts: BoolArray) -> set[tuple[int, ...]]:

@@ -34,12 +34,12 @@ class _Branch(NamedTuple):
     at: ComplexArray
     before: list[int]  # place in the list of what each node hangs from; of the first, itself
 
-    def nearest(self, far: float) -> float:
-        """How near its edges come to a point as far back from the first node."""
+    def nearest(self, far: float, radius: FloatArray) -> float:
+        """How near its edges and its nodes' rooms come to a point as far back from the first node."""
         start, end = self.at + far, self.at[self.before] + far
         along = end - start
         part = np.clip((-start * along.conj()).real / np.maximum(np.abs(along) ** 2, 1e-12), 0, 1)
-        return float(np.abs(start + part * along).min())
+        return float(min(np.abs(start + part * along).min(), (np.abs(start) - radius[self.nodes]).min()))
 
 
 def tree_layout(
@@ -100,7 +100,7 @@ def _joined(node: int, hanging: Sequence[_Branch], length: FloatArray, radius: F
         if len(hanging) == 1:  # goes straight on
             low, high = -np.maximum(-low, high), np.maximum(-low, high)
         span = high - low
-        near = np.array([branch.nearest(far) for branch, far in zip(hanging, length, strict=True)])
+        near = np.array([branch.nearest(far, radius) for branch, far in zip(hanging, length, strict=True)])
         grows = (span > min(fan, _WIDEST_WEDGE)) | (near < radius[node])
         if span.sum() > fan:
             grows |= span >= 0.97 * span.max()

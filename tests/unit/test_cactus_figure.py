@@ -69,7 +69,7 @@ def test_layouts_keep_room_lengths_and_order(seed: int) -> None:
     n = int(rng.integers(2, 45))
     neighbors: list[list[int]] = [[] for _ in range(n)]
     for node in range(1, n):
-        other = int(rng.integers(max(0, node - 8), node))
+        other = int(rng.integers(max(0, node - 8), node) if seed % 2 else rng.integers(0, 1 + node // 6))
         neighbors[node].append(other)
         neighbors[other].append(node)
     edges = [(one, other) for one in range(n) for other in neighbors[one]]
@@ -110,6 +110,16 @@ def test_symmetric_cacti_have_symmetric_drawings() -> None:
     np.testing.assert_allclose(np.hypot(*spokes.T), 3)
     angles = np.unwrap(np.arctan2(*spokes.T[::-1]))
     np.testing.assert_allclose(np.diff(angles), 2 * np.pi / 5)
+
+
+def test_branches_that_bend_back_stay_off_a_wide_node() -> None:
+    """Three bushes around a node that keeps much room: nothing of them comes into it."""
+    neighbors = [[1, 2, 3], *([0, *range(4 + 8 * bush, 12 + 8 * bush)] for bush in range(3))]
+    neighbors += [[1 + leaf // 8] for leaf in range(24)]
+    lengths = {(one, other): 6.0 for one, around in enumerate(neighbors) for other in around}
+    lengths |= {edge: 11.0 for bush in (1, 2, 3) for edge in ((0, bush), (bush, 0))}
+    at = tree_layout(neighbors, lengths, np.array([10.0] + [0.5] * 27))
+    assert np.hypot(*(at[1:] - at[0]).T).min() >= 10.5 - 1e-9
 
 
 def test_a_path_lies_level_from_vertex_0_on() -> None:

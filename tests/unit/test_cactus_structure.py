@@ -52,6 +52,18 @@ def test_stored_cases(case: dict[str, Any]) -> None:
     assert count_standard_cuts(made) == case["num_min_cuts"]
 
 
+@pytest.mark.parametrize("case", CUT_CASES, ids=CUT_CASE_NAMES)
+def test_stored_cases_under_other_names(case: dict[str, Any]) -> None:
+    """The search starts along other edges: along the prism's edges between its triangles too."""
+    graph = case_edges(case)
+    value, cuts = minimum_cuts(graph)
+    rng = np.random.default_rng(graph.n)
+    for _ in range(12):
+        names = rng.permutation(graph.n)
+        renamed = canonical(graph.n, names[graph.source], names[graph.target], graph.weight)
+        assert cactus_of_graph(renamed, value).equals(cactus_of_cuts(cuts[:, np.argsort(names)]))
+
+
 @pytest.mark.parametrize("graph", graphs(60))
 def test_crossing_and_atoms_by_definition(graph: Edges) -> None:
     _, cuts = minimum_cuts(graph)
