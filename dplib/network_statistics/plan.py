@@ -164,7 +164,7 @@ def plan_notes(design: Design) -> tuple[str, ...]:
         notes.append(f"The last bin of degree histograms, {design.last_bin}, holds all higher degrees too.")
     if Statistic.SORTED_DEGREES in measured:
         notes.append(
-            "The error of sorted degrees after isotonic regression is at most that of the noise in all, mostly far less."
+            "The error of sorted degrees after isotonic regression is in all at most that of the noise, often far less."
         )
     if any(each.mechanism in (LADDER, SMOOTH) for each in design.measurements):
         notes.append("The noise of triangles follows the graph: its scale is private, so no standard error is stated.")
