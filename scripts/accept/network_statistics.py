@@ -186,7 +186,7 @@ def job() -> Iterator[Result]:
     )
     yield from tests_pass(
         "audit: epsilon below the claim; planted: histogram 2 instead of 4, 2D + 1, top-D truncation",
-        "tests/jobs/test_network_audit.py",
+        "tests/jobs/test_network_statistics_audit.py",
     )
 
 
