@@ -19,13 +19,13 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from dplib.graphs.cut_list import CutList
+from dplib.graphs.cut_list import MOST_CUTS, CutList, limit_of
 from dplib.graphs.edges import Graph, components
 from dplib.graphs.exhaustive import listed_cuts
 from dplib.graphs.karger import TrialPlan, contraction_cuts, plan_trials
 from dplib.graphs.karger_stein import karger_stein_cuts, plan_runs
 from dplib.graphs.minimum_cut import minimum_cut
-from dplib.graphs.near_minimum import MOST_CUTS, near_minimum_cuts
+from dplib.graphs.near_minimum import near_minimum_cuts
 from dplib.validate import at_least, between, one_of
 
 Method = Literal["auto", "trees", "exhaustive", "karger", "karger-stein"]
@@ -93,7 +93,7 @@ def listed_by(
 def _by_chance(
     graph: Graph, bound: int, method: Method, limit: int, failure: float, seed: int, most_trials: int
 ) -> ListedCuts:
-    least = minimum_cut(graph).value
+    least, limit = minimum_cut(graph).value, limit_of(graph.n_vertices, limit)
     if bound < least:
         none = np.zeros((0, -(-graph.n_vertices // 64)), dtype=np.uint64)
         return ListedCuts(CutList(np.arange(graph.n_vertices), none, np.zeros(0, np.int64)), method, True, 0.0, 0)
@@ -102,11 +102,11 @@ def _by_chance(
     if method == "karger":
         plan = plan_trials(graph.n_vertices, ratio, failure)
         n_trials = min(plan.n_trials, most_trials)
-        cuts = contraction_cuts(graph, bound, plan.n_left, seed, 0, n_trials)
+        cuts = contraction_cuts(graph, bound, plan.n_left, seed, 0, n_trials, limit)
     else:
         plan = plan_runs(graph.n_vertices, ratio, failure)
         n_trials = min(plan.n_trials, most_trials)
-        cuts = karger_stein_cuts(graph, bound, ratio, seed, 0, n_trials)
+        cuts = karger_stein_cuts(graph, bound, ratio, seed, 0, n_trials, limit)
     return ListedCuts(_first(cuts, limit), method, len(cuts) <= limit, plan.failure_after(n_trials), n_trials)
 
 

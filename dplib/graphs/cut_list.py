@@ -15,8 +15,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from dplib.compiled import compiled
-from dplib.graphs.edges import BoolArray, IntArray, WordArray, pack_sides, unpack_sides
+from dplib.graphs.edges import BoolArray, IntArray, WordArray, pack_sides, unpack_sides, word_count
 from dplib.validate import require
+
+MOST_CUTS = 1_000_000
+MOST_WORDS = 2**26  # of one list, 512 MB
 
 _GROWTH = 2
 
@@ -53,6 +56,11 @@ class CutList:
         """Return the cuts of value at most ``bound``."""
         n_kept = int(np.searchsorted(self.values, bound, side="right"))
         return CutList(self.label, self.packed[:n_kept], self.values[:n_kept])
+
+
+def limit_of(n_places: int, limit: int) -> int:
+    """Return how many cuts over ``n_places`` may be listed: ``limit``, or fewer where these would not fit in memory."""
+    return min(limit, max(MOST_WORDS // max(word_count(n_places), 1), 1))
 
 
 def sorted_cuts(label: IntArray, packed: WordArray, values: IntArray) -> CutList:

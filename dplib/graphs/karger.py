@@ -24,7 +24,7 @@ import numpy as np
 
 from dplib.compiled import compiled
 from dplib.graphs.contraction import FloatArray, alias_table, contract, stream_of
-from dplib.graphs.cut_list import CutList, enter, sorted_cuts, with_room
+from dplib.graphs.cut_list import MOST_CUTS, CutList, enter, sorted_cuts, with_room
 from dplib.graphs.edges import Graph, IntArray, WordArray, components, number_classes
 from dplib.validate import at_least, between, require
 
@@ -110,7 +110,7 @@ def split_trials(n_trials: int, n_tasks: int) -> list[tuple[int, int]]:
 
 
 def contraction_cuts(
-    graph: Graph, bound: int | None, n_left: int, seed: int, first_trial: int, n_trials: int
+    graph: Graph, bound: int | None, n_left: int, seed: int, first_trial: int, n_trials: int, limit: int = MOST_CUTS
 ) -> CutList:
     """Run a range of trials and return the different cuts found.
 
@@ -121,6 +121,7 @@ def contraction_cuts(
         seed: from 0 to 2^64 - 1; with a trial's number, all that the trial depends on.
         first_trial: number of the first trial, at least 0.
         n_trials: how many, at least 0.
+        limit: stop once there are more cuts than this, which then is one more; at least 1.
 
     Raises:
         ConfigError: the graph is not connected or has one vertex, or a number is out of range.
@@ -131,6 +132,7 @@ def contraction_cuts(
     require(0 <= seed < 2**64, "seed", "lie from 0 to 2^64 - 1", "another number")
     at_least("first_trial", first_trial, 0)
     at_least("n_trials", n_trials, 0)
+    at_least("limit", limit, 1)
     share, alias = alias_table(graph.weight)
     packed, values = _trials(
         graph.n_vertices,
@@ -145,6 +147,7 @@ def contraction_cuts(
         np.uint64(seed),
         first_trial,
         n_trials,
+        limit,
     )
     return sorted_cuts(np.arange(graph.n_vertices), packed, values)
 
@@ -163,6 +166,7 @@ def _trials(
     seed: np.uint64,
     first_trial: int,
     n_trials: int,
+    limit: int,
 ) -> tuple[WordArray, IntArray]:
     packed, values = np.zeros((16, (n + 63) // 64), dtype=np.uint64), np.zeros(16, dtype=np.int64)
     table = np.full(64, -1, dtype=np.int64)
@@ -183,6 +187,8 @@ def _trials(
             write_classes(packed[n_cuts], label, chosen)
             values[n_cuts] = value
             n_cuts += enter(packed, n_cuts, table)
+            if n_cuts > limit:
+                return packed[:n_cuts].copy(), values[:n_cuts].copy()
     return packed[:n_cuts].copy(), values[:n_cuts].copy()
 
 

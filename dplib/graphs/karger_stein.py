@@ -20,7 +20,7 @@ import numpy as np
 
 from dplib.compiled import compiled
 from dplib.graphs.contraction import stream_of, uniform
-from dplib.graphs.cut_list import CutList, enter, sorted_cuts, with_room
+from dplib.graphs.cut_list import MOST_CUTS, CutList, enter, sorted_cuts, with_room
 from dplib.graphs.edges import Graph, IntArray, WordArray, components
 from dplib.graphs.karger import ROUNDING, TrialPlan, log_most_cuts, planned, value_of, write_classes
 from dplib.validate import at_least, between, require
@@ -53,7 +53,13 @@ def plan_runs(n_vertices: int, ratio: Fraction | int, failure: float, every: boo
 
 
 def karger_stein_cuts(
-    graph: Graph, bound: int | None, ratio: Fraction | int, seed: int, first_run: int, n_runs: int
+    graph: Graph,
+    bound: int | None,
+    ratio: Fraction | int,
+    seed: int,
+    first_run: int,
+    n_runs: int,
+    limit: int = MOST_CUTS,
 ) -> CutList:
     """Run a range of recursive contractions and return the different cuts found.
 
@@ -64,6 +70,7 @@ def karger_stein_cuts(
         seed: from 0 to 2^64 - 1; with a run's number, all that the run depends on.
         first_run: number of the first run, at least 0.
         n_runs: how many, at least 0.
+        limit: stop once there are more cuts than this, which then is one more; at least 1.
 
     Raises:
         ConfigError: the graph is not connected, or a number is out of range.
@@ -73,10 +80,11 @@ def karger_stein_cuts(
     require(0 <= seed < 2**64, "seed", "lie from 0 to 2^64 - 1", "another number")
     at_least("first_run", first_run, 0)
     at_least("n_runs", n_runs, 0)
+    at_least("limit", limit, 1)
     weights = np.zeros((graph.n_vertices, graph.n_vertices), dtype=np.int64)
     weights[graph.source, graph.target] = weights[graph.target, graph.source] = graph.weight
     most = graph.total_weight if bound is None else bound
-    packed, values = _runs(weights, sizes, most, bound is None, np.uint64(seed), first_run, n_runs)
+    packed, values = _runs(weights, sizes, most, bound is None, np.uint64(seed), first_run, n_runs, limit)
     return sorted_cuts(np.arange(graph.n_vertices), packed, values)
 
 
@@ -102,7 +110,14 @@ def _survival(larger: int, smaller: int, ratio: Fraction) -> float:
 
 @compiled
 def _runs(
-    weights: IntArray, sizes: IntArray, bound: int, least_only: bool, seed: np.uint64, first_run: int, n_runs: int
+    weights: IntArray,
+    sizes: IntArray,
+    bound: int,
+    least_only: bool,
+    seed: np.uint64,
+    first_run: int,
+    n_runs: int,
+    limit: int,
 ) -> tuple[WordArray, IntArray]:
     n, last = len(weights), len(sizes) - 1
     packed, values = np.zeros((16, (n + 63) // 64), dtype=np.uint64), np.zeros(16, dtype=np.int64)
@@ -117,7 +132,7 @@ def _runs(
         state = stream_of(seed, run)
         level = 0
         branches[0] = 0
-        while level >= 0:
+        while level >= 0 and n_cuts <= limit:
             if level == last:
                 packed, values, table, n_cuts, bound = _look(
                     levels[level], labels[level], bound, least_only, packed, values, table, n_cuts
@@ -131,6 +146,7 @@ def _runs(
                 labels[level + 1] = where[labels[level]]
                 level += 1
                 branches[level] = 0
+    n_cuts = min(n_cuts, limit + 1)
     return packed[:n_cuts].copy(), values[:n_cuts].copy()
 
 

@@ -4,10 +4,11 @@ Keep the least value seen: of single vertices, of all beginnings of a scan by at
 lie in a smaller cut: edges whose ends are certified to be connected at least that well (`dplib.graphs.kernel`); and
 any single vertex into a neighbour that holds at least half of its weight, because a cut that separates the two does not
 get greater when the vertex changes sides (its own cut has been seen). Each scan certifies its last edge at least, so
-the graph shrinks to one vertex.
+the graph shrinks to one vertex. Graphs like the hypercube give a scan hardly more than that: after a few idle scans
+packed trees finish them (`dplib.graphs.tree_packing`), with the certificate for every cut below the least one seen.
 
-Cost: O(n (m + n log n)) at worst; a few scans on most graphs. Rings, which give a scan one edge to contract, fall to
-the second rule in one pass.
+Cost: a few scans on most graphs; else O(n^2 + m depth) for each of a few trees. Rings, which give a scan one edge to
+contract, fall to the second rule in one pass.
 
 References: Nagamochi, Ono, Ibaraki, "Implementing an efficient minimum capacity cut algorithm", Math. Programming 67
 (1994); Padberg, Rinaldi, "An efficient algorithm for the minimum capacity cut problem", Math. Programming 47 (1990),
@@ -31,6 +32,12 @@ from dplib.graphs.edges import (
     weighted_degrees,
 )
 from dplib.graphs.kernel import join, join_by_triangles, scan
+from dplib.graphs.tree_packing import pack_trees
+from dplib.graphs.two_respecting import least_cut_of_trees
+
+# A scan is of use if it joins one vertex in so many. After idle ones a large graph is left to trees.
+_USEFUL, _PATIENCE, _LARGE = 32, 4, 400
+_TREES = (64, 512)
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,10 +67,27 @@ def minimum_cut(graph: Graph) -> MinimumCut:
     """
     if graph.n_vertices < 2:
         return MinimumCut(0, np.zeros(graph.n_vertices, dtype=np.bool_))
-    value, side = _minimum_cut(graph.n_vertices, graph.source, graph.target, graph.weight)
+    edges = (graph.source, graph.target, graph.weight)
+    value, side, label, n_left, *left_edges = _scan_down(graph.n_vertices, *edges, _PATIENCE)
     if value == 0:
         return MinimumCut(0, components(graph)[1] > 0)
+    if n_left > 1:
+        less, its_side = _finished_by_trees(Graph(n_left, *left_edges), int(value))
+        if less < value:
+            value, side = less, its_side[label]
     return MinimumCut(int(value), side ^ side[0])
+
+
+def _finished_by_trees(graph: Graph, seen: int) -> tuple[int, BoolArray]:
+    """The minimum cut of a connected graph, if it is below ``seen``; else some other cut."""
+    for most_trees in _TREES:
+        packing = pack_trees(graph, seen - 1, most_trees)
+        value, side = least_cut_of_trees(graph, packing.trees)
+        if packing.certified:
+            return value, side
+        seen = min(seen, value + 1)  # certify the cut just found, too
+    value, side, *_ = _scan_down(graph.n_vertices, graph.source, graph.target, graph.weight, graph.n_vertices)
+    return int(value), side
 
 
 def count_zero_cuts(graph: Graph) -> int:
@@ -73,12 +97,20 @@ def count_zero_cuts(graph: Graph) -> int:
 
 
 @compiled
-def _minimum_cut(n: int, source: IntArray, target: IntArray, weight: IntArray) -> tuple[int, BoolArray]:
+def _scan_down(
+    n: int, source: IntArray, target: IntArray, weight: IntArray, patience: int
+) -> tuple[int, BoolArray, IntArray, int, IntArray, IntArray, IntArray]:
+    """Scan and contract to one vertex, or until ``patience`` scans in a row were of little use on a large graph.
+
+    Returns:
+        The least value seen, its side, the vertex that each became part of, and the graph left.
+    """
     label = np.arange(n)
+    idle = 0
     best = np.iinfo(np.int64).max
     side = np.zeros(n, dtype=np.bool_)
     start = 0
-    while n > 1 and best > 0:
+    while n > 1 and best > 0 and idle < patience:
         first, neighbor, heavy, _ = neighbor_lists(n, source, target, weight)
         degree = weighted_degrees(n, source, target, weight)
         lightest = int(np.argmin(degree))
@@ -95,11 +127,13 @@ def _minimum_cut(n: int, source: IntArray, target: IntArray, weight: IntArray) -
         _join_heavy(first, neighbor, heavy, degree, leader)
         if 2 * number_classes(leader)[0] > n:  # a dense graph, where a scan may certify one edge only
             join_by_triangles(first, neighbor, heavy, best, leader)
-        n, joined = number_classes(leader)
+        n_left, joined = number_classes(leader)
+        idle = idle + 1 if n_left > _LARGE and (n - n_left) * _USEFUL < n else 0
+        n = n_left
         start = joined[order[-1]]
         label = joined[label]
         source, target, weight = merge_edges(n, joined[source], joined[target], weight)
-    return best, side
+    return best, side, label, n, source, target, weight
 
 
 @compiled

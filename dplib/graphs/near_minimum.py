@@ -1,7 +1,7 @@
 """All cuts of value up to a bound, deterministically and with a certificate that none is missing.
 
 Contract what no such cut separates (`dplib.graphs.kernel`), pack trees into the kernel until every such cut is
-certified to cross one of them in at most two edges, and list the cuts that do (`dplib.graphs.tree_packing`). For a
+certified to cross one of them in at most two edges, and list the cuts that do (`dplib.graphs.two_respecting`). For a
 bound below 1.5 times the minimum cut value trees enough can always be packed; above it that depends on the graph.
 Where the packing gives no certificate, kernels of few vertices are listed exhaustively and others are searched by flows
 (`dplib.graphs.flow_branching`) within a limit of steps. Components are treated one by one; a cut of the whole is any
@@ -21,17 +21,17 @@ from typing import Literal
 
 import numpy as np
 
-from dplib.graphs.cut_list import CutList, sorted_cuts
+from dplib.graphs.cut_list import MOST_CUTS, CutList, limit_of, sorted_cuts
 from dplib.graphs.edges import BoolArray, Graph, IntArray, components, induced, pack_sides, word_count
 from dplib.graphs.exhaustive import listed_cuts
 from dplib.graphs.flow_branching import MOST_STEPS, branched_cuts, can_branch
 from dplib.graphs.kernel import kernel
-from dplib.graphs.tree_packing import MOST_TREES, cuts_of_trees, pack_trees
+from dplib.graphs.tree_packing import MOST_TREES, pack_trees
+from dplib.graphs.two_respecting import cuts_of_trees
 from dplib.validate import at_least
 
 Certificate = Literal["exhaustive", "flows", "trees", "none"]
 
-MOST_CUTS = 1_000_000
 # Rows of a tree cost the square of the kernel's size: seconds here, minutes beyond.
 MOST_KERNEL_VERTICES = 30_000
 MOST_EXHAUSTIVE_VERTICES = 20
@@ -63,7 +63,7 @@ def near_minimum_cuts(
     Args:
         graph: any; connected or not, noisy weights or not. With fewer than two vertices there is no cut.
         bound: at least 0. A graph of ``c`` components has ``2^(c - 1) - 1`` cuts of value 0.
-        limit: the most cuts to list, at least 1.
+        limit: the most cuts to list, at least 1; fewer where the kernel's packed sides would take more than 512 MB.
         most_trees: the most trees to pack into a component.
         most_steps: the most arcs to look at for a component that packed trees do not certify.
 
@@ -72,6 +72,7 @@ def near_minimum_cuts(
     """
     at_least("limit", limit, 1)
     small = kernel(graph, bound)
+    limit = limit_of(small.graph.n_vertices, limit)
     n_components, component = components(small.graph)
     if n_components == 1:
         found, below, certificate = _connected_cuts(small.graph, bound, limit, most_trees, most_steps)

@@ -6,14 +6,11 @@ beyond its weight: the packing has value ``tau = T / c``. A cut of value ``w`` i
 on average; so where ``3 tau > B`` every cut of value up to ``B`` crosses some tree in one or two edges. That is the
 *certificate*. By Nash-Williams' theorem ``tau`` gets as close to half of the minimum cut value as one likes, at least.
 
-All cuts that cross a tree in at most two edges are found row by row: for a subtree, the weight between it and every
-other vertex, added up over the other subtrees by differences of prefix sums in preorder.
+`dplib.graphs.two_respecting` lists these cuts.
 
-Cost: O(m log m) a tree; O(n^2 + m depth) for the cuts of a tree of ``n`` vertices, O(n^2 / 64) memory words.
+Cost: O(m log m) a tree.
 
-Notation: ``position`` numbers vertices in preorder, vertex 0 first; the subtree at ``p`` is ``p .. end[p] - 1``.
-
-References: Karger, "Minimum cuts in near-linear time", J. ACM 47 (2000), sections 2 to 5; Plotkin, Shmoys, Tardos,
+References: Karger, "Minimum cuts in near-linear time", J. ACM 47 (2000), sections 2 to 4; Plotkin, Shmoys, Tardos,
 "Fast approximation algorithms for fractional packing and covering problems", Math. Oper. Res. 20 (1995) (greedy
 packing); Nash-Williams, "Edge-disjoint spanning trees of finite graphs", J. London Math. Soc. 36 (1961).
 """
@@ -23,8 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dplib.compiled import compiled
-from dplib.graphs.cut_list import CutList, enter, new_table, sorted_cuts, with_room
-from dplib.graphs.edges import Graph, IntArray, WordArray, components, find, neighbor_lists, word_count
+from dplib.graphs.edges import Graph, IntArray, components, find
 from dplib.validate import at_least, require
 
 MOST_TREES = 512
@@ -68,37 +64,6 @@ def pack_trees(graph: Graph, bound: int, most_trees: int = MOST_TREES) -> TreePa
     return TreePacking(trees, bound, bool(certified))
 
 
-def cuts_of_trees(graph: Graph, trees: IntArray, bound: int, limit: int) -> tuple[CutList, bool]:
-    """Return all cuts of value up to a bound that cross one of the trees in at most two edges.
-
-    Args:
-        graph: connected.
-        trees: shape (n_trees, n_vertices - 1), any of a packing's; one tree is one task where trees are shared out.
-        bound: at least 0.
-        limit: give up beyond this many cuts.
-
-    Returns:
-        The cuts, and whether these are all (else there are ``limit`` of them).
-    """
-    n, n_words = graph.n_vertices, word_count(graph.n_vertices)
-    room = 256
-    packed, values = np.zeros((room, n_words), dtype=np.uint64), np.zeros(room, dtype=np.int64)
-    table, n_cuts, below = new_table(room), 0, True
-    for tree in trees:
-        order, end = _preorder(n, graph.source[tree], graph.target[tree])
-        position = np.empty(n, dtype=np.int64)
-        position[order] = np.arange(n)
-        first, neighbor, heavy, _ = neighbor_lists(n, position[graph.source], position[graph.target], graph.weight)
-        subtree = _subtree_words(order, end, n_words)
-        packed, values, table, n_cuts = _two_respecting(
-            end, first, neighbor, heavy, subtree, bound, limit, packed, values, table, n_cuts
-        )
-        if n_cuts > limit:
-            below, n_cuts = False, limit
-            break
-    return sorted_cuts(np.arange(n), packed[:n_cuts], values[:n_cuts]), below
-
-
 @compiled
 def _pack(
     n: int, source: IntArray, target: IntArray, weight: IntArray, bound: float, most_trees: int
@@ -125,106 +90,3 @@ def _pack(
         if 3.0 * (number + 1) > bound * busiest * _CAREFUL:
             return trees[: number + 1].copy(), True
     return trees, False
-
-
-@compiled
-def _preorder(n: int, source: IntArray, target: IntArray) -> tuple[IntArray, IntArray]:
-    """Vertices of a tree in preorder from vertex 0, and the end of each position's subtree."""
-    first, neighbor, _, _ = neighbor_lists(n, source, target, source)
-    order, end = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64)
-    above, place = np.full(n, -1, dtype=np.int64), np.zeros(n, dtype=np.int64)
-    stack = np.empty(n, dtype=np.int64)
-    stack[0], n_stack = 0, 1
-    for position in range(n):
-        n_stack -= 1
-        vertex = stack[n_stack]
-        order[position], place[vertex], end[position] = vertex, position, position + 1
-        for arc in range(first[vertex], first[vertex + 1]):
-            if neighbor[arc] != above[vertex]:
-                above[neighbor[arc]] = vertex
-                stack[n_stack] = neighbor[arc]
-                n_stack += 1
-    for position in range(n - 1, 0, -1):
-        parent = place[above[order[position]]]
-        end[parent] = max(end[parent], end[position])
-    return order, end
-
-
-@compiled
-def _subtree_words(order: IntArray, end: IntArray, n_words: int) -> WordArray:
-    """The vertices of each position's subtree as packed rows."""
-    n = len(order)
-    words = np.zeros((n, n_words), dtype=np.uint64)
-    for position in range(n - 1, -1, -1):
-        vertex = order[position]
-        words[position, vertex >> 6] |= np.uint64(1) << np.uint64(vertex & 63)
-        child = position + 1
-        while child < end[position]:
-            for word in range(n_words):
-                words[position, word] |= words[child, word]
-            child = end[child]
-    return words
-
-
-@compiled
-def _two_respecting(
-    end: IntArray,
-    first: IntArray,
-    neighbor: IntArray,
-    heavy: IntArray,
-    subtree: WordArray,
-    bound: int,
-    limit: int,
-    packed: WordArray,
-    values: IntArray,
-    table: IntArray,
-    n_cuts: int,
-) -> tuple[WordArray, IntArray, IntArray, int]:
-    """Enter the new cuts of one tree, of at most ``limit + 1`` in all; vertices are positions here."""
-    n = len(end)
-    single = np.zeros(n, dtype=np.int64)  # value of the cut around each subtree
-    below = np.zeros(n + 1, dtype=np.int64)
-    for position in range(n - 1, 0, -1):
-        _across(position, end, first, neighbor, heavy, below)
-        single[position] = below[end[position]]
-        for other in range(position, n):
-            value = single[position]
-            if other > position:
-                value += single[other] - 2 * (below[end[other]] - below[other])
-            if value > bound:
-                continue
-            packed, values, table = with_room(packed, values, table, n_cuts)
-            _write(packed[n_cuts], subtree, position, other)
-            values[n_cuts] = value
-            if enter(packed, n_cuts, table):
-                n_cuts += 1
-                if n_cuts > limit:
-                    return packed, values, table, n_cuts
-    return packed, values, table, n_cuts
-
-
-@compiled
-def _across(
-    position: int, end: IntArray, first: IntArray, neighbor: IntArray, heavy: IntArray, below: IntArray
-) -> None:
-    """Weight between the vertices and the other side of a subtree, summed over positions from it on: in ``below``."""
-    below[position:] = 0
-    for inside in range(position, end[position]):
-        for arc in range(first[inside], first[inside + 1]):
-            outside = neighbor[arc]
-            if outside < position:
-                below[inside + 1] += heavy[arc]
-            elif outside >= end[position]:
-                below[inside + 1] += heavy[arc]
-                below[outside + 1] += heavy[arc]
-    for vertex in range(position, len(end)):
-        below[vertex + 1] += below[vertex]
-
-
-@compiled
-def _write(row: WordArray, subtree: WordArray, position: int, other: int) -> None:
-    """Write the side of the cut at one or two subtrees."""
-    for word in range(len(row)):
-        row[word] = subtree[position, word]
-        if other > position:
-            row[word] ^= subtree[other, word]

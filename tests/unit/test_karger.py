@@ -131,6 +131,11 @@ def test_tasks_are_even_and_none_is_empty() -> None:
     assert split_trials(0, 4) == []
 
 
+def test_a_list_ends_one_beyond_its_limit() -> None:
+    assert len(contraction_cuts(complete(9), 20, 4, 0, 0, 1000, limit=10)) == 11
+    assert len(karger_stein_cuts(complete(9), 20, 2, 0, 0, 100, limit=10)) == 11
+
+
 def test_recursion_needs_far_fewer_runs() -> None:
     assert plan_runs(1000, 1, 1e-6).n_trials < 200 < 10**7 < plan_trials(1000, 1, 1e-6).n_trials
 

@@ -8,6 +8,8 @@ from hypothesis import strategies as st
 
 from dplib.graphs.edges import Graph, canonical, contracted, cut_value
 from dplib.graphs.minimum_cut import count_zero_cuts, minimum_cut
+from dplib.graphs.tree_packing import pack_trees
+from dplib.graphs.two_respecting import least_cut_of_trees
 from tests.cut_graphs import complete, cuts_up_to, least_value, ring_of_cliques, ring_with_chords, weighted_graphs
 from tests.graph_oracles import CUT_CASE_NAMES, CUT_CASES, case_edges
 
@@ -45,6 +47,27 @@ def test_equals_networkx_where_no_list_of_cuts_is_possible(seed: int) -> None:
 )
 def test_known_values(graph: Graph, value: int) -> None:
     assert minimum_cut(graph).value == value
+
+
+@pytest.mark.parametrize("weak", [None, 37])
+def test_trees_finish_what_scans_hardly_contract(weak: int | None) -> None:
+    corner = np.arange(2**9)
+    edges = np.concatenate([np.column_stack([corner, corner ^ (1 << bit)]) for bit in range(9)])
+    heavy = np.where((edges == weak).any(axis=1), 3, 4)
+    edges, heavy = edges[edges[:, 0] < edges[:, 1]], heavy[edges[:, 0] < edges[:, 1]]
+    found = minimum_cut(canonical(len(corner), *edges.T, heavy))
+    assert found.value == (36 if weak is None else 27)
+    if weak is not None:
+        assert np.flatnonzero(found.side).tolist() == [weak]
+
+
+@settings(deadline=None, max_examples=150)
+@given(weighted_graphs(connected=True))
+def test_enough_trees_hold_a_minimum_cut(graph: Graph) -> None:
+    packing = pack_trees(graph, least_value(graph))
+    value, side = least_cut_of_trees(graph, packing.trees)
+    assert packing.certified
+    assert value == least_value(graph) == cut_value(graph, side)
 
 
 @pytest.mark.parametrize("n", [0, 1])

@@ -15,7 +15,8 @@ from dplib.graphs.flow_branching import branched_cuts
 from dplib.graphs.kernel import kernel
 from dplib.graphs.minimum_cut import minimum_cut
 from dplib.graphs.near_minimum import near_minimum_cuts
-from dplib.graphs.tree_packing import cuts_of_trees, pack_trees
+from dplib.graphs.tree_packing import pack_trees
+from dplib.graphs.two_respecting import cuts_of_trees
 from tests.cut_graphs import (
     complete,
     cuts_up_to,
