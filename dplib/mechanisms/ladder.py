@@ -54,7 +54,7 @@ class Ladder(Protocol):
         """The cap, a public number."""
 
     def widths(self, first: int, count: int, /) -> IntArray:
-        """I_t for ``first <= t < first + count``."""
+        """I_t for ``first <= t < first + count``; never falling, and above 0 from some t on unless the cap is 0."""
 
 
 def draw_ladder(stream: BitSource, true_count: int, ladder: Ladder, epsilon: Fraction, size: int = 1) -> IntArray:

@@ -17,7 +17,7 @@ inside or outside the disk and gives one integer. No floating-point number decid
 The noise has no mean and no variance; half of the errors are below s, 95 % below 12.7 s. s depends on the graph: it
 must not be released.
 
-Cost: tens of microseconds a draw, and one pass over I_t up to ln(cap) / beta.
+Cost: tens of microseconds a draw, and one pass over I_t up to some ln(cap) / beta.
 
 References:
     Nissim, Raskhodnikova, Smith: Smooth sensitivity and sampling in private data analysis. STOC 2007, definition 2.1,
@@ -66,13 +66,18 @@ class SmoothSensitivity:
         """
         require(isinstance(beta, int | Fraction), "beta", "be an exact fraction", type(beta).__name__)
         between("beta", beta, Fraction(1, 10**6), Fraction(10**6))
-        # Beyond, the cap itself has fallen below 1, and every I_t that is not 0 is at least 1.
-        count = int(np.log(ladder.largest + 1.0) / float(beta)) + 2
-        widths = ladder.widths(0, count)
-        with np.errstate(divide="ignore"):
-            heights = np.log(widths) - float(beta) * np.arange(count)
-        if not widths.any():
+        if ladder.largest == 0:
             return cls(((0, 0),), beta)
+        count = int(np.log(ladder.largest + 1.0) / float(beta)) + 2
+        while True:
+            widths = ladder.widths(0, count)
+            with np.errstate(divide="ignore"):
+                heights = np.log(widths) - float(beta) * np.arange(count)
+            # Beyond, not even the cap comes near what was found. Where all was 0 so far, it goes on: without noise a
+            # graph would be told from its neighbours, whose I_t are not 0.
+            if np.log(ladder.largest) - float(beta) * count < heights.max() - _CLOSE:
+                break
+            count *= 2
         near = np.flatnonzero(heights >= heights.max() - _CLOSE)
         # Of equal widths the first is the largest.
         first = {int(widths[t]): int(t) for t in near[::-1]}
