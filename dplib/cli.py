@@ -6,12 +6,13 @@ foresaw ends with 1 and names its class and place only, since its message could 
 """
 
 import datetime as dt
+import json
 import os
 import sys
 import time
 import traceback
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Annotated, Any, NoReturn
 
@@ -20,7 +21,12 @@ from rich.console import Console
 from rich.table import Table
 
 from dplib.errors import ConfigError, DplibError
-from dplib.privacy.accountant import Total
+from dplib.release.runs import Run
+from dplib.spark.blocks import SparkSession
+from dplib.spark.session import open_session
+from dplib.workflow.plan import JobPlan
+from dplib.workflow.prepared import Prepared, ledger_state
+from dplib.workflow.run import REPORT
 
 out = Console(soft_wrap=True, highlight=False)
 err = Console(stderr=True, soft_wrap=True, highlight=False)
@@ -122,23 +128,27 @@ def submit(name: str, prepare: Callable[..., Any], run: Callable[..., None]) -> 
     typer.run(main)
 
 
-def print_plan_head(job: str, dataset: str, budget: str, neighbors: str, caps: Mapping[str, int]) -> None:
-    """The first lines of every plan."""
-    out.print(f"[bold]Plan of {job} for the account {dataset}[/bold] (no row is read, nothing is spent)\n")
-    out.print(f"Guarantee: {budget}; {neighbors}.", markup=False)
-    out.print(f"Caps: {', '.join(f'{name} at most {value}' for name, value in caps.items())}.", markup=False)
+def show_plan(run: Prepared[Any], plan: JobPlan, as_json: bool, show: Callable[[], None]) -> None:
+    """Print a plan with what the ledger says about it.
 
-
-def print_accountants(totals: Sequence[Total]) -> None:
-    """The release by each accountant."""
-    rows = [[each.accountant, f"{each.epsilon:.4g}", f"{each.delta:.1g}", each.note] for each in totals]
+    Args:
+        run: the prepared run.
+        plan: the job's plan.
+        as_json: print JSON instead.
+        show: prints the job's own part, between the guarantee and the accountants.
+    """
+    ledger, frame = ledger_state(run), plan.frame
+    if as_json:
+        print(json.dumps(plan.to_dict() | {"ledger": ledger}, indent=2))
+        return
+    out.print(f"[bold]Plan of {frame.job} for the account {frame.dataset}[/bold] (no row is read, nothing is spent)\n")
+    out.print(f"Guarantee: {frame.budget}; {frame.neighbors}.", markup=False)
+    out.print(f"Caps: {', '.join(f'{name} at most {value}' for name, value in frame.caps.items())}.", markup=False)
+    show()
+    rows = [[each.accountant, f"{each.epsilon:.4g}", f"{each.delta:.1g}", each.note] for each in frame.totals]
     out.print(table("\nThe release by each accountant", ["accountant", "epsilon", "delta", "note"], rows))
     out.print("")
-
-
-def print_plan_foot(notes: Sequence[str], ledger: Mapping[str, Any]) -> None:
-    """The last lines of every plan: notes, and what the ledger says (`dplib.workflow.prepared.ledger_state`)."""
-    for note in notes:
+    for note in frame.notes:
         out.print(f"Note: {note}", markup=False)
     if ledger["account"] is None:
         out.print(f"Ledger: {ledger['problem']}.", markup=False)
@@ -148,8 +158,35 @@ def print_plan_foot(notes: Sequence[str], ledger: Mapping[str, Any]) -> None:
         out.print(f"Ledger: costs {ledger['cost']} of {ledger['left']} left ({ledger['currency']}).", markup=False)
 
 
-def print_rules(found: Sequence[tuple[str, int, int]]) -> None:
-    """Rows by rule (rule, kept, dropped). Not private."""
+def show_run(found: Run, release: Path | None, show: Callable[[Path], None]) -> None:
+    """Print what a run made; the last line is the release alone (its id after ``measure``).
+
+    Args:
+        found: the ledger's run.
+        release: its directory; None after ``measure``.
+        show: prints the job's own table of a release.
+    """
+    if release is None:
+        print(found.release_id)
+        return
+    show(release)
+    out.print(f"Report: {release / REPORT}", markup=False)
+    print(release)
+
+
+def show_inspection(run: Prepared[Any], look: Callable[[SparkSession], Sequence[tuple[str, int, int]]]) -> None:
+    """Show the data's owner what each rule keeps and drops. Not private; writes nothing.
+
+    Args:
+        run: the prepared run.
+        look: opens and counts the rows: rule, kept, dropped.
+    """
+    config = run.design.config
+    with ExitStack() as stack:
+        with stage("starting Spark"):
+            spark = stack.enter_context(open_session(f"dplib inspect {config.job}", config.spark))
+        with stage("reading"):
+            found = look(spark)
     shown = [[rule, f"{kept:,}", f"{dropped:,}"] for rule, kept, dropped in found]
     title = "NOT PRIVATE, for the data's owner only: rows by rule"
     out.print(table(title, ["rule", "kept", "dropped"], shown, frozenset({"kept", "dropped"})))

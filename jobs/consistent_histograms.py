@@ -5,19 +5,16 @@
 """
 
 import json
-from contextlib import ExitStack
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
 from dplib.cli import (
     day_option,
     out,
-    print_accountants,
-    print_plan_foot,
-    print_plan_head,
-    print_rules,
+    show_inspection,
+    show_plan,
     show_rounds,
+    show_run,
     stage,
     submit,
     table,
@@ -30,16 +27,15 @@ from dplib.consistent_histograms.plan import Plan, make_plan
 from dplib.consistent_histograms.query import query_release, total_answers
 from dplib.consistent_histograms.rehearse import rehearse
 from dplib.consistent_histograms.rows import row_domain
-from dplib.consistent_histograms.run import prepare
-from dplib.consistent_histograms.run import run as run_stages
+from dplib.consistent_histograms.run import prepare, stages
 from dplib.inference.problem import Round
 from dplib.release.manifest import Manifest, load_manifest
 from dplib.release.verify import Check
-from dplib.spark.inspect import inspect_rows
+from dplib.spark.blocks import SparkSession
+from dplib.spark.inspect import RuleCount, inspect_rows
 from dplib.spark.read import open_rows
-from dplib.spark.session import open_session
-from dplib.workflow.prepared import Prepared, ledger_state
-from dplib.workflow.run import REPORT
+from dplib.workflow.prepared import Prepared
+from dplib.workflow.run import REPORT, run_job
 
 PAGE = REPORT
 TOP_ROWS = 12
@@ -62,19 +58,13 @@ def run(
     def on_round(each: Round) -> None:
         rounds(each.number, each.change, each.deviation)
 
-    found, release = run_stages(
-        prepared, stage=stage_name, release_id=release_id, again=again, progress=stage, on_round=on_round
-    )
-    if release is None:
-        print(found.release_id)
-        return
-    show_release(release, load_manifest(release))
-    out.print(f"Report: {release / REPORT}", markup=False)
-    print(release)
+    made = run_job(prepared, stages(on_round), stage=stage_name, release_id=release_id, again=again, progress=stage)
+    show_run(*made, show_release)
 
 
-def show_release(release: Path, manifest: Manifest) -> None:
+def show_release(release: Path) -> None:
     """Print the largest totals of a release."""
+    manifest = load_manifest(release)
     answers = total_answers(release, manifest)
     rows = [
         [
@@ -96,15 +86,10 @@ def show_release(release: Path, manifest: Manifest) -> None:
 def plan(prepared: Prepared[Design], as_json: bool) -> None:
     """Print the plan: noise, expected errors, cost and the ledger's balance."""
     made = make_plan(prepared.design, prepared.key.settings_hash)
-    ledger = ledger_state(prepared)
-    if as_json:
-        print(json.dumps(made.to_dict() | {"ledger": ledger}, indent=2))
-        return
-    _print_plan(made, ledger)
+    show_plan(prepared, made, as_json, lambda: _print_plan(made))
 
 
-def _print_plan(made: Plan, ledger: dict[str, Any]) -> None:
-    print_plan_head(made.job, made.dataset, made.budget, made.neighbors, made.caps)
+def _print_plan(made: Plan) -> None:
     out.print(
         f"One row touches counts of at most {made.row_l1} a level (L1), {made.row_l2_squared} squared (L2).\n",
         markup=False,
@@ -135,22 +120,20 @@ def _print_plan(made: Plan, ledger: dict[str, Any]) -> None:
     ]
     columns = ["query", "days", "an item", "a total", "days only, same budget"]
     out.print(table("\nExpected standard error of an answer", columns, rows, frozenset(columns[1:])))
-    print_accountants(made.totals)
+    out.print("")
     for name, reason in made.solvers:
         out.print(f"Solver {name}: {reason}", markup=False)
-    print_plan_foot(made.notes, ledger)
 
 
 def inspect(prepared: Prepared[Design]) -> None:
     """Show the data's owner what each rule keeps and drops. Not private; writes nothing."""
     config = prepared.design.config
-    with ExitStack() as stack:
-        with stage("starting Spark"):
-            spark = stack.enter_context(open_session(f"dplib inspect {NAME}", config.spark))
+
+    def look(spark: SparkSession) -> list[RuleCount]:
         rows = open_rows(spark, config.input, prepared.base)
-        with stage("reading"):
-            found = inspect_rows(rows, config.input, config.privacy, row_domain(prepared.design))
-    print_rules(found)
+        return inspect_rows(rows, config.input, config.privacy, row_domain(prepared.design))
+
+    show_inspection(prepared, look)
 
 
 def rehearsal(prepared: Prepared[Design], rows: int | None, seed: int) -> None:

@@ -5,13 +5,11 @@
 """
 
 import json
-from contextlib import ExitStack
 from dataclasses import asdict
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
 
-from dplib.cli import out, print_accountants, print_plan_foot, print_plan_head, print_rules, stage, submit, table
+from dplib.cli import out, show_inspection, show_plan, show_run, stage, submit, table
 from dplib.config.network_statistics import NAME
 from dplib.network_statistics.check import check_tables
 from dplib.network_statistics.design import Design
@@ -19,14 +17,14 @@ from dplib.network_statistics.example import EXAMPLE
 from dplib.network_statistics.plan import Plan, make_plan
 from dplib.network_statistics.query import Answer, query_release
 from dplib.network_statistics.rehearse import rehearse
-from dplib.network_statistics.run import prepare
-from dplib.network_statistics.run import run as run_stages
+from dplib.network_statistics.run import STAGES, prepare
 from dplib.release.manifest import Manifest, load_manifest
 from dplib.release.verify import Check
+from dplib.spark.blocks import SparkSession
 from dplib.spark.edges import inspect_edges, judge_edges, open_edges
-from dplib.spark.session import open_session
-from dplib.workflow.prepared import Prepared, ledger_state
-from dplib.workflow.run import REPORT
+from dplib.spark.inspect import RuleCount
+from dplib.workflow.prepared import Prepared
+from dplib.workflow.run import REPORT, run_job
 
 PAGE = REPORT
 EDGES_PER_VERTEX = 4
@@ -44,14 +42,14 @@ def run(
     prepared: Prepared[Design], stage_name: str = "all", release_id: str | None = None, again: bool = False
 ) -> None:
     """Run the job and print what was made; the last line of the output is the release (its id after ``measure``)."""
-    found, release = run_stages(prepared, stage=stage_name, release_id=release_id, again=again, progress=stage)
-    if release is None:
-        print(found.release_id)
-        return
+    made = run_job(prepared, STAGES, stage=stage_name, release_id=release_id, again=again, progress=stage)
+    show_run(*made, show_release)
+
+
+def show_release(release: Path) -> None:
+    """Print the single numbers of a release."""
     manifest = load_manifest(release)
     _print_answers(f"{manifest.release_id}: single numbers", query_release(release, manifest, [], None, None))
-    out.print(f"Report: {release / REPORT}", markup=False)
-    print(release)
 
 
 def _print_answers(title: str, answers: list[Answer]) -> None:
@@ -73,15 +71,10 @@ def _print_answers(title: str, answers: list[Answer]) -> None:
 def plan(prepared: Prepared[Design], as_json: bool) -> None:
     """Print the plan: noise, expected errors, cost and the ledger's balance."""
     made = make_plan(prepared.design, prepared.key.settings_hash)
-    ledger = ledger_state(prepared)
-    if as_json:
-        print(json.dumps(made.to_dict() | {"ledger": ledger}, indent=2))
-        return
-    _print_plan(made, ledger)
+    show_plan(prepared, made, as_json, lambda: _print_plan(made))
 
 
-def _print_plan(made: Plan, ledger: dict[str, Any]) -> None:
-    print_plan_head(made.job, made.dataset, made.budget, made.neighbors, made.caps)
+def _print_plan(made: Plan) -> None:
     out.print(f"{made.n_vertices:,} declared vertices.\n", markup=False)
     rows = [
         [
@@ -104,20 +97,16 @@ def _print_plan(made: Plan, ledger: dict[str, Any]) -> None:
         ]
         columns = ["assumed degree", "ladder (mean)", "smooth (median)", "global Laplace (mean)"]
         out.print(table("\nAbsolute error of triangles by what the graph is like", columns, rows, frozenset(columns)))
-    print_accountants(made.totals)
-    print_plan_foot(made.notes, ledger)
 
 
 def inspect(prepared: Prepared[Design]) -> None:
     """Show the data's owner what each rule keeps and drops. Not private; writes nothing."""
-    config = prepared.design.config
-    with ExitStack() as stack:
-        with stage("starting Spark"):
-            spark = stack.enter_context(open_session(f"dplib inspect {NAME}", config.spark))
-        rows = open_edges(spark, config.input, prepared.base)
-        with stage("reading"):
-            found = inspect_edges(judge_edges(rows, prepared.design.vertices))
-    print_rules(found)
+
+    def look(spark: SparkSession) -> list[RuleCount]:
+        rows = open_edges(spark, prepared.design.config.input, prepared.base)
+        return inspect_edges(judge_edges(rows, prepared.design.vertices))
+
+    show_inspection(prepared, look)
 
 
 def rehearsal(prepared: Prepared[Design], rows: int | None, seed: int) -> None:

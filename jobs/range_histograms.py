@@ -5,13 +5,12 @@
 """
 
 import json
-from contextlib import ExitStack
 from dataclasses import asdict
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from dplib.cli import out, print_accountants, print_plan_foot, print_plan_head, print_rules, stage, submit, table
+from dplib.cli import out, show_inspection, show_plan, show_run, stage, submit, table
 from dplib.config.range_histograms import NAME
 from dplib.range_histograms.check import check_tables
 from dplib.range_histograms.design import Design
@@ -19,15 +18,14 @@ from dplib.range_histograms.example import EXAMPLE
 from dplib.range_histograms.plan import Plan, make_plan
 from dplib.range_histograms.query import Answer, query_release, total_answers
 from dplib.range_histograms.rehearse import rehearse
-from dplib.range_histograms.run import prepare
-from dplib.range_histograms.run import run as run_stages
+from dplib.range_histograms.run import STAGES, prepare
 from dplib.release.manifest import Manifest, load_manifest
 from dplib.release.verify import Check
 from dplib.spark.bins import BIN_RULES, judge_values, open_values
-from dplib.spark.inspect import inspect_judged
-from dplib.spark.session import open_session
-from dplib.workflow.prepared import Prepared, ledger_state
-from dplib.workflow.run import REPORT
+from dplib.spark.blocks import SparkSession
+from dplib.spark.inspect import RuleCount, inspect_judged
+from dplib.workflow.prepared import Prepared
+from dplib.workflow.run import REPORT, run_job
 
 PAGE = REPORT
 TOP_ROWS = 12
@@ -45,18 +43,18 @@ def run(
     prepared: Prepared[Design], stage_name: str = "all", release_id: str | None = None, again: bool = False
 ) -> None:
     """Run the job and print what was made; the last line of the output is the release (its id after ``measure``)."""
-    found, release = run_stages(prepared, stage=stage_name, release_id=release_id, again=again, progress=stage)
-    if release is None:
-        print(found.release_id)
-        return
+    made = run_job(prepared, STAGES, stage=stage_name, release_id=release_id, again=again, progress=stage)
+    show_run(*made, show_release)
+
+
+def show_release(release: Path) -> None:
+    """Print the largest totals of a release."""
     manifest = load_manifest(release)
     answers = total_answers(release, manifest)
     title = f"{manifest.release_id}: counts of {answers[0].range}" + (
         f" (the {TOP_ROWS} largest of {len(answers)})" if len(answers) > TOP_ROWS else ""
     )
     _print_answers(title, answers[:TOP_ROWS])
-    out.print(f"Report: {release / REPORT}", markup=False)
-    print(release)
 
 
 def _print_answers(title: str, answers: list[Answer]) -> None:
@@ -77,15 +75,10 @@ def _print_answers(title: str, answers: list[Answer]) -> None:
 def plan(prepared: Prepared[Design], as_json: bool) -> None:
     """Print the plan: noise, expected errors of every method, cost and the ledger's balance."""
     made = make_plan(prepared.design, prepared.key.settings_hash)
-    ledger = ledger_state(prepared)
-    if as_json:
-        print(json.dumps(made.to_dict() | {"ledger": ledger}, indent=2))
-        return
-    _print_plan(made, ledger)
+    show_plan(prepared, made, as_json, lambda: _print_plan(made))
 
 
-def _print_plan(made: Plan, ledger: dict[str, Any]) -> None:
-    print_plan_head(made.job, made.dataset, made.budget, made.neighbors, made.caps)
+def _print_plan(made: Plan) -> None:
     out.print(
         f"{made.n_groups:,} histograms of {made.n_bins:,} bins; a tree of {made.n_nodes:,} intervals on "
         f"{made.n_levels} "
@@ -111,8 +104,6 @@ def _print_plan(made: Plan, ledger: dict[str, Any]) -> None:
     ]
     columns = ["length in bins", "this release", "bins only", "binary tree", "wavelets"]
     out.print(table("\nExpected standard error by length of the range", columns, rows, frozenset(columns)))
-    print_accountants(made.totals)
-    print_plan_foot(made.notes, ledger)
 
 
 def _noise_text(level: dict[str, Any]) -> str:
@@ -126,13 +117,12 @@ def inspect(prepared: Prepared[Design]) -> None:
     """Show the data's owner what each rule keeps and drops. Not private; writes nothing."""
     config, domain = prepared.design.config, prepared.design.bins.row_domain
     cap = config.privacy.rows_per_unit
-    with ExitStack() as stack:
-        with stage("starting Spark"):
-            spark = stack.enter_context(open_session(f"dplib inspect {NAME}", config.spark))
+
+    def look(spark: SparkSession) -> list[RuleCount]:
         rows = open_values(spark, config.input, domain, prepared.base)
-        with stage("reading"):
-            found = inspect_judged(judge_values(rows, config.input, domain), BIN_RULES, cap, cap)
-    print_rules(found)
+        return inspect_judged(judge_values(rows, config.input, domain), BIN_RULES, cap, cap)
+
+    show_inspection(prepared, look)
 
 
 def rehearsal(prepared: Prepared[Design], rows: int | None, seed: int) -> None:

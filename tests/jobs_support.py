@@ -5,6 +5,7 @@ import hashlib
 import io
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -12,10 +13,11 @@ from copy import deepcopy
 from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 import numpy.typing as npt
+import pytest
 from typer.testing import CliRunner
 
 from dplib.privacy.budget import Currency
@@ -56,6 +58,7 @@ SETTINGS: dict[str, Any] = {
     "ledger": "sqlite:///ledger.db",
     "secret": "file:shop.key",
 }
+AnyShop = TypeVar("AnyShop", bound="Shop")
 DROP = "(dropped)"
 """In place of a value: the setting is left out."""
 
@@ -82,8 +85,10 @@ class Outcome:
 
 @dataclass
 class Shop:
-    """A folder with rows, a configuration, a key and a ledger with one account."""
+    """A folder with rows, a configuration, a key and a ledger with one account; of any job."""
 
+    job: ClassVar[str] = JOB
+    header: ClassVar[Sequence[str]] = HEADER
     folder: Path
     settings: dict[str, Any] = field(default_factory=lambda: deepcopy(SETTINGS))
 
@@ -97,7 +102,7 @@ class Shop:
         """The folder of releases."""
         return self.folder / "releases"
 
-    def set(self, **changes: object) -> "Shop":
+    def set(self, **changes: object) -> Self:
         """Change settings (``privacy__budget={...}``) and write the file again; `DROP` leaves one out."""
         for name, value in deepcopy(changes).items():
             *path, last = name.split("__")
@@ -111,10 +116,10 @@ class Shop:
         self.config.write_text(json.dumps(self.settings), encoding="utf-8")  # JSON is YAML 1.2
         return self
 
-    def rows(self, rows: Sequence[Sequence[str]], header: Sequence[str] = HEADER) -> "Shop":
+    def rows(self, rows: Sequence[Sequence[object]], header: Sequence[str] | None = None) -> Self:
         """Write the input."""
         text = io.StringIO()
-        csv.writer(text, lineterminator="\n").writerows([header, *rows])
+        csv.writer(text, lineterminator="\n").writerows([header or self.header, *rows])
         (self.folder / "orders.csv").write_text(text.getvalue(), encoding="utf-8")
         return self
 
@@ -123,7 +128,7 @@ class Shop:
         """The open ledger."""
         return Ledger.open(resolve_ledger_url("sqlite:///ledger.db", self.folder))
 
-    def account(self, budget: str = "10", currency: Currency = Currency.PURE, **terms: str) -> "Shop":
+    def account(self, budget: str = "10", currency: Currency = Currency.PURE, **terms: str) -> Self:
         """Create the ledger and the account that pays."""
         ledger = Ledger.open(resolve_ledger_url("sqlite:///ledger.db", self.folder), create=True)
         neighbors = Neighbors(terms.get("neighbors", "add_remove"))
@@ -144,11 +149,11 @@ class Shop:
 
     def run(self, *words: str) -> Outcome:
         """``dplib run`` in this process."""
-        return dplib("run", JOB, "--config", str(self.config), *words)
+        return self.command("run", *words)
 
     def command(self, name: str, *words: str) -> Outcome:
-        """Another command that takes the configuration, in this process."""
-        return dplib(name, JOB, "--config", str(self.config), *words)
+        """A command that takes the configuration, in this process."""
+        return dplib(name, self.job, "--config", str(self.config), *words)
 
 
 def new_shop(folder: Path, rows: Sequence[Sequence[str]] = ROWS, budget: str = "10") -> Shop:
@@ -158,6 +163,44 @@ def new_shop(folder: Path, rows: Sequence[Sequence[str]] = ROWS, budget: str = "
     key.write_text(SECRET.hex() + "\n", encoding="ascii")
     key.chmod(0o600)
     return Shop(folder).set().rows(rows).account(budget)
+
+
+def new_place(kind: type[AnyShop], folder: Path, settings: dict[str, Any], budget: str, **changes: object) -> AnyShop:
+    """A place of another job that is ready but for its rows; its account has the terms of its settings."""
+    place = kind(new_shop(folder, budget="1").folder, deepcopy(settings)).set(**changes)
+    privacy = place.settings["privacy"]
+    currency = Currency.ZCDP if "rho" in privacy["budget"] else Currency.PURE
+    return place.account(budget, currency, **{name: privacy[name] for name in ("unit", "neighbors") if name in privacy})
+
+
+SENTENCE = re.compile(r"dplib: (?P<name>.+?) must .+, got .+\n")
+
+
+def named(outcome: Outcome) -> str:
+    """The setting that a refusal names, after checking that it is one sentence and nothing else."""
+    found = SENTENCE.fullmatch(outcome.err)
+    assert found is not None, outcome.err
+    assert "Traceback" not in outcome.out + outcome.err
+    assert outcome.out == ""
+    return found["name"]
+
+
+def refuse_spark(monkeypatch: pytest.MonkeyPatch) -> None:
+    """From now on a run that starts Spark fails."""
+
+    def no_spark(*_: object) -> None:
+        raise AssertionError("settings must be checked before Spark starts")
+
+    monkeypatch.setattr("dplib.workflow.run.open_session", no_spark)
+
+
+def require_refused(place: Shop, code: int) -> Outcome:
+    """Run, and check the exit code and that nothing in the folder changed."""
+    before = content(place.folder)
+    outcome = place.run()
+    assert outcome.code == code, outcome.err
+    assert content(place.folder) == before
+    return outcome
 
 
 def dplib(*words: str) -> Outcome:

@@ -16,6 +16,7 @@ from dplib.release.lifecycle import MeasurementKeys
 from dplib.release.run_keys import RunKeys
 from dplib.spark.blocks import Block, DataFrame, iterate_blocks, map_blocks
 from dplib.spark.counts import block_counts, count_blocks
+from dplib.workflow.design import for_tasks
 
 IntArray = npt.NDArray[np.int64]
 
@@ -32,6 +33,7 @@ def measure_in_blocks(rows: DataFrame, design: Design, keys: RunKeys, directory:
     Raises:
         IntegrityError: if a block that Spark computed again has other counts, because the input changed meanwhile.
     """
+    design = for_tasks(design)
     plan, n_kinds = design.blocks, len(row_kinds(design))
     counted = count_blocks(rows, plan.day_bounds, n_kinds).persist()
     try:

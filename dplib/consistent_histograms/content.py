@@ -7,7 +7,6 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
-import dplib
 from dplib.config.sections import Privacy
 from dplib.consistent_histograms.design import Design
 from dplib.consistent_histograms.estimate import Errors, chosen_solvers, publication_sentences
@@ -74,7 +73,6 @@ def page_content(design: Design, results: Results, run: Run, account: AccountSta
         totals=_totals(design, results),
         estimation=_estimation(design, results),
         account=account,
-        version=dplib.__version__,
     )
 
 

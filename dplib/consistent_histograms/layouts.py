@@ -18,6 +18,7 @@ from dplib.consistent_histograms.publish import Results, results_on_driver
 from dplib.consistent_histograms.reference_layout import results_by_item_and_day, takes
 from dplib.inference.problem import OnRound
 from dplib.spark.blocks import SparkSession
+from dplib.workflow.design import for_tasks
 
 WHOLE = ("general", "boosting", "lblue")
 """Methods that are not cut."""
@@ -46,6 +47,7 @@ def results_in_layout(
     """
     if layout == "driver" or design.config.publish.solver.method in WHOLE:
         return results_on_driver(design, directory, on_round)
+    design = for_tasks(design)
     if n_partitions is None:
         n_partitions = min(design.blocks.n_blocks, int(str(spark.conf.get("spark.sql.shuffle.partitions", "200"))))
     if layout == "reference" and takes(design):

@@ -17,21 +17,19 @@ from dplib.report.blocks import (
     Block,
     Bullets,
     Callout,
-    Code,
     Column,
     DataTable,
     Figure,
     KeyValues,
-    Mono,
     Paragraphs,
     Section,
-    Strong,
     Text,
 )
 from dplib.report.figures import convergence, error_by_query, series_with_band
-from dplib.report.guarantee import NoiseTable, budget_text, guarantee_section, unit_text
+from dplib.report.guarantee import NoiseTable, guarantee_section
 from dplib.report.number_text import count_text, number_text, with_margin
 from dplib.report.page import render_page
+from dplib.report.release_sections import RELEASED, free_to_use, identity, subtitle, tables_of_release, use_section
 
 MAX_POINTS = 1500
 """Intervals drawn of one series at one level: the latest ones."""
@@ -49,10 +47,9 @@ _REFERENCES = (
 
 def build_page(content: PageContent) -> str:
     """Return the page as HTML text; the same content gives the same bytes."""
-    dated = f", logical date {content.logical_date}" if content.logical_date else ""
     return render_page(
         f"Daily counts of {content.dataset}",
-        f"Consistent histograms under differential privacy. Release {content.release_id}{dated}",
+        subtitle("Consistent histograms", content.release_id, content.logical_date),
         (
             _released(content),
             guarantee_section(
@@ -69,53 +66,39 @@ def build_page(content: PageContent) -> str:
 
 
 def _released(content: PageContent) -> Section:
-    unit = unit_text(content.guarantee.unit)
-    paragraph = (
-        f"This release holds the counts of {count_text(content.n_items)} items on each of {count_text(content.n_days)} "
-        f"days, {content.first_day} to {content.last_day}, with random noise added; the guarantee below bounds what it "
-        f"can say about any one {unit}. ",
-        Strong("Anyone may read it, pass it on, join it with other data and compute with it as they like"),
-        ": nothing done with it afterwards weakens the guarantee, as long as neither the rows nor the operator's "
-        "secret are used. It serves questions about many at once (a day, a month, a trend) and gives no ground for "
-        f"conclusions about a single {content.guarantee.unit}. The guarantee does not hide what many have in common, "
-        "and it does not make the data right: the errors given here are those of the noise alone, and rows beyond the "
-        "public caps were not counted.",
+    unit = content.guarantee.unit
+    what = (
+        f"the counts of {count_text(content.n_items)} items on each of {count_text(content.n_days)} days, "
+        f"{content.first_day} to {content.last_day}"
     )
+    serves = (
+        "It serves questions about many at once (a day, a month, a trend) and gives no ground for conclusions about a "
+        f"single {unit}. The guarantee does not hide what many have in common, and it does not make the data right: "
+        "the errors given here are those of the noise alone, and rows beyond the public caps were not counted."
+    )
+    days = f"{content.first_day} to {content.last_day}, both included ({count_text(content.n_days)})"
+    budget = content.guarantee.budget
     blocks: tuple[Block, ...] = (
-        Paragraphs((paragraph,)),
-        KeyValues(
-            (
-                ("Release", (Mono(content.release_id),)),
-                ("Dataset", content.dataset),
-                ("Logical date", content.logical_date or "none"),
-                ("Days", f"{content.first_day} to {content.last_day}, both included ({count_text(content.n_days)})"),
-                ("Guarantee", f"{budget_text(content.guarantee.budget)} for one {unit}"),
-            )
-        ),
+        free_to_use(what, unit, "rows", serves),
+        identity(content.release_id, content.dataset, content.logical_date, budget, unit, ("Days", days)),
         _files(content),
     )
-    return Section("What was released, and for whom it is safe", blocks)
+    return Section(RELEASED, blocks)
 
 
 def _files(content: PageContent) -> DataTable:
-    published: Text = content.estimation.unpublished or (
-        "Non-negative whole numbers that add up exactly. For tables, maps and software that expects counts. They have "
-        "no standard errors, and being non-negative biases small counts: for sums and averages use the estimates."
-    )
-    rows: tuple[tuple[Text, ...], ...] = (
-        (
-            (Mono("estimates/"),),
-            "Unbiased, with a standard error each; may be negative and fractional. For analysis: sums, comparisons, "
-            "models, confidence intervals. Do not clip them first.",
+    return tables_of_release(
+        "Unbiased, with a standard error each; may be negative and fractional. For analysis: sums, comparisons, "
+        "models, confidence intervals. Do not clip them first.",
+        content.estimation.unpublished
+        or (
+            "Non-negative whole numbers that add up exactly. For tables, maps and software that expects counts. They "
+            "have no standard errors, and being non-negative biases small counts: for sums and averages use the "
+            "estimates."
         ),
-        ((Mono("published/"),), published),
-        (
-            (Mono("measurement/"),),
-            "The noisy counts as they were drawn, with their variances; they do not add up. For making other "
-            "estimates from the same measurement at no further cost.",
-        ),
+        "The noisy counts as they were drawn, with their variances; they do not add up. For making other estimates "
+        "from the same measurement at no further cost.",
     )
-    return DataTable("Which of the tables is for what", (Column("Table"), Column("What it holds, and for whom")), rows)
 
 
 def _expected_errors(content: PageContent) -> Section:
@@ -255,25 +238,15 @@ def _convergence(content: PageContent) -> Figure:
 
 def _use(content: PageContent) -> Section:
     name = content.charts[0].name if content.charts else content.totals.names[0]
-    release = shlex.quote(content.release_id)
     last = min(content.last_day, content.first_day + dt.timedelta(days=30))
-    query = f"dplib query {release} \\\n    --item {shlex.quote(name)} --from {content.first_day} --to {last}"
-    cite = (
-        f"{content.dataset}: consistent histograms, {content.first_day} to {content.last_day}. Differentially private "
-        f"release {content.release_id} ({budget_text(content.guarantee.budget)} for one {content.guarantee.unit}). "
-        f"Made with dplib {content.version}."
+    return use_section(
+        content.release_id,
+        f"{content.dataset}: consistent histograms, {content.first_day} to {content.last_day}",
+        content.guarantee.budget,
+        content.guarantee.unit,
+        (
+            f"--item {shlex.quote(name)} --from {content.first_day} --to {last}",
+            "An answer for any range of days, with its exact standard error and 95 % interval",
+        ),
+        _REFERENCES,
     )
-    where: Text = (
-        "Run these where the release's directory is, or give its path in place of ",
-        Mono(content.release_id),
-        ".",
-    )
-    blocks = (
-        Paragraphs((where,)),
-        Code(query, "An answer for any range of days, with its exact standard error and 95 % interval"),
-        Code(f"dplib verify {release}", "Whether the files are those that were released, and every constraint holds"),
-        Code(cite, "To cite this release"),
-        Paragraphs(("The method is described in:",)),
-        Bullets(_REFERENCES),
-    )
-    return Section("How to query and cite", blocks)

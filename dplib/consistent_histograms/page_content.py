@@ -117,7 +117,6 @@ class PageContent:
         totals: every series over the whole range.
         estimation: how the estimates were made.
         account: budget before and after.
-        version: of dplib.
     """
 
     release_id: str
@@ -133,7 +132,6 @@ class PageContent:
     totals: SeriesTotals
     estimation: Estimation
     account: AccountState
-    version: str
 
     @property
     def n_days(self) -> int:

@@ -1,19 +1,17 @@
 """What a run will cost and how accurate it will be, from settings alone: reads no rows, spends nothing."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 
 from dplib.consistent_histograms.day_tree import query_ranges
 from dplib.consistent_histograms.design import Design
 from dplib.consistent_histograms.estimate import Errors, chosen_solvers, publication_sentences
-from dplib.privacy.accountant import Total, totals
 from dplib.privacy.budget import PureDP
 from dplib.privacy.calibration import discrete_laplace_scale, gaussian_sigma_squared
 from dplib.privacy.measurement import discrete_gaussian_variance, discrete_laplace_variance
-from dplib.workflow.design import delta_of, neighbors_of
+from dplib.workflow.plan import JobPlan, PlanFrame
 
 
 @dataclass(frozen=True)
@@ -50,60 +48,40 @@ class QueryError:
 
 
 @dataclass(frozen=True)
-class Plan:
+class Plan(JobPlan):
     """Everything that can be said before a row is read."""
 
-    dataset: str
-    job: str
-    budget: str
-    unit: str
-    neighbors: str
-    caps: dict[str, int]
     row_l1: int
     row_l2_squared: int
     levels: tuple[LevelPlan, ...]
-    totals: tuple[Total, ...]
     errors: tuple[QueryError, ...]
     solvers: tuple[tuple[str, str], ...]
     n_series: int
     n_days: int
     n_nodes: int
     n_blocks: int
-    notes: tuple[str, ...]
-    settings_hash: str
-
-    def to_dict(self) -> dict[str, Any]:
-        """The plan as JSON values."""
-        return asdict(self) | {"totals": [total.to_dict() for total in self.totals]}
 
 
 def make_plan(design: Design, settings_hash: str) -> Plan:
     """Make the plan of a design."""
     config = design.config
     privacy = config.privacy
+    caps = {
+        "rows a unit": privacy.rows_per_unit,
+        "rows a unit and day": privacy.rows_per_day,
+        "quantity of a row": privacy.max_quantity,
+    }
     return Plan(
-        dataset=config.dataset,
-        job=config.job,
-        budget=privacy.budget.budget().describe(),
-        unit=privacy.unit,
-        neighbors=neighbors_of(design).describe(privacy.unit),
-        caps={
-            "rows a unit": privacy.rows_per_unit,
-            "rows a unit and day": privacy.rows_per_day,
-            "quantity of a row": privacy.max_quantity,
-        },
+        frame=PlanFrame.of(design, caps, plan_notes(design), settings_hash),
         row_l1=design.constraints.row_l1,
         row_l2_squared=design.constraints.row_l2_squared,
         levels=level_plans(design),
-        totals=totals(design.events, delta_of(design)),
         errors=query_errors(design, Errors(design)),
         solvers=tuple(chosen_solvers(design, config.publish.solver)),
         n_series=len(design.series),
         n_days=config.domain.n_days,
         n_nodes=design.tree.n_nodes,
         n_blocks=design.blocks.n_blocks,
-        notes=plan_notes(design),
-        settings_hash=settings_hash,
     )
 
 

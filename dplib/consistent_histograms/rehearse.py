@@ -19,13 +19,13 @@ from dplib.consistent_histograms.day_tree import query_ranges
 from dplib.consistent_histograms.design import Design
 from dplib.consistent_histograms.estimate import Errors
 from dplib.consistent_histograms.rows import row_kinds, series_counts
-from dplib.consistent_histograms.run import run
+from dplib.consistent_histograms.run import stages
 from dplib.consistent_histograms.tables import ESTIMATES, scatter
 from dplib.metrics.error import range_sums
 from dplib.release.tables import read_table
 from dplib.workflow.prepared import Prepared
 from dplib.workflow.rehearsal import REHEARSAL_SETTINGS, open_rehearsal_account
-from dplib.workflow.run import Stage
+from dplib.workflow.run import Stage, run_job
 
 IntArray = npt.NDArray[np.int64]
 
@@ -53,7 +53,7 @@ def rehearse(prepared: Prepared[Design], rows_per_day: int, seed: int, progress:
         folder = Path(name)
         counts = _write_rows(prepared.design, folder / "rows.csv", rows_per_day, seed)
         rehearsed = _prepare(prepared, folder)
-        _, release = run(rehearsed, progress=progress)
+        _, release = run_job(rehearsed, stages(), progress=progress)
         assert release is not None
         design = rehearsed.design
         table = read_table(release / ESTIMATES, ["item", "node", "estimate"])

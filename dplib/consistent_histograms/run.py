@@ -4,7 +4,6 @@ from functools import partial
 from pathlib import Path
 
 from dplib.config.consistent_histograms import ConsistentHistogramsConfig
-from dplib.config.load import load
 from dplib.consistent_histograms.blocks import measure_in_blocks
 from dplib.consistent_histograms.content import page_content
 from dplib.consistent_histograms.design import Design
@@ -24,8 +23,8 @@ from dplib.spark.counts import count_cells
 from dplib.spark.read import open_rows
 from dplib.spark.resolve import resolve_rows
 from dplib.workflow.manifest import write_release_manifest
-from dplib.workflow.prepared import Prepared, prepared
-from dplib.workflow.run import REPORT, Resources, Stage, Stages, run_job
+from dplib.workflow.prepared import Prepared, prepare_job
+from dplib.workflow.run import REPORT, Resources, Stages
 
 DRIVER_CELLS = 1 << 26
 """Cells (nodes x series) up to which `layout: auto` stays in one process: 512 MB an array."""
@@ -37,9 +36,7 @@ def prepare(path: Path, assignments: tuple[str, ...] = (), date: str = "") -> Pr
     Raises:
         ConfigError: naming the setting that is wrong.
     """
-    config = load(ConsistentHistogramsConfig, path, assignments=assignments, date=date)
-    base = path.resolve().parent
-    return prepared(Design.resolve(config, base), base, date)
+    return prepare_job(ConsistentHistogramsConfig, Design.resolve, path, assignments, date)
 
 
 def layout_of(design: Design) -> str:
@@ -94,27 +91,10 @@ def _results(job: Resources[Design], design: Design, directory: Path, on_round: 
     return results_in_layout(job.spark(), design, directory, layout, on_round)
 
 
-def run(
-    job: Prepared[Design],
-    *,
-    stage: str = "all",
-    release_id: str | None = None,
-    again: bool = False,
-    progress: Stage,
-    on_round: OnRound | None = None,
-) -> tuple[Run, Path | None]:
-    """Run the job, or return what is already there (`dplib.workflow.run.run_job`).
+def stages(on_round: OnRound | None = None) -> Stages[Design]:
+    """What the job does in a run (`dplib.workflow.run.run_job`).
 
     Args:
-        job: from `prepare`.
-        stage: ``measure``, ``publish`` or ``all``.
-        release_id: for ``publish``: which stored measurement.
-        again: measure anew and spend although a measurement exists.
-        progress: wraps each stage to show it.
         on_round: called after each round of an iterative solver.
-
-    Returns:
-        The ledger's run, and the release's directory (None after ``measure``).
     """
-    stages = Stages(open_input, measure, partial(publish, on_round))
-    return run_job(job, stages, stage=stage, release_id=release_id, again=again, progress=progress)
+    return Stages(open_input, measure, partial(publish, on_round))

@@ -44,11 +44,6 @@ class CutTree:
         """Number of bundles, one more than p-cuts."""
         return len(self.sides) + 1
 
-    def children(self) -> list[IntArray]:
-        """Return the p-cuts that lead away from vertex 0 at each node."""
-        order = np.argsort(self.parent, kind="stable")
-        return np.split(order, np.searchsorted(self.parent[order], np.arange(1, self.n_nodes)))
-
     def outer_sides(self, node: int) -> BoolArray:
         """Return the bundle as its outer sides, shape (n_cuts of the bundle, n_vertices).
 

@@ -5,11 +5,8 @@ Sections, in this order: what was released; the guarantee; expected errors; char
 budget; how to query and cite.
 """
 
-import shlex
-
 import numpy as np
 
-import dplib
 from dplib.graphs.network_sensitivity import Bounding, Statistic
 from dplib.metrics.error import Z95
 from dplib.network_statistics.design import Design
@@ -26,21 +23,18 @@ from dplib.report.account_state import AccountState
 from dplib.report.blocks import (
     Block,
     Bullets,
-    Code,
     Column,
     DataTable,
     Figure,
-    KeyValues,
-    Mono,
     Paragraphs,
     Section,
-    Strong,
     Text,
 )
 from dplib.report.figures import series_with_band
-from dplib.report.guarantee import Guarantee, NoiseRow, NoiseTable, budget_text, guarantee_section
+from dplib.report.guarantee import Guarantee, NoiseRow, NoiseTable, guarantee_section
 from dplib.report.number_text import count_text, number_text, with_margin
 from dplib.report.page import render_page
+from dplib.report.release_sections import RELEASED, free_to_use, identity, subtitle, tables_of_release, use_section
 from dplib.workflow.design import delta_of, neighbors_of
 
 MAX_POINTS = 500
@@ -63,10 +57,9 @@ def build_page(design: Design, results: Results, run: Run, account: AccountState
         run: the ledger's run, with its measurement.
         account: the account around this release.
     """
-    dated = f", logical date {run.key.logical_date}" if run.key.logical_date else ""
     return render_page(
         f"Network statistics of {design.config.dataset}",
-        f"Statistics of a graph under differential privacy. Release {run.release_id}{dated}",
+        subtitle("Statistics of a graph", run.release_id, run.key.logical_date),
         (
             _released(design, results, run),
             guarantee_section(_guarantee(design, run), _noise(design)),
@@ -80,15 +73,33 @@ def build_page(design: Design, results: Results, run: Run, account: AccountState
 
 
 def _released(design: Design, results: Results, run: Run) -> Section:
-    unit = design.config.privacy.unit
-    paragraph = (
-        f"This release holds statistics of a graph with {count_text(design.n_vertices)} declared vertices, with random "
-        f"noise added; the guarantee below bounds what it can say about any one {unit}. ",
-        Strong("Anyone may read it, pass it on, join it with other data and compute with it as they like"),
-        ": nothing done with it afterwards weakens the guarantee, as long as neither the edges nor the operator's "
-        "secret are used. Rows that name an undeclared vertex, or one vertex twice, were not counted; rows that name "
-        "the same two vertices count as one edge.",
+    privacy, date = design.config.privacy, run.key.logical_date
+    serves = (
+        "Rows that name an undeclared vertex, or one vertex twice, were not counted; rows that name the same two "
+        "vertices count as one edge."
     )
+    what = f"statistics of a graph with {count_text(design.n_vertices)} declared vertices"
+    blocks: tuple[Block, ...] = (
+        free_to_use(what, privacy.unit, "edges", serves),
+        *_single_numbers(design, results),
+        identity(
+            run.release_id,
+            design.config.dataset,
+            date,
+            privacy.budget.budget(),
+            privacy.unit,
+            ("Vertices", count_text(design.n_vertices)),
+        ),
+        tables_of_release(
+            "Estimates with their standard errors; may be negative. For analysis.",
+            "Integers that a graph could have. For tables.",
+            "The noisy numbers as they were drawn. For making other estimates at no further cost.",
+        ),
+    )
+    return Section(RELEASED, blocks)
+
+
+def _single_numbers(design: Design, results: Results) -> tuple[DataTable, ...]:
     rows: list[tuple[Text, ...]] = []
     for each in design.measurements:
         if each.size > 1:
@@ -102,20 +113,7 @@ def _released(design: Design, results: Results, run: Run) -> Section:
         Column("± 95 %", numeric=True),
         Column("Published", numeric=True),
     )
-    files: tuple[tuple[str, Text], ...] = (
-        ("estimates/", "Estimates with their standard errors; may be negative. For analysis."),
-        ("published/", "Integers that a graph could have. For tables."),
-        ("measurement/", "The noisy numbers as they were drawn. For making other estimates at no further cost."),
-    )
-    blocks: list[Block] = [Paragraphs((paragraph,))]
-    if rows:
-        blocks.append(DataTable("Single numbers", columns, tuple(rows)))
-    identity: tuple[tuple[str, Text], ...] = (
-        ("Release", (Mono(run.release_id),)),
-        ("Dataset", design.config.dataset),
-        ("Logical date", run.key.logical_date or "none"),
-    )
-    return Section("What was released, and for whom it is safe", (*blocks, KeyValues(identity + files)))
+    return (DataTable("Single numbers", columns, tuple(rows)),) if rows else ()
 
 
 def _title(statistic: Statistic) -> str:
@@ -232,22 +230,11 @@ def _how_made(design: Design, results: Results) -> Section:
 
 
 def _use(design: Design, run: Run) -> Section:
-    release = shlex.quote(run.release_id)
-    item = str(design.measurements[0].statistic)
-    cite = (
-        f"{design.config.dataset}: network statistics. Differentially private release {run.release_id} "
-        f"({budget_text(design.config.privacy.budget.budget())} for one {design.config.privacy.unit}). "
-        f"Made with dplib {dplib.__version__}."
-    )
-    where: Text = ("Run these where the release's directory is, or give its path for ", Mono(run.release_id), ".")
-    return Section(
-        "How to query and cite",
-        (
-            Paragraphs((where,)),
-            Code(f"dplib query {release} --item {item}", "A statistic with its standard error and 95 % interval"),
-            Code(f"dplib verify {release}", "Whether the files are those that were released, and every sum holds"),
-            Code(cite, "To cite this release"),
-            Paragraphs(("The methods are described in:",)),
-            Bullets(_REFERENCES),
-        ),
+    return use_section(
+        run.release_id,
+        f"{design.config.dataset}: network statistics",
+        design.config.privacy.budget.budget(),
+        design.config.privacy.unit,
+        (f"--item {design.measurements[0].statistic}", "A statistic with its standard error and 95 % interval"),
+        _REFERENCES,
     )

@@ -1,8 +1,7 @@
 """What a run will cost and how accurate it will be, from settings alone: reads no rows, spends nothing."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 
@@ -16,9 +15,8 @@ from dplib.network_statistics.estimate import std_error
 from dplib.network_statistics.measure import largest_rung_of
 from dplib.network_statistics.publish import invariants
 from dplib.network_statistics.tables import noise_variance
-from dplib.privacy.accountant import Total, totals
 from dplib.privacy.rounding import fraction_text
-from dplib.workflow.design import delta_of, neighbors_of
+from dplib.workflow.plan import JobPlan, PlanFrame
 
 ASSUMED_STEP = 4
 """Factor between the assumed degrees of the table of triangle errors."""
@@ -69,43 +67,22 @@ class TriangleError:
 
 
 @dataclass(frozen=True)
-class Plan:
+class Plan(JobPlan):
     """Everything that can be said before a row is read."""
 
-    dataset: str
-    job: str
-    budget: str
-    unit: str
-    neighbors: str
-    caps: dict[str, int]
     n_vertices: int
     statistics: tuple[PlannedStatistic, ...]
     triangles: tuple[TriangleError, ...]
-    totals: tuple[Total, ...]
-    notes: tuple[str, ...]
-    settings_hash: str
-
-    def to_dict(self) -> dict[str, Any]:
-        """The plan as JSON values."""
-        return asdict(self) | {"totals": [total.to_dict() for total in self.totals]}
 
 
 def make_plan(design: Design, settings_hash: str) -> Plan:
     """Make the plan of a design."""
-    config = design.config
+    caps = {"edges at a vertex": design.largest_degree}
     return Plan(
-        dataset=config.dataset,
-        job=config.job,
-        budget=config.privacy.budget.budget().describe(),
-        unit=config.privacy.unit,
-        neighbors=neighbors_of(design).describe(config.privacy.unit),
-        caps={"edges at a vertex": design.largest_degree},
+        frame=PlanFrame.of(design, caps, plan_notes(design), settings_hash),
         n_vertices=design.n_vertices,
         statistics=tuple(planned(design, each) for each in design.measurements),
         triangles=triangle_errors(design),
-        totals=totals(design.events, delta_of(design)),
-        notes=plan_notes(design),
-        settings_hash=settings_hash,
     )
 
 

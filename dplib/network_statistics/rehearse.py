@@ -18,11 +18,11 @@ from dplib.config.network_statistics import NetworkStatisticsConfig
 from dplib.network_statistics.design import Design
 from dplib.network_statistics.estimate import std_error
 from dplib.network_statistics.measure import exact_statistics
-from dplib.network_statistics.run import run
+from dplib.network_statistics.run import STAGES
 from dplib.network_statistics.tables import ESTIMATES, PUBLISHED, read_values
 from dplib.workflow.prepared import Prepared
 from dplib.workflow.rehearsal import REHEARSAL_SETTINGS, open_rehearsal_account
-from dplib.workflow.run import Stage
+from dplib.workflow.run import Stage, run_job
 
 IntArray = npt.NDArray[np.int64]
 
@@ -62,7 +62,7 @@ def rehearse(prepared: Prepared[Design], n_edges: int, seed: int, progress: Stag
         source, target = generate(prepared.design.n_vertices, n_edges, seed)
         _write_rows(prepared.design, folder / "edges.csv", source, target)
         rehearsed = _prepare(prepared, folder)
-        _, release = run(rehearsed, progress=progress)
+        _, release = run_job(rehearsed, STAGES, progress=progress)
         assert release is not None
         design = rehearsed.design
         true = exact_statistics(design, source, target)

@@ -30,7 +30,7 @@ class Neighbors(StrEnum):
             Neighbors.REPLACE_ONE: f"two inputs are neighbours if all rows of one {unit} are replaced by another's",
             Neighbors.EDGE: f"two graphs are neighbours if one is the other with one edge{called} removed",
             Neighbors.VERTEX: (
-                f"two graphs are neighbours if one is the other with one vertex{called} and all its edges removed"
+                f"two graphs are neighbours if one is the other with all edges of one vertex{called} removed"
             ),
             Neighbors.LOCAL: f"any two values of one {unit} are neighbours: each {unit}'s report is private by itself",
         }[self]

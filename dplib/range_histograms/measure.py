@@ -29,6 +29,7 @@ from dplib.release.lifecycle import MeasurementKeys
 from dplib.release.run_keys import RunKeys
 from dplib.spark.blocks import Block, DataFrame, collect_blocks, iterate_blocks, map_blocks
 from dplib.spark.counts import block_counts, count_blocks
+from dplib.workflow.design import for_tasks
 
 IntArray = npt.NDArray[np.int64]
 
@@ -117,6 +118,7 @@ def measure_in_blocks(rows: DataFrame, design: Design, keys: RunKeys, directory:
     Raises:
         IntegrityError: if a block that Spark computed again has other counts, because the input changed meanwhile.
     """
+    design = for_tasks(design)
     counted = count_blocks(rows, design.group_bounds, design.bins.n_bins).persist()
     try:
         summaries = map_blocks(counted, partial(_digest, keys.digest, design.bins.n_bins), ["digest"])

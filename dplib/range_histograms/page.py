@@ -12,7 +12,6 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
-import dplib
 from dplib.metrics.error import Z95
 from dplib.privacy.accountant import totals
 from dplib.privacy.rounding import as_fraction
@@ -27,21 +26,19 @@ from dplib.report.account_state import AccountState
 from dplib.report.blocks import (
     Block,
     Bullets,
-    Code,
     Column,
     DataTable,
     Figure,
     KeyValues,
-    Mono,
     Paragraphs,
     Section,
     Strong,
-    Text,
 )
 from dplib.report.figures import error_by_length, series_with_band
-from dplib.report.guarantee import Guarantee, NoiseRow, NoiseTable, budget_text, guarantee_section, unit_text
+from dplib.report.guarantee import Guarantee, NoiseRow, NoiseTable, guarantee_section
 from dplib.report.number_text import count_text, number_text, with_margin
 from dplib.report.page import render_page
+from dplib.report.release_sections import RELEASED, free_to_use, identity, subtitle, tables_of_release, use_section
 from dplib.workflow.design import delta_of, neighbors_of
 
 FloatArray = npt.NDArray[np.float64]
@@ -70,10 +67,9 @@ def build_page(design: Design, summary: Summary, layout: str, run: Run, account:
         run: the ledger's run, with its measurement.
         account: the account around this release.
     """
-    dated = f", logical date {run.key.logical_date}" if run.key.logical_date else ""
     return render_page(
         f"Range counts of {design.config.dataset}",
-        f"Histograms under differential privacy. Release {run.release_id}{dated}",
+        subtitle("Histograms", run.release_id, run.key.logical_date),
         (
             _released(design, run),
             guarantee_section(_guarantee(design, run), _noise(design)),
@@ -88,54 +84,28 @@ def build_page(design: Design, summary: Summary, layout: str, run: Run, account:
 
 def _released(design: Design, run: Run) -> Section:
     bins, privacy = design.bins, design.config.privacy
-    unit = unit_text(privacy.unit)
     many = f"{count_text(len(design.groups))} histograms" if len(design.groups) > 1 else "a histogram"
-    paragraph = (
-        f"This release holds {many} of {count_text(bins.n_bins)} bins, {bins.shown(0, bins.n_bins)}, with random noise "
-        f"added; the guarantee below bounds what it can say about any one {unit}. ",
-        Strong("Anyone may read it, pass it on, join it with other data and compute with it as they like"),
-        ": nothing done with it afterwards weakens the guarantee, as long as neither the rows nor the operator's "
-        "secret are used. It answers how many rows lie in any range of bins, and gives no ground for conclusions about "
-        f"a single {privacy.unit}. Rows outside the bins and groups, and rows beyond the public caps, were not "
-        "counted.",
+    what = f"{many} of {count_text(bins.n_bins)} bins, {bins.shown(0, bins.n_bins)}"
+    serves = (
+        "It answers how many rows lie in any range of bins, and gives no ground for conclusions about a single "
+        f"{privacy.unit}. Rows outside the bins and groups, and rows beyond the public caps, were not counted."
     )
-    rows: tuple[tuple[Text, ...], ...] = (
-        (
-            (Mono("estimates/"),),
-            "Unbiased counts of every node of the trees, with a standard error each; may be negative. For "
-            "analysis: any "
-            "range is a sum of a few nodes (dplib query does it and gives the exact standard error)."
-            if not design.adaptive
-            else "Counts of the bins, each bucket's count spread evenly: biased, without a stated error.",
-        ),
-        (
-            (Mono("published/"),),
+    shown = f"{count_text(bins.n_bins)}: {bins.shown(0, 1)} ... {bins.shown(bins.n_bins - 1, bins.n_bins)}"
+    budget, date = privacy.budget.budget(), run.key.logical_date
+    blocks: tuple[Block, ...] = (
+        free_to_use(what, privacy.unit, "rows", serves),
+        identity(run.release_id, design.config.dataset, date, budget, privacy.unit, ("Bins", shown)),
+        tables_of_release(
+            "Counts of the bins, each bucket's count spread evenly: biased, without a stated error."
+            if design.adaptive
+            else "Unbiased counts of every node of the trees, with a standard error each; may be negative. For "
+            "analysis: any range is a sum of a few nodes (dplib query does it and gives the exact standard error).",
             "Non-negative whole numbers of the bins. For tables and software that expects counts. They have no "
-            "standard "
-            "errors; ranges keep the accuracy of the estimates, single small bins are biased.",
-        ),
-        (
-            (Mono("measurement/"),),
+            "standard errors; ranges keep the accuracy of the estimates, single small bins are biased.",
             "The noisy counts as they were drawn, with their variances. For making other estimates at no further cost.",
         ),
     )
-    blocks: tuple[Block, ...] = (
-        Paragraphs((paragraph,)),
-        KeyValues(
-            (
-                ("Release", (Mono(run.release_id),)),
-                ("Dataset", design.config.dataset),
-                ("Logical date", run.key.logical_date or "none"),
-                (
-                    "Bins",
-                    f"{count_text(bins.n_bins)}: {bins.shown(0, 1)} ... {bins.shown(bins.n_bins - 1, bins.n_bins)}",
-                ),
-                ("Guarantee", f"{budget_text(privacy.budget.budget())} for one {unit}"),
-            )
-        ),
-        DataTable("Which of the tables is for what", (Column("Table"), Column("What it holds, and for whom")), rows),
-    )
-    return Section("What was released, and for whom it is safe", blocks)
+    return Section(RELEASED, blocks)
 
 
 def _guarantee(design: Design, run: Run) -> Guarantee:
@@ -327,31 +297,17 @@ def _how_made(design: Design, layout: str) -> Section:
 
 
 def _use(design: Design, run: Run) -> Section:
-    bins = design.bins
-    release = shlex.quote(run.release_id)
-    hi = max(1, bins.n_bins // 2)
-    first, last = (str(end[0]) for end in bins.ends(np.array([0]), np.array([hi])))
+    bins, privacy = design.bins, design.config.privacy
+    first, last = (str(end[0]) for end in bins.ends(np.array([0]), np.array([max(1, bins.n_bins // 2)])))
     group = f"--group {shlex.quote(design.groups[0])} " if bins.grouped else ""
-    query = f"dplib query {release} \\\n    {group}--from {shlex.quote(first)} --to {shlex.quote(last)}"
-    cite = (
-        f"{design.config.dataset}: range counts, {bins.shown(0, bins.n_bins)}. Differentially private release "
-        f"{run.release_id} ({budget_text(design.config.privacy.budget.budget())} for one "
-        f"{design.config.privacy.unit}). "
-        f"Made with dplib {dplib.__version__}."
-    )
-    where: Text = (
-        "Run these where the release's directory is, or give its path in place of ",
-        Mono(run.release_id),
-        ".",
-    )
-    return Section(
-        "How to query and cite",
+    return use_section(
+        run.release_id,
+        f"{design.config.dataset}: range counts, {bins.shown(0, bins.n_bins)}",
+        privacy.budget.budget(),
+        privacy.unit,
         (
-            Paragraphs((where,)),
-            Code(query, "An answer for any range of bins, with its exact standard error and 95 % interval"),
-            Code(f"dplib verify {release}", "Whether the files are those that were released, and every sum holds"),
-            Code(cite, "To cite this release"),
-            Paragraphs(("The method is described in:",)),
-            Bullets(_REFERENCES),
+            f"{group}--from {shlex.quote(first)} --to {shlex.quote(last)}",
+            "An answer for any range of bins, with its exact standard error and 95 % interval",
         ),
+        _REFERENCES,
     )

@@ -1,6 +1,6 @@
 """What a run will cost and how accurate it will be, from settings alone: reads no rows, spends nothing."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -9,7 +9,6 @@ import numpy.typing as npt
 from dplib.inference.haar import haar_mean_error, haar_range_variances
 from dplib.inference.range_estimates import mean_variance_under
 from dplib.inference.workload_aware import workload_aware
-from dplib.privacy.accountant import Total, totals
 from dplib.range_histograms.design import Design
 from dplib.range_histograms.estimate import length_variance
 from dplib.range_histograms.laws import law_text
@@ -27,7 +26,7 @@ from dplib.trees.strategies import (
     regular,
     struct_construct_strategy,
 )
-from dplib.workflow.design import delta_of, neighbors_of
+from dplib.workflow.plan import JobPlan, PlanFrame
 
 FloatArray = npt.NDArray[np.float64]
 COMPARED_BINS = 1 << 16
@@ -65,15 +64,9 @@ class LengthError:
 
 
 @dataclass(frozen=True)
-class Plan:
+class Plan(JobPlan):
     """Everything that can be said before a row is read."""
 
-    dataset: str
-    job: str
-    budget: str
-    unit: str
-    neighbors: str
-    caps: dict[str, int]
     n_groups: int
     n_bins: int
     n_nodes: int
@@ -84,25 +77,14 @@ class Plan:
     levels: tuple[dict[str, Any], ...]
     methods: tuple[MethodError, ...]
     lengths: tuple[LengthError, ...]
-    totals: tuple[Total, ...]
-    notes: tuple[str, ...]
-    settings_hash: str
-
-    def to_dict(self) -> dict[str, Any]:
-        """The plan as JSON values."""
-        return asdict(self) | {"totals": [total.to_dict() for total in self.totals]}
 
 
 def make_plan(design: Design, settings_hash: str) -> Plan:
     """Make the plan of a design."""
     config, tree = design.config, design.strategy.tree
+    caps = {"rows a unit": config.privacy.rows_per_unit}
     return Plan(
-        dataset=config.dataset,
-        job=config.job,
-        budget=config.privacy.budget.budget().describe(),
-        unit=config.privacy.unit,
-        neighbors=neighbors_of(design).describe(config.privacy.unit),
-        caps={"rows a unit": config.privacy.rows_per_unit},
+        frame=PlanFrame.of(design, caps, plan_notes(design), settings_hash),
         n_groups=len(design.groups),
         n_bins=design.bins.n_bins,
         n_nodes=tree.n_nodes,
@@ -113,9 +95,6 @@ def make_plan(design: Design, settings_hash: str) -> Plan:
         levels=tuple(level_noise(design)),
         methods=method_errors(design),
         lengths=length_errors(design),
-        totals=totals(design.events, delta_of(design)),
-        notes=plan_notes(design),
-        settings_hash=settings_hash,
     )
 
 

@@ -16,6 +16,7 @@ from dplib.range_histograms.estimate import BlockResults, Errors, estimate_block
 from dplib.range_histograms.tables import read_buckets, read_noisy, write_estimates, write_published
 from dplib.spark.blocks import Block, SparkSession, blocks_from, iterate_blocks, map_blocks
 from dplib.trees.budgets import noise_parameter
+from dplib.workflow.design import for_tasks
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
@@ -63,7 +64,9 @@ def results_in_blocks(
         for block in range(design.n_blocks)
     )
     parts = n_partitions or min(design.n_blocks, int(str(spark.conf.get("spark.sql.shuffle.partitions", "200"))))
-    results = map_blocks(blocks_from(spark, noisy, parts), partial(_estimate, design), ["estimates", "counts"])
+    results = map_blocks(
+        blocks_from(spark, noisy, parts), partial(_estimate, for_tasks(design)), ["estimates", "counts"]
+    )
     for block, found in iterate_blocks(results, "estimate the histograms"):
         size = len(design.block_groups(block))
         estimates = np.frombuffer(found["estimates"], "<f8").reshape(size, -1)

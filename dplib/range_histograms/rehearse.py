@@ -19,12 +19,12 @@ from dplib.metrics.error import range_sums
 from dplib.range_histograms.design import Design
 from dplib.range_histograms.estimate import Errors
 from dplib.range_histograms.plan import lengths_of
-from dplib.range_histograms.run import run
+from dplib.range_histograms.run import STAGES
 from dplib.range_histograms.tables import ESTIMATES, PUBLISHED, group_numbers
 from dplib.release.tables import read_table
 from dplib.workflow.prepared import Prepared
 from dplib.workflow.rehearsal import REHEARSAL_SETTINGS, open_rehearsal_account
-from dplib.workflow.run import Stage
+from dplib.workflow.run import Stage, run_job
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
@@ -56,7 +56,7 @@ def rehearse(prepared: Prepared[Design], rows_per_group: int, seed: int, progres
         folder = Path(name)
         true = _write_rows(prepared.design, folder / "rows.csv", rows_per_group, seed)
         rehearsed = _prepare(prepared, folder)
-        _, release = run(rehearsed, progress=progress)
+        _, release = run_job(rehearsed, STAGES, progress=progress)
         assert release is not None
         design = rehearsed.design
         estimates, published = _bin_values(design, release)

@@ -2,7 +2,6 @@
 
 from pathlib import Path
 
-from dplib.config.load import load
 from dplib.config.range_histograms import RangeHistogramsConfig
 from dplib.range_histograms.design import Design
 from dplib.range_histograms.measure import measure_in_blocks, measure_on_driver
@@ -23,8 +22,8 @@ from dplib.spark.blocks import DataFrame
 from dplib.spark.contributions import bound_rows
 from dplib.spark.counts import count_cells
 from dplib.workflow.manifest import write_release_manifest
-from dplib.workflow.prepared import Prepared, prepared
-from dplib.workflow.run import REPORT, Resources, Stage, Stages, run_job
+from dplib.workflow.prepared import Prepared, prepare_job
+from dplib.workflow.run import REPORT, Resources, Stages
 
 
 def prepare(path: Path, assignments: tuple[str, ...] = (), date: str = "") -> Prepared[Design]:
@@ -33,9 +32,7 @@ def prepare(path: Path, assignments: tuple[str, ...] = (), date: str = "") -> Pr
     Raises:
         ConfigError: naming the setting that is wrong.
     """
-    config = load(RangeHistogramsConfig, path, assignments=assignments, date=date)
-    base = path.resolve().parent
-    return prepared(Design.resolve(config, base), base, date)
+    return prepare_job(RangeHistogramsConfig, Design.resolve, path, assignments, date)
 
 
 def open_input(job: Resources[Design]) -> DataFrame:
@@ -77,14 +74,5 @@ def publish(job: Resources[Design], run: Run, account: AccountState, directory: 
         write_release_manifest(directory, design, run, account.currency, manifest_fields(design, layout))
 
 
-def run(
-    job: Prepared[Design],
-    *,
-    stage: str = "all",
-    release_id: str | None = None,
-    again: bool = False,
-    progress: Stage,
-) -> tuple[Run, Path | None]:
-    """Run the job, or return what is already there (`dplib.workflow.run.run_job`)."""
-    stages = Stages(open_input, measure, publish)
-    return run_job(job, stages, stage=stage, release_id=release_id, again=again, progress=progress)
+STAGES = Stages(open_input, measure, publish)
+"""What the job does in a run (`dplib.workflow.run.run_job`)."""

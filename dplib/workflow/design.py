@@ -1,7 +1,8 @@
 """What the life of a run asks of a job's design, and what follows from it: cost, currency, an account's terms."""
 
+from dataclasses import replace
 from fractions import Fraction
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from dplib.config.sections import JobConfig
 from dplib.privacy.budget import Currency
@@ -39,6 +40,9 @@ class JobDesign(Protocol):
         """What the release spends."""
 
 
+AnyDesign = TypeVar("AnyDesign", bound=JobDesign)
+
+
 def neighbors_of(design: JobDesign) -> Neighbors:
     """The neighbour relation."""
     return Neighbors(design.config.privacy.neighbors)
@@ -65,6 +69,13 @@ def cost_of(design: JobDesign, currency: Currency) -> Fraction:
         design.config.privacy.mechanism,
     )
     return sum(epsilons, Fraction(0))
+
+
+def for_tasks(design: AnyDesign) -> AnyDesign:
+    """The design as Spark's tasks get it: without addresses and reader's options, which may hold passwords."""
+    source = design.config.input.model_copy(update={"options": {}})
+    config = design.config.model_copy(update={"ledger": "", "secret": "", "input": source})
+    return replace(design, config=config, settings={})  # type: ignore[type-var]  # every design is a dataclass
 
 
 def require_useful_noise(name: str, parameter: Fraction) -> None:

@@ -1,18 +1,20 @@
 """A checked configuration, ready to run."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
-from dplib.config.sections import expand
+from dplib.config.load import load
+from dplib.config.sections import JobConfig, expand
 from dplib.errors import ConfigError
 from dplib.release.canonical import settings_hash
 from dplib.release.ledger import Ledger
 from dplib.release.ledger_schema import resolve_ledger_url
 from dplib.release.runs import RunKey
-from dplib.workflow.design import JobDesign, cost_of
+from dplib.workflow.design import AnyDesign, JobDesign, cost_of
 
-AnyDesign = TypeVar("AnyDesign", bound=JobDesign)
+AnyConfig = TypeVar("AnyConfig", bound=JobConfig)
 Design_co = TypeVar("Design_co", bound=JobDesign, covariant=True)
 
 
@@ -51,14 +53,30 @@ class Prepared(Generic[Design_co]):
         return Ledger.open(resolve_ledger_url(self.design.config.ledger, self.base))
 
 
-def prepared(design: AnyDesign, base: Path, date: str) -> Prepared[AnyDesign]:
-    """Put a design in its place; environment variables that paths name are missed here, not when something was spent.
+def prepare_job(
+    model: type[AnyConfig],
+    resolve: Callable[[AnyConfig, Path], AnyDesign],
+    path: Path,
+    assignments: tuple[str, ...] = (),
+    date: str = "",
+) -> Prepared[AnyDesign]:
+    """Load, check and resolve a configuration.
+
+    Args:
+        model: of the job's configuration.
+        resolve: derives the job's design from a checked configuration and the folder of its relative paths.
+        path: the configuration file.
+        assignments: ``--set`` values.
+        date: logical date, empty where there is none.
 
     Raises:
-        ConfigError: if a path names a variable that is not set.
+        ConfigError: naming the setting that is wrong.
     """
-    found = Prepared(design, base, date)
-    design.config.input.paths(base)
+    config = load(model, path, assignments=assignments, date=date)
+    base = path.resolve().parent
+    found = Prepared(resolve(config, base), base, date)
+    # Environment variables that paths name are missed here, not when something was spent.
+    config.input.paths(base)
     _ = found.output
     return found
 

@@ -17,8 +17,8 @@ from dplib.report.account_state import AccountState
 from dplib.spark.blocks import SparkSession
 from dplib.spark.session import deploy_mode, open_session
 from dplib.validate import one_of, require
-from dplib.workflow.design import cost_of, neighbors_of
-from dplib.workflow.prepared import AnyDesign, Prepared
+from dplib.workflow.design import AnyDesign, cost_of, neighbors_of
+from dplib.workflow.prepared import Prepared
 
 REPORT = "report.html"
 STAGES = ("measure", "publish", "all")

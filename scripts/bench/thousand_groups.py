@@ -19,12 +19,13 @@ from dplib.config.sections import SparkSettings
 from dplib.privacy.budget import Currency
 from dplib.privacy.neighbors import Neighbors
 from dplib.randomness.secret import create_secret_file
-from dplib.range_histograms.run import prepare, run
+from dplib.range_histograms.run import STAGES, prepare
 from dplib.release.ledger import Ledger
 from dplib.release.ledger_schema import resolve_ledger_url
 from dplib.release.runs import Terms
 from dplib.release.tables import read_table
 from dplib.spark.session import start_session, stop
+from dplib.workflow.run import run_job
 from scripts.bench.million_days import peak_gib
 
 N_GROUPS, N_BINS, N_ROWS = 1000, 4096, 2_000_000
@@ -65,7 +66,7 @@ def main() -> None:
         with tempfile.TemporaryDirectory() as name:
             config = write_input(Path(name))
             started = time.monotonic()
-            _, release = run(prepare(config), progress=lambda stage: nullcontext())
+            _, release = run_job(prepare(config), STAGES, progress=lambda stage: nullcontext())
             seconds = time.monotonic() - started
             assert release is not None
             n_bins = read_table(release / "published", ["count"]).num_rows

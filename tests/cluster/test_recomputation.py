@@ -12,12 +12,13 @@ from pyspark.sql import SparkSession
 
 from dplib.consistent_histograms import blocks
 from dplib.consistent_histograms.design import Design
-from dplib.consistent_histograms.run import prepare, run
+from dplib.consistent_histograms.run import prepare, stages
 from dplib.errors import IntegrityError
 from dplib.release.ledger import Ledger
 from dplib.release.ledger_schema import resolve_ledger_url
 from dplib.trees.block_plan import BlockPlan
 from dplib.workflow.prepared import Prepared
+from dplib.workflow.run import run_job
 from tests.cluster.conftest import RELEASE, assert_paid_once
 
 
@@ -68,7 +69,7 @@ def prepare_year(place: Path) -> Prepared[Design]:
 
 def measure(place: Path) -> dict[str, bytes]:
     """Measure in blocks and return the stored files."""
-    run(prepare_year(place), stage="measure", progress=lambda name: nullcontext())
+    run_job(prepare_year(place), stages(), stage="measure", progress=lambda name: nullcontext())
     stored = place / "releases" / RELEASE
     return {str(path.relative_to(stored)): path.read_bytes() for path in stored.rglob("*") if path.is_file()}
 
@@ -116,5 +117,5 @@ def test_an_input_that_changes_meanwhile_is_refused(
     between_passes(lambda: None)
     measured = measure(place)
     assert any(name.startswith("measurement/") for name in measured)
-    run(prepare_year(place), progress=lambda name: nullcontext())
+    run_job(prepare_year(place), stages(), progress=lambda name: nullcontext())
     assert_paid_once(place)

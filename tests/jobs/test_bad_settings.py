@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.jobs_support import DROP, JOB, Outcome, Shop, content, dplib, new_shop
+from tests.jobs_support import DROP, JOB, Shop, content, dplib, named, new_shop, refuse_spark, require_refused
 
 PACKAGES: dict[str, Any] = {
     "input__columns": {"day": "date", "package": "product"},
@@ -139,15 +139,6 @@ WRONG: list[tuple[str, dict[str, Any]]] = [
     ("secret", {"secret": "file:orders.csv"}),
     ("secret", {"secret": "00" * 32}),
 ]
-SENTENCE = re.compile(r"dplib: (?P<name>.+?) must .+, got .+\n")
-
-
-def _named(outcome: Outcome) -> str:
-    """The setting that a refusal names, after checking that it is one sentence and nothing else."""
-    found = SENTENCE.fullmatch(outcome.err)
-    assert found is not None, outcome.err
-    assert "Traceback" not in outcome.out + outcome.err
-    return found["name"]
 
 
 @pytest.fixture(scope="module")
@@ -160,18 +151,9 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Shop:
 def test_a_wrong_setting_is_named_and_nothing_happens(
     name: str, changes: dict[str, Any], shop: Shop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def no_spark(*_: object) -> None:
-        raise AssertionError("settings must be checked before Spark starts")
-
-    monkeypatch.setattr("dplib.workflow.run.open_session", no_spark)
+    refuse_spark(monkeypatch)
     monkeypatch.delenv("DPLIB_TEST_ABSENT", raising=False)
-    wrong = Shop(shop.folder).set(**changes)
-    before = content(shop.folder)
-    outcome = wrong.run()
-    assert outcome.code == 2, outcome.err
-    assert outcome.out == ""
-    assert _named(outcome) == name
-    assert content(shop.folder) == before
+    assert named(require_refused(Shop(shop.folder).set(**changes), 2)) == name
 
 
 @pytest.mark.parametrize(
@@ -190,7 +172,7 @@ def test_a_wrong_setting_is_named_and_nothing_happens(
         (("--release", "x", "--stage", "publish"), "release"),
     ],
 )
-def test_wrong_options_are_named(words: tuple[str, ...], name: str, shop: Shop) -> None:
+def test_wrong_options_arenamed(words: tuple[str, ...], name: str, shop: Shop) -> None:
     right = Shop(shop.folder).set()
     before = content(shop.folder)
     outcome = right.run(*words)
@@ -218,16 +200,16 @@ def test_a_file_that_cannot_be_read(tmp_path: Path) -> None:
     for path in (tmp_path / "absent.yaml", tmp_path):
         outcome = dplib("run", JOB, "--config", str(path))
         assert outcome.code == 2
-        assert _named(outcome) == "--config"
+        assert named(outcome) == "--config"
     latin = tmp_path / "latin.yaml"
     latin.write_bytes(b"dataset: caf\xe9\n")
-    assert _named(dplib("run", JOB, "--config", str(latin))) == "--config"
+    assert named(dplib("run", JOB, "--config", str(latin))) == "--config"
 
 
-def test_an_unknown_job_is_named(shop: Shop) -> None:
+def test_an_unknown_job_isnamed(shop: Shop) -> None:
     outcome = dplib("run", "histograms", "--config", str(Shop(shop.folder).set().config))
     assert outcome.code == 2
-    assert _named(outcome) == "JOB"
+    assert named(outcome) == "JOB"
 
 
 def test_a_secret_open_to_others_is_refused(tmp_path: Path) -> None:
@@ -235,7 +217,7 @@ def test_a_secret_open_to_others_is_refused(tmp_path: Path) -> None:
     (tmp_path / "shop.key").chmod(0o644)
     before = content(tmp_path)
     outcome = shop.run()
-    assert (outcome.code, _named(outcome)) == (2, "secret")
+    assert (outcome.code, named(outcome)) == (2, "secret")
     assert "0644" in outcome.err
     assert content(tmp_path) == before
 

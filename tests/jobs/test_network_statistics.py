@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Sequence
+from copy import deepcopy
 from fractions import Fraction
 from itertools import combinations
 from math import comb
@@ -18,12 +19,11 @@ from dplib.graphs.network_sensitivity import Statistic
 from dplib.network_statistics.design import Design
 from dplib.network_statistics.measure import exact_statistics, project
 from dplib.network_statistics.tables import read_values
-from dplib.privacy.budget import Currency
 from dplib.release.tables import read_table
 from dplib.spark.blocks import SparkSession
 from dplib.spark.edges import VertexDomain, collect_edges, judge_edges, open_edges
 from jobs.network_statistics import example
-from tests.jobs_support import DROP, Outcome, Shop, content, dplib, new_shop
+from tests.jobs_support import DROP, Shop, content, dplib, named, new_place, refuse_spark, require_refused
 
 pytestmark = pytest.mark.usefixtures("spark")
 JOB = "network-statistics"
@@ -63,15 +63,7 @@ HEADER = ("one", "other")
 class Network(Shop):
     """A shop whose rows are edges."""
 
-    def write(self, rows: Sequence[Sequence[object]], header: Sequence[str] = HEADER) -> "Network":
-        super().rows([[str(cell) for cell in row] for row in rows], header)
-        return self
-
-    def run(self, *words: str) -> Outcome:
-        return dplib("run", JOB, "--config", str(self.config), *words)
-
-    def command(self, name: str, *words: str) -> Outcome:
-        return dplib(name, JOB, "--config", str(self.config), *words)
+    job, header = JOB, HEADER
 
     def published(self, *words: str) -> dict[str, list[int]]:
         """Published integers by statistic."""
@@ -80,17 +72,11 @@ class Network(Shop):
 
 
 def new_network(folder: Path, budget: str = "100000", **changes: object) -> Network:
-    shop = new_shop(folder, budget="1")
-    network = Network(shop.folder, json.loads(json.dumps(SETTINGS)))
-    network.set(**changes)
-    currency = Currency.ZCDP if "rho" in network.settings["privacy"]["budget"] else Currency.PURE
-    terms = {name: str(network.settings["privacy"][name]) for name in ("unit", "neighbors")}
-    network.account(budget, currency, **terms)
-    return network.write(EDGES)
+    return new_place(Network, folder, SETTINGS, budget, **changes).rows(EDGES)
 
 
 def design_of(**changes: object) -> Design:
-    settings = Network(Path(), json.loads(json.dumps(SETTINGS))).settings
+    settings = deepcopy(SETTINGS)
     for name, value in changes.items():
         section, key = name.split("__")
         settings[section][key] = value
@@ -124,7 +110,7 @@ def network(tmp_path: Path) -> Network:
 def test_counts_are_those_of_the_graph(tmp_path: Path) -> None:
     exact = new_network(tmp_path, **EXACT)
     assert exact.published() == oracle(N, EDGES)
-    exact.write([])
+    exact.rows([])
     assert exact.published("--again") == oracle(N, [])
 
 
@@ -139,7 +125,7 @@ def test_a_run_publishes_and_comes_again_for_nothing(network: Network) -> None:
     withheld = stored[stored.variance.isna()]
     assert withheld.statistic.tolist() == ["triangles"]
     before = content(network.output)
-    network.write(EDGES[1:])
+    network.rows(EDGES[1:])
     assert network.run().release == release
     assert content(network.output) == before
     assert network.spent() == 1
@@ -169,7 +155,7 @@ BAD = [
 
 
 def test_bad_rows_follow_the_rule_and_appear_nowhere(tmp_path: Path) -> None:
-    exact = new_network(tmp_path, **EXACT).write(BAD)
+    exact = new_network(tmp_path, **EXACT).rows(BAD)
     found = exact.run()
     counts = read_table(found.release / "published").to_pandas()
     assert counts[counts.statistic == "edge_count"]["count"].tolist() == [1]
@@ -189,7 +175,7 @@ def test_vertices_may_have_names_or_start_anywhere(tmp_path: Path) -> None:
     names = ["ann", "bob", "7", "dee"]
     named = new_network(tmp_path, graph__statistics={"edge_count": 1, "degree_histogram": 4})
     named.set(graph__vertices=names, privacy__budget={"epsilon": 150})
-    named.write([("ann", " bob"), ("bob", "ann"), ("7", "dee"), ("Ann", "7"), ("ann", "ann"), ("", "dee")])
+    named.rows([("ann", " bob"), ("bob", "ann"), ("7", "dee"), ("Ann", "7"), ("ann", "ann"), ("", "dee")])
     first = named.published()
     assert (first["edge_count"], first["degree_histogram"]) == ([2], [0, 4, 0, 0])
     (named.folder / "people.txt").write_text("\n".join(names), encoding="utf-8")
@@ -198,7 +184,7 @@ def test_vertices_may_have_names_or_start_anywhere(tmp_path: Path) -> None:
     assert named.published() == first
     assert named.spent() == before, "a listed file enters with its contents"
     named.set(graph__vertices={"count": 4, "first": 10})
-    named.write([(10, 13), (9, 10), (13, 14)])
+    named.rows([(10, 13), (9, 10), (13, 14)])
     assert named.published()["edge_count"] == [1]
 
 
@@ -291,10 +277,7 @@ def test_the_example_is_a_configuration_that_plans(network: Network) -> None:
 
 
 def test_over_budget_writes_nothing(tmp_path: Path) -> None:
-    network = new_network(tmp_path, budget="0.5")
-    before = content(network.folder)
-    assert network.run().code == 4
-    assert content(network.folder) == before
+    require_refused(new_network(tmp_path, budget="0.5"), 4)
 
 
 PROJECTED = {"bounding": "projected", "largest": 3}
@@ -338,28 +321,14 @@ def untouched(tmp_path_factory: pytest.TempPathFactory) -> Network:
 def test_a_wrong_setting_is_named_and_nothing_happens(
     name: str, changes: dict[str, Any], untouched: Network, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def no_spark(*_: object) -> None:
-        raise AssertionError("settings must be checked before Spark starts")
-
-    monkeypatch.setattr("dplib.workflow.run.open_session", no_spark)
-    wrong = Network(untouched.folder, json.loads(json.dumps(SETTINGS)))
-    wrong.set(**({"graph__directed": False} | changes))
-    before = content(untouched.folder)
-    outcome = wrong.run()
-    assert outcome.code == 2, outcome.err
-    found = re.fullmatch(r"dplib: (?P<name>.+?) must .+, got .+\n", outcome.err)
-    assert found is not None, outcome.err
-    assert found["name"] == name
-    assert content(untouched.folder) == before
+    refuse_spark(monkeypatch)
+    wrong = Network(untouched.folder, deepcopy(SETTINGS)).set(**({"graph__directed": False} | changes))
+    assert named(require_refused(wrong, 2)) == name
 
 
 @pytest.mark.parametrize(("header", "path"), [(("old", "other"), "orders.csv"), (HEADER, "absent.csv")])
 def test_a_wrong_schema_is_named_and_nothing_happens(network: Network, header: tuple[str, ...], path: str) -> None:
-    network.write(EDGES, header).set(input__path=path)
-    before = content(network.folder)
-    outcome = network.run()
-    assert outcome.code == 3, outcome.err
-    assert content(network.folder) == before
+    require_refused(network.rows(EDGES, header).set(input__path=path), 3)
 
 
 def test_the_stored_measurement_is_read_back_whole(network: Network) -> None:

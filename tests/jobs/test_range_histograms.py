@@ -1,8 +1,8 @@
 """The job range-histograms from the command line: what it counts, publishes, answers, spends and refuses."""
 
 import json
-import re
-from collections.abc import Sequence
+import pickle
+from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +15,9 @@ from dplib.range_histograms.design import Design
 from dplib.range_histograms.publish import results_in_blocks, results_on_driver
 from dplib.release.tables import read_table
 from dplib.spark.blocks import SparkSession
+from dplib.workflow.design import for_tasks
 from jobs.range_histograms import example
-from tests.jobs_support import DROP, Outcome, Shop, content, dplib, new_shop
+from tests.jobs_support import DROP, Shop, content, dplib, named, new_place, refuse_spark, require_refused
 
 pytestmark = pytest.mark.usefixtures("spark")
 JOB = "range-histograms"
@@ -46,15 +47,7 @@ ROWS = [("3", "north", "a"), ("3.5", "north", "b"), ("20", "south", "c"), ("0", 
 class Visits(Shop):
     """A shop whose rows are ages by site."""
 
-    def write(self, rows: Sequence[Sequence[str]], header: Sequence[str] = HEADER) -> "Visits":
-        super().rows(rows, header)
-        return self
-
-    def run(self, *words: str) -> Outcome:
-        return dplib("run", JOB, "--config", str(self.config), *words)
-
-    def command(self, name: str, *words: str) -> Outcome:
-        return dplib(name, JOB, "--config", str(self.config), *words)
+    job, header = JOB, HEADER
 
     def counts(self, *words: str) -> np.ndarray:
         """Published counts, shape (n_groups, n_bins), by the groups' names."""
@@ -63,11 +56,7 @@ class Visits(Shop):
 
 
 def new_visits(folder: Path, budget: str = "1000", **changes: object) -> Visits:
-    shop = new_shop(folder, budget="1")
-    visits = Visits(shop.folder, json.loads(json.dumps(SETTINGS)))
-    visits.set(**changes)
-    visits.account(budget, **{k: str(v) for k, v in visits.settings["privacy"].items() if k in ("unit", "neighbors")})
-    return visits.write(ROWS)
+    return new_place(Visits, folder, SETTINGS, budget, **changes).rows(ROWS)
 
 
 @pytest.fixture
@@ -83,7 +72,7 @@ def test_a_run_publishes_and_comes_again_for_nothing(visits: Visits) -> None:
     assert manifest["details"]["method"] == "blue"
     assert (release / "report.html").is_file()
     before = content(visits.output)
-    visits.write([*ROWS, ("7", "north", "z")])
+    visits.rows([*ROWS, ("7", "north", "z")])
     assert visits.run().release == release
     assert content(visits.output) == before
     assert visits.spent() == 1
@@ -119,7 +108,7 @@ BAD = [
 
 
 def test_bad_values_follow_the_rule_and_appear_nowhere(tmp_path: Path) -> None:
-    visits = new_visits(tmp_path, **EXACT).write(BAD)
+    visits = new_visits(tmp_path, **EXACT).rows(BAD)
     expected = np.zeros((2, 20), dtype=np.int64)
     expected[1, 6] = 1
     found = visits.run()
@@ -133,7 +122,7 @@ def test_bad_values_follow_the_rule_and_appear_nowhere(tmp_path: Path) -> None:
 
 
 def test_inspect_counts_what_each_rule_drops(visits: Visits) -> None:
-    found = visits.write([*BAD, *ROWS]).command("inspect")
+    found = visits.rows([*BAD, *ROWS]).command("inspect")
     rows = {line[:28].strip(): line.split()[-2:] for line in found.out.splitlines()[2:]}
     assert rows["unit is given"] == ["14", "2"]
     assert rows["value can be read"] == ["11", "3"]
@@ -142,13 +131,13 @@ def test_inspect_counts_what_each_rule_drops(visits: Visits) -> None:
 
 
 def test_a_unit_counts_with_at_most_its_cap(tmp_path: Path) -> None:
-    visits = new_visits(tmp_path, **EXACT).write([(str(age), "north", "one") for age in range(20)])
+    visits = new_visits(tmp_path, **EXACT).rows([(str(age), "north", "one") for age in range(20)])
     assert visits.counts().sum() == 2
 
 
 def test_days_and_categories(tmp_path: Path) -> None:
     days = {"days": {"first": "2024-01-01", "last": "2024-01-10", "days_per_bin": 3}, "groups": SITES}
-    visits = new_visits(tmp_path, histogram=days, **EXACT).write(
+    visits = new_visits(tmp_path, histogram=days, **EXACT).rows(
         [("2024-01-01", "north", "a"), ("2024-01-10", "north", "b"), ("2024-01-11", "north", "c"), ("x", "south", "d")]
     )
     assert visits.counts().tolist() == [[1, 0, 0, 1], [0, 0, 0, 0]]
@@ -160,7 +149,7 @@ def test_days_and_categories(tmp_path: Path) -> None:
     refused = dplib("query", str(release), "--from", "2024-01-02")
     assert (refused.code, refused.err.split(" must")[0]) == (2, "dplib: --from")
     kinds = {"categories": ["mild", "severe"], "groups": SITES}
-    visits.set(histogram=kinds).write([("severe", "south", "a"), (" mild", "south", "b"), ("dead", "south", "c")])
+    visits.set(histogram=kinds).rows([("severe", "south", "a"), (" mild", "south", "b"), ("dead", "south", "c")])
     assert visits.counts().tolist() == [[0, 0], [1, 1]]
 
 
@@ -230,10 +219,10 @@ def test_layouts_give_the_same_bytes(tmp_path: Path, spark: SparkSession, monkey
     names = [f"site {number}" for number in range(7)]
     settings = {"histogram__groups": names, "privacy__max_rows_per_unit": 1}
     rows = [(str(number % 20), names[number % 7], f"p{number}") for number in range(300)]
-    driver = new_visits(tmp_path / "driver", **settings).write(rows)
+    driver = new_visits(tmp_path / "driver", **settings).rows(rows)
     one = driver.run().release
     monkeypatch.setattr("dplib.range_histograms.design.BLOCK_CELLS", 60)
-    blocks = new_visits(tmp_path / "blocks", **settings, publish__layout="blocks").write(rows)
+    blocks = new_visits(tmp_path / "blocks", **settings, publish__layout="blocks").rows(rows)
     many = blocks.run().release
     columns = ["group", "node", "noisy"]
     # Noise is keyed by the counts of whole blocks, so other blocks are another measurement: the true counts agree.
@@ -262,6 +251,14 @@ def test_both_measurements_have_the_same_bytes(
     assert stored[0] == stored[1]
 
 
+def test_tasks_get_no_password(visits: Visits) -> None:
+    hidden = {"ledger": "postgresql://dp:pass-word-1@host/db", "secret": "command:print pass-word-2"}
+    visits.set(**hidden, input__options={"header": "true", "password": "pass-word-3"})
+    design = Design.resolve(check(RangeHistogramsConfig, visits.settings), visits.folder)
+    assert b"pass-word" in pickle.dumps(design)
+    assert b"pass-word" not in pickle.dumps(for_tasks(design))
+
+
 def test_rehearse_meets_what_it_predicts(visits: Visits) -> None:
     found = visits.command("rehearse", "--rows", "200", "--seed", "3")
     assert found.code == 0, found.err
@@ -280,10 +277,7 @@ def test_the_example_is_a_configuration_that_plans(visits: Visits) -> None:
 
 
 def test_over_budget_writes_nothing(tmp_path: Path) -> None:
-    visits = new_visits(tmp_path, budget="0.5")
-    before = content(visits.folder)
-    assert visits.run().code == 4
-    assert content(visits.folder) == before
+    require_refused(new_visits(tmp_path, budget="0.5"), 4)
 
 
 WRONG: list[tuple[str, dict[str, Any]]] = [
@@ -334,25 +328,11 @@ def untouched(tmp_path_factory: pytest.TempPathFactory) -> Visits:
 def test_a_wrong_setting_is_named_and_nothing_happens(
     name: str, changes: dict[str, Any], untouched: Visits, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def no_spark(*_: object) -> None:
-        raise AssertionError("settings must be checked before Spark starts")
-
-    monkeypatch.setattr("dplib.workflow.run.open_session", no_spark)
-    wrong = Visits(untouched.folder, json.loads(json.dumps(SETTINGS)))
-    wrong.set(**changes)
-    before = content(untouched.folder)
-    outcome = wrong.run()
-    assert outcome.code == 2, outcome.err
-    found = re.fullmatch(r"dplib: (?P<name>.+?) must .+, got .+\n", outcome.err)
-    assert found is not None, outcome.err
-    assert found["name"] == name
-    assert content(untouched.folder) == before
+    refuse_spark(monkeypatch)
+    wrong = Visits(untouched.folder, deepcopy(SETTINGS)).set(**changes)
+    assert named(require_refused(wrong, 2)) == name
 
 
 @pytest.mark.parametrize(("header", "path"), [(("old", "site", "patient"), "orders.csv"), (HEADER, "absent.csv")])
 def test_a_wrong_schema_is_named_and_nothing_happens(visits: Visits, header: tuple[str, ...], path: str) -> None:
-    visits.write(ROWS, header).set(input__path=path)
-    before = content(visits.folder)
-    outcome = visits.run()
-    assert outcome.code == 3, outcome.err
-    assert content(visits.folder) == before
+    require_refused(visits.rows(ROWS, header).set(input__path=path), 3)

@@ -1,0 +1,63 @@
+"""What every plan says, whatever the job: budget, neighbours, caps, totals, notes; from settings alone."""
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from dplib.privacy.accountant import Total, totals
+from dplib.workflow.design import JobDesign, delta_of, neighbors_of
+
+
+@dataclass(frozen=True)
+class PlanFrame:
+    """The part of a plan that all jobs share.
+
+    Attributes:
+        dataset: the ledger's account.
+        job: its name.
+        budget: in plain words.
+        unit: the privacy unit.
+        neighbors: what neighbouring inputs are, in plain words.
+        caps: what one unit contributes at most, by name.
+        totals: the release by each accountant.
+        notes: sentences about what the settings mean.
+        settings_hash: of the measurement settings.
+    """
+
+    dataset: str
+    job: str
+    budget: str
+    unit: str
+    neighbors: str
+    caps: dict[str, int]
+    totals: tuple[Total, ...]
+    notes: tuple[str, ...]
+    settings_hash: str
+
+    @classmethod
+    def of(cls, design: JobDesign, caps: dict[str, int], notes: tuple[str, ...], settings_hash: str) -> "PlanFrame":
+        """The frame of a design."""
+        config = design.config
+        return cls(
+            dataset=config.dataset,
+            job=config.job,
+            budget=config.privacy.budget.budget().describe(),
+            unit=config.privacy.unit,
+            neighbors=neighbors_of(design).describe(config.privacy.unit),
+            caps=caps,
+            totals=totals(design.events, delta_of(design)),
+            notes=notes,
+            settings_hash=settings_hash,
+        )
+
+
+@dataclass(frozen=True)
+class JobPlan:
+    """A plan: the frame, and in a job's own plan what it adds."""
+
+    frame: PlanFrame
+
+    def to_dict(self) -> dict[str, Any]:
+        """The plan as JSON values, the frame's among the others."""
+        fields = asdict(self)
+        frame: dict[str, Any] = fields.pop("frame")
+        return frame | {"totals": [total.to_dict() for total in self.frame.totals]} | fields
