@@ -27,6 +27,7 @@ from jobs.range_histograms import verify
 from scripts.accept.claims import Check, Result, at_least, at_most, load, tests_pass
 from scripts.accept.main_job import release_of, run_command
 from scripts.bench.range_histograms import least_squares_time, whole_time
+from scripts.experiments.range_histogram_figures import all_ranges_error
 
 ROOT = Path(__file__).resolve().parents[2]
 HB_NS, H2_NS = 16_866.0, 41_289.0
@@ -114,9 +115,15 @@ def figures() -> Iterator[Result]:
         drawn = sorted(path.stem for path in Path(name).glob("*.png"))
         wanted = [f"figure_3_{number}" for number in (10, 11, 12, 16, 17, 18, 19)]
         found = [each for each in drawn if each.startswith("figure")]
-        yield Result("figures 3.10 to 3.19 are drawn", "7 figures", f"{len(found)} figures", found == wanted)
+        yield Result(
+            "figures 3.10 to 3.12 and 3.16 to 3.19 (all that show errors) are drawn",
+            "7 figures",
+            f"{len(found)} figures",
+            found == wanted,
+        )
         if done.returncode == 0:
             yield from figure_3_10(Path(name) / "figure_3_10.csv")
+            yield from runs_meet_errors(Path(name))
             yield from on_histograms(Path(name))
 
 
@@ -127,6 +134,17 @@ def figure_3_10(path: Path) -> Iterator[Result]:
         for name, value in (("SC", sc), ("regular 2-range tree", binary)):
             gap = abs(float(rows[n_bins][name]) / value - 1)
             yield at_most(f"figure 3.10, n = {n_bins:,}, {name}: distance to the known value (relative)", gap, 1e-4)
+
+
+def runs_meet_errors(folder: Path) -> Iterator[Result]:
+    for figure, n_bins in (("figure_3_16", 32_768), ("figure_3_17", 65_536)):
+        with (folder / f"{figure}.csv").open(encoding="utf-8") as file:
+            rows = list(csv.DictReader(file))
+        for name in ("LUE-DPTree", "blue (default)"):
+            met = next(column for column in rows[0] if column.startswith(f"{name}, "))
+            ratio = float(np.mean([float(row[met]) / float(row[name]) for row in rows]))
+            claim = f"generated histogram of {n_bins:,} bins, {met} at 3 epsilons: met over exact error"
+            yield Result(claim, "0.85 to 1.15", f"{ratio:.3f}", 0.85 <= ratio <= 1.15)
 
 
 def on_histograms(folder: Path) -> Iterator[Result]:
@@ -171,10 +189,7 @@ def sparse_data() -> Iterator[Result]:
             return NodeMechanism(key, "buckets", "laplace", budget)
 
         found = adaptive_histogram(counts, epsilon, PartitionNoise(key, "choice"), measure)
-        cuts = np.concatenate([[0.0], np.cumsum(found.bin_counts - counts)])
-        # Mean square difference of all pairs of cuts.
-        n_cuts = len(cuts)
-        errors.append((n_cuts * (cuts**2).sum() - cuts.sum() ** 2) / (n_cuts * (n_cuts - 1) / 2))
+        errors.append(all_ranges_error(found.bin_counts, counts))
     yield at_most(claim, float(np.mean(errors)) / tree, 0.5)
 
 
