@@ -53,7 +53,12 @@ class PaddedGraph(Protocol):
         """The minimum cut value."""
 
     def cuts_up_to(self, padding: int, bound: int, /) -> tuple[IntArray, BoolArray]:
-        """All cuts of weight at most ``bound``: weights (n_cuts,), sides (n_cuts, n_vertices), by either side."""
+        """All cuts of weight at most ``bound``: weights (n_cuts,), sides (n_cuts, n_vertices), by either side.
+
+        None may be missing and nothing may fail: the guarantee counts on it. It is asked only for bounds up to the
+        plan's ratio times the minimum cut value, where the plan has made sure that the list is short enough; a random
+        enumeration's failure probability would have to be added to delta.
+        """
 
     def weight(self, padding: int, side: BoolArray, /) -> int:
         """The weight of one cut, ``side`` of shape (n_vertices,)."""

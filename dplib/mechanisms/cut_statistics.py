@@ -107,7 +107,8 @@ def soft_count_steps(weights: IntArray, eta: Fraction) -> int:
     """
     require(weights.dtype == np.int64 and len(weights) > 0, "weights", "be 64-bit integers, at least one", "others")
     positive("eta", eta)
-    distinct, times = count_losses(weights)
+    # Terms below 2^-256 have no digits here; with heavy weights nearly all are.
+    distinct, times = count_losses(weights[weights - weights.min() <= ceil(Fraction(_DIGITS) / eta)])
     total = sum(_terms(zip((distinct - distinct[0]).tolist(), times.tolist(), strict=True), eta))
     return floor(GRID * log_below(Fraction(total, 1 << _DIGITS)))
 

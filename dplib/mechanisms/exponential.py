@@ -19,7 +19,8 @@ part, ties in the losses are drawn as uniform integers, so the statistical dista
 The loop ends with probability 1, since the enclosures shrink to points and U is continuous. As everywhere, it holds
 against readers who cannot tell the keyed stream from random bits.
 
-Cost: one pass or sort of the losses, some 3 microseconds a different loss, a pass for each different loss drawn.
+Cost: one pass or sort of the losses, some 6 microseconds a different loss within ``200 / r`` of the least, a pass for
+each different loss drawn.
 
 References:
     McSherry, Talwar: Mechanism design via differential privacy. FOCS 2007.
@@ -30,10 +31,12 @@ References:
     Ilvento: Implementing the exponential mechanism with base-2 differential privacy. CCS 2020 (why exact).
 """
 
+from bisect import bisect_right
 from collections.abc import Sequence
 from fractions import Fraction
 from functools import lru_cache
 from itertools import accumulate, pairwise
+from math import floor
 
 import numpy as np
 import numpy.typing as npt
@@ -153,15 +156,27 @@ def _resolve(stream: BitSource, losses: Sequence[int], multiplicities: Sequence[
 def _thresholds(
     losses: Sequence[int], multiplicities: Sequence[int], rate: Fraction, bits: int
 ) -> tuple[list[int], list[int]]:
-    """Integers around F_g 2^bits for all entries but the last, whose F is 1: floors of a lower and an upper bound."""
-    low, high = _weights(losses, multiplicities, rate, bits + _GUARD + max(multiplicities).bit_length())
+    """Integers around F_g 2^bits for all entries but the last, whose F is 1: floors of a lower and an upper bound.
+
+    Entries of negligible weight have one enclosure in common, at the end: a word in it calls for more bits, and with
+    more bits fewer entries are negligible. So eight million different losses cost no more than the few that count.
+    """
+    many = sum(multiplicities).bit_length()
+    negligible = bits + _GUARD + many
+    near = bisect_right(losses, losses[0] + floor(Fraction(negligible) / rate))
+    low, high = _weights(losses[:near], multiplicities[:near], rate, bits + _GUARD + many)
     low_sum, high_sum = list(accumulate(low)), list(accumulate(high))
+    # Entries further away hold less than e^(-negligible) each, hence all together less than 2^(many - negligible).
+    beyond = (high[0] // multiplicities[0] >> negligible - many) + 1 if near < len(losses) else 0
     below, above = [], []
-    for low_part, high_part in zip(low_sum[:-1], high_sum[:-1], strict=True):
+    for low_part, high_part in zip(low_sum, high_sum, strict=True):
         # F = part / (part + rest) grows with the part and falls with the rest.
-        below.append((low_part << bits) // (low_part + high_sum[-1] - high_part))
+        below.append((low_part << bits) // (low_part + high_sum[-1] - high_part + beyond))
         above.append((high_part << bits) // (high_part + low_sum[-1] - low_part))
-    return below, above
+    if near == len(losses):
+        return below[:-1], above[:-1]
+    # All values of F further away lie between the last one and 1.
+    return [*below, below[-1]], [*above, 1 << bits]
 
 
 def _weights(

@@ -9,11 +9,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dplib.errors import ConfigError
+from dplib.graphs.edges import canonical
+from dplib.graphs.near_minimum import near_minimum_cuts
 from dplib.mechanisms.cut_sampler import cycle_edges, cycle_weight, padding_levels, sample_cuts, sorted_cuts
-from dplib.mechanisms.cut_sampler_plan import ENUMERABLE, plan_cut_sampler
+from dplib.mechanisms.cut_sampler_plan import (
+    ENUMERABLE,
+    FEW_CUTS,
+    MOST_CUTS,
+    enumerable_ratio,
+    plan_cut_sampler,
+)
 from dplib.privacy.budget import ApproxDP
 from dplib.randomness.keyed import derive_key
-from tests.cut_mechanism_laws import all_cuts, all_sides
+from tests.cut_mechanism_laws import all_cuts, all_sides, graphs
 from tests.cut_padded_graph import DensePaddedGraph
 
 KEY = bytes(range(32))
@@ -25,7 +33,7 @@ BUDGET = ApproxDP(Fraction(4), Fraction(1, 10**6))
 )
 def test_smallest_minimum_cut_for_one_draw_is_that_of_the_design(n: int, k: int, delta: str, lowest: int) -> None:
     """Values of the design notes for shares .1, .3, .6 at epsilon 1, rounded to the nearest there, up here."""
-    plan = plan_cut_sampler(n, k, ApproxDP(Fraction(1), Fraction(delta)), when_weak="pad")
+    plan = plan_cut_sampler(n, k, ApproxDP(Fraction(1), Fraction(delta)), when_weak="pad", most_cuts=10**7)
     assert lowest <= plan.lowest <= lowest + 1
 
 
@@ -49,13 +57,14 @@ def test_plans_keep_the_budget_and_their_own_conditions(
     n: int, k: int, epsilon: Fraction, exponent: int, cap: int, pad: bool, values: Fraction
 ) -> None:
     budget = ApproxDP(epsilon, Fraction(1, 10**exponent))
-    plan = plan_cut_sampler(n, k, budget, cap, "pad" if pad else "refuse", values)
+    plan = plan_cut_sampler(n, k, budget, cap, "pad" if pad else "refuse", values, most_cuts=10**8)
+    assert plan.ratio == (ENUMERABLE if n < 3000 else FEW_CUTS) or 3000 < n < 3500
     assert plan.guarantee.epsilon <= epsilon
     assert plan.guarantee.delta <= budget.delta
     assert (plan.values_budget is None) == (values == 0)
-    assert plan.bound(plan.lowest) <= ENUMERABLE * plan.lowest
+    assert plan.bound(plan.lowest) <= plan.ratio * plan.lowest
     below = plan.exact_bound(plan.lowest - 1)
-    assert below is None or below > ENUMERABLE * (plan.lowest - 1)
+    assert below is None or below > plan.ratio * (plan.lowest - 1)
     # The bound by its definition, in floating point, and what it leaves out.
     for value in (plan.lowest, 3 * plan.lowest):
         rate = float(plan.draw_epsilon) / cap
@@ -202,12 +211,36 @@ Array = npt.NDArray[np.int64]
         ({"when_weak": "skip"}, "when_weak"),
         ({"values_share": Fraction(1)}, "values_share"),
         ({"shares": (Fraction(1), Fraction(0), Fraction(1))}, "shares"),
+        ({"n_vertices": 1415}, "n_vertices"),
+        ({"n_vertices": 100, "most_cuts": 4950}, "n_vertices"),
     ],
 )
 def test_wrong_settings_are_refused(changes: dict[str, object], named: str) -> None:
     settings_given: dict[str, object] = {"n_vertices": 5, "n_draws": 2, "budget": BUDGET} | changes
     with pytest.raises(ConfigError, match=f"^{named} must"):
         plan_cut_sampler(**settings_given)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("n", [200, 1414])
+def test_the_list_of_a_heavy_ring_is_whole_wherever_a_plan_is_made(n: int) -> None:
+    """A ring has the most minimum cuts. Cut short, its list would hide cuts that a neighbour's shows."""
+    plan = plan_cut_sampler(n, 1, ApproxDP(Fraction(4), Fraction(1, 10**6)))
+    vertex = np.arange(n)
+    ring = canonical(n, vertex, (vertex + 1) % n, np.full(n, plan.lowest))
+    found = near_minimum_cuts(ring, plan.bound(2 * plan.lowest))
+    assert found.complete
+    assert len(found.cuts) == n * (n - 1) // 2 < MOST_CUTS
+
+
+def test_no_small_graph_has_more_cuts_than_the_ratio_allows() -> None:
+    for n, weights in ((4, range(5)), (5, range(3)), (6, range(2))):
+        cuts = all_cuts(n, graphs(n, weights))
+        least = cuts.min(axis=1, keepdims=True)
+        cuts, least = cuts[least[:, 0] > 0], least[least[:, 0] > 0]
+        assert (cuts <= float(FEW_CUTS) * least).sum(axis=1).max() == n * (n - 1) // 2
+        assert (cuts <= float(ENUMERABLE) * least).sum(axis=1).max() <= n * (n - 1) // 2 * 20
+    assert enumerable_ratio(2) == enumerable_ratio(316) == ENUMERABLE
+    assert enumerable_ratio(318) == enumerable_ratio(1414) == FEW_CUTS
 
 
 def test_the_excess_is_a_bound_that_holds() -> None:

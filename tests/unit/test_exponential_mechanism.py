@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dplib.errors import ConfigError
+from dplib.mechanisms import exponential
 from dplib.mechanisms.exponential import (
     count_losses,
     draw_exponential,
@@ -61,6 +62,23 @@ def test_losses_far_apart_cost_neither_time_nor_exactness() -> None:
     stream = ScriptedStream(uint64=[TOP - 1, TOP - 1, 0])
     # The far entry has probability e^(-10^15): no 128 digits reach it, the third word decides.
     assert draw_weighted(stream, [0, 10**15], [1, 1], Fraction(1))[0] == 0
+
+
+@pytest.mark.parametrize(("ones", "expected"), [(400, 0), (435, 1), (860, 1), (870, 2), (2000, 2)])
+def test_far_entries_are_drawn_where_their_share_begins(ones: int, expected: int) -> None:
+    """U = 1 - 2^-ones against 1 - e^-300 (433 ones) and 1 - e^-600 (866 ones): far entries are late, not lost."""
+    words = [(2**ones - 1 << 64 * 40 - ones >> 64 * (39 - i)) & (TOP - 1) for i in range(40)]
+    assert draw_weighted(ScriptedStream(uint64=words), [0, 300, 600], [1, 1, 1], Fraction(1))[0] == expected
+
+
+def test_losses_that_hardly_count_cost_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Heavy weights make millions of different losses: their cost must not tell, nor end, a run."""
+    asked: list[int] = []
+    digits = exponential._exp_digits
+    monkeypatch.setattr(exponential, "_exp_digits", lambda *of: asked.append(of[1]) or digits(*of))
+    losses = np.cumsum(np.arange(1, 100_001))
+    assert draw_exponential(KeyedStream(KEY, "far"), losses, Fraction(1, 10), 3).max() < 100
+    assert 10 < len(asked) < 200
 
 
 @settings(max_examples=60, deadline=None)
