@@ -4,9 +4,14 @@ Privacy statement: `dplib.network_statistics.design`. The digest is taken from t
 every statistic, and the scale of every ladder, is a function: the same graph gets the same noise in every retry and
 layout, two different graphs never share noise. Edges, exact statistics and rungs leave this module in no form.
 
+Two layouts with the same bytes. *Driver*: the edges fit one process. *Spark*: blocks of edges stay with the executors
+(`dplib.network_statistics.distributed`). Both count the same facts, from which everything else follows here.
+
 Cost: linear in vertices and edges, but for triangles, O(m^(3/2)) at worst (`dplib.graphs.triangles`).
 """
 
+from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -25,12 +30,13 @@ from dplib.graphs.degrees import (
 )
 from dplib.graphs.ladder_rungs import Rungs, common_neighbor_rungs, exact_rungs, largest_rung, second_degree_rungs
 from dplib.graphs.network_sensitivity import Bounding, Statistic
-from dplib.graphs.triangles import count_triangles
+from dplib.graphs.triangles import count_triangles, vertex_colours
 from dplib.graphs.truncation import edge_order, project_in_order
 from dplib.mechanisms.ladder import draw_ladder
 from dplib.mechanisms.smooth_noise import draw_smooth_cauchy
 from dplib.mechanisms.tree_counts import SAMPLERS, add_clamped
-from dplib.network_statistics.design import LADDER, SMOOTH, Design, Measurement
+from dplib.network_statistics.design import Design
+from dplib.network_statistics.measurements import LADDER, SMOOTH, Measurement
 from dplib.network_statistics.tables import write_measurement
 from dplib.randomness.keyed import KeyedStream
 from dplib.release.digest import block_digest, combine_digests
@@ -40,21 +46,64 @@ from dplib.release.run_keys import RunKeys
 IntArray = npt.NDArray[np.int64]
 MOST = 2**62
 """Larger counts of stars are cut to this before the noise, which changes no count by more than before."""
+DIGEST_BLOCKS = 64
+"""Blocks of edges whose digests make the graph's; layouts split the edges into a divisor of it."""
 
 
-def exact_statistics(design: Design, source: IntArray, target: IntArray) -> dict[Statistic, IntArray]:
-    """The true statistics. NOT PRIVATE.
+@dataclass(frozen=True, eq=False)
+class Facts:
+    """What the exact statistics and the rungs are functions of. NOT PRIVATE.
+
+    Attributes:
+        degrees: of all vertices, in any order, shape (n,).
+        triangles: their number; 0 where it is not measured.
+        front: `dplib.graphs.common_neighbors`; None where no rungs need it.
+    """
+
+    degrees: IntArray
+    triangles: int = 0
+    front: IntArray | None = None
+
+
+def count_facts(design: Design, source: IntArray, target: IntArray) -> Facts:
+    """Count in this process.
 
     Args:
         design: the design.
         source: one end of each edge, every edge once and no loops, shape (m,); projected already where the design does.
         target: the other end.
+    """
+    n = design.n_vertices
+    return Facts(
+        vertex_degrees(n, source, target),
+        count_triangles(n, source, target) if counts_triangles(design) else 0,
+        common_neighbor_front(n, source, target) if needs_front(design) else None,
+    )
+
+
+def counts_triangles(design: Design) -> bool:
+    """Whether triangles are measured."""
+    return any(each.statistic is Statistic.TRIANGLES for each in design.measurements)
+
+
+def needs_front(design: Design) -> bool:
+    """Whether triangles are measured with rungs that common neighbours decide."""
+    mechanisms = {each.mechanism for each in design.measurements}
+    return bool(mechanisms & {LADDER, SMOOTH}) and design.config.graph.triangles.rungs != "second_degree"
+
+
+def exact_statistics(design: Design, source: IntArray, target: IntArray) -> dict[Statistic, IntArray]:
+    """The true statistics of a graph whose edges are here; see `count_facts`. NOT PRIVATE."""
+    return statistics_of(design, count_facts(design, source, target))
+
+
+def statistics_of(design: Design, facts: Facts) -> dict[Statistic, IntArray]:
+    """The true statistics. NOT PRIVATE.
 
     Returns:
         Statistic to its numbers, shape (size,).
     """
-    n = design.n_vertices
-    degrees = vertex_degrees(n, source, target)
+    degrees = facts.degrees
     found = {}
     for each in design.measurements:
         match each.statistic:
@@ -71,7 +120,7 @@ def exact_statistics(design: Design, source: IntArray, target: IntArray) -> dict
             case Statistic.K_STARS:
                 numbers = min(k_stars(degrees, design.config.graph.stars), MOST)
             case _:
-                numbers = count_triangles(n, source, target)
+                numbers = facts.triangles
         found[each.statistic] = np.atleast_1d(np.asarray(numbers, dtype=np.int64))
     return found
 
@@ -98,31 +147,46 @@ def measure_edges(
         keys: the run's sub-keys.
         directory: staging directory; gets ``measurement/``.
     """
-    edges = np.stack([source, target])
-    digest = combine_digests(keys.digest, [("edges", block_digest(keys.digest, "edges", edges))])
-    noisy = noisy_statistics(design, source, target, keys.measurement(digest))
-    write_measurement(directory, design, noisy)
+    digest = combine_digests(keys.digest, edge_digests(keys.digest, source, target, range(DIGEST_BLOCKS)))
+    facts = count_facts(design, *project(design, source, target))
+    write_measurement(directory, design, add_noise(design, facts, keys.measurement(digest)))
     return keys.recorded(digest)
 
 
+def edge_digests(key: bytes, source: IntArray, target: IntArray, blocks: Iterable[int]) -> list[tuple[str, bytes]]:
+    """Digests of blocks of edges; an edge belongs to the block of its smaller end.
+
+    Args:
+        key: sub-key kept for digests.
+        source: the smaller end of each edge, all edges of the blocks, sorted by both ends, shape (m,).
+        target: the greater end.
+        blocks: which of the `DIGEST_BLOCKS`.
+    """
+    block = vertex_colours(source, DIGEST_BLOCKS).astype(np.uint8)
+    order = np.argsort(block, kind="stable")
+    edges, bounds = np.stack([source, target])[:, order], np.searchsorted(block[order], np.arange(DIGEST_BLOCKS + 1))
+    named = [(f"edges {each}", edges[:, bounds[each] : bounds[each + 1]]) for each in blocks]
+    return [(name, block_digest(key, name, held)) for name, held in named]
+
+
 def noisy_statistics(design: Design, source: IntArray, target: IntArray, key: bytes) -> dict[Statistic, IntArray]:
+    """Statistics with their noise of a graph whose edges are here; see `add_noise`."""
+    return add_noise(design, count_facts(design, *project(design, source, target)), key)
+
+
+def add_noise(design: Design, facts: Facts, key: bytes) -> dict[Statistic, IntArray]:
     """Statistics with their noise, from streams under a key that depends on the edges."""
-    source, target = project(design, source, target)
-    exact = exact_statistics(design, source, target)
-    return {
-        each.statistic: _noisy(design, each, exact[each.statistic], source, target, key) for each in design.measurements
-    }
+    exact = statistics_of(design, facts)
+    return {each.statistic: _noisy(design, each, exact[each.statistic], facts, key) for each in design.measurements}
 
 
-def _noisy(
-    design: Design, measured: Measurement, exact: IntArray, source: IntArray, target: IntArray, key: bytes
-) -> IntArray:
+def _noisy(design: Design, measured: Measurement, exact: IntArray, facts: Facts, key: bytes) -> IntArray:
     stream = KeyedStream(key, str(measured.statistic), "graph", 0)
     if measured.mechanism not in (LADDER, SMOOTH):
         assert measured.parameter is not None
         return add_clamped(exact, SAMPLERS[measured.mechanism](stream, measured.parameter, len(exact)))
     draw = draw_ladder if measured.mechanism == LADDER else draw_smooth_cauchy
-    return draw(stream, int(exact[0]), rungs_of(design, source, target), measured.epsilon)
+    return draw(stream, int(exact[0]), rungs_of(design, facts), measured.epsilon)
 
 
 def largest_rung_of(design: Design) -> int:
@@ -131,13 +195,10 @@ def largest_rung_of(design: Design) -> int:
     return largest_rung(design.n_vertices, promised)
 
 
-def rungs_of(design: Design, source: IntArray, target: IntArray) -> Rungs:
+def rungs_of(design: Design, facts: Facts) -> Rungs:
     """The ladder function of triangles. NOT PRIVATE."""
-    n, cap = design.n_vertices, largest_rung_of(design)
-    match design.config.graph.triangles.rungs:
-        case "second_degree":
-            return second_degree_rungs(second_largest_degree(vertex_degrees(n, source, target)), cap)
-        case "common_neighbors":
-            return common_neighbor_rungs(common_neighbor_front(n, source, target), cap)
-        case _:
-            return exact_rungs(common_neighbor_front(n, source, target), cap)
+    cap = largest_rung_of(design)
+    if facts.front is None:
+        return second_degree_rungs(second_largest_degree(facts.degrees), cap)
+    made = common_neighbor_rungs if design.config.graph.triangles.rungs == "common_neighbors" else exact_rungs
+    return made(facts.front, cap)

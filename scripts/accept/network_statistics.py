@@ -15,15 +15,16 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from dplib.config.edge_input import EdgeInput
 from dplib.config.load import check
-from dplib.config.network_statistics import EdgeInput, NetworkStatisticsConfig
+from dplib.config.network_statistics import NetworkStatisticsConfig
 from dplib.config.sections import SparkSettings
 from dplib.graphs.network_sensitivity import Statistic
 from dplib.graphs.triangles import count_triangles
 from dplib.mechanisms.ladder import draw_ladder, ladder_mean_error
 from dplib.network_statistics.design import Design
 from dplib.network_statistics.estimate import make_results, std_error
-from dplib.network_statistics.measure import exact_statistics, noisy_statistics, rungs_of
+from dplib.network_statistics.measure import count_facts, exact_statistics, noisy_statistics, rungs_of
 from dplib.network_statistics.rehearse import generate
 from dplib.network_statistics.tables import noise_variance
 from dplib.randomness.keyed import KeyedStream, derive_key
@@ -128,7 +129,7 @@ def errors_after_noise(
     (measured,) = (each for each in design.measurements if each.statistic is Statistic.SORTED_DEGREES)
     noise = float(np.sqrt(noise_variance(measured)))
     yield at_most(f"{name}: sorted degrees, error after isotonic regression over noise", rms(gap) / noise, 0.5)
-    rungs, epsilon = rungs_of(design, source, target), Fraction(1)
+    rungs, epsilon = rungs_of(design, count_facts(design, source, target)), Fraction(1)
     triangles = int(exact[Statistic.TRIANGLES][0])
     drawn = draw_ladder(KeyedStream(KEY, name), triangles, rungs, epsilon, DRAWS)
     met, predicted = float(np.abs(drawn - triangles).mean()), ladder_mean_error(rungs, epsilon)

@@ -16,8 +16,9 @@ from dplib.config.load import check
 from dplib.config.network_statistics import NetworkStatisticsConfig
 from dplib.graphs.network_sensitivity import Statistic
 from dplib.mechanisms.ladder import ladder_probability
-from dplib.network_statistics.design import LADDER, Design
-from dplib.network_statistics.measure import exact_statistics, noisy_statistics, project, rungs_of
+from dplib.network_statistics.design import Design
+from dplib.network_statistics.measure import count_facts, noisy_statistics, project, rungs_of, statistics_of
+from dplib.network_statistics.measurements import LADDER
 from dplib.privacy.events import DiscreteLaplaceEvent
 from dplib.randomness.keyed import derive_key
 from tests.statistics import epsilon_lower_bound
@@ -48,13 +49,13 @@ def edges_of(*pairs: tuple[int, int]) -> Edges:
 
 def log_mass(design: Design, graph: Edges, drawn: dict[Statistic, IntArray]) -> float:
     """Log of the mass of a release's numbers given the graph, up to a constant, under the design's own claim."""
-    kept = project(design, *graph)
-    exact = exact_statistics(design, *kept)
+    facts = count_facts(design, *project(design, *graph))
+    exact = statistics_of(design, facts)
     total = 0.0
     for each in design.measurements:
         gap = drawn[each.statistic] - exact[each.statistic]
         if each.mechanism == LADDER:
-            mass = ladder_probability(gap, rungs_of(design, *kept), each.epsilon)
+            mass = ladder_probability(gap, rungs_of(design, facts), each.epsilon)
             total += float(np.log(np.maximum(mass, 1e-300)).sum())
         else:
             assert each.parameter is not None
