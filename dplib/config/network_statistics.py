@@ -11,36 +11,15 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
-from dplib.config.names import ListFile, declared_names
-from dplib.config.sections import Exact, JobConfig, Protection, Section, Source
+from dplib.config.edge_input import MAX_VERTICES, EdgeInput, VertexCount, vertex_names
+from dplib.config.names import ListFile
+from dplib.config.sections import Exact, JobConfig, Protection, Section
 
 NAME = "network-statistics"
 COUNTING_VERSION = 1
 """Raised when the code that turns rows into statistics changes its result."""
 MAX_BINS = 1 << 20
 """Bins of a degree histogram at most."""
-MAX_VERTICES = 1 << 28
-"""Declared vertices at most: their degrees are held by one process."""
-
-
-class EdgeColumns(Section):
-    """Which input column holds what."""
-
-    source: str
-    """One end of an edge."""
-    target: str
-    """The other end."""
-
-    @property
-    def names(self) -> dict[str, str]:
-        """Role to input column."""
-        return {"source": self.source, "target": self.target}
-
-
-class EdgeInput(Source):
-    """Where the list of edges is and how to read it."""
-
-    columns: EdgeColumns
 
 
 class NetworkPrivacy(Protection):
@@ -52,13 +31,11 @@ class NetworkPrivacy(Protection):
     """edge: one edge more or less; vertex: all edges of one vertex more or less."""
 
 
-class VertexCount(Section):
+class NetworkVertexCount(VertexCount):
     """Vertices that are named by whole numbers."""
 
     count: Annotated[int, Field(ge=2, le=MAX_VERTICES, strict=True)]
     """How many."""
-    first: Annotated[int, Field(ge=0, le=1 << 60, strict=True)] = 0
-    """The smallest one."""
 
 
 class DegreeBoundSettings(Section):
@@ -86,7 +63,7 @@ class GraphSettings(Section):
 
     directed: Literal[False] = False
     """Edges have no direction: both orientations of a pair are one edge."""
-    vertices: VertexCount | list[str] | ListFile
+    vertices: NetworkVertexCount | list[str] | ListFile
     """All vertices, isolated ones included: {count}, a list of names, or {file}. They are public."""
     statistics: dict[str, Exact]
     """What is measured, each with its weight in the split of the budget."""
@@ -110,9 +87,7 @@ class GraphSettings(Section):
         Raises:
             ConfigError: if a listed file cannot be read, or names are empty or stand twice.
         """
-        if isinstance(self.vertices, VertexCount):
-            return None
-        return declared_names(self.vertices, base, "graph.vertices")
+        return vertex_names(self.vertices, base)
 
 
 class NetworkStatisticsConfig(JobConfig):

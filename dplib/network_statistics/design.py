@@ -23,7 +23,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from dplib.config.network_statistics import MAX_BINS, NetworkStatisticsConfig, VertexCount
+from dplib.config.network_statistics import MAX_BINS, NetworkStatisticsConfig
 from dplib.errors import ConfigError
 from dplib.graphs.network_sensitivity import Bounding, DegreeBound, Sensitivity, Statistic, known_statistic, sensitivity
 from dplib.mechanisms.tree_counts import SAMPLER_FORMAT
@@ -171,13 +171,9 @@ class Design:
 
 
 def _vertices(config: NetworkStatisticsConfig, base: Path) -> VertexDomain:
-    given = config.graph.vertices
-    if isinstance(given, VertexCount):
-        return VertexDomain(given.count, given.first)
-    names = config.graph.vertex_names(base)
-    assert names is not None
-    at_least("graph.vertices", len(names), 2)
-    return VertexDomain(len(names), 0, names)
+    domain = VertexDomain.declared(config.graph.vertices, base)
+    at_least("graph.vertices", domain.count, 2)
+    return domain
 
 
 def _bound(config: NetworkStatisticsConfig) -> DegreeBound:

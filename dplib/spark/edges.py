@@ -15,7 +15,7 @@ names, and a privacy unit ``edge`` is all rows that name one pair. Vertices that
 Cost: one pass, one shuffle of the pairs; the pairs go to the driver, 16 bytes each.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -26,9 +26,10 @@ import pyarrow.compute as pc
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from dplib.config.network_statistics import EdgeInput
+from dplib.config.edge_input import DeclaredVertices, EdgeInput, VertexCount, vertex_names
+from dplib.spark.graph_files import open_graph_file
 from dplib.spark.inspect import RuleCount
-from dplib.spark.read import open_columns
+from dplib.spark.read import NUMBER_TYPES, open_columns
 from dplib.spark.resolve import text_column
 from dplib.spark.session import quiet_spark_errors
 
@@ -42,6 +43,8 @@ EDGE_RULES = (
     "the edge is new",
 )
 VERTEX_TYPES = frozenset({"byte", "short", "integer", "long", "string"})
+EDGE_TYPES: Mapping[str, frozenset[str]] = {"source": VERTEX_TYPES, "target": VERTEX_TYPES, "weight": NUMBER_TYPES}
+"""Types that the columns of an edge list may have, by role."""
 _UNDECLARED, _UNREADABLE, _MISSING = -1, -2, -3
 _ENDS = ("source", "target")
 
@@ -60,18 +63,39 @@ class VertexDomain:
     first: int = 0
     names: tuple[str, ...] | None = None
 
+    @classmethod
+    def declared(cls, given: DeclaredVertices, base: Path, setting: str = "graph.vertices") -> "VertexDomain":
+        """The vertices of a setting.
+
+        Args:
+            given: the setting.
+            base: folder that a listed file's path is relative to.
+            setting: its name, for messages.
+
+        Raises:
+            ConfigError: if a listed file cannot be read, or names are empty or stand twice.
+        """
+        if isinstance(given, VertexCount):
+            return cls(given.count, given.first)
+        names = vertex_names(given, base, setting)
+        assert names is not None
+        return cls(len(names), 0, names)
+
 
 def open_edges(spark: SparkSession, source: EdgeInput, base: Path) -> DataFrame:
-    """Open the input; of a text file at most the header line is read.
+    """Open the input; of a text file at most the header line is read, but metis and gml files are read whole.
 
     Returns:
-        columns source and target.
+        columns source and target, and weight where it is mapped.
 
     Raises:
         ConfigError: if an option or the format is wrong.
-        SchemaError: if the input cannot be opened, lacks a column, or a column is of no type that names vertices.
+        SchemaError: if the input cannot be opened, lacks a column, or a column is of no type that its role can have.
+        DplibError: if Spark fails otherwise.
     """
-    return open_columns(spark, source, source.columns.names, dict.fromkeys(_ENDS, VERTEX_TYPES), base)
+    if source.graph_format is not None:
+        return open_graph_file(spark, source, base)
+    return open_columns(spark, source, source.columns.names, EDGE_TYPES, base)
 
 
 def judge_edges(rows: DataFrame, domain: VertexDomain) -> DataFrame:
@@ -84,13 +108,15 @@ def judge_edges(rows: DataFrame, domain: VertexDomain) -> DataFrame:
     Returns:
         columns source and target long (numbers of the vertices, the smaller first; negative where there is none), and
         failed int: the index in `EDGE_RULES` of the first rule that the row fails, null where it passes all but the
-        last, which is not decided here; lazy.
+        last, which is not decided here; and weight as it was, where there is one; lazy.
     """
-    texts = rows.select(*(text_column(F.col(end)).alias(end) for end in _ENDS))
+    others = [name for name in rows.columns if name not in _ENDS]
+    texts = rows.select(*(text_column(F.col(end)).alias(end) for end in _ENDS), *others)
     if domain.names is None:
-        placed = texts.select(*(_number(F.col(end), domain).alias(end) for end in _ENDS))
+        placed = texts.select(*(_number(F.col(end), domain).alias(end) for end in _ENDS), *others)
     else:
-        placed = texts.mapInArrow(_find_names(domain.names), "source long, target long")
+        kept = [f"{field.name} {field.dataType.simpleString()}" for field in texts.schema.fields[len(_ENDS) :]]
+        placed = texts.mapInArrow(_find_names(domain.names), ", ".join(["source long, target long", *kept]))
     least = F.least("source", "target")
     failed = (
         F.when(least == _MISSING, 0)
@@ -98,7 +124,8 @@ def judge_edges(rows: DataFrame, domain: VertexDomain) -> DataFrame:
         .when(least == _UNDECLARED, 2)
         .when(F.col("source") == F.col("target"), 3)
     )
-    return placed.select(least.alias("source"), F.greatest("source", "target").alias("target"), failed.alias("failed"))
+    greatest = F.greatest("source", "target").alias("target")
+    return placed.select(least.alias("source"), greatest, failed.alias("failed"), *others)
 
 
 def collect_edges(judged: DataFrame) -> tuple[IntArray, IntArray]:
@@ -132,12 +159,22 @@ def inspect_edges(judged: DataFrame) -> list[RuleCount]:
         by_rule = {row["failed"]: row["count"] for row in judged.groupBy("failed").count().collect()}
         n_edges = _edges(judged).count()
     by_rule[len(EDGE_RULES) - 1] = by_rule.get(None, 0) - n_edges
-    left = n_edges + sum(by_rule.get(rule, 0) for rule in range(len(EDGE_RULES)))
+    return rule_counts(EDGE_RULES, by_rule, n_edges)
+
+
+def rule_counts(rules: Sequence[str], dropped: Mapping[int | None, int], n_kept: int) -> list[RuleCount]:
+    """What each rule does to the rows. NOT PRIVATE.
+
+    Args:
+        rules: in the order in which they are judged.
+        dropped: rows by the index of the first rule that they fail.
+        n_kept: rows that pass all.
+    """
+    left = n_kept + sum(dropped.get(index, 0) for index in range(len(rules)))
     found = []
-    for index, rule in enumerate(EDGE_RULES):
-        dropped = by_rule.get(index, 0)
-        left -= dropped
-        found.append(RuleCount(rule, left, dropped))
+    for index, rule in enumerate(rules):
+        left -= dropped.get(index, 0)
+        found.append(RuleCount(rule, left, dropped.get(index, 0)))
     return found
 
 
@@ -165,7 +202,9 @@ def _find_names(names: tuple[str, ...]) -> Callable[[Batches], Batches]:
         value_set = pa.array(known, pa.binary())
         for batch in batches:
             columns = [_places(batch.column(end), value_set) for end in _ENDS]
-            yield pa.RecordBatch.from_arrays(columns, names=list(_ENDS))
+            others = batch.schema.names[len(_ENDS) :]
+            columns += [batch.column(name) for name in others]
+            yield pa.RecordBatch.from_arrays(columns, names=[*_ENDS, *others])
 
     return find
 

@@ -15,7 +15,8 @@ column of nulls, which only `dplib inspect` shows. A CSV line of more than a mil
 are Spark's with Spark's defaults: quotes doubled inside quotes (RFC 4180) need `escape: '"'`.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
 from pyspark.errors import IllegalArgumentException
@@ -92,19 +93,10 @@ def open_columns(
     """
     pin_session(spark)
     options = _options(source)
-    setting = "input.path" if source.table is None else "input.table"
-    shown = source.table or (source.path if isinstance(source.path, str) else ", ".join(source.path or []))
-    try:
+    with opening(source):
         frame = _open(spark, source, columns_by_role, options, base)
         types = [field.dataType.typeName() for field in frame.schema.fields]
         columns = frame.columns
-    except SPARK_ERRORS as error:
-        name = error_name(error)
-        if "DATA_SOURCE_NOT_FOUND" in name:
-            raise ConfigError(f"input.format must be a format that Spark can read, got {source.format}") from None
-        if isinstance(error, IllegalArgumentException):
-            raise ConfigError(f"input.options must be options of Spark's {source.format} reader, got {name}") from None
-        raise SchemaError(f"{setting} must name what Spark can open, got {shown} ({name})") from None
     # Positions, not names: a name may hold dots or stand twice.
     selected: list[Column] = []
     numbered = frame.toDF(*(f"c{i}" for i in range(len(columns))))
@@ -120,6 +112,27 @@ def open_columns(
             )
         selected.append(F.col(f"c{position}").alias(role))
     return numbered.select(*selected)
+
+
+@contextmanager
+def opening(source: Source) -> Iterator[None]:
+    """Turn what Spark raises while it opens the input into a sentence about the setting.
+
+    Raises:
+        ConfigError: if an option or the format is wrong.
+        SchemaError: if the input cannot be opened.
+    """
+    setting = "input.path" if source.table is None else "input.table"
+    shown = source.table or (source.path if isinstance(source.path, str) else ", ".join(source.path or []))
+    try:
+        yield
+    except SPARK_ERRORS as error:
+        name = error_name(error)
+        if "DATA_SOURCE_NOT_FOUND" in name:
+            raise ConfigError(f"input.format must be a format that Spark can read, got {source.format}") from None
+        if isinstance(error, IllegalArgumentException):
+            raise ConfigError(f"input.options must be options of Spark's {source.format} reader, got {name}") from None
+        raise SchemaError(f"{setting} must name what Spark can open, got {shown} ({name})") from None
 
 
 def _options(source: Source) -> dict[str, str]:
@@ -149,21 +162,29 @@ def _open(
     elif options.get("header", "false").lower() == "true":
         names = reader.load(paths).columns
     else:
-        names = _unnamed_columns(columns_by_role)
+        positions = column_positions(columns_by_role, "where input.options.header is not true")
+        # `_c0, _c1, ...` up to the last column that the configuration names: no row is asked how many there are.
+        names = [f"_c{i}" for i in range(max(positions.values()) + 1)]
     # A schema whose columns stand twice cannot be stated; the role check below names such a column.
     if len(set(names)) < len(names):
         return reader.load(paths)
     return reader.schema(StructType([StructField(name, StringType()) for name in names])).load(paths)
 
 
-def _unnamed_columns(columns_by_role: Mapping[str, str]) -> list[str]:
-    """`_c0, _c1, ...` up to the last column that the configuration names: no row is asked how many there are."""
-    positions = []
+def column_positions(columns_by_role: Mapping[str, str], where: str) -> dict[str, int]:
+    """The positions of columns that have no names but `_c0, _c1, ...`, by role.
+
+    Args:
+        columns_by_role: role to column, section `input.columns`.
+        where: in which inputs that is so, for the message.
+
+    Raises:
+        SchemaError: if a column has another name.
+    """
+    positions = {}
     for role, column in columns_by_role.items():
         position = column.removeprefix("_c")
         if column == position or not position.isdecimal() or not position.isascii() or int(position) >= MAX_FIELDS:
-            raise SchemaError(
-                f"input.columns.{role} must be _c0, _c1, ... where input.options.header is not true, got {column}"
-            )
-        positions.append(int(position))
-    return [f"_c{i}" for i in range(max(positions) + 1)]
+            raise SchemaError(f"input.columns.{role} must be _c0, _c1, ... {where}, got {column}")
+        positions[role] = int(position)
+    return positions

@@ -14,7 +14,8 @@ import numpy as np
 import pytest
 
 from dplib.config.load import check
-from dplib.config.network_statistics import EdgeInput, NetworkStatisticsConfig
+from dplib.config.edge_input import EdgeInput
+from dplib.config.network_statistics import NetworkStatisticsConfig
 from dplib.graphs.network_sensitivity import Statistic
 from dplib.network_statistics.design import Design
 from dplib.network_statistics.measure import exact_statistics, project

@@ -1,0 +1,144 @@
+"""Settings of jobs whose rows are the edges of one graph: where they are, the declared vertices, what a weight counts.
+
+Formats besides Spark's own:
+
+    snap    text, one edge a line, fields between blanks or tabs, lines that start with # left out
+    metis   METIS graph files, plain or with edge weights; weights and sizes of vertices are passed over
+    gml     GML, read by networkx
+"""
+
+from pathlib import Path
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, model_validator
+
+from dplib.config.names import ListFile, declared_names
+from dplib.config.sections import Section, Source
+
+GraphFormat = Literal["snap", "metis", "gml"]
+GRAPH_FORMATS: tuple[GraphFormat, ...] = ("snap", "metis", "gml")
+WHOLE_FILE_FORMATS = ("metis", "gml")
+"""Formats of one file that names its vertices and ends itself."""
+MAX_VERTICES = 1 << 28
+"""Declared vertices at most: their degrees are held by one process."""
+MAX_WEIGHT = 10**15
+"""Cap of a row's weight at most: whole numbers up to it are exact as 64-bit floats."""
+METIS_WEIGHT = "weight"
+"""How `input.columns.weight` asks for the edge weights of a METIS file, whose fields have no names."""
+
+
+class EdgeColumns(Section):
+    """Which input column holds what."""
+
+    source: str | None = None
+    """One end of an edge. Columns of snap are _c0, _c1, ...; its ends are the first two where nothing else is said.
+    metis and gml name the ends themselves."""
+    target: str | None = None
+    """The other end."""
+
+    @property
+    def names(self) -> dict[str, str]:
+        """Role to input column, the roles that are mapped only."""
+        return {role: column for role, column in self.model_dump().items() if column is not None}
+
+
+class WeightedEdgeColumns(EdgeColumns):
+    """Which input column holds what."""
+
+    weight: str | None = None
+    """The weight of a row, 1 where absent: a column, the attribute of a gml edge, or `weight` for those of metis."""
+
+
+class EdgeInput(Source):
+    """Where the list of edges is and how to read it."""
+
+    format: str = "csv"
+    """snap, metis, gml, or a format of Spark's reader: csv, json, parquet, orc, delta, ..."""
+    options: dict[str, str] = Field(default_factory=dict)
+    """Options of Spark's reader, for example `header: "true"`; of gml `label: id` where vertices are named by their id
+    and not by their label."""
+    columns: EdgeColumns = EdgeColumns()
+
+    @model_validator(mode="after")
+    def _fitting(self) -> Self:
+        graph_format = self.graph_format
+        for role in ("source", "target"):
+            column = self.columns.names.get(role)
+            if graph_format is None and column is None:
+                raise ValueError(f"input.columns.{role} must name a column of the input, got nothing")
+            if graph_format in WHOLE_FILE_FORMATS and column is not None:
+                raise ValueError(
+                    f"input.columns.{role} must be absent where the format is {graph_format}, got {column}"
+                )
+        if graph_format is not None:
+            self._require_file(graph_format)
+        return self
+
+    def _require_file(self, graph_format: GraphFormat) -> None:
+        if self.table is not None:
+            raise ValueError(f"input.table must be absent where the format is {graph_format}, got {self.table}")
+        known = {"label": ("label", "id")} if graph_format == "gml" else {}
+        for name, value in self.options.items():
+            if value not in known.get(name, ()):
+                allowed = "be label or id" if name in known else f"be absent where the format is {graph_format}"
+                raise ValueError(f"input.options.{name} must {allowed}, got {value}")
+        weight = self.columns.names.get("weight")
+        if graph_format == "metis" and weight not in (None, METIS_WEIGHT):
+            raise ValueError(f"input.columns.weight must be absent or {METIS_WEIGHT} for a metis file, got {weight}")
+
+    @property
+    def graph_format(self) -> GraphFormat | None:
+        """The format, where it is none of Spark's."""
+        lower = self.format.lower()
+        return next((name for name in GRAPH_FORMATS if name == lower), None)
+
+
+class WeightedEdgeInput(EdgeInput):
+    """Where the list of weighted edges is and how to read it."""
+
+    columns: WeightedEdgeColumns = WeightedEdgeColumns()
+
+
+class VertexCount(Section):
+    """Vertices that are named by whole numbers."""
+
+    count: Annotated[int, Field(ge=0, le=MAX_VERTICES, strict=True)]
+    """How many."""
+    first: Annotated[int, Field(ge=0, le=1 << 60, strict=True)] = 0
+    """The smallest one."""
+
+
+DeclaredVertices = VertexCount | list[str] | ListFile
+"""All vertices, isolated ones included. They are public."""
+
+
+def vertex_names(given: DeclaredVertices, base: Path, setting: str = "graph.vertices") -> tuple[str, ...] | None:
+    """The declared names; None where vertices are numbers.
+
+    Raises:
+        ConfigError: if a listed file cannot be read, or names are empty or stand twice.
+    """
+    return None if isinstance(given, VertexCount) else declared_names(given, base, setting)
+
+
+class WeightSettings(Section):
+    """What the weight of a row counts as; weights are whole numbers."""
+
+    largest: Annotated[int, Field(ge=1, le=MAX_WEIGHT, strict=True)] = 10**9
+    """Public cap of one row's weight."""
+    outside: Literal["clamp", "drop"] = "clamp"
+    """What becomes of a weight that is no whole number from 0 to `largest`: clamp moves it there (negative ones to 0,
+    fractions down); drop drops its row. A weight that is no number drops its row in either case."""
+    repeats: Literal["sum", "once"] = "sum"
+    """Rows that name the same two vertices, in either order: sum adds their weights, once counts one of them (of
+    unweighted lists that hold every edge in both directions)."""
+
+
+def require_fitting_weights(source: WeightedEdgeInput, weights: WeightSettings) -> None:
+    """Refuse to count one of several rows whose weights may differ.
+
+    Raises:
+        ValueError: as pydantic's validators raise it.
+    """
+    if weights.repeats == "once" and source.columns.weight is not None:
+        raise ValueError("graph.weights.repeats must be sum where input.columns.weight is set, got once")

@@ -1,0 +1,126 @@
+"""From rows that name two vertices and a weight to a weighted graph in canonical form: the public rule.
+
+A row is judged by these rules in order and dropped at the first that it fails; nothing else about it is ever shown. The
+first four are those of `dplib.spark.edges`.
+
+    both ends are given, can be read, are declared, and differ
+    the weight is a number        neither null nor NaN nor another text (1 where `input.columns.weight` is not set)
+    the weight is within its range  a whole number from 0 to `graph.weights.largest`; only where `graph.weights.outside`
+                                  is drop
+
+Where `outside` is clamp, a weight counts as the greatest whole number that is not above it, cut to the range: 2.7 as 2,
+-1 as 0, infinity as `largest`. The rows of one pair, in either order, add up (`graph.weights.repeats: sum`), or one of
+them counts (once). The weight of a pair is cut to `most_pair_weight`, a number of the declared vertices alone, so that
+the total of every graph stays within the kernels' 2^59 without any look at the rows. Cutting changes no difference
+between two graphs to a greater one. Pairs of weight 0 are no edges; vertices without edges stay vertices.
+
+Cost: one pass, one shuffle of the pairs; the pairs go to the driver, 24 bytes each.
+"""
+
+from math import comb
+
+import numpy as np
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from dplib.config.edge_input import WeightSettings
+from dplib.graphs.edges import MOST_TOTAL_WEIGHT, Graph, canonical
+from dplib.spark.edges import EDGE_RULES, VertexDomain, judge_edges, rule_counts
+from dplib.spark.inspect import RuleCount
+from dplib.spark.resolve import number_column
+from dplib.spark.session import quiet_spark_errors
+
+WEIGHT_RULES = (*EDGE_RULES[:-1], "the weight is a number", "the weight is within its range")
+_NUMBER, _RANGE = len(WEIGHT_RULES) - 2, len(WEIGHT_RULES) - 1
+
+
+def most_pair_weight(n_vertices: int) -> int:
+    """The public cap of a pair's weight: with every pair at it the total is at most 2^59."""
+    return MOST_TOTAL_WEIGHT // 2 // max(comb(n_vertices, 2), 1)
+
+
+def judge_weighted_edges(rows: DataFrame, domain: VertexDomain, weights: WeightSettings) -> DataFrame:
+    """Find every row's vertices and weight and say which rule drops it.
+
+    Args:
+        rows: from `dplib.spark.edges.open_edges`.
+        domain: the declared vertices.
+        weights: section `graph.weights`.
+
+    Returns:
+        columns source and target long (numbers of the vertices, the smaller first), weight long, failed int: the index
+        in `WEIGHT_RULES` of the first rule that the row fails, null where it counts, and changed: whether its weight
+        was no whole number within the range; lazy.
+    """
+    types = {field.name: field.dataType.typeName() for field in rows.schema.fields}
+    judged = judge_edges(rows, domain)
+    number = number_column(F.col("weight"), types["weight"]) if "weight" in types else F.lit(1.0)
+    judged = judged.select("source", "target", "failed", number.alias("number"))
+    given = F.col("number").isNotNull() & ~F.isnan("number")
+    within = F.floor(F.least(F.greatest("number", F.lit(0.0)), F.lit(float(weights.largest)))).cast("long")
+    judged = judged.select("source", "target", "failed", given.alias("given"), within.alias("weight"), "number")
+    changed = F.col("number") != F.col("weight").cast("double")
+    failed = F.coalesce("failed", F.when(~F.col("given"), _NUMBER))
+    if weights.outside == "drop":
+        failed = F.coalesce(failed, F.when(changed, _RANGE))
+    return judged.select("source", "target", "weight", failed.alias("failed"), changed.alias("changed"))
+
+
+def collect_graph(judged: DataFrame, domain: VertexDomain, weights: WeightSettings) -> Graph:
+    """Add up the weights of each pair and bring the graph to the driver.
+
+    Args:
+        judged: from `judge_weighted_edges`.
+        domain: the declared vertices.
+        weights: section `graph.weights`.
+
+    Returns:
+        The graph in canonical form, over all declared vertices in their order. Private.
+
+    Raises:
+        SchemaError: if the input cannot be read.
+        DplibError: if Spark fails otherwise.
+    """
+    cap = F.lit(most_pair_weight(domain.count))
+    # A sum beyond 64 bits is null, and far above the cap.
+    total = F.max("weight") if weights.repeats == "once" else F.coalesce(F.try_sum("weight"), cap)
+    counted = judged.where(F.col("failed").isNull() & (F.col("weight") > 0))
+    pairs = counted.groupBy("source", "target").agg(F.least(total, cap).alias("weight"))
+    with quiet_spark_errors("collect the edges"):
+        table = pairs.toArrow()
+    source, target, weight = (table.column(name).to_numpy().astype(np.int64) for name in ("source", "target", "weight"))
+    return canonical(domain.count, source, target, weight)
+
+
+def inspect_weighted_edges(judged: DataFrame, weights: WeightSettings) -> list[RuleCount]:
+    """Count rows by rule. NOT PRIVATE: for the eyes of the data's owner only.
+
+    Args:
+        judged: from `judge_weighted_edges`.
+        weights: section `graph.weights`.
+
+    Returns:
+        The rules in order. Where weights are clamped, the last one's dropped rows are kept with a weight within the
+        range; where one of several rows counts, ``the edge is new`` comes last.
+
+    Raises:
+        SchemaError: if the input cannot be read.
+        DplibError: if Spark fails otherwise.
+    """
+    with quiet_spark_errors("inspect the edges"):
+        totals = judged.groupBy("failed").agg(
+            F.count("*").alias("rows"), F.sum(F.col("changed").cast("long")).alias("changed")
+        )
+        by_rule = {row["failed"]: row for row in totals.collect()}
+        kept = judged.where(F.col("failed").isNull())
+        n_pairs = kept.select("source", "target").distinct().count() if weights.repeats == "once" else 0
+    dropped = {rule: row["rows"] for rule, row in by_rule.items() if rule is not None}
+    n_kept, changed = (by_rule[None]["rows"], by_rule[None]["changed"]) if None in by_rule else (0, 0)
+    if weights.outside == "clamp":
+        counts = rule_counts(WEIGHT_RULES[:-1], dropped, n_kept)
+        counts.append(RuleCount(WEIGHT_RULES[-1], n_kept - changed, changed))
+    else:
+        counts = rule_counts(WEIGHT_RULES, dropped, n_kept)
+    if weights.repeats == "once":
+        counts.append(RuleCount(EDGE_RULES[-1], n_pairs, n_kept - n_pairs))
+    return counts

@@ -1,0 +1,186 @@
+"""Weighted edge lists on Spark against the row rule in plain Python."""
+
+import gzip
+import math
+import random
+from collections import defaultdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from dplib.config.edge_input import WeightedEdgeInput, WeightSettings
+from dplib.errors import SchemaError
+from dplib.graphs.edges import Graph
+from dplib.spark.edges import VertexDomain, open_edges
+from dplib.spark.weighted_edges import (
+    collect_graph,
+    inspect_weighted_edges,
+    judge_weighted_edges,
+    most_pair_weight,
+)
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+Row = tuple[str | None, str | None, str | None]
+NAMES = ("ada", "bob", "eve", "3", "é", "no edge")
+WEIGHTS = ("1", "2", " 7 ", "0", "-3", "2.5", "NaN", "", None, "x", "1e400", "-Infinity", "99999999999999999999", "1e1")
+LARGEST = 50
+
+
+def read(spark: "SparkSession", domain: VertexDomain, weights: WeightSettings, **given: Any) -> tuple[Graph, Any]:
+    rows = open_edges(spark, WeightedEdgeInput.model_validate(given), Path())
+    judged = judge_weighted_edges(rows, domain, weights)
+    return collect_graph(judged, domain, weights), judged
+
+
+def weights_of(graph: Graph) -> dict[tuple[int, int], int]:
+    ends = zip(graph.source.tolist(), graph.target.tolist(), strict=True)
+    return dict(zip(ends, graph.weight.tolist(), strict=True))
+
+
+def by_hand(rows: list[Row], names: tuple[str, ...], outside: str) -> tuple[dict[tuple[int, int], int], list[int]]:
+    """The graph, and how many rows each rule drops or changes."""
+    found: dict[tuple[int, int], int] = defaultdict(int)
+    dropped = [0] * 6
+    for one, other, weight in rows:
+        ends = [(one or "").strip(), (other or "").strip()]
+        try:
+            number = float((weight or "").strip())
+        except ValueError:
+            number = math.nan
+        within = number if math.isnan(number) else math.floor(min(max(number, 0), LARGEST))
+        if not all(ends):
+            dropped[0] += 1
+        elif not set(ends) <= set(names):
+            dropped[2] += 1
+        elif ends[0] == ends[1]:
+            dropped[3] += 1
+        elif math.isnan(number):
+            dropped[4] += 1
+        else:
+            dropped[5] += number != within
+            if outside == "clamp" or number == within:
+                low, high = sorted(names.index(end) for end in ends)
+                found[low, high] += int(within)
+    return {pair: total for pair, total in found.items() if total}, dropped
+
+
+@pytest.mark.parametrize("outside", ["clamp", "drop"])
+def test_rows_count_as_the_public_rule_says(spark: "SparkSession", tmp_path: Path, outside: str) -> None:
+    rng = random.Random(7)
+    ends = [*NAMES[:5], " ada ", "ada ", "Ada", "mallory", "", None]
+    rows: list[Row] = [(rng.choice(ends), rng.choice(ends), rng.choice(WEIGHTS)) for _ in range(600)]
+    table = pa.table({name: [row[i] for row in rows] for i, name in enumerate("abw")})
+    pq.write_table(table, tmp_path / "edges.parquet")
+    weights = WeightSettings.model_validate({"largest": LARGEST, "outside": outside})
+    graph, judged = read(
+        spark,
+        VertexDomain(len(NAMES), 0, NAMES),
+        weights,
+        path=str(tmp_path / "edges.parquet"),
+        format="parquet",
+        columns={"source": "a", "target": "b", "weight": "w"},
+    )
+    expected, dropped = by_hand(rows, NAMES, outside)
+    assert graph.n_vertices == len(NAMES)
+    assert weights_of(graph) == expected
+    assert [count.dropped for count in inspect_weighted_edges(judged, weights)] == dropped
+
+
+def test_columns_of_numbers_count_like_texts_and_overflows_stay_within_the_cap(
+    spark: "SparkSession", tmp_path: Path
+) -> None:
+    columns = {"source": [10, 11, 10, 12, 9, 10], "target": [11, 10, 12, 12, 10, 13]}
+    heavy = [10**15, 10**15, 2**62, 5, 6, 7]
+    pq.write_table(pa.table(columns | {"w": heavy}), tmp_path / "edges.parquet")
+    weights, domain = WeightSettings(largest=10**15), VertexDomain(4, 10)
+    given: dict[str, Any] = {"path": str(tmp_path / "edges.parquet"), "format": "parquet"}
+    graph, _ = read(spark, domain, weights, **given, columns={"source": "source", "target": "target", "weight": "w"})
+    assert weights_of(graph) == {(0, 1): 2 * 10**15, (0, 2): 10**15, (0, 3): 7}
+    # Twenty thousand rows add up to more than 64 bits hold.
+    many = pa.table({"source": [0] * 20_000, "target": [1] * 20_000, "w": [1e300] * 20_000})
+    pq.write_table(many, tmp_path / "edges.parquet")
+    graph, _ = read(
+        spark, VertexDomain(3), weights, **given, columns={"source": "source", "target": "target", "weight": "w"}
+    )
+    assert weights_of(graph) == {(0, 1): most_pair_weight(3)}
+
+
+def test_one_graph_in_five_formats(spark: "SparkSession", tmp_path: Path) -> None:
+    edges = [(1, 2, 3), (2, 3, 1), (1, 3, 2), (4, 5, 6)]  # vertex 6 has no edge
+    lines = ["# comment", "", *(f"{u}\t {v}  {w}\t" for u, v, w in edges), "2 1 4 more", "3 3 9", "1"]
+    with gzip.open(tmp_path / "g.txt.gz", "wt") as file:
+        file.write("\r\n".join(lines))
+    (tmp_path / "g.csv").write_text("w,to,from\n" + "".join(f"{w},{v},{u}\n" for u, v, w in edges) + "4,1,2\n")
+    (tmp_path / "g.graph").write_text("6 4 1\n2 7 3 2\n1 7 3 1\n1 2 2 1\n5 6\n4 6\n\n")
+    nodes = "".join(f'node [ id {v} label "{v}" ]\n' for v in range(1, 7))
+    listed = "".join(f"edge [ source {u} target {v} value {w} ]\n" for u, v, w in [*edges, (2, 1, 4)])
+    (tmp_path / "g.gml").write_text(f"graph [\n{nodes}{listed}]\n")
+    cases: list[dict[str, Any]] = [
+        {"format": "snap", "path": "g.txt.gz", "columns": {"weight": "_c2"}},
+        {
+            "path": "g.csv",
+            "options": {"header": "true"},
+            "columns": {"source": "from", "target": "to", "weight": "w"},
+        },
+        {"format": "metis", "path": "g.graph", "columns": {"weight": "weight"}},
+        {"format": "gml", "path": "g.gml", "columns": {"weight": "value"}},
+    ]
+    for case in cases:
+        given = case | {"path": str(tmp_path / case["path"])}
+        graph, _ = read(spark, VertexDomain(6, 1), WeightSettings(), **given)
+        assert weights_of(graph) == {(0, 1): 7, (1, 2): 1, (0, 2): 2, (3, 4): 6}, case["path"]
+        assert graph.n_vertices == 6
+    graph, judged = read(
+        spark, VertexDomain(6, 1), WeightSettings(repeats="once"), path=str(tmp_path / "g.txt.gz"), format="snap"
+    )
+    assert weights_of(graph) == {(0, 1): 1, (1, 2): 1, (0, 2): 1, (3, 4): 1}
+    assert inspect_weighted_edges(judged, WeightSettings(repeats="once"))[-1] == ("the edge is new", 4, 1)
+
+
+def test_graphs_without_edges_or_vertices(spark: "SparkSession", tmp_path: Path) -> None:
+    (tmp_path / "g.txt").write_text("0 1\n# nothing else\n")
+    for n_vertices, n_edges in ((0, 0), (1, 0), (2, 1)):
+        graph, _ = read(spark, VertexDomain(n_vertices), WeightSettings(), path=str(tmp_path / "g.txt"), format="snap")
+        assert (graph.n_vertices, graph.n_edges) == (n_vertices, n_edges)
+    (tmp_path / "g.graph").write_text("0 0\n")
+    graph, _ = read(spark, VertexDomain(2), WeightSettings(), path=str(tmp_path / "g.graph"), format="metis")
+    np.testing.assert_array_equal(graph.degrees(), [0, 0])
+
+
+@pytest.mark.parametrize(
+    ("setting", "given"),
+    [
+        ("input.path must name what Spark can open", {"path": "absent.txt", "format": "snap"}),
+        ("input.path must name what Spark can open", {"path": "absent.gml", "format": "gml"}),
+        ("input.path must name one file", {"path": "*.txt", "format": "metis"}),
+        ("input.path must name a METIS file", {"path": "one.txt", "format": "metis"}),
+        ("input.path must name a GML file", {"path": "one.txt", "format": "gml"}),
+        (
+            "input.columns.weight must be _c0, _c1",
+            {"path": "one.txt", "format": "snap", "columns": {"weight": "w"}},
+        ),
+        (
+            "input.columns.weight must name one column",
+            {
+                "path": "one.txt",
+                "options": {"header": "true"},
+                "columns": {"source": "a", "target": "b", "weight": "c"},
+            },
+        ),
+    ],
+)
+def test_wrong_structure_is_one_sentence_with_the_setting(
+    spark: "SparkSession", tmp_path: Path, setting: str, given: dict[str, Any]
+) -> None:
+    for name in ("one.txt", "two.txt"):
+        (tmp_path / name).write_text("a,b\n17,4242\n")
+    with pytest.raises(SchemaError) as error:
+        read(spark, VertexDomain(2), WeightSettings(), **given | {"path": str(tmp_path / given["path"])})
+    assert str(error.value).startswith(setting)
+    assert "4242" not in str(error.value)
