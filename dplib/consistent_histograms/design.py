@@ -40,6 +40,8 @@ from dplib.validate import require
 from dplib.workflow.design import require_useful_noise
 
 FloatArray = npt.NDArray[np.float64]
+MAX_BLOCK_CELLS = 1 << 19
+"""Cells (nodes x series) that a block should stay below: 4 MiB of counts."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,6 +55,7 @@ class Design:
         days: the tree over days with the names of its levels.
         measurements: the noise of each level from the root down; None where a level is not measured.
         settings: the resolved measurement settings: what decides counts and noise, as JSON values.
+        block_cells: cells that a logical block stays below.
     """
 
     config: ConsistentHistogramsConfig
@@ -61,6 +64,7 @@ class Design:
     days: DayTree
     measurements: tuple[Measurement | None, ...]
     settings: dict[str, Any]
+    block_cells: int
 
     @classmethod
     def resolve(cls, config: ConsistentHistogramsConfig, base: Path, shape: Tree | None = None) -> "Design":
@@ -78,7 +82,8 @@ class Design:
         constraints = _constraints(config, items)
         days = build_day_tree(config if shape is None else config.model_copy(update={"tree": shape}))
         settings = config.measurement_settings(base) | {"sampler_format": SAMPLER_FORMAT}
-        return cls(config, items, constraints, days, _noise(config.privacy, constraints, days), settings)
+        measurements = _noise(config.privacy, constraints, days)
+        return cls(config, items, constraints, days, measurements, settings, MAX_BLOCK_CELLS)
 
     @property
     def tree(self) -> IntervalTree:
@@ -88,7 +93,7 @@ class Design:
     @cached_property
     def blocks(self) -> BlockPlan:
         """The logical blocks."""
-        return BlockPlan.for_cells(self.tree, len(self.series))
+        return BlockPlan.for_cells(self.tree, len(self.series), self.block_cells)
 
     @property
     def series(self) -> tuple[str, ...]:

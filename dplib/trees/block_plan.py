@@ -14,8 +14,6 @@ import numpy.typing as npt
 from dplib.trees.interval_tree import IntervalTree
 
 IntArray = npt.NDArray[np.int64]
-MAX_BLOCK_CELLS = 1 << 19
-"""Cells (nodes x series) a block should stay below: 4 MiB of counts."""
 TOP = "top"
 
 
@@ -32,7 +30,7 @@ class BlockPlan:
     cut_level: int
 
     @classmethod
-    def for_cells(cls, tree: IntervalTree, n_series: int, max_cells: int = MAX_BLOCK_CELLS) -> "BlockPlan":
+    def for_cells(cls, tree: IntervalTree, n_series: int, max_cells: int) -> "BlockPlan":
         """Cut at the highest level whose subtrees stay below ``max_cells`` cells.
 
         Args:

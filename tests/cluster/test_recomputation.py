@@ -10,13 +10,12 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from dplib.consistent_histograms import blocks
+from dplib.consistent_histograms import blocks, design
 from dplib.consistent_histograms.design import Design
 from dplib.consistent_histograms.run import prepare, stages
 from dplib.errors import IntegrityError
 from dplib.release.ledger import Ledger
 from dplib.release.ledger_schema import resolve_ledger_url
-from dplib.trees.block_plan import BlockPlan
 from dplib.workflow.prepared import Prepared
 from dplib.workflow.run import run_job
 from tests.cluster.conftest import RELEASE, assert_paid_once
@@ -46,7 +45,7 @@ def between_passes(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> Call
     """Do something between the two passes of `measure_in_blocks`; jobs take the session that is there."""
     # A year in eight blocks: results above a megabyte would be lost with the blocks of a local session, whose
     # only executor is the driver.
-    monkeypatch.setattr(BlockPlan, "for_cells", classmethod(lambda cls, tree, _: cls(tree, 1)))
+    monkeypatch.setattr(design, "MAX_BLOCK_CELLS", 300)
     combine = blocks.combine_digests
 
     def arrange(action: Callable[[], object]) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from dplib.consistent_histograms import design
 from dplib.trees.block_plan import BlockPlan
 from dplib.trees.interval_tree import IntervalTree
 from tests.jobs_support import ROOT, Shop, content, dplib, new_shop, python_process, visible
@@ -151,7 +152,7 @@ def test_when_the_budget_is_used_up(shop: Shop) -> None:
 
 def cut_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Cut the small tree at its level of weeks, as a tree of millions of days would be."""
-    monkeypatch.setattr(BlockPlan, "for_cells", classmethod(lambda cls, tree, _: cls(tree, 1)))
+    monkeypatch.setattr(design, "MAX_BLOCK_CELLS", 12)
 
 
 def test_the_same_entry_and_secret_give_the_same_bytes_in_every_layout(
@@ -174,7 +175,7 @@ def test_the_same_entry_and_secret_give_the_same_bytes_in_every_layout(
 
 def test_the_cut_of_the_test_is_one_of_the_plan() -> None:
     tree = IntervalTree.from_level_edges(([0, 4], [0, 2, 4], [0, 1, 2, 3, 4]))
-    assert BlockPlan.for_cells(tree, 4, max_cells=12).cut_level == 1
+    assert BlockPlan.for_cells(tree, 4, 12).cut_level == 1
 
 
 def test_the_job_file_in_a_process_of_its_own(shop: Shop) -> None:

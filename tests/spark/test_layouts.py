@@ -1,6 +1,7 @@
 """Post-processing on Spark: every layout gives the numbers of the kernels in one process, however data are spread."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,6 @@ from dplib.inference.problem import OnRound, Round
 from dplib.release.run_keys import RunKeys
 from dplib.spark.blocks import SparkSession
 from dplib.spark.rounds import BlockRounds
-from dplib.trees.block_plan import BlockPlan
 
 ITEMS = ["cola", "burger", "fries", "wings", "salad"]
 PACKAGES = {
@@ -69,9 +69,7 @@ def make_design(case: str, max_cells: int = 64, tree: Any = None, **solver: Any)
         "tree": tree or {"branching": [3, 4, 10]},
         "publish": {"solver": solver},
     } | changes
-    design = Design.resolve(check(ConsistentHistogramsConfig, settings), Path())
-    design.__dict__["blocks"] = BlockPlan.for_cells(design.tree, len(design.series), max_cells)
-    return design
+    return replace(Design.resolve(check(ConsistentHistogramsConfig, settings), Path()), block_cells=max_cells)
 
 
 def measured(design: Design, directory: Path, secret: bytes, on_round: OnRound | None = None) -> Results:
