@@ -62,11 +62,15 @@ def _job(name: str) -> ModuleType:
 def init(
     config: Annotated[Path | None, typer.Option("--config", "-c", help="Take the settings from this file.")] = None,
     dataset: Annotated[str | None, typer.Option(help="Account to create.")] = None,
-    budget: Annotated[str | None, typer.Option(help="Total budget: epsilon of a pure, rho of a zcdp account.")] = None,
-    currency: Annotated[str | None, typer.Option(help="pure or zcdp.")] = None,
-    delta: Annotated[str | None, typer.Option(help="Of a zcdp account: where rho becomes epsilon.")] = None,
+    budget: Annotated[
+        str | None, typer.Option(help="Total budget: epsilon of a pure or approx, rho of a zcdp account.")
+    ] = None,
+    currency: Annotated[str | None, typer.Option(help="pure, zcdp or approx.")] = None,
+    delta: Annotated[
+        str | None, typer.Option(help="Of a zcdp account: where rho becomes epsilon; of an approx account: in total.")
+    ] = None,
     unit: Annotated[str | None, typer.Option(help="Privacy unit: event, order, customer, ...")] = None,
-    neighbors: Annotated[str | None, typer.Option(help="add_remove or replace_one.")] = None,
+    neighbors: Annotated[str | None, typer.Option(help="add_remove, replace_one, edge, ...")] = None,
     ledger: Annotated[str | None, typer.Option(help="Address of the ledger.")] = None,
     secret: Annotated[str | None, typer.Option(help="Where the secret is: file:PATH is created if missing.")] = None,
     yes: Annotated[bool, typer.Option("--yes", help="Take defaults instead of asking.")] = False,
@@ -95,8 +99,8 @@ def init(
             setting("unit", unit, "event"),
             Neighbors(one_of("neighbors", setting("neighbors", neighbors, "add_remove"), [n.value for n in Neighbors])),
         )
-        total = as_fraction("budget", setting("budget", budget, "10" if kind is Currency.PURE else "1"))
-        at = as_fraction("delta", setting("delta", delta, "1e-6")) if kind is Currency.ZCDP else None
+        total = as_fraction("budget", setting("budget", budget, "1" if kind is Currency.ZCDP else "10"))
+        at = as_fraction("delta", setting("delta", delta, "1e-6")) if kind is not Currency.PURE else None
         opened.create_account(name, terms, total, at, "dplib init")
         out.print(
             f"Account {name}: {amount(total)} ({kind.value}), unit {terms.unit}, neighbours {terms.neighbors}.",

@@ -9,6 +9,9 @@ advanced  Kairouz, Oh, Viswanath, theorem 3.5, for events with different epsilon
 zcdp      Sum of the rhos, converted once.
 pld       Composed privacy loss distributions of the pure events, and zCDP for the Gaussian ones (`loss_distribution`).
 
+A release with events that are private up to a delta of their own (`ApproxEvent`) has the basic total only: epsilons add
+up, and so do the deltas. Such an event satisfies no zCDP and has no loss distribution that its two numbers tell.
+
 References:
     Kairouz, Oh, Viswanath, "The composition theorem for differential privacy", ICML 2015, theorem 3.5;
     Bun, Steinke, "Concentrated differential privacy", TCC 2016, lemma 1.7 (zCDP adds up).
@@ -19,10 +22,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from dplib.privacy.calibration import epsilon_from_rho
-from dplib.privacy.events import Event
+from dplib.privacy.events import AnyEvent, ApproxEvent, Event
 from dplib.privacy.loss_distribution import mixed_loss_epsilon, pure_loss_epsilon
 from dplib.privacy.rounding import exp_above, float_above, fraction_text, log_above, sqrt_above
-from dplib.validate import between
+from dplib.validate import between, require
 
 
 @dataclass(frozen=True)
@@ -56,14 +59,33 @@ class Total:
         }
 
 
-def totals(events: Sequence[Event], delta: Fraction) -> tuple[Total, ...]:
+def totals(events: Sequence[AnyEvent], delta: Fraction) -> tuple[Total, ...]:
     """Return the privacy of ``events`` together at ``delta``: basic, advanced, zcdp and pld, in this order.
 
     Args:
-        events: everything the release measures, fixed before its first draw.
+        events: everything the release measures, fixed before its first draw; with events that have a delta of their own
+            the result is the basic total alone, at the sum of these deltas.
         delta: strictly between 0 and 1.
+
+    Raises:
+        ConfigError: if events with a delta of their own stand beside Gaussian ones.
     """
     between("delta", delta, Fraction(0), Fraction(1))
+    own = [event for event in events if isinstance(event, ApproxEvent)]
+    others = [event for event in events if not isinstance(event, ApproxEvent)]
+    return (_approximate(own, others),) if own else _all_four(others, delta)
+
+
+def _approximate(own: Sequence[ApproxEvent], others: Sequence[Event]) -> Total:
+    pure = [event.epsilon for event in others if event.epsilon is not None]
+    rule = "be pure beside events with a delta of their own"
+    require(len(pure) == len(others), "events", rule, "Gaussian noise")
+    epsilon = sum((event.epsilon_at_delta for event in own), sum(pure, Fraction(0)))
+    delta = sum((event.delta for event in own), Fraction(0))
+    return Total("basic", float_above(epsilon), float_above(delta), None, "sum of the epsilons, sum of the deltas")
+
+
+def _all_four(events: Sequence[Event], delta: Fraction) -> tuple[Total, ...]:
     pure = [event.epsilon for event in events if event.epsilon is not None]
     gaussian = [event.rho for event in events if event.epsilon is None]
     return (

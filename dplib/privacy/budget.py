@@ -1,8 +1,8 @@
 """Budgets: how much privacy a release may use, in exact arithmetic.
 
 Three kinds, named as in the literature: pure privacy (epsilon), approximate privacy (epsilon, delta) and
-zero-concentrated privacy (rho). A dataset's account counts in one currency, pure epsilon or rho, and `cost` says what a
-budget takes from it.
+zero-concentrated privacy (rho). A dataset's account counts in one currency: pure epsilon, rho, or epsilon with delta.
+`cost` says what a budget takes from an account of the first two.
 
 References:
     Dwork, McSherry, Nissim, Smith, "Calibrating noise to sensitivity in private data analysis", TCC 2006 (pure);
@@ -118,6 +118,8 @@ class Currency(StrEnum):
 
     PURE = "pure"
     ZCDP = "zcdp"
+    APPROX = "approx"
+    """Epsilon and delta, each with a total that its sum may not exceed; see `dplib.workflow.design.cost_of`."""
 
 
 def budget_from_dict(data: Mapping[str, object]) -> Budget:
@@ -141,10 +143,13 @@ def cost(budget: Budget, currency: Currency, delta: Fraction | None = None) -> F
     smaller of the budget's delta and ``delta``, the account's, so that both promises hold.
 
     Raises:
-        ConfigError: for a zCDP or approximate budget in a pure account, which no sum of epsilons can pay.
+        ConfigError: for a zCDP or approximate budget in a pure account, which no sum of epsilons can pay; for an approx
+            account, whose charge depends on its two totals.
     """
     # By value, not identity: a currency read from a ledger may still be plain text.
     currency = Currency(currency)
+    if currency is Currency.APPROX:
+        raise ConfigError("currency must be pure or zcdp for the cost of a budget alone, got approx")
     if isinstance(budget, PureDP):
         return budget.epsilon if currency is Currency.PURE else budget.epsilon**2 / 2
     if currency is Currency.PURE:

@@ -85,9 +85,9 @@ class Ledger:
 
         Args:
             dataset: name of the account.
-            terms: currency (pure or zcdp), privacy unit, neighbour relation.
-            budget: total epsilon (pure) or rho (zcdp).
-            delta: where rho is converted to epsilon; for zcdp accounts, and only there.
+            terms: currency (pure, zcdp or approx), privacy unit, neighbour relation.
+            budget: total epsilon (pure, approx) or rho (zcdp).
+            delta: where rho is converted to epsilon (zcdp), or the total delta (approx); not of pure accounts.
             reason: why, for the record.
 
         Raises:
@@ -98,7 +98,7 @@ class Ledger:
         if terms.currency is Currency.PURE:
             require(delta is None, "delta", "not be set for a pure account", delta)
         else:
-            require(delta is not None, "delta", "be set for a zcdp account", delta)
+            require(delta is not None, "delta", f"be set for a {terms.currency.value} account", delta)
             between("delta", delta or Fraction(0), Fraction(0), Fraction(1))
         body = {**asdict(terms), "budget": budget, "delta": delta}
         with self._write(dataset) as writer:

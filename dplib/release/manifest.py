@@ -59,7 +59,7 @@ class Manifest(_Part):
     """The neighbour relation."""
     invariants: list[str] = Field(default_factory=list)
     """What is taken as public; the guarantee is conditional on it."""
-    currency: Literal["pure", "zcdp"]
+    currency: Literal["pure", "zcdp", "approx"]
     """What the account counts in."""
     cost: FractionText
     """What the release took from the account, exactly."""

@@ -110,7 +110,7 @@ class LedgerState:
 def check_payable(account: Account, cost: Fraction, balance: Balance) -> None:
     """Raise `BudgetError` if an account with this balance cannot pay."""
     if cost > balance.left:
-        unit = "epsilon" if account.terms.currency is Currency.PURE else "rho"
+        unit = "rho" if account.terms.currency is Currency.ZCDP else "epsilon"
         raise BudgetError(
             f"dataset {account.dataset} must have {unit} {amount(cost)} left for this release, got "
             f"{amount(balance.left)} of {amount(balance.total)} ({amount(balance.spent)} spent, "

@@ -43,7 +43,7 @@ class Terms:
     """What an account's budget is measured in, and whom it protects.
 
     Attributes:
-        currency: pure (sum of epsilon) or zcdp (sum of rho).
+        currency: pure (sum of epsilon), zcdp (sum of rho), or approx (sums of epsilon and of delta).
         unit: the privacy unit.
         neighbors: the neighbour relation.
     """
@@ -55,7 +55,10 @@ class Terms:
 
 @dataclass(frozen=True)
 class Account:
-    """A dataset's budget: ``total`` in the currency of ``terms``; ``delta`` converts rho to epsilon, once."""
+    """A dataset's budget: ``total`` in the currency of ``terms``.
+
+    ``delta`` converts rho to epsilon, once; of an approx account it is the total delta, beside the total epsilon.
+    """
 
     dataset: str
     terms: Terms

@@ -16,11 +16,15 @@ def budget_section(dataset: str, account: AccountState) -> Section:
     """
     after = account.before + account.this
     currency = "rho (zCDP)" if account.currency is Currency.ZCDP else "epsilon"
+    caption = f"All in {currency}. Releases of one account add up, whatever their dates."
+    if account.currency is Currency.APPROX:
+        caption += " The account has a total delta, too: a release that takes more of that, in proportion, counts as so"
+        caption += " much epsilon."
     left = account.total - after
     figure = Figure(
         budget_bar(account.total, account.before, account.this, currency),
         f"Account of {dataset}",
-        f"All in {currency}. Releases of one account add up, whatever their dates.",
+        caption,
         f"Bar of the account: {bound_text(account.before)} spent before, {bound_text(account.this)} by this release, "
         f"{exact_text(left)} left of {exact_text(account.total)}.",
     )

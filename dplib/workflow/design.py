@@ -1,14 +1,17 @@
 """What the life of a run asks of a job's design, and what follows from it: cost, currency, an account's terms."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any, Protocol, TypeVar
 
 from dplib.config.sections import JobConfig
-from dplib.privacy.budget import Currency
-from dplib.privacy.events import Event
+from dplib.errors import ConfigError
+from dplib.privacy.budget import ApproxDP, Currency
+from dplib.privacy.calibration import epsilon_from_rho
+from dplib.privacy.events import AnyEvent, ApproxEvent, Event
 from dplib.privacy.neighbors import Neighbors
-from dplib.release.runs import Terms
+from dplib.release.runs import Account, Terms
 from dplib.validate import require
 
 DEFAULT_DELTA = Fraction(1, 10**6)
@@ -36,7 +39,7 @@ class JobDesign(Protocol):
         """The settings that shape a release and never spend, as JSON values."""
 
     @property
-    def events(self) -> tuple[Event, ...]:
+    def events(self) -> tuple[AnyEvent, ...]:
         """What the release spends."""
 
 
@@ -53,22 +56,54 @@ def delta_of(design: JobDesign) -> Fraction:
     return design.config.privacy.budget.delta or DEFAULT_DELTA
 
 
-def cost_of(design: JobDesign, currency: Currency) -> Fraction:
+def cost_of(design: JobDesign, currency: Currency, account: Account | None = None) -> Fraction:
     """What the release takes from an account: the exact sum of its events.
 
+    Of an approx account, with totals E of epsilon and D of delta, a release of (epsilon, delta) takes the larger of
+    epsilon and ``delta E / D``: while these costs add up to at most E, so do the epsilons, and the deltas to at most D.
+
+    Args:
+        design: the design.
+        currency: of the account.
+        account: the account, for its totals; one that was made for this release alone where None.
+
     Raises:
-        ConfigError: if the account is pure and some event has no pure epsilon.
+        ConfigError: if the account's currency cannot pay for some event.
     """
+    own = [event for event in design.events if isinstance(event, ApproxEvent)]
+    others = [event for event in design.events if not isinstance(event, ApproxEvent)]
+    if currency == Currency.APPROX:
+        epsilon, delta = _epsilon_delta(design, own, others)
+        rate = 0 if account is None or account.delta is None else account.total / account.delta
+        return max(epsilon, delta * rate)
+    names = ", ".join(event.statistic for event in own)
+    rule = (
+        f"be of an account in epsilon and delta (currency approx), since {names or 'no event'} has no {currency} cost"
+    )
+    require(not own, "dataset", rule, f"{design.config.dataset}, which counts {currency}")
     if currency == Currency.ZCDP:
-        return sum((event.rho for event in design.events), Fraction(0))
-    epsilons = [event.epsilon for event in design.events if event.epsilon is not None]
+        return sum((event.rho for event in others), Fraction(0))
+    epsilons = [event.epsilon for event in others if event.epsilon is not None]
     require(
-        len(epsilons) == len(design.events),
+        len(epsilons) == len(others),
         "privacy.noise",
         f"be discrete_laplace, since the account of {design.config.dataset} counts pure epsilon",
         design.config.privacy.mechanism,
     )
     return sum(epsilons, Fraction(0))
+
+
+def _epsilon_delta(design: JobDesign, own: Sequence[ApproxEvent], others: Sequence[Event]) -> tuple[Fraction, Fraction]:
+    """Epsilon and delta of a release: sums, or its rho converted once at the budget's delta."""
+    epsilons = [event.epsilon for event in others if event.epsilon is not None]
+    if len(epsilons) == len(others):
+        epsilon = sum((event.epsilon_at_delta for event in own), sum(epsilons, Fraction(0)))
+        return epsilon, sum((event.delta for event in own), Fraction(0))
+    budget = design.config.privacy.budget.budget()
+    if not isinstance(budget, ApproxDP):
+        got = " and ".join(budget.to_dict())
+        raise ConfigError(f"privacy.budget must be epsilon, or epsilon with delta, of an approx account, got {got}")
+    return epsilon_from_rho(sum((event.rho for event in others), Fraction(0)), budget.delta), budget.delta
 
 
 def for_tasks(design: AnyDesign) -> AnyDesign:
@@ -94,6 +129,10 @@ def require_useful_noise(name: str, parameter: Fraction) -> None:
 
 
 def natural_terms(design: JobDesign) -> Terms:
-    """The terms that an account made for this design has: pure where every event is."""
-    pure = all(event.epsilon is not None for event in design.events)
-    return Terms(Currency.PURE if pure else Currency.ZCDP, design.config.privacy.unit, neighbors_of(design))
+    """The terms that an account made for this design has: pure where every event is, approx where one has a delta."""
+    if any(isinstance(event, ApproxEvent) for event in design.events):
+        currency = Currency.APPROX
+    else:
+        gaussian = any(event.epsilon is None for event in design.events if not isinstance(event, ApproxEvent))
+        currency = Currency.ZCDP if gaussian else Currency.PURE
+    return Terms(currency, design.config.privacy.unit, neighbors_of(design))

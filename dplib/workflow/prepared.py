@@ -94,7 +94,7 @@ def ledger_state(run: Prepared[JobDesign]) -> dict[str, Any]:
         "currency": account.terms.currency.value,
         "total": str(balance.total),
         "left": str(balance.left),
-        "cost": str(cost_of(run.design, account.terms.currency)),
+        "cost": str(cost_of(run.design, account.terms.currency, account)),
         "existing_run": found.release_id if found else None,
         "existing_state": found.state.value if found else None,
     }

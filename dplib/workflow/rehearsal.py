@@ -25,5 +25,5 @@ def open_rehearsal_account(design: JobDesign, folder: Path) -> None:
     create_secret_file(folder / "rehearsal.key")
     terms = natural_terms(design)
     ledger = Ledger.open(resolve_ledger_url(design.config.ledger, folder), create=True)
-    delta = delta_of(design) if terms.currency is Currency.ZCDP else None
+    delta = None if terms.currency is Currency.PURE else delta_of(design)
     ledger.create_account(design.config.dataset, terms, cost_of(design, terms.currency), delta, "rehearsal")

@@ -113,7 +113,7 @@ def _measured(resources: Resources[AnyDesign], stages: Stages[AnyDesign], ledger
     account = ledger.account(design.config.dataset)
     terms = Terms(account.terms.currency, design.config.privacy.unit, neighbors_of(design))
     account.require_terms(terms)
-    cost = cost_of(design, account.terms.currency)
+    cost = cost_of(design, account.terms.currency, account)
     found = ledger.find_run(prepared.key)
     if found is not None and found.state is not RunState.RESERVED and not again:
         return found
