@@ -92,9 +92,13 @@ def release_minimum_cut_count(stream: BitSource, count: int, n_vertices: int, ep
         An estimate between 1 and C(n, 2).
     """
     scale = discrete_laplace_scale(Fraction(count_sensitivity(n_vertices)), epsilon)
-    noisy = count_steps(count, n_vertices) + int(draw_discrete_laplace(stream, scale, 1)[0])
+    return count_estimate(count_steps(count, n_vertices) + int(draw_discrete_laplace(stream, scale, 1)[0]), n_vertices)
+
+
+def count_estimate(noisy_steps: int, n_vertices: int) -> float:
+    """The number of minimum cuts, between 1 and C(n, 2), that noisy `count_steps` stand for."""
     # Beyond 1000 bits the answer is clipped anyway.
-    estimate = 2.0 ** min(noisy / GRID, 1000.0) - 3 * n_vertices
+    estimate = 2.0 ** min(noisy_steps / GRID, 1000.0) - 3 * n_vertices
     return float(min(max(estimate, 1.0), comb(n_vertices, 2)))
 
 

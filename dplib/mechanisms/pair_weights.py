@@ -21,6 +21,7 @@ References:
     Liu, Upadhyay, Zou: Optimal bounds on private graph approximation. SODA 2024 (the same rate for dense graphs).
 """
 
+from collections.abc import Callable
 from fractions import Fraction
 
 import numpy as np
@@ -30,11 +31,14 @@ from scipy.special import gammaln
 from dplib.mechanisms.discrete_laplace import draw_discrete_laplace
 from dplib.mechanisms.tree_counts import add_clamped
 from dplib.privacy.calibration import discrete_laplace_scale
+from dplib.randomness.integers import BitSource
 from dplib.randomness.keyed import Key, KeyedStream
 from dplib.validate import at_least, between, positive, require
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
+DrawNoise = Callable[[BitSource, int], IntArray]
+"""Draws so many independent noises from a stream."""
 
 EXACT_CUTS = 24
 """Largest number of vertices whose cuts are all enumerated, so that negative weights need no clipping."""
@@ -75,18 +79,32 @@ def measure_pairs(
     Raises:
         ConfigError: for ends out of order or range, a pair given twice, or weights that are no 64-bit integers.
     """
+    scale = discrete_laplace_scale(Fraction(at_least("weight_cap", weight_cap, 1)), epsilon)
+
+    def draw(stream: BitSource, size: int) -> IntArray:
+        return draw_discrete_laplace(stream, scale, size)
+
+    return noisy_pairs(n_vertices, source, target, weight, draw, key, statistic)
+
+
+def noisy_pairs(
+    n_vertices: int, source: IntArray, target: IntArray, weight: IntArray, draw: DrawNoise, key: Key, statistic: str
+) -> IntArray:
+    """Add noise of any law to the weight of every pair: `measure_pairs` with ``draw`` in place of Laplace noise.
+
+    The vector of all pairs has the sensitivity W in L1 and W^2 in squared L2, which is what the noise must be for.
+    """
     at_least("n_vertices", n_vertices, 1)
     require(weight.dtype == np.int64, "weight", "be 64-bit integers", weight.dtype)
     positions = pair_positions(n_vertices, source, target)
     require(len(np.unique(positions)) == len(positions), "edges", "hold each pair once", "a pair twice")
-    scale = discrete_laplace_scale(Fraction(at_least("weight_cap", weight_cap, 1)), epsilon)
     weights = np.zeros(n_vertices * (n_vertices - 1) // 2, dtype=np.int64)
     weights[positions] = weight
     end = 0
     # One stream a vertex: blocks of pairs can be drawn apart and in any order.
     for vertex in range(n_vertices - 1):
         begin, end = end, end + n_vertices - 1 - vertex
-        noise = draw_discrete_laplace(KeyedStream(key, statistic, "pairs", vertex), scale, end - begin)
+        noise = draw(KeyedStream(key, statistic, "pairs", vertex), end - begin)
         weights[begin:end] = add_clamped(weights[begin:end], noise)
     return weights
 
