@@ -1,9 +1,9 @@
 """Probabilities as certified binary digits: floor(p 2^n) for any n, by integer arithmetic only.
 
 A Bernoulli(p) draw compares a uniform real U, revealed a word at a time, with p. It is exact if the digits of p are:
-``prefix(n)`` returns floor(p 2^n) with certainty. For e^-x and 1/(1 + e^x), x rational, both ends of an enclosure of
-e^x are computed with integers rounded outwards, and the precision grows until both ends give the same digits. This
-ends because e^x is irrational for rational x other than 0 (Lindemann 1882), so p 2^n is never an integer.
+``prefix(n)`` returns floor(p 2^n) with certainty. For e^-x, 1/(1 + e^x) and m/(m + e^x), x rational, both ends of an
+enclosure of e^x are computed with integers rounded outwards, and the precision grows until both ends give the same
+digits. This ends because e^x is irrational for rational x other than 0 (Lindemann 1882), so p 2^n is never an integer.
 
 Cost: tens of microseconds for 100 digits; prefixes are cached by the callers that repeat them.
 
@@ -16,7 +16,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
 
-from dplib.validate import at_least, require
+from dplib.validate import at_least, positive, require
 
 _ARGUMENT_BITS = 8  # the series runs on an argument below 2^-8
 _FIRST_GUARD_BITS = 32
@@ -76,17 +76,33 @@ class Logistic(Probability):
         return _reciprocal_prefix(self.x, 1, n)
 
 
-def _reciprocal_prefix(x: Fraction, plus: int, n: int) -> int:
-    """Floor of 2^n / (plus + e^x), for rational x > 0."""
-    if x >= n:
-        # e^-x <= e^-n < 2^-n; this also keeps the cost of a huge x bounded.
+@dataclass(frozen=True)
+class Odds(Probability):
+    """The probability m / (m + e^x) of any of m others against one of weight e^x; ``m >= 1``, rational ``x > 0``."""
+
+    m: int
+    x: Fraction
+
+    def __post_init__(self) -> None:
+        at_least("m", self.m, 1)
+        positive("x", self.x)
+
+    def prefix(self, n: int) -> int:
+        """The integer floor(p 2^n)."""
+        return _reciprocal_prefix(self.x, self.m, n, self.m)
+
+
+def _reciprocal_prefix(x: Fraction, plus: int, n: int, times: int = 1) -> int:
+    """Floor of times 2^n / (plus + e^x), for rational x > 0."""
+    if x >= n + times.bit_length():
+        # times e^-x < times 2^-(n + bits) < 2^-n; this also keeps the cost of a huge x bounded.
         return 0
     guard = _FIRST_GUARD_BITS
     while True:
         bits = n + guard
         low, high = _exp_enclosure(x, bits)
         shift, one = bits + n, plus << bits
-        least, most = (1 << shift) // (one + high), (1 << shift) // (one + low)
+        least, most = (times << shift) // (one + high), (times << shift) // (one + low)
         if least == most:
             return least
         guard *= 2

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dplib.errors import ConfigError
-from dplib.randomness.digits import ExpNegative, Logistic, Probability, Rational
+from dplib.randomness.digits import ExpNegative, Logistic, Odds, Probability, Rational
 
 arguments = st.fractions(min_value=Fraction(1, 10**9), max_value=60, max_denominator=10**9)
 
@@ -33,6 +33,12 @@ def test_exponential_digits(x: Fraction, n: int) -> None:
 @given(arguments, st.integers(0, 300))
 def test_logistic_digits(x: Fraction, n: int) -> None:
     assert Logistic(x).prefix(n) == _floor(lambda v: 1 / (1 + v.exp()), x, n)
+
+
+@settings(deadline=None)
+@given(arguments, st.integers(1, 10**6), st.integers(0, 300))
+def test_digits_of_odds(x: Fraction, m: int, n: int) -> None:
+    assert Odds(m, x).prefix(n) == _floor(lambda v: m / (m + v.exp()), x, n)
 
 
 @pytest.mark.parametrize("x", [Fraction(1, 2**100), Fraction(2**70 + 1, 2**70), Fraction(700), Fraction(10**40)])

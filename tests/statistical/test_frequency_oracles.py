@@ -1,0 +1,235 @@
+"""Frequency oracles: exact laws of whole reports, exact epsilon, unbiased estimates with their variance, merging."""
+
+from collections.abc import Callable
+from fractions import Fraction
+from math import exp, isclose, log2
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from dplib.errors import ConfigError
+from dplib.mechanisms.choose_oracle import Oracle, OracleName, choose_oracle, rare_variance
+from dplib.mechanisms.frequency_oracle import FrequencyEstimate
+from dplib.mechanisms.generalized_response import GeneralizedResponse
+from dplib.mechanisms.hadamard_response import HadamardResponse, walsh_hadamard
+from dplib.mechanisms.local_hashing import LocalHashing
+from dplib.mechanisms.unary_encoding import UnaryEncoding
+from dplib.randomness.user_streams import UserStreams, number_users
+from tests.local_oracles import Law, exact_law, largest_ratio
+from tests.statistics import PASS, REJECT
+
+KEY = bytes(range(32))
+EPSILONS = [Fraction(1, 2), Fraction(1), Fraction(3)]
+SMALL: list[Callable[[Fraction], Oracle]] = [
+    lambda e: GeneralizedResponse(2, e),
+    lambda e: GeneralizedResponse(5, e),
+    lambda e: UnaryEncoding(2, e),
+    lambda e: UnaryEncoding(4, e),
+    lambda e: HadamardResponse(2, e),
+    lambda e: HadamardResponse(5, e),
+    lambda e: LocalHashing(3, e, 2),
+    lambda e: LocalHashing(4, e, 4),
+    lambda e: LocalHashing(2, e, 8),
+]
+
+
+def _laws(oracle: Oracle) -> list[Law]:
+    """The law of the report of every input."""
+
+    def client(value: int) -> Callable[[UserStreams], bytes]:
+        return lambda streams: oracle.randomize(streams, np.array([value])).tobytes()
+
+    word_bits = oracle.order.bit_length() - 1 if isinstance(oracle, LocalHashing) else 1
+    return [exact_law(client(value), word_bits) for value in range(oracle.n_values)]
+
+
+def _reports(oracle: Oracle, report: bytes) -> np.ndarray:
+    dtype = np.uint8 if isinstance(oracle, UnaryEncoding) else np.int64
+    rows = np.frombuffer(report, dtype=dtype)
+    return rows if isinstance(oracle, GeneralizedResponse | HadamardResponse) else rows[np.newaxis]
+
+
+@pytest.mark.parametrize("epsilon", EPSILONS)
+@pytest.mark.parametrize("make", SMALL)
+def test_the_largest_likelihood_ratio_of_whole_reports_is_e_to_the_epsilon(
+    make: Callable[[Fraction], Oracle], epsilon: Fraction
+) -> None:
+    laws = _laws(make(epsilon))
+    assert all(isclose(float(sum(law.values())), 1) for law in laws)
+    assert largest_ratio(laws) == pytest.approx(exp(epsilon), rel=1e-12)
+    # The same measure sees an oracle whose epsilon is a tenth too large.
+    assert largest_ratio(_laws(make(epsilon * Fraction(11, 10)))) > exp(epsilon) * 1.04
+
+
+@pytest.mark.parametrize("make", SMALL)
+def test_one_report_estimates_its_value_without_bias_and_with_the_stated_variance(
+    make: Callable[[Fraction], Oracle],
+) -> None:
+    oracle = make(Fraction(1))
+    for value, law in enumerate(_laws(oracle)):
+        estimates = np.array([oracle.estimate(oracle.aggregate(_reports(oracle, report))).counts for report in law])
+        chances = np.array([float(chance) for chance in law.values()])
+        mean = chances @ estimates
+        truth = (np.arange(oracle.n_values) == value).astype(np.float64)
+        assert mean == pytest.approx(truth, abs=1e-9)
+        rule = oracle if isinstance(oracle, HadamardResponse) else oracle.law
+        assert chances @ (estimates - mean) ** 2 == pytest.approx(rule.variance(1, truth))
+
+
+def test_hashing_with_two_buckets_is_hadamard_response() -> None:
+    epsilon = Fraction(1)
+    for hashed, hadamard in zip(_laws(LocalHashing(4, epsilon, 2)), _laws(HadamardResponse(4, epsilon)), strict=True):
+        masks = {int(2 * (r := np.frombuffer(report, np.int64))[0] + r[1]): p for report, p in hashed.items()}
+        rows = {int(np.frombuffer(report, np.int64)[0]): p for report, p in hadamard.items()}
+        assert masks == rows
+
+
+@pytest.mark.parametrize("name", [name for name in OracleName if name is not OracleName.AUTO])
+def test_estimates_of_many_users_have_the_stated_error_and_merge(name: OracleName) -> None:
+    n, n_values, runs = 3000, 24, 60
+    oracle = choose_oracle(n_values, Fraction(1), name)
+    values = np.minimum(np.arange(n) % 40, n_values - 1)
+    truth = np.bincount(values, minlength=n_values)
+    users = number_users(np.arange(n))
+    estimates: list[FrequencyEstimate] = []
+    for run in range(runs):
+        streams = UserStreams(KEY, users, "test", run)
+        parts = [slice(0, 1000), slice(1000, 1700), slice(1700, n)]
+        counts = sum(oracle.aggregate(oracle.randomize(streams.of(part), values[part])) for part in parts)
+        estimates.append(oracle.estimate(counts))
+    z = np.array([(e.counts - truth) / e.std_error for e in estimates])
+    # z has mean 0 and variance 1 within each value; values of one run hardly depend on each other.
+    assert stats.norm.sf(abs(z.mean()) * np.sqrt(z.size)) > PASS
+    assert 0.8 < z.var() < 1.2
+    assert estimates[0].frequencies.sum() == pytest.approx(1, abs=0.6)
+
+
+@pytest.mark.parametrize("name", [name for name in OracleName if name is not OracleName.AUTO])
+def test_wrong_probabilities_of_a_coin_are_caught_and_right_ones_pass(name: OracleName) -> None:
+    n = 40_000
+    oracle = choose_oracle(8, Fraction(1), name)
+    reports = oracle.randomize(UserStreams(KEY, number_users(np.arange(n)), str(name)), np.full(n, 5))
+    laws = {factor: choose_oracle(8, Fraction(1) * factor, name) for factor in (Fraction(1), Fraction(13, 10))}
+    support = 0
+    if isinstance(oracle, HadamardResponse):
+        support = (n + round(oracle.estimate(oracle.aggregate(reports)).counts[5] / oracle.contrast)) // 2
+    else:
+        estimate = oracle.estimate(oracle.aggregate(reports))
+        support = round(estimate.counts[5] * (oracle.law.p - oracle.law.q) + n * oracle.law.q)
+    for factor, other in laws.items():
+        p = 1 / (1 + exp(-float(other.epsilon))) if isinstance(other, HadamardResponse) else other.law.p
+        p_value = stats.binomtest(support, n, p).pvalue
+        if isinstance(other, UnaryEncoding):
+            assert p_value > PASS  # the true bit is a fair coin at every epsilon
+        else:
+            assert (p_value > PASS) if factor == 1 else (p_value < REJECT)
+
+
+def test_the_same_user_sends_the_same_report_in_every_partition() -> None:
+    n = 500
+    values = np.arange(n) % 16
+    users = number_users(np.arange(n) * 7 - 100)
+    order = np.random.default_rng(1).permutation(n)
+    for name in OracleName:
+        oracle = choose_oracle(16, Fraction(1), name)
+        whole = oracle.randomize(UserStreams(KEY, users, "a"), values)
+        again = oracle.randomize(UserStreams(KEY, users[order], "a"), values[order])
+        assert (whole[order] == again).all()
+        other = oracle.randomize(UserStreams(KEY, users, "b"), values)
+        assert (whole != other).any()
+
+
+def test_transform_is_multiplication_by_the_matrix() -> None:
+    rng = np.random.default_rng(3)
+    values = rng.integers(-50, 50, 16)
+    matrix = np.array([[(-1) ** (j & v).bit_count() for v in range(16)] for j in range(16)])
+    transformed = values.copy()
+    walsh_hadamard(transformed)
+    assert (transformed == matrix @ values).all()
+
+
+def test_signed_reports_estimate_sums() -> None:
+    epsilon, n = Fraction(2), 200_000
+    oracle = HadamardResponse(6, epsilon)
+    rng = np.random.default_rng(5)
+    values, negative = rng.integers(0, 6, n), rng.random(n) < 0.3
+    reports = oracle.randomize(UserStreams(KEY, number_users(np.arange(n)), "signs"), values, negative)
+    truth = np.bincount(values, weights=np.where(negative, -1, 1), minlength=6)
+    z = (oracle.estimate_sums(oracle.aggregate(reports)) - truth) / (oracle.contrast * np.sqrt(n))
+    assert (np.abs(z) < 5).all()
+    signs = [
+        exact_law(lambda s, v=v, m=m: int(oracle.randomize(s, np.array([v]), np.array([m]))[0]))
+        for v in (0, 5)
+        for m in (False, True)
+    ]
+    assert largest_ratio(signs) == pytest.approx(exp(epsilon), rel=1e-12)
+
+
+def test_support_of_candidates_in_a_huge_domain() -> None:
+    n = 20_000
+    oracle = LocalHashing(1 << 60, Fraction(2))
+    heavy = np.array([3, 1 << 59, (1 << 60) - 1])
+    values = heavy[np.arange(n) % 3]
+    reports = oracle.randomize(UserStreams(KEY, number_users(np.arange(n)), "huge"), values)
+    candidates = np.append(heavy, [4, 12345678901234567])
+    estimate = oracle.estimate_support(oracle.support(reports, candidates))
+    truth = np.array([*np.bincount(np.arange(n) % 3), 0, 0])
+    assert (np.abs(estimate.counts - truth) < 5 * estimate.std_error).all()
+    with pytest.raises(ConfigError, match="n_values must"):
+        oracle.aggregate(reports)
+
+
+def test_dense_decoding_counts_the_support_of_every_value() -> None:
+    n = 300
+    for buckets in (2, 4, 8, 16):
+        oracle = LocalHashing(11, Fraction(1), buckets)
+        reports = oracle.randomize(UserStreams(KEY, number_users(np.arange(n)), "dense"), np.arange(n) % 11)
+        dense = oracle.estimate(oracle.aggregate(reports))
+        listed = oracle.estimate_support(oracle.support(reports, np.arange(11)))
+        assert dense.counts == pytest.approx(listed.counts)
+
+
+@pytest.mark.parametrize("epsilon", [Fraction(1, 10), Fraction(1), Fraction(2), Fraction(4), Fraction(8)])
+def test_the_rule_takes_about_the_least_variance_and_the_best_number_of_buckets(epsilon: Fraction) -> None:
+    for n_values in (2, 4, 8, 64, 4096, 4097, 1 << 18):
+        chosen = choose_oracle(n_values, epsilon)
+        assert chosen.n_values == n_values
+        for name in OracleName:
+            if name is not OracleName.UNARY_ENCODING or n_values <= 4096:
+                assert rare_variance(chosen) <= rare_variance(choose_oracle(n_values, epsilon, name)) * 1.05
+    bits = log2(LocalHashing(100, epsilon).n_buckets)
+    assert bits == 1 or abs(bits - log2(exp(epsilon) + 1)) < 1
+    free = exp(epsilon) + 1
+    best = (exp(epsilon) + free - 1) ** 2 / ((free - 1) * (exp(epsilon) - 1) ** 2)
+    assert rare_variance(LocalHashing(100, epsilon)) < 1.08 * best
+
+
+def test_settings_are_refused_by_name() -> None:
+    one = Fraction(1)
+    for make in (GeneralizedResponse, UnaryEncoding, HadamardResponse, LocalHashing):
+        with pytest.raises(ConfigError, match="n_values must"):
+            make(1, one)
+        with pytest.raises(ConfigError, match="epsilon must"):
+            make(4, Fraction(0))
+        with pytest.raises(ConfigError, match="epsilon must be an exact fraction"):
+            make(4, 0.5)  # type: ignore[arg-type]
+        oracle = make(4, one)
+        streams = UserStreams(KEY, number_users(np.arange(2)), "x")
+        with pytest.raises(ConfigError, match="values must lie from 0 to 3, got one outside"):
+            oracle.randomize(streams, np.array([0, 4]))
+        with pytest.raises(ConfigError, match="values must be one a user"):
+            oracle.randomize(streams, np.array([0]))
+        with pytest.raises(ConfigError, match="counts must"):
+            oracle.estimate(np.zeros(3, dtype=np.int64))
+        nobody = oracle.estimate(
+            oracle.aggregate(oracle.randomize(streams.of(slice(0, 0)), np.zeros(0, dtype=np.int64)))
+        )
+        assert (nobody.counts == 0).all()
+        assert (nobody.frequencies == 0).all()
+    with pytest.raises(ConfigError, match="n_buckets must"):
+        LocalHashing(4, one, 3)
+    with pytest.raises(ConfigError, match="oracle must"):
+        choose_oracle(4, one, "coin")
+    with pytest.raises(ConfigError, match="n_values must"):
+        choose_oracle(1 << 25, one)
