@@ -70,6 +70,24 @@ def tasks_of_edges(source: IntArray, target: IntArray, n_colours: int) -> IntArr
     return _task_number(np.sort(triples, axis=2), n_colours)
 
 
+def split_for_tasks(source: IntArray, target: IntArray, n_colours: int) -> dict[int, IntArray]:
+    """Which edges each task needs, as `tasks_of_edges` says.
+
+    Returns:
+        For each task that needs any, their positions, ascending.
+    """
+    one, other = vertex_colours(source, n_colours), vertex_colours(target, n_colours)
+    pair = np.minimum(one, other) * n_colours + np.maximum(one, other)
+    by_pair = np.argsort(pair, kind="stable")
+    first = np.flatnonzero(np.diff(pair[by_pair], prepend=-1))
+    tasks = tasks_of_edges(source[by_pair][first], target[by_pair][first], n_colours)
+    found: dict[int, list[IntArray]] = {}
+    for edges, needed in zip(np.split(by_pair, first[1:]), tasks.tolist(), strict=False):
+        for task in needed:
+            found.setdefault(task, []).append(edges)
+    return {task: np.sort(np.concatenate(parts)) for task, parts in found.items()}
+
+
 def _task_number(triples: IntArray, n_colours: int) -> IntArray:
     return np.asarray((triples[..., 0] * n_colours + triples[..., 1]) * n_colours + triples[..., 2])
 

@@ -6,7 +6,14 @@ import pytest
 from scipy import sparse
 
 from dplib.errors import ConfigError
-from dplib.graphs.triangles import colour_tasks, count_task_triangles, count_triangles, tasks_of_edges, vertex_colours
+from dplib.graphs.triangles import (
+    colour_tasks,
+    count_task_triangles,
+    count_triangles,
+    split_for_tasks,
+    tasks_of_edges,
+    vertex_colours,
+)
 from tests.network_oracles import IntArray, random_edges, stored_graph, to_networkx
 
 
@@ -56,6 +63,16 @@ def test_each_edge_goes_to_one_task_a_colour(n_colours: int) -> None:
     assert all(len(set(row)) == n_colours for row in needed.tolist())
     assert set(needed.ravel().tolist()) <= set(colour_tasks(n_colours).tolist())
     assert len(colour_tasks(n_colours)) == (n_colours + 2) * (n_colours + 1) * n_colours // 6
+
+
+@pytest.mark.parametrize("n", [0, 1, 9])
+@pytest.mark.parametrize("n_colours", [1, 3, 4])
+def test_edges_are_split_for_the_tasks_that_need_them(n: int, n_colours: int) -> None:
+    source, target = random_edges(n, 0.5, 2)
+    needed = tasks_of_edges(source, target, n_colours)
+    found = split_for_tasks(source, target, n_colours)
+    assert set(found) == set(needed.ravel().tolist())
+    assert all(found[task].tolist() == np.flatnonzero((needed == task).any(axis=1)).tolist() for task in found)
 
 
 @pytest.mark.parametrize("n", [0, 1, 2, 3, 8])
