@@ -1,0 +1,93 @@
+"""Searches for cuts as Spark tasks: the single process's cuts, whatever the number of tasks."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from dplib.errors import ConfigError
+from dplib.graphs.cut_list import CutList
+from dplib.graphs.edges import Graph, canonical
+from dplib.graphs.exhaustive import listed_cuts
+from dplib.graphs.karger import contraction_cuts, plan_trials
+from dplib.graphs.karger_stein import plan_runs
+from dplib.graphs.minimum_cut import minimum_cut
+from dplib.graphs.near_minimum import near_minimum_cuts
+from dplib.spark.cut_trials import Method, search_cuts, search_trees
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+SEED = 0x9E3779B97F4A7C15
+
+
+def random_graph(n: int, n_edges: int, seed: int) -> Graph:
+    """Connected: a ring and random edges."""
+    rng = np.random.default_rng(seed)
+    ring = np.arange(n)
+    source = np.concatenate([ring, rng.integers(0, n, n_edges)])
+    target = np.concatenate([(ring + 1) % n, rng.integers(0, n, n_edges)])
+    return canonical(n, source, target, rng.integers(1, 5, len(source)))
+
+
+def assert_same(one: CutList, other: CutList) -> None:
+    np.testing.assert_array_equal(one.values, other.values)
+    np.testing.assert_array_equal(one.sides(), other.sides())
+
+
+@pytest.mark.parametrize("method", ["karger", "karger-stein"])
+def test_all_cuts_are_found_whatever_the_number_of_tasks(spark: "SparkSession", method: Method) -> None:
+    graph = random_graph(14, 20, 3)
+    bound = minimum_cut(graph).value * 3 // 2
+    plan = (plan_trials if method == "karger" else plan_runs)(14, 2, 1e-9)
+    expected = listed_cuts(graph, bound)
+    assert len(expected) > 3
+    for n_tasks in (1, 5):
+        found = search_cuts(spark, graph, bound, plan, SEED, n_tasks, method)
+        assert found.complete
+        assert found.failure <= 1e-9
+        assert_same(found.cuts, expected)
+
+
+def test_few_trials_find_the_single_process_s_cuts(spark: "SparkSession") -> None:
+    graph, n_trials = random_graph(70, 100, 4), 300
+    plan = plan_trials(70, 2, 0.5)
+    short = type(plan)(plan.ratio, plan.n_left, plan.success, n_trials, plan.log_most_cuts)
+    bound = 3 * minimum_cut(graph).value
+    alone = contraction_cuts(graph, bound, plan.n_left, SEED, 0, n_trials)
+    assert len(alone) > 10
+    for n_tasks in (2, 7):
+        found = search_cuts(spark, graph, bound, short, SEED, n_tasks)
+        assert_same(found.cuts, alone)
+        assert found.failure == 1.0
+        # Whether there are too many does not depend on which task meets them.
+        few = search_cuts(spark, graph, bound, short, SEED, n_tasks, limit=len(alone) - 1)
+        assert (len(few.cuts), few.complete) == (0, False)
+    assert search_cuts(spark, graph, bound, short, SEED, 2, limit=len(alone)).complete
+
+
+def test_trees_find_what_the_driver_finds(spark: "SparkSession") -> None:
+    clique = [(u, v) for u in range(9) for v in range(u)]
+    graph = canonical(9, *np.array(clique).T)
+    expected = near_minimum_cuts(graph, 11)
+    assert expected.certificate == "trees"
+    assert len(expected.cuts) == 9
+    for n_tasks in (1, 3):
+        found = search_trees(spark, graph, 11, n_tasks)
+        assert (found.complete, found.certificate) == (True, "trees")
+        assert_same(found.cuts, expected.cuts)
+    assert not search_trees(spark, graph, 11, 2, limit=8).complete
+
+
+def test_graphs_without_trials_have_their_answer(spark: "SparkSession") -> None:
+    plan = plan_trials(4, 1, 0.01)
+    parts = canonical(4, [0, 1], [1, 2])  # vertex 3 is isolated
+    found = search_cuts(spark, parts, 0, plan, SEED, 2)
+    assert found.cuts.sides().tolist() == [[False, False, False, True]]
+    assert (found.failure, found.complete) == (0.0, True)
+    for n in (0, 1):
+        empty = canonical(n, [], [])
+        assert len(search_cuts(spark, empty, 5, plan, SEED, 2).cuts) == 0
+        assert search_trees(spark, empty, 5, 2).complete
+    with pytest.raises(ConfigError, match="seed"):
+        search_cuts(spark, random_graph(5, 5, 1), 1, plan, -1, 2)
