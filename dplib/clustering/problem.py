@@ -1,0 +1,86 @@
+"""What is asked (`Problem`) and what comes back (`Clustering`), the same for every method.
+
+Everything of a `Clustering` is a function of settings and noisy numbers.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+import numpy as np
+import numpy.typing as npt
+
+from dplib.clustering.space import Space
+from dplib.privacy.events import DiscreteGaussianEvent, DiscreteLaplaceEvent, Event
+from dplib.validate import at_least, require
+
+FloatArray = npt.NDArray[np.float64]
+
+LARGEST_CLUSTERS = 4096
+
+
+@dataclass(frozen=True)
+class Problem:
+    """The public settings that all methods share.
+
+    Attributes:
+        space: the ball or box of the points.
+        n_clusters: k.
+        rows: most rows (points) that differ between neighbours: 1 for one row added or removed, m for a privacy unit of
+            at most m rows, twice that for replacing.
+        seed: of the public randomness: starts, hyperplanes, projections, seedings.
+    """
+
+    space: Space
+    n_clusters: int
+    rows: int = 1
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        inside = 1 <= self.n_clusters <= LARGEST_CLUSTERS
+        require(inside, "n_clusters", f"lie between 1 and {LARGEST_CLUSTERS}", self.n_clusters)
+        at_least("rows", self.rows, 1)
+        at_least("seed", self.seed, 0)
+
+    def laplace_event(self, statistic: str, l1: int | Fraction, epsilon: Fraction) -> DiscreteLaplaceEvent:
+        """Noise for integers that one row moves by ``l1`` in L1 norm, at ``epsilon`` for all rows of a unit."""
+        sensitivity = Fraction(l1) * self.rows
+        return DiscreteLaplaceEvent(statistic, sensitivity, _coarse(sensitivity / epsilon))
+
+    def gaussian_event(self, statistic: str, l2_squared: int | Fraction, rho: Fraction) -> DiscreteGaussianEvent:
+        """Noise for integers that one row moves by a vector of squared length ``l2_squared``, at ``rho``."""
+        sensitivity = Fraction(l2_squared) * self.rows**2
+        return DiscreteGaussianEvent(statistic, sensitivity, _coarse(sensitivity / (2 * rho)))
+
+
+def _coarse(parameter: Fraction) -> Fraction:
+    """Round up to 2^-20: more noise, never less, and short exact arithmetic in the samplers."""
+    return Fraction(-(-parameter.numerator * 2**20 // parameter.denominator), 2**20)
+
+
+@dataclass(frozen=True)
+class Clustering:
+    """A private clustering, in units of the space.
+
+    Attributes:
+        method: name of the method.
+        centers: shape (k, d), inside the space.
+        weights: noisy number of points of each center, at least 0, shape (k,).
+        deviations: standard deviation of the noise on each coordinate of a center, shape (k,); ``inf`` where the center
+            came from no measured points, NaN where the method knows none.
+        loss: estimate of the sum of squared distances from noisy numbers, in square units; NaN where there is none.
+        events: the noise that was drawn, for the accountants.
+        choices: what the method decided from settings and noisy numbers.
+        cells: positions of noisy cells or leaves for a picture, shape (m, d).
+        cell_weights: their noisy weights, shape (m,).
+    """
+
+    method: str
+    centers: FloatArray
+    weights: FloatArray
+    deviations: FloatArray
+    loss: float
+    events: tuple[Event, ...]
+    choices: Mapping[str, str | int | float] = field(default_factory=dict)
+    cells: FloatArray | None = None
+    cell_weights: FloatArray | None = None

@@ -1,0 +1,173 @@
+"""`tree_coreset`: hashing tree, noisy leaf means as weighted points, k-means of them, then Gaussian Lloyd rounds.
+
+The practical relative of Ghazi, Kumar and Manurangsi's algorithm for many dimensions, rho-zCDP:
+
+1. a noisy number of points and a noisy mean, through which the hyperplanes pass;
+2. 20 SimHash bits a point; the binary tree of their prefixes, grown on noisy counts;
+3. a noisy sum of the points of every leaf; its mean is a point of the coreset, its noisy count the weight;
+4. k-means of the coreset;
+5. Lloyd rounds from there, unless the noise on a center would exceed a fraction of the radius: then their budget goes
+   to the tree. The rule uses the noisy number of points.
+
+Passes: one for 1, one each for 2 and 3, one a round.
+
+Privacy. A row is in one node of each of the 21 levels and in one leaf, and which nodes exist follows from noisy counts:
+21 counts of sensitivity 1, one sum of L2 sensitivity R, the rounds of `dplib.clustering.lloyd`; rhos add up.
+
+References:
+    Ghazi, Kumar, Manurangsi: Differentially private clustering, tight approximation ratios. NeurIPS 2020.
+    Chang, Ghazi, Kumar, Manurangsi: Locally private k-means in one round. ICML 2021 (tree, coreset, lifting back).
+"""
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+import numpy.typing as npt
+
+from dplib.clustering.code_tree import Leaves, grow, leaves_of
+from dplib.clustering.lloyd import add_noise, deviation, gaussian_rounds, take_rounds
+from dplib.clustering.problem import Clustering, Problem
+from dplib.clustering.simhash import HashCounts, LeafSums, SimHash
+from dplib.clustering.source import Noise, PointSource, dense
+from dplib.clustering.space import UNITS
+from dplib.clustering.start import spread_centers
+from dplib.clustering.sums import CountAndSum, rounded
+from dplib.clustering.weighted_kmeans import Fit, weighted_kmeans
+from dplib.privacy.events import DiscreteGaussianEvent
+from dplib.validate import at_least, between, positive
+
+BoolArray = npt.NDArray[np.bool_]
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+
+MOST_EXPANDED = 1 << 14
+
+
+@dataclass(frozen=True)
+class CoresetSettings:
+    """How the budget is divided and the tree grown; chosen on generated mixtures that no published figure uses.
+
+    Attributes:
+        mean_share: part of rho for the number of points and their mean.
+        lloyd_share: part of the rest for Lloyd rounds.
+        count_share: part of the tree's rho for its counts, the rest for the leaf sums.
+        n_bits: hyperplanes.
+        n_rounds: Lloyd rounds.
+        reach: largest noise on a center, in radii, with which Lloyd rounds are worth their budget.
+        sharpness: noise on a leaf's mean, in radii, with which the leaf is still kept.
+    """
+
+    mean_share: Fraction = Fraction(1, 50)
+    lloyd_share: Fraction = Fraction(2, 5)
+    count_share: Fraction = Fraction(1, 4)
+    n_bits: int = 20
+    n_rounds: int = 2
+    reach: float = 0.05
+    sharpness: float = 0.1
+
+
+@dataclass(frozen=True)
+class _Noises:
+    mean_count: DiscreteGaussianEvent
+    mean_sum: DiscreteGaussianEvent
+    node: DiscreteGaussianEvent
+    leaf_sum: DiscreteGaussianEvent
+
+
+def tree_coreset(
+    source: PointSource, noise: Noise, problem: Problem, rho: Fraction, settings: CoresetSettings | None = None
+) -> Clustering:
+    """Cluster through a noisy coreset.
+
+    Args:
+        source: the points.
+        noise: exact noise.
+        problem: the public settings.
+        rho: of the whole.
+        settings: shares and sizes.
+
+    Raises:
+        ConfigError: if a setting is out of range.
+    """
+    settings = settings or CoresetSettings()
+    _require(rho, settings)
+    space, k = problem.space, problem.n_clusters
+    rho_mean = rho * settings.mean_share
+    mean_count = problem.gaussian_event("number of points", 1, rho_mean / 10)
+    mean_sum = problem.gaussian_event("sum of points", space.norm_squared, rho_mean * 9 / 10)
+    exact = dense(source.total(CountAndSum(space.dimension)), 1, 1 + space.dimension)
+    n = max(1.0, float(add_noise(noise, exact[:, 0], mean_count, "number of points")[0]))
+    mean = add_noise(noise, exact[:, 1:], mean_sum, "sum of points") / n
+    middle = (
+        rounded(space.clip(mean))[0] if deviation(mean_sum) / n < settings.sharpness * UNITS else rounded(0 * mean)[0]
+    )
+
+    rest = rho - rho_mean
+    rho_lloyd = rest * settings.lloyd_share
+    blur = np.sqrt(settings.n_rounds * space.dimension / float(2 * rho_lloyd)) * problem.rows * k / n
+    refined = settings.n_rounds > 0 and blur * np.sqrt(space.norm_squared) / UNITS <= settings.reach
+    rho_tree = rest - rho_lloyd if refined else rest
+    rho_counts = rho_tree * settings.count_share
+    noises = _Noises(
+        mean_count,
+        mean_sum,
+        problem.gaussian_event("nodes of the tree", settings.n_bits + 1, rho_counts),
+        problem.gaussian_event("sums of the leaves", space.norm_squared, rho_tree - rho_counts),
+    )
+    hashing = SimHash.through(middle, settings.n_bits, problem.seed)
+    least = _least_count(problem, noises, n, settings)
+    leaves = _leaves(source, noise, hashing, noises, least, settings)
+    sums = dense(source.total(LeafSums(hashing, leaves.first_codes)), len(leaves.weights), space.dimension)
+    noisy_sums = add_noise(noise, sums, noises.leaf_sum, "sums of the leaves")
+    weights = np.where(leaves.weights >= least, leaves.weights, 0.0)
+    points = space.clip(noisy_sums / np.maximum(leaves.weights, 1.0)[:, np.newaxis])
+    fit = weighted_kmeans(points, weights, spread_centers(space, k, problem.seed), problem.seed)
+    rounds = gaussian_rounds(problem, rho_lloyd, settings.n_rounds) if refined else []
+    step = take_rounds(source, noise, problem, rounds, fit.centers)
+    tree_step = _of_fit(fit, weights, deviation(noises.leaf_sum))
+    return Clustering(
+        method="tree_coreset",
+        centers=step.centers if refined else space.clip(fit.centers),
+        weights=np.maximum(step.counts, 0.0) if refined else fit.weights,
+        deviations=np.where(np.isfinite(step.deviations), step.deviations, tree_step),
+        loss=fit.loss,
+        events=(mean_count, mean_sum, noises.node, noises.leaf_sum, *(e for r in rounds for e in (r.count, r.sums))),
+        choices={"leaves": len(weights), "rounds": len(rounds)},
+        cells=points,
+        cell_weights=weights,
+    )
+
+
+def _require(rho: Fraction, settings: CoresetSettings) -> None:
+    positive("rho", rho)
+    for name in ("mean_share", "lloyd_share", "count_share"):
+        between(name, getattr(settings, name), Fraction(0), Fraction(1))
+    between("n_bits", settings.n_bits, 0, 25)
+    at_least("n_rounds", settings.n_rounds, 0)
+
+
+def _least_count(problem: Problem, noises: _Noises, n: float, settings: CoresetSettings) -> float:
+    """Smallest noisy count of a leaf whose mean is worth keeping."""
+    blurred = np.sqrt(problem.space.dimension) * deviation(noises.leaf_sum) / UNITS / settings.sharpness
+    return max(1.0, 3.0 * deviation(noises.node), min(float(blurred), n / (2 * problem.n_clusters)))
+
+
+def _leaves(
+    source: PointSource, noise: Noise, hashing: SimHash, noises: _Noises, least: float, settings: CoresetSettings
+) -> Leaves:
+    def measure(counts: IntArray, level: int) -> IntArray:
+        return noise.gaussian(counts, noises.node.sigma_squared, "nodes", level)
+
+    def expand(noisy: FloatArray, level: int) -> BoolArray:
+        return np.asarray(noisy >= 3 * least)
+
+    levels = grow(source.total(HashCounts(hashing)), 1, settings.n_bits, measure, expand, MOST_EXPANDED)
+    return leaves_of(levels, 1, settings.n_bits, [float(noises.node.sigma_squared)] * (settings.n_bits + 1))
+
+
+def _of_fit(fit: Fit, weights: FloatArray, leaf_deviation: float) -> FloatArray:
+    """Deviation of centers that are means of leaf sums."""
+    n_leaves = np.bincount(fit.labels, weights > 0, minlength=len(fit.centers))
+    spread = np.sqrt(n_leaves) * leaf_deviation / np.maximum(fit.weights, 1e-9)
+    return np.where(n_leaves > 0, spread, np.inf)
