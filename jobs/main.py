@@ -26,10 +26,11 @@ from dplib.release.verify import Check, verify_against_ledger, verify_files
 from dplib.spark.doctor import check_java, check_spark
 from dplib.validate import one_of, require
 from dplib.workflow.design import natural_terms
-from jobs import consistent_histograms, network_statistics, range_histograms
+from jobs import consistent_histograms, minimum_cuts, network_statistics, range_histograms
 
 JOBS: dict[str, ModuleType] = {
     "consistent-histograms": consistent_histograms,
+    "minimum-cuts": minimum_cuts,
     "network-statistics": network_statistics,
     "range-histograms": range_histograms,
 }
@@ -199,7 +200,9 @@ def query(
     name: Annotated[
         list[str] | None,
         typer.Option(
-            "--item", "--group", help="Item, total, group or statistic of the release; repeatable; all if absent."
+            "--item",
+            "--group",
+            help="Item, total, group, statistic or vertex of the release; repeatable; all if absent.",
         ),
     ] = None,
     start: Annotated[str | None, typer.Option("--from", help="First day (or category), or lower edge.")] = None,

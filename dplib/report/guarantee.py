@@ -33,6 +33,8 @@ class Guarantee:
         totals: what the measurements cost together, by each accountant; the one of zCDP states the guarantee in
             epsilon and delta where the budget is in rho.
         public_settings: what is public and was chosen without looking at the rows, an enumeration.
+        relation: which two inputs are neighbours, in words, where that of ``neighbors`` does not say it all.
+        change: from one neighbour to the other, an imperative phrase, likewise.
     """
 
     budget: Budget
@@ -43,6 +45,8 @@ class Guarantee:
     key_id: str
     totals: tuple[Total, ...]
     public_settings: str
+    relation: str = ""
+    change: str = ""
 
 
 @dataclass(frozen=True)
@@ -134,7 +138,11 @@ def _promise(guarantee: Guarantee) -> Text:
     epsilon, delta = _epsilon_delta(guarantee)
     unit = guarantee.unit
     rows = "any one event" if unit == "event" else f"all rows of any one {unit}"
-    if guarantee.neighbors is Neighbors.REPLACE_ONE:
+    if guarantee.change:
+        change = guarantee.change
+        doubt = "cannot decide between two such inputs"
+        stake = "which of the two is the data"
+    elif guarantee.neighbors is Neighbors.REPLACE_ONE:
         change = f"replace {rows} by any other"
         doubt = f"cannot decide between two versions of one {unit}'s rows"
         stake = "which of the two is in the data"
@@ -200,7 +208,7 @@ def _settings(guarantee: Guarantee) -> tuple[tuple[str, Text], ...]:
     return (
         ("Budget", budget_text(guarantee.budget)),
         ("Privacy unit", unit_text(guarantee.unit)),
-        ("Neighbours", guarantee.neighbors.describe(guarantee.unit)),
+        ("Neighbours", guarantee.relation or guarantee.neighbors.describe(guarantee.unit)),
         ("Public caps", guarantee.caps),
         ("Key", guarantee.key_id),
     )

@@ -1,0 +1,210 @@
+"""Configuration of the job ``minimum-cuts``.
+
+*Measurement settings* (``input``, ``privacy``, ``graph``, ``cuts``) decide what is measured and the noise, and
+changing one of them spends anew; *publish settings* (``publish``, ``plan``, ``ledger``, ``secret``, ``spark``) only
+shape what is made of the stored measurement and never spend.
+"""
+
+from fractions import Fraction
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import ConfigDict, Field, field_validator, model_validator
+
+from dplib.config.edge_input import (
+    DeclaredVertices,
+    WeightedEdgeInput,
+    WeightSettings,
+    require_fitting_weights,
+    vertex_names,
+)
+from dplib.config.sections import Exact, JobConfig, Protection, Publication, Section
+
+NAME = "minimum-cuts"
+COUNTING_VERSION = 1
+"""Raised when the code that turns rows into a graph or a graph into statistics changes its result."""
+MOST_DRAWN = 1_000
+"""Cuts that one release draws at most."""
+
+
+class CutPrivacy(Protection):
+    """What neighbouring graphs differ by, and the budget."""
+
+    unit: str = Field(default="edge", pattern=r"^[a-z][a-z0-9_ -]*$")
+    """What changes the weight of one pair of vertices: contact, message, friendship, ..."""
+    neighbors: Literal["edge"] = "edge"
+    """Two graphs are neighbours if the weight of one pair of vertices differs by at most `weight_cap`."""
+    weight_cap: Annotated[int, Field(ge=1, le=10**9, strict=True)] = 1
+    """W: the most that one unit changes the weight of its pair. All noise grows with it."""
+
+
+class CutGraph(Section):
+    """The public frame of the graph."""
+
+    directed: Literal[False] = False
+    """Edges have no direction: both orientations of a pair are one edge."""
+    vertices: DeclaredVertices
+    """All vertices, isolated ones included: {count}, a list of names, or {file}. They are public."""
+    weights: WeightSettings = WeightSettings()
+
+    def vertex_names(self, base: Path) -> tuple[str, ...] | None:
+        """The declared names; None where vertices are numbers.
+
+        Raises:
+            ConfigError: if a listed file cannot be read, or names are empty or stand twice.
+        """
+        return vertex_names(self.vertices, base)
+
+
+class ReleaseSettings(Section):
+    """One release about the cuts."""
+
+    share: Exact = Fraction(1)
+    """Its weight in the split of the budget."""
+
+    @field_validator("share")
+    @classmethod
+    def _positive(cls, share: Fraction) -> Fraction:
+        if share <= 0:
+            raise ValueError(f"must be above 0, got {share}")
+        return share
+
+
+class _ChosenCuts(ReleaseSettings):
+    """Cuts that a mechanism chooses."""
+
+    k: Annotated[int, Field(ge=1, le=MOST_DRAWN, strict=True)]
+    """How many are drawn."""
+    values_share: Exact = Fraction(1, 2)
+    """Part of its budget for the values of the chosen cuts, from 0 (values stay private) to below 1."""
+
+    @field_validator("values_share")
+    @classmethod
+    def _part(cls, share: Fraction) -> Fraction:
+        if not 0 <= share < 1:
+            raise ValueError(f"must be from 0 to below 1, got {share}")
+        return share
+
+
+class TopCutsSettings(_ChosenCuts):
+    """The k smallest of all cuts."""
+
+    method: Literal["peeling", "oneshot"] = "peeling"
+    """peeling: k exponential mechanisms without replacement; oneshot: one round of Laplace noise, for comparison."""
+
+
+class SampledCutsSettings(_ChosenCuts):
+    """Draws from all cuts, the smaller the likelier."""
+
+    when_small: Literal["refuse", "pad"] = "refuse"
+    """Where the noisy minimum cut value is too small to list the cuts: refuse, or pad the graph with public edges."""
+
+
+class SoftCountSettings(ReleaseSettings):
+    """A soft count of near-minimum cuts."""
+
+    eta: Exact = Fraction(1)
+    """ln of the sum over all cuts of e^(-eta (value - minimum)): about the number of cuts within 1 / eta of it."""
+
+    @field_validator("eta")
+    @classmethod
+    def _positive_eta(cls, eta: Fraction) -> Fraction:
+        if not Fraction(1, 10**6) <= eta <= 10**6:
+            raise ValueError(f"must be from 1e-6 to 1e6, got {eta}")
+        return eta
+
+
+class CutReleases(Section):
+    """What is released; leave out what is not needed."""
+
+    # Names of releases that are not private are refused by the design, which knows the reasons.
+    model_config = ConfigDict(extra="allow")
+
+    minimum_cut_value: ReleaseSettings | None = None
+    """The minimum cut value with noise."""
+    synthetic_graph: ReleaseSettings | None = None
+    """Noisy weights of all pairs of vertices, and all that follows from them."""
+    top_cuts: TopCutsSettings | None = None
+    """At most 24 vertices: the k smallest of all cuts."""
+    sampled_cuts: SampledCutsSettings | None = None
+    """Draws from all cuts; needs a budget with delta."""
+    minimum_cut_count: ReleaseSettings | None = None
+    """The number of minimum cuts; noise of the worst graph, hardly ever of use."""
+    soft_cut_count: SoftCountSettings | None = None
+    """At most 24 vertices: about how many cuts are near the minimum."""
+
+    def asked(self) -> dict[str, ReleaseSettings]:
+        """The settings of the releases that are asked for, by name."""
+        return {name: found for name in type(self).model_fields if (found := getattr(self, name)) is not None}
+
+
+class CutSettings(Section):
+    """What is released about the cuts of the graph, and how they are found."""
+
+    releases: CutReleases
+    method: Literal["auto", "packing", "karger", "karger-stein"] = "auto"
+    """How sampled_cuts lists near-minimum cuts: auto and packing never miss one; the others do with a probability of at
+    most `failure`, which delta pays for."""
+    failure: Exact = Fraction(1, 10**12)
+    """Of karger and karger-stein."""
+
+    @field_validator("failure")
+    @classmethod
+    def _probability(cls, failure: Fraction) -> Fraction:
+        if not 0 < failure < 1:
+            raise ValueError(f"must be above 0 and below 1, got {failure}")
+        return failure
+
+
+class CutPublication(Publication):
+    """What is made of the stored measurement; never spends."""
+
+    factor: Exact = Fraction(11, 10)
+    """Cuts of the synthetic graph are listed up to this multiple of its minimum cut value."""
+    most_cuts: Annotated[int, Field(ge=1, le=100_000, strict=True)] = 1_000
+    """Cuts that are listed at most, the smallest first."""
+
+    @field_validator("factor")
+    @classmethod
+    def _factor(cls, factor: Fraction) -> Fraction:
+        if not 1 <= factor <= 2:
+            raise ValueError(f"must be from 1 to 2, got {factor}")
+        return factor
+
+
+class PlanSettings(Section):
+    """For which graphs the plan says what to expect; reads nothing, spends nothing."""
+
+    minimum_cut_values: list[Annotated[int, Field(ge=1, le=10**12, strict=True)]] = Field(
+        default=[10, 40, 160, 640], min_length=1, max_length=20
+    )
+    """Assumed minimum cut values."""
+
+
+class MinimumCutsConfig(JobConfig):
+    """Releases about the minimum cuts of one graph under one budget."""
+
+    job: Literal["minimum-cuts"]
+    input: WeightedEdgeInput
+    privacy: CutPrivacy
+    graph: CutGraph
+    cuts: CutSettings
+    publish: CutPublication = CutPublication()
+    plan: PlanSettings = PlanSettings()
+
+    @model_validator(mode="after")
+    def _fitting(self) -> Self:
+        require_fitting_weights(self.input, self.graph.weights)
+        return self
+
+    def measurement_settings(self, base: Path) -> dict[str, Any]:
+        """The resolved settings that decide the graph and the noise, as JSON values.
+
+        A listed file enters with its contents, not with its name; paths enter as written.
+        """
+        dumped = self.model_dump(mode="json", include={"dataset", "job", "input", "privacy", "graph", "cuts"})
+        names = self.graph.vertex_names(base)
+        if names is not None:
+            dumped["graph"]["vertices"] = list(names)
+        dumped["counting_version"] = COUNTING_VERSION
+        return dumped

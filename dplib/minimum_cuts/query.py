@@ -1,0 +1,190 @@
+"""Answers from a release: its numbers, the cuts of a vertex, the weight around a set of vertices; reads nothing else.
+
+A name that is a statistic of the release asks for it: a number, or the cuts of a release. Other names are vertices. One
+vertex asks on which side it is in every cut; several ask for the weight between them and the rest in the synthetic
+graph, and which cuts keep them together.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from dplib.config.minimum_cuts import NAME
+from dplib.errors import ConfigError
+from dplib.metrics.error import Z95
+from dplib.minimum_cuts.design import SYNTHETIC, Design
+from dplib.minimum_cuts.estimate import FoundCuts, Number
+from dplib.minimum_cuts.synthetic import side_pairs, side_values
+from dplib.minimum_cuts.tables import ESTIMATES, read_measurement, read_sides, variance_of
+from dplib.release.manifest import Manifest
+from dplib.release.tables import read_table
+from dplib.validate import require
+
+BoolArray = npt.NDArray[np.bool_]
+MOST_ANSWERS = 1_000
+"""Cuts of one release that an answer lists."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """One answer.
+
+    Attributes:
+        statistic: the number, or the release that the cut is of.
+        cut: its number; None where the answer is no cut of a list.
+        side_size: vertices on the side without the first vertex, or in the asked set; None for a number.
+        where: what was asked of vertices: ``side``, ``other side``, ``apart``; empty otherwise.
+        estimate: noisy value; None where it was not measured.
+        std_error: its standard error; None where it is not known.
+        low: lower end of the 95 % interval.
+        high: upper end.
+    """
+
+    statistic: str
+    cut: int | None
+    side_size: int | None
+    where: str
+    estimate: float | None
+    std_error: float | None
+    low: float | None
+    high: float | None
+
+
+def design_of(manifest: Manifest) -> Design:
+    """The design of a release.
+
+    Raises:
+        ConfigError: if the release is of another job.
+    """
+    require(manifest.job == NAME, "release", f"be one of {NAME}", manifest.job)
+    return Design.from_public(dict(manifest.details["design"]))  # type: ignore[arg-type]
+
+
+def query_release(
+    directory: Path, manifest: Manifest, names: Sequence[str], start: str | None, end: str | None
+) -> list[Answer]:
+    """Answer for statistics or for vertices.
+
+    Args:
+        directory: the release.
+        manifest: its manifest.
+        names: statistics, or vertices by number or name; all numbers where empty.
+        start: of no use here.
+        end: likewise.
+
+    Raises:
+        ConfigError: if a name is none of the release or a range is given.
+    """
+    for option, value in (("--from", start), ("--to", end)):
+        require(value is None, option, "be absent, since cuts have no range", value)
+    design = design_of(manifest)
+    numbers, cuts = read_numbers(directory), read_cuts(directory, design)
+    if not names:
+        return [_number(each) for each in numbers]
+    known = {each.statistic for each in numbers} | set(cuts)
+    if set(names) <= known:
+        found = [_number(each) for each in numbers if each.statistic in names]
+        return found + [each for name in names if name in cuts for each in _cuts(name, cuts[name], None)]
+    side = _side(directory, design, names, known)
+    return _around(directory, design, side) + [each for name in cuts for each in _cuts(name, cuts[name], side)]
+
+
+def read_numbers(directory: Path) -> list[Number]:
+    """The single numbers of a release; none where it has only cuts."""
+    folder = directory / ESTIMATES / "numbers"
+    if not folder.is_dir():
+        return []
+    rows = read_table(folder, ["statistic", "estimate", "std_error"]).to_pylist()
+    return [
+        Number(row["statistic"], row["estimate"], np.nan if row["std_error"] is None else row["std_error"])
+        for row in rows
+    ]
+
+
+def read_cuts(directory: Path, design: Design) -> dict[str, FoundCuts]:
+    """The cuts of a release, by the release that gave them."""
+    folder = directory / ESTIMATES
+    if not (folder / "cuts").is_dir():
+        return {}
+    sides = read_sides(folder / "members", design, "cut")
+    table = read_table(folder / "cuts", ["statistic", "cut", "noisy_value", "std_error"])
+    statistic = np.array(table.column("statistic").to_pylist(), dtype=object)
+    value, error = (table.column(name).to_numpy() for name in ("noisy_value", "std_error"))
+    return {
+        name: FoundCuts(sides[name], value[statistic == name], error[statistic == name])
+        for name in dict.fromkeys(statistic.tolist())
+    }
+
+
+def _side(directory: Path, design: Design, names: Sequence[str], known: set[str]) -> BoolArray:
+    """The set of the named vertices."""
+    side = np.zeros(design.n_vertices, dtype=np.bool_)
+    places = _places(directory, design)
+    for name in names:
+        place = places.get(name) if places is not None else _number_of(design, name)
+        if place is None:
+            rule = f"be a statistic of the release ({', '.join(sorted(known))}) or a declared vertex"
+            raise ConfigError(f"--item must {rule}, got {name}")
+        side[place] = True
+    require(not side.all(), "--item", "leave a vertex on the other side", "all of them")
+    return side
+
+
+def _places(directory: Path, design: Design) -> dict[str, int] | None:
+    folder = directory / ESTIMATES / "vertices"
+    if not folder.is_dir():
+        return None
+    rows = read_table(folder, ["vertex", "name"]).to_pylist()
+    return {str(row["name"]): int(row["vertex"]) for row in rows}
+
+
+def _number_of(design: Design, text: str) -> int | None:
+    if not (text.isdecimal() and text.isascii()):
+        return None
+    place = int(text) - design.vertices.first
+    return place if 0 <= place < design.n_vertices else None
+
+
+def _around(directory: Path, design: Design, side: BoolArray) -> list[Answer]:
+    """The weight between a set and the rest in the synthetic graph; nothing without one."""
+    if design.measured(SYNTHETIC) is None:
+        return []
+    noisy = read_measurement(directory, design).noisy[SYNTHETIC]
+    value = float(side_values(design.n_vertices, noisy, side[None])[0])
+    error = float(np.sqrt(side_pairs(side[None])[0] * variance_of(design, SYNTHETIC)))
+    return [_answer("weight around the set", None, int(side.sum()), "", value, error)]
+
+
+def _cuts(name: str, cuts: FoundCuts, side: BoolArray | None) -> list[Answer]:
+    shown = min(len(cuts.sides), MOST_ANSWERS)
+    return [
+        _answer(
+            name,
+            cut,
+            int(cuts.side_size[cut]),
+            "" if side is None else _where(cuts.sides[cut, side]),
+            float(cuts.value[cut]),
+            float(cuts.std_error[cut]),
+        )
+        for cut in range(shown)
+    ]
+
+
+def _where(inside: BoolArray) -> str:
+    if inside.all():
+        return "side"
+    return "apart" if inside.any() else "other side"
+
+
+def _number(each: Number) -> Answer:
+    return _answer(each.statistic, None, None, "", each.estimate, each.std_error)
+
+
+def _answer(statistic: str, cut: int | None, side_size: int | None, where: str, value: float, error: float) -> Answer:
+    if np.isnan(error):
+        estimate = None if np.isnan(value) else value
+        return Answer(statistic, cut, side_size, where, estimate, None, None, None)
+    return Answer(statistic, cut, side_size, where, value, error, value - Z95 * error, value + Z95 * error)
