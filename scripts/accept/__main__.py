@@ -2,13 +2,14 @@
 
 import sys
 
-from scripts.accept import main_job, network_statistics, range_histograms
+from scripts.accept import main_job, minimum_cuts, network_statistics, range_histograms
 from scripts.accept.claims import accept
 
 ISSUES = {
     "main-job": main_job.CHECKS,
     "range-histograms": range_histograms.CHECKS,
     "network-statistics": network_statistics.CHECKS,
+    "minimum-cuts": minimum_cuts.CHECKS,
 }
 
 

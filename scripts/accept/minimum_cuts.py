@@ -1,15 +1,160 @@
 """Acceptance of minimum cuts.
 
-The claims are spread over three modules of one shape: each has ``CHECKS: tuple[Check, ...]``, functions without
+The claims are spread over five modules of one shape: each has ``CHECKS: tuple[Check, ...]``, functions without
 arguments that yield `scripts.accept.claims.Result`, one a claim (`at_most`, `at_least`, `tests_pass`, or
 ``Result(claim, target, measured, ok)``; ``ok`` None where the machine lacks what the check needs, such as the folder
 that DPLIB_SHARED names). The name of each function says what it checks, as `make accept` can pick checks by it.
 
-* this module: exact cuts, structure and sensitivity against oracles, speed, trials on Spark, real graphs;
+* this module: input, exact cuts, structure and sensitivity against stored cases and brute force;
+* `scripts.accept.minimum_cuts_graphs`: known graphs, read on Spark, against networkx;
+* `scripts.accept.minimum_cuts_speed`: times, memory, trials as Spark tasks;
 * `scripts.accept.minimum_cuts_job`: the job's releases, refusals and error cases;
 * `scripts.accept.minimum_cuts_audit`: hockey-stick divergences over all small neighbours, broken variants.
 """
 
-from scripts.accept.claims import Check
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from copy import deepcopy
+from typing import Any
 
-CHECKS: tuple[Check, ...] = ()
+import numpy as np
+
+from dplib.graphs.cactus_cuts import cut_set
+from dplib.graphs.cactus_generation import cactus_of_cuts
+from dplib.graphs.cactus_search import cactus_of_graph
+from dplib.graphs.cactus_standard_form import equivalent, standard_form
+from dplib.graphs.cut_count_sensitivity import bound_by_count, bound_by_parameters, cactus_parameters, edge_effect
+from dplib.graphs.cut_structure import canonical_cuts, is_parallel_cut
+from dplib.graphs.edges import canonical
+from dplib.graphs.minimum_cut import minimum_cut
+from dplib.graphs.near_minimum import near_minimum_cuts
+from scripts.accept import minimum_cuts_graphs, minimum_cuts_speed
+from scripts.accept.claims import Check, Result, tests_pass
+from tests.graph_oracles import CUT_CASES, case_cactus, case_edges, minimum_cuts, random_graph, sides
+
+Case = dict[str, Any]
+FACETS = ("value", "minimum cuts", "p-cuts and t-cuts", "cactus by three ways", "CutSet of the cactus", "alphas")
+N_RANDOM, SEED = 400, 20_251
+
+
+def reference_cases() -> Iterator[Result]:
+    """All 41 stored cases, each facet of them."""
+    yield from results_of(CUT_CASES)
+
+
+def results_of(cases: Sequence[Case]) -> Iterator[Result]:
+    """One result a facet: in how many cases it is as stored."""
+    right = np.array([facets_of(case) for case in cases])
+    yield Result("reference cases", "41", f"{len(cases)}", len(cases) == 41)
+    for facet, ok in zip(FACETS, right.T, strict=True):
+        wrong = ", ".join(case["name"] for case, holds in zip(cases, ok, strict=True) if not holds)
+        yield Result(f"reference cases: {facet}", f"{len(cases)} equal", f"{ok.sum()} equal {wrong}".strip(), ok.all())
+
+
+def facets_of(case: Case) -> list[bool]:
+    """Whether each facet of a case is as stored."""
+    graph = canonical(*case_edges(case))
+    value = minimum_cut(graph).value
+    found = near_minimum_cuts(graph, value)
+    cuts = canonical_cuts(found.cuts.sides())
+    parallel = is_parallel_cut(cuts)
+    searched, stored = cactus_of_graph(graph, value), case_cactus(case)
+    given = {name: {tuple(cut) for cut in case[name]} for name in ("min_cuts", "p_cuts", "t_cuts")}
+    cacti = (searched, standard_form(cactus_of_cuts(cuts)), standard_form(stored))
+    return [
+        value == case["min_cut_value"],
+        found.complete and sides(cuts) == given["min_cuts"] and len(cuts) == case["num_min_cuts"],
+        sides(cuts[parallel]) == given["p_cuts"] and sides(cuts[~parallel]) == given["t_cuts"],
+        all(each.equals(cacti[0]) for each in cacti) and equivalent(searched, stored),
+        sides(cut_set(stored)) == sides(cut_set(searched)) == given["min_cuts"],
+        vars(cactus_parameters(stored)) == case["params"],
+    ]
+
+
+def planted_false_target() -> Iterator[Result]:
+    """A wrong reference value is found, and a missed target ends with exit code 1."""
+    planted = deepcopy(CUT_CASES)
+    planted[3]["min_cut_value"] += 1
+    (found,) = (each for each in results_of(planted) if each.claim.endswith(": value"))
+    claim = "planted: a reference value that is off by one"
+    yield Result(claim, "FAIL", "FAIL" if found.ok is not True else "pass", not found.ok)
+    program = (
+        "from scripts.accept.claims import accept, at_most; "
+        "raise SystemExit(accept('planted', [lambda: [at_most('planted', 2, 1)]]))"
+    )
+    code = subprocess.run([sys.executable, "-c", program], capture_output=True, check=False).returncode
+    yield Result("planted: a target that is missed", "exit 1", f"exit {code}", code == 1)
+
+
+def brute_force() -> Iterator[Result]:
+    """Graphs of at most 8 vertices: cuts, cactus and the effect of each new edge, by listing all cuts."""
+    rng = np.random.default_rng(SEED)
+    right = np.zeros(4, dtype=np.int64)
+    n_pairs = 0
+    for _ in range(N_RANDOM):
+        edges = random_graph(rng, int(rng.integers(2, 9)))
+        graph = canonical(*edges)
+        value, cuts = minimum_cuts(edges)
+        cactus = cactus_of_graph(graph, value)
+        right[0] += minimum_cut(graph).value == value
+        right[1] += sides(near_minimum_cuts(graph, value).cuts.sides()) == sides(cuts)
+        right[2] += sides(cut_set(cactus)) == sides(cuts) and cactus.equals(cactus_of_cuts(cuts))
+        pairs = [(u, v) for u in range(edges.n) for v in range(u)]
+        right[3] += sum(effect_is_right(edges, cactus, value, len(cuts), u, v) for u, v in pairs)
+        n_pairs += len(pairs)
+    names = (
+        "value",
+        "all minimum cuts",
+        "cactus",
+        "effect of one more edge on value and number, theorems 4.2.1, 4.2.3",
+    )
+    for name, n_right, total in zip(names, right, (N_RANDOM, N_RANDOM, N_RANDOM, n_pairs), strict=True):
+        claim = f"brute force, n <= 8: {name}"
+        yield Result(claim, f"{total} equal", f"{n_right} equal", bool(n_right == total))
+    yield from tests_pass(
+        "structure of chapter 3 and malformed cacti: definitions by brute force, invariants, refusals",
+        "tests/unit/test_cactus_structure.py",
+        "tests/unit/test_cactus_errors.py",
+        "tests/property/test_cactus_laws.py",
+    )
+    yield from tests_pass(
+        "sensitivity of chapter 4: f, g, G(l), bounds, average sensitivity, corrected constructions",
+        "tests/unit/test_cut_count_sensitivity.py",
+    )
+    yield from tests_pass(
+        "exact cuts: value, contraction, Karger-Stein, packing and its certificate, kernel",
+        "tests/unit/test_minimum_cut.py",
+        "tests/unit/test_near_minimum.py",
+        "tests/unit/test_karger.py",
+    )
+
+
+def effect_is_right(edges: Any, cactus: Any, value: int, n_cuts: int, u: int, v: int) -> bool:
+    """One more unit between two vertices, by listing all cuts again."""
+    after, cuts = minimum_cuts(edges.plus(u, v))
+    effect = edge_effect(cactus, u, v)
+    if after > value:
+        return effect.value_rises
+    least = max(bound_by_parameters(n_cuts, cactus_parameters(cactus)), bound_by_count(n_cuts, edges.n))
+    return not effect.value_rises and len(cuts) == n_cuts - effect.lost_cuts and len(cuts) >= least
+
+
+def graph_input() -> Iterator[Result]:
+    """Edge lists."""
+    yield from tests_pass(
+        "edge lists (CSV, Parquet, SNAP, METIS, GML): canonical form, multi-edges summed, loops dropped, bad rows by"
+        " the rule, declared vertices, overflow; empty and single-vertex graphs; errors name the setting",
+        "tests/unit/test_edge_input.py",
+        "tests/spark/test_weighted_edges.py",
+    )
+
+
+CHECKS: tuple[Check, ...] = (
+    reference_cases,
+    planted_false_target,
+    brute_force,
+    graph_input,
+    *minimum_cuts_graphs.CHECKS,
+    *minimum_cuts_speed.CHECKS,
+)

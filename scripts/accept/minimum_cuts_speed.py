@@ -1,0 +1,136 @@
+"""Acceptance of minimum cuts: times, memory, and trials as Spark tasks (`scripts.accept.minimum_cuts`)."""
+
+import multiprocessing
+import os
+import resource
+import statistics
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import replace
+from math import comb
+
+from dplib.config.sections import SparkSettings
+from dplib.graphs.cactus_cuts import count_standard_cuts
+from dplib.graphs.cactus_search import cactus_of_graph
+from dplib.graphs.karger import contraction_cuts, plan_trials
+from dplib.graphs.minimum_cut import minimum_cut
+from dplib.graphs.near_minimum import near_minimum_cuts
+from dplib.spark.cut_trials import search_cuts
+from dplib.spark.session import open_session
+from scripts.accept.claims import Check, Result, at_least, at_most, load, tests_pass
+from tests.cut_graphs import ring_of_cliques, ring_with_chords
+
+ROUNDS = 7
+N_CLIQUES = 25_000
+N_TRIALS = 20_000
+SCALING_TRIALS, SCALING_TASKS, SCALING_ROUNDS = 600_000, 8, 3
+LEAST_SCALING = 1.6
+
+
+def large_graphs() -> Iterator[Result]:
+    """Graphs of random edges on a ring, weights 1 to 10."""
+    graph = ring_with_chords(10_000, 50_000, 10)
+    bound = minimum_cut(graph).value * 14 // 10
+    claim = f"10,000 / 50,000: exact value, one core, median of {ROUNDS} ({load()})"
+    yield at_most(claim, 1e3 * median_seconds(lambda: minimum_cut(graph)), 40, " ms")
+    complete = near_minimum_cuts(graph, bound).complete
+    claim = f"10,000 / 50,000: all cuts within 1.4, complete: {complete}"
+    result = at_most(claim, 1e3 * median_seconds(lambda: near_minimum_cuts(graph, bound)), 60, " ms")
+    yield replace(result, ok=result.ok and complete)
+    large = ring_with_chords(100_000, 500_000, 10)
+    yield at_most("100,000 / 500,000: exact value", median_seconds(lambda: minimum_cut(large), 3), 3, " s")
+
+
+def median_seconds(work: Callable[[], object], rounds: int = ROUNDS) -> float:
+    """Processor time after a first call, which compiles."""
+    work()
+    seconds = []
+    for _ in range(rounds):
+        started = time.process_time()
+        work()
+        seconds.append(time.process_time() - started)
+    return statistics.median(seconds)
+
+
+def ring_of_25_000_cliques() -> Iterator[Result]:
+    """Minimum cuts by the hundred million, in a process of its own."""
+    with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
+        value, value_seconds, n_cuts, cactus_seconds, gigabytes = pool.submit(ring_figures).result()
+    claim = f"ring of {N_CLIQUES:,} K4"
+    yield Result(f"{claim}: exact value", "2", f"{value}", value == 2)
+    yield at_most(f"{claim}: value ({load()})", value_seconds, 2, " s")
+    expected = comb(N_CLIQUES, 2)
+    yield Result(f"{claim}: minimum cuts of its cactus", f"{expected:,}", f"{n_cuts:,}", n_cuts == expected)
+    yield at_most(f"{claim}: cactus", cactus_seconds, 30, " s")
+    yield at_most(f"{claim}: peak memory of the process", gigabytes, 4, " GB")
+
+
+def ring_figures() -> tuple[int, float, int, float, float]:
+    """Value and its time, number of minimum cuts and the cactus's time, peak memory."""
+    small = ring_of_cliques(5)
+    cactus_of_graph(small, minimum_cut(small).value)
+    graph = ring_of_cliques(N_CLIQUES)
+    started = time.process_time()
+    value = minimum_cut(graph).value
+    between = time.process_time()
+    cactus = cactus_of_graph(graph, value)
+    ended = time.process_time()
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+    return value, between - started, count_standard_cuts(cactus), ended - between, peak
+
+
+def karger_trials() -> Iterator[Result]:
+    """Trials a second of one core, and what they miss."""
+    graph = ring_with_chords(100, 1_000, 10)
+    value = minimum_cut(graph).value
+    seconds = median_seconds(lambda: contraction_cuts(graph, value, 2, 1, 0, N_TRIALS), 3)
+    yield at_least(f"Karger trials a second, n = 100, m = 1,000, one core ({load()})", N_TRIALS / seconds, 15_000)
+    plan = plan_trials(100, 1, 1e-6)
+    claim = "trials for all minimum cuts of 100 vertices with failure 1e-6, stated by the plan"
+    yield at_most(claim, plan.n_trials, 115_000)
+    yield at_most("failure probability that the plan states after them", plan.failure_after(plan.n_trials), 1e-6)
+    found = contraction_cuts(graph, value, plan.n_left, 1, 0, plan.n_trials)
+    n_cuts = len(near_minimum_cuts(graph, value).cuts)
+    yield Result("minimum cuts that these trials find", f"{n_cuts}", f"{len(found)}", len(found) == n_cuts)
+    yield from tests_pass(
+        "trials and trees as Spark tasks: deduplicated by bitset, equal to one process for any number of tasks",
+        "tests/spark/test_cut_trials.py",
+    )
+
+
+def scaling_over_tasks() -> Iterator[Result]:
+    """The same trials with one core and with two, each in a process with its own Spark, in turns."""
+    seconds: dict[int, list[float]] = {1: [], 2: []}
+    found = set()
+    for _ in range(SCALING_ROUNDS):
+        for cores, taken in seconds.items():
+            with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
+                elapsed, cuts = pool.submit(trials_on_spark, cores).result()
+            taken.append(elapsed)
+            found.add(cuts)
+    ratio = min(seconds[1]) / min(seconds[2])
+    claim = (
+        f"{SCALING_TRIALS:,} trials in {SCALING_TASKS} Spark tasks: local[1] over local[2], best of {SCALING_ROUNDS}"
+    )
+    result = at_least(f"{claim} ({load()})", ratio, LEAST_SCALING)
+    if not result.ok and os.getloadavg()[0] > 2:
+        # Two cores are not to be had: others take them.
+        result = replace(result, ok=None)
+    yield result
+    yield Result(f"{claim}: the same cuts", "1 answer", f"{len(found)}", len(found) == 1)
+
+
+def trials_on_spark(cores: int) -> tuple[float, bytes]:
+    """Seconds of the trials once the tasks' processes are warm, and the cuts."""
+    graph = ring_with_chords(100, 1_000, 10)
+    bound = minimum_cut(graph).value * 3 // 2
+    plan = replace(plan_trials(100, 1, 1e-6), n_trials=SCALING_TRIALS)
+    with open_session("accept", SparkSettings(master=f"local[{cores}]")) as spark:
+        search_cuts(spark, graph, bound, replace(plan, n_trials=2_000), 1, SCALING_TASKS)
+        started = time.monotonic()
+        found = search_cuts(spark, graph, bound, plan, 1, SCALING_TASKS)
+        return time.monotonic() - started, found.cuts.packed.tobytes()
+
+
+CHECKS: tuple[Check, ...] = (large_graphs, ring_of_25_000_cliques, karger_trials, scaling_over_tasks)
