@@ -9,10 +9,17 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import Discriminator, Field, Tag, field_validator, model_validator
 
 from dplib.config.edge_input import MAX_VERTICES, EdgeInput, VertexCount, vertex_names
 from dplib.config.names import ListFile
+from dplib.config.network_releases import (
+    AdjacencySettings,
+    CoverageSettings,
+    LocalSettings,
+    ReportInput,
+    SplitSettings,
+)
 from dplib.config.sections import Exact, JobConfig, Protection, Section
 
 NAME = "network-statistics"
@@ -29,6 +36,8 @@ class NetworkPrivacy(Protection):
     """What an edge, or a vertex with its edges, stands for: friendship, person, ..."""
     neighbors: Literal["edge", "vertex"] = "edge"
     """edge: one edge more or less; vertex: all edges of one vertex more or less."""
+    model: Literal["central", "local"] = "central"
+    """central: whoever runs the job sees the graph; local: every vertex randomizes its own report first."""
 
 
 class NetworkVertexCount(VertexCount):
@@ -36,6 +45,18 @@ class NetworkVertexCount(VertexCount):
 
     count: Annotated[int, Field(ge=2, le=MAX_VERTICES, strict=True)]
     """How many."""
+
+
+def _kind_of_input(given: object) -> str:
+    columns = given.get("columns") if isinstance(given, dict) else getattr(given, "columns", None)
+    reports = "vertex" in columns if isinstance(columns, dict) else hasattr(columns, "vertex")
+    return "reports" if reports else "edges"
+
+
+NetworkInput = Annotated[
+    Annotated[EdgeInput, Tag("edges")] | Annotated[ReportInput, Tag("reports")], Discriminator(_kind_of_input)
+]
+"""Rows that are edges, or (with `columns.vertex`) rows that are reports."""
 
 
 class DegreeBoundSettings(Section):
@@ -73,6 +94,10 @@ class GraphSettings(Section):
     stars: Annotated[int, Field(ge=2, le=20, strict=True)] = 2
     """Edges of the stars that `k_stars` counts."""
     triangles: TriangleSettings = TriangleSettings()
+    adjacency: AdjacencySettings = AdjacencySettings()
+    split: SplitSettings | None = None
+    coverage: CoverageSettings | None = None
+    local: LocalSettings = LocalSettings()
 
     @field_validator("statistics")
     @classmethod
@@ -94,7 +119,7 @@ class NetworkStatisticsConfig(JobConfig):
     """Statistics of one graph under one budget."""
 
     job: Literal["network-statistics"]
-    input: EdgeInput
+    input: NetworkInput
     privacy: NetworkPrivacy
     graph: GraphSettings
 
@@ -103,6 +128,11 @@ class NetworkStatisticsConfig(JobConfig):
         mechanism = self.graph.triangles.mechanism
         if self.privacy.neighbors == "vertex" and mechanism in ("ladder", "smooth"):
             raise ValueError(f"graph.triangles.mechanism must be auto or global between vertices, got {mechanism}")
+        if isinstance(self.input, ReportInput) and self.privacy.model == "central":
+            raise ValueError("privacy.model must be local where the rows are reports, got central")
+        for name, found in (("split", self.graph.split), ("coverage", self.graph.coverage)):
+            if name in self.graph.statistics and found is None:
+                raise ValueError(f"graph.{name}.candidates must be declared where {name} is released, got nothing")
         return self
 
     def measurement_settings(self, base: Path) -> dict[str, Any]:
@@ -114,5 +144,11 @@ class NetworkStatisticsConfig(JobConfig):
         names = self.graph.vertex_names(base)
         if names is not None:
             dumped["graph"]["vertices"] = list(names)
+        graph, resolved = dumped["graph"], self.graph
+        graph["adjacency"]["blocks"] = resolved.adjacency.resolved_blocks(base)
+        if resolved.split is not None:
+            graph["split"]["candidates"] = resolved.split.resolved(base)
+        if resolved.coverage is not None:
+            graph["coverage"]["candidates"] = resolved.coverage.resolved(base)
         dumped["counting_version"] = COUNTING_VERSION
         return dumped

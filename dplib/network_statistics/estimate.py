@@ -3,6 +3,9 @@
 estimates    Single numbers and the cumulative histogram: as drawn, unbiased. Degree histogram: the nearest numbers
              whose sum is the public n; with B bins of variance v a sum of k bins has the variance v (k - k^2 / B),
              exactly. Sorted degrees: isotonic regression, whose error depends on the degrees and is not stated.
+             Noisy graph: edges of blocks without the bias of the threshold; where its two probabilities do not
+             mirror each other, the estimate stands in the error for the edges it does not know. Local model:
+             `dplib.network_statistics.local`. Choices are no numbers and have none.
 published    Integers that a graph could have: within their public range; histograms not negative with sum n; cumulative
              histograms and sorted degrees ascending.
 
@@ -19,7 +22,11 @@ import numpy.typing as npt
 from dplib.graphs.degree_estimates import estimate_from_cumulative, estimate_histogram, estimate_sorted_degrees
 from dplib.graphs.network_sensitivity import Statistic
 from dplib.network_statistics.design import Design
+from dplib.network_statistics.local import estimate_derived
+from dplib.network_statistics.part_tables import pairs_of_blocks, passing_of, reported_pairs
+from dplib.network_statistics.parts import threshold_law
 from dplib.network_statistics.tables import noise_variance
+from dplib.network_statistics.whole_graph import Parts
 from dplib.projection.rounding import round_to_totals
 
 FloatArray = npt.NDArray[np.float64]
@@ -42,15 +49,48 @@ class Results:
     count: dict[Statistic, IntArray]
 
 
-def make_results(design: Design, noisy: dict[Statistic, npt.NDArray[np.generic]]) -> Results:
-    """Make estimates, errors and integers of all statistics."""
+def make_results(design: Design, noisy: dict[Statistic, npt.NDArray[np.generic]], parts: Parts) -> Results:
+    """Make estimates, errors and integers of all statistics.
+
+    Args:
+        design: the design, of the configuration.
+        noisy: noisy numbers by statistic, shape (size,).
+        parts: the noisy graph, and who is silent.
+    """
     results = Results({}, {}, {})
     for each in design.measurements:
         drawn = noisy[each.statistic].astype(np.float64)
         results.std_error[each.statistic] = np.full(each.size, std_error(design, each.statistic))
+        if each.statistic is Statistic.ADJACENCY:
+            _add_blocks(design, drawn, parts, results)
+            continue
         results.estimate[each.statistic] = _estimate(design, each.statistic, drawn)
         results.count[each.statistic] = _integers(design, each.statistic, drawn, noisy[each.statistic])
+    silent = parts.silent.get(Statistic.DEGREE_SEQUENCE)
+    if silent is not None:
+        results.estimate[Statistic.DEGREE_SEQUENCE][silent] = np.nan
+        results.std_error[Statistic.DEGREE_SEQUENCE][silent] = np.nan
+    degrees = noisy.get(Statistic.DEGREE_SEQUENCE)
+    for statistic, found in estimate_derived(
+        design, None if degrees is None else degrees.astype(np.int64), parts
+    ).items():
+        results.estimate[statistic], results.std_error[statistic] = found.value, found.std_error
+        whole = np.rint(found.value).astype(np.int64)
+        results.count[statistic] = _integers(design, statistic, found.value, whole)
     return results
+
+
+def _add_blocks(design: Design, drawn: FloatArray, parts: Parts, results: Results) -> None:
+    """Edges of the whole graph and of blocks, from the pairs that appear in them."""
+    assert parts.graph is not None
+    passing, statistic = passing_of(parts.graph.law), Statistic.ADJACENCY
+    silent = parts.silent.get(statistic, np.zeros(0, dtype=np.int64))
+    pairs, told = pairs_of_blocks(design), reported_pairs(design, silent).astype(np.float64)
+    more = pairs / np.maximum(told, 1)
+    found = passing.estimate(drawn, told)
+    results.std_error[statistic] = np.sqrt(passing.variance(found, told)) * more
+    results.estimate[statistic] = found * more
+    results.count[statistic] = np.clip(np.rint(found * more), 0, pairs).astype(np.int64)
 
 
 def std_error(design: Design, statistic: Statistic, n_bins: int = 1) -> float:
@@ -61,13 +101,31 @@ def std_error(design: Design, statistic: Statistic, n_bins: int = 1) -> float:
         statistic: a measured one.
         n_bins: of a degree histogram: error of the sum of so many bins.
     """
-    measured = next(each for each in design.measurements if each.statistic is statistic)
-    if statistic is Statistic.SORTED_DEGREES:
+    measured = design.find(statistic)
+    if measured is None or statistic is Statistic.SORTED_DEGREES:
         return float("nan")
+    if statistic is Statistic.ADJACENCY:
+        return whole_graph_error(design, None)
     variance = noise_variance(measured)
     if statistic is Statistic.DEGREE_HISTOGRAM:
         variance *= n_bins - n_bins**2 / measured.size
     return float(np.sqrt(variance))
+
+
+def whole_graph_error(design: Design, n_edges: int | None) -> float:
+    """Standard error of the number of edges that a noisy graph tells, if the graph has ``n_edges``.
+
+    NaN for None where the error depends on the graph.
+    """
+    measured = design.find(Statistic.ADJACENCY)
+    assert measured is not None
+    n = design.n_vertices
+    law = threshold_law(design.config, n, measured.epsilon, measured.sensitivity.l1, n_edges or 0)
+    passing = passing_of(law)
+    if n_edges is None and not passing.symmetric:
+        return float("nan")
+    pairs = np.array([float(n * (n - 1) // 2)])
+    return float(np.sqrt(passing.variance(np.array([float(n_edges or 0)]), pairs)[0]))
 
 
 def _estimate(design: Design, statistic: Statistic, drawn: FloatArray) -> FloatArray:
@@ -85,6 +143,10 @@ def _integers(design: Design, statistic: Statistic, drawn: FloatArray, noisy: np
             return _whole(estimate_histogram(drawn, n), n)
         case Statistic.CUMULATIVE_HISTOGRAM:
             return np.cumsum(_whole(estimate_from_cumulative(drawn, n), n))[:-1].astype(np.int64)
+        case Statistic.DEGREE_SEQUENCE:
+            return np.clip(noisy.astype(np.int64), 0, design.largest_degree)
+        case Statistic.SPLIT | Statistic.COVERAGE:
+            return np.zeros(0, dtype=np.int64)
         case Statistic.SORTED_DEGREES:
             return np.rint(estimate_sorted_degrees(drawn, design.largest_degree)).astype(np.int64)
     return np.clip(noisy.astype(np.int64), 0, largest_value(design, statistic))

@@ -37,7 +37,9 @@ from dplib.mechanisms.smooth_noise import draw_smooth_cauchy
 from dplib.mechanisms.tree_counts import SAMPLERS, add_clamped
 from dplib.network_statistics.design import Design
 from dplib.network_statistics.measurements import LADDER, SMOOTH, Measurement
+from dplib.network_statistics.part_tables import write_parts
 from dplib.network_statistics.tables import write_measurement
+from dplib.network_statistics.whole_graph import WHOLE, draw_parts, exact_parts
 from dplib.randomness.keyed import KeyedStream
 from dplib.release.digest import block_digest, combine_digests
 from dplib.release.lifecycle import MeasurementKeys
@@ -94,11 +96,11 @@ def needs_front(design: Design) -> bool:
 
 def exact_statistics(design: Design, source: IntArray, target: IntArray) -> dict[Statistic, IntArray]:
     """The true statistics of a graph whose edges are here; see `count_facts`. NOT PRIVATE."""
-    return statistics_of(design, count_facts(design, source, target))
+    return statistics_of(design, count_facts(design, source, target)) | exact_parts(design, source, target)
 
 
 def statistics_of(design: Design, facts: Facts) -> dict[Statistic, IntArray]:
-    """The true statistics. NOT PRIVATE.
+    """The true statistics that are functions of the facts. NOT PRIVATE.
 
     Returns:
         Statistic to its numbers, shape (size,).
@@ -106,6 +108,8 @@ def statistics_of(design: Design, facts: Facts) -> dict[Statistic, IntArray]:
     degrees = facts.degrees
     found = {}
     for each in design.measurements:
+        if each.statistic in WHOLE:
+            continue
         match each.statistic:
             case Statistic.EDGE_COUNT:
                 numbers: IntArray | int = edge_count(degrees)
@@ -148,8 +152,10 @@ def measure_edges(
         directory: staging directory; gets ``measurement/``.
     """
     digest = combine_digests(keys.digest, edge_digests(keys.digest, source, target, range(DIGEST_BLOCKS)))
-    facts = count_facts(design, *project(design, source, target))
-    write_measurement(directory, design, add_noise(design, facts, keys.measurement(digest)))
+    key, edges = keys.measurement(digest), project(design, source, target)
+    parts = draw_parts(design, *edges, key)
+    write_measurement(directory, design, add_noise(design, count_facts(design, *edges), key) | parts.numbers)
+    write_parts(directory, design, parts)
     return keys.recorded(digest)
 
 
@@ -171,13 +177,18 @@ def edge_digests(key: bytes, source: IntArray, target: IntArray, blocks: Iterabl
 
 def noisy_statistics(design: Design, source: IntArray, target: IntArray, key: bytes) -> dict[Statistic, IntArray]:
     """Statistics with their noise of a graph whose edges are here; see `add_noise`."""
-    return add_noise(design, count_facts(design, *project(design, source, target)), key)
+    edges = project(design, source, target)
+    return add_noise(design, count_facts(design, *edges), key) | draw_parts(design, *edges, key).numbers
 
 
 def add_noise(design: Design, facts: Facts, key: bytes) -> dict[Statistic, IntArray]:
     """Statistics with their noise, from streams under a key that depends on the edges."""
     exact = statistics_of(design, facts)
-    return {each.statistic: _noisy(design, each, exact[each.statistic], facts, key) for each in design.measurements}
+    return {
+        each.statistic: _noisy(design, each, exact[each.statistic], facts, key)
+        for each in design.measurements
+        if each.statistic in exact
+    }
 
 
 def _noisy(design: Design, measured: Measurement, exact: IntArray, facts: Facts, key: bytes) -> IntArray:

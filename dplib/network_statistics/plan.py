@@ -10,9 +10,10 @@ from dplib.graphs.network_sensitivity import Bounding, Statistic
 from dplib.mechanisms.discrete_laplace import discrete_laplace_variance
 from dplib.mechanisms.ladder import ladder_mean_error
 from dplib.mechanisms.smooth_noise import smooth_cauchy_quantile
-from dplib.network_statistics.design import LADDER, SMOOTH, Design, Measurement
+from dplib.network_statistics.design import Design
 from dplib.network_statistics.estimate import std_error
 from dplib.network_statistics.measure import largest_rung_of
+from dplib.network_statistics.measurements import LADDER, SMOOTH, Measurement
 from dplib.network_statistics.publish import invariants
 from dplib.network_statistics.tables import noise_variance
 from dplib.privacy.rounding import fraction_text

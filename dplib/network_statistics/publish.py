@@ -7,15 +7,20 @@ from dplib.graphs.degree_estimates import ProjectionLoss, estimate_projection_lo
 from dplib.graphs.network_sensitivity import Bounding, Statistic
 from dplib.network_statistics.design import Design
 from dplib.network_statistics.estimate import Results, make_results
+from dplib.network_statistics.part_tables import read_parts, write_published_parts
 from dplib.network_statistics.tables import read_values, write_estimates, write_published
 from dplib.release.staging import MEASUREMENT
 
 
 def write_tables(design: Design, directory: Path) -> Results:
     """Write ``estimates/`` and ``published/`` from ``measurement/``."""
-    results = make_results(design, read_values(directory / MEASUREMENT, "noisy", design))
+    parts = read_parts(directory, design)
+    results = make_results(design, read_values(directory / MEASUREMENT, "noisy", design), parts)
     write_estimates(directory, design, results.estimate, results.std_error)
     write_published(directory, design, results.count)
+    adjacency = Statistic.ADJACENCY
+    edges, errors = results.estimate.get(adjacency), results.std_error.get(adjacency)
+    write_published_parts(directory, design, parts, edges, errors)
     return results
 
 

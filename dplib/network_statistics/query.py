@@ -10,8 +10,9 @@ from dplib.config.network_statistics import NAME
 from dplib.errors import ConfigError
 from dplib.graphs.network_sensitivity import Statistic
 from dplib.metrics.error import Z95
-from dplib.network_statistics.design import Design, Measurement
+from dplib.network_statistics.design import Design
 from dplib.network_statistics.estimate import std_error
+from dplib.network_statistics.measurements import Measurement
 from dplib.network_statistics.tables import ESTIMATES, PUBLISHED, read_values
 from dplib.release.manifest import Manifest
 from dplib.validate import require

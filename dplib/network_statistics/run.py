@@ -2,16 +2,19 @@
 
 from pathlib import Path
 
+from dplib.config.network_releases import ReportInput
 from dplib.config.network_statistics import NetworkStatisticsConfig
 from dplib.network_statistics.design import Design
 from dplib.network_statistics.measure import measure_edges
 from dplib.network_statistics.publish import manifest_fields, write_tables
+from dplib.network_statistics.reports import measure_reports
 from dplib.release.lifecycle import MeasurementKeys
 from dplib.release.run_keys import RunKeys
 from dplib.release.runs import Run
 from dplib.report.account_state import AccountState
 from dplib.spark.blocks import DataFrame
 from dplib.spark.edges import collect_edges, judge_edges, open_edges
+from dplib.spark.reports import judge_reports, open_reports
 from dplib.workflow.manifest import write_release_manifest
 from dplib.workflow.prepared import Prepared, prepare_job
 from dplib.workflow.run import REPORT, Resources, Stages
@@ -27,12 +30,18 @@ def prepare(path: Path, assignments: tuple[str, ...] = (), date: str = "") -> Pr
 
 
 def open_input(job: Resources[Design]) -> DataFrame:
-    """Open the list of edges and check its schema."""
-    return open_edges(job.spark(), job.design.config.input, job.prepared.base)
+    """Open the list of edges, or of reports, and check its schema."""
+    source = job.design.config.input
+    if isinstance(source, ReportInput):
+        return open_reports(job.spark(), source, job.prepared.base)
+    return open_edges(job.spark(), source, job.prepared.base)
 
 
 def measure(job: Resources[Design], rows: DataFrame, keys: RunKeys, directory: Path) -> MeasurementKeys:
-    """Read the edges, count, draw the noise once and store it."""
+    """Read the edges, count, draw the noise once and store it; of reports, which are noisy already, store them."""
+    if isinstance(job.design.config.input, ReportInput):
+        with job.stage("reading the reports"):
+            return measure_reports(job.design, judge_reports(rows, job.design.vertices), keys, directory)
     with job.stage("reading the edges"):
         source, target = collect_edges(judge_edges(rows, job.design.vertices))
     with job.stage("counting and drawing noise"):

@@ -4,11 +4,13 @@
     estimates/      statistic, key, estimate, std_error       std_error null where it is not known
     published/      statistic, key, count
 
-``key`` is the degree of a histogram's bin (the last bin holds all higher degrees too), the place in the sorted sequence
-from 0, and 0 for statistics that are one number.
+``key`` is the degree of a histogram's bin (the last bin holds all higher degrees too); the place in the sorted sequence
+from 0; the position of the vertex; for ``adjacency`` 0 for the whole graph and then every pair of blocks
+(`dplib.network_statistics.part_tables` has the graph itself, its blocks and what was chosen); 0 for statistics that are
+one number.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -19,7 +21,8 @@ from dplib.errors import IntegrityError
 from dplib.graphs.network_sensitivity import Statistic
 from dplib.mechanisms.discrete_gaussian import discrete_gaussian_variance
 from dplib.mechanisms.discrete_laplace import discrete_laplace_variance
-from dplib.network_statistics.design import Design, Measurement
+from dplib.network_statistics.design import Design
+from dplib.network_statistics.measurements import Derived, Measurement
 from dplib.release.staging import MEASUREMENT
 from dplib.release.tables import read_table, write_table
 
@@ -42,7 +45,7 @@ def noise_variance(measured: Measurement) -> float:
 def write_measurement(directory: Path, design: Design, noisy: Mapping[Statistic, IntArray]) -> None:
     """Write ``measurement/``."""
     variance = {each.statistic: np.full(each.size, noise_variance(each)) for each in design.measurements}
-    _write(directory / MEASUREMENT, design, {"noisy": noisy, "variance": variance}, csv=False)
+    _write(directory / MEASUREMENT, design.measurements, {"noisy": noisy, "variance": variance}, csv=False)
 
 
 def write_estimates(
@@ -50,25 +53,25 @@ def write_estimates(
 ) -> None:
     """Write ``estimates/``."""
     csv = design.config.publish.output.csv
-    _write(directory / ESTIMATES, design, {"estimate": estimate, "std_error": std_error}, csv)
+    _write(directory / ESTIMATES, design.released, {"estimate": estimate, "std_error": std_error}, csv)
 
 
 def write_published(directory: Path, design: Design, counts: Mapping[Statistic, IntArray]) -> None:
     """Write ``published/``."""
-    _write(directory / PUBLISHED, design, {"count": counts}, design.config.publish.output.csv)
+    _write(directory / PUBLISHED, design.released, {"count": counts}, design.config.publish.output.csv)
 
 
 def _write(
     directory: Path,
-    design: Design,
+    released: Sequence[Measurement | Derived],
     columns: Mapping[str, Mapping[Statistic, IntArray] | Mapping[Statistic, FloatArray]],
     csv: bool,
 ) -> None:
-    sizes = [each.size for each in design.measurements]
-    names = [str(each.statistic) for each in design.measurements]
+    sizes = [each.size for each in released]
+    names = [str(each.statistic) for each in released]
     places = np.repeat(np.arange(len(names), dtype=np.int32), sizes)
     values = {
-        name: np.concatenate([by_statistic[each.statistic] for each in design.measurements])
+        name: np.concatenate([by_statistic[each.statistic] for each in released])
         for name, by_statistic in columns.items()
     }
     keys = {
@@ -84,11 +87,11 @@ def read_values(folder: Path, column: str, design: Design) -> dict[Statistic, np
     Raises:
         IntegrityError: if a number is missing or stands twice.
     """
-    table = read_table(folder, [*_KEYS, column])
+    table = read_table(folder, [*_KEYS, column], blocks=(BLOCK,))
     names = np.array(table.column("statistic").to_pylist(), dtype=object)
     keys, values = table.column("key").to_numpy(), table.column(column).to_numpy()
     found = {}
-    for each in design.measurements:
+    for each in design.measurements if folder.name == MEASUREMENT else design.released:
         own = np.flatnonzero(names == str(each.statistic))
         if not np.array_equal(keys[own], np.arange(each.size)):
             raise IntegrityError(f"table {folder.name} must hold every number of {each.statistic} once, got others")

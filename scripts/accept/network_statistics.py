@@ -27,6 +27,7 @@ from dplib.network_statistics.estimate import make_results, std_error
 from dplib.network_statistics.measure import count_facts, exact_statistics, noisy_statistics, rungs_of
 from dplib.network_statistics.rehearse import generate
 from dplib.network_statistics.tables import noise_variance
+from dplib.network_statistics.whole_graph import Parts
 from dplib.randomness.keyed import KeyedStream, derive_key
 from dplib.release.manifest import load_manifest
 from dplib.spark.blocks import SparkSession
@@ -120,7 +121,7 @@ def errors_after_noise(
 ) -> Iterator[Result]:
     """Errors that are met, over those that were predicted."""
     exact = exact_statistics(design, source, target)
-    results = make_results(design, dict(noisy_statistics(design, source, target, derive_key(KEY, name))))
+    results = make_results(design, dict(noisy_statistics(design, source, target, derive_key(KEY, name))), Parts({}))
     gap = results.estimate[Statistic.DEGREE_HISTOGRAM] - exact[Statistic.DEGREE_HISTOGRAM]
     ratio = float(np.sqrt((gap**2).mean())) / std_error(design, Statistic.DEGREE_HISTOGRAM)
     # 2,001 bins: the root mean square of Laplace noise is off by 2.5 % (one standard error).

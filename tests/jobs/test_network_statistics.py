@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dplib.config.load import check
 from dplib.config.edge_input import EdgeInput
+from dplib.config.load import check
 from dplib.config.network_statistics import NetworkStatisticsConfig
 from dplib.graphs.network_sensitivity import Statistic
 from dplib.network_statistics.design import Design
@@ -293,7 +293,7 @@ WRONG: list[tuple[str, dict[str, Any]]] = [
     ("graph.statistics", {"graph__statistics": {"edge_count": 0}}),
     ("graph.statistics.beauty", {"graph__statistics": {"beauty": 1}}),
     ("graph.statistics.influence_spread", {"graph__statistics": {"influence_spread": 1}}),
-    ("graph.statistics.adjacency", {"graph__statistics": {"adjacency": 1}}),
+    ("graph.statistics.adjacency", {"graph__statistics": {"adjacency": 1}, "graph__degree_bound": PROJECTED}),
     ("graph.statistics.triangles", {"graph__degree_bound": PROJECTED}),
     ("graph.statistics.triangles", {"graph__degree_bound": {"bounding": "promised", "largest": 1}}),
     ("graph.degree_bound.bounding", {"graph__degree_bound": {"bounding": "top_edges", "largest": 3}}),

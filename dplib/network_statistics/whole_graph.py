@@ -1,0 +1,172 @@
+"""Statistics that need the edges themselves: degrees by vertex, the noisy graph, choices, local reports. Private part.
+
+Guarantees: `dplib.network_statistics.parts`; of the local model `dplib.network_statistics.local`. All draws come from
+streams under a key that depends on the edges.
+"""
+
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+import numpy as np
+import numpy.typing as npt
+
+from dplib.graphs.candidate_scores import coverage_scores, split_scores
+from dplib.graphs.degrees import vertex_degrees
+from dplib.graphs.network_sensitivity import Statistic
+from dplib.graphs.noisy_graph import count_in_blocks
+from dplib.mechanisms.discrete_laplace import draw_discrete_laplace
+from dplib.mechanisms.exponential import draw_exponential
+from dplib.mechanisms.local_degrees import Counting, DegreeProtocol, simulate_reports
+from dplib.mechanisms.noisy_adjacency import ThresholdLaw, draw_noisy_adjacency
+from dplib.mechanisms.randomized_response import report_later_neighbors
+from dplib.mechanisms.tree_counts import SAMPLERS, add_clamped
+from dplib.network_statistics.design import Design
+from dplib.network_statistics.measurements import Measurement
+from dplib.network_statistics.parts import choice_rate, count_epsilon, threshold_law
+from dplib.randomness.keyed import KeyedStream, derive_key
+
+IntArray = npt.NDArray[np.int64]
+WHOLE = (Statistic.DEGREE_SEQUENCE, Statistic.ADJACENCY, Statistic.SPLIT, Statistic.COVERAGE)
+
+
+@dataclass(frozen=True, eq=False)
+class NoisyGraph:
+    """A noisy graph, or the bits that vertices reported.
+
+    Attributes:
+        source: the smaller end of each pair that is there, shape (k,).
+        target: the greater end.
+        law: noise and threshold.
+        noisy_edges: the noisy count that set the threshold; 0 where it was declared.
+    """
+
+    source: IntArray
+    target: IntArray
+    law: ThresholdLaw
+    noisy_edges: int
+
+
+@dataclass(frozen=True, eq=False)
+class Parts:
+    """What the statistics of `WHOLE` became.
+
+    Attributes:
+        numbers: by statistic, shape (size,).
+        graph: the noisy graph; None where none is measured.
+        choices: statistic to the position of the chosen candidate.
+        silent: in the local model: statistic to the vertices that sent no report.
+    """
+
+    numbers: dict[Statistic, IntArray]
+    graph: NoisyGraph | None = None
+    choices: dict[Statistic, int] = field(default_factory=dict)
+    silent: dict[Statistic, IntArray] = field(default_factory=dict)
+
+
+def exact_parts(design: Design, source: IntArray, target: IntArray) -> dict[Statistic, IntArray]:
+    """The true numbers of the statistics of `WHOLE`. NOT PRIVATE.
+
+    Args:
+        design: the design.
+        source: one end of each edge, every edge once, no loops, shape (m,); projected already where the design does.
+        target: the other end.
+    """
+    found: dict[Statistic, IntArray] = {}
+    for each in design.measurements:
+        match each.statistic:
+            case Statistic.DEGREE_SEQUENCE:
+                found[each.statistic] = _degrees(design, source, target)
+            case Statistic.ADJACENCY:
+                found[each.statistic] = block_counts(design, source, target)
+            case Statistic.SPLIT | Statistic.COVERAGE:
+                found[each.statistic] = np.zeros(0, dtype=np.int64)
+    return found
+
+
+def block_counts(design: Design, source: IntArray, target: IntArray) -> IntArray:
+    """Edges in all and, where blocks are declared, inside each and between every two."""
+    declared = design.declared
+    total = np.array([len(source)], dtype=np.int64)
+    if not declared.blocks:
+        return total
+    return np.concatenate([total, count_in_blocks(source, target, declared.block_of, len(declared.blocks))])
+
+
+def draw_parts(design: Design, source: IntArray, target: IntArray, key: bytes) -> Parts:
+    """Draw everything of `WHOLE` once; arguments as of `exact_parts`, and a key that depends on the edges."""
+    numbers: dict[Statistic, IntArray] = {}
+    choices: dict[Statistic, int] = {}
+    graph = None
+    for each in design.measurements:
+        match each.statistic:
+            case Statistic.DEGREE_SEQUENCE:
+                numbers[each.statistic] = _noisy_degrees(design, each, source, target, key)
+            case Statistic.ADJACENCY:
+                draw = _reported_bits if design.local else _noisy_graph
+                graph = draw(design, each, source, target, key)
+                numbers[each.statistic] = block_counts(design, graph.source, graph.target)
+            case Statistic.SPLIT | Statistic.COVERAGE:
+                choices[each.statistic] = _choice(design, each, source, target, key)
+                numbers[each.statistic] = np.zeros(0, dtype=np.int64)
+    return Parts(numbers, graph, choices)
+
+
+def degree_protocol(design: Design, measured: Measurement) -> DegreeProtocol:
+    """What vertices agree on before they report degrees."""
+    assert measured.event.epsilon is not None
+    return DegreeProtocol(measured.event.epsilon, Counting(design.config.graph.local.counting))
+
+
+def _degrees(design: Design, source: IntArray, target: IntArray) -> IntArray:
+    if design.local and design.config.graph.local.counting == "one_end":
+        return np.bincount(np.minimum(source, target), minlength=design.n_vertices).astype(np.int64)
+    return vertex_degrees(design.n_vertices, source, target)
+
+
+def _noisy_degrees(design: Design, measured: Measurement, source: IntArray, target: IntArray, key: bytes) -> IntArray:
+    degrees = _degrees(design, source, target)
+    if design.local:
+        # One stream a vertex: a report that is computed again is the same report.
+        return simulate_reports(derive_key(key, "reports"), degrees, degree_protocol(design, measured))
+    assert measured.parameter is not None
+    stream = KeyedStream(key, str(measured.statistic), "graph", 0)
+    return add_clamped(degrees, SAMPLERS[measured.mechanism](stream, measured.parameter, len(degrees)))
+
+
+def _noisy_graph(design: Design, measured: Measurement, source: IntArray, target: IntArray, key: bytes) -> NoisyGraph:
+    epsilon, l1 = measured.epsilon, measured.sensitivity.l1
+    own = count_epsilon(design.config, epsilon)
+    noisy = 0
+    if own is not None:
+        noise = draw_discrete_laplace(KeyedStream(key, "adjacency", "count", 0), Fraction(l1) / own, 1)
+        noisy = int(add_clamped(np.array([len(source)], dtype=np.int64), noise)[0])
+    law = threshold_law(design.config, design.n_vertices, epsilon, l1, noisy)
+    stream = KeyedStream(key, "adjacency", "pairs", 0)
+    return NoisyGraph(*draw_noisy_adjacency(stream, design.n_vertices, source, target, law), law, noisy)
+
+
+def _reported_bits(design: Design, measured: Measurement, source: IntArray, target: IntArray, key: bytes) -> NoisyGraph:
+    n, epsilon = design.n_vertices, measured.epsilon
+    low, high = np.minimum(source, target), np.maximum(source, target)
+    order = np.argsort(low, kind="stable")
+    bounds, high = np.searchsorted(low[order], np.arange(n + 1)), high[order]
+    own_key, first, second = derive_key(key, "reports"), [], []
+    for user in range(n):
+        bits = report_later_neighbors(own_key, user, high[bounds[user] : bounds[user + 1]], n, epsilon)
+        ones = np.flatnonzero(bits) + user + 1
+        first.append(np.full(len(ones), user, dtype=np.int64))
+        second.append(ones.astype(np.int64))
+    return NoisyGraph(np.concatenate(first), np.concatenate(second), ThresholdLaw(epsilon), 0)
+
+
+def _choice(design: Design, measured: Measurement, source: IntArray, target: IntArray, key: bytes) -> int:
+    graph, declared = design.config.graph, design.declared
+    unit = 1
+    if measured.statistic is Statistic.SPLIT:
+        assert graph.split is not None
+        unit = graph.split.resolution.denominator
+        scores = split_scores(source, target, list(declared.splits.values()), graph.split.resolution)
+    else:
+        scores = coverage_scores(design.n_vertices, source, target, list(declared.seeds.values()))
+    rate = choice_rate(measured.epsilon, measured.sensitivity.l1, unit)
+    return int(draw_exponential(KeyedStream(key, str(measured.statistic), "choice", 0), -scores, rate)[0])
