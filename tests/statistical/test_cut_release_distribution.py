@@ -66,11 +66,11 @@ def test_oneshot_draws_sets_by_the_continuous_law() -> None:
     stream = KeyedStream(KEY, "oneshot")
     drawn = [tuple(draw_oneshot(stream, losses, 2, scale).tolist()) for _ in range(6_000)]
     outcomes = list(combinations(range(5), 2))
-    law = oneshot_two(losses, float(scale))
+    law = oneshot_two(losses[None], float(scale))[0]
     assert law.sum() == pytest.approx(1, abs=1e-9)
     assert _p_value(drawn, outcomes, law) > PASS
     for factor in OFF:
-        assert _p_value(drawn, outcomes, oneshot_two(losses, float(scale) * factor)) < REJECT
+        assert _p_value(drawn, outcomes, oneshot_two(losses[None], float(scale) * factor)[0]) < REJECT
 
 
 def test_oneshot_settles_contested_cells_by_further_digits() -> None:
