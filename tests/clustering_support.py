@@ -8,6 +8,7 @@ import numpy.typing as npt
 
 from dplib.clustering.grid import grid
 from dplib.clustering.lloyd import lloyd_gaussian, lloyd_laplace
+from dplib.clustering.local_search import local_search
 from dplib.clustering.problem import Clustering, Problem
 from dplib.clustering.quadtree import quadtree
 from dplib.clustering.source import Noise, PointSource
@@ -24,9 +25,10 @@ METHODS: Mapping[str, Method] = {
     "lloyd_laplace": lloyd_laplace,
     "lloyd_gaussian": lloyd_gaussian,
     "tree_coreset": tree_coreset,
+    "local_search": local_search,
 }
 """Every central method at its defaults; the budget is epsilon or rho."""
-PURE = ("grid", "quadtree", "lloyd_laplace")
+PURE = ("grid", "quadtree", "lloyd_laplace", "local_search")
 """The methods whose budget is a pure epsilon."""
 
 

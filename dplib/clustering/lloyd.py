@@ -150,7 +150,7 @@ def take_rounds(
         exact = dense(source.total(ClusterSums(centers)), k, 1 + problem.space.dimension)
         counts = add_noise(noise, exact[:, 0], each.count, "counts", number)
         sums = add_noise(noise, exact[:, 1:], each.sums, "sums", number)
-        step = _quotients(problem, centers, counts, sums, each)
+        step = quotients(problem, centers, counts, sums, each)
     return step
 
 
@@ -170,7 +170,8 @@ def deviation(event: DiscreteLaplaceEvent | DiscreteGaussianEvent) -> float:
     return float(np.sqrt(float(event.sigma_squared)))
 
 
-def _quotients(problem: Problem, before: IntArray, counts: FloatArray, sums: FloatArray, noise: Round) -> Step:
+def quotients(problem: Problem, before: IntArray, counts: FloatArray, sums: FloatArray, noise: Round) -> Step:
+    """Centers from noisy counts and sums; one whose count is not clearly above its noise stays where it was before."""
     sure = counts > max(_SURE * deviation(noise.count), 1.0)
     quotients = sums / np.where(sure, counts, 1.0)[:, np.newaxis]
     centers = problem.space.clip(np.where(sure[:, np.newaxis], quotients, before))

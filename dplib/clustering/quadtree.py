@@ -13,13 +13,14 @@ References:
     Su, Cao, Li, Bertino, Jin: Differentially private k-means clustering. CODASPY 2016 (k-means of noisy cells).
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
 import numpy.typing as npt
 
-from dplib.clustering.code_tree import grow, leaves_of
+from dplib.clustering.code_tree import Expand, grow, leaves_of
 from dplib.clustering.problem import Clustering, Problem
 from dplib.clustering.source import Keyed, Noise, PointSource
 from dplib.clustering.start import spread_centers
@@ -34,7 +35,7 @@ IntArray = npt.NDArray[np.int64]
 CODE_BITS = 20
 MOST_EXPANDED = 1 << 16
 LARGEST_DIMENSION = 6
-_GROWTH = Fraction(126, 100)  # 2^(1/3)
+GROWTH = Fraction(126, 100)  # 2^(1/3)
 _DEVIATIONS = 4.0
 
 
@@ -91,6 +92,15 @@ def cube_depth(dimension: int) -> int:
     return max(1, min(12, CODE_BITS // dimension))
 
 
+def expand_above_noise(scales: Sequence[float], dimension: int) -> Expand:
+    """Cut up cells whose noisy count is four deviations of the noise that all their children would get."""
+
+    def expand(noisy: FloatArray, level: int) -> BoolArray:
+        return np.asarray(noisy > _DEVIATIONS * np.sqrt(2.0) * 2 ** (dimension / 2) * scales[level + 1])
+
+    return expand
+
+
 def quadtree(source: PointSource, noise: Noise, problem: Problem, epsilon: Fraction) -> Clustering:
     """Cluster through a noisy adaptive grid.
 
@@ -107,22 +117,19 @@ def quadtree(source: PointSource, noise: Noise, problem: Problem, epsilon: Fract
     space, d = problem.space, problem.space.dimension
     require(d <= LARGEST_DIMENSION, "dimension", f"be at most {LARGEST_DIMENSION} for quadtree", d)
     depth = cube_depth(d)
-    shares = split(epsilon, [_GROWTH**level for level in range(depth + 1)])
+    shares = split(epsilon, [GROWTH**level for level in range(depth + 1)])
     events = [problem.laplace_event(f"cells of level {level}", 1, share) for level, share in enumerate(shares)]
 
     def measure(counts: IntArray, level: int) -> IntArray:
         return noise.laplace(counts, events[level].scale, "cells", level)
 
-    def expand(noisy: FloatArray, level: int) -> BoolArray:
-        return np.asarray(noisy > _DEVIATIONS * np.sqrt(2.0) * 2 ** (d / 2) * float(events[level + 1].scale))
-
+    scales = [float(event.scale) for event in events]
     codes = CubeCodes(space.half_widths, depth)
-    levels = grow(source.total(codes), d, depth, measure, expand, MOST_EXPANDED)
-    leaves = leaves_of(levels, d, depth, [2.0 * float(event.scale) ** 2 for event in events])
+    levels = grow(source.total(codes), d, depth, measure, expand_above_noise(scales, d), MOST_EXPANDED)
+    leaves = leaves_of(levels, d, depth, [2.0 * scale**2 for scale in scales])
     places = space.clip(codes.places(leaves.first_codes, leaves.levels))
     fit = weighted_kmeans(places, leaves.weights, spread_centers(space, problem.n_clusters, problem.seed), problem.seed)
-    scales = np.array([float(event.scale) for event in events])[leaves.levels]
-    squared = ((places - fit.centers[fit.labels]) ** 2).sum(axis=1) * scales**2
+    squared = ((places - fit.centers[fit.labels]) ** 2).sum(axis=1) * np.array(scales)[leaves.levels] ** 2
     spread = np.bincount(fit.labels, squared, minlength=problem.n_clusters)
     sides = 4.0 * float(sum(half**2 for half in space.half_widths)) / 12 * 4.0**-leaves.levels
     return Clustering(

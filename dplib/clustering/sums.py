@@ -56,11 +56,11 @@ class ClusterSums:
     def __call__(self, points: IntArray) -> Keyed:
         """Summarise a block."""
         k = len(self.centers)
-        totals = np.zeros((k, self.width), dtype=np.int64)
+        labels = nearest(points, self.centers)
         if self.reach is None:
-            _add_points(points, self.centers, nearest(points, self.centers), totals)
-        else:
-            _add_differences(points, self.centers, nearest(points, self.centers), self.reach, totals)
+            return np.arange(k), sums_by_label(points, labels, k)
+        totals = np.zeros((k, self.width), dtype=np.int64)
+        _add_differences(points, self.centers, labels, self.reach, totals)
         return np.arange(k), totals
 
 
@@ -97,6 +97,13 @@ def nearest(points: IntArray, centers: IntArray) -> IntArray:
     return labels
 
 
+def sums_by_label(points: IntArray, labels: IntArray, k: int) -> IntArray:
+    """Number of points of each label and their sums, shape (k, 1 + d)."""
+    totals = np.zeros((k, 1 + points.shape[1]), dtype=np.int64)
+    _add_points(points, labels, totals)
+    return totals
+
+
 def squared_distances(points: IntArray, centers: IntArray) -> IntArray:
     """Exact squared distances, shape (n, k)."""
     found = np.empty((len(points), len(centers)), dtype=np.int64)
@@ -106,8 +113,8 @@ def squared_distances(points: IntArray, centers: IntArray) -> IntArray:
 
 
 def rounded(centers: FloatArray) -> IntArray:
-    """Centers on the integer grid, shape (k, d)."""
-    return np.asarray(np.rint(centers), dtype=np.int64)
+    """Centers on the integer grid, cut towards zero: no farther out than before, shape (k, d)."""
+    return np.asarray(np.trunc(centers), dtype=np.int64)
 
 
 @compiled
@@ -148,7 +155,7 @@ def _distances(points: IntArray, columns: FloatArray, squares: FloatArray, found
 
 
 @compiled
-def _add_points(points: IntArray, centers: IntArray, labels: IntArray, totals: IntArray) -> None:
+def _add_points(points: IntArray, labels: IntArray, totals: IntArray) -> None:
     for i in range(len(points)):
         totals[labels[i], 0] += 1
         for c in range(points.shape[1]):
