@@ -99,6 +99,8 @@ def _epsilon_delta(design: JobDesign, own: Sequence[ApproxEvent], others: Sequen
     if len(epsilons) == len(others):
         epsilon = sum((event.epsilon_at_delta for event in own), sum(epsilons, Fraction(0)))
         return epsilon, sum((event.delta for event in own), Fraction(0))
+    rule = f"be discrete_laplace beside {', '.join(event.statistic for event in own)}, which has a delta of its own"
+    require(not own, "privacy.noise", rule, design.config.privacy.mechanism)
     budget = design.config.privacy.budget.budget()
     if not isinstance(budget, ApproxDP):
         got = " and ".join(budget.to_dict())

@@ -60,6 +60,12 @@ def test_gaussian_noise_costs_its_conversion() -> None:
         cost_of(design, Currency.APPROX)
 
 
+def test_gaussian_noise_cannot_stand_beside_a_delta_of_its_own() -> None:
+    design = FakeDesign((CUTS, DiscreteGaussianEvent("x", Fraction(1), Fraction(100))))
+    with pytest.raises(ConfigError, match=r"^privacy.noise must be discrete_laplace beside cuts"):
+        cost_of(design, Currency.APPROX)
+
+
 @pytest.mark.parametrize("currency", [Currency.PURE, Currency.ZCDP])
 def test_other_accounts_refuse_a_delta(currency: Currency) -> None:
     with pytest.raises(ConfigError, match=r"^dataset must be of an account in epsilon and delta .*cuts has no"):
