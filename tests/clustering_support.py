@@ -7,10 +7,14 @@ import numpy as np
 import numpy.typing as npt
 
 from dplib.clustering.grid import grid
+from dplib.clustering.kvariates import kvariates
 from dplib.clustering.lloyd import lloyd_gaussian, lloyd_laplace
 from dplib.clustering.local_search import local_search
+from dplib.clustering.max_cover import max_cover
+from dplib.clustering.privgene import privgene
 from dplib.clustering.problem import Clustering, Problem
 from dplib.clustering.quadtree import quadtree
+from dplib.clustering.sample_aggregate import sample_aggregate
 from dplib.clustering.source import Noise, PointSource
 from dplib.clustering.tree_coreset import tree_coreset
 from dplib.mechanisms.clustering_noise import KeyedNoise
@@ -26,9 +30,22 @@ METHODS: Mapping[str, Method] = {
     "lloyd_gaussian": lloyd_gaussian,
     "tree_coreset": tree_coreset,
     "local_search": local_search,
+    "max_cover": max_cover,
+    "kvariates": kvariates,
+    "sample_aggregate_laplace": lambda s, n, p, b: sample_aggregate(s, n, p, b, grid, gaussian=False),
+    "sample_aggregate_gaussian": lambda s, n, p, b: sample_aggregate(s, n, p, b, tree_coreset, gaussian=True),
+    "privgene": lambda s, n, p, b: privgene(s, n, p, b, population=40, n_parents=4),
 }
 """Every central method at its defaults; the budget is epsilon or rho."""
-PURE = ("grid", "quadtree", "lloyd_laplace", "local_search")
+PURE = (
+    "grid",
+    "quadtree",
+    "lloyd_laplace",
+    "local_search",
+    "kvariates",
+    "sample_aggregate_laplace",
+    "privgene",
+)
 """The methods whose budget is a pure epsilon."""
 
 

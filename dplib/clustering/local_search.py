@@ -35,7 +35,7 @@ from dplib.clustering.sums import nearest, rounded, sums_by_label
 from dplib.clustering.swaps import ExchangeCosts
 from dplib.clustering.weighted_kmeans import weighted_kmeans
 from dplib.privacy.calibration import split
-from dplib.privacy.events import DiscreteLaplaceEvent, PureEvent
+from dplib.privacy.events import BoundedRangeEvent, DiscreteLaplaceEvent
 from dplib.validate import between, positive
 
 FloatArray = npt.NDArray[np.float64]
@@ -125,14 +125,14 @@ def local_search(
     sums = add_noise(noise, exact[:, 1:], mean.sums, "sums of the centers")
     before = centers if projection.matrix is None else rounded(spread_centers(problem.space, k, problem.seed))
     step = quotients(problem, before, counts, sums, mean)
-    choices = PureEvent("exchanges of centers", third, "exponential")
+    choice = BoundedRangeEvent("exchange of centers", third / (n_exchanges + 1))
     return Clustering(
         method="local_search",
         centers=step.centers,
         weights=np.maximum(counts, 0.0),
         deviations=step.deviations,
         loss=float("nan"),
-        events=(*tree_events, choices, mean.count, mean.sums),
+        events=(*tree_events, *(choice for _ in range(n_exchanges + 1)), mean.count, mean.sums),
         choices={"candidates": len(candidates), "exchanges": n_exchanges, "dimensions": projection.space.dimension},
     )
 
