@@ -1,6 +1,7 @@
 """Edges in blocks on Spark: counts, digests and projection equal those of one process, however the rows are spread."""
 
 from collections.abc import Iterator
+from functools import partial
 
 import numpy as np
 import pyarrow as pa
@@ -9,9 +10,13 @@ import pytest
 from dplib.graphs.common_neighbors import common_neighbor_front
 from dplib.graphs.degrees import degree_histogram, largest_degree, vertex_degrees
 from dplib.graphs.triangles import count_triangles, vertex_colours
+from dplib.graphs.truncation import edge_order, project_in_order
+from dplib.spark import graph_projection
 from dplib.spark.blocks import DataFrame, SparkSession, collect_blocks
-from dplib.spark.edge_blocks import make_edge_blocks, pack_edges, read_ends
+from dplib.spark.edge_blocks import edge_words, make_edge_blocks, pack_edges, read_ends
 from dplib.spark.graph_counts import count_triangles_in_blocks, degree_counts, front_in_blocks
+from dplib.spark.graph_projection import project_blocks
+from dplib.spark.rounds import BlockRounds
 from tests.network_oracles import IntArray, random_edges
 
 N = 60
@@ -57,3 +62,32 @@ def test_blocks_and_counts(blocks: tuple[DataFrame, int, IntArray, IntArray]) ->
     assert count_triangles_in_blocks(made, n_blocks) == count_triangles(N, source, target)
     front = front_in_blocks(made, n_blocks, counts)
     assert front.tolist() == common_neighbor_front(N, source, target).tolist()
+
+
+@pytest.mark.parametrize(
+    ("name", "n_blocks", "n_partitions", "bound", "alone"),
+    [("dense", 4, 2, 3, 0), ("dense", 2, 1, 5, 100), ("empty", 2, 1, 1, 5)],
+)
+def test_projection(
+    spark: SparkSession,
+    monkeypatch: pytest.MonkeyPatch,
+    name: str,
+    n_blocks: int,
+    n_partitions: int,
+    bound: int,
+    alone: int,
+) -> None:
+    # States are stored after every second round and the plan is cut after two of them, so that few rounds do it all.
+    monkeypatch.setattr(graph_projection, "BlockRounds", partial(BlockRounds, keep_every=2, max_depth=2))
+    source, target = graph(name)
+    made = make_edge_blocks(rows_of(spark, source, target, n_partitions), n_blocks).persist()
+    projected = project_blocks(made, n_blocks, bound, 11, alone)
+    kept = project_in_order(N, source, target, bound, edge_order(source, target, 11))
+    found = collect_blocks(projected, "project")
+    held = np.unique(np.concatenate([edge_words(columns["edges"]) for _, columns in found]))
+    assert held.tolist() == pack_edges(source[kept], target[kept]).tolist()
+    degrees = vertex_degrees(N, source[kept], target[kept])
+    assert degree_counts(projected, n_blocks, N).tolist() == degree_histogram(degrees, largest_degree(degrees)).tolist()
+    assert name == "empty" or degrees.max() == bound
+    projected.unpersist()
+    made.unpersist()
