@@ -82,19 +82,24 @@ def _print_plan(made: Plan) -> None:
         [
             each.release,
             each.share,
-            f"{each.draws:,}" if each.draws else "-",
-            each.choice or "-",
-            _fraction(each.draw_epsilon),
             f"{each.numbers:,}",
-            each.mechanism or "-",
+            each.mechanism,
             _fraction(each.parameter),
             _number(each.std_error),
         ]
         for each in made.releases
+        if each.numbers
     ]
-    columns = ["release", "share", "draws", "choice", "epsilon a draw", "numbers", "noise", "parameter", "std error"]
-    right = frozenset({"draws", "epsilon a draw", "numbers", "parameter", "std error"})
-    out.print(table("Releases", columns, rows, right))
+    columns = ["release", "share", "numbers", "noise", "parameter", "std error"]
+    out.print(table("Noisy numbers", columns, rows, frozenset({"numbers", "parameter", "std error"})))
+    rows = [
+        [each.release, each.share, f"{each.draws:,}", each.choice, _fraction(each.draw_epsilon)]
+        for each in made.releases
+        if each.draws
+    ]
+    if rows:
+        columns = ["release", "share", "draws", "mechanism", "epsilon a draw"]
+        out.print(table("\nChosen cuts", columns, rows, frozenset({"draws", "epsilon a draw"})))
     if made.sampler is not None:
         terms = made.sampler
         out.print(
@@ -116,8 +121,8 @@ def _print_plan(made: Plan) -> None:
             ]
             for each in made.outlook
         ]
-        columns = ["release", "assumed minimum", "accepted", "excess (95 %)", "ring: first is minimum", "all are"]
-        title = "\nDrawn cuts by the minimum cut value that the graph may have"
+        columns = ["release", "assumed", "accepted", "excess (95 %)", "first minimum", "all minimum"]
+        title = "\nDrawn cuts by the minimum cut value that the graph may have (the last two: of a ring)"
         out.print(table(title, columns, rows, frozenset(columns[1:])))
 
 
@@ -156,9 +161,10 @@ def rehearsal(prepared: Prepared[Design], rows: int | None, seed: int) -> None:
         ]
         for each in found
     ]
-    columns = ["release", "true", "found (cuts: mean true value)", "predicted error", "error", "cuts", "minimum cuts"]
+    columns = ["release", "true", "found", "predicted", "error", "cuts", "minimum"]
     title = "Rehearsal on a generated graph (no ledger, no private data)"
     out.print(table(title, columns, shown, frozenset(columns[1:])))
+    out.print("Of cuts: the minimum cut value, the mean of their true values, and how many are minimum.", markup=False)
 
 
 def query(release: Path, names: list[str], start: str | None, end: str | None, as_json: bool) -> None:

@@ -140,7 +140,8 @@ def _top_cuts(design: Design, graph: Graph, each: Measurement, key: Key, stored:
 
 def _sampled(graph: Graph, each: Measurement, key: Key, list_cuts: ListCuts, stored: Stored) -> None:
     assert each.sampler is not None
-    found = sample_cuts(CycledGraph(graph, list_cuts), each.sampler, key, each.release)
+    seed = int(KeyedStream(key, each.release, "trials").uint64(1)[0])
+    found = sample_cuts(CycledGraph(graph, list_cuts, seed), each.sampler, key, each.release)
     stored.noisy[SAMPLED_VALUE] = np.array([found.noisy_value], dtype=np.int64)
     if found.refused:
         return

@@ -15,7 +15,7 @@ from dplib.config.minimum_cuts import ReleaseSettings, SampledCutsSettings, Soft
 from dplib.errors import ConfigError
 from dplib.graphs.choose import MOST_TRIALS
 from dplib.graphs.exhaustive import MOST_LISTED_VERTICES
-from dplib.graphs.karger import plan_trials
+from dplib.graphs.karger import TrialPlan, plan_trials
 from dplib.graphs.karger_stein import plan_runs
 from dplib.mechanisms.cut_sampler_plan import SamplerPlan, plan_cut_sampler
 from dplib.mechanisms.cut_statistics import count_sensitivity, soft_count_sensitivity
@@ -239,8 +239,8 @@ class Enumeration:
     method: str = "auto"
     failure: Fraction = Fraction(0)
 
-    def n_trials(self, n: int, ratio: Fraction) -> int:
-        """The random trials that keep the failure for every graph; 0 where deterministic.
+    def trials(self, n: int, ratio: Fraction) -> TrialPlan | None:
+        """The random trials that keep the failure for every graph; None where deterministic.
 
         Args:
             n: vertices.
@@ -250,11 +250,12 @@ class Enumeration:
             ConfigError: if they are too many to run.
         """
         if not self.failure:
-            return 0
+            return None
         plan = plan_trials if self.method == "karger" else plan_runs
-        needed = plan(n, ratio, float(self.failure)).n_trials
-        rule = f"be auto or packing for {n} vertices: {self.method} needs {needed:,} trials, above {MOST_TRIALS:,}"
-        require(needed <= MOST_TRIALS, "cuts.method", rule, self.method)
+        needed = plan(n, ratio, float(self.failure))
+        n_trials = needed.n_trials
+        rule = f"be auto or packing for {n} vertices: {self.method} needs {n_trials:,} trials, above {MOST_TRIALS:,}"
+        require(n_trials <= MOST_TRIALS, "cuts.method", rule, self.method)
         return needed
 
 
@@ -279,7 +280,7 @@ def _sampled(
         text = str(error)
         setting = {"n_vertices": "graph.vertices", "epsilon": "privacy.budget"}.get(text.split()[0], key)
         raise ConfigError(f"{setting} {text.partition(' ')[2]}") from None
-    enumeration.n_trials(n, plan.ratio)
+    enumeration.trials(n, plan.ratio)
     require_useful_noise(f"scale for {name}", weight_cap / plan.value_epsilon)
     noise = None
     if plan.values_budget is not None:

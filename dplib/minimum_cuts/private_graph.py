@@ -21,17 +21,20 @@ from dplib.mechanisms.cut_sampler import cycle_edges
 
 BoolArray = npt.NDArray[np.bool_]
 IntArray = npt.NDArray[np.int64]
-ListCuts = Callable[[Graph, int], CutList]
-"""Lists all cuts of a connected graph of at most a bound."""
+MOST_TREES, MOST_STEPS = 4_096, 2**62
+ListCuts = Callable[[Graph, int, int], CutList]
+"""Lists all cuts of a connected graph of at most a bound; the last argument seeds random trials."""
 
 
-def listed_certainly(graph: Graph, bound: int) -> CutList:
-    """All cuts up to a bound below 1.5 times the minimum, by packed trees.
+def listed_certainly(graph: Graph, bound: int, seed: int = 0) -> CutList:
+    """All cuts up to a bound below 1.5 times the minimum: by packed trees, and where these certify nothing by flows.
+
+    Flows get all the steps they ask for: a list that gave up would depend on the graph, and no delta pays for that.
 
     Raises:
         DplibError: if the list were not complete, which no graph within the sampler's limits can bring about.
     """
-    found = near_minimum_cuts(graph, bound)
+    found = near_minimum_cuts(graph, bound, most_trees=MOST_TREES, most_steps=MOST_STEPS)
     if not found.complete:
         raise DplibError("sampled_cuts must list all cuts up to its bound, got a list without certificate")
     return found.cuts
@@ -44,10 +47,12 @@ class CycledGraph:
     Attributes:
         graph: the private graph, at least two vertices.
         list_cuts: how cuts are listed.
+        seed: of random trials, from 0 to 2^64 - 1; uniform and independent of all else.
     """
 
     graph: Graph
     list_cuts: ListCuts = listed_certainly
+    seed: int = 0
 
     def padded(self, padding: int) -> Graph:
         """The graph with the first ``padding`` edges of the cycle."""
@@ -63,7 +68,7 @@ class CycledGraph:
 
     def cuts_up_to(self, padding: int, bound: int, /) -> tuple[IntArray, BoolArray]:
         """All cuts of weight at most ``bound``: weights (n_cuts,), sides (n_cuts, n_vertices)."""
-        found = self.list_cuts(self.padded(padding), bound)
+        found = self.list_cuts(self.padded(padding), bound, self.seed)
         return found.values, found.sides()
 
     def weight(self, padding: int, side: BoolArray, /) -> int:

@@ -3,19 +3,27 @@
 from pathlib import Path
 
 from dplib.config.minimum_cuts import MinimumCutsConfig
-from dplib.minimum_cuts.design import Design
+from dplib.errors import DplibError
+from dplib.graphs.cut_list import CutList
+from dplib.graphs.edges import Graph
+from dplib.minimum_cuts.design import SAMPLED, Design
 from dplib.minimum_cuts.measure import measure_graph
+from dplib.minimum_cuts.private_graph import ListCuts, listed_certainly
 from dplib.minimum_cuts.publish import manifest_fields, write_tables
 from dplib.release.lifecycle import MeasurementKeys
 from dplib.release.run_keys import RunKeys
 from dplib.release.runs import Run
 from dplib.report.account_state import AccountState
 from dplib.spark.blocks import DataFrame
+from dplib.spark.cut_trials import Method, search_cuts
 from dplib.spark.edges import open_edges
 from dplib.spark.weighted_edges import collect_graph, judge_weighted_edges
 from dplib.workflow.manifest import write_release_manifest
 from dplib.workflow.prepared import Prepared, prepare_job
 from dplib.workflow.run import REPORT, Resources, Stages
+
+TRIAL_TASKS = 64
+"""Tasks among which random trials are shared out; what they find does not depend on it."""
 
 
 def prepare(path: Path, assignments: tuple[str, ...] = (), date: str = "") -> Prepared[Design]:
@@ -39,7 +47,27 @@ def measure(job: Resources[Design], rows: DataFrame, keys: RunKeys, directory: P
     with job.stage("reading the edges"):
         graph = collect_graph(judge_weighted_edges(rows, design.vertices, weights), design.vertices, weights)
     with job.stage("finding cuts and drawing noise"):
-        return measure_graph(design, graph, keys, directory)
+        return measure_graph(design, graph, keys, directory, lister(job))
+
+
+def lister(job: Resources[Design]) -> ListCuts:
+    """How sampled_cuts lists cuts: by packed trees on the driver, or by random trials as tasks."""
+    design = job.design
+    sampled = design.measured(SAMPLED)
+    if sampled is None or sampled.sampler is None:
+        return listed_certainly
+    plan = design.enumeration.trials(design.n_vertices, sampled.sampler.ratio)
+    if plan is None:
+        return listed_certainly
+    method: Method = "karger" if design.enumeration.method == "karger" else "karger-stein"
+
+    def by_trials(graph: Graph, bound: int, seed: int) -> CutList:
+        found = search_cuts(job.spark(), graph, bound, plan, seed, TRIAL_TASKS, method)
+        if not found.complete:
+            raise DplibError("sampled_cuts must list all cuts up to its bound, got a list that is cut short")
+        return found.cuts
+
+    return by_trials
 
 
 def publish(job: Resources[Design], run: Run, account: AccountState, directory: Path) -> None:

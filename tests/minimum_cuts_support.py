@@ -1,0 +1,21 @@
+"""Designs of minimum-cuts for tests that need no input."""
+
+from pathlib import Path
+from typing import Any
+
+from dplib.config.load import check
+from dplib.config.minimum_cuts import MinimumCutsConfig
+from dplib.minimum_cuts.design import Design
+
+
+def design_of(releases: dict[str, Any], budget: dict[str, Any] | None = None, n: int = 12, **changes: Any) -> Design:
+    settings = {
+        "config_version": 1,
+        "job": "minimum-cuts",
+        "dataset": "people",
+        "input": {"path": "none", "columns": {"source": "s", "target": "t"}},
+        "privacy": {"budget": budget or {"epsilon": 1}, "weight_cap": changes.pop("weight_cap", 1)},
+        "graph": {"vertices": {"count": n}},
+        "cuts": {"releases": releases} | changes,
+    }
+    return Design.resolve(check(MinimumCutsConfig, settings), Path())
