@@ -10,7 +10,9 @@ from hypothesis import strategies as st
 
 from dplib.errors import ConfigError
 from dplib.graphs.edges import canonical
+from dplib.graphs.minimum_cut import minimum_cut
 from dplib.graphs.near_minimum import near_minimum_cuts
+from dplib.graphs.tree_packing import pack_trees
 from dplib.mechanisms.cut_sampler import cycle_edges, cycle_weight, padding_levels, sample_cuts, sorted_cuts
 from dplib.mechanisms.cut_sampler_plan import (
     ENUMERABLE,
@@ -19,6 +21,7 @@ from dplib.mechanisms.cut_sampler_plan import (
     enumerable_ratio,
     plan_cut_sampler,
 )
+from dplib.minimum_cuts.private_graph import MOST_TREES
 from dplib.privacy.budget import ApproxDP
 from dplib.randomness.keyed import derive_key
 from tests.cut_mechanism_laws import all_cuts, all_sides, graphs
@@ -230,6 +233,18 @@ def test_the_list_of_a_heavy_ring_is_whole_wherever_a_plan_is_made(n: int) -> No
     found = near_minimum_cuts(ring, plan.bound(2 * plan.lowest))
     assert found.complete
     assert len(found.cuts) == n * (n - 1) // 2 < MOST_CUTS
+
+
+@pytest.mark.slow
+def test_trees_certify_a_dense_graph_with_heavy_pairs() -> None:
+    """Pairs that share most of their weight make greedy packings slow; a list without certificate would end the run."""
+    n = 310
+    source, target = np.triu_indices(n, 1)
+    heavy = (source % 2 == 0) & (target == source + 1)
+    graph = canonical(n, source, target, np.where(heavy, 43 * n // 100, 1))
+    bound = int(ENUMERABLE * minimum_cut(graph).value)
+    assert enumerable_ratio(n) == ENUMERABLE
+    assert pack_trees(graph, bound, MOST_TREES).certified
 
 
 def test_no_small_graph_has_more_cuts_than_the_ratio_allows() -> None:
