@@ -10,11 +10,13 @@ from fractions import Fraction
 from pathlib import Path
 
 from dplib.cli import out, show_inspection, show_plan, show_run, stage, submit, table
+from dplib.config.network_releases import ReportInput
 from dplib.config.network_statistics import NAME
 from dplib.network_statistics.check import check_tables
 from dplib.network_statistics.design import Design
 from dplib.network_statistics.example import EXAMPLE
-from dplib.network_statistics.plan import Plan, make_plan
+from dplib.network_statistics.measurements import LADDER, SMOOTH
+from dplib.network_statistics.plan import Plan, PlannedStatistic, make_plan
 from dplib.network_statistics.query import Answer, query_release
 from dplib.network_statistics.rehearse import rehearse
 from dplib.network_statistics.run import STAGES, prepare
@@ -23,6 +25,7 @@ from dplib.release.verify import Check
 from dplib.spark.blocks import SparkSession
 from dplib.spark.edges import inspect_edges, judge_edges, open_edges
 from dplib.spark.inspect import RuleCount
+from dplib.spark.reports import inspect_reports, judge_reports, open_reports
 from dplib.workflow.prepared import Prepared
 from dplib.workflow.run import REPORT, run_job
 
@@ -57,15 +60,24 @@ def _print_answers(title: str, answers: list[Answer]) -> None:
         [
             each.statistic,
             each.range,
-            f"{each.estimate:,.1f}",
-            "not stated" if each.std_error is None else f"{each.std_error:,.2f}",
-            "-" if each.low is None or each.high is None else f"{each.low:,.1f} to {each.high:,.1f}",
-            f"{each.published:,}",
+            "-" if each.estimate is None else _number(each, each.estimate),
+            "-" if each.estimate is None else "not stated" if each.std_error is None else _number(each, each.std_error),
+            "-"
+            if each.low is None or each.high is None
+            else f"{_number(each, each.low)} to {_number(each, each.high)}",
+            f"{each.published:,}" if isinstance(each.published, int) else each.published or "-",
         ]
         for each in answers
     ]
     columns = ["statistic", "of", "estimate", "std error", "95 % interval", "published"]
     out.print(table(title, columns, rows, frozenset(columns[2:])))
+    for note in dict.fromkeys(f"{each.range or each.statistic}: {each.note}." for each in answers if each.note):
+        out.print(note, markup=False)
+
+
+def _number(answer: Answer, value: float) -> str:
+    # Shares and bits need their small digits.
+    return f"{value:,.1f}" if isinstance(answer.published, int) and abs(value) >= 10 else f"{value:,.4g}"
 
 
 def plan(prepared: Prepared[Design], as_json: bool) -> None:
@@ -83,8 +95,12 @@ def _print_plan(made: Plan) -> None:
             each.share,
             each.mechanism,
             f"{each.l1:,}",
-            "withheld" if each.parameter is None else f"{float(Fraction(each.parameter)):.6g}",
-            "depends on the graph" if each.std_error is None else f"{each.std_error:,.4g}",
+            _parameter(each),
+            "none"
+            if not each.numbers
+            else "depends on the graph"
+            if each.std_error is None
+            else f"{each.std_error:,.4g}",
         ]
         for each in made.statistics
     ]
@@ -97,13 +113,59 @@ def _print_plan(made: Plan) -> None:
         ]
         columns = ["assumed degree", "ladder (mean)", "smooth (median)", "global Laplace (mean)"]
         out.print(table("\nAbsolute error of triangles by what the graph is like", columns, rows, frozenset(columns)))
+    _print_parts(made)
+
+
+def _parameter(each: PlannedStatistic) -> str:
+    if each.parameter is not None:
+        return f"{float(Fraction(each.parameter)):.6g}"
+    return "withheld" if each.mechanism in (LADDER, SMOOTH) else "see below"
+
+
+def _print_parts(made: Plan) -> None:
+    if made.graphs:
+        columns = [
+            "edges, assumed",
+            "threshold",
+            "an edge is missing",
+            "another appears",
+            "edges there",
+            "false",
+            "error",
+        ]
+        rows = [
+            [
+                f"{each.edges:,}",
+                f"{each.threshold}",
+                f"{each.missing:.3g}",
+                f"{each.false:.3g}",
+                f"{each.expected_edges:,.4g}",
+                f"{each.expected_false:,.4g}",
+                f"{each.std_error:,.4g}",
+            ]
+            for each in made.graphs
+        ]
+        title = "\nNoisy graph by the edges of the graph (error: of the number of edges that it tells)"
+        out.print(table(title, columns, rows, frozenset(columns)))
+    if made.choices:
+        rows = [[each.statistic, f"{each.candidates:,}", each.rate, f"{each.within:,.4g}"] for each in made.choices]
+        columns = ["choice", "candidates", "rate", "95 %: below the best by at most"]
+        out.print(table("\nChoices by the exponential mechanism", columns, rows, frozenset(columns[1:])))
+    if made.models:
+        rows = [[each.number, f"{each.central:,.4g}", f"{each.local:,.4g}", each.how] for each in made.models]
+        columns = ["number", "central", "local", "how"]
+        title = "\nStandard error (triangles: mean absolute) in both models, each at the whole budget"
+        out.print(table(title, columns, rows, frozenset(columns[1:3])))
 
 
 def inspect(prepared: Prepared[Design]) -> None:
     """Show the data's owner what each rule keeps and drops. Not private; writes nothing."""
 
     def look(spark: SparkSession) -> list[RuleCount]:
-        rows = open_edges(spark, prepared.design.config.input, prepared.base)
+        source = prepared.design.config.input
+        if isinstance(source, ReportInput):
+            return inspect_reports(judge_reports(open_reports(spark, source, prepared.base), prepared.design.vertices))
+        rows = open_edges(spark, source, prepared.base)
         return inspect_edges(judge_edges(rows, prepared.design.vertices))
 
     show_inspection(prepared, look)

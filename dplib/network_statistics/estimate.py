@@ -22,7 +22,7 @@ import numpy.typing as npt
 from dplib.graphs.degree_estimates import estimate_from_cumulative, estimate_histogram, estimate_sorted_degrees
 from dplib.graphs.network_sensitivity import Statistic
 from dplib.network_statistics.design import Design
-from dplib.network_statistics.local import estimate_derived
+from dplib.network_statistics.local import edges_error, estimate_derived, reported
 from dplib.network_statistics.part_tables import pairs_of_blocks, passing_of, reported_pairs
 from dplib.network_statistics.parts import threshold_law
 from dplib.network_statistics.tables import noise_variance
@@ -42,11 +42,13 @@ class Results:
         estimate: see the module's text.
         std_error: NaN where it is not stated.
         count: published integers.
+        reports: in the local model the reported degrees of those who reported one.
     """
 
     estimate: dict[Statistic, FloatArray]
     std_error: dict[Statistic, FloatArray]
     count: dict[Statistic, IntArray]
+    reports: IntArray | None = None
 
 
 def make_results(design: Design, noisy: dict[Statistic, npt.NDArray[np.generic]], parts: Parts) -> Results:
@@ -57,7 +59,9 @@ def make_results(design: Design, noisy: dict[Statistic, npt.NDArray[np.generic]]
         noisy: noisy numbers by statistic, shape (size,).
         parts: the noisy graph, and who is silent.
     """
-    results = Results({}, {}, {})
+    degrees = noisy.get(Statistic.DEGREE_SEQUENCE)
+    own = degrees.astype(np.int64) if design.local and degrees is not None else None
+    results = Results({}, {}, {}, None if own is None else reported(design, own, parts))
     for each in design.measurements:
         drawn = noisy[each.statistic].astype(np.float64)
         results.std_error[each.statistic] = np.full(each.size, std_error(design, each.statistic))
@@ -70,10 +74,7 @@ def make_results(design: Design, noisy: dict[Statistic, npt.NDArray[np.generic]]
     if silent is not None:
         results.estimate[Statistic.DEGREE_SEQUENCE][silent] = np.nan
         results.std_error[Statistic.DEGREE_SEQUENCE][silent] = np.nan
-    degrees = noisy.get(Statistic.DEGREE_SEQUENCE)
-    for statistic, found in estimate_derived(
-        design, None if degrees is None else degrees.astype(np.int64), parts
-    ).items():
+    for statistic, found in estimate_derived(design, results.reports, parts).items():
         results.estimate[statistic], results.std_error[statistic] = found.value, found.std_error
         whole = np.rint(found.value).astype(np.int64)
         results.count[statistic] = _integers(design, statistic, found.value, whole)
@@ -102,6 +103,8 @@ def std_error(design: Design, statistic: Statistic, n_bins: int = 1) -> float:
         n_bins: of a degree histogram: error of the sum of so many bins.
     """
     measured = design.find(statistic)
+    if measured is None and statistic is Statistic.EDGE_COUNT:
+        return edges_error(design)
     if measured is None or statistic is Statistic.SORTED_DEGREES:
         return float("nan")
     if statistic is Statistic.ADJACENCY:

@@ -33,7 +33,7 @@ import numpy.typing as npt
 from dplib.graphs.network_sensitivity import Statistic
 from dplib.graphs.noisy_graph import estimate_triangles
 from dplib.graphs.reported_degrees import estimate_sum, in_range, stars_of
-from dplib.mechanisms.local_degrees import estimate_edges
+from dplib.mechanisms.local_degrees import edges_variance, estimate_edges
 from dplib.network_statistics.design import Design
 from dplib.network_statistics.part_tables import passing_of
 from dplib.network_statistics.whole_graph import Parts, degree_protocol
@@ -55,12 +55,12 @@ class Estimated:
     std_error: FloatArray
 
 
-def estimate_derived(design: Design, degrees: IntArray | None, parts: Parts) -> dict[Statistic, Estimated]:
+def estimate_derived(design: Design, reports: IntArray | None, parts: Parts) -> dict[Statistic, Estimated]:
     """Estimate what was not reported from what was.
 
     Args:
         design: of the local model.
-        degrees: reported degrees by vertex, shape (n,); None where they are not reported.
+        reports: from `reported`; None where degrees are not reported.
         parts: the reported bits, and who is silent.
     """
     found: dict[Statistic, Estimated] = {}
@@ -68,8 +68,7 @@ def estimate_derived(design: Design, degrees: IntArray | None, parts: Parts) -> 
         if each.statistic is Statistic.TRIANGLES:
             found[each.statistic] = _triangles(design, parts)
         else:
-            assert degrees is not None
-            reports = reported(design, degrees, parts)
+            assert reports is not None
             found[each.statistic] = _of_degrees(design, each.statistic, reports)
     return found
 
@@ -79,6 +78,13 @@ def reported(design: Design, degrees: IntArray, parts: Parts) -> IntArray:
     told = np.ones(design.n_vertices, dtype=np.bool_)
     told[parts.silent.get(Statistic.DEGREE_SEQUENCE, np.zeros(0, dtype=np.int64))] = False
     return degrees[told]
+
+
+def edges_error(design: Design) -> float:
+    """Standard error of the number of edges where every vertex reports its degree, from the settings alone."""
+    measured = design.find(Statistic.DEGREE_SEQUENCE)
+    assert measured is not None
+    return float(np.sqrt(edges_variance(design.n_vertices, degree_protocol(design, measured))))
 
 
 def estimate_degrees(design: Design, reports: IntArray, low: int, high: int) -> tuple[float, float]:

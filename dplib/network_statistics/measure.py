@@ -152,11 +152,29 @@ def measure_edges(
         directory: staging directory; gets ``measurement/``.
     """
     digest = combine_digests(keys.digest, edge_digests(keys.digest, source, target, range(DIGEST_BLOCKS)))
-    key, edges = keys.measurement(digest), project(design, source, target)
-    parts = draw_parts(design, *edges, key)
-    write_measurement(directory, design, add_noise(design, count_facts(design, *edges), key) | parts.numbers)
-    write_parts(directory, design, parts)
+    edges = project(design, source, target)
+    write_noisy(design, count_facts(design, *edges), edges, keys.measurement(digest), directory)
     return keys.recorded(digest)
+
+
+def write_noisy(design: Design, facts: Facts, edges: tuple[IntArray, IntArray], key: bytes, directory: Path) -> None:
+    """Draw the noise of every statistic once and store the measurement.
+
+    Args:
+        design: the design.
+        facts: of the graph, projected where the design does.
+        edges: of that graph, sorted; looked at where `needs_edges` says so only.
+        key: that depends on the edges.
+        directory: staging directory; gets ``measurement/``.
+    """
+    parts = draw_parts(design, *edges, key)
+    write_measurement(directory, design, add_noise(design, facts, key) | parts.numbers)
+    write_parts(directory, design, parts)
+
+
+def needs_edges(design: Design) -> bool:
+    """Whether a statistic is no function of the facts."""
+    return any(each.statistic in WHOLE for each in design.measurements)
 
 
 def edge_digests(key: bytes, source: IntArray, target: IntArray, blocks: Iterable[int]) -> list[tuple[str, bytes]]:
@@ -171,8 +189,13 @@ def edge_digests(key: bytes, source: IntArray, target: IntArray, blocks: Iterabl
     block = vertex_colours(source, DIGEST_BLOCKS).astype(np.uint8)
     order = np.argsort(block, kind="stable")
     edges, bounds = np.stack([source, target])[:, order], np.searchsorted(block[order], np.arange(DIGEST_BLOCKS + 1))
-    named = [(f"edges {each}", edges[:, bounds[each] : bounds[each + 1]]) for each in blocks]
+    named = [(digest_name(each), edges[:, bounds[each] : bounds[each + 1]]) for each in blocks]
     return [(name, block_digest(key, name, held)) for name, held in named]
+
+
+def digest_name(block: int) -> str:
+    """The name of a block of edges in the digest."""
+    return f"edges {block}"
 
 
 def noisy_statistics(design: Design, source: IntArray, target: IntArray, key: bytes) -> dict[Statistic, IntArray]:

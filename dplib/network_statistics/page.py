@@ -11,9 +11,13 @@ from dplib.graphs.network_sensitivity import Bounding, Statistic
 from dplib.metrics.error import Z95
 from dplib.network_statistics.design import Design
 from dplib.network_statistics.estimate import Results, std_error
+from dplib.network_statistics.local import estimate_degrees
+from dplib.network_statistics.measurements import LADDER, SMOOTH
+from dplib.network_statistics.part_page import model_callout, other_charts, part_tables, planned_tables
 from dplib.network_statistics.plan import plan_notes, planned, triangle_errors
 from dplib.network_statistics.publish import invariants, projection_loss
 from dplib.network_statistics.tables import noise_variance
+from dplib.network_statistics.whole_graph import Parts
 from dplib.privacy.accountant import totals
 from dplib.privacy.events import DiscreteGaussianEvent
 from dplib.privacy.rounding import as_fraction
@@ -48,12 +52,13 @@ _REFERENCES = (
 )
 
 
-def build_page(design: Design, results: Results, run: Run, account: AccountState) -> str:
+def build_page(design: Design, results: Results, parts: Parts, run: Run, account: AccountState) -> str:
     """Return the page as HTML text; the same content gives the same bytes.
 
     Args:
         design: the design.
         results: what was made of the measurement.
+        parts: the noisy graph, choices and silent vertices.
         run: the ledger's run, with its measurement.
         account: the account around this release.
     """
@@ -61,7 +66,7 @@ def build_page(design: Design, results: Results, run: Run, account: AccountState
         f"Network statistics of {design.config.dataset}",
         subtitle("Statistics of a graph", run.release_id, run.key.logical_date),
         (
-            _released(design, results, run),
+            _released(design, results, parts, run),
             guarantee_section(_guarantee(design, run), _noise(design)),
             _expected_errors(design),
             *_charts(design, results),
@@ -72,7 +77,7 @@ def build_page(design: Design, results: Results, run: Run, account: AccountState
     )
 
 
-def _released(design: Design, results: Results, run: Run) -> Section:
+def _released(design: Design, results: Results, parts: Parts, run: Run) -> Section:
     privacy, date = design.config.privacy, run.key.logical_date
     serves = (
         "Rows that name an undeclared vertex, or one vertex twice, were not counted; rows that name the same two "
@@ -81,7 +86,9 @@ def _released(design: Design, results: Results, run: Run) -> Section:
     what = f"statistics of a graph with {count_text(design.n_vertices)} declared vertices"
     blocks: tuple[Block, ...] = (
         free_to_use(what, privacy.unit, "edges", serves),
+        *model_callout(design),
         *_single_numbers(design, results),
+        *part_tables(design, parts, results),
         identity(
             run.release_id,
             design.config.dataset,
@@ -101,11 +108,13 @@ def _released(design: Design, results: Results, run: Run) -> Section:
 
 def _single_numbers(design: Design, results: Results) -> tuple[DataTable, ...]:
     rows: list[tuple[Text, ...]] = []
-    for each in design.measurements:
-        if each.size > 1:
+    for each in design.released:
+        if each.size != 1 or each.statistic is Statistic.ADJACENCY:
             continue
-        value, error = float(results.estimate[each.statistic][0]), std_error(design, each.statistic)
-        shown, margin = (number_text(value), "not stated") if np.isnan(error) else with_margin(value, Z95 * error)
+        value, error = float(results.estimate[each.statistic][0]), float(results.std_error[each.statistic][0])
+        shown, margin = (
+            (number_text(value), "not stated") if not np.isfinite(error) else with_margin(value, Z95 * error)
+        )
         rows.append((_title(each.statistic), shown, margin, count_text(int(results.count[each.statistic][0]))))
     columns = (
         Column("Statistic"),
@@ -154,16 +163,19 @@ def _noise(design: Design) -> NoiseTable:
                 share=each.share,
             )
         )
-    return NoiseTable("The noise of each statistic (– where it follows the graph)", "Statistic", "Numbers", tuple(rows))
+    caption = "The noise of each statistic (– where it follows the graph, or decides pairs or candidates)"
+    return NoiseTable(caption, "Statistic", "Numbers", tuple(rows))
 
 
 def _expected_errors(design: Design) -> Section:
     rows = []
     for each in design.measurements:
         found = planned(design, each)
-        noise, error = (
-            "withheld" if value is None else number_text(value, 4) for value in (found.noise, found.std_error)
-        )
+        missing = "withheld" if each.mechanism in (LADDER, SMOOTH) else "–"
+        noise = missing if found.noise is None else number_text(found.noise, 4)
+        error = "not stated" if found.std_error is None else number_text(found.std_error, 4)
+        if each.size == 0:
+            error = "–"
         rows.append((_title(each.statistic), found.mechanism.replace("_", " "), noise, error))
     columns = (
         Column("Statistic"),
@@ -185,19 +197,20 @@ def _expected_errors(design: Design) -> Section:
         heads = ("Assumed degree", "Ladder (mean)", "Smooth (median)", "Global Laplace (mean)")
         caption = "Absolute error of triangles, by the second-largest degree (or most common neighbours) of the graph"
         blocks.append(DataTable(caption, tuple(Column(head, numeric=True) for head in heads), numbers))
+    blocks += planned_tables(design)
     return Section("Expected error by statistic", tuple(blocks))
 
 
 def _charts(design: Design, results: Results) -> tuple[Section, ...]:
     statistic = Statistic.DEGREE_HISTOGRAM
     if statistic not in results.estimate:
-        return ()
+        return other_charts(design, results)
     counts, estimates = results.count[statistic], results.estimate[statistic]
     last = int(np.flatnonzero(counts)[-1])
     width = -(-(last + 1) // MAX_POINTS)
     lo = np.arange(0, last + 1, width)
     hi = np.minimum(lo + width, last + 1)
-    error = np.array([std_error(design, statistic, int(size)) for size in hi - lo])
+    error = np.array([_bins_error(design, results, *ends) for ends in zip(lo.tolist(), hi.tolist(), strict=True)])
     middle, whole = (np.add.reduceat(values[: last + 1], lo) for values in (estimates, counts))
     each = "degree" if width == 1 else f"run of {width} degrees"
     caption = (
@@ -209,9 +222,20 @@ def _charts(design: Design, results: Results) -> tuple[Section, ...]:
     return (Section("Charts", (Figure(drawn, "Degree distribution", caption, alt),)),)
 
 
+def _bins_error(design: Design, results: Results, lo: int, hi: int) -> float:
+    """Standard error of the vertices whose degree lies in the bins from ``lo`` to before ``hi``."""
+    if results.reports is None:
+        return std_error(design, Statistic.DEGREE_HISTOGRAM, hi - lo)
+    return estimate_degrees(design, results.reports, lo, hi - 1)[1]
+
+
 def _how_made(design: Design, results: Results) -> Section:
     texts: list[Text] = [
-        "Single numbers are as they were drawn. A degree histogram is the nearest one whose sum is the number of "
+        "Every number is an unbiased estimate from the reports: a function of a noisy degree is replaced by the one "
+        "whose mean over the noise it is, a bit by its unbiased value. Errors that depend on the graph are estimated "
+        "from the reports too. Published integers lie in the range that a graph can have. None of this costs budget."
+        if design.local
+        else "Single numbers are as they were drawn. A degree histogram is the nearest one whose sum is the number of "
         "vertices; sorted degrees are the nearest ascending sequence. Published integers are non-negative and lie in "
         "the range that a graph can have. All of this uses only the noisy numbers, and costs no budget."
     ]

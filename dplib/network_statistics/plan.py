@@ -14,6 +14,15 @@ from dplib.network_statistics.design import Design
 from dplib.network_statistics.estimate import std_error
 from dplib.network_statistics.measure import largest_rung_of
 from dplib.network_statistics.measurements import LADDER, SMOOTH, Measurement
+from dplib.network_statistics.part_plan import (
+    ModelError,
+    PlannedChoice,
+    PlannedGraph,
+    compared_models,
+    part_notes,
+    planned_choices,
+    planned_graphs,
+)
 from dplib.network_statistics.publish import invariants
 from dplib.network_statistics.tables import noise_variance
 from dplib.privacy.rounding import fraction_text
@@ -74,6 +83,9 @@ class Plan(JobPlan):
     n_vertices: int
     statistics: tuple[PlannedStatistic, ...]
     triangles: tuple[TriangleError, ...]
+    graphs: tuple[PlannedGraph, ...]
+    choices: tuple[PlannedChoice, ...]
+    models: tuple[ModelError, ...]
 
 
 def make_plan(design: Design, settings_hash: str) -> Plan:
@@ -84,6 +96,9 @@ def make_plan(design: Design, settings_hash: str) -> Plan:
         n_vertices=design.n_vertices,
         statistics=tuple(planned(design, each) for each in design.measurements),
         triangles=triangle_errors(design),
+        graphs=planned_graphs(design),
+        choices=planned_choices(design),
+        models=compared_models(design),
     )
 
 
@@ -130,6 +145,7 @@ def _laplace_mean_error(scale: Fraction) -> float:
 def plan_notes(design: Design) -> tuple[str, ...]:
     """Sentences about what the settings mean."""
     notes = list(invariants(design))
+    notes += part_notes(design)
     measured = {each.statistic for each in design.measurements}
     if design.projected:
         notes.append(

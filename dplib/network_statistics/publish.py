@@ -3,16 +3,18 @@
 from pathlib import Path
 from typing import Any
 
+from dplib.config.network_releases import ReportInput
 from dplib.graphs.degree_estimates import ProjectionLoss, estimate_projection_loss
 from dplib.graphs.network_sensitivity import Bounding, Statistic
 from dplib.network_statistics.design import Design
 from dplib.network_statistics.estimate import Results, make_results
 from dplib.network_statistics.part_tables import read_parts, write_published_parts
 from dplib.network_statistics.tables import read_values, write_estimates, write_published
+from dplib.network_statistics.whole_graph import Parts
 from dplib.release.staging import MEASUREMENT
 
 
-def write_tables(design: Design, directory: Path) -> Results:
+def write_tables(design: Design, directory: Path) -> tuple[Results, Parts]:
     """Write ``estimates/`` and ``published/`` from ``measurement/``."""
     parts = read_parts(directory, design)
     results = make_results(design, read_values(directory / MEASUREMENT, "noisy", design), parts)
@@ -21,7 +23,7 @@ def write_tables(design: Design, directory: Path) -> Results:
     adjacency = Statistic.ADJACENCY
     edges, errors = results.estimate.get(adjacency), results.std_error.get(adjacency)
     write_published_parts(directory, design, parts, edges, errors)
-    return results
+    return results, parts
 
 
 def projection_loss(design: Design, results: Results) -> ProjectionLoss | None:
@@ -36,7 +38,10 @@ def invariants(design: Design) -> list[str]:
     """The public facts on which the guarantee is conditional, in words."""
     facts = [f"The graph has {design.n_vertices} declared vertices; their names and number are public."]
     if design.bound.bounding is Bounding.PROMISED:
-        facts.append(f"No vertex has more than {design.largest_degree} edges, by the way the graph was collected.")
+        facts.append(
+            f"No vertex has more than {design.largest_degree} edges, by the way the graph was collected; this is "
+            "promised, not checked: where it is false, the guarantee does not hold."
+        )
     return facts
 
 
@@ -50,7 +55,10 @@ def manifest_fields(design: Design) -> dict[str, Any]:
             for each in design.measurements
         },
         "mechanisms": [event.to_dict() for event in design.events],
-        "solver": {"name": "least squares, isotonic regression", "integer_tables": "controlled rounding"},
+        "solver": {
+            "name": "unbiased estimates from reports" if design.local else "least squares, isotonic regression",
+            "integer_tables": "controlled rounding",
+        },
         "constraints": [],
         "domain": {
             "n_vertices": design.n_vertices,
@@ -59,5 +67,10 @@ def manifest_fields(design: Design) -> dict[str, Any]:
             "last_bin": design.last_bin,
             "stars": graph.stars,
         },
-        "details": {"design": design.public(), "shares": {each.statistic: each.share for each in design.measurements}},
+        "details": {
+            "design": design.public(),
+            "shares": {each.statistic: each.share for each in design.measurements},
+            "model": design.config.privacy.model,
+            "reports": isinstance(design.config.input, ReportInput),
+        },
     }

@@ -5,6 +5,7 @@ probability that falls as (v + 1)^(-1/2). Rows stand in both orientations and so
 """
 
 import csv
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -15,8 +16,11 @@ import numpy.typing as npt
 
 from dplib.config.load import check
 from dplib.config.network_statistics import NetworkStatisticsConfig
+from dplib.graphs.degrees import degree_histogram, edge_count, k_stars, vertex_degrees
+from dplib.graphs.network_sensitivity import Statistic
+from dplib.graphs.triangles import count_triangles
 from dplib.network_statistics.design import Design
-from dplib.network_statistics.estimate import std_error
+from dplib.network_statistics.estimate import std_error, whole_graph_error
 from dplib.network_statistics.measure import exact_statistics
 from dplib.network_statistics.run import STAGES
 from dplib.network_statistics.tables import ESTIMATES, PUBLISHED, read_values
@@ -65,20 +69,40 @@ def rehearse(prepared: Prepared[Design], n_edges: int, seed: int, progress: Stag
         _, release = run_job(rehearsed, STAGES, progress=progress)
         assert release is not None
         design = rehearsed.design
-        true = exact_statistics(design, source, target)
+        true = exact_statistics(design, source, target) | exact_derived(design, source, target)
         estimates = read_values(release / ESTIMATES, "estimate", design)
         counts = read_values(release / PUBLISHED, "count", design)
     found = []
-    for each in design.measurements:
+    for each in design.released:
+        if each.size == 0:
+            continue
         right = true[each.statistic].astype(np.float64)
         met, whole = (
             float(np.sqrt(((table[each.statistic].astype(np.float64) - right) ** 2).mean()))
             for table in (estimates, counts)
         )
-        error = std_error(design, each.statistic)
+        error = (
+            whole_graph_error(design, len(source))
+            if each.statistic is Statistic.ADJACENCY
+            else std_error(design, each.statistic)
+        )
         value = int(right[0]) if each.size == 1 else None
         stated = None if np.isnan(error) else error
         found.append(RehearsedStatistic(each.statistic, each.size, value, stated, met, whole))
+    return found
+
+
+def exact_derived(design: Design, source: IntArray, target: IntArray) -> dict[Statistic, IntArray]:
+    """The true numbers of what the local model estimates besides its reports."""
+    found, degrees = {}, vertex_degrees(design.n_vertices, source, target)
+    exact: dict[Statistic, Callable[[], IntArray | int]] = {
+        Statistic.EDGE_COUNT: lambda: edge_count(degrees),
+        Statistic.DEGREE_HISTOGRAM: lambda: degree_histogram(degrees, design.last_bin),
+        Statistic.K_STARS: lambda: k_stars(degrees, design.config.graph.stars),
+        Statistic.TRIANGLES: lambda: count_triangles(design.n_vertices, source, target),
+    }
+    for each in design.derived:
+        found[each.statistic] = np.atleast_1d(np.asarray(exact[each.statistic](), dtype=np.int64))
     return found
 
 
@@ -106,7 +130,7 @@ def _write_rows(design: Design, path: Path, source: IntArray, target: IntArray) 
 
 def _prepare(prepared: Prepared[Design], folder: Path) -> Prepared[Design]:
     """The same design on the generated rows, with a ledger, a secret and an output of its own."""
-    config, domain = prepared.design.config, prepared.design.vertices
+    config = prepared.design.config
     columns = {"source": "source", "target": "target"}
     options = {"header": "true", "escape": '"'}
     changed: dict[str, Any] = (
@@ -114,8 +138,8 @@ def _prepare(prepared: Prepared[Design], folder: Path) -> Prepared[Design]:
         | {"input": {"path": "edges.csv", "format": "csv", "options": options, "columns": columns}}
         | REHEARSAL_SETTINGS
     )
-    if domain.names is not None:
-        changed["graph"]["vertices"] = list(domain.names)
+    # Listed files enter with their contents: their names are relative to another folder.
+    changed["graph"] = prepared.design.settings["graph"]
     changed["publish"]["output"] = {"path": "releases"}
     design = Design.resolve(check(NetworkStatisticsConfig, changed), folder)
     open_rehearsal_account(design, folder)

@@ -5,6 +5,7 @@ from pathlib import Path
 from dplib.config.network_releases import ReportInput
 from dplib.config.network_statistics import NetworkStatisticsConfig
 from dplib.network_statistics.design import Design
+from dplib.network_statistics.distributed import layout_of, measure_on_spark
 from dplib.network_statistics.measure import measure_edges
 from dplib.network_statistics.publish import manifest_fields, write_tables
 from dplib.network_statistics.reports import measure_reports
@@ -42,8 +43,12 @@ def measure(job: Resources[Design], rows: DataFrame, keys: RunKeys, directory: P
     if isinstance(job.design.config.input, ReportInput):
         with job.stage("reading the reports"):
             return measure_reports(job.design, judge_reports(rows, job.design.vertices), keys, directory)
+    judged = judge_edges(rows, job.design.vertices)
+    if layout_of(job.design) == "spark":
+        with job.stage("counting on Spark and drawing noise"):
+            return measure_on_spark(judged, job.design, keys, directory)
     with job.stage("reading the edges"):
-        source, target = collect_edges(judge_edges(rows, job.design.vertices))
+        source, target = collect_edges(judged)
     with job.stage("counting and drawing noise"):
         return measure_edges(job.design, source, target, keys, directory)
 
@@ -52,11 +57,11 @@ def publish(job: Resources[Design], run: Run, account: AccountState, directory: 
     """Estimate from the stored measurement and write the rest of the release."""
     design = job.design
     with job.stage("estimating and writing"):
-        results = write_tables(design, directory)
+        results, parts = write_tables(design, directory)
         # Imported where it is needed: drawing takes seconds to load, and most commands draw nothing.
         from dplib.network_statistics.page import build_page
 
-        (directory / REPORT).write_text(build_page(design, results, run, account), encoding="utf-8")
+        (directory / REPORT).write_text(build_page(design, results, parts, run, account), encoding="utf-8")
         write_release_manifest(directory, design, run, account.currency, manifest_fields(design))
 
 

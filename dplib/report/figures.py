@@ -53,7 +53,7 @@ class RoundRecord(Protocol):
 def series_with_band(
     positions: Sequence[dt.date] | Sequence[str] | Sequence[float],
     estimate: npt.ArrayLike,
-    std_error: npt.ArrayLike,
+    std_error: npt.ArrayLike | None,
     published: npt.ArrayLike | None = None,
     y_label: str = "count",
 ) -> str:
@@ -62,11 +62,12 @@ def series_with_band(
     Args:
         positions: dates, names in order, or numbers; at least one.
         estimate: shape (n,).
-        std_error: shape (n,); the band is ``estimate -+ 1.96 std_error``.
+        std_error: shape (n,); the band is ``estimate -+ 1.96 std_error``. None where it is not stated: no band.
         published: shape (n,), or None where nothing was published.
         y_label: what is counted.
     """
-    middle, half = np.asarray(estimate, dtype=float), Z95 * np.asarray(std_error, dtype=float)
+    middle = np.asarray(estimate, dtype=float)
+    half = np.zeros(len(middle)) if std_error is None else Z95 * np.asarray(std_error, dtype=float)
     counts = None if published is None else np.asarray(published, dtype=float)
 
     def paint(figure: Figure) -> None:
@@ -86,7 +87,7 @@ def series_with_band(
         axes.yaxis.set_major_locator(MaxNLocator(6, integer=True))
         axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: number_text(value)))
         axes.margins(x=0.015, y=0.06)
-        _legend(axes, _series_handles(counts is not None, few=len(middle) <= _FEW))
+        _legend(axes, _series_handles(counts is not None, std_error is not None, few=len(middle) <= _FEW))
 
     return draw(paint, WIDTH, 300)
 
@@ -245,14 +246,13 @@ def _counts(axes: Axes, at: FloatArray, values: FloatArray) -> None:
     axes.add_patch(PathPatch(path, fill=False, zorder=3, **style))
 
 
-def _series_handles(with_counts: bool, few: bool) -> list[Line2D | Patch]:
+def _series_handles(with_counts: bool, with_band: bool, few: bool) -> list[Line2D | Patch]:
     """The legend of a series, in the order of what matters."""
     line: Any = {"marker": "o", "linestyle": "", "markersize": 5} if few else {"linewidth": 1.6}
     dots: Any = _DASH if few else {"marker": "o", "linestyle": "", "markersize": 3.5, "color": COLOURS["contrast"]}
-    handles: list[Line2D | Patch] = [
-        Line2D([], [], color=COLOURS["accent"], label="estimate", **line),
-        Patch(facecolor=COLOURS["accent"], alpha=0.3, label="95 % interval"),
-    ]
+    handles: list[Line2D | Patch] = [Line2D([], [], color=COLOURS["accent"], label="estimate", **line)]
+    if with_band:
+        handles.append(Patch(facecolor=COLOURS["accent"], alpha=0.3, label="95 % interval"))
     return [*handles, Line2D([], [], label="published count", **dots)] if with_counts else handles
 
 

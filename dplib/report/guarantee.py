@@ -93,6 +93,9 @@ _MECHANISMS = {
     "discrete_laplace": "discrete Laplace",
     "discrete_gaussian": "discrete Gaussian",
     "smooth_cauchy": "smooth sensitivity (Cauchy)",
+    "noisy_adjacency": "noisy adjacency matrix",
+    "randomized_response": "randomized response",
+    "exponential": "exponential mechanism",
     "": "not measured",
 }
 _NOISE_WORDS = (
