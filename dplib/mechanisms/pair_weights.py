@@ -117,7 +117,7 @@ def clipped(noisy_weights: IntArray) -> IntArray:
 def clipping_bias(scale: Fraction) -> float:
     """Mean of the positive part of the noise, ``q / (1 - q^2)`` with ``q = e^(-1 / scale)``: about ``scale / 2``."""
     rate = 1 / float(positive("scale", scale))
-    return float(1 / (2 * np.sinh(rate)))
+    return float(np.exp(-rate) / -np.expm1(-2 * rate))
 
 
 def cut_error(n_vertices: int, side_sizes: npt.ArrayLike, scale: Fraction, beta: float) -> FloatArray:

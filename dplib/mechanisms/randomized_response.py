@@ -24,7 +24,7 @@ References:
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from math import expm1
+from math import exp, expm1
 
 import numpy as np
 import numpy.typing as npt
@@ -119,14 +119,19 @@ def estimate_ones(reported_ones: int, n_reports: int, epsilon: Fraction) -> Coun
         n_reports: all reports, a public number.
         epsilon: what the reports were made with.
     """
-    odds = float(positive("epsilon", epsilon))
-    # 1 / (1 - 2q) = (e^epsilon + 1) / (e^epsilon - 1), and q / (1 - 2q) = 1 / (e^epsilon - 1).
-    less = expm1(odds)
-    estimate = reported_ones * (less + 2) / less - n_reports / less
+    # With u = e^-epsilon, 1 / (1 - 2q) = (1 + u) / (1 - u) and q / (1 - 2q) = u / (1 - u); e^epsilon might overflow.
+    u, rest = _odds(epsilon)
+    estimate = reported_ones * (1 + u) / rest - n_reports * u / rest
     return CountEstimate(estimate, reports_variance(n_reports, epsilon))
 
 
 def reports_variance(n_reports: int, epsilon: Fraction) -> float:
     """The variance N e^epsilon / (e^epsilon - 1)^2 of `estimate_ones`, from public numbers."""
-    less = expm1(float(positive("epsilon", epsilon)))
-    return n_reports * (less + 1) / less**2
+    u, rest = _odds(epsilon)
+    return n_reports * u / rest**2
+
+
+def _odds(epsilon: Fraction) -> tuple[float, float]:
+    """``u = e^-epsilon`` and ``1 - u``."""
+    exponent = -float(positive("epsilon", epsilon))
+    return exp(exponent), -expm1(exponent)

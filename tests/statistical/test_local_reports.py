@@ -264,3 +264,10 @@ def test_tiny_vertex_sets(n: int) -> None:
         KeyedStream(KEY, "tiny"), n, none, none, adjacency.ThresholdLaw(Fraction(1))
     )
     assert len(low) == len(high) <= max(0, n - 1)
+
+
+def test_reports_at_a_huge_epsilon_are_the_truth() -> None:
+    """e^epsilon overflows there; the estimate does not need it."""
+    found = response.estimate_ones(17, 100, Fraction(1000))
+    assert found.estimate == 17
+    assert found.variance == 0

@@ -157,6 +157,12 @@ def test_clipping_adds_its_bias() -> None:
     assert clipped(noisy).mean() == pytest.approx(clipping_bias(scale), abs=7 * 6 / len(noisy) ** 0.5)
 
 
+def test_no_bias_worth_the_name_at_a_huge_epsilon() -> None:
+    """e^epsilon overflows there; e^-epsilon does not."""
+    assert clipping_bias(Fraction(1, 1000)) == 0
+    assert clipping_bias(Fraction(1, 30)) == pytest.approx(np.exp(-30))
+
+
 def test_error_bounds_hold_for_all_cuts_together() -> None:
     """At beta 1/2 over 200 synthetic graphs of 8 vertices; and the bound is no empty promise."""
     empty, scale, n = np.empty(0, dtype=np.int64), Fraction(3), 8
