@@ -196,7 +196,9 @@ def _expected_errors(design: Design) -> Section:
         )
         heads = ("Assumed degree", "Ladder (mean)", "Smooth (median)", "Global Laplace (mean)")
         caption = "Absolute error of triangles, by the second-largest degree (or most common neighbours) of the graph"
-        blocks.append(DataTable(caption, tuple(Column(head, numeric=True) for head in heads), numbers))
+        blocks.append(
+            DataTable(caption, tuple(Column(head, numeric=place > 0) for place, head in enumerate(heads)), numbers)
+        )
     blocks += planned_tables(design)
     return Section("Expected error by statistic", tuple(blocks))
 

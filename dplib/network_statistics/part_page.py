@@ -92,7 +92,9 @@ def planned_tables(design: Design) -> list[Block]:
             for each in graphs
         )
         caption = "The noisy graph by the edges of the graph; the error is that of the number of edges it tells"
-        blocks.append(DataTable(caption, tuple(Column(name, numeric=True) for name in names), rows))
+        blocks.append(
+            DataTable(caption, tuple(Column(name, numeric=place > 0) for place, name in enumerate(names)), rows)
+        )
     if choices:
         columns = (Column("Choice"), Column("Candidates", numeric=True), Column("Below the best", numeric=True))
         told = tuple((each.statistic, count_text(each.candidates), number_text(each.within, 3)) for each in choices)

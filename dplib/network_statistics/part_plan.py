@@ -208,7 +208,8 @@ def local_notes(design: Design) -> list[str]:
         )
     if isinstance(design.config.input, ReportInput):
         notes.append(
-            "The rows are reports that vertices made themselves at this epsilon, of which the job sees nothing else. "
+            "The rows are reports that vertices made themselves at this epsilon; the job sees nothing else and draws "
+            "nothing, so the secret that the guarantee rests on is each vertex's own. "
             "The account is charged what the reports have spent, again for every release that reads them. Estimates "
             "are scaled up for vertices without a report, as if silence did not go by their edges."
         )

@@ -1,0 +1,109 @@
+"""Small releases of network statistics under a test key: noise, graph, choices and estimates stay what they were.
+
+To record a wanted change: ``DPLIB_RECORD_GOLDEN=1 pytest tests/jobs/test_network_golden.py``.
+"""
+
+import hashlib
+import json
+import os
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dplib.config.load import check
+from dplib.config.network_statistics import NetworkStatisticsConfig
+from dplib.network_statistics.design import Design
+from dplib.network_statistics.measure import measure_edges
+from dplib.network_statistics.publish import write_tables
+from dplib.network_statistics.rehearse import generate
+from dplib.randomness.secret import Secret
+from dplib.release.canonical import settings_hash
+from dplib.release.run_keys import RunKeys
+from dplib.release.runs import Run, RunKey, RunState
+from dplib.release.tables import read_table
+from tests.jobs_support import SECRET
+
+GOLDEN = Path(__file__).resolve().parents[1] / "golden" / "network_statistics.json"
+N = 60
+HALVES = {"one": list(range(30)), "other": list(range(30, N))}
+PARTS: dict[str, Any] = {
+    "adjacency": {"blocks": HALVES},
+    "split": {"candidates": {"halves": HALVES, "all": {"everybody": list(range(N))}}, "resolution": "1/10"},
+    "coverage": {"candidates": {"first": [0, 1], "last": [58, 59]}},
+}
+CENTRAL = ["edge_count", "largest_degree", "degree_histogram", "cumulative_histogram", "sorted_degrees", "k_stars"]
+CASES: dict[str, dict[str, Any]] = {
+    "edge": {
+        "privacy": {"budget": {"epsilon": 20}},
+        "graph": PARTS | {"statistics": [*CENTRAL, "degree_sequence", "triangles", "adjacency", "split", "coverage"]},
+    },
+    "vertex": {
+        "privacy": {"budget": {"rho": "0.5"}, "neighbors": "vertex"},
+        "graph": {"statistics": CENTRAL, "degree_bound": {"bounding": "projected", "largest": 5}},
+    },
+    "local": {
+        "privacy": {"budget": {"epsilon": 4}, "model": "local"},
+        "graph": {"statistics": ["degree_sequence", "adjacency"], "adjacency": {"blocks": HALVES}},
+    },
+}
+
+
+def design_of(case: str) -> Design:
+    settings = {
+        "config_version": 1,
+        "job": "network-statistics",
+        "dataset": "golden",
+        "input": {"path": "none", "columns": {"source": "s", "target": "t"}},
+        "privacy": CASES[case]["privacy"],
+        "graph": {"vertices": {"count": N}} | CASES[case]["graph"],
+    }
+    settings["graph"]["statistics"] = dict.fromkeys(settings["graph"]["statistics"], 1)
+    return Design.resolve(check(NetworkStatisticsConfig, settings), Path())
+
+
+def release_of(folder: Path, case: str, secret: bytes = SECRET) -> dict[str, str]:
+    """SHA-256 of every table as text, which no version of a library changes."""
+    design = design_of(case)
+    key = RunKey("golden", "network-statistics", "", settings_hash(design.settings))
+    keys = RunKeys.derive(Secret(secret), Run(2, key, Fraction(1), RunState.RESERVED))
+    measure_edges(design, *generate(N, 200, 1), keys, folder)
+    write_tables(design, folder)
+    found = {}
+    for path in sorted(folder.rglob("*.parquet")):
+        rows = read_table(path.parent, blocks=(path.stem,)).to_pylist()
+        for row in rows:
+            # Six digits: the last bits of a float depend on the machine.
+            row |= {name: f"{round(v, 6) + 0.0:.6f}" for name, v in row.items() if isinstance(v, float)}
+        name = str(path.relative_to(folder).with_suffix(""))
+        found[name] = hashlib.sha256(json.dumps(rows).encode()).hexdigest()
+    return found
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_the_release_is_the_recorded_one(case: str, tmp_path: Path) -> None:
+    found = release_of(tmp_path, case)
+    if os.environ.get("DPLIB_RECORD_GOLDEN") == "1":
+        known = json.loads(GOLDEN.read_text()) if GOLDEN.exists() else {}
+        GOLDEN.write_text(json.dumps(known | {case: found}, indent=2, sort_keys=True) + "\n")
+    assert json.loads(GOLDEN.read_text())[case] == found
+
+
+def test_another_secret_gives_other_noise(tmp_path: Path) -> None:
+    known = json.loads(GOLDEN.read_text())["local"]
+    found = release_of(tmp_path, "local", SECRET[::-1])
+    changed = {name for name in known if found[name] != known[name]}
+    assert changed >= {"measurement/statistics", "measurement/adjacency/edges", "estimates/statistics"}
+
+
+def test_measuring_again_gives_the_same_bytes(tmp_path: Path) -> None:
+    both = [tmp_path / name for name in ("one", "other")]
+    for folder in both:
+        release_of(folder, "edge")
+    contents = [
+        {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*.parquet")} for folder in both
+    ]
+    assert contents[0] == contents[1]
+    assert np.unique([len(each) for each in contents]).size == 1
