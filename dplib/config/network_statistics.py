@@ -1,8 +1,8 @@
 """Configuration of the job ``network-statistics``.
 
 *Measurement settings* (``input``, ``privacy``, ``graph``) decide the statistics and the noise, and changing one of them
-spends anew; *publish settings* (``publish``, ``ledger``, ``secret``, ``spark``) only shape what is made of the stored
-measurement and never spend.
+spends anew; *publish settings* (``publish``, ``counting``, ``ledger``, ``secret``, ``spark``) only shape how it is made
+and what is made of it, and never spend.
 """
 
 from fractions import Fraction
@@ -115,6 +115,15 @@ class GraphSettings(Section):
         return vertex_names(self.vertices, base)
 
 
+class CountingSettings(Section):
+    """Where the exact statistics are counted: never changes a number."""
+
+    layout: Literal["auto", "driver", "spark"] = "auto"
+    """driver: the edges fit one process; spark: they stay in blocks with the executors; auto: by expected_edges."""
+    expected_edges: Annotated[int, Field(ge=1, strict=True)] | None = None
+    """A public guess, 16 a vertex where absent; a graph with more takes longer and more memory, nothing else."""
+
+
 class NetworkStatisticsConfig(JobConfig):
     """Statistics of one graph under one budget."""
 
@@ -122,6 +131,7 @@ class NetworkStatisticsConfig(JobConfig):
     input: NetworkInput
     privacy: NetworkPrivacy
     graph: GraphSettings
+    counting: CountingSettings = CountingSettings()
 
     @model_validator(mode="after")
     def _fitting(self) -> Self:

@@ -18,7 +18,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from dplib.graphs.triangles import vertex_colours
-from dplib.spark.blocks import Batches
+from dplib.spark.blocks import Batches, collect_blocks
 
 IntArray = npt.NDArray[np.int64]
 _HALF = 32
@@ -27,18 +27,21 @@ _SCHEMA = "block int, edges binary"
 _ARROW = pa.schema([("block", pa.int32()), ("edges", pa.binary())])
 
 
-def make_edge_blocks(edges: DataFrame, n_blocks: int) -> DataFrame:
+def make_edge_blocks(judged: DataFrame, n_blocks: int) -> DataFrame:
     """Turn rows into blocks.
 
     Args:
-        edges: columns source and target long, 0 <= source < target < 2^31; a pair may stand more than once.
+        judged: from `dplib.spark.edges.judge_edges`; vertices below 2^31.
         n_blocks: number of colours.
 
     Returns:
         columns block int and edges binary, for `edge_words`; one row a block; lazy.
     """
-    empty = edges.sparkSession.range(n_blocks).select(F.col("id").cast("int").alias("block"), F.lit(b"").alias("edges"))
-    pieces = edges.select("source", "target").mapInArrow(_split_rows(n_blocks), _SCHEMA).unionByName(empty)
+    edges = judged.where(F.col("failed").isNull()).select("source", "target")
+    empty = judged.sparkSession.range(n_blocks).select(
+        F.col("id").cast("int").alias("block"), F.lit(b"").alias("edges")
+    )
+    pieces = edges.mapInArrow(_split_rows(n_blocks), _SCHEMA).unionByName(empty)
     return pieces.repartition(n_blocks, "block").groupBy("block").applyInArrow(_unite, _SCHEMA)
 
 
@@ -65,6 +68,12 @@ def edge_bytes(words: IntArray) -> bytes:
 def read_ends(edges: bytes) -> tuple[IntArray, IntArray]:
     """The smaller and the greater ends of a block's edges, sorted."""
     return unpack_edges(edge_words(edges))
+
+
+def collect_block_edges(blocks: DataFrame, task: str) -> tuple[IntArray, IntArray]:
+    """Bring the edges of all blocks to the driver, each once, sorted. Private."""
+    found = [edge_words(columns["edges"]) for _, columns in collect_blocks(blocks, task)]
+    return unpack_edges(np.unique(np.concatenate(found)))
 
 
 def _split_rows(n_blocks: int) -> Callable[[Batches], Batches]:

@@ -1,0 +1,99 @@
+"""The measurement of a network has the same bytes whether its edges are on the driver or in blocks on Spark."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from dplib.config.load import check
+from dplib.config.network_statistics import NetworkStatisticsConfig
+from dplib.errors import IntegrityError
+from dplib.network_statistics import distributed
+from dplib.network_statistics.design import Design
+from dplib.network_statistics.distributed import measure_on_spark
+from dplib.network_statistics.measure import measure_edges
+from dplib.release.run_keys import RunKeys
+from dplib.spark.blocks import DataFrame, SparkSession
+from dplib.spark.edge_blocks import make_edge_blocks
+from tests.network_oracles import IntArray, random_edges
+
+N = 40
+CASES: dict[str, dict[str, Any]] = {
+    "exact rungs": {
+        "statistics": {"edge_count": 1, "largest_degree": 1, "degree_histogram": 2, "k_stars": 9, "triangles": 2},
+        "triangles": {"rungs": "exact"},
+    },
+    "edges themselves": {"statistics": {"triangles": 1, "degree_sequence": 1, "adjacency": 2}},
+    "plain": {"statistics": {"edge_count": 1}},
+    "projected": {
+        "statistics": {"edge_count": 1, "cumulative_histogram": 2, "sorted_degrees": 2, "degree_sequence": 1},
+        "degree_bound": {"bounding": "projected", "largest": 4, "salt": 7},
+    },
+}
+
+
+def make_design(case: str) -> Design:
+    settings = {
+        "config_version": 1,
+        "job": "network-statistics",
+        "dataset": "test",
+        "input": {"path": "none", "columns": {"source": "one", "target": "other"}},
+        "privacy": {"unit": "friendship", "budget": {"epsilon": 2}},
+        "graph": {"vertices": {"count": N}} | CASES[case],
+    }
+    return Design.resolve(check(NetworkStatisticsConfig, settings), Path())
+
+
+def graph(n_edges: int | None = None) -> tuple[IntArray, IntArray]:
+    ends = np.sort(np.stack(random_edges(N, 0.3, 4)), axis=0)
+    source, target = ends[:, np.lexsort(ends[::-1])][:, :n_edges]
+    return source, target
+
+
+def judged(spark: SparkSession, source: IntArray, target: IntArray, n_partitions: int) -> DataFrame:
+    """Every edge twice, and a row that a rule drops."""
+    chosen = np.random.default_rng(n_partitions).permutation(np.append(np.arange(len(source)), np.arange(len(source))))
+    ends = {"source": np.append(source[chosen], -1), "target": np.append(target[chosen], 3)}
+    failed = pa.array([None] * len(chosen) + [2], pa.int32())
+    return spark.createDataFrame(pa.table(ends | {"failed": failed})).repartition(n_partitions)
+
+
+def content(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+@pytest.mark.parametrize(
+    ("case", "n_partitions"),
+    [
+        ("exact rungs", 1),
+        pytest.param("edges themselves", 7, marks=pytest.mark.slow),
+        ("projected", 2),
+    ],
+)
+def test_layouts_agree(spark: SparkSession, tmp_path: Path, secret: bytes, case: str, n_partitions: int) -> None:
+    design, edges = make_design(case), graph()
+    keys = RunKeys("test", secret, secret, secret)
+    here = measure_edges(design, *edges, keys, tmp_path / "driver")
+    there = measure_on_spark(judged(spark, *edges, n_partitions), design, keys, tmp_path / "spark")
+    assert there == here
+    assert content(tmp_path / "spark") == content(tmp_path / "driver") != {}
+    assert measure_edges(design, *graph(-1), keys, tmp_path / "fewer") != here
+
+
+def test_an_input_that_changes_meanwhile_is_refused(
+    spark: SparkSession, tmp_path: Path, secret: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    design = make_design("plain")
+    # As if blocks were lost after the first digest and made again of other rows.
+    other = make_edge_blocks(judged(spark, *graph(-1), 1), distributed.block_count(design))
+    held, digest = iter([None, other]), distributed._digest
+
+    def changed(blocks: DataFrame, n_blocks: int, key: bytes) -> bytes:
+        return digest(next(held) or blocks, n_blocks, key)
+
+    monkeypatch.setattr(distributed, "_digest", changed)
+    with pytest.raises(IntegrityError, match="must not change"):
+        measure_on_spark(judged(spark, *graph(), 1), design, RunKeys("test", secret, secret, secret), tmp_path)
+    assert content(tmp_path) == {}
