@@ -7,6 +7,7 @@ from tests.cut_mechanism_laws import all_cuts, all_sides
 
 BoolArray = npt.NDArray[np.bool_]
 IntArray = npt.NDArray[np.int64]
+WordArray = npt.NDArray[np.uint64]
 
 
 class DensePaddedGraph:
@@ -33,13 +34,12 @@ class DensePaddedGraph:
     def minimum_cut(self, padding: int, /) -> int:
         return int(self._padded(padding).min())
 
-    def cuts_up_to(self, padding: int, bound: int, /) -> tuple[IntArray, BoolArray]:
+    def cuts_up_to(self, padding: int, bound: int, /) -> tuple[IntArray, WordArray]:
         self.bounds.append(bound)
         cuts = self._padded(padding)[self.order]
         near = cuts <= bound
-        sides = self.sides[self.order][near]
-        # Every other cut by its other side: the sampler must not care.
-        return cuts[near], sides ^ (np.arange(len(sides)) % 2 == 1)[:, None]
+        words = self.sides[self.order][near] @ (1 << np.arange(self.n_vertices))
+        return cuts[near], words.astype(np.uint64)[:, None]
 
     def weight(self, padding: int, side: BoolArray, /) -> int:
         canonical = side ^ side[0]

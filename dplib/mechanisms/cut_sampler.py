@@ -44,6 +44,7 @@ from dplib.validate import at_least, require
 
 BoolArray = npt.NDArray[np.bool_]
 IntArray = npt.NDArray[np.int64]
+WordArray = npt.NDArray[np.uint64]
 
 
 class PaddedGraph(Protocol):
@@ -52,8 +53,11 @@ class PaddedGraph(Protocol):
     def minimum_cut(self, padding: int, /) -> int:
         """The minimum cut value."""
 
-    def cuts_up_to(self, padding: int, bound: int, /) -> tuple[IntArray, BoolArray]:
-        """All cuts of weight at most ``bound``: weights (n_cuts,), sides (n_cuts, n_vertices), by either side.
+    def cuts_up_to(self, padding: int, bound: int, /) -> tuple[IntArray, WordArray]:
+        """All cuts of weight at most ``bound``: weights (n_cuts,), packed sides without vertex 0 (n_cuts, n_words).
+
+        Vertex v is bit ``v % 64`` of word ``v // 64``: a million cuts of a thousand vertices stay small, lest a run
+        ends for want of memory on one graph and not on its neighbour.
 
         None may be missing and nothing may fail: the guarantee counts on it. It is asked only for bounds up to the
         plan's ratio times the minimum cut value, where the plan has made sure that the list is short enough; a random
@@ -119,20 +123,27 @@ def _draw(graph: PaddedGraph, padding: int, plan: SamplerPlan, stream: BitSource
     """The different cuts among k draws, sorted, with their weights in the padded graph."""
     value = graph.minimum_cut(padding)
     if value < plan.lowest:
-        last = np.arange(plan.n_vertices) == plan.n_vertices - 1
-        return np.array([graph.weight(padding, last)], dtype=np.int64), last[np.newaxis]
-    weights, sides = sorted_cuts(*graph.cuts_up_to(padding, plan.bound(value)))
+        return _fixed_cut(graph, padding, plan)
+    weights, packed = sorted_cuts(*graph.cuts_up_to(padding, plan.bound(value)))
+    if not len(weights):  # a random enumeration may miss all
+        return _fixed_cut(graph, padding, plan)
     drawn = np.unique(draw_exponential(stream, weights, plan.rate, plan.n_draws))
-    return weights[drawn], sides[drawn]
+    vertex = np.arange(plan.n_vertices)
+    bits = packed[drawn][:, vertex // 64] >> (vertex % 64).astype(np.uint64) & np.uint64(1)
+    return weights[drawn], bits.astype(np.bool_)
 
 
-def sorted_cuts(weights: IntArray, sides: BoolArray) -> tuple[IntArray, BoolArray]:
-    """The cuts by their side without vertex 0, in the order of their bits."""
-    require(len(weights) == len(sides) > 0, "cuts", "have a side for each weight, at least one", "other shapes")
-    canonical = sides ^ sides[:, :1]
-    packed = np.ascontiguousarray(np.packbits(canonical, axis=1))
-    order = np.argsort(packed.view(np.dtype((np.void, packed.shape[1]))).ravel(), kind="stable")
-    return weights[order], canonical[order]
+def _fixed_cut(graph: PaddedGraph, padding: int, plan: SamplerPlan) -> tuple[IntArray, BoolArray]:
+    """What is returned instead of a failure: the last vertex alone."""
+    last = np.arange(plan.n_vertices) == plan.n_vertices - 1
+    return np.array([graph.weight(padding, last)], dtype=np.int64), last[np.newaxis]
+
+
+def sorted_cuts(weights: IntArray, packed: WordArray) -> tuple[IntArray, WordArray]:
+    """The cuts in the order of their packed sides, last word first."""
+    require(len(weights) == len(packed), "cuts", "have a side for each weight", "other shapes")
+    order = np.lexsort(packed.T)
+    return weights[order], packed[order]
 
 
 def draw_padding(stream: BitSource, minimum_cut: Callable[[int], int], plan: SamplerPlan) -> int:

@@ -4,17 +4,23 @@ A padding of i is the first i unit edges of the public cycle, laid round after r
 deterministic methods never miss one, up to the bounds that the sampler asks for; a random one does with the stated
 failure probability, which delta pays for (`dplib.minimum_cuts.measurement_plan`). Its trials are numbered; where they
 run does not change what they find.
+
+The sampler asks for the minimum cut value of thousands of paddings. A cut crosses the cycle an even number of times;
+those that cross it twice are *arcs*, n (n - 1) / 2 of them, whose least value is known for all paddings after O(n^2)
+steps (`Arcs`). After j whole rounds every other cut weighs at least 4 j, so an arc below that is a minimum cut; only
+where there is none the graph itself is searched.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
 from dplib.errors import DplibError
 from dplib.graphs.cut_list import CutList
-from dplib.graphs.edges import Graph, canonical, cut_value
+from dplib.graphs.edges import Graph, WordArray, canonical, cut_value, pack_sides, unpack_sides
 from dplib.graphs.minimum_cut import minimum_cut
 from dplib.graphs.near_minimum import near_minimum_cuts
 from dplib.mechanisms.cut_sampler import cycle_edges
@@ -23,6 +29,7 @@ BoolArray = npt.NDArray[np.bool_]
 IntArray = npt.NDArray[np.int64]
 MOST_TREES, MOST_STEPS = 2**16, 2**62
 """A dense graph of 300 vertices with heavy pairs takes 4,261 trees until it is certified, and has no room for flows."""
+_CHUNK = 1 << 14
 ListCuts = Callable[[Graph, int, int], CutList]
 """Lists all cuts of a connected graph of at most a bound; the last argument seeds random trials."""
 
@@ -39,6 +46,41 @@ def listed_certainly(graph: Graph, bound: int, seed: int = 0) -> CutList:
     if not found.complete:
         raise DplibError("sampled_cuts must list all cuts up to its bound, got a list without certificate")
     return found.cuts
+
+
+class Arcs:
+    """The least value of the cuts that cross the public cycle twice, for every padding.
+
+    Pair p of the cycle joins vertices p and p + 1 mod n; the arc between pairs p < q holds the vertices p + 1 to q.
+    With j rounds and r more edges it weighs its value in the graph, 2 j, and 1 for each of p and q below r.
+    """
+
+    def __init__(self, graph: Graph) -> None:
+        n = graph.n_vertices
+        between = np.zeros((n + 1, n + 1), dtype=np.int64)
+        between[graph.source + 1, graph.target + 1] = graph.weight
+        between += between.T
+        inside = between.cumsum(axis=0).cumsum(axis=1)
+        degree = np.cumsum(np.concatenate([[0], graph.degrees()]))
+        first, last = np.arange(1, n + 1)[:, None], np.arange(1, n + 1)[None, :]  # the arc begins and ends there
+        within = inside[last, last] - inside[first, last] - inside[last, first] + inside[first, first]
+        value = degree[last] - degree[first] - within
+        unused = np.iinfo(np.int64).max // 2
+        value[np.tril_indices(n)] = unused
+        # Least values with p and q from r on, with p below r alone, and with both below r, for r = 0 .. n - 1.
+        rows = np.minimum.accumulate(value[:, ::-1], axis=1)[:, ::-1]  # least over q from each place on
+        none = np.minimum.accumulate(rows.min(axis=1)[::-1])[::-1]
+        below = np.minimum.accumulate(rows, axis=0)
+        one = np.concatenate([[unused], below[np.arange(n - 1), np.arange(1, n)]])
+        columns = np.minimum.accumulate(value.min(axis=0))
+        both = np.concatenate([[unused], columns[:-1]])
+        self._least = np.minimum(none, np.minimum(one + 1, both + 2))
+        self._n = n
+
+    def least(self, padding: int) -> int:
+        """The least value of an arc in the graph with so many edges of the cycle."""
+        rounds, rest = divmod(padding, self._n)
+        return int(self._least[rest]) + 2 * rounds
 
 
 @dataclass(frozen=True)
@@ -65,12 +107,24 @@ class CycledGraph:
 
     def minimum_cut(self, padding: int, /) -> int:
         """The minimum cut value."""
+        n = self.graph.n_vertices
+        if padding >= n and (arc := self._arcs.least(padding)) < 4 * (padding // n):
+            return arc
         return minimum_cut(self.padded(padding)).value
 
-    def cuts_up_to(self, padding: int, bound: int, /) -> tuple[IntArray, BoolArray]:
-        """All cuts of weight at most ``bound``: weights (n_cuts,), sides (n_cuts, n_vertices)."""
+    @cached_property
+    def _arcs(self) -> Arcs:
+        return Arcs(self.graph)
+
+    def cuts_up_to(self, padding: int, bound: int, /) -> tuple[IntArray, WordArray]:
+        """All cuts of weight at most ``bound``: weights (n_cuts,), packed sides without vertex 0 (n_cuts, n_words)."""
         found = self.list_cuts(self.padded(padding), bound, self.seed)
-        return found.values, found.sides()
+        if np.array_equal(found.label, np.arange(self.graph.n_vertices)):
+            return found.values, found.packed
+        # Unpacked all at once they would take a byte a vertex and cut.
+        parts = (found.packed[start : start + _CHUNK] for start in range(0, len(found), _CHUNK))
+        sides = [pack_sides(unpack_sides(part, 64 * part.shape[1])[:, found.label]) for part in parts]
+        return found.values, np.concatenate([pack_sides(np.zeros((0, len(found.label)), dtype=np.bool_)), *sides])
 
     def weight(self, padding: int, side: BoolArray, /) -> int:
         """The weight of one cut."""

@@ -6,17 +6,20 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
 
-from dplib.graphs.edges import Graph, canonical
+from dplib.graphs.edges import Graph, canonical, unpack_sides
 from dplib.mechanisms.discrete_laplace import discrete_laplace_probability
+from dplib.minimum_cuts import private_graph
 from dplib.minimum_cuts.estimate import SAMPLED_REFUSED, make_results
 from dplib.minimum_cuts.measure import count_minimum_cuts, drawn, sides_of
 from dplib.minimum_cuts.outlook import laplace_tail, outlooks, ring_share
 from dplib.minimum_cuts.plan import make_plan
-from dplib.minimum_cuts.private_graph import CycledGraph
+from dplib.minimum_cuts.private_graph import Arcs, CycledGraph
 from dplib.minimum_cuts.synthetic import side_values, synthesise
 from dplib.minimum_cuts.tables import SAMPLED_PADDING, SAMPLED_VALUE
 from dplib.randomness.keyed import derive_key
+from tests.cut_graphs import weighted_graphs
 from tests.cut_mechanism_laws import all_cuts, all_sides
 from tests.cut_padded_graph import DensePaddedGraph
 from tests.minimum_cuts_support import design_of
@@ -109,11 +112,35 @@ def test_the_padded_graph_is_that_of_the_definition() -> None:
     for padding in (0, 1, 5, 6, 13):
         least = ours.minimum_cut(padding)
         assert least == dense.minimum_cut(padding)
-        weights, sides = ours.cuts_up_to(padding, least * 145 // 100)
+        weights, packed = ours.cuts_up_to(padding, least * 145 // 100)
         expected, others = dense.cuts_up_to(padding, least * 145 // 100)
-        found = {(tuple(side ^ side[0]), int(weight)) for side, weight in zip(sides, weights, strict=True)}
-        assert found == {(tuple(side ^ side[0]), int(weight)) for side, weight in zip(others, expected, strict=True)}
-        assert ours.weight(padding, sides[0]) == weights[0]
+        found = dict(zip(packed[:, 0].tolist(), weights.tolist(), strict=True))
+        assert found == dict(zip(others[:, 0].tolist(), expected.tolist(), strict=True))
+        assert ours.weight(padding, unpack_sides(packed, 6)[0]) == weights[0]
+
+
+@given(weighted_graphs(least=3, most=7))
+def test_the_least_arc_is_that_of_the_padded_graph(graph: Graph) -> None:
+    n, ours = graph.n_vertices, CycledGraph(graph)
+    arcs = Arcs(graph)
+    sides = all_sides(n)
+    two = sum((sides[:, v] != sides[:, (v + 1) % n]).astype(int) for v in range(n)) == 2
+    for padding in (0, 1, n - 1, n, 2 * n + 1, 9 * n + 2):
+        values = all_cuts(n, pair_weights(ours.padded(padding)))
+        assert arcs.least(padding) == values[two].min()
+        assert ours.minimum_cut(padding) == values.min()
+
+
+def test_cuts_of_a_contracted_graph_are_unpacked_a_few_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A ring of 7 heavy pairs: 21 minimum cuts of 14 vertices, listed over 7."""
+    ring = [(2 * pair, 2 * pair + 1, 100) for pair in range(7)] + [(2 * p + 1, (2 * p + 2) % 14, 30) for p in range(7)]
+    graph = CycledGraph(graph_of(14, ring))
+    whole = graph.cuts_up_to(0, 60)
+    monkeypatch.setattr(private_graph, "_CHUNK", 4)
+    parts = graph.cuts_up_to(0, 60)
+    assert len(whole[0]) == len(set(whole[1][:, 0].tolist())) == 21
+    assert np.array_equal(whole[1], parts[1])
+    assert all(graph.weight(0, side) == 60 for side in unpack_sides(whole[1], 14))
 
 
 def test_sampled_cuts_are_near_minimum_where_the_graph_is_strong() -> None:
