@@ -45,8 +45,8 @@ FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 
 LARGEST_DIMENSION = 3
-_CELLS = {1: 1024, 2: 256, 3: 48}  # an axis, by dimension
-_RADII = {1: (4, 8, 16, 32, 64, 128), 2: (4, 8, 16, 32, 64), 3: (2, 4, 8, 16)}  # in cells
+_CELLS = {1: 1024, 2: 128, 3: 48}  # an axis, by dimension
+_RADII = {1: (4, 8, 16, 32, 64, 128), 2: (2, 4, 8, 16, 32), 3: (2, 4, 8, 16)}  # in cells
 
 
 def max_cover(source: PointSource, noise: Noise, problem: Problem, rho: Fraction) -> Clustering:

@@ -7,6 +7,8 @@ References:
     Su, Cao, Li, Bertino, Jin: Differentially private k-means clustering. CODASPY 2016, section 4.1 (sphere packing).
 """
 
+from functools import lru_cache
+
 import numpy as np
 import numpy.typing as npt
 
@@ -21,6 +23,11 @@ _HALVINGS = 12
 
 def spread_centers(space: Space, k: int, seed: int) -> FloatArray:
     """Draw k centers, shape (k, d), well apart and inside the space; the same for the same settings."""
+    return _spread_centers(space, k, seed).copy()
+
+
+@lru_cache(maxsize=64)
+def _spread_centers(space: Space, k: int, seed: int) -> FloatArray:
     generator = np.random.default_rng([seed, k, space.dimension])
     low, high = 0.0, float(UNITS)
     best = _uniform(space, 0.0, generator, k)
