@@ -34,6 +34,8 @@ JOBS: dict[str, ModuleType] = {
     "network-statistics": network_statistics,
     "range-histograms": range_histograms,
 }
+_DELTAS = {Currency.ZCDP: "1e-6", Currency.APPROX: "1e-5"}
+"""Delta of new accounts by default: where rho becomes epsilon, or in total for ten releases of one millionth."""
 
 app = typer.Typer(
     name="dplib",
@@ -101,7 +103,7 @@ def init(
             Neighbors(one_of("neighbors", setting("neighbors", neighbors, "add_remove"), [n.value for n in Neighbors])),
         )
         total = as_fraction("budget", setting("budget", budget, "1" if kind is Currency.ZCDP else "10"))
-        at = as_fraction("delta", setting("delta", delta, "1e-6")) if kind is not Currency.PURE else None
+        at = as_fraction("delta", setting("delta", delta, _DELTAS[kind])) if kind in _DELTAS else None
         opened.create_account(name, terms, total, at, "dplib init")
         out.print(
             f"Account {name}: {amount(total)} ({kind.value}), unit {terms.unit}, neighbours {terms.neighbors}.",

@@ -34,8 +34,8 @@ from dplib.privacy.rounding import exp_above, round_down, sqrt_above
 from dplib.validate import require
 from dplib.workflow.design import require_useful_noise
 
-MOST_PAIRED_VERTICES = 4_096
-"""Vertices of a synthetic graph at most: eight million noisy pairs."""
+MOST_PAIRED_VERTICES = 2_048
+"""Vertices of a synthetic graph at most: two million noisy pairs, whose near-minimum cuts take minutes."""
 
 Part = PureDP | ZCDP | ApproxDP
 
