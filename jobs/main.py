@@ -26,10 +26,11 @@ from dplib.release.verify import Check, verify_against_ledger, verify_files
 from dplib.spark.doctor import check_java, check_spark
 from dplib.validate import one_of, require
 from dplib.workflow.design import natural_terms
-from jobs import consistent_histograms, minimum_cuts, network_statistics, range_histograms
+from jobs import consistent_histograms, kmeans, minimum_cuts, network_statistics, range_histograms
 
 JOBS: dict[str, ModuleType] = {
     "consistent-histograms": consistent_histograms,
+    "kmeans": kmeans,
     "minimum-cuts": minimum_cuts,
     "network-statistics": network_statistics,
     "range-histograms": range_histograms,
@@ -204,10 +205,12 @@ def query(
         typer.Option(
             "--item",
             "--group",
-            help="Item, total, group, statistic or vertex of the release; repeatable; all if absent.",
+            help="Item, total, group, statistic, vertex or center of the release; repeatable; all if absent.",
         ),
     ] = None,
-    start: Annotated[str | None, typer.Option("--from", help="First day (or category), or lower edge.")] = None,
+    start: Annotated[
+        str | None, typer.Option("--from", help="First day (or category), lower edge, or a point x,y,...")
+    ] = None,
     end: Annotated[str | None, typer.Option("--to", help="Last day (or category), inclusive, or upper edge.")] = None,
     as_json: AsJson = False,
 ) -> None:

@@ -159,6 +159,41 @@ class BoundedRangeEvent:
 
 
 @dataclass(frozen=True)
+class ConcentratedEvent:
+    """Any other mechanism with zero-concentrated privacy: Gaussian questions that depend on noisy answers before them.
+
+    Whatever parameters such questions choose, their rhos add up as long as the sum is capped beforehand (Whitehouse,
+    Ramdas, Rogers, Wu, "Fully-adaptive composition in differential privacy", ICML 2023, theorem 1).
+
+    Attributes:
+        statistic: what was measured.
+        rho_cap: the most that all questions together spend.
+        mechanism: its name in the manifest.
+    """
+
+    statistic: str
+    rho_cap: Fraction
+    mechanism: str
+
+    def __post_init__(self) -> None:
+        _keep_positive(self, "rho_cap")
+
+    @property
+    def epsilon(self) -> None:
+        """No pure privacy."""
+        return
+
+    @property
+    def rho(self) -> Fraction:
+        """Zero-concentrated privacy."""
+        return self.rho_cap
+
+    def to_dict(self) -> dict[str, str]:
+        """Return the event as exact text, for the manifest."""
+        return {"mechanism": self.mechanism, "statistic": self.statistic, "rho": fraction_text(self.rho)}
+
+
+@dataclass(frozen=True)
 class ApproxEvent:
     """A mechanism that is private up to a delta, for every pair of neighbours: no pure privacy, and none in rho.
 
@@ -188,5 +223,5 @@ class ApproxEvent:
         }
 
 
-Event = DiscreteLaplaceEvent | DiscreteGaussianEvent | PureEvent | BoundedRangeEvent
+Event = DiscreteLaplaceEvent | DiscreteGaussianEvent | PureEvent | BoundedRangeEvent | ConcentratedEvent
 AnyEvent = Event | ApproxEvent

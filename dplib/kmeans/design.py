@@ -1,0 +1,187 @@
+"""Everything that the settings decide before a row is read: the points' space, the method, the budget.
+
+Guarantee. A privacy unit keeps at most m rows, each one point of the public box or ball. Every method asks questions
+about the points one after the other, each with noise of its own, and each may depend on the noisy answers before it.
+Its questions together spend at most the budget: epsilon (discrete Laplace noise, the exponential mechanism: pure), or
+rho (discrete Gaussian noise: zero-concentrated). How the budget is divided among questions may depend on noisy numbers;
+the sum is fixed beforehand, and that is what the account is charged. Replacing a unit removes its rows and adds others:
+2 m points differ.
+
+*Which budget a method gets.* Pure methods: the setting's epsilon, with or without a delta; of a budget in rho the
+largest epsilon with ``epsilon^2 / 2 <= rho``. Gaussian methods: rho, or the largest rho that implies the setting's
+epsilon and delta.
+
+References:
+    Dwork, Rothblum, Vadhan: Boosting and differential privacy. FOCS 2010 (adaptive composition).
+    Whitehouse, Ramdas, Rogers, Wu: Fully-adaptive composition in differential privacy. ICML 2023 (parameters that
+    depend on answers).
+"""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from math import isqrt
+from pathlib import Path
+from typing import Any
+
+from dplib.clustering.problem import Problem
+from dplib.clustering.space import Space
+from dplib.config.kmeans import EITHER_METHODS, GAUSSIAN_METHODS, KMeansConfig
+from dplib.mechanisms.tree_counts import SAMPLER_FORMAT
+from dplib.privacy.budget import ApproxDP, PureDP
+from dplib.privacy.calibration import rho_from_approx
+from dplib.privacy.events import ConcentratedEvent, Event, PureEvent
+from dplib.spark.points import PointFrame
+from dplib.validate import one_of, require
+from dplib.workflow.design import require_useful_noise
+
+STATISTIC = "centers and weights"
+_ROOT_DIGITS = 10**15
+_FINEST_PART = 1000
+"""No question of a method gets less than this part of the budget (per center where centers share it)."""
+
+
+@dataclass(frozen=True, eq=False)
+class Design:
+    """A release before its rows.
+
+    Attributes:
+        config: the checked configuration.
+        frame: bounds and scales of the points.
+        settings: the resolved measurement settings.
+    """
+
+    config: KMeansConfig
+    frame: PointFrame
+    settings: dict[str, Any]
+
+    @classmethod
+    def resolve(cls, config: KMeansConfig, base: Path) -> "Design":
+        """Derive the design of a configuration.
+
+        Args:
+            config: the checked configuration.
+            base: folder that its relative paths refer to.
+
+        Raises:
+            ConfigError: naming the setting that is wrong.
+        """
+        settings = config.measurement_settings(base) | {"sampler_format": SAMPLER_FORMAT}
+        found = cls(config, _frame(config), settings)
+        found._check_noise()
+        _ = found.picture
+        return found
+
+    @property
+    def method(self) -> str:
+        """The method; ``auto`` where noisy numbers decide between a grid and a quadtree."""
+        return self.config.method
+
+    @property
+    def gaussian(self) -> bool:
+        """Whether the budget is spent as rho."""
+        mechanism = self.config.privacy.mechanism
+        return self.method in GAUSSIAN_METHODS or (self.method in EITHER_METHODS and mechanism == "discrete_gaussian")
+
+    @property
+    def problem(self) -> Problem:
+        """What all methods share."""
+        clustering = self.config.clustering
+        return Problem(self.frame.space, clustering.n_clusters, self.rows, clustering.seed)
+
+    @property
+    def rows(self) -> int:
+        """Most points that differ between neighbours."""
+        privacy = self.config.privacy
+        return privacy.rows_per_unit * (2 if privacy.neighbors == "replace_one" else 1)
+
+    @cached_property
+    def budget(self) -> Fraction:
+        """Epsilon of a pure method, rho of a Gaussian one."""
+        budget = self.config.privacy.budget.budget()
+        if self.gaussian:
+            assert not isinstance(budget, PureDP)
+            return rho_from_approx(budget.epsilon, budget.delta) if isinstance(budget, ApproxDP) else budget.rho
+        if isinstance(budget, PureDP | ApproxDP):
+            return budget.epsilon
+        square = 2 * budget.rho * _ROOT_DIGITS**2
+        return Fraction(isqrt(square.numerator // square.denominator), _ROOT_DIGITS)
+
+    @property
+    def events(self) -> tuple[Event, ...]:
+        """What the release spends: one event for all questions of the method."""
+        if self.gaussian:
+            return (ConcentratedEvent(STATISTIC, self.budget, self.method),)
+        return (PureEvent(STATISTIC, self.budget, self.method),)
+
+    @property
+    def publish_settings(self) -> dict[str, Any]:
+        """The settings that shape a release and never spend."""
+        return self.config.model_dump(mode="json", include={"publish"}) | {"publish_format": 1}
+
+    @property
+    def coordinates(self) -> tuple[str, ...]:
+        """Names of the coordinates."""
+        return self.config.coordinate_names
+
+    @property
+    def picture(self) -> tuple[int, int]:
+        """Positions of the two coordinates that the report draws; the first twice where there is one only."""
+        return self._place("x"), self._place("y")
+
+    def _place(self, axis: str) -> int:
+        wanted, names = getattr(self.config.publish.picture, axis), self.coordinates
+        if isinstance(wanted, str):
+            return names.index(one_of(f"publish.picture.{axis}", wanted, names))
+        if axis == "y" and wanted == 1 and len(names) == 1:
+            return 0
+        require(0 <= wanted < len(names), f"publish.picture.{axis}", f"be below {len(names)}", wanted)
+        return int(wanted)
+
+    def _check_noise(self) -> None:
+        """Refuse a budget whose noise is too small or too large to be drawn and used.
+
+        Raises:
+            ConfigError: naming `privacy.budget`.
+        """
+        space, sharing = self.frame.space, 4 * self.config.clustering.n_clusters**2
+        if self.gaussian:
+            require_useful_noise("sigma^2", Fraction(self.rows**2) / (2 * self.budget))
+            largest = Fraction(space.norm_squared * sharing * self.rows**2 * _FINEST_PART) / self.budget
+            rule = "give noise that fits 64 bits in every coordinate"
+            require(largest <= 2**78, "privacy.budget", rule, f"a sigma^2 of up to {float(largest):.3g}")
+            return
+        require_useful_noise("scale", self.rows / self.budget)
+        finest = 2 * self.config.clustering.n_clusters if self.method in ("kvariates", "sample_aggregate") else 16
+        require_useful_noise("scale", Fraction(2 * space.l1 * self.rows * finest) / self.budget)
+
+    def public(self) -> dict[str, Any]:
+        """The settings that a reader of the release needs, from which `from_public` builds the design again."""
+        kept = {"dataset", "job", "privacy", "clustering"}
+        found = {key: value for key, value in self.settings.items() if key in kept}
+        return found | {"coordinates": list(self.coordinates)}
+
+    @classmethod
+    def from_public(cls, public: dict[str, Any]) -> "Design":
+        """The design of a release, from its manifest's `public` settings."""
+        given = dict(public)
+        columns = {"coordinates": given.pop("coordinates")}
+        columns |= {"unit": "unit"} if given["privacy"]["unit"] != "event" else {}
+        unused = {"config_version": 1, "input": {"path": "none", "columns": columns}}
+        return cls.resolve(KMeansConfig.model_validate(given | unused), Path())
+
+
+def _frame(config: KMeansConfig) -> PointFrame:
+    clustering, d = config.clustering, config.dimension
+    constant = None if clustering.missing == "drop" else tuple(map(float, clustering.missing))
+    zeros, ones = (0.0,) * d, (1.0,) * d
+    if clustering.bounds is None:
+        assert clustering.radius is not None
+        center = zeros if clustering.center is None else tuple(map(float, clustering.center))
+        return PointFrame(Space.ball(center, float(clustering.radius)), zeros, ones, constant)
+    lows, highs = zip(*((float(low), float(high)) for low, high in clustering.bounds), strict=True)
+    if clustering.scale == "none":
+        return PointFrame(Space.box(lows, highs), zeros, ones, constant)
+    shifts = tuple(low / 2 + high / 2 for low, high in zip(lows, highs, strict=True))
+    halves = tuple(high / 2 - low / 2 for low, high in zip(lows, highs, strict=True))
+    return PointFrame(Space.box([-1.0] * d, [1.0] * d), shifts, halves, constant)

@@ -1,0 +1,81 @@
+"""The private part: the method's questions about the points, each answered with noise that is drawn once and stored.
+
+Privacy statement: `dplib.kmeans.design`. A stream is named by the measurement key, the question and a keyed digest of
+the exact numbers that it hides (`dplib.mechanisms.clustering_noise`): the same numbers get the same noise in every
+retry and recomputation, and different ones never share noise, whatever the questions before them were. The measurement
+key itself is the run's alone; the digest that the ledger keeps is of all exact numbers in the order of the questions.
+
+What is stored is every noisy number and every choice, in the order of drawing: with the settings it is all that a
+release needs (`dplib.clustering.record`).
+"""
+
+import hmac
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from dplib.clustering.record import Recorded
+from dplib.clustering.source import Noise, PointSource
+from dplib.kmeans.design import Design
+from dplib.kmeans.methods import cluster_points
+from dplib.kmeans.tables import Draw, write_draws
+from dplib.mechanisms.clustering_noise import KeyedNoise
+from dplib.release.digest import block_digest
+from dplib.release.lifecycle import MeasurementKeys
+from dplib.release.run_keys import RunKeys
+
+IntArray = npt.NDArray[np.int64]
+_START = b"kmeans questions"
+
+
+def measure_points(design: Design, source: PointSource, keys: RunKeys, directory: Path) -> MeasurementKeys:
+    """Ask the method's questions and store the answers.
+
+    Args:
+        design: the design.
+        source: the points.
+        keys: the run's sub-keys.
+        directory: staging directory; gets ``measurement/``.
+    """
+    seed = hmac.digest(keys.digest, _START, "sha256")
+    asked = _Asked(KeyedNoise(keys.measurement(seed)), keys.digest, seed)
+    recorded = Recorded(asked)
+    cluster_points(design, source, recorded)
+    draws = [
+        Draw(name, mechanism, parameter, noisy)
+        for (name, noisy), (mechanism, parameter) in zip(recorded.records, asked.laws, strict=True)
+    ]
+    write_draws(directory, draws)
+    return MeasurementKeys(keys.key_id, keys.measurement(seed), asked.digest)
+
+
+@dataclass
+class _Asked:
+    """Noise that keeps the law of every draw, and a digest of all numbers that were asked for."""
+
+    noise: Noise
+    key: bytes
+    digest: bytes
+
+    def __post_init__(self) -> None:
+        self.laws: list[tuple[str, Fraction]] = []
+
+    def laplace(self, values: IntArray, scale: Fraction, *labels: str | int) -> IntArray:
+        self._keep(values, "discrete_laplace", scale)
+        return self.noise.laplace(values, scale, *labels)
+
+    def gaussian(self, values: IntArray, sigma_squared: Fraction, *labels: str | int) -> IntArray:
+        self._keep(values, "discrete_gaussian", sigma_squared)
+        return self.noise.gaussian(values, sigma_squared, *labels)
+
+    def choose(self, losses: IntArray, rate: Fraction, *labels: str | int) -> int:
+        self._keep(losses, "exponential", rate)
+        return self.noise.choose(losses, rate, *labels)
+
+    def _keep(self, values: IntArray, mechanism: str, parameter: Fraction) -> None:
+        self.laws.append((mechanism, parameter))
+        here = block_digest(self.key, f"question {len(self.laws)}", values)
+        self.digest = hmac.digest(self.key, self.digest + here, "sha256")

@@ -1,0 +1,124 @@
+"""What a run will cost and how much noise to expect, from settings alone: reads no rows, spends nothing."""
+
+from dataclasses import dataclass
+from math import sqrt
+
+from dplib.clustering.grid import COUNT_SHARE, cells_an_axis
+from dplib.kmeans.design import Design
+from dplib.kmeans.methods import CHOICE_SHARE, MANY, method_text, reason_text, warning_text
+from dplib.workflow.plan import JobPlan, PlanFrame
+
+ROWS_SHOWN = (1_000, 10_000, 100_000, 1_000_000, 10_000_000)
+
+
+@dataclass(frozen=True)
+class Outlook:
+    """What to expect of so many points.
+
+    Attributes:
+        n_points: how many.
+        method: what ``auto`` would take.
+        detail: sizes that follow from n.
+        blur: noise on a center that is one noisy mean of n / k points at the whole budget, as a part of the space's
+            radius: no method of this budget places centers better than this.
+        enough: whether that is below a twentieth.
+    """
+
+    n_points: int
+    method: str
+    detail: str
+    blur: float
+    enough: bool
+
+
+@dataclass(frozen=True)
+class Plan(JobPlan):
+    """Everything that can be said before a row is read."""
+
+    n_clusters: int
+    coordinates: tuple[str, ...]
+    space: str
+    method: str
+    what: str
+    why: str
+    spent_as: str
+    outlook: tuple[Outlook, ...]
+
+
+def make_plan(design: Design, settings_hash: str) -> Plan:
+    """Make the plan of a design."""
+    caps = {"rows a unit": design.config.privacy.rows_per_unit}
+    return Plan(
+        frame=PlanFrame.of(design, caps, plan_notes(design), settings_hash),
+        n_clusters=design.problem.n_clusters,
+        coordinates=design.coordinates,
+        space=space_text(design),
+        method=design.method,
+        what=method_text(design.method),
+        why=reason_text(design),
+        spent_as=f"{'rho' if design.gaussian else 'epsilon'} {float(design.budget):.6g}",
+        outlook=tuple(_outlook(design, n) for n in ROWS_SHOWN),
+    )
+
+
+def space_text(design: Design) -> str:
+    """The public space in words."""
+    frame, clustering, d = design.frame, design.config.clustering, len(design.coordinates)
+    if clustering.bounds is None:
+        middle = "0" if clustering.center is None else "the given center"
+        return f"the ball of radius {float(frame.space.unit * (1 << 16)):.6g} around {middle} in {d} coordinates"
+    scaled = ", distances in half widths of the bounds" if clustering.scale == "bounds" else ""
+    return f"the box of the given bounds of {d} coordinate{'s' if d > 1 else ''}{scaled}"
+
+
+def plan_notes(design: Design) -> tuple[str, ...]:
+    """Sentences about what the settings mean."""
+    privacy, clustering = design.config.privacy, design.config.clustering
+    notes = [
+        "Bounds, number of clusters and method are public and must not be chosen by looking at the rows. Points "
+        "outside the bounds count as the nearest point inside."
+    ]
+    warning = warning_text(design.method)
+    if warning is not None:
+        notes.append(warning)
+    if design.method in ("grid", "quadtree", "auto") and privacy.budget.delta is not None:
+        notes.append("This method needs no delta: the release is private for epsilon alone.")
+    if privacy.rows_per_unit > 1:
+        notes.append(f"A {privacy.unit} counts with at most {privacy.rows_per_unit} rows; noise grows with this cap.")
+    if clustering.missing != "drop":
+        notes.append("Rows without a readable number in some coordinate count with the given numbers in its place.")
+    if clustering.bounds is not None and clustering.scale == "none" and _uneven(design):
+        notes.append(
+            "The bounds of the coordinates differ tenfold or more: without clustering.scale: bounds the narrow ones "
+            "hardly matter for distances, and get as much noise as the wide ones."
+        )
+    return tuple(notes)
+
+
+def _uneven(design: Design) -> bool:
+    halves = design.frame.space.half_widths
+    return max(halves) >= 10 * min(halves)
+
+
+def _outlook(design: Design, n: int) -> Outlook:
+    blur = _blur(design, n)
+    method, detail = design.method, ""
+    budget = float(design.budget) / design.rows
+    if method == "auto":
+        method = "quadtree" if n * budget > MANY else "grid"
+    if method == "grid":
+        share = budget * float(1 - COUNT_SHARE) * (float(1 - CHOICE_SHARE) if design.method == "auto" else 1.0)
+        axis = cells_an_axis(n, share, len(design.coordinates))
+        detail = f"{axis} cells an axis"
+    return Outlook(n, method, detail, blur, blur < 0.05)
+
+
+def _blur(design: Design, n: int) -> float:
+    """Length of the noise on the mean of n / k points at the whole budget, in radii of the space."""
+    space, d, k = design.frame.space, len(design.coordinates), design.problem.n_clusters
+    radius = sqrt(space.norm_squared)
+    if design.gaussian:
+        noise = sqrt(d) * radius * design.rows / sqrt(2 * float(design.budget))
+    else:
+        noise = sqrt(2 * d) * space.l1 * design.rows / float(design.budget)
+    return noise * k / n / radius

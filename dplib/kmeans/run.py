@@ -1,0 +1,61 @@
+"""The job's own part of a run: open the rows, ask the method's questions once, estimate and publish."""
+
+from pathlib import Path
+
+from dplib.config.kmeans import KMeansConfig
+from dplib.kmeans.design import Design
+from dplib.kmeans.measure import measure_points
+from dplib.kmeans.publish import manifest_fields, write_tables
+from dplib.release.lifecycle import MeasurementKeys
+from dplib.release.run_keys import RunKeys
+from dplib.release.runs import Run
+from dplib.report.account_state import AccountState
+from dplib.spark.blocks import DataFrame
+from dplib.spark.points import SparkPoints, block_points, open_points
+from dplib.workflow.manifest import write_release_manifest
+from dplib.workflow.prepared import Prepared, prepare_job
+from dplib.workflow.run import REPORT, Resources, Stages
+
+
+def prepare(path: Path, assignments: tuple[str, ...] = (), date: str = "") -> Prepared[Design]:
+    """Load, check and resolve a configuration.
+
+    Raises:
+        ConfigError: naming the setting that is wrong.
+    """
+    return prepare_job(KMeansConfig, Design.resolve, path, assignments, date)
+
+
+def open_input(job: Resources[Design]) -> DataFrame:
+    """Open the rows and check their schema."""
+    return open_points(job.spark(), job.design.config.input, job.prepared.base)
+
+
+def measure(job: Resources[Design], rows: DataFrame, keys: RunKeys, directory: Path) -> MeasurementKeys:
+    """Read the points and ask the method's questions, every answer with noise drawn once; store the answers."""
+    design = job.design
+    blocks = block_points(rows, design.frame, design.config.privacy.rows_per_unit, keys.bounding)
+    source = SparkPoints(blocks, design.frame.space.dimension)
+    try:
+        with job.stage("reading the points"):
+            source.load()
+        with job.stage("clustering with noise"):
+            return measure_points(design, source, keys, directory)
+    finally:
+        source.release()
+
+
+def publish(job: Resources[Design], run: Run, account: AccountState, directory: Path) -> None:
+    """Estimate from the stored measurement and write the rest of the release."""
+    design = job.design
+    with job.stage("estimating and writing"):
+        results = write_tables(design, directory)
+        # Imported where it is needed: drawing takes seconds to load, and most commands draw nothing.
+        from dplib.kmeans.page import build_page
+
+        (directory / REPORT).write_text(build_page(design, results, run, account), encoding="utf-8")
+        write_release_manifest(directory, design, run, account.currency, manifest_fields(design, results))
+
+
+STAGES = Stages(open_input, measure, publish)
+"""What the job does in a run (`dplib.workflow.run.run_job`)."""

@@ -1,0 +1,129 @@
+"""The job ``kmeans``: from rows of numbers to centers of clusters with weights and errors.
+
+``spark-submit --py-files dist/dplib-*.whl jobs/kmeans.py --config FILE`` takes the options of ``dplib run kmeans``.
+"""
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+
+from dplib.cli import out, show_inspection, show_plan, show_run, stage, submit, table
+from dplib.config.kmeans import NAME
+from dplib.kmeans.check import check_tables
+from dplib.kmeans.design import Design
+from dplib.kmeans.example import EXAMPLE
+from dplib.kmeans.plan import Plan, make_plan
+from dplib.kmeans.query import Answer, query_release
+from dplib.kmeans.rehearse import rehearse
+from dplib.kmeans.run import STAGES, prepare
+from dplib.release.manifest import Manifest, load_manifest
+from dplib.release.verify import Check
+from dplib.spark.blocks import SparkSession
+from dplib.spark.inspect import RuleCount
+from dplib.spark.points import inspect_points, open_points
+from dplib.validate import require
+from dplib.workflow.prepared import Prepared
+from dplib.workflow.run import REPORT, run_job
+
+PAGE = REPORT
+TOP_CENTERS, TOP_COORDINATES = 12, 6
+"""Rows and coordinates of the table that a finished run prints."""
+REHEARSED_POINTS = 100_000
+"""Points that a rehearsal generates."""
+
+
+def example() -> str:
+    """A commented configuration to start from."""
+    return EXAMPLE
+
+
+def run(
+    prepared: Prepared[Design], stage_name: str = "all", release_id: str | None = None, again: bool = False
+) -> None:
+    """Run the job and print what was made; the last line of the output is the release (its id after ``measure``)."""
+    made = run_job(prepared, STAGES, stage=stage_name, release_id=release_id, again=again, progress=stage)
+    show_run(*made, show_release)
+
+
+def show_release(release: Path) -> None:
+    """Print the heaviest centers of a release."""
+    manifest = load_manifest(release)
+    answers = query_release(release, manifest, (), None)
+    more = f" (the {TOP_CENTERS} heaviest of {len(answers)})" if len(answers) > TOP_CENTERS else ""
+    _print_answers(f"{manifest.release_id}: centers{more}", answers[:TOP_CENTERS])
+
+
+def _print_answers(title: str, answers: list[Answer]) -> None:
+    names = list(answers[0].coordinates)[:TOP_COORDINATES]
+    rows = []
+    for each in answers:
+        weight = "-" if each.weight_error is None else f"{each.weight_error:,.4g}"
+        places = [_with_error(each.coordinates[name], each.std_errors[name]) for name in names]
+        away = [] if each.distance is None else [f"{each.distance:.4g}"]
+        rows.append([str(each.center), f"{each.weight:,.1f}", weight, *places, *away])
+    columns = ["center", "weight", "std error", *(f"{name} (std error)" for name in names)]
+    columns += ["distance"] if answers[0].distance is not None else []
+    hidden = len(answers[0].coordinates) - len(names)
+    title += f"; {hidden} more coordinates with --json" if hidden else ""
+    out.print(table(title, columns, rows, frozenset(columns)))
+
+
+def _with_error(value: float, error: float | None) -> str:
+    return f"{value:,.5g}" if error is None else f"{value:,.5g} ({error:.2g})"
+
+
+def plan(prepared: Prepared[Design], as_json: bool) -> None:
+    """Print the plan: method and why, expected noise, cost and the ledger's balance."""
+    made = make_plan(prepared.design, prepared.key.settings_hash)
+    show_plan(prepared, made, as_json, lambda: _print_plan(made))
+
+
+def _print_plan(made: Plan) -> None:
+    out.print(f"{made.n_clusters:,} centers in {made.space}.", markup=False)
+    out.print(f"Method {made.method}: {made.what}. {made.why} It spends {made.spent_as}.\n", markup=False)
+    rows = [
+        [f"{each.n_points:,}", each.method, each.detail or "-", f"{each.blur:.2g}", "yes" if each.enough else "no"]
+        for each in made.outlook
+    ]
+    columns = ["points", "method", "sizes", "noise in radii", "enough points"]
+    title = "Noise on a center if it were one noisy mean at the whole budget, by the number of points"
+    out.print(table(title, columns, rows, frozenset({"points", "noise in radii"})))
+
+
+def inspect(prepared: Prepared[Design]) -> None:
+    """Show the data's owner what each rule keeps, drops and clips. Not private; writes nothing."""
+    config, frame = prepared.design.config, prepared.design.frame
+
+    def look(spark: SparkSession) -> list[RuleCount]:
+        rows = open_points(spark, config.input, prepared.base)
+        return inspect_points(rows, frame, config.privacy.rows_per_unit)
+
+    show_inspection(prepared, look)
+
+
+def rehearsal(prepared: Prepared[Design], rows: int | None, seed: int) -> None:
+    """Run the whole job on generated clusters and compare its loss with that of k-means without privacy."""
+    found = rehearse(prepared, rows or REHEARSED_POINTS, seed, stage)
+    shown = [[each.centers, f"{each.loss:.4g}", f"{each.ratio:.3f}"] for each in found]
+    columns = ["centers", "mean squared distance (square radii)", "ratio"]
+    title = f"Rehearsal on {rows or REHEARSED_POINTS:,} generated points (no ledger, no private data)"
+    out.print(table(title, columns, shown, frozenset(columns[1:])))
+
+
+def query(release: Path, numbers: list[str], start: str | None, end: str | None, as_json: bool) -> None:
+    """Print centers by number, or the one nearest to the point ``--from``."""
+    require(end is None, "--to", "be absent for a release of k-means", end)
+    answers = query_release(release, load_manifest(release), numbers, start)
+    if as_json:
+        print(json.dumps([asdict(answer) for answer in answers], indent=2))
+        return
+    _print_answers("Centers" if start is None else f"Nearest center of {start}", answers)
+
+
+def verify(release: Path, manifest: Manifest) -> list[Check]:
+    """Checks of the release's numbers."""
+    return check_tables(release, manifest)
+
+
+if __name__ == "__main__":
+    submit(NAME, prepare, run)
