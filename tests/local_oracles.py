@@ -2,7 +2,8 @@
 
 `CoinTape` stands in for the random streams of one user. It answers each question of the client by the next choice of a
 script, multiplies up the choice's exact probability, and remembers how many choices there were. Running the client for
-all scripts gives the law of its report: of the program as it is written, not of a formula about it.
+all scripts gives the law of its report: of the program as it is written, not of a formula about it. As with the real
+streams the same labels give the same words; a client that takes two different draws from one stream is refused.
 """
 
 from collections import defaultdict
@@ -21,51 +22,58 @@ DIGITS = 200  # probabilities are cut after so many binary digits
 Law = Mapping[Any, Fraction]
 
 
-class CoinTape(UserStreams):
-    """One user's scripted coins; uniform words have ``word_bits`` bits, all that the client may look at."""
+class Coins:
+    """A script of choices, the weight of what was chosen, and how many choices there were."""
 
     def __init__(self, script: list[int], word_bits: int) -> None:
-        super().__init__(bytes(32), number_users(np.zeros(1, dtype=np.int64)))
         self.script, self.word_bits = script, word_bits
         self.n_choices: list[int] = []
         self.weight = Fraction(1)
+        self.drawn: dict[tuple[tuple[Label, ...], int], tuple[list[Fraction], int]] = {}
 
-    def choose(self, weights: list[Fraction]) -> int:
-        place = len(self.n_choices)
-        if place == len(self.script):
+    def choose(self, labels: tuple[Label, ...], place: int, weights: list[Fraction]) -> int:
+        """The choice at a place of the stream with these labels; asked again it is the same."""
+        if (labels, place) in self.drawn:
+            before, choice = self.drawn[labels, place]
+            assert before == weights, f"two different draws from one stream {labels}"
+            return choice
+        if len(self.n_choices) == len(self.script):
             self.script.append(0)
+        choice = self.script[len(self.n_choices)]
         self.n_choices.append(len(weights))
-        choice = self.script[place]
         self.weight *= weights[choice]
+        self.drawn[labels, place] = weights, choice
         return choice
 
+
+class CoinTape(UserStreams):
+    """One user's scripted coins; uniform words have ``word_bits`` bits, all that the client may look at."""
+
+    def __init__(self, coins: Coins, n_users: int = 1, labels: tuple[Label, ...] = ()) -> None:
+        super().__init__(bytes(32), number_users(np.zeros(n_users, dtype=np.int64)), *labels)
+        self.coins, self.labels = coins, labels
+
     def under(self, *labels: Label) -> Self:
-        return self
+        return type(self)(self.coins, len(self), (*self.labels, *labels))
 
     def of(self, chosen: IntArray | BoolArray | slice) -> Self:
-        if len(self.users[chosen]):
-            return self
-        nobody = type(self)([], self.word_bits)
-        nobody.users = nobody.users[:0]
-        return nobody
+        return type(self)(self.coins, len(self.users[chosen]), self.labels)
 
     def uint64(self, size: int) -> npt.NDArray[np.uint64]:
-        words = [[self._uniform(1 << self.word_bits) for _ in range(size)] for _ in range(len(self))]
+        words = [[self._uniform(1 << self.coins.word_bits, place) for place in range(size)] for _ in range(len(self))]
         return np.array(words, dtype=np.uint64).reshape(len(self), size)
 
     def bernoulli(self, law: Probability, size: int) -> Iterator[tuple[slice, BoolArray]]:
+        p = Fraction(law.prefix(DIGITS), 1 << DIGITS)
         if len(self):
-            yield slice(0, 1), np.array([[self._coin(law) for _ in range(size)]])
+            drawn = [[bool(self.coins.choose(self.labels, place, [1 - p, p])) for place in range(size)]]
+            yield slice(0, 1), np.array(drawn)
 
     def uniform_below(self, bound: int) -> IntArray:
-        return np.array([self._uniform(bound) for _ in range(len(self))], dtype=np.int64)
+        return np.array([self._uniform(bound, 0) for _ in range(len(self))], dtype=np.int64)
 
-    def _coin(self, law: Probability) -> bool:
-        p = Fraction(law.prefix(DIGITS), 1 << DIGITS)
-        return bool(self.choose([1 - p, p]))
-
-    def _uniform(self, bound: int) -> int:
-        return self.choose([Fraction(1, bound)] * bound)
+    def _uniform(self, bound: int, place: int) -> int:
+        return self.coins.choose(self.labels, place, [Fraction(1, bound)] * bound)
 
 
 def exact_law(client: Callable[[UserStreams], Any], word_bits: int = 1) -> Law:
@@ -73,10 +81,10 @@ def exact_law(client: Callable[[UserStreams], Any], word_bits: int = 1) -> Law:
     law: dict[Any, Fraction] = defaultdict(Fraction)
     script: list[int] = []
     while True:
-        tape = CoinTape(script, word_bits)
-        law[client(tape)] += tape.weight
-        script = tape.script[: len(tape.n_choices)]
-        while script and script[-1] + 1 == tape.n_choices[len(script) - 1]:
+        coins = Coins(script, word_bits)
+        law[client(CoinTape(coins))] += coins.weight
+        script = coins.script[: len(coins.n_choices)]
+        while script and script[-1] + 1 == coins.n_choices[len(script) - 1]:
             script.pop()
         if not script:
             return law

@@ -69,8 +69,8 @@ def test_a_client_that_answers_two_questions_is_caught() -> None:
 
     def client(streams: UserStreams, point: tuple[int, int]) -> tuple:
         cube = tree._cubes.codes(np.array([point]))
-        first = both.encode(streams, lambda place, rows: cube >> 2)
-        second = both.encode(streams, lambda place, rows: cube >> 2)
+        first = both.encode(streams.under("first"), lambda place, rows: cube >> 2)
+        second = both.encode(streams.under("second"), lambda place, rows: cube >> 2)
         return first[0].tobytes(), second[0].tobytes()
 
     laws = [exact_law(lambda s, p=p: client(s, p)) for p in WORST_POINTS]

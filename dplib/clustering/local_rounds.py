@@ -1,0 +1,244 @@
+"""`ldp_hash_rounds`: k-means in the local model by hashing, heavy hitters and rounds; pure epsilon for every user.
+
+Stemmer's protocol. Public: the space and, for each scale s = 1 ... S, a hash function that sends near points to one
+bucket: a grid of side 2^-s of the space's, shifted at random. Users are split by a keyed hash of their names over the S
+questions of the first round and the three further rounds; each answers once, with a frequency oracle's report.
+
+1. *Buckets.* Which bucket of scale s holds your point? The server keeps the heavy ones; their middles are candidates.
+2. *First assignment.* Which candidate is nearest? Candidates without much support are dropped.
+3. *Second assignment.* Which remaining candidate is nearest? From the weights the server draws candidates one after the
+   other with probability proportional to weight times squared distance to those drawn (as k-means++ does, on noisy
+   weights: post-processing, not an exponential mechanism), many more than k.
+4. *Weights.* Which drawn candidate is nearest? Weighted k-means of the drawn candidates gives the centers.
+
+Chaturvedi et al. have the same shape, with fewer rounds. Where the dimension is at most 6, buckets can be enumerated
+and their middles are known: heavy hitters are read off a frequency oracle for all buckets. In more dimensions both
+papers need averages of buckets, whose noise grows with sqrt(d); such spaces are refused.
+
+`ldp_tree` needs one round for about the same loss; this is the protocol of the literature with rounds.
+
+Cost: client O(candidates) a user in the later rounds; one pass over the users a round.
+
+References:
+    Stemmer: Locally private k-means clustering. SODA 2020; JMLR 22, 2021, algorithms 1 and 2.
+    Chaturvedi, Nguyen, Xu: Differentially private k-means via exponential mechanism and max cover, and locally private
+    k-means clustering in fixed rounds. 2021.
+    Bassily, Nissim, Stemmer, Thakurta: Practical locally private heavy hitters. NeurIPS 2017.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from dplib.clustering.local_questions import (
+    Answers,
+    Counts,
+    Estimate,
+    OracleChoice,
+    Question,
+    Questions,
+    choose_question,
+)
+from dplib.clustering.local_tree import MOST_CODE_BITS, Coreset, cluster_coreset
+from dplib.clustering.problem import Clustering, Problem
+from dplib.clustering.quadtree import LARGEST_DIMENSION
+from dplib.clustering.start import spread_centers
+from dplib.clustering.weighted_kmeans import nearest_centers
+from dplib.clustering.weights import nearest_weights
+from dplib.randomness.user_streams import UserStreams
+from dplib.validate import between, require
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+
+N_ROUNDS = 4
+_HEAVY = 3.0  # standard deviations of a bucket's estimate that make it heavy
+_SUPPORTED = 1.0  # and of a candidate's
+_MOST_CANDIDATES = 512
+_DRAWN_FOR_A_CENTER = 20
+
+
+@dataclass(frozen=True)
+class HashRounds:
+    """What clients and server agree on before the first round.
+
+    Attributes:
+        problem: the settings; the space has at most 6 dimensions.
+        n_scales: S, sides from 1/2 to 2^-S of the space's.
+        oracle: the frequency oracle for a number of values.
+    """
+
+    problem: Problem
+    n_scales: int
+    oracle: OracleChoice
+
+    def __post_init__(self) -> None:
+        d = self.problem.space.dimension
+        require(d <= LARGEST_DIMENSION, "dimension", f"be at most {LARGEST_DIMENSION} for ldp_hash_rounds", d)
+        between("n_scales", self.n_scales, 0, MOST_CODE_BITS // d + 1)
+
+    @property
+    def _buckets(self) -> "tuple[Buckets, ...]":
+        halves, seed = self.problem.space.half_widths, self.problem.seed
+        return tuple(Buckets.at_scale(halves, scale, seed) for scale in range(1, self.n_scales + 1))
+
+    @property
+    def _shares(self) -> list[int]:
+        # As many users for each later round as for all buckets together would leave the buckets too few.
+        return [2] * self.n_scales + [self.n_scales] * (N_ROUNDS - 1)
+
+    def encode(self, streams: UserStreams, points: IntArray, number: int, places: FloatArray) -> Answers:
+        """The clients' part of one round: reports of the users who are asked in it.
+
+        Args:
+            streams: the randomness of some users, the same in all rounds.
+            points: one a user, in units (`dplib.clustering.local_tree.local_points`), shape (n, d).
+            number: of the round, from 0 to 3.
+            places: what the server published after the round before (`publish`); ignored in round 0.
+        """
+        d = self.problem.space.dimension
+        require(points.shape == (len(streams), d), "points", f"be one of {d} coordinates a user", points.shape)
+        between("number of the round", number, -1, N_ROUNDS)
+        asked = choose_question(streams, self._shares)
+        first = 0 if number == 0 else self.n_scales + number - 1
+        reports = []
+        for place, question in enumerate(self._questions(number, len(places)).questions):
+            rows = np.flatnonzero(asked == first + place)
+            if number == 0:
+                values = self._buckets[place].values(points[rows])
+            else:
+                values = np.zeros(len(rows), dtype=np.int64)
+                nearest_centers(points[rows].astype(np.float64), np.ascontiguousarray(places), values)
+            reports.append(question.oracle.randomize(streams.of(rows).under(question.name), values))
+        return tuple(reports)
+
+    def aggregate(self, answers: Answers, number: int, places: FloatArray) -> Counts:
+        """Add the reports of one round up."""
+        return self._questions(number, len(places)).aggregate(answers)
+
+    def publish(self, counts: Counts, number: int, places: FloatArray) -> FloatArray:
+        """The server's part after rounds 0, 1 and 2: the places of the next round, shape (m, d), m at least 1.
+
+        Args:
+            counts: merged, of this round.
+            number: of the round.
+            places: of this round; ignored in round 0.
+        """
+        between("number of the round", number, -1, N_ROUNDS - 1)
+        estimates = self._estimates(counts, number, len(places))
+        if number == 0:
+            found = [
+                self.problem.space.clip(buckets.middles(_heaviest(estimate, _HEAVY, _MOST_CANDIDATES // self.n_scales)))
+                for buckets, estimate in zip(self._buckets, estimates, strict=True)
+            ]
+            candidates = np.unique(np.concatenate(found), axis=0)
+            return candidates if len(candidates) else self._start()
+        if number == 1:
+            kept = _heaviest(estimates[0], _SUPPORTED, len(places))
+            return places[kept] if len(kept) else places
+        return self._draw(places, _weights(estimates[0]))
+
+    def cluster(self, counts: Counts, places: FloatArray) -> Clustering:
+        """The server's part after the last round: centers."""
+        estimate = self._estimates(counts, N_ROUNDS - 1, len(places))[0]
+        kept = len(places)
+        coreset = Coreset(places, _weights(estimate)[:kept], estimate.variance[:kept], np.full(kept, np.nan))
+        questions = self._questions(N_ROUNDS - 1, len(places))
+        choices: dict[str, str | int | float] = {"rounds": N_ROUNDS, "scales": self.n_scales}
+        return cluster_coreset("ldp_hash_rounds", coreset, self.problem, questions, choices)
+
+    def _questions(self, number: int, n_places: int) -> Questions:
+        if number == 0:
+            buckets = enumerate(self._buckets, start=1)
+            return Questions(tuple(Question(f"scale {scale}", self.oracle(b.n_values)) for scale, b in buckets))
+        # An oracle needs two values; with one place the second is nobody's.
+        return Questions((Question(f"round {number}", self.oracle(max(2, n_places))),))
+
+    def _estimates(self, counts: Counts, number: int, n_places: int) -> list[Estimate]:
+        questions = self._questions(number, n_places).questions
+        return [question.oracle.estimate(merged) for question, merged in zip(questions, counts, strict=True)]
+
+    def _start(self) -> FloatArray:
+        return spread_centers(self.problem.space, self.problem.n_clusters, self.problem.seed)
+
+    def _draw(self, places: FloatArray, weights: FloatArray) -> FloatArray:
+        """Draw places by weight times squared distance to those drawn, the first by weight alone."""
+        generator = np.random.default_rng([self.problem.seed, len(places)])
+        weights = weights[: len(places)]
+        nearest = np.ones(len(places))
+        drawn: list[int] = []
+        for _ in range(min(_DRAWN_FOR_A_CENTER * self.problem.n_clusters, len(places))):
+            mass = weights * nearest
+            if mass.sum() <= 0:
+                break
+            drawn.append(int(generator.choice(len(places), p=mass / mass.sum())))
+            distance = ((places - places[drawn[-1]]) ** 2).sum(axis=1)
+            nearest = distance if len(drawn) == 1 else np.minimum(nearest, distance)
+        return places[sorted(set(drawn))] if drawn else places
+
+
+@dataclass(frozen=True)
+class Buckets:
+    """A shifted grid.
+
+    Attributes:
+        half_widths: of the space, shape (d,).
+        sides: of a bucket, in units, shape (d,).
+        shifts: of the grid, from 0 to side - 1, shape (d,).
+        n_cells: buckets an axis.
+    """
+
+    half_widths: tuple[int, ...]
+    sides: tuple[int, ...]
+    shifts: tuple[int, ...]
+    n_cells: int
+
+    @classmethod
+    def at_scale(cls, half_widths: tuple[int, ...], scale: int, seed: int) -> "Buckets":
+        """The grid of side 2^-scale of the space's, shifted by public randomness."""
+        generator = np.random.default_rng([seed, scale])
+        sides = tuple(-(-(2 * half + 1) // (1 << scale)) for half in half_widths)
+        shifts = tuple(int(shift) for shift in generator.integers(0, sides))
+        return cls(half_widths, sides, shifts, (1 << scale) + 1)
+
+    @property
+    def n_values(self) -> int:
+        """Number of buckets."""
+        return int(self.n_cells ** len(self.sides))
+
+    def values(self, points: IntArray) -> IntArray:
+        """The bucket of each point, shape (n,)."""
+        values = np.zeros(len(points), dtype=np.int64)
+        for coordinate, half, side, shift in zip(points.T, self.half_widths, self.sides, self.shifts, strict=True):
+            values = values * self.n_cells + (coordinate + half + shift) // side
+        return values
+
+    def middles(self, values: IntArray) -> FloatArray:
+        """Middles of buckets, in units, shape (m, d)."""
+        cells = np.stack(np.unravel_index(values, (self.n_cells,) * len(self.sides)), axis=-1)
+        corner = np.array(self.half_widths) + np.array(self.shifts)
+        return np.asarray((cells + 0.5) * np.array(self.sides) - corner - 0.5)
+
+
+def _heaviest(estimate: Estimate, deviations: float, most: int) -> IntArray:
+    """Values whose estimates exceed some standard deviations of a rare value's, the largest first; at most ``most``."""
+    threshold = deviations * np.sqrt(estimate.variance)
+    heavy = np.flatnonzero((estimate.counts > threshold) & (estimate.counts > 0))
+    return heavy[np.argsort(-estimate.counts[heavy], kind="stable")][:most]
+
+
+def _weights(estimate: Estimate) -> FloatArray:
+    """The nearest non-negative weights that add up to the number of reports."""
+    return np.asarray(nearest_weights(estimate.counts[np.newaxis], np.array([float(estimate.n_reports)]))[0])
+
+
+def run_rounds(rounds: HashRounds, streams: UserStreams, points: IntArray) -> Clustering:
+    """All rounds over users in one block: what a simulation does, and how clients and server take turns."""
+    places = np.empty((0, rounds.problem.space.dimension))
+    for number in range(N_ROUNDS):
+        counts = rounds.aggregate(rounds.encode(streams, points, number, places), number, places)
+        if number == N_ROUNDS - 1:
+            break
+        places = rounds.publish(counts, number, places)
+    return rounds.cluster(counts, places)
