@@ -213,6 +213,20 @@ def peeling(families: list[Neighbours], budget: PureDP | ZCDP, cap: int, believe
     return worst_of(f"top-k by peeling, {kind}", families, (float(epsilon), float(delta)), divergence)
 
 
+def noise_laws(
+    before: IntArray, after: IntArray, budget: PureDP | ZCDP, sensitivity: Fraction
+) -> tuple[FloatArray, FloatArray]:
+    """Masses of each number with noise, by range of constant ratio or by value; shape (numbers, masses)."""
+    if isinstance(budget, PureDP):
+        scale = float(discrete_laplace_scale(sensitivity, budget.epsilon))
+        return laplace_ranges(before.ravel(), after.ravel(), scale)
+    square = gaussian_sigma_squared(sensitivity**2, budget.rho)
+    reach = int(12 * float(square) ** 0.5) + 2
+    k = np.arange(-reach, reach + 1) + np.zeros((before.size, 1), dtype=np.int64)
+    moved = (after - before).reshape(-1, 1)
+    return discrete_gaussian_probability(k, square), discrete_gaussian_probability(k - moved, square)
+
+
 def measured(families: list[Neighbours], budget: PureDP | ZCDP, cap: int, believed: int | None = None) -> Audit:
     """One cut and its weight with noise, half of the budget each; ``believed`` of the weight alone."""
     half = budget.scaled(Fraction(1, 2))
@@ -220,22 +234,14 @@ def measured(families: list[Neighbours], budget: PureDP | ZCDP, cap: int, believ
     delta = Fraction(0) if isinstance(budget, PureDP) else Fraction(1, 100)
     epsilon = budget.epsilon if isinstance(budget, PureDP) else epsilon_from_rho(budget.rho, delta)
 
-    def noises(before: IntArray, after: IntArray) -> tuple[FloatArray, FloatArray]:
-        if isinstance(half, PureDP):
-            scale = float(discrete_laplace_scale(Fraction(believed or cap), half.epsilon))
-            return laplace_ranges(before.ravel(), after.ravel(), scale)
-        square = gaussian_sigma_squared(Fraction(believed or cap) ** 2, half.rho)
-        reach = int(12 * float(square) ** 0.5) + 2
-        k = np.arange(-reach, reach + 1) + np.zeros((before.size, 1), dtype=np.int64)
-        moved = (after - before).reshape(-1, 1)
-        return discrete_gaussian_probability(k, square), discrete_gaussian_probability(k - moved, square)
-
     def divergence(family: Neighbours) -> float:
         worst = 0.0
         for before, after in chunks(family.before, family.after, size=500):
             laws = [
                 (softmin(cuts, rate)[:, :, None] * noise.reshape(*cuts.shape, -1)).reshape(len(cuts), -1)
-                for cuts, noise in zip((before, after), noises(before, after), strict=True)
+                for cuts, noise in zip(
+                    (before, after), noise_laws(before, after, half, Fraction(believed or cap)), strict=True
+                )
             ]
             worst = max(worst, hockey(laws[0], laws[1], float(epsilon)))
         return worst

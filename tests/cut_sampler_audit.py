@@ -9,8 +9,7 @@ import numpy.typing as npt
 from dplib.mechanisms.cut_sampler import cycle_weight
 from dplib.mechanisms.cut_sampler_plan import SamplerPlan
 from dplib.mechanisms.exponential import exponential_probability, exponential_rate
-from dplib.privacy.budget import PureDP
-from tests.cut_audit import Audit, Neighbours, chunks, fallback, hockey, laplace_ranges, worst_of
+from tests.cut_audit import Audit, Neighbours, chunks, fallback, hockey, laplace_ranges, noise_laws, worst_of
 from tests.cut_mechanism_laws import all_cuts, all_sides, softmin
 
 FloatArray = npt.NDArray[np.float64]
@@ -36,15 +35,15 @@ def sampler(
 ) -> Audit:
     """The whole release: noisy value, refusal or drawn cuts (one, or two in order), and their noisy weights.
 
-    The weights' noise is audited where it is discrete Laplace (a plan that charges its draws as pure). With ``claimed``
-    the release follows one plan and claims what another promises.
+    Noisy weights are audited with one draw. With ``claimed`` the release follows one plan and claims what another
+    promises.
     """
     claim = (claimed or plan).guarantee
     value_scale = float(plan.weight_cap / plan.value_epsilon)
 
     def divergence(family: Neighbours) -> float:
         worst = 0.0
-        for before, after in chunks(family.before, family.after, size=2000 if plan.n_draws == 1 else 100):
+        for before, after in chunks(family.before, family.after, size=500 if plan.n_draws == 1 else 100):
             least = before.min(axis=1), after.min(axis=1)
             refused = laplace_ranges(*least, value_scale, high=plan.gate)
             passed = laplace_ranges(*least, value_scale, low=plan.gate)
@@ -64,11 +63,10 @@ def _with_weights(
 ) -> tuple[FloatArray, FloatArray]:
     """Laws of the draws with the ranges of their noisy weights, both of shape (n_rows, n_outcomes)."""
     laws = [sampler_law(cuts, plan, bound) for cuts in (before, after)]
-    if isinstance(plan.values_budget, PureDP):
-        # Each of at most k weights has noise of scale k W / epsilon; k = 1 here.
+    if plan.values_budget is not None:
+        # Each of at most k weights has noise for k of them; k = 1 here.
         assert plan.n_draws == 1
-        scale = float(plan.weight_cap / plan.values_budget.epsilon)
-        noise = laplace_ranges(before.ravel(), after.ravel(), scale)
+        noise = noise_laws(before, after, plan.values_budget, Fraction(plan.weight_cap))
         laws = [law[:, :, None] * part.reshape(*law.shape, -1) for law, part in zip(laws, noise, strict=True)]
     flat = [law.reshape(len(law), -1) for law in laws]
     if plan.n_draws == 2:

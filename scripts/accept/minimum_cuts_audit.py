@@ -99,7 +99,7 @@ def sampler_plan(n: int, draws: int, cap: int, values: Fraction) -> SamplerPlan:
 
 def around(plan: SamplerPlan) -> list[Neighbours]:
     """Families on both sides of the smallest minimum cut and of the gate."""
-    n, width = plan.n_vertices, range(2 if plan.n_vertices == 6 else 3)
+    n, width = plan.n_vertices, range({4: 4, 5: 3, 6: 2}[plan.n_vertices])
     bases = range(plan.lowest // (n - 1) - 1, plan.gate // (n - 1) + 2, len(width) - 1)
     return [neighbouring(n, base + graphs(n, width), step) for base, step in product(bases, {1, plan.weight_cap})]
 
@@ -110,6 +110,15 @@ def sampler_stays_below_its_claim() -> Iterator[Result]:
         plan = sampler_plan(n, draws, cap, Fraction(values, 2))
         found = cut_sampler_audit.sampler(around(plan), plan)
         yield below(found, cap, f", {draws} drawn of {n} vertices{' with weights' if values else ''}")
+
+
+def sampler_with_concentrated_draws_stays_below_its_claim() -> Iterator[Result]:
+    """The same where the draws are charged as zCDP, and the weights' noise is Gaussian."""
+    for draws, values in ((2, 0), (1, 1)):
+        plan = plan_cut_sampler(4, draws, ApproxDP(ONE, Fraction(1, 10)), values_share=Fraction(values, 2))
+        assert plan.draws_delta > 0
+        found = cut_sampler_audit.sampler(around(plan), plan)
+        yield below(found, 1, f", zCDP, {draws} drawn of 4 vertices{' with weights' if values else ''}")
 
 
 def padding_stays_below_its_claim() -> Iterator[Result]:
@@ -190,6 +199,7 @@ CHECKS: tuple[Check, ...] = (
     oneshot_stays_below_its_claim,
     number_stays_below_its_claim,
     sampler_stays_below_its_claim,
+    sampler_with_concentrated_draws_stays_below_its_claim,
     padding_stays_below_its_claim,
     false_beliefs_are_caught,
     refused_releases_exceed_their_claims,
