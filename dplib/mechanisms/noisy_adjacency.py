@@ -43,7 +43,7 @@ DEFAULT_STEPS = 64
 LARGEST_N_VERTICES = 2**31  # so that pairs are numbered within 62 bits
 _RARE = 4.0  # the tail of a gap is drawn where it goes on with probability below e^-4
 _FIRST_GUARD = 32
-_MOST_EXPONENT = 32  # the mean gap stays below 2^47
+MOST_EXPONENT = 32  # of epsilon threshold / steps: the mean gap stays below 2^47
 
 
 @dataclass(frozen=True)
@@ -121,8 +121,8 @@ class ThresholdLaw:
         positive("epsilon", Fraction(self.epsilon))
         at_least("steps", self.steps, 1)
         at_least("threshold", self.threshold, 1)
-        rule = f"keep epsilon threshold / steps at most {_MOST_EXPONENT}, so that gaps fit 64 bits"
-        require(self.rate * self.threshold <= _MOST_EXPONENT, "threshold", rule, self.threshold)
+        rule = f"keep epsilon threshold / steps at most {MOST_EXPONENT}, so that gaps fit 64 bits"
+        require(self.rate * self.threshold <= MOST_EXPONENT, "threshold", rule, self.threshold)
 
     @property
     def rate(self) -> Fraction:
@@ -154,7 +154,7 @@ def threshold_for(noisy_edges: float, n_pairs: int, epsilon: Fraction, steps: in
         steps: g; more steps hit the count more closely.
     """
     wanted = min(max(noisy_edges, 1.0), float(n_pairs))
-    thresholds = range(1, max(1, int(_MOST_EXPONENT * steps / Fraction(epsilon))) + 1)
+    thresholds = range(1, max(1, int(MOST_EXPONENT * steps / Fraction(epsilon))) + 1)
 
     def few_enough(threshold: int) -> bool:
         return sum(ThresholdLaw(epsilon, threshold, steps).expected(wanted, n_pairs)) <= wanted

@@ -2,19 +2,18 @@
 
 from dataclasses import dataclass
 from fractions import Fraction
-from math import comb, pi
+from math import comb, exp, pi
 
 import numpy as np
 
 from dplib.config.network_releases import ReportInput
 from dplib.graphs.ladder_rungs import largest_rung, second_degree_rungs
 from dplib.graphs.network_sensitivity import Statistic
-from dplib.graphs.noisy_graph import triangle_variance
+from dplib.graphs.noisy_graph import Passing, triangle_variance
 from dplib.graphs.reported_degrees import worst_bin_variance
 from dplib.mechanisms.discrete_laplace import discrete_laplace_variance
 from dplib.mechanisms.ladder import ladder_mean_error
 from dplib.mechanisms.local_degrees import Counting, DegreeProtocol, edges_variance
-from dplib.mechanisms.noisy_adjacency import ThresholdLaw
 from dplib.mechanisms.randomized_response import reports_variance
 from dplib.network_statistics.design import Design
 from dplib.network_statistics.estimate import whole_graph_error
@@ -26,6 +25,8 @@ from dplib.privacy.rounding import fraction_text
 
 ASSUMED_DEGREES = (1, 4, 16, 64, 256)
 """Average degrees for which the plan says what a noisy graph would look like."""
+MOST_COMPARED = 500
+"""Epsilon up to which the models are compared; beyond it errors are nothing but rounding."""
 COMPARED_DEGREE = 16
 """Degree of all vertices of the graph whose triangles both models are compared on."""
 
@@ -135,9 +136,12 @@ def compared_models(design: Design) -> tuple[ModelError, ...]:
     if not isinstance(budget, PureDP) or design.config.privacy.neighbors != "edge":
         return ()
     n, epsilon = design.n_vertices, Fraction(budget.epsilon)
-    bits, one = ThresholdLaw(epsilon), DegreeProtocol(epsilon, Counting.ONE_END)
+    if epsilon > MOST_COMPARED:
+        return ()
+    flipped = 1 / (1 + exp(float(epsilon)))
+    bits, one = Passing(1 - flipped, flipped), DegreeProtocol(epsilon, Counting.ONE_END)
     both = DegreeProtocol(epsilon, Counting.BOTH_ENDS)
-    single, noise = _laplace(1 / epsilon), passing_of(bits).noise
+    single, noise = _laplace(1 / epsilon), bits.noise
     return (
         ModelError("edge count", single, edges_variance(n, both) ** 0.5, "noisy degrees, both ends"),
         ModelError("edge count", single, edges_variance(n, one) ** 0.5, "noisy degrees, one end"),

@@ -23,7 +23,7 @@ from dplib.config.network_releases import LocalSettings, ReportInput
 from dplib.config.network_statistics import NetworkStatisticsConfig
 from dplib.graphs.network_sensitivity import Bounding, DegreeBound, Sensitivity, Statistic
 from dplib.mechanisms.exponential import exponential_rate
-from dplib.mechanisms.noisy_adjacency import ThresholdLaw, threshold_for
+from dplib.mechanisms.noisy_adjacency import MOST_EXPONENT, ThresholdLaw, threshold_for
 from dplib.validate import require
 
 NOISY_GRAPH, REPORTED_BITS = "noisy_adjacency", "randomized_response"
@@ -75,14 +75,19 @@ def require_noisy_graph(config: NetworkStatisticsConfig, n: int, epsilon: Fracti
     Raises:
         ConfigError: naming the setting.
     """
-    own = pair_epsilon(config, epsilon, l1)
-    rule = "give one pair of adjacency an epsilon from 1/1000 to 1000"
-    require(_LEAST <= own <= _MOST, "privacy.budget", rule, f"{float(own):.3g}")
+    own, given = pair_epsilon(config, epsilon, l1), config.graph.adjacency
+    most = _MOST
+    if config.privacy.model == "local":
+        most = Fraction(MOST_EXPONENT)
+    elif given.threshold != "match_edges":
+        most = min(most, Fraction(MOST_EXPONENT * given.steps, given.threshold))
+    rule = f"give one pair of adjacency an epsilon from 1/1000 to {float(most):.6g}"
+    require(_LEAST <= own <= most, "privacy.budget", rule, f"{float(own):.3g}")
     n_pairs = n * (n - 1) // 2
     if config.privacy.model == "local":
         rule = f"be at most {MOST_REPORTERS} for reported bits, one for each pair"
         require(n <= MOST_REPORTERS, "graph.vertices", rule, n)
-    elif config.graph.adjacency.threshold != "match_edges":
+    elif given.threshold != "match_edges":
         false = n_pairs * float(threshold_law(config, n, epsilon, l1, 0).other_passes)
         rule = f"let at most {MOST_FALSE} false edges pass"
         require(false <= MOST_FALSE, "graph.adjacency.threshold", rule, f"one that lets about {false:.3g} pass")
