@@ -10,18 +10,27 @@ References:
 import numpy as np
 import numpy.typing as npt
 
+from dplib.validate import between
+
 IntArray = npt.NDArray[np.int64]
 WordArray = npt.NDArray[np.uint64]
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _FIRST = np.uint64(0xBF58476D1CE4E5B9)
 _SECOND = np.uint64(0x94D049BB133111EB)
+_MOST_COLOURS = 1024
 
 
 def mix_vertices(vertex: IntArray, salt: int = 0) -> WordArray:
     """Hash each vertex; shape (n,)."""
-    start = np.full(len(vertex), salt % 2**64, dtype=np.uint64)
+    start = np.full(1, salt % 2**64, dtype=np.uint64)
     return _mix(_mix(start) ^ np.asarray(vertex).astype(np.uint64))
+
+
+def vertex_colours(vertex: IntArray, n_colours: int) -> IntArray:
+    """The colour of each vertex, from 0 to ``n_colours - 1``; shape (n,)."""
+    between("number of colours", n_colours, 0, _MOST_COLOURS)
+    return (mix_vertices(vertex) % np.uint64(n_colours)).astype(np.int64)
 
 
 def mix_pairs(source: IntArray, target: IntArray, salt: int = 0) -> WordArray:

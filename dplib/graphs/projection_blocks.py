@@ -26,7 +26,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from dplib.graphs.triangles import vertex_colours
+from dplib.graphs.mixing import vertex_colours
 from dplib.graphs.truncation import edge_order, keep_while_room
 
 ByteArray = npt.NDArray[np.uint8]

@@ -26,12 +26,9 @@ import numpy.typing as npt
 
 from dplib.compiled import compiled
 from dplib.graphs.degrees import vertex_degrees
-from dplib.graphs.mixing import mix_vertices
-from dplib.validate import between
+from dplib.graphs.mixing import vertex_colours
 
 IntArray = npt.NDArray[np.int64]
-
-_MOST_COLOURS = 1024
 
 
 def count_triangles(n_vertices: int, source: IntArray, target: IntArray) -> int:
@@ -43,12 +40,6 @@ def count_triangles(n_vertices: int, source: IntArray, target: IntArray) -> int:
         target: the other end.
     """
     return _count(n_vertices, source, target, np.zeros(n_vertices, dtype=np.int64), False)
-
-
-def vertex_colours(vertex: IntArray, n_colours: int) -> IntArray:
-    """The colour of each vertex, from 0 to ``n_colours - 1``; shape (n,)."""
-    between("number of colours", n_colours, 0, _MOST_COLOURS)
-    return (mix_vertices(vertex) % np.uint64(n_colours)).astype(np.int64)
 
 
 def colour_tasks(n_colours: int) -> IntArray:

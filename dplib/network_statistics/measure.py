@@ -29,8 +29,9 @@ from dplib.graphs.degrees import (
     vertex_degrees,
 )
 from dplib.graphs.ladder_rungs import Rungs, common_neighbor_rungs, exact_rungs, largest_rung, second_degree_rungs
+from dplib.graphs.mixing import vertex_colours
 from dplib.graphs.network_sensitivity import Bounding, Statistic
-from dplib.graphs.triangles import count_triangles, vertex_colours
+from dplib.graphs.triangles import count_triangles
 from dplib.graphs.truncation import edge_order, project_in_order
 from dplib.mechanisms.ladder import draw_ladder
 from dplib.mechanisms.smooth_noise import draw_smooth_cauchy

@@ -17,7 +17,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from dplib.graphs.triangles import vertex_colours
+from dplib.graphs.mixing import vertex_colours
 from dplib.spark.blocks import Batches, collect_blocks
 
 IntArray = npt.NDArray[np.int64]

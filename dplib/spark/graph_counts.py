@@ -25,7 +25,8 @@ import numpy.typing as npt
 from pyspark.sql import functions as F
 
 from dplib.graphs.common_neighbors import Neighborhoods, merge_fronts, pair_front
-from dplib.graphs.triangles import colour_tasks, count_task_triangles, split_for_tasks, vertex_colours
+from dplib.graphs.mixing import vertex_colours
+from dplib.graphs.triangles import colour_tasks, count_task_triangles, split_for_tasks
 from dplib.spark.blocks import Block, DataFrame, collect_blocks, map_blocks
 from dplib.spark.edge_blocks import edge_bytes, edge_words, read_ends, unpack_edges
 from dplib.spark.regroup import map_parts, split_blocks

@@ -13,7 +13,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from py4j.protocol import Py4JError, Py4JJavaError
 from pyarrow import ArrowException
@@ -22,8 +22,11 @@ from pyspark.errors import AnalysisException, PySparkException
 from pyspark.logger import PySparkLogger
 from pyspark.sql import SparkSession
 
-from dplib.config.sections import SparkSettings
 from dplib.errors import ConfigError, DplibError, SchemaError
+
+if TYPE_CHECKING:
+    # Every Python worker loads this module with the function it runs; settings would cost each of them a second.
+    from dplib.config.sections import SparkSettings
 
 SPARK_ERRORS = (PySparkException, Py4JError, ArrowException)
 """What a call into Spark may raise; all of them may quote values of rows."""
@@ -47,7 +50,7 @@ QUIET = {
 }
 
 
-def start_session(app_name: str, settings: SparkSettings) -> SparkSession:
+def start_session(app_name: str, settings: "SparkSettings") -> SparkSession:
     """Start a session, or take the one of ``spark-submit``, of Spark Connect or of a notebook.
 
     Args:
@@ -103,7 +106,7 @@ def pin_session(spark: SparkSession) -> None:
 
 
 @contextmanager
-def open_session(app_name: str, settings: SparkSettings) -> Iterator[SparkSession]:
+def open_session(app_name: str, settings: "SparkSettings") -> Iterator[SparkSession]:
     """The session of a block, as `start_session` starts it; at its end one that was there before is left running."""
     was_there = SparkSession.getActiveSession() is not None
     spark = start_session(app_name, settings)
@@ -180,7 +183,7 @@ def _under_submit() -> bool:
     return "PYSPARK_GATEWAY_PORT" in os.environ
 
 
-def _is_connect(settings: SparkSettings) -> bool:
+def _is_connect(settings: "SparkSettings") -> bool:
     return "SPARK_REMOTE" in os.environ or settings.master.startswith("sc://")
 
 

@@ -9,7 +9,8 @@ import pytest
 
 from dplib.graphs.common_neighbors import common_neighbor_front
 from dplib.graphs.degrees import degree_histogram, largest_degree, vertex_degrees
-from dplib.graphs.triangles import count_triangles, vertex_colours
+from dplib.graphs.mixing import vertex_colours
+from dplib.graphs.triangles import count_triangles
 from dplib.graphs.truncation import edge_order, project_in_order
 from dplib.spark import graph_projection
 from dplib.spark.blocks import DataFrame, SparkSession, collect_blocks

@@ -4,6 +4,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dplib.graphs.mixing import vertex_colours
 from dplib.graphs.projection_blocks import (
     DROPPED,
     KEPT,
@@ -18,7 +19,6 @@ from dplib.graphs.projection_blocks import (
     take_fates,
     worst_votes,
 )
-from dplib.graphs.triangles import vertex_colours
 from dplib.graphs.truncation import edge_order, project_in_order
 from tests.network_oracles import IntArray, random_edges
 

@@ -6,13 +6,13 @@ import pytest
 from scipy import sparse
 
 from dplib.errors import ConfigError
+from dplib.graphs.mixing import vertex_colours
 from dplib.graphs.triangles import (
     colour_tasks,
     count_task_triangles,
     count_triangles,
     split_for_tasks,
     tasks_of_edges,
-    vertex_colours,
 )
 from tests.network_oracles import IntArray, random_edges, stored_graph, to_networkx
 
