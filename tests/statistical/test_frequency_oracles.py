@@ -1,5 +1,6 @@
 """Frequency oracles: exact laws of whole reports, exact epsilon, unbiased estimates with their variance, merging."""
 
+from collections import Counter
 from collections.abc import Callable
 from fractions import Fraction
 from math import exp, isclose, log2
@@ -29,7 +30,7 @@ SMALL: list[Callable[[Fraction], Oracle]] = [
     lambda e: HadamardResponse(2, e),
     lambda e: HadamardResponse(5, e),
     lambda e: LocalHashing(3, e, 2),
-    lambda e: LocalHashing(4, e, 4),
+    lambda e: LocalHashing(2, e, 4),
     lambda e: LocalHashing(2, e, 8),
 ]
 
@@ -105,25 +106,38 @@ def test_estimates_of_many_users_have_the_stated_error_and_merge(name: OracleNam
     assert estimates[0].frequencies.sum() == pytest.approx(1, abs=0.6)
 
 
-@pytest.mark.parametrize("name", [name for name in OracleName if name is not OracleName.AUTO])
-def test_wrong_probabilities_of_a_coin_are_caught_and_right_ones_pass(name: OracleName) -> None:
-    n = 40_000
-    oracle = choose_oracle(8, Fraction(1), name)
-    reports = oracle.randomize(UserStreams(KEY, number_users(np.arange(n)), str(name)), np.full(n, 5))
-    laws = {factor: choose_oracle(8, Fraction(1) * factor, name) for factor in (Fraction(1), Fraction(13, 10))}
-    support = 0
+def _closed_form(oracle: Oracle, value: int, report: bytes) -> float:
+    """Probability of a report by the formula of the literature."""
+    row = np.frombuffer(report, dtype=np.uint8 if isinstance(oracle, UnaryEncoding) else np.int64)
+    e = exp(oracle.epsilon)
+    if isinstance(oracle, GeneralizedResponse):
+        return (e if row[0] == value else 1) / (e + oracle.n_values - 1)
+    if isinstance(oracle, UnaryEncoding):
+        bits = np.unpackbits(row, bitorder="little")[: oracle.n_values]
+        others = np.delete(bits, value)
+        return float(0.5 * np.prod(np.where(others, 1 / (e + 1), e / (e + 1))))
     if isinstance(oracle, HadamardResponse):
-        support = (n + round(oracle.estimate(oracle.aggregate(reports)).counts[5] / oracle.contrast)) // 2
-    else:
-        estimate = oracle.estimate(oracle.aggregate(reports))
-        support = round(estimate.counts[5] * (oracle.law.p - oracle.law.q) + n * oracle.law.q)
-    for factor, other in laws.items():
-        p = 1 / (1 + exp(-float(other.epsilon))) if isinstance(other, HadamardResponse) else other.law.p
-        p_value = stats.binomtest(support, n, p).pvalue
-        if isinstance(other, UnaryEncoding):
-            assert p_value > PASS  # the true bit is a fair coin at every epsilon
-        else:
-            assert (p_value > PASS) if factor == 1 else (p_value < REJECT)
+        agrees = (int(row[0]) & 1) == (int(row[0] >> 1) & value).bit_count() % 2
+        return (e if agrees else 1) / (e + 1) / oracle.order
+    bucket = sum((int(mask) & value).bit_count() % 2 << t for t, mask in enumerate(row[:-1]))
+    g = oracle.n_buckets
+    return (e if row[-1] == bucket else 1) / (e + g - 1) / oracle.order ** (len(row) - 1)
+
+
+@pytest.mark.parametrize("make", SMALL)
+def test_the_law_of_the_program_is_the_formula_and_drawn_reports_follow_it(make: Callable[[Fraction], Oracle]) -> None:
+    n = 40_000
+    oracle, wrong = make(Fraction(1)), make(Fraction(13, 10))
+    value = oracle.n_values - 1
+    law, other = _laws(oracle)[value], _laws(wrong)[value]
+    assert all(float(p) == pytest.approx(_closed_form(oracle, value, report)) for report, p in law.items())
+    reports = oracle.randomize(UserStreams(KEY, number_users(np.arange(n)), "law"), np.full(n, value))
+    drawn = Counter(report.tobytes() for report in reports)
+    assert drawn.keys() <= law.keys()
+    observed = np.array([drawn[report] for report in law])
+    expected, mistaken = (n * np.array([float(of[report]) for report in law]) for of in (law, other))
+    assert stats.chisquare(observed, expected).pvalue > PASS
+    assert stats.chisquare(observed, mistaken).pvalue < REJECT
 
 
 def test_the_same_user_sends_the_same_report_in_every_partition() -> None:
