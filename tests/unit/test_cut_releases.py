@@ -193,6 +193,15 @@ def test_sensitivity_of_the_count_is_that_of_the_design() -> None:
     assert "fragile" in COUNT_WARNING
 
 
+def test_moves_at_the_same_value_stay_below_the_ratio() -> None:
+    """From 6 vertices on, by the bounds of the proof: connected graphs, and c parts joined to c - 1."""
+    for n in range(6, 60):
+        most, base = comb(n, 2), 3 * n
+        kept = [(m, max(1, -(-(m - n + 1) // 2))) for m in range(1, most + 1)]
+        kept += [(min(2 ** (c - 1) - 1, most), min(2 ** (c - 2) - 1, most)) for c in range(3, n + 1)]
+        assert max((m + base) / (fewer + base) for m, fewer in kept) <= count_ratio(n)
+
+
 @settings(max_examples=100, deadline=None)
 @given(count=st.integers(1, 10**7), n=st.integers(3, 2000))
 def test_steps_of_the_count_are_exact(count: int, n: int) -> None:
