@@ -34,7 +34,7 @@ from dplib.network_statistics.declared import Declared
 from dplib.network_statistics.measurements import Derived, Measurement, last_bin_of, measurements_of
 from dplib.privacy.events import Event
 from dplib.spark.edges import VertexDomain
-from dplib.validate import at_least
+from dplib.validate import at_least, require
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,9 +71,11 @@ class Design:
         vertices, bound = _vertices(config, base), _bound(config)
         declared = Declared.resolve(config.graph, vertices, base)
         settings = config.measurement_settings(base) | {"sampler_format": SAMPLER_FORMAT}
-        return cls(
-            config, vertices, bound, declared, measurements_of(config, vertices.count, bound, declared), settings
-        )
+        measured = measurements_of(config, vertices.count, bound, declared)
+        found = cls(config, vertices, bound, declared, measured, settings)
+        rule = "be driver or auto where degrees by vertex, a noisy graph, choices or reports are released"
+        require(not found.needs_edges or config.counting.layout != "spark", "counting.layout", rule, "spark")
+        return found
 
     @property
     def n_vertices(self) -> int:

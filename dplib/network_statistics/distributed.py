@@ -56,6 +56,8 @@ def expected_edges(design: Design) -> int:
 def layout_of(design: Design) -> str:
     """Where the graph is counted, ``driver`` or ``spark``; settings only."""
     layout = design.config.counting.layout
+    if design.needs_edges:
+        return "driver"
     if layout != "auto":
         return layout
     return "driver" if expected_edges(design) <= DRIVER_EDGES else "spark"

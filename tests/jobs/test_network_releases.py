@@ -245,6 +245,7 @@ WRONG: list[tuple[str, dict[str, Any]]] = [
         | {"graph__statistics": {"degree_sequence": 1}},
     ),
     ("graph.vertices", LOCAL | {"graph__vertices": {"count": 5_000}}),
+    ("counting.layout", {"counting": {"layout": "spark"}}),
     ("privacy.model", {"input__columns": {"vertex": "vertex", "degree": "degree"}}),
     ("input.columns.bits", REPORTS | {"input__columns": {"vertex": "vertex", "degree": "degree"}}),
     ("input.columns.degree", REPORTS | {"graph__statistics": {"adjacency": 1}}),

@@ -1,0 +1,185 @@
+"""Audit of noisy graphs, choices and local reports of network-statistics, with planted faults that it must catch.
+
+Sensitivities first: the job's own exact numbers over all graphs of five vertices. Then epsilon: worst-case neighbours,
+every trial under a key of its own.
+"""
+
+from fractions import Fraction
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from dplib.config.load import check
+from dplib.config.network_statistics import NetworkStatisticsConfig
+from dplib.graphs.candidate_scores import coverage_scores, split_scores
+from dplib.graphs.network_sensitivity import Statistic
+from dplib.mechanisms.exponential import exponential_probability
+from dplib.mechanisms.local_degrees import DegreeProtocol
+from dplib.network_statistics import whole_graph
+from dplib.network_statistics.design import Design
+from dplib.network_statistics.measure import exact_statistics
+from dplib.network_statistics.parts import choice_rate
+from dplib.network_statistics.whole_graph import draw_parts
+from dplib.randomness.keyed import derive_key
+from tests import network_oracles as oracle
+from tests.statistics import epsilon_lower_bound
+
+IntArray = npt.NDArray[np.int64]
+FloatArray = npt.NDArray[np.float64]
+Edges = tuple[IntArray, IntArray]
+KEY = bytes(range(3, 35))
+TRIALS = 1_200
+N = 5
+PAIRS = np.array(list(combinations(range(N), 2)))
+NUMBERS = ("edge_count", "largest_degree", "degree_histogram", "cumulative_histogram", "sorted_degrees", "k_stars")
+CANDIDATES: dict[str, Any] = {
+    "split": {"candidates": {"halves": {"a": [0, 1], "b": [2, 3, 4]}, "all": {"a": list(range(N))}}},
+    "coverage": {"candidates": {"hub": [0], "leaf": [4]}},
+}
+
+
+def design_of(statistics: list[str], epsilon: str = "1", **changes: Any) -> Design:
+    privacy = {name: changes.pop(name) for name in ("neighbors", "model") if name in changes}
+    settings = {
+        "config_version": 1,
+        "job": "network-statistics",
+        "dataset": "audit",
+        "input": {"path": "none", "columns": {"source": "s", "target": "t"}},
+        "privacy": privacy | {"budget": {"epsilon": epsilon}},
+        "graph": {"vertices": {"count": changes.pop("n", N)}, "statistics": dict.fromkeys(statistics, 1)} | changes,
+    }
+    return Design.resolve(check(NetworkStatisticsConfig, settings), Path())
+
+
+def edges_of(*pairs: tuple[int, int]) -> Edges:
+    ends = np.array(sorted(pairs), dtype=np.int64).reshape(-1, 2)
+    return ends[:, 0], ends[:, 1]
+
+
+def graph_number(number: int) -> Edges:
+    """Graph ``number`` of all graphs of five vertices, as `tests.network_oracles.all_graphs` counts them."""
+    chosen = PAIRS[number >> np.arange(10) & 1 == 1]
+    return chosen[:, 0], chosen[:, 1]
+
+
+NEIGHBORS = {"edge": oracle.edge_neighbors(N), "vertex": oracle.vertex_neighbors(N)}
+
+
+@pytest.mark.parametrize("level", NEIGHBORS)
+def test_the_job_s_own_numbers_move_by_its_own_sensitivities(level: str) -> None:
+    """Never more over all pairs of neighbours; and so much for some pair."""
+    design = design_of(
+        [*NUMBERS, "degree_sequence", "triangles"], "100", neighbors=level, triangles={"mechanism": "global"}
+    )
+    found = [exact_statistics(design, *graph_number(number)) for number in range(1024)]
+    for each in design.measurements:
+        values = np.stack([exact[each.statistic] for exact in found])
+        assert oracle.change(values, NEIGHBORS[level]) == each.sensitivity.l1, each.statistic
+        assert oracle.change(values, NEIGHBORS[level], 2) <= each.sensitivity.l2_squared
+
+
+@pytest.mark.parametrize(("counting", "moved"), [("both_ends", 2), ("one_end", 1)])
+def test_one_edge_moves_the_reported_degrees_as_stated(counting: str, moved: int) -> None:
+    design = design_of(["degree_sequence"], "20", model="local", local={"counting": counting})
+    exact = np.stack([exact_statistics(design, *graph_number(g))[Statistic.DEGREE_SEQUENCE] for g in range(1024)])
+    assert design.measurements[0].sensitivity.l1 == moved == oracle.change(exact, NEIGHBORS["edge"])
+    assert design.measurements[0].parameter == Fraction(moved, 20)
+
+
+@pytest.mark.parametrize("level", NEIGHBORS)
+@pytest.mark.parametrize("statistic", ["split", "coverage"])
+def test_choices_are_private_on_all_graphs_of_five_vertices(statistic: str, level: str) -> None:
+    """The exact law of the job's choice; planted: one less in the sensitivity, or half of it, is caught."""
+    changes: dict[str, Any] = {statistic: CANDIDATES[statistic]}
+    design = design_of([statistic], "2", neighbors=level, **changes)
+    (each,) = design.measurements
+    scores = np.stack([scores_of(design, each.statistic, *graph_number(number)) for number in range(1024)])
+    first, second = NEIGHBORS[level]
+    for divisor, right in ((1, True), (4, False)):
+        rate = divisor * choice_rate(each.epsilon, each.sensitivity.l1, 1)
+        log = np.log(exponential_probability(-scores, rate))
+        assert bool(np.abs(log[first] - log[second]).max() <= 2 * (1 + 1e-9)) is right
+
+
+def scores_of(design: Design, statistic: Statistic, source: IntArray, target: IntArray) -> IntArray:
+    declared = design.declared
+    if statistic is Statistic.SPLIT:
+        return split_scores(source, target, list(declared.splits.values()))
+    return coverage_scores(N, source, target, list(declared.seeds.values()))
+
+
+def empirical_epsilon(one: FloatArray, other: FloatArray) -> float:
+    return max(epsilon_lower_bound(one, other, error=1e-4), epsilon_lower_bound(-other, -one, error=1e-4))
+
+
+def test_the_choice_that_is_drawn_has_that_law() -> None:
+    """The hub covers all vertices, or itself alone where its edges are gone."""
+    star, empty = edges_of((0, 1), (0, 2), (0, 3), (0, 4)), edges_of()
+    design = design_of(["coverage"], "2", neighbors="vertex", coverage=CANDIDATES["coverage"])
+    drawn = [
+        np.array(
+            [draw_parts(design, *graph, derive_key(KEY, name, t)).choices[Statistic.COVERAGE] for t in range(4000)]
+        )
+        for name, graph in (("star", star), ("empty", empty))
+    ]
+    rate = choice_rate(Fraction(2), 4, 1)
+    for picks, graph in zip(drawn, (star, empty), strict=True):
+        expected = exponential_probability(-scores_of(design, Statistic.COVERAGE, *graph), rate)[0]
+        assert abs((picks == 0).mean() - expected) < 6 * (0.25 / 4000) ** 0.5
+    assert empirical_epsilon((drawn[0] == 0).astype(float), (drawn[1] == 0).astype(float)) <= 2
+
+
+def test_a_pair_of_the_noisy_graph_keeps_its_epsilon() -> None:
+    """The likelihood ratio is a function of the noisy count (through the threshold) and of the one pair's bit."""
+    others = [(0, 1), (1, 2), (3, 4)]
+    for threshold in ("match_edges", 1):
+        adjacency = {"threshold": threshold, "steps": 4 if threshold == "match_edges" else 1}
+        design = design_of(["adjacency"], "2", n=6, adjacency=adjacency)
+        bits = []
+        for name, graph in (("with", edges_of(*others, (0, 5))), ("without", edges_of(*others))):
+            found = []
+            for trial in range(TRIALS):
+                released = draw_parts(design, *graph, derive_key(KEY, name, trial)).graph
+                assert released is not None
+                found.append(bool(((released.source == 0) & (released.target == 5)).any()))
+            bits.append(np.array(found, dtype=float))
+        assert 0.3 < empirical_epsilon(*bits) <= 2
+
+
+def test_the_transcript_of_all_reports_keeps_its_epsilon(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An edge moves two noisy degrees and one bit. Planted: degrees with the noise of one end; a bit from both ends."""
+    with_edge, without = edges_of((0, 1), (1, 2)), edges_of((0, 1))
+    design = design_of(["degree_sequence", "adjacency"], "2", n=3, model="local")
+
+    def loss(used: Design, name: str, graph: Edges, claimed: float) -> FloatArray:
+        """Likelihood ratio of what was reported, under the law that was drawn."""
+        found = []
+        for trial in range(TRIALS):
+            parts = draw_parts(used, *graph, derive_key(KEY, name, trial))
+            assert parts.graph is not None
+            degrees = parts.numbers[Statistic.DEGREE_SEQUENCE]
+            near = np.abs(degrees[1:] - [1, 0]) - np.abs(degrees[1:] - [2, 1])
+            bit = bool(((parts.graph.source == 1) & (parts.graph.target == 2)).any())
+            found.append(claimed * near.sum() / 2 + (1 if bit else -1))
+        return np.array(found, dtype=np.float64)
+
+    right = [loss(design, name, graph, 1.0) for name, graph in (("with", with_edge), ("without", without))]
+    assert 0.8 < empirical_epsilon(*right) <= 2
+
+    def half_noise(_: Design, __: object) -> DegreeProtocol:
+        return DegreeProtocol(Fraction(4))  # scale 1/2 where 2 is due
+
+    monkeypatch.setattr(whole_graph, "degree_protocol", half_noise)
+    wrong = [loss(design, name, graph, 4.0) for name, graph in (("with", with_edge), ("without", without))]
+    assert empirical_epsilon(*wrong) > 2
+
+
+def test_composition_is_shown_for_every_kind_of_part() -> None:
+    design = design_of(["edge_count", "adjacency", "coverage"], "0.3", coverage=CANDIDATES["coverage"])
+    assert [event.epsilon for event in design.events] == [Fraction(1, 10)] * 3
+    rho = [event.rho for event in design.events]
+    assert rho == [Fraction(1, 200), Fraction(1, 200), Fraction(1, 800)], "a choice costs a quarter in rho"
