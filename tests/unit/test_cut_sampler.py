@@ -9,6 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dplib.errors import ConfigError
+from dplib.graphs.cut_list import MOST_CUTS as LISTED
+from dplib.graphs.cut_list import limit_of
 from dplib.graphs.edges import canonical
 from dplib.graphs.minimum_cut import minimum_cut
 from dplib.graphs.near_minimum import near_minimum_cuts
@@ -266,6 +268,7 @@ def test_no_small_graph_has_more_cuts_than_the_ratio_allows() -> None:
         cuts, least = cuts[least[:, 0] > 0], least[least[:, 0] > 0]
         assert (cuts <= float(FEW_CUTS) * least).sum(axis=1).max() == n * (n - 1) // 2
         assert (cuts <= float(ENUMERABLE) * least).sum(axis=1).max() <= n * (n - 1) // 2 * 20
+    assert limit_of(1414, LISTED) >= MOST_CUTS  # what the plan counts on is what the enumeration lists
     assert enumerable_ratio(2) == enumerable_ratio(316) == ENUMERABLE
     assert enumerable_ratio(318) == enumerable_ratio(1414) == FEW_CUTS
 
