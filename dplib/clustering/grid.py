@@ -11,7 +11,7 @@ References:
     Su, Cao, Li, Bertino, Jin: Differentially private k-means clustering. CODASPY 2016, section 4.2 (EUGkM).
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
@@ -84,7 +84,12 @@ def cell_places(half_widths: tuple[int, ...], n_cells: int) -> FloatArray:
 
 
 def grid(
-    source: PointSource, noise: Noise, problem: Problem, epsilon: Fraction, count_share: Fraction = COUNT_SHARE
+    source: PointSource,
+    noise: Noise,
+    problem: Problem,
+    epsilon: Fraction,
+    count_share: Fraction = COUNT_SHARE,
+    counted: tuple[int, DiscreteLaplaceEvent] | None = None,
 ) -> Clustering:
     """Cluster through a noisy uniform grid.
 
@@ -94,6 +99,7 @@ def grid(
         problem: the settings.
         epsilon: of the whole, pure.
         count_share: part of epsilon for the noisy number of points.
+        counted: that number and its noise, if it was measured before at this share.
 
     Raises:
         ConfigError: if a setting is out of range or the dimension above 20.
@@ -102,7 +108,7 @@ def grid(
     between("count_share", count_share, Fraction(0), Fraction(1))
     space = problem.space
     require(2**space.dimension <= MOST_CELLS, "dimension", "be at most 20 for grid", space.dimension)
-    n, counted = measure_count(source, noise, problem, epsilon * count_share)
+    n, of_count = counted or measure_count(source, noise, problem, epsilon * count_share)
     share = epsilon * (1 - count_share)
     n_cells = cells_an_axis(n, float(share) / problem.rows, space.dimension)
     event = problem.laplace_event("cells of the grid", 1, share)
@@ -111,22 +117,45 @@ def grid(
     noisy = noise.laplace(exact, event.scale, "cells of the grid").astype(np.float64)
     places = cell_places(space.half_widths, n_cells)
     inside = _meets_space(places, problem, n_cells)
-    total = _total(n, float(counted.scale), noisy[inside], float(event.scale))
+    total = _total(n, float(of_count.scale), noisy[inside], float(event.scale))
     weights = nearest_weights(noisy[inside][np.newaxis], np.array([total]))[0]
-    places = space.clip(places[inside])
-    start = spread_centers(space, problem.n_clusters, problem.seed)
-    fit = weighted_kmeans(places, weights, start, problem.seed)
-    occupied = np.bincount(fit.labels, minlength=problem.n_clusters)
-    spread = _spread(places, fit.centers, fit.labels, problem.n_clusters)
-    deviations = np.sqrt(2 * spread / space.dimension) * float(event.scale) / np.maximum(fit.weights, 1e-9)
+    scales = np.full(len(weights), float(event.scale))
+    found = cluster_cells("grid", problem, space.clip(places[inside]), weights, scales)
+    return replace(
+        found,
+        loss=found.loss + total * _within_cell(space.half_widths, n_cells),
+        events=(of_count, event),
+        choices={"cells an axis": n_cells},
+    )
+
+
+def cluster_cells(
+    method: str, problem: Problem, places: FloatArray, weights: FloatArray, scales: FloatArray
+) -> Clustering:
+    """k-means of noisy cells, with what independent Laplace noise in them does to the centers.
+
+    Args:
+        method: name of the method.
+        problem: the settings.
+        places: shape (m, d).
+        weights: at least 0, shape (m,).
+        scales: of the noise of each cell, shape (m,).
+
+    Returns:
+        A clustering without events.
+    """
+    k = problem.n_clusters
+    fit = weighted_kmeans(places, weights, spread_centers(problem.space, k, problem.seed), problem.seed)
+    # Noise w in a cell moves its center by w (place - center) / weight.
+    moved = 2 * scales**2 * ((places - fit.centers[fit.labels]) ** 2).sum(axis=1) / problem.space.dimension
+    spread = np.sqrt(np.bincount(fit.labels, moved, minlength=k))
     return Clustering(
-        method="grid",
+        method=method,
         centers=fit.centers,
         weights=fit.weights,
-        deviations=np.where((occupied > 0) & (fit.weights > 0), deviations, np.inf),
-        loss=fit.loss + total * _within_cell(space.half_widths, n_cells),
-        events=(counted, event),
-        choices={"cells an axis": n_cells},
+        deviations=np.where(fit.weights > 0, spread / np.maximum(fit.weights, 1e-9), np.inf),
+        loss=fit.loss,
+        events=(),
         cells=places,
         cell_weights=weights,
     )
@@ -144,11 +173,6 @@ def _total(n: float, count_scale: float, noisy: FloatArray, cell_scale: float) -
     """Two noisy totals, weighted by their variances."""
     first, second = 1 / count_scale**2, 1 / (cell_scale**2 * len(noisy))
     return float((first * n + second * noisy.sum()) / (first + second))
-
-
-def _spread(places: FloatArray, centers: FloatArray, labels: IntArray, k: int) -> FloatArray:
-    """Sum of squared distances of the cells of each center: what independent noise in the cells moves it by."""
-    return np.bincount(labels, ((places - centers[labels]) ** 2).sum(axis=1), minlength=k).astype(np.float64)
 
 
 def _within_cell(half_widths: tuple[int, ...], n_cells: int) -> float:

@@ -152,7 +152,7 @@ def _cells(
         return noise.laplace(counts, events[level].scale, "cells", level)
 
     counted = source.total(Projected(projection, codes))
-    levels = grow(counted, p, depth, measure, expand_above_noise(scales, p), 1 << 10)
+    levels = grow(counted, p, depth, measure, expand_above_noise(scales, p, 4.0), 1 << 10)
     leaves = leaves_of(levels, p, depth, [2.0 * scale**2 for scale in scales])
     return events, projection.space.clip(codes.places(leaves.first_codes, leaves.levels)), leaves.weights
 

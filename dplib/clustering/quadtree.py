@@ -1,11 +1,15 @@
-"""`quadtree`: an adaptive noisy grid, fine where the points are, then k-means of its cells. Pure epsilon, one pass.
+"""`quadtree`: an adaptive noisy grid, fine where the points are, then k-means of its cells. Pure epsilon, two passes.
 
 A point's code interleaves the binary digits of its cell's coordinates, so a node of the code tree is a cube; level l
 has cubes of side 2^-l of the space. The levels share epsilon in geometric progression, each next one 2^(1/3) times the
-one before. A cell is cut up while its noisy count is at least ``4 sqrt(2) 2^(d/2) / epsilon_next``, four standard
-deviations of the noise that its children together would get.
+one before. A cell is cut up while its noisy count is above one standard deviation of the noise that its children
+together would get, ``sqrt(2) 2^(d/2) / epsilon_next``.
 
-Better than the uniform grid where points are many (n epsilon above some 50,000) or fill little of the space.
+A noisy number of points n~ decides, at a stated share of epsilon, which levels are measured: with m the cells an axis
+that `grid` would take, from two levels above m cells to two levels below. Coarser levels would spend budget on what
+their children tell, finer ones on cells of less than one point.
+
+As good as the uniform grid where the points fill the space, far better where they fill little of it.
 
 References:
     Cormode, Procopiuc, Srivastava, Shen, Yu: Differentially private spatial decompositions. ICDE 2012, section 4.2
@@ -13,20 +17,21 @@ References:
     Su, Cao, Li, Bertino, Jin: Differentially private k-means clustering. CODASPY 2016 (k-means of noisy cells).
 """
 
+import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
 import numpy.typing as npt
 
 from dplib.clustering.code_tree import Expand, grow, leaves_of
+from dplib.clustering.grid import COUNT_SHARE, cells_an_axis, cluster_cells, measure_count
 from dplib.clustering.problem import Clustering, Problem
 from dplib.clustering.source import Keyed, Noise, PointSource
-from dplib.clustering.start import spread_centers
-from dplib.clustering.weighted_kmeans import weighted_kmeans
 from dplib.privacy.calibration import split
-from dplib.validate import positive, require
+from dplib.privacy.events import DiscreteLaplaceEvent
+from dplib.validate import between, positive, require
 
 BoolArray = npt.NDArray[np.bool_]
 FloatArray = npt.NDArray[np.float64]
@@ -36,7 +41,8 @@ CODE_BITS = 20
 MOST_EXPANDED = 1 << 16
 LARGEST_DIMENSION = 6
 GROWTH = Fraction(126, 100)  # 2^(1/3)
-_DEVIATIONS = 4.0
+_AROUND = 2  # levels above and below those of a uniform grid
+_UNMEASURED = 1e12  # scale of the noise of a count that says nothing
 
 
 @dataclass(frozen=True)
@@ -92,16 +98,23 @@ def cube_depth(dimension: int) -> int:
     return max(1, min(12, CODE_BITS // dimension))
 
 
-def expand_above_noise(scales: Sequence[float], dimension: int) -> Expand:
-    """Cut up cells whose noisy count is four deviations of the noise that all their children would get."""
+def expand_above_noise(scales: Sequence[float], dimension: int, deviations: float) -> Expand:
+    """Cut up cells whose noisy count is so many deviations of the noise that all their children would get."""
 
     def expand(noisy: FloatArray, level: int) -> BoolArray:
-        return np.asarray(noisy > _DEVIATIONS * np.sqrt(2.0) * 2 ** (dimension / 2) * scales[level + 1])
+        return np.asarray(noisy > deviations * np.sqrt(2.0) * 2 ** (dimension / 2) * scales[level + 1])
 
     return expand
 
 
-def quadtree(source: PointSource, noise: Noise, problem: Problem, epsilon: Fraction) -> Clustering:
+def quadtree(
+    source: PointSource,
+    noise: Noise,
+    problem: Problem,
+    epsilon: Fraction,
+    count_share: Fraction = COUNT_SHARE,
+    counted: tuple[int, DiscreteLaplaceEvent] | None = None,
+) -> Clustering:
     """Cluster through a noisy adaptive grid.
 
     Args:
@@ -109,37 +122,45 @@ def quadtree(source: PointSource, noise: Noise, problem: Problem, epsilon: Fract
         noise: exact noise.
         problem: the settings.
         epsilon: of the whole, pure.
+        count_share: part of epsilon for the noisy number of points.
+        counted: that number and its noise, if it was measured before at this share.
 
     Raises:
-        ConfigError: if epsilon is out of range or the dimension above `LARGEST_DIMENSION`.
+        ConfigError: if a setting is out of range or the dimension above `LARGEST_DIMENSION`.
     """
     positive("epsilon", epsilon)
+    between("count_share", count_share, Fraction(0), Fraction(1))
     space, d = problem.space, problem.space.dimension
     require(d <= LARGEST_DIMENSION, "dimension", f"be at most {LARGEST_DIMENSION} for quadtree", d)
-    depth = cube_depth(d)
-    shares = split(epsilon, [GROWTH**level for level in range(depth + 1)])
-    events = [problem.laplace_event(f"cells of level {level}", 1, share) for level, share in enumerate(shares)]
+    n, of_count = counted or measure_count(source, noise, problem, epsilon * count_share)
+    share = epsilon * (1 - count_share)
+    first, depth = _measured_levels(cells_an_axis(n, float(share) / problem.rows, d), d)
+    shares = split(share, [GROWTH**level for level in range(first, depth + 1)])
+    events = [problem.laplace_event(f"cells of level {first + i}", 1, part) for i, part in enumerate(shares)]
+    scales = [_UNMEASURED] * first + [float(event.scale) for event in events]
+    codes = CubeCodes(space.half_widths, depth)
+    above_noise = expand_above_noise(scales, d, 1.0)
 
     def measure(counts: IntArray, level: int) -> IntArray:
-        return noise.laplace(counts, events[level].scale, "cells", level)
+        return noise.laplace(counts, events[level - first].scale, "cells", level) if level >= first else 0 * counts
 
-    scales = [float(event.scale) for event in events]
-    codes = CubeCodes(space.half_widths, depth)
-    levels = grow(source.total(codes), d, depth, measure, expand_above_noise(scales, d), MOST_EXPANDED)
+    def expand(noisy: FloatArray, level: int) -> BoolArray:
+        return above_noise(noisy, level) if level >= first else np.ones(len(noisy), dtype=np.bool_)
+
+    levels = grow(source.total(codes), d, depth, measure, expand, MOST_EXPANDED)
     leaves = leaves_of(levels, d, depth, [2.0 * scale**2 for scale in scales])
     places = space.clip(codes.places(leaves.first_codes, leaves.levels))
-    fit = weighted_kmeans(places, leaves.weights, spread_centers(space, problem.n_clusters, problem.seed), problem.seed)
-    squared = ((places - fit.centers[fit.labels]) ** 2).sum(axis=1) * np.array(scales)[leaves.levels] ** 2
-    spread = np.bincount(fit.labels, squared, minlength=problem.n_clusters)
+    found = cluster_cells("quadtree", problem, places, leaves.weights, np.array(scales)[leaves.levels])
     sides = 4.0 * float(sum(half**2 for half in space.half_widths)) / 12 * 4.0**-leaves.levels
-    return Clustering(
-        method="quadtree",
-        centers=fit.centers,
-        weights=fit.weights,
-        deviations=np.where(fit.weights > 0, np.sqrt(2 * spread / d) / np.maximum(fit.weights, 1e-9), np.inf),
-        loss=fit.loss + float(sides @ leaves.weights),
-        events=tuple(events),
-        choices={"levels": len(levels), "cells": len(places)},
-        cells=places,
-        cell_weights=leaves.weights,
+    return replace(
+        found,
+        loss=found.loss + float(sides @ leaves.weights),
+        events=(of_count, *events),
+        choices={"first level": first, "last level": depth, "cells": len(places)},
     )
+
+
+def _measured_levels(n_cells: int, dimension: int) -> tuple[int, int]:
+    """First and last level for points that a uniform grid of that many cells an axis would suit."""
+    depth = min(max(1, round(math.log2(n_cells)) + _AROUND), cube_depth(dimension))
+    return min(depth, max(0, math.floor(math.log2(n_cells)) - _AROUND)), depth

@@ -26,6 +26,7 @@ from typing import Self
 import numpy as np
 import numpy.typing as npt
 
+from dplib.compiled import compiled
 from dplib.validate import at_least, positive, require
 
 FloatArray = npt.NDArray[np.float64]
@@ -109,19 +110,9 @@ class Space:
         if constant is not None:
             require(len(constant) == self.dimension, "constant", f"have {self.dimension} coordinates", len(constant))
             rows = np.where(np.isnan(rows), np.asarray(constant, dtype=np.float64), rows)
-        rows = rows[~np.isnan(rows).any(axis=1)]
-        with np.errstate(over="ignore"):
-            moved = np.clip((rows - np.array(self.center)) / self.unit, -_FAR, _FAR)
-        if self.round:
-            # Column by column: a sum along rows may be cut differently in a block of another size.
-            squared = np.zeros(len(moved))
-            for column in moved.T:
-                squared += column * column
-            moved *= np.minimum(1.0, UNITS * _INSIDE / np.sqrt(np.maximum(squared, 1.0)))[:, np.newaxis]
-        else:
-            half = np.array(self.half_widths, dtype=np.float64)
-            moved = np.clip(moved, -half, half)
-        return np.asarray(np.trunc(moved), dtype=np.int64)
+        units = np.empty(rows.shape, dtype=np.int64)
+        center, half = np.array(self.center), np.array(self.half_widths, dtype=np.float64)
+        return units[: _fill(np.ascontiguousarray(rows), center, self.unit, half, self.round, units)]
 
     def to_data(self, units: FloatArray) -> FloatArray:
         """Map vectors in units, shape (m, d), back to the data's units."""
@@ -144,6 +135,26 @@ def rows_of(values: Sequence[Sequence[float | None] | None], dimension: int) -> 
         if row is not None and len(row) == dimension:
             rows[place] = [np.nan if number is None else number for number in row]
     return rows
+
+
+@compiled
+def _fill(rows: FloatArray, center: FloatArray, unit: float, half: FloatArray, to_ball: bool, units: IntArray) -> int:
+    """Fill in the vectors of the rows without NaN; how many they are."""
+    d = rows.shape[1]
+    moved = np.empty(d)
+    kept = 0
+    for i in range(len(rows)):
+        squared = 0.0
+        for c in range(d):
+            moved[c] = min(max((rows[i, c] - center[c]) / unit, -_FAR), _FAR) if rows[i, c] == rows[i, c] else np.nan
+            squared += moved[c] * moved[c]
+        if np.isnan(squared):
+            continue
+        factor = min(1.0, UNITS * _INSIDE / np.sqrt(max(squared, 1.0))) if to_ball else 1.0
+        for c in range(d):
+            units[kept, c] = np.int64(min(max(moved[c] * factor, -half[c]), half[c]))
+        kept += 1
+    return kept
 
 
 def _require_center(center: Sequence[float]) -> None:

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dplib.clustering.source import Keyed
+from dplib.clustering.space import UNITS
 from dplib.compiled import compiled
 
 FloatArray = npt.NDArray[np.float64]
@@ -34,6 +35,24 @@ class CountAndSum:
     def __call__(self, points: IntArray) -> Keyed:
         """Summarise a block."""
         return np.zeros(1, dtype=np.int64), np.concatenate([[len(points)], points.sum(axis=0)])[np.newaxis]
+
+
+@dataclass(frozen=True)
+class Moments:
+    """Summary under key 0: number of points, sum of their squared lengths in steps of `UNITS`, and their sum."""
+
+    dimension: int
+
+    @property
+    def width(self) -> int:
+        """One count, one sum of squares, d sums."""
+        return 2 + self.dimension
+
+    def __call__(self, points: IntArray) -> Keyed:
+        """Summarise a block."""
+        # Steps, rounded down row by row, keep the sum within 64 bits.
+        squares = ((points**2).sum(axis=1) // UNITS).sum()
+        return np.zeros(1, dtype=np.int64), np.concatenate([[len(points), squares], points.sum(axis=0)])[np.newaxis]
 
 
 @dataclass(frozen=True)

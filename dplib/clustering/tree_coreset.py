@@ -2,7 +2,8 @@
 
 The practical relative of Ghazi, Kumar and Manurangsi's algorithm for many dimensions, rho-zCDP:
 
-1. a noisy number of points and a noisy mean, through which the hyperplanes pass;
+1. a noisy number of points, a noisy mean, through which the hyperplanes pass, and a noisy sum of squares, which only
+   the estimate of the loss needs;
 2. 20 SimHash bits a point; the binary tree of their prefixes, grown on noisy counts;
 3. a noisy sum of the points of every leaf; its mean is a point of the coreset, its noisy count the weight;
 4. k-means of the coreset;
@@ -32,7 +33,7 @@ from dplib.clustering.simhash import HashCounts, LeafSums, SimHash
 from dplib.clustering.source import Noise, PointSource, dense
 from dplib.clustering.space import UNITS
 from dplib.clustering.start import spread_centers
-from dplib.clustering.sums import CountAndSum, rounded
+from dplib.clustering.sums import Moments, rounded
 from dplib.clustering.weighted_kmeans import Fit, weighted_kmeans
 from dplib.privacy.events import DiscreteGaussianEvent
 from dplib.validate import at_least, between, positive
@@ -49,7 +50,7 @@ class CoresetSettings:
     """How the budget is divided and the tree grown; chosen on generated mixtures that no published figure uses.
 
     Attributes:
-        mean_share: part of rho for the number of points and their mean.
+        mean_share: part of rho for the number of points, their mean and their sum of squares.
         lloyd_share: part of the rest for Lloyd rounds.
         count_share: part of the tree's rho for its counts, the rest for the leaf sums.
         n_bits: hyperplanes.
@@ -58,7 +59,7 @@ class CoresetSettings:
         sharpness: noise on a leaf's mean, in radii, with which the leaf is still kept.
     """
 
-    mean_share: Fraction = Fraction(1, 50)
+    mean_share: Fraction = Fraction(1, 25)
     lloyd_share: Fraction = Fraction(2, 5)
     count_share: Fraction = Fraction(1, 4)
     n_bits: int = 20
@@ -69,10 +70,16 @@ class CoresetSettings:
 
 @dataclass(frozen=True)
 class _Noises:
-    mean_count: DiscreteGaussianEvent
-    mean_sum: DiscreteGaussianEvent
     node: DiscreteGaussianEvent
     leaf_sum: DiscreteGaussianEvent
+
+
+@dataclass(frozen=True)
+class _Moments:
+    n: float
+    squares: float
+    middle: IntArray
+    events: tuple[DiscreteGaussianEvent, ...]
 
 
 def tree_coreset(
@@ -94,15 +101,8 @@ def tree_coreset(
     _require(rho, settings)
     space, k = problem.space, problem.n_clusters
     rho_mean = rho * settings.mean_share
-    mean_count = problem.gaussian_event("number of points", 1, rho_mean / 10)
-    mean_sum = problem.gaussian_event("sum of points", space.norm_squared, rho_mean * 9 / 10)
-    exact = dense(source.total(CountAndSum(space.dimension)), 1, 1 + space.dimension)
-    n = max(1.0, float(add_noise(noise, exact[:, 0], mean_count, "number of points")[0]))
-    mean = add_noise(noise, exact[:, 1:], mean_sum, "sum of points") / n
-    middle = (
-        rounded(space.clip(mean))[0] if deviation(mean_sum) / n < settings.sharpness * UNITS else rounded(0 * mean)[0]
-    )
-
+    moments = _measure_moments(source, noise, problem, rho_mean, settings)
+    n = moments.n
     rest = rho - rho_mean
     rho_lloyd = rest * settings.lloyd_share
     blur = np.sqrt(settings.n_rounds * space.dimension / float(2 * rho_lloyd)) * problem.rows * k / n
@@ -110,33 +110,67 @@ def tree_coreset(
     rho_tree = rest - rho_lloyd if refined else rest
     rho_counts = rho_tree * settings.count_share
     noises = _Noises(
-        mean_count,
-        mean_sum,
         problem.gaussian_event("nodes of the tree", settings.n_bits + 1, rho_counts),
         problem.gaussian_event("sums of the leaves", space.norm_squared, rho_tree - rho_counts),
     )
-    hashing = SimHash.through(middle, settings.n_bits, problem.seed)
+    hashing = SimHash.through(moments.middle, settings.n_bits, problem.seed)
     least = _least_count(problem, noises, n, settings)
     leaves = _leaves(source, noise, hashing, noises, least, settings)
-    sums = dense(source.total(LeafSums(hashing, leaves.first_codes)), len(leaves.weights), space.dimension)
-    noisy_sums = add_noise(noise, sums, noises.leaf_sum, "sums of the leaves")
+    points = _leaf_means(source, noise, problem, hashing, noises, leaves)
     weights = np.where(leaves.weights >= least, leaves.weights, 0.0)
-    points = space.clip(noisy_sums / np.maximum(leaves.weights, 1.0)[:, np.newaxis])
     fit = weighted_kmeans(points, weights, spread_centers(space, k, problem.seed), problem.seed)
     rounds = gaussian_rounds(problem, rho_lloyd, settings.n_rounds) if refined else []
     step = take_rounds(source, noise, problem, rounds, fit.centers)
-    tree_step = _of_fit(fit, weights, deviation(noises.leaf_sum))
+    of_tree = _of_fit(fit, weights, deviation(noises.leaf_sum))
+    centers = step.centers if refined else space.clip(fit.centers)
+    counts = np.maximum(step.counts, 0.0) if refined else fit.weights
+    deviations = np.where(np.isfinite(step.deviations), step.deviations, of_tree)
+    events = (*moments.events, noises.node, noises.leaf_sum)
     return Clustering(
         method="tree_coreset",
-        centers=step.centers if refined else space.clip(fit.centers),
-        weights=np.maximum(step.counts, 0.0) if refined else fit.weights,
-        deviations=np.where(np.isfinite(step.deviations), step.deviations, tree_step),
-        loss=fit.loss,
-        events=(mean_count, mean_sum, noises.node, noises.leaf_sum, *(e for r in rounds for e in (r.count, r.sums))),
+        centers=centers,
+        weights=counts,
+        deviations=deviations,
+        loss=_loss(moments.squares, centers, counts, deviations),
+        events=(*events, *(event for each in rounds for event in (each.count, each.sums))),
         choices={"leaves": len(weights), "rounds": len(rounds)},
         cells=points,
         cell_weights=weights,
     )
+
+
+def _measure_moments(
+    source: PointSource, noise: Noise, problem: Problem, rho: Fraction, settings: CoresetSettings
+) -> _Moments:
+    space = problem.space
+    of_count = problem.gaussian_event("number of points", 1, rho / 10)
+    of_sum = problem.gaussian_event("sum of points", space.norm_squared, rho * 4 / 10)
+    of_squares = problem.gaussian_event("sum of squares", (space.norm_squared // UNITS) ** 2, rho / 2)
+    exact = dense(source.total(Moments(space.dimension)), 1, 2 + space.dimension)
+    n = max(1.0, float(add_noise(noise, exact[:, 0], of_count, "number of points")[0]))
+    squares = UNITS * float(add_noise(noise, exact[:, 1], of_squares, "sum of squares")[0])
+    mean = space.clip(add_noise(noise, exact[:, 2:], of_sum, "sum of points") / n)
+    # A mean that is mostly noise says less than the public middle.
+    middle = mean[0] if deviation(of_sum) / n < settings.sharpness * UNITS else np.zeros(space.dimension)
+    return _Moments(n, squares, rounded(middle), (of_count, of_sum, of_squares))
+
+
+def _leaf_means(
+    source: PointSource, noise: Noise, problem: Problem, hashing: SimHash, noises: _Noises, leaves: Leaves
+) -> FloatArray:
+    sums = dense(source.total(LeafSums(hashing, leaves.first_codes)), len(leaves.weights), problem.space.dimension)
+    noisy = add_noise(noise, sums, noises.leaf_sum, "sums of the leaves")
+    return problem.space.clip(noisy / np.maximum(leaves.weights, 1.0)[:, np.newaxis])
+
+
+def _loss(squares: float, centers: FloatArray, counts: FloatArray, deviations: FloatArray) -> float:
+    """Sum of squared distances to noisy means: ``sum |x|^2 - sum n_j |c_j|^2``, corrected for the noise.
+
+    Noise of variance v in each of d coordinates lengthens ``|c_j|^2`` by d v and takes the center d v away from its
+    points' mean.
+    """
+    variances = np.where(np.isfinite(deviations), deviations, 0.0) ** 2 * centers.shape[1]
+    return max(0.0, squares - float(counts @ ((centers**2).sum(axis=1) - 2 * variances)))
 
 
 def _require(rho: Fraction, settings: CoresetSettings) -> None:

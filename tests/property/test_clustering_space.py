@@ -27,6 +27,7 @@ def rows_and_space(draw):  # type: ignore[no-untyped-def]
     return rows, Space.box(lows, [low + width for low, width in zip(lows, widths, strict=True)])
 
 
+@settings(deadline=None)  # the first call compiles
 @given(rows_and_space())
 def test_vectors_keep_the_bounds_of_the_space_exactly(case) -> None:  # type: ignore[no-untyped-def]
     rows, space = case
@@ -38,6 +39,7 @@ def test_vectors_keep_the_bounds_of_the_space_exactly(case) -> None:  # type: ig
         assert sum(map(abs, vector)) <= space.l1
 
 
+@settings(deadline=None)  # the first call compiles
 @given(rows_and_space(), st.integers(0, 3))
 def test_a_row_is_mapped_by_itself(case, start) -> None:  # type: ignore[no-untyped-def]
     rows, space = case
@@ -45,6 +47,7 @@ def test_a_row_is_mapped_by_itself(case, start) -> None:  # type: ignore[no-unty
     np.testing.assert_array_equal(space.to_units(rows[start:]), np.concatenate([space.to_units(rows[:0]), *alone]))
 
 
+@settings(deadline=None)  # the first call compiles
 @given(rows_and_space())
 def test_missing_coordinates_take_the_public_constant(case) -> None:  # type: ignore[no-untyped-def]
     rows, space = case

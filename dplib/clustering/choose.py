@@ -1,0 +1,193 @@
+"""Which method runs, by name or by rule, and the published algorithms that are refused, with the reason.
+
+`plan_method` decides from settings alone and says why. With ``auto`` in at most 3 dimensions the last step, `grid` or
+`quadtree`, takes a noisy number of points for which the stated share of the budget pays.
+
+The rule, from runs on generated mixtures and point sets that no published figure uses: up to 3 dimensions a noisy grid
+is best, uniform while ``n~ epsilon / k`` is below `QUADTREE_FROM`, adaptive above; from 4 dimensions on `tree_coreset`
+where a delta (or rho) is given, else `local_search`.
+
+References:
+    Su, Cao, Li, Bertino, Jin: Differentially private k-means clustering. CODASPY 2016 (grids win in few dimensions).
+"""
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from types import MappingProxyType
+from typing import Literal
+
+from dplib.clustering.grid import COUNT_SHARE, grid, measure_count
+from dplib.clustering.kvariates import kvariates
+from dplib.clustering.lloyd import lloyd_gaussian, lloyd_laplace
+from dplib.clustering.local_search import local_search
+from dplib.clustering.max_cover import LARGEST_DIMENSION as MOST_COVERED
+from dplib.clustering.max_cover import max_cover
+from dplib.clustering.privgene import privgene
+from dplib.clustering.problem import Clustering, Problem
+from dplib.clustering.quadtree import LARGEST_DIMENSION as MOST_CUBED
+from dplib.clustering.quadtree import quadtree
+from dplib.clustering.sample_aggregate import sample_aggregate
+from dplib.clustering.source import Noise, PointSource
+from dplib.clustering.tree_coreset import tree_coreset
+from dplib.errors import ConfigError
+from dplib.privacy.budget import ZCDP, Budget, Currency, PureDP, cost
+from dplib.validate import one_of, require
+
+NoiseName = Literal["laplace", "gaussian"]
+
+METHODS = (
+    "grid",
+    "quadtree",
+    "tree_coreset",
+    "lloyd",
+    "local_search",
+    "max_cover",
+    "sample_aggregate",
+    "kvariates",
+    "privgene",
+)
+FEW_DIMENSIONS = 3
+QUADTREE_FROM = 250.0
+_LARGEST = {"grid": 20, "quadtree": MOST_CUBED, "max_cover": MOST_COVERED}
+
+REFUSED: Mapping[str, str] = MappingProxyType(
+    {
+        "ghazi_2020": (
+            "its steps (densest balls over a net, a private coreset of k^O(1/alpha^2) points) take a time that no"
+            " computer has, and no program of it is published. Use tree_coreset, its practical relative"
+        ),
+        "kvariates_paper": (
+            "its noise, about R / (epsilon + ln n), is private only for data of small spread and monotonicity, which is"
+            " a property of the private data. Use kvariates, calibrated to the worst case"
+        ),
+        "local_search_survey": (
+            "T = 100 k log(n / beta) exchanges leave each next to no budget, the true n decides T, and the candidates"
+            " are taken as public. Use local_search: T = min(k, 20), private candidates"
+        ),
+        "gupt": (
+            "centers of blocks have no common order, so averaging them (or sorting them by one coordinate) gives none"
+            " of them. Use sample_aggregate, where all blocks start from the same private centers"
+        ),
+        "lloyd_until_convergence": (
+            "a number of rounds that depends on convergence is a release by itself, and the budget of a round would"
+            " depend on it. Use lloyd, whose rounds follow from settings and a noisy number of points"
+        ),
+    }
+)
+"""Names of algorithms that are not offered, and why."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What will run.
+
+    Attributes:
+        method: one of `METHODS`, or ``grid or quadtree`` where a noisy number of points decides.
+        noise: ``laplace`` for a pure epsilon, ``gaussian`` for rho.
+        reason: why, in words.
+        amount: epsilon or rho that it spends.
+    """
+
+    method: str
+    noise: NoiseName
+    reason: str
+    amount: Fraction
+
+
+def plan_method(problem: Problem, budget: Budget, method: str = "auto", noise: str = "auto") -> Plan:
+    """Decide from settings alone.
+
+    Args:
+        problem: the settings.
+        budget: of the whole.
+        method: ``auto`` or one of `METHODS`.
+        noise: ``laplace``, ``gaussian`` or ``auto``; a choice for `lloyd` and `sample_aggregate` only.
+
+    Raises:
+        ConfigError: if the method is unknown, refused, needs another budget, or does not go with the dimension.
+    """
+    if method in REFUSED:
+        raise ConfigError(f"method must be one that is offered, got {method}: {REFUSED[method]}")
+    one_of("method", method, ("auto", *METHODS))
+    one_of("noise", noise, ("auto", "laplace", "gaussian"))
+    d, pure = problem.space.dimension, isinstance(budget, PureDP)
+    if method == "auto":
+        require(noise == "auto", "noise", "be auto where the method is auto", noise)
+        return _automatic(d, pure, budget)
+    limit = _LARGEST.get(method, d)
+    require(d <= limit, "dimension", f"be at most {limit} for {method} (use tree_coreset)", d)
+    law = _law(method, noise, d, pure)
+    return Plan(method, law, "the settings name it", _amount(budget, law))
+
+
+def run_plan(source: PointSource, noise: Noise, problem: Problem, plan: Plan) -> Clustering:
+    """Run what `plan_method` decided."""
+    match plan.method:
+        case "grid or quadtree":
+            return _grid_or_quadtree(source, noise, problem, plan.amount)
+        case "lloyd":
+            lloyd = lloyd_laplace if plan.noise == "laplace" else lloyd_gaussian
+            return lloyd(source, noise, problem, plan.amount)
+        case "sample_aggregate":
+            gaussian = plan.noise == "gaussian"
+            few = problem.space.dimension <= FEW_DIMENSIONS
+            start = tree_coreset if gaussian else (grid if few else local_search)
+            return sample_aggregate(source, noise, problem, plan.amount, start, gaussian)
+        case _:
+            return _BY_NAME[plan.method](source, noise, problem, plan.amount)
+
+
+_BY_NAME: Mapping[str, Callable[[PointSource, Noise, Problem, Fraction], Clustering]] = {
+    "grid": grid,
+    "quadtree": quadtree,
+    "tree_coreset": tree_coreset,
+    "local_search": local_search,
+    "max_cover": max_cover,
+    "kvariates": kvariates,
+    "privgene": privgene,
+}
+
+
+def _automatic(d: int, pure: bool, budget: Budget) -> Plan:
+    if d <= FEW_DIMENSIONS:
+        reason = f"{d} dimensions: a noisy grid; uniform or adaptive, as the noisy number of points says"
+        return Plan("grid or quadtree", "laplace", reason, _amount(budget, "laplace"))
+    if pure:
+        reason = f"{d} dimensions and a pure epsilon: exchanges on private candidates; a delta would allow tree_coreset"
+        return Plan("local_search", "laplace", reason, _amount(budget, "laplace"))
+    reason = f"{d} dimensions and a delta: coreset of a hashing tree, refined by Gaussian rounds"
+    return Plan("tree_coreset", "gaussian", reason, _amount(budget, "gaussian"))
+
+
+def _law(method: str, noise: str, d: int, pure: bool) -> NoiseName:
+    if method in ("lloyd", "sample_aggregate"):
+        if noise == "auto":
+            return "laplace" if pure or d <= FEW_DIMENSIONS else "gaussian"
+        law: NoiseName = "laplace" if noise == "laplace" else "gaussian"
+    else:
+        law = "gaussian" if method in ("tree_coreset", "max_cover") else "laplace"
+        require(noise in ("auto", law), "noise", f"be auto or {law} for {method}", noise)
+    rule = f"have a delta or be a rho for {method} with Gaussian noise"
+    require(law == "laplace" or not pure, "budget", rule, "a pure epsilon")
+    return law
+
+
+def _amount(budget: Budget, law: NoiseName) -> Fraction:
+    """Epsilon of a pure method or rho of a Gaussian one that a budget pays."""
+    if law == "gaussian":
+        return cost(budget, Currency.ZCDP)
+    if isinstance(budget, ZCDP):
+        # Pure epsilon costs epsilon^2 / 2 of rho.
+        scaled = math.isqrt(int(2 * budget.rho * 10**24))
+        return Fraction(scaled, 10**12)
+    return budget.epsilon
+
+
+def _grid_or_quadtree(source: PointSource, noise: Noise, problem: Problem, epsilon: Fraction) -> Clustering:
+    n, counted = measure_count(source, noise, problem, epsilon * COUNT_SHARE)
+    rest = epsilon * (1 - COUNT_SHARE)
+    if n * float(rest) / problem.rows / problem.n_clusters >= QUADTREE_FROM:
+        return quadtree(source, noise, problem, epsilon, counted=(n, counted))
+    return grid(source, noise, problem, epsilon, counted=(n, counted))
