@@ -60,8 +60,8 @@ def _print_answers(title: str, answers: list[Answer]) -> None:
             "" if each.cut is None else f"{each.cut}",
             "" if each.side_size is None else f"{each.side_size:,}",
             each.where,
-            "not measured" if each.estimate is None else f"{each.estimate:,.4g}",
-            "not stated" if each.std_error is None else f"{each.std_error:,.2f}",
+            "not measured" if each.estimate is None else f"{each.estimate:,.6g}",
+            "not stated" if each.std_error is None else f"{each.std_error:,.2f}" if each.std_error else "-",
             "-" if each.low is None or each.high is None else f"{each.low:,.1f} to {each.high:,.1f}",
         ]
         for each in answers

@@ -48,7 +48,8 @@ IntArray = npt.NDArray[np.int64]
 GRID = 1 << 10
 COUNT_WARNING = (
     "The number of minimum cuts is fragile: one edge can change it from 1 to (n - 1)(n - 2) / 2 + 1, so the noise is"
-    " scaled to that and the answer is typically wrong by a factor of about (n / 6)^(1 / epsilon). Prefer soft_count."
+    " scaled to that and the answer is typically wrong by a factor of about (n / 6)^(1 / epsilon). Prefer"
+    " soft_cut_count."
 )
 _SMALL = {3: Fraction(6, 5), 4: Fraction(9, 7)}
 _DIGITS = 256

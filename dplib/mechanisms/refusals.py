@@ -14,12 +14,12 @@ REFUSED_RELEASES: Mapping[str, str] = MappingProxyType(
         "count_scale_one": (
             "log2(M + 3 n) has sensitivity 1 only between graphs with the same minimum cut value; a unit ring of n - 1"
             " vertices with a pendant edge of weight 1 or 2 moves it by 1.112 at n = 10 and by 14 at n = 100,000."
-            " Use count with its unconditional sensitivity, or soft_count"
+            " Use minimum_cut_count with its unconditional sensitivity, or soft_cut_count"
         ),
         "top_k_over_found_cuts": (
             "top-k selection is private over a fixed set of candidates; the near-minimum cuts of the private graph are"
             " none: which cuts are candidates changes from one graph to its neighbour, so a single edge makes an"
-            " output impossible. Use synthetic_graph, top_k over all cuts (at most 24 vertices) or sampled_cuts"
+            " output impossible. Use synthetic_graph, top_cuts over all cuts (at most 24 vertices) or sampled_cuts"
         ),
         "padded_top_k": (
             "top-k selection over the cuts that contractions find on the padded graph (section 5.3) publishes nearly"

@@ -19,12 +19,11 @@ from scipy.special import gammaln, logsumexp
 
 from dplib.mechanisms.cut_sampler_plan import SamplerPlan
 from dplib.mechanisms.oneshot_laplace import oneshot_error
+from dplib.minimum_cuts.cut_margin import BETA
 from dplib.minimum_cuts.design import Design
 from dplib.minimum_cuts.measurement_plan import Drawing, Measurement
 
 FloatArray = npt.NDArray[np.float64]
-BETA = 0.05
-"""Failure probability of the bounds that are shown."""
 
 
 @dataclass(frozen=True)

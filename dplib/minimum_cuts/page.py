@@ -9,10 +9,10 @@ import numpy as np
 
 from dplib.errors import ConfigError
 from dplib.metrics.error import Z95
-from dplib.minimum_cuts.design import COUNT, SAMPLED, SYNTHETIC, TOP, Design
+from dplib.minimum_cuts.cut_margin import BETA, all_cuts_margin
+from dplib.minimum_cuts.design import COUNT, SAMPLED, SOFT, SYNTHETIC, TOP, Design
 from dplib.minimum_cuts.estimate import SAMPLED_REFUSED, FoundCuts, Results
 from dplib.minimum_cuts.noise_rows import noise_rows
-from dplib.minimum_cuts.outlook import BETA
 from dplib.minimum_cuts.plan import make_plan, plan_notes
 from dplib.minimum_cuts.publish import invariants, relation
 from dplib.privacy.accountant import totals
@@ -157,7 +157,9 @@ def _expected(design: Design, run: Run) -> Section:
     rows: list[tuple[Text, ...]] = []
     for each in plan.releases:
         error = "–" if each.std_error is None else number_text(each.std_error, 4)
-        rows.append((_title(each.release), count_text(each.draws) if each.draws else "–", error))
+        label = {COUNT: "minimum cut count (log2 of it + 3 n)", SOFT: "soft cut count (logarithm)"}
+        name = label.get(each.release, _title(each.release))
+        rows.append((name, count_text(each.draws) if each.draws else "–", error))
     heads: tuple[Column, ...] = (
         Column("Release"),
         Column("Cuts drawn", numeric=True),
@@ -212,7 +214,9 @@ def _cut_table(design: Design, name: str, cuts: FoundCuts) -> DataTable:
         more = int(smaller.sum()) - len(shown)
         held = ", ".join(shown) + (f" and {count_text(more)} more" if more > 0 else "")
         value, error = float(cuts.value[cut]), float(cuts.std_error[cut])
-        margin = ("not measured", "–") if np.isnan(error) else with_margin(value, Z95 * error)
+        # A cut of the synthetic graph was picked by its value: only a bound on all cuts covers it.
+        half = float(all_cuts_margin(design, size)) if name == SYNTHETIC else Z95 * error
+        margin = ("not measured", "–") if np.isnan(error) else with_margin(value, half)
         rows.append(
             (count_text(cut), f"{count_text(min(size, n - size))} | {count_text(max(size, n - size))}", held, *margin)
         )
@@ -221,7 +225,7 @@ def _cut_table(design: Design, name: str, cuts: FoundCuts) -> DataTable:
         Column("Vertices", numeric=True),
         Column("Smaller side"),
         Column("Value", numeric=True),
-        Column("± 95 %", numeric=True),
+        Column("± 95 %, all cuts" if name == SYNTHETIC else "± 95 %", numeric=True),
     )
     shown_of = f", {SHOWN_CUTS} of {count_text(len(cuts.sides))}" if len(cuts.sides) > SHOWN_CUTS else ""
     return DataTable(f"{_TITLES[name]}{shown_of}", columns, tuple(rows))
@@ -265,9 +269,11 @@ def _how_made(design: Design, results: Results) -> Section:
     if results.synthetic is not None:
         factor, listed = number_text(design.config.publish.factor), len(results.synthetic.sides)
         texts.append(
-            f"Cuts of the synthetic graph are listed up to {factor} times its minimum: {count_text(listed)} cuts"
+            f"Cuts of the synthetic graph are listed up to {factor} times its minimum; the list holds "
+            f"{count_text(listed)}"
             + (", all there are. " if results.synthetic.complete else ", not all there are. ")
-            + "A cut that is picked because its noisy value is small is likely to be larger in truth."
+            + "A cut that is picked because its noisy value is small is likely to be larger in truth: their margins "
+            "hold for all cuts at once. A set of vertices that is fixed beforehand has a far smaller one (dplib query)."
         )
     return Section(
         "How the estimates were made",

@@ -6,10 +6,11 @@ from math import comb
 import numpy as np
 
 from dplib.mechanisms.cut_statistics import COUNT_WARNING, GRID
-from dplib.mechanisms.pair_weights import EXACT_CUTS, clipping_bias, cut_error
+from dplib.mechanisms.pair_weights import EXACT_CUTS, clipping_bias
+from dplib.minimum_cuts.cut_margin import all_cuts_margin
 from dplib.minimum_cuts.design import COUNT, SAMPLED, SYNTHETIC, TOP, Design
 from dplib.minimum_cuts.measurement_plan import Measurement
-from dplib.minimum_cuts.outlook import BETA, CutOutlook, outlooks
+from dplib.minimum_cuts.outlook import CutOutlook, outlooks
 from dplib.minimum_cuts.publish import invariants, relation
 from dplib.minimum_cuts.tables import noise_variance
 from dplib.privacy.rounding import fraction_text
@@ -50,12 +51,12 @@ class SyntheticError:
     Attributes:
         side_size: vertices on the smaller side.
         std_error: of one cut that is fixed beforehand.
-        all_cuts: bound for all cuts together, but for the probability `BETA`; None for Gaussian noise.
+        all_cuts: bound for all cuts together, but for the probability `dplib.minimum_cuts.cut_margin.BETA`.
     """
 
     side_size: int
     std_error: float
-    all_cuts: float | None
+    all_cuts: float
 
 
 @dataclass(frozen=True)
@@ -145,12 +146,8 @@ def synthetic_errors(design: Design) -> tuple[SyntheticError, ...]:
     if measured is None or measured.noise is None:
         return ()
     sizes = sorted({1, min(2, n // 2), max(1, n // 4), n // 2})
-    noise = measured.noise
-    single = np.sqrt(noise_variance(noise) * np.array([size * (n - size) for size in sizes]))
-    bounds: list[float | None] = [None] * len(sizes)
-    if noise.mechanism == "discrete_laplace":
-        bounds = [float(bound) for bound in cut_error(n, sizes, noise.parameter, BETA)]
-    return tuple(map(SyntheticError, sizes, single.tolist(), bounds))
+    single = np.sqrt(noise_variance(measured.noise) * np.array([size * (n - size) for size in sizes]))
+    return tuple(map(SyntheticError, sizes, single.tolist(), all_cuts_margin(design, sizes).tolist()))
 
 
 def plan_notes(design: Design) -> tuple[str, ...]:
@@ -164,6 +161,7 @@ def plan_notes(design: Design) -> tuple[str, ...]:
         )
     if design.measured(COUNT) is not None:
         notes.append(COUNT_WARNING)
+        notes.append("The standard error of minimum_cut_count is that of log2(count + 3 n).")
     noise = next((each.noise for each in design.measurements if each.release == SYNTHETIC), None)
     if noise is not None and design.n_vertices > EXACT_CUTS and noise.mechanism == "discrete_laplace":
         bias = clipping_bias(noise.parameter)

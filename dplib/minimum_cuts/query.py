@@ -15,6 +15,7 @@ import numpy.typing as npt
 from dplib.config.minimum_cuts import NAME
 from dplib.errors import ConfigError
 from dplib.metrics.error import Z95
+from dplib.minimum_cuts.cut_margin import all_cuts_margin
 from dplib.minimum_cuts.design import SYNTHETIC, Design
 from dplib.minimum_cuts.estimate import FoundCuts, Number
 from dplib.minimum_cuts.synthetic import side_pairs, side_values
@@ -38,8 +39,9 @@ class Answer:
         side_size: vertices on the side without the first vertex, or in the asked set; None for a number.
         where: what was asked of vertices: ``side``, ``other side``, ``apart``; empty otherwise.
         estimate: noisy value; None where it was not measured.
-        std_error: its standard error; None where it is not known.
-        low: lower end of the 95 % interval.
+        std_error: its standard error; None where it is not known, 0 of a choice.
+        low: lower end of the 95 % interval; None where there is none. For listed cuts of the synthetic graph the
+            intervals hold for all its cuts at once.
         high: upper end.
     """
 
@@ -87,9 +89,9 @@ def query_release(
     known = {each.statistic for each in numbers} | set(cuts)
     if set(names) <= known:
         found = [_number(each) for each in numbers if each.statistic in names]
-        return found + [each for name in names if name in cuts for each in _cuts(name, cuts[name], None)]
+        return found + [each for name in names if name in cuts for each in _cuts(design, name, cuts[name], None)]
     side = _side(directory, design, names, known)
-    return _around(directory, design, side) + [each for name in cuts for each in _cuts(name, cuts[name], side)]
+    return _around(directory, design, side) + [each for name in cuts for each in _cuts(design, name, cuts[name], side)]
 
 
 def read_numbers(directory: Path) -> list[Number]:
@@ -158,19 +160,15 @@ def _around(directory: Path, design: Design, side: BoolArray) -> list[Answer]:
     return [_answer("weight around the set", None, int(side.sum()), "", value, error)]
 
 
-def _cuts(name: str, cuts: FoundCuts, side: BoolArray | None) -> list[Answer]:
-    shown = min(len(cuts.sides), MOST_ANSWERS)
-    return [
-        _answer(
-            name,
-            cut,
-            int(cuts.side_size[cut]),
-            "" if side is None else _where(cuts.sides[cut, side]),
-            float(cuts.value[cut]),
-            float(cuts.std_error[cut]),
-        )
-        for cut in range(shown)
-    ]
+def _cuts(design: Design, name: str, cuts: FoundCuts, side: BoolArray | None) -> list[Answer]:
+    """The cuts of a release. Those of the synthetic graph were picked by value: their intervals hold for all cuts."""
+    found = []
+    for cut in range(min(len(cuts.sides), MOST_ANSWERS)):
+        where = "" if side is None else _where(cuts.sides[cut, side])
+        size, value = int(cuts.side_size[cut]), float(cuts.value[cut])
+        half = float(all_cuts_margin(design, size)) if name == SYNTHETIC else None
+        found.append(_answer(name, cut, size, where, value, float(cuts.std_error[cut]), half))
+    return found
 
 
 def _where(inside: BoolArray) -> str:
@@ -183,8 +181,19 @@ def _number(each: Number) -> Answer:
     return _answer(each.statistic, None, None, "", each.estimate, each.std_error)
 
 
-def _answer(statistic: str, cut: int | None, side_size: int | None, where: str, value: float, error: float) -> Answer:
+def _answer(
+    statistic: str,
+    cut: int | None,
+    side_size: int | None,
+    where: str,
+    value: float,
+    error: float,
+    half: float | None = None,
+) -> Answer:
     if np.isnan(error):
         estimate = None if np.isnan(value) else value
         return Answer(statistic, cut, side_size, where, estimate, None, None, None)
-    return Answer(statistic, cut, side_size, where, value, error, value - Z95 * error, value + Z95 * error)
+    if error == 0:  # a choice of the mechanism, no estimate of anything
+        return Answer(statistic, cut, side_size, where, value, 0.0, None, None)
+    half = Z95 * error if half is None else half
+    return Answer(statistic, cut, side_size, where, value, error, value - half, value + half)

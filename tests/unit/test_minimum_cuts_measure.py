@@ -11,6 +11,7 @@ from hypothesis import given
 from dplib.graphs.edges import Graph, canonical, unpack_sides
 from dplib.mechanisms.discrete_laplace import discrete_laplace_probability
 from dplib.minimum_cuts import private_graph
+from dplib.minimum_cuts.cut_margin import all_cuts_margin
 from dplib.minimum_cuts.estimate import SAMPLED_REFUSED, make_results
 from dplib.minimum_cuts.measure import count_minimum_cuts, drawn, sides_of
 from dplib.minimum_cuts.outlook import laplace_tail, outlooks, ring_share
@@ -239,3 +240,18 @@ def test_the_plan_says_the_outlook_of_every_drawing_release() -> None:
     assert weak.excess is None
     assert [each.side_size for each in plan.synthetic] == [1, 2, 5, 10]
     assert plan.to_dict()["relation"].startswith("two graphs on the declared vertices")
+
+
+@pytest.mark.parametrize("budget", [{"epsilon": 1}, {"rho": "0.5"}])
+def test_margins_of_all_cuts_hold_for_all_cuts(budget: dict[str, Any]) -> None:
+    n, runs = 6, 300
+    design = design_of({"synthetic_graph": {}}, budget, n=n)
+    empty = graph_of(n, [])
+    margin = all_cuts_margin(design, all_sides(n).sum(axis=1), 0.2)
+    outside = 0
+    for run in range(runs):
+        noisy = drawn(design, empty, derive_key(KEY, run)).noisy["synthetic_graph"]
+        outside += bool((np.abs(all_cuts(n, noisy)) > margin).any())
+    assert outside <= 0.2 * runs
+    # Not idle: a fifth of the margin fails for nearly every graph.
+    assert (np.abs(all_cuts(n, noisy)) > margin / 5).any()
