@@ -1,4 +1,4 @@
-"""Acceptance of network statistics: central privacy between edges and between vertices."""
+"""Acceptance of network statistics: known graphs and the job; the rest stands in `scripts.accept.network_parts`."""
 
 import json
 import os
@@ -36,6 +36,7 @@ from dplib.spark.session import open_session
 from jobs.network_statistics import verify
 from scripts.accept.claims import Check, Result, at_most, load, tests_pass
 from scripts.accept.main_job import release_of, run_command
+from scripts.accept.network_parts import CHECKS as PART_CHECKS
 
 ROOT = Path(__file__).resolve().parents[2]
 KEY = bytes(range(32))
@@ -192,4 +193,4 @@ def job() -> Iterator[Result]:
     )
 
 
-CHECKS: tuple[Check, ...] = (sensitivities, real_graphs, large_graph, job)
+CHECKS: tuple[Check, ...] = (sensitivities, real_graphs, large_graph, job, *PART_CHECKS)
