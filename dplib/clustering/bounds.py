@@ -2,7 +2,7 @@
 
 Rows are counted by the class of their distance from a public center, classes being half octaves from 2^-20 to 2^40; all
 classes get discrete Laplace noise, noisy counts that noise alone could explain become 0, and the radius is the end of
-the class at which a share of the remaining noisy mass is reached. Whoever is farther out is clipped. A radius a factor
+the class at which a share of the remaining noisy mass is reached, or all of it but what noise could be. Whoever is farther out is clipped. A radius a factor
 too large makes all later noise larger by that factor, hence half octaves.
 
 There may be no answer: with few rows no count stands out. That is a release too, and spends the same.
@@ -29,6 +29,7 @@ IntArray = npt.NDArray[np.int64]
 LOWEST, HIGHEST = -40, 80
 """Exponents of the radii, in half octaves."""
 N_CLASSES = HIGHEST - LOWEST + 1
+_HARDLY = 1.5  # of what noise alone explains
 _MISTAKE = 0.01  # probability that noise alone passes in any empty class
 
 
@@ -99,5 +100,6 @@ def private_radius(
     if not kept.any():
         return PrivateRadius(None, 0.0, event)
     share = np.cumsum(kept) / kept.sum()
-    place = int(np.searchsorted(share, covered))
+    # A single far count that hardly stands out may be noise: it must not blow the radius up.
+    place = int(np.searchsorted(share, min(covered, 1 - _HARDLY * least / kept.sum())))
     return PrivateRadius(float(2.0 ** ((LOWEST + place) / 2)), float(share[place]), event)

@@ -20,7 +20,7 @@ def test_the_radius_covers_nearly_all_and_is_not_far_too_large(scale: float) -> 
     for number in range(20):
         found = private_radius(CLASSES(rows), keyed(number), Fraction(1, 10))
         assert found.radius is not None
-        assert (distances <= found.radius).mean() >= 0.97
+        assert (distances <= found.radius).mean() >= 0.95
         assert found.radius <= 1.5 * distances.max()
 
 
