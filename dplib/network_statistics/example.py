@@ -42,8 +42,8 @@ graph:
   # split: {candidates: {file: splits.csv}, resolution: 1/100}        # columns candidate, vertex, group
   # coverage: {candidates: {first: [0, 1], last: [998, 999]}}         # or a file: columns candidate, vertex
   # The local model has statistics degree_sequence and adjacency (each vertex's noisy degree, and a randomized bit for
-  # every later vertex), and estimates the others from them. With `input.columns: {vertex: .., degree: .., bits: ..}` the
-  # rows are reports that vertices made themselves; with source and target the job simulates them.
+  # every later vertex), and estimates the others from them. With `input.columns: {vertex: .., degree: .., bits: ..}`
+  # the rows are reports that vertices made themselves; with source and target the job simulates them.
   # local: {counting: both_ends}     # or one_end: an edge is in the reported degree of its earlier end alone
 
 # --- what only shapes the result: changing it never spends ---
