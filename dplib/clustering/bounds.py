@@ -2,8 +2,8 @@
 
 Rows are counted by the class of their distance from a public center, classes being half octaves from 2^-20 to 2^40; all
 classes get discrete Laplace noise, noisy counts that noise alone could explain become 0, and the radius is the end of
-the class at which a share of the remaining noisy mass is reached, or all of it but what noise could be. Whoever is farther out is clipped. A radius a factor
-too large makes all later noise larger by that factor, hence half octaves.
+the class at which a share of the remaining noisy mass is reached, or all of it but what noise could be. Whoever is
+farther out is clipped. A radius a factor too large makes all later noise larger by that factor, hence half octaves.
 
 There may be no answer: with few rows no count stands out. That is a release too, and spends the same.
 
@@ -97,9 +97,10 @@ def private_radius(
     noisy = noise.laplace(dense(counted, N_CLASSES, 1)[:, 0], event.scale, "distances from the center")
     least = float(np.log(N_CLASSES / (2 * _MISTAKE))) * float(event.scale)
     kept = np.where(noisy > least, noisy, 0).astype(np.float64)
-    if not kept.any():
+    # A single far count that hardly stands out may be noise: it must not blow the radius up.
+    target = min(covered, 1 - _HARDLY * least / max(kept.sum(), 1.0))
+    if target <= 0:
         return PrivateRadius(None, 0.0, event)
     share = np.cumsum(kept) / kept.sum()
-    # A single far count that hardly stands out may be noise: it must not blow the radius up.
-    place = int(np.searchsorted(share, min(covered, 1 - _HARDLY * least / kept.sum())))
+    place = int(np.searchsorted(share, target))
     return PrivateRadius(float(2.0 ** ((LOWEST + place) / 2)), float(share[place]), event)
