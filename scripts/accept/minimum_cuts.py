@@ -29,7 +29,7 @@ from dplib.graphs.cut_structure import canonical_cuts, is_parallel_cut
 from dplib.graphs.edges import canonical
 from dplib.graphs.minimum_cut import minimum_cut
 from dplib.graphs.near_minimum import near_minimum_cuts
-from scripts.accept import minimum_cuts_graphs, minimum_cuts_speed
+from scripts.accept import minimum_cuts_audit, minimum_cuts_graphs, minimum_cuts_job, minimum_cuts_speed
 from scripts.accept.claims import Check, Result, tests_pass
 from tests.graph_oracles import CUT_CASES, case_cactus, case_edges, minimum_cuts, random_graph, sides
 
@@ -157,4 +157,6 @@ CHECKS: tuple[Check, ...] = (
     graph_input,
     *minimum_cuts_graphs.CHECKS,
     *minimum_cuts_speed.CHECKS,
+    *minimum_cuts_audit.CHECKS,
+    *minimum_cuts_job.CHECKS,
 )
