@@ -85,9 +85,9 @@ def _print_plan(made: Plan) -> None:
         [f"{each.n_points:,}", each.method, each.detail or "-", f"{each.blur:.2g}", "yes" if each.enough else "no"]
         for each in made.outlook
     ]
-    columns = ["points", "method", "sizes", "noise in radii", "enough points"]
-    title = "Noise on a center if it were one noisy mean at the whole budget, by the number of points"
-    out.print(table(title, columns, rows, frozenset({"points", "noise in radii"})))
+    columns = ["points", "method", "sizes", "noise", "enough points"]
+    title = f"By the number of points: {made.blur}"
+    out.print(table(title, columns, rows, frozenset({"points", "noise"})))
 
 
 def inspect(prepared: Prepared[Design]) -> None:

@@ -19,26 +19,8 @@ COUNTING_VERSION = 1
 """Raised when the code that turns rows into points changes its result."""
 MAX_DIMENSION = 1 << 12
 MAX_CLUSTERS = 1 << 12
-FEW_DIMENSIONS = 3
-"""Up to so many coordinates ``auto`` takes a grid or a quadtree."""
-
-PURE_METHODS = ("grid", "quadtree", "local_search", "kvariates", "privgene")
-"""Their noise is discrete Laplace and the exponential mechanism, whatever the budget."""
-GAUSSIAN_METHODS = ("tree_coreset", "max_cover")
-"""They need a budget with a delta, or in rho."""
-EITHER_METHODS = ("lloyd", "sample_aggregate")
-"""They follow `privacy.noise`."""
-METHODS = ("auto", *PURE_METHODS, *GAUSSIAN_METHODS, *EITHER_METHODS)
-REFUSED_METHODS = {
-    "ghazi": "tree_coreset, the practical relative: Ghazi, Kumar and Manurangsi's algorithm (NeurIPS 2020) takes time "
-    "poly(n) k^O(1/alpha) and has no implementation",
-    "kvariates_paper": "kvariates: the noise of the paper on k-variates++ holds only for data sets of small spread, "
-    "which nobody can check without spending",
-    "dplloyd_skip_empty": "lloyd: leaving noise out for clusters without rows tells that they are empty",
-}
-"""Names that are refused, each with what to take instead and why."""
-LARGEST_DIMENSIONS = {"grid": 20, "quadtree": 6, "max_cover": 3}
-"""Coordinates that a method can have at most."""
+LOCAL_METHODS = ("ldp_tree", "ldp_hash_rounds", "noisy_coordinates")
+"""Methods of the local model; its ``auto`` is the first."""
 
 
 class PointColumns(Section):
@@ -79,6 +61,15 @@ class PointInput(Source):
     columns: PointColumns
 
 
+class LocalSettings(Section):
+    """What users report in the local model."""
+
+    oracle: Literal["auto", "generalized_response", "unary_encoding", "hadamard_response", "local_hashing"] = "auto"
+    """How an answer is randomized; auto: the shortest report among those with about the least variance."""
+    expected_users: Annotated[int, Field(ge=1, strict=True)] = 100_000
+    """A public guess, from which the number of levels follows; with others errors are larger than need be."""
+
+
 class ClusteringSettings(Section):
     """The public frame of the points, and how they are clustered."""
 
@@ -95,11 +86,13 @@ class ClusteringSettings(Section):
     n_clusters: Annotated[int, Field(ge=1, le=MAX_CLUSTERS, strict=True)]
     """k: there are always exactly so many centers."""
     method: str = "auto"
-    """auto: grid or quadtree up to 3 coordinates, above it tree_coreset, or local_search for a pure epsilon."""
+    """auto: grid or quadtree up to 3 coordinates, above it tree_coreset, or local_search for a pure epsilon; ldp_tree
+    in the local model."""
     missing: Literal["drop"] | list[Exact] = "drop"
     """What a row without a readable number in some coordinate does: it is left out, or gets these public numbers."""
     seed: Annotated[int, Field(ge=0, lt=1 << 63, strict=True)] = 0
     """Of the public randomness: starts, hyperplanes, projections, seedings. Never of the noise."""
+    local: LocalSettings = LocalSettings()
 
     @field_validator("bounds")
     @classmethod
@@ -115,15 +108,6 @@ class ClusteringSettings(Section):
             raise ValueError(f"must be a number above 0, got {radius}")
         return radius
 
-    @field_validator("method")
-    @classmethod
-    def _known(cls, method: str) -> str:
-        if method in REFUSED_METHODS:
-            raise ValueError(f"must be another one, such as {REFUSED_METHODS[method]}; got {method}")
-        if method not in METHODS:
-            raise ValueError(f"must be one of {', '.join(METHODS)}, got {method}")
-        return method
-
     @model_validator(mode="after")
     def _one_frame(self) -> Self:
         if (self.bounds is None) == (self.radius is None):
@@ -134,6 +118,14 @@ class ClusteringSettings(Section):
         if self.bounds is None and self.scale == "bounds":
             raise ValueError("clustering.scale must be none where there are no bounds, got bounds")
         return self
+
+
+class KMeansPrivacy(RowPrivacy):
+    """Whose presence is protected, at which budget, and in which model."""
+
+    neighbors: Literal["add_remove", "replace_one", "local"] = "add_remove"  # type: ignore[assignment]  # one more
+    """add_remove: one unit more or less; replace_one: one unit exchanged; local: every unit randomizes its own report
+    before anybody sees it, and any two values of one unit are neighbours."""
 
 
 class Picture(Section):
@@ -156,7 +148,7 @@ class KMeansConfig(JobConfig):
 
     job: Literal["kmeans"]
     input: PointInput
-    privacy: RowPrivacy
+    privacy: KMeansPrivacy
     clustering: ClusteringSettings
     publish: KMeansPublish = KMeansPublish()
 
@@ -164,7 +156,7 @@ class KMeansConfig(JobConfig):
     def _fitting(self) -> Self:
         require_unit_column(self.privacy.unit, self.input.columns.unit)
         self._require_dimensions()
-        self._require_method()
+        self._require_model()
         return self
 
     def _require_dimensions(self) -> None:
@@ -187,17 +179,30 @@ class KMeansConfig(JobConfig):
         if dimension > MAX_DIMENSION:
             raise ValueError(f"{first} must have at most {MAX_DIMENSION} entries, got {dimension}")
 
-    def _require_method(self) -> None:
-        method, gaussian = self.method, self.privacy.mechanism == "discrete_gaussian"
-        if method in GAUSSIAN_METHODS and not gaussian:
-            fit = ", ".join(("auto", *PURE_METHODS, *EITHER_METHODS))
-            raise ValueError(f"clustering.method must be one for a budget without delta ({fit}), got {method}")
-        if method in PURE_METHODS and self.privacy.noise == "discrete_gaussian":
-            raise ValueError(f"privacy.noise must be auto for the method {method}, got discrete_gaussian")
-        most = LARGEST_DIMENSIONS.get(method, MAX_DIMENSION)
-        if self.dimension > most:
-            rule = f"one for {self.dimension} coordinates ({method} takes at most {most})"
-            raise ValueError(f"clustering.method must be {rule}, got {method}")
+    def _require_model(self) -> None:
+        method, privacy = self.clustering.method, self.privacy
+        if not self.local:
+            if method in LOCAL_METHODS:
+                raise ValueError(f"privacy.neighbors must be local for {method}, got {privacy.neighbors}")
+            return
+        if method not in ("auto", *LOCAL_METHODS):
+            fit = ", ".join(("auto", *LOCAL_METHODS))
+            raise ValueError(f"clustering.method must be one of the local model ({fit}), got {method}")
+        if privacy.unit == "event":
+            raise ValueError("privacy.unit must be whose report it is in the local model, got event")
+        if privacy.rows_per_unit != 1:
+            raise ValueError(
+                f"privacy.max_rows_per_unit must be 1 in the local model: one report each, got {privacy.rows_per_unit}"
+            )
+        if privacy.budget.epsilon is None:
+            raise ValueError("privacy.budget must be an epsilon in the local model, got rho")
+        if privacy.noise == "discrete_gaussian":
+            raise ValueError("privacy.noise must be auto in the local model, got discrete_gaussian")
+
+    @property
+    def local(self) -> bool:
+        """Whether users randomize their own reports."""
+        return self.privacy.neighbors == "local"
 
     @property
     def dimension(self) -> int:
@@ -208,13 +213,6 @@ class KMeansConfig(JobConfig):
                 return len(given)
         assert frame.dimension is not None
         return frame.dimension
-
-    @property
-    def method(self) -> str:
-        """The method, ``auto`` decided as far as settings alone decide it: a grid or a quadtree are left to it."""
-        if self.clustering.method != "auto" or self.dimension <= FEW_DIMENSIONS:
-            return self.clustering.method
-        return "tree_coreset" if self.privacy.mechanism == "discrete_gaussian" else "local_search"
 
     @property
     def coordinate_names(self) -> tuple[str, ...]:

@@ -11,32 +11,36 @@ the sum is fixed beforehand, and that is what the account is charged. Replacing 
 largest epsilon with ``epsilon^2 / 2 <= rho``. Gaussian methods: rho, or the largest rho that implies the setting's
 epsilon and delta.
 
+*Local model* (`privacy.neighbors: local`). Every unit sends one report, epsilon-private by itself: see
+`dplib.kmeans.local`.
+
 References:
     Dwork, Rothblum, Vadhan: Boosting and differential privacy. FOCS 2010 (adaptive composition).
     Whitehouse, Ramdas, Rogers, Wu: Fully-adaptive composition in differential privacy. ICML 2023 (parameters that
     depend on answers).
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from math import isqrt
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from dplib.clustering.choose import Plan as MethodPlan
+from dplib.clustering.choose import plan_method
 from dplib.clustering.problem import Problem
 from dplib.clustering.space import Space
-from dplib.config.kmeans import EITHER_METHODS, GAUSSIAN_METHODS, KMeansConfig
+from dplib.config.kmeans import LOCAL_METHODS, ClusteringSettings, KMeansConfig
+from dplib.errors import ConfigError
 from dplib.mechanisms.tree_counts import SAMPLER_FORMAT
-from dplib.privacy.budget import ApproxDP, PureDP
-from dplib.privacy.calibration import rho_from_approx
 from dplib.privacy.events import ConcentratedEvent, Event, PureEvent
 from dplib.spark.points import PointFrame
 from dplib.validate import one_of, require
 from dplib.workflow.design import require_useful_noise
 
 STATISTIC = "centers and weights"
-_ROOT_DIGITS = 10**15
 _FINEST_PART = 1000
 """No question of a method gets less than this part of the budget (per center where centers share it)."""
 
@@ -48,11 +52,13 @@ class Design:
     Attributes:
         config: the checked configuration.
         frame: bounds and scales of the points.
+        central: which method runs and why; None in the local model.
         settings: the resolved measurement settings.
     """
 
     config: KMeansConfig
     frame: PointFrame
+    central: MethodPlan | None
     settings: dict[str, Any]
 
     @classmethod
@@ -67,52 +73,55 @@ class Design:
             ConfigError: naming the setting that is wrong.
         """
         settings = config.measurement_settings(base) | {"sampler_format": SAMPLER_FORMAT}
-        found = cls(config, _frame(config), settings)
+        frame = _frame(config)
+        found = cls(config, frame, None if config.local else _central_plan(config, frame), settings)
         found._check_noise()
         _ = found.picture
         return found
 
     @property
+    def local(self) -> bool:
+        """Whether users randomize their own reports."""
+        return self.central is None
+
+    @property
     def method(self) -> str:
-        """The method; ``auto`` where noisy numbers decide between a grid and a quadtree."""
-        return self.config.method
+        """The method; ``grid or quadtree`` where a noisy number of points decides."""
+        if self.central is not None:
+            return self.central.method
+        named = self.config.clustering.method
+        return LOCAL_METHODS[0] if named == "auto" else named
 
     @property
     def gaussian(self) -> bool:
         """Whether the budget is spent as rho."""
-        mechanism = self.config.privacy.mechanism
-        return self.method in GAUSSIAN_METHODS or (self.method in EITHER_METHODS and mechanism == "discrete_gaussian")
+        return self.central is not None and self.central.noise == "gaussian"
 
     @property
     def problem(self) -> Problem:
         """What all methods share."""
-        clustering = self.config.clustering
-        return Problem(self.frame.space, clustering.n_clusters, self.rows, clustering.seed)
+        return _problem(self.config, self.frame)
 
     @property
     def rows(self) -> int:
         """Most points that differ between neighbours."""
-        privacy = self.config.privacy
-        return privacy.rows_per_unit * (2 if privacy.neighbors == "replace_one" else 1)
+        return self.problem.rows
 
     @cached_property
     def budget(self) -> Fraction:
-        """Epsilon of a pure method, rho of a Gaussian one."""
-        budget = self.config.privacy.budget.budget()
-        if self.gaussian:
-            assert not isinstance(budget, PureDP)
-            return rho_from_approx(budget.epsilon, budget.delta) if isinstance(budget, ApproxDP) else budget.rho
-        if isinstance(budget, PureDP | ApproxDP):
-            return budget.epsilon
-        square = 2 * budget.rho * _ROOT_DIGITS**2
-        return Fraction(isqrt(square.numerator // square.denominator), _ROOT_DIGITS)
+        """Epsilon of a pure method, rho of a Gaussian one; epsilon of a report in the local model."""
+        if self.central is not None:
+            return self.central.amount
+        epsilon = self.config.privacy.budget.epsilon
+        assert epsilon is not None
+        return epsilon
 
     @property
     def events(self) -> tuple[Event, ...]:
         """What the release spends: one event for all questions of the method."""
         if self.gaussian:
             return (ConcentratedEvent(STATISTIC, self.budget, self.method),)
-        return (PureEvent(STATISTIC, self.budget, self.method),)
+        return (PureEvent("one report of each unit" if self.local else STATISTIC, self.budget, self.method),)
 
     @property
     def publish_settings(self) -> dict[str, Any]:
@@ -144,6 +153,9 @@ class Design:
         Raises:
             ConfigError: naming `privacy.budget`.
         """
+        if self.local:
+            require_useful_noise("scale", 1 / self.budget)
+            return
         space, sharing = self.frame.space, 4 * self.config.clustering.n_clusters**2
         if self.gaussian:
             require_useful_noise("sigma^2", Fraction(self.rows**2) / (2 * self.budget))
@@ -171,9 +183,36 @@ class Design:
         return cls.resolve(KMeansConfig.model_validate(given | unused), Path())
 
 
+def _problem(config: KMeansConfig, frame: PointFrame) -> Problem:
+    privacy, clustering = config.privacy, config.clustering
+    rows = privacy.rows_per_unit * (2 if privacy.neighbors == "replace_one" else 1)
+    return Problem(frame.space, clustering.n_clusters, rows, clustering.seed)
+
+
+def _central_plan(config: KMeansConfig, frame: PointFrame) -> MethodPlan:
+    """Which method runs; its errors name the settings of the file."""
+    keys = {"dimension": "clustering.dimension", "budget": "privacy.budget", "noise": "privacy.noise"}
+    privacy, clustering = config.privacy, config.clustering
+    law = privacy.noise.removeprefix("discrete_")
+    try:
+        return plan_method(_problem(config, frame), privacy.budget.budget(), clustering.method, law)
+    except ConfigError as error:
+        name, _, rule = str(error).partition(" ")
+        raise ConfigError(f"{keys.get(name, f'clustering.{name}')} {rule}") from None
+
+
 def _frame(config: KMeansConfig) -> PointFrame:
     clustering, d = config.clustering, config.dimension
-    constant = None if clustering.missing == "drop" else tuple(map(float, clustering.missing))
+    constant = None if isinstance(clustering.missing, str) else tuple(map(float, clustering.missing))
+    frame = _bounded(clustering, d, constant)
+    if config.local and constant is None:
+        # Whoever has no usable point reports for the middle: silence would tell.
+        middle = frame.to_data(np.zeros((1, d)))[0]
+        return replace(frame, constant=tuple(map(float, middle)))
+    return frame
+
+
+def _bounded(clustering: ClusteringSettings, d: int, constant: tuple[float, ...] | None) -> PointFrame:
     zeros, ones = (0.0,) * d, (1.0,) * d
     if clustering.bounds is None:
         assert clustering.radius is not None

@@ -19,6 +19,7 @@ from dplib.clustering.source import NoPoints
 from dplib.clustering.sums import nearest, rounded
 from dplib.errors import ConfigError, IntegrityError
 from dplib.kmeans.design import Design
+from dplib.kmeans.local import Stored, cluster_users
 from dplib.kmeans.methods import cluster_points
 from dplib.privacy.events import DiscreteGaussianEvent, DiscreteLaplaceEvent, Event
 
@@ -54,10 +55,7 @@ def estimate_centers(design: Design, records: list[Record]) -> Results:
     Raises:
         IntegrityError: if they are not the answers to the design's questions.
     """
-    try:
-        clustering = cluster_points(design, NoPoints(), Replayed(records))
-    except ConfigError as error:
-        raise IntegrityError(f"stored {error}") from None
+    clustering = _clustered(design, records)
     frame = design.frame
     loss = clustering.loss * frame.space.unit**2
     return Results(
@@ -68,6 +66,15 @@ def estimate_centers(design: Design, records: list[Record]) -> Results:
         weight_errors=_weight_errors(clustering),
         loss=float(loss) if np.isfinite(loss) else None,
     )
+
+
+def _clustered(design: Design, records: list[Record]) -> Clustering:
+    if design.local:
+        return cluster_users(design, Stored(records), bytes(32))
+    try:
+        return cluster_points(design, NoPoints(), Replayed(records))
+    except ConfigError as error:
+        raise IntegrityError(f"stored {error}") from None
 
 
 def _weight_errors(clustering: Clustering) -> FloatArray:

@@ -20,15 +20,16 @@ import numpy.typing as npt
 from dplib.clustering.record import Recorded
 from dplib.clustering.source import Noise, PointSource
 from dplib.kmeans.design import Design
+from dplib.kmeans.local import Simulated, cluster_users
 from dplib.kmeans.methods import cluster_points
-from dplib.kmeans.tables import Draw, write_draws
+from dplib.kmeans.tables import LOCAL, Draw, write_draws
 from dplib.mechanisms.clustering_noise import KeyedNoise
-from dplib.release.digest import block_digest
+from dplib.release.digest import block_digest, combine_digests
 from dplib.release.lifecycle import MeasurementKeys
 from dplib.release.run_keys import RunKeys
 
 IntArray = npt.NDArray[np.int64]
-_START = b"kmeans questions"
+_START, _USERS = b"kmeans questions", b"kmeans users"
 
 
 def measure_points(design: Design, source: PointSource, keys: RunKeys, directory: Path) -> MeasurementKeys:
@@ -50,6 +51,26 @@ def measure_points(design: Design, source: PointSource, keys: RunKeys, directory
     ]
     write_draws(directory, draws)
     return MeasurementKeys(keys.key_id, keys.measurement(seed), asked.digest)
+
+
+def measure_users(design: Design, source: PointSource, keys: RunKeys, directory: Path) -> MeasurementKeys:
+    """Simulate the users' reports and store them, merged.
+
+    Args:
+        design: of the local model.
+        source: the users with their points (`dplib.spark.points.block_users`).
+        keys: the run's sub-keys.
+        directory: staging directory; gets ``measurement/``.
+    """
+    key = keys.measurement(hmac.digest(keys.digest, _USERS, "sha256"))
+    simulated = Simulated(source)
+    cluster_users(design, simulated, key)
+    write_draws(directory, [Draw(name, LOCAL, design.budget, merged) for name, merged in simulated.records])
+    digests = [
+        (f"{place} {name}", block_digest(keys.digest, name, merged))
+        for place, (name, merged) in enumerate(simulated.records)
+    ]
+    return MeasurementKeys(keys.key_id, key, combine_digests(keys.digest, digests))
 
 
 @dataclass

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from dplib.kmeans.design import Design
 from dplib.kmeans.estimate import Results
 from dplib.kmeans.methods import method_text, reason_text
-from dplib.kmeans.plan import make_plan, plan_notes, space_text
+from dplib.kmeans.plan import blur_text, make_plan, plan_notes, space_text
 from dplib.mechanisms.discrete_gaussian import discrete_gaussian_variance
 from dplib.mechanisms.discrete_laplace import discrete_laplace_variance
 from dplib.metrics.error import Z95
@@ -49,6 +49,10 @@ _REFERENCES = {
     "2021.",
     "sample_aggregate": "Nissim, Raskhodnikova, Smith, Smooth sensitivity and sampling in private data analysis, STOC "
     "2007.",
+    "ldp_tree": "Chang, Ghazi, Kumar, Manurangsi, Locally private k-means in one round, ICML 2021.",
+    "ldp_hash_rounds": "Stemmer, Locally private k-means clustering, JMLR 22, 2021.",
+    "noisy_coordinates": "Duchi, Jordan, Wainwright, Minimax optimal procedures for locally private estimation, JASA "
+    "113, 2018.",
     "privgene": "Zhang, Xiao, Yang, Zhang, Winslett, PrivGene: differentially private model fitting using genetic "
     "algorithms, SIGMOD 2013.",
 }
@@ -120,6 +124,7 @@ def _guarantee(design: Design, run: Run) -> Guarantee:
         key_id=run.measurement.key_id,
         totals=totals(design.events, delta_of(design)),
         public_settings="Bounds, number of clusters, method, caps and budget",
+        change=f"change the row of any one {privacy.unit} in any way" if design.local else "",
     )
 
 
@@ -151,16 +156,17 @@ def _noise_row(design: Design, event: Event, times: int) -> NoiseRow:
 
 
 def _expected(design: Design) -> Section:
-    words = (
-        "Noise on a center, as a part of the radius of the public space, if it were one noisy mean of n / k points "
-        "that got the whole budget. It follows from the settings alone and was known before a row was read. Methods "
-        "divide the budget, so theirs is larger; above a twentieth of the radius centers say little."
+    words = f"This is {blur_text(design)}. It follows from the settings alone and was known before a row was read. "
+    words += (
+        "Above a half even the heaviest cells are hard to tell from noise."
+        if design.local
+        else "Methods divide the budget, so theirs is larger; above a twentieth of the radius centers say little."
     )
     rows = tuple(
         (count_text(each.n_points), each.method, each.detail or "–", number_text(each.blur, 2))
         for each in make_plan(design, "").outlook
     )
-    columns = (Column("Points"), Column("Method"), Column("Sizes"), Column("Noise in radii", numeric=True))
+    columns = (Column("Points"), Column("Method"), Column("Sizes"), Column("Noise", numeric=True))
     return Section("Expected noise", (Paragraphs((words,)), DataTable("By the number of points", columns, rows)))
 
 
@@ -201,7 +207,10 @@ def _figure(design: Design, results: Results) -> Figure:
         if len(cells)
         else "This method counts no cells. "
     )
-    caption += "Bars are 95 % intervals of the noise on a center; centers without bars have no known error."
+    caption += (
+        "Bars are 95 % intervals of the noise on a center; a dot hides what is shorter. Hollow centers have no known "
+        "error."
+    )
     heavy = int(np.argmax(results.weights))
     spot = ", ".join(number_text(float(value)) for value in results.centers[heavy, sorted({x, y})])
     alt = f"Map of {count_text(len(results.weights))} centers by {of}; the heaviest is center {heavy} at {spot}."

@@ -3,11 +3,15 @@
 from dataclasses import dataclass
 from math import sqrt
 
+from dplib.clustering.choose import QUADTREE_FROM
 from dplib.clustering.grid import COUNT_SHARE, cells_an_axis
 from dplib.kmeans.design import Design
-from dplib.kmeans.methods import CHOICE_SHARE, MANY, method_text, reason_text, warning_text
+from dplib.kmeans.local import local_tree, question_names
+from dplib.kmeans.methods import method_text, reason_text, warning_text
+from dplib.mechanisms.choose_oracle import choose_oracle, rare_variance
 from dplib.workflow.plan import JobPlan, PlanFrame
 
+_LARGE = 1 << 12
 ROWS_SHOWN = (1_000, 10_000, 100_000, 1_000_000, 10_000_000)
 
 
@@ -20,7 +24,7 @@ class Outlook:
         method: what ``auto`` would take.
         detail: sizes that follow from n.
         blur: noise on a center that is one noisy mean of n / k points at the whole budget, as a part of the space's
-            radius: no method of this budget places centers better than this.
+            radius; in the local model noise on the weight of a cell that holds n / k points, as a part of it.
         enough: whether that is below a twentieth.
     """
 
@@ -42,6 +46,7 @@ class Plan(JobPlan):
     what: str
     why: str
     spent_as: str
+    blur: str
     outlook: tuple[Outlook, ...]
 
 
@@ -57,8 +62,16 @@ def make_plan(design: Design, settings_hash: str) -> Plan:
         what=method_text(design.method),
         why=reason_text(design),
         spent_as=f"{'rho' if design.gaussian else 'epsilon'} {float(design.budget):.6g}",
+        blur=blur_text(design),
         outlook=tuple(_outlook(design, n) for n in ROWS_SHOWN),
     )
+
+
+def blur_text(design: Design) -> str:
+    """What the outlook's noise is."""
+    if design.local:
+        return "noise on the weight of a cell with n / k points, as a part of it"
+    return "noise on a center if it were one noisy mean of n / k points at the whole budget, in radii of the space"
 
 
 def space_text(design: Design) -> str:
@@ -81,7 +94,12 @@ def plan_notes(design: Design) -> tuple[str, ...]:
     warning = warning_text(design.method)
     if warning is not None:
         notes.append(warning)
-    if design.method in ("grid", "quadtree", "auto") and privacy.budget.delta is not None:
+    if design.local:
+        notes.append(
+            "This simulates the local model: whoever runs the job holds the rows. The guarantee is for readers of what "
+            "is stored, not against whoever runs it. That a unit reports at all is public."
+        )
+    elif not design.gaussian and privacy.budget.delta is not None:
         notes.append("This method needs no delta: the release is private for epsilon alone.")
     if privacy.rows_per_unit > 1:
         notes.append(f"A {privacy.unit} counts with at most {privacy.rows_per_unit} rows; noise grows with this cap.")
@@ -103,19 +121,22 @@ def _uneven(design: Design) -> bool:
 def _outlook(design: Design, n: int) -> Outlook:
     blur = _blur(design, n)
     method, detail = design.method, ""
-    budget = float(design.budget) / design.rows
-    if method == "auto":
-        method = "quadtree" if n * budget > MANY else "grid"
+    share = float(design.budget * (1 - COUNT_SHARE)) / design.rows
+    if method == "grid or quadtree":
+        method = "quadtree" if n * share / design.problem.n_clusters >= QUADTREE_FROM else "grid"
     if method == "grid":
-        share = budget * float(1 - COUNT_SHARE) * (float(1 - CHOICE_SHARE) if design.method == "auto" else 1.0)
-        axis = cells_an_axis(n, share, len(design.coordinates))
-        detail = f"{axis} cells an axis"
-    return Outlook(n, method, detail, blur, blur < 0.05)
+        detail = f"{cells_an_axis(n, share, len(design.coordinates))} cells an axis"
+    elif method == "ldp_tree":
+        detail = f"{len(question_names(local_tree(design)))} levels"
+    return Outlook(n, method, detail, blur, blur < (0.5 if design.local else 0.05))
 
 
 def _blur(design: Design, n: int) -> float:
-    """Length of the noise on the mean of n / k points at the whole budget, in radii of the space."""
+    """What `blur_text` says, for n points."""
     space, d, k = design.frame.space, len(design.coordinates), design.problem.n_clusters
+    if design.local:
+        shares = len(question_names(local_tree(design))) if design.method == "ldp_tree" else 1
+        return sqrt(shares * n * rare_variance(choose_oracle(_LARGE, design.budget))) * k / n
     radius = sqrt(space.norm_squared)
     if design.gaussian:
         noise = sqrt(d) * radius * design.rows / sqrt(2 * float(design.budget))

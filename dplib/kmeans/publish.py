@@ -50,6 +50,6 @@ def manifest_fields(design: Design, results: Results) -> dict[str, Any]:
             "method": clustering.method,
             "choices": dict(clustering.choices),
             "estimated_loss": results.loss,
-            "model": "central",
+            "model": "local" if design.local else "central",
         },
     }

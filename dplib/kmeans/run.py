@@ -4,14 +4,14 @@ from pathlib import Path
 
 from dplib.config.kmeans import KMeansConfig
 from dplib.kmeans.design import Design
-from dplib.kmeans.measure import measure_points
+from dplib.kmeans.measure import measure_points, measure_users
 from dplib.kmeans.publish import manifest_fields, write_tables
 from dplib.release.lifecycle import MeasurementKeys
 from dplib.release.run_keys import RunKeys
 from dplib.release.runs import Run
 from dplib.report.account_state import AccountState
 from dplib.spark.blocks import DataFrame
-from dplib.spark.points import SparkPoints, block_points, open_points
+from dplib.spark.points import NAME_WORDS, SparkPoints, block_points, block_users, open_points
 from dplib.workflow.manifest import write_release_manifest
 from dplib.workflow.prepared import Prepared, prepare_job
 from dplib.workflow.run import REPORT, Resources, Stages
@@ -34,11 +34,18 @@ def open_input(job: Resources[Design]) -> DataFrame:
 def measure(job: Resources[Design], rows: DataFrame, keys: RunKeys, directory: Path) -> MeasurementKeys:
     """Read the points and ask the method's questions, every answer with noise drawn once; store the answers."""
     design = job.design
-    blocks = block_points(rows, design.frame, design.config.privacy.rows_per_unit, keys.bounding)
-    source = SparkPoints(blocks, design.frame.space.dimension)
+    frame, dimension = design.frame, design.frame.space.dimension
+    if design.local:
+        source = SparkPoints(block_users(rows, frame, keys.bounding), NAME_WORDS + dimension)
+    else:
+        blocks = block_points(rows, frame, design.config.privacy.rows_per_unit, keys.bounding)
+        source = SparkPoints(blocks, dimension)
     try:
         with job.stage("reading the points"):
             source.load()
+        if design.local:
+            with job.stage("simulating the users' reports"):
+                return measure_users(design, source, keys, directory)
         with job.stage("clustering with noise"):
             return measure_points(design, source, keys, directory)
     finally:

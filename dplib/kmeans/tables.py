@@ -7,7 +7,7 @@
 
 ``draw`` is the place in the order of drawing. ``cell`` is the position of a cell, leaf or cluster; ``coordinate`` is 0
 for counts and lists, 1 ... d for sums. Measured numbers are counts, or sums in units of the public space (see the
-manifest); centers are in the units of the input.
+manifest), or merged reports, whose variance is null; centers are in the units of the input.
 """
 
 from collections.abc import Sequence
@@ -29,6 +29,8 @@ from dplib.release.tables import read_table, write_table
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 ESTIMATES, CHOICES = "estimates", "choices"
+LOCAL = "local"
+"""Mechanism of merged reports."""
 DRAWS, CENTERS, WEIGHTS = "draws", "centers", "weights"
 
 
@@ -38,8 +40,8 @@ class Draw:
 
     Attributes:
         statistic: its name.
-        mechanism: ``discrete_laplace``, ``discrete_gaussian`` or ``exponential``.
-        parameter: scale, sigma^2 or rate.
+        mechanism: ``discrete_laplace``, ``discrete_gaussian``, ``exponential`` or ``local``.
+        parameter: scale, sigma^2, rate, or epsilon of a report.
         noisy: noisy numbers of one or two axes; the position of what was chosen.
     """
 
@@ -50,9 +52,11 @@ class Draw:
 
     @property
     def variance(self) -> float:
-        """Of the noise on each number."""
+        """Of the noise on each number; NaN for merged reports, where it depends on the users."""
         if self.mechanism == "discrete_laplace":
             return discrete_laplace_variance(self.parameter)
+        if self.mechanism == LOCAL:
+            return float("nan")
         return discrete_gaussian_variance(self.parameter)
 
 

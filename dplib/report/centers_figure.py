@@ -90,7 +90,10 @@ def _centers(axes: Axes, shown: CenterMap) -> None:
     style: Any = {"fmt": "none", "ecolor": COLOURS["contrast"], "elinewidth": 1.6, "zorder": 4}
     across, up = half.T if shown.names[1] else (half[:, 0], None)
     axes.errorbar(x[known], y[known], yerr=up, xerr=across, **style)
-    axes.plot(x, y, "o", color=COLOURS["contrast"], markeredgecolor=COLOURS["surface"], markersize=8, zorder=5)
+    style = {"markersize": 8, "zorder": 5, "linestyle": "", "marker": "o"}
+    axes.plot(x[known], y[known], color=COLOURS["contrast"], markeredgecolor=COLOURS["surface"], **style)
+    hollow = {"markerfacecolor": COLOURS["surface"], "markeredgecolor": COLOURS["contrast"]}
+    axes.plot(x[~known], y[~known], **style, **hollow)
     if len(x) <= MOST_NUMBERED:
         for number, place in enumerate(shown.centers):
             axes.annotate(str(number), place, xytext=(6, 5), textcoords="offset points", zorder=6)

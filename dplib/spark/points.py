@@ -31,6 +31,7 @@ from pyspark.sql import functions as F
 from dplib.clustering.source import Keyed, Summary, add_keyed
 from dplib.clustering.space import UNITS, Space
 from dplib.config.kmeans import PointInput
+from dplib.randomness.user_streams import name_users
 from dplib.spark.contributions import KEY_BYTES, PRIORITY_BYTES
 from dplib.spark.inspect import RuleCount
 from dplib.spark.read import KEY_TYPES, NUMBER_TYPES, open_columns
@@ -43,6 +44,8 @@ IntArray = npt.NDArray[np.int64]
 Batches = Iterator[pa.RecordBatch]
 POINT_RULES = ("unit is given", "every coordinate is given")
 _UNIT, _COORDINATES = range(2)
+NAME_WORDS = 3
+"""Integers of a user's name before the point."""
 _VECTOR_TYPES = frozenset({"array"})
 _FEW_PARTITIONS = 32
 """Up to so many partitions send their totals to the driver directly."""
@@ -125,6 +128,25 @@ def open_points(spark: SparkSession, source: PointInput, base: Path) -> DataFram
     return rows.toDF(*roles).select(*columns)
 
 
+def block_users(rows: DataFrame, frame: PointFrame, key: bytes) -> DataFrame:
+    """Turn rows into users with one point each, held in blocks: three words of a name, then the point.
+
+    Args:
+        rows: from `open_points`, with a column unit.
+        frame: bounds and scales; its constant stands for missing coordinates.
+        key: as for `block_points`; names depend on it too.
+
+    Returns:
+        column points, binary: rows of 3 + d integers (`named_points` reads them); lazy.
+    """
+    return _first_rows(rows, frame, 1, key, named=True)
+
+
+def named_points(rows: IntArray) -> tuple[npt.NDArray[np.uint32], IntArray]:
+    """Names, shape (n, 3), and points, shape (n, d), of rows of `block_users`."""
+    return np.ascontiguousarray(rows[:, :NAME_WORDS]).astype("<i4").view("<u4"), rows[:, NAME_WORDS:]
+
+
 def block_points(rows: DataFrame, frame: PointFrame, max_rows: int, key: bytes) -> DataFrame:
     """Turn the rows that count into points, held in blocks.
 
@@ -140,10 +162,14 @@ def block_points(rows: DataFrame, frame: PointFrame, max_rows: int, key: bytes) 
     Raises:
         ConfigError: if the key has a wrong length.
     """
-    require(len(key) in KEY_BYTES, "the bounding key", "have 16 to 64 bytes", f"{len(key)} bytes")
     if "unit" not in rows.columns:
         return rows.mapInArrow(_to_blocks(frame), "points binary")
-    points = rows.mapInArrow(_to_points(frame, key), "point binary, unit binary, priority binary")
+    return _first_rows(rows, frame, max_rows, key, named=False)
+
+
+def _first_rows(rows: DataFrame, frame: PointFrame, max_rows: int, key: bytes, named: bool) -> DataFrame:
+    require(len(key) in KEY_BYTES, "the bounding key", "have 16 to 64 bytes", f"{len(key)} bytes")
+    points = rows.mapInArrow(_to_points(frame, key, named), "point binary, unit binary, priority binary")
     place = F.row_number().over(Window.partitionBy("unit").orderBy("priority"))
     kept = points.withColumn("place", place).where(F.col("place") <= max_rows).select("point")
     return kept.mapInArrow(_gather, "points binary")
@@ -153,8 +179,8 @@ class SparkPoints:
     """Points on Spark, as `dplib.clustering.source.PointSource`.
 
     Args:
-        blocks: from `block_points`.
-        dimension: d.
+        blocks: from `block_points` or `block_users`.
+        dimension: integers of a row: d, or 3 + d.
     """
 
     def __init__(self, blocks: DataFrame, dimension: int) -> None:
@@ -254,7 +280,7 @@ def _to_blocks(frame: PointFrame) -> Callable[[Batches], Batches]:
     return convert
 
 
-def _to_points(frame: PointFrame, key: bytes) -> Callable[[Batches], Batches]:
+def _to_points(frame: PointFrame, key: bytes, named: bool) -> Callable[[Batches], Batches]:
     def convert(batches: Batches) -> Batches:
         size = 4 * frame.space.dimension
         for batch in batches:
@@ -263,11 +289,15 @@ def _to_points(frame: PointFrame, key: bytes) -> Callable[[Batches], Batches]:
             packed = frame.to_units(rows[kept]).astype("<i4").tobytes()
             units = batch.column("unit").cast(pa.binary()).take(pa.array(kept))
             points = [packed[place * size : (place + 1) * size] for place in range(len(kept))]
+            owners = units.to_pylist()
             # A point has a fixed length and comes first, so different rows are different messages.
             queue = [
                 blake2b(point + unit, key=key, digest_size=PRIORITY_BYTES).digest()
-                for point, unit in zip(points, units.to_pylist(), strict=True)
+                for point, unit in zip(points, owners, strict=True)
             ]
+            if named:
+                names = name_users(key, owners)
+                points = [name.tobytes() + point for name, point in zip(names, points, strict=True)]
             arrays = [pa.array(points, pa.binary()), units, pa.array(queue, pa.binary())]
             yield pa.record_batch(arrays, names=["point", "unit", "priority"])
 

@@ -1,0 +1,259 @@
+"""The job kmeans from the command line: what it counts, publishes, answers, spends and refuses."""
+
+import json
+from copy import deepcopy
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dplib.release.tables import read_table
+from jobs.kmeans import example
+from tests.jobs_support import (
+    DROP,
+    Shop,
+    content,
+    dplib,
+    named,
+    new_place,
+    refuse_spark,
+    require_refused,
+)
+
+JOB = "kmeans"
+SETTINGS: dict[str, Any] = {
+    "config_version": 1,
+    "job": JOB,
+    "dataset": "places",
+    "input": {
+        "path": "orders.csv",
+        "format": "csv",
+        "options": {"header": "true"},
+        "columns": {"coordinates": ["east", "north"], "unit": "person"},
+    },
+    "privacy": {"unit": "person", "max_rows_per_unit": 1, "budget": {"epsilon": 1}},
+    "clustering": {"bounds": [[0, 100], [0, 100]], "n_clusters": 2, "method": "grid"},
+    "publish": {"output": {"path": "releases"}},
+    "ledger": "sqlite:///ledger.db",
+    "secret": "file:shop.key",
+}
+HEADER = ("east", "north", "person")
+LOCAL: dict[str, Any] = {"privacy__neighbors": "local", "clustering__method": "auto"}
+EXACT = {"epsilon": 30}
+"""Noise of scale 1 / 28 a cell: weights can be compared, rounded."""
+GROUPS = [(f"{20 + i % 5}", f"{30 - i % 3}", f"a{i}") for i in range(60)]
+GROUPS += [(f"{80 - i % 4}", f"{75 + i % 5}", f"b{i}") for i in range(40)]
+
+
+class Places(Shop):
+    """A shop whose rows are places of people."""
+
+    job, header = JOB, HEADER
+
+    def weight(self, *words: str) -> int:
+        """All weights of a release together, rounded: the number of points where noise is hardly there."""
+        return round(
+            read_table(self.run(*words).release / "estimates", ["weight"], blocks=("weights",))["weight"]
+            .to_numpy()
+            .sum()
+        )
+
+
+def new_places(folder: Path, budget: str = "1000", **changes: object) -> Places:
+    return new_place(Places, folder, SETTINGS, budget, **changes).rows(GROUPS)
+
+
+@pytest.fixture
+def places(tmp_path: Path, spark: object) -> Places:
+    return new_places(tmp_path)
+
+
+def test_a_run_publishes_answers_and_comes_again_for_nothing(places: Places) -> None:
+    first = places.run()
+    release = first.release
+    manifest = json.loads((release / "manifest.json").read_text())
+    assert manifest["cost"] == "1"
+    assert manifest["details"]["method"] == "grid"
+    assert manifest["domain"]["coordinates"] == ["east", "north"]
+    assert "iteration" not in json.dumps(manifest)
+    page = (release / "report.html").read_text()
+    assert "Centers by east and north" in page
+    before = content(places.output)
+    places.rows([*GROUPS, ("50", "50", "z")])
+    assert places.run().release == release
+    assert content(places.output) == before
+    # Publish settings make another page of the same measurement.
+    assert places.run("--set", "publish.picture.x=north").release == release
+    assert places.spent() == 1
+    assert dplib("verify", str(release), "--ledger", f"sqlite:///{places.folder}/ledger.db").code == 0
+    answers = json.loads(dplib("query", str(release), "--json").out)
+    assert len(answers) == 2
+    assert answers[0]["weight"] >= answers[1]["weight"]
+    nearest = json.loads(dplib("query", str(release), "--from", "21,31", "--json").out)
+    assert len(nearest) == 1
+    assert nearest[0]["center"] == answers[0]["center"]
+    one = json.loads(dplib("query", str(release), "--item", "1", "--json").out)[0]
+    assert one["center"] == 1
+    assert set(one["coordinates"]) == {"east", "north"}
+    assert one["weight_error"] > 0
+    for words, name in ((("--item", "2"), "--item"), (("--from", "1"), "--from"), (("--to", "1"), "--to")):
+        refused = dplib("query", str(release), *words)
+        assert (refused.code, refused.err.split(" must")[0]) == (2, f"dplib: {name}")
+    again = places.run("--again").release
+    assert again != release
+    assert places.spent() == 2
+
+
+BAD = [
+    ("nan", "5", "p1"),
+    ("SECRETVALUE", "5", "p2"),
+    ("", "5", "p3"),
+    ("5", "5", ""),
+    ("5",),
+    ("inf", "5", "p4"),
+    ("-1e999", "5", "p5"),
+    (" 7 ", " 8", "p6"),
+    ("500", "-500", "p7"),
+]
+
+
+def test_bad_rows_follow_the_rule_and_appear_nowhere(tmp_path: Path, spark: object) -> None:
+    places = new_places(tmp_path, privacy__budget=EXACT).rows(BAD)
+    found = places.run()
+    assert places.weight() == 4
+    assert "SECRETVALUE" not in found.out + found.err
+    assert all(b"SECRETVALUE" not in path.read_bytes() for path in places.output.rglob("*") if path.is_file())
+    shown = {line[:30].strip(): line.split()[-2:] for line in places.command("inspect").out.splitlines()[2:]}
+    assert shown["unit is given"] == ["7", "2"]
+    assert shown["every coordinate is given"] == ["4", "3"]
+    assert shown["point is inside the bounds"] == ["1", "3"]
+    assert shown["rows are within the cap a unit"] == ["4", "0"]
+    assert places.weight("--set", "clustering.missing=[1, 1]") == 7
+
+
+def test_a_unit_counts_with_at_most_its_cap_and_no_rows_are_no_error(tmp_path: Path, spark: object) -> None:
+    places = new_places(tmp_path, privacy__budget={"epsilon": 60}, privacy__max_rows_per_unit=2)
+    places.rows([(str(number), "50", "one") for number in range(30)])
+    assert places.weight() == 2
+    for rows in ([], [("3", "4", "a")]):
+        release = places.rows(rows).run("--again").release
+        assert read_table(release / "estimates", blocks=("weights",)).num_rows == 2
+
+
+def test_arrays_and_rows_of_their_own_unit(tmp_path: Path, spark: Any) -> None:
+    places = new_places(tmp_path, privacy={"unit": "event", "budget": EXACT})
+    rows = [([1.0, 2.0],), ([3.0],), (None,), ([90.0, None],), ([95.0, 95.0],), ([5.0, 5.0, 5.0],)]
+    spark.createDataFrame(rows, "place array<double>").write.parquet(str(tmp_path / "rows.parquet"))
+    changed = {"path": "rows.parquet", "format": "parquet", "columns": {"vector": "place"}}
+    places.set(input=changed, dataset="events")
+    dplib("init", "--config", str(places.config), "--budget", "100", "--yes")
+    assert places.weight() == 2
+
+
+def test_the_local_model_merges_one_report_a_person(tmp_path: Path, spark: object) -> None:
+    places = new_places(tmp_path, **LOCAL, privacy__budget={"epsilon": 8}).rows(
+        [*GROUPS, *GROUPS, ("SECRETVALUE", "1", "somebody else"), ("1", "1", "")]
+    )
+    planned = json.loads(places.command("plan", "--json").out)
+    assert planned["method"] == "ldp_tree"
+    assert "simulates" in " ".join(planned["frame"]["notes"] if "frame" in planned else planned["notes"])
+    found = places.run()
+    merged = read_table(found.release / "measurement").to_pandas()
+    # The first number of every question is how many answered it: 100 people and one without a usable point.
+    assert merged[merged.cell == 0].noisy.sum() == 101
+    manifest = json.loads((found.release / "manifest.json").read_text())
+    assert (manifest["neighbors"], manifest["details"]["model"]) == ("local", "local")
+    assert "simulates the local model" in (found.release / "report.html").read_text()
+    assert dplib("verify", str(found.release)).code == 0
+    assert "SECRETVALUE" not in found.out + found.err
+
+
+def test_plan_rehearsal_and_example(tmp_path: Path, spark: object) -> None:
+    places = new_places(tmp_path, clustering__method="auto")
+    planned = json.loads(places.command("plan", "--json").out)
+    assert planned["method"] == "grid or quadtree"
+    assert "quadtree" in planned["what"]
+    found = places.command("rehearse", "--rows", "3000", "--seed", "3")
+    assert found.code == 0, found.err
+    ratio = {line[:14].strip(): float(line.split()[-1]) for line in found.out.splitlines()[2:]}
+    assert ratio["plain k-means"] == 1
+    assert 0.99 < ratio["this job"] < 1.5 < ratio["one center"]
+    assert places.spent() == 0
+    places.config.write_text(example(), encoding="utf-8")
+    found = places.command("plan")
+    assert found.code == 0, found.err
+    assert "grid or quadtree" in found.out
+
+
+def test_over_budget_writes_nothing(tmp_path: Path) -> None:
+    require_refused(new_places(tmp_path, budget="0.5"), 4)
+
+
+NEEDS_DELTA: dict[str, Any] = {"epsilon": 1, "delta": "1e-6"}
+WRONG: list[tuple[str, dict[str, Any]]] = [
+    ("clustering", {"clustering__bounds": DROP}),
+    ("clustering", {"clustering__radius": 3}),
+    ("clustering.bounds", {"clustering__bounds": [[0, 0], [0, 1]]}),
+    ("clustering.bounds", {"clustering__bounds": [[0, 1]]}),
+    ("clustering.bounds", {"clustering__bounds": []}),
+    ("clustering.center", {"clustering__center": [0, 0]}),
+    ("clustering.center", {"clustering": {"radius": 1, "center": [0], "n_clusters": 2}}),
+    ("clustering.radius", {"clustering": {"radius": 0, "n_clusters": 2}}),
+    ("clustering.scale", {"clustering": {"radius": 1, "scale": "bounds", "n_clusters": 2}}),
+    ("clustering.dimension", {"clustering__dimension": 3}),
+    ("clustering.missing", {"clustering__missing": [0]}),
+    ("clustering.n_clusters", {"clustering__n_clusters": 0}),
+    ("clustering.n_clusters", {"clustering__n_clusters": 2.5}),
+    ("clustering.method", {"clustering__method": "magic"}),
+    ("clustering.method", {"clustering__method": "ghazi_2020"}),
+    ("clustering.method", {"clustering__method": "kvariates_paper"}),
+    ("privacy.budget", {"clustering__method": "tree_coreset"}),
+    (
+        "clustering.dimension",
+        {
+            "clustering": {"radius": 1, "dimension": 7, "n_clusters": 2, "method": "quadtree"},
+            "input__columns": {"vector": "v", "unit": "person"},
+        },
+    ),
+    (
+        "clustering.dimension",
+        {"clustering": {"radius": 1, "n_clusters": 2}, "input__columns": {"vector": "v", "unit": "person"}},
+    ),
+    ("clustering.seed", {"clustering__seed": -1}),
+    ("clustering.inertia", {"clustering__inertia": True}),
+    ("input.columns", {"input__columns__vector": "v"}),
+    ("input.columns.coordinates", {"input__columns__coordinates": ["east", "east"]}),
+    ("input.columns.unit", {"input__columns__unit": DROP}),
+    ("privacy.noise", {"privacy__noise": "discrete_gaussian", "privacy__budget": NEEDS_DELTA}),
+    ("privacy.budget.epsilon", {"privacy__budget": {"epsilon": -1}}),
+    ("privacy.budget.delta", {"privacy__budget": {"epsilon": 1, "delta": 1}}),
+    ("privacy.budget", {"privacy__budget": {"epsilon": 1000}}),
+    ("publish.picture.x", {"publish__picture": {"x": "west"}}),
+    ("publish.picture.y", {"publish__picture": {"y": 2}}),
+    ("privacy.neighbors", {"clustering__method": "ldp_tree"}),
+    ("clustering.method", LOCAL | {"clustering__method": "grid"}),
+    ("privacy.max_rows_per_unit", LOCAL | {"privacy__max_rows_per_unit": 2}),
+    ("privacy.unit", LOCAL | {"privacy__unit": "event", "input__columns__unit": DROP}),
+    ("privacy.budget", LOCAL | {"privacy__budget": {"rho": 1}}),
+    ("clustering.local.oracle", {"clustering__local": {"oracle": "magic"}}),
+    ("dataset", {"dataset": "unknown"}),
+]
+
+
+@pytest.fixture(scope="module")
+def untouched(tmp_path_factory: pytest.TempPathFactory) -> Places:
+    return new_places(tmp_path_factory.mktemp("places"))
+
+
+@pytest.mark.parametrize(("name", "changes"), WRONG, ids=[f"{n}-{name}" for n, (name, _) in enumerate(WRONG)])
+def test_a_wrong_setting_is_named_and_nothing_happens(
+    name: str, changes: dict[str, Any], untouched: Places, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    refuse_spark(monkeypatch)
+    wrong = Places(untouched.folder, deepcopy(SETTINGS)).set(**changes)
+    assert named(require_refused(wrong, 2)) == name
+
+
+@pytest.mark.parametrize(("header", "path"), [(("east", "west", "person"), "orders.csv"), (HEADER, "absent.csv")])
+def test_a_wrong_schema_is_named_and_nothing_happens(places: Places, header: tuple[str, ...], path: str) -> None:
+    require_refused(places.rows(GROUPS, header).set(input__path=path), 3)

@@ -1,0 +1,61 @@
+"""A small release of k-means under a test key: what a published table holds must not change unseen.
+
+Record anew with DPLIB_RECORD_GOLDEN=1 after a change of the sampler format, of the counting version, of a method or of
+a table.
+"""
+
+import hashlib
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from dplib.clustering.source import Blocks
+from dplib.kmeans.measure import measure_points
+from dplib.kmeans.publish import write_tables
+from dplib.release.tables import read_table
+from tests.clustering_support import mixture
+from tests.jobs_support import SECRET
+from tests.kmeans_support import GAUSSIAN, design_of, keys_of, settings_of
+
+GOLDEN = Path(__file__).resolve().parents[1] / "golden" / "kmeans.json"
+CASES = {
+    "grid": settings_of("auto", {"epsilon": 1}),
+    "local_search": settings_of("local_search", {"epsilon": 1}, d=3),
+    "tree_coreset": settings_of("tree_coreset", GAUSSIAN, d=5),
+}
+
+
+def release_of(folder: Path, case: str, secret: bytes = SECRET) -> dict[str, str]:
+    """SHA-256 of the tables as text, numbers in four digits: the last bits of a float depend on the machine."""
+    design = design_of(CASES[case])
+    # Points on a coarse grid, so that no library's last bit moves one.
+    rows = (mixture(400, design.frame.space.dimension, 4, 7) * 64).round() / 64
+    measure_points(design, Blocks(design.frame.to_units(rows)), keys_of(design, secret), folder)
+    write_tables(design, folder)
+    tables = {
+        "measurement": read_table(folder / "measurement", ["draw", "statistic", "cell", "coordinate", "noisy"]),
+        "centers": read_table(folder / "estimates", ["center", "coordinate", "value"], blocks=("centers",)),
+        "weights": read_table(folder / "estimates", ["center", "weight"], blocks=("weights",)),
+    }
+    found = {}
+    for name, table in tables.items():
+        rows_of = [[f"{v:.4g}" if isinstance(v, float) else v for v in row.values()] for row in table.to_pylist()]
+        found[name] = hashlib.sha256(json.dumps(rows_of).encode()).hexdigest()
+    return found
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_the_release_is_the_recorded_one(case: str, tmp_path: Path) -> None:
+    found = release_of(tmp_path, case)
+    if os.environ.get("DPLIB_RECORD_GOLDEN") == "1":
+        known = json.loads(GOLDEN.read_text()) if GOLDEN.exists() else {}
+        GOLDEN.write_text(json.dumps(known | {case: found}, indent=2, sort_keys=True) + "\n")
+    assert json.loads(GOLDEN.read_text())[case] == found
+
+
+def test_another_secret_gives_other_noise(tmp_path: Path) -> None:
+    known = json.loads(GOLDEN.read_text())["grid"]
+    found = release_of(tmp_path, "grid", SECRET[::-1])
+    assert all(found[table] != known[table] for table in known)

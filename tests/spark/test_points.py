@@ -1,0 +1,67 @@
+"""Points on Spark against the kernels on one block: the same totals for every partitioning, sharded or not."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dplib.clustering.grid import CellCounts
+from dplib.clustering.source import Blocks
+from dplib.clustering.sums import ClusterSums, CountAndSum
+from dplib.config.kmeans import PointInput
+from dplib.spark.points import PointFrame, SparkPoints, block_points, open_points
+from tests.kmeans_support import design_of, settings_of
+
+KEY = bytes(range(32))
+
+
+def frame_of() -> PointFrame:
+    return design_of(settings_of("grid", {"epsilon": 1})).frame
+
+
+@pytest.mark.parametrize(("n_partitions", "few"), [(1, 32), (2, 32), (7, 3)])
+def test_totals_are_those_of_one_block(
+    spark: Any, n_partitions: int, few: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("dplib.spark.points._FEW_PARTITIONS", few)
+    rows = np.random.default_rng(3).normal(size=(500, 2)) * 0.6
+    rows[::50, 1] = np.nan
+    frame = frame_of()
+    table = spark.createDataFrame(rows.tolist(), "x0 double, x1 double").repartition(n_partitions)
+    source = SparkPoints(block_points(table, frame, 1, KEY), 2)
+    source.load()
+    units = frame.to_units(rows)
+    assert len(units) == 490
+    for summary in (CountAndSum(2), CellCounts(frame.space.half_widths, 16), ClusterSums(units[:5])):
+        keys, totals = source.total(summary)
+        expected = Blocks(units).total(summary)
+        assert np.array_equal(keys, expected[0])
+        assert np.array_equal(totals, expected[1])
+    source.release()
+
+
+def test_the_rows_that_a_cap_keeps_do_not_depend_on_order_or_other_units(spark: Any) -> None:
+    rows = [(float(number) / 40, 0.0, f"u{number % 4}".encode()) for number in range(40)]
+    frame, found = frame_of(), []
+    for given, parts in ((rows, 1), (rows[::-1], 5), ([row for row in rows if row[2] != b"u3"], 2)):
+        table = spark.createDataFrame(given, "x0 double, x1 double, unit binary").repartition(parts)
+        source = SparkPoints(block_points(table, frame, 3, KEY), 2)
+        source.load()
+        found.append(source.total(CellCounts(frame.space.half_widths, 500)))
+        source.release()
+    assert found[0][1].sum() == 12
+    assert np.array_equal(found[0][0], found[1][0])
+    assert found[2][1].sum() == 9
+    assert set(found[2][0]) <= set(found[0][0])
+
+
+def test_opened_columns_are_numbers_or_missing(spark: Any, tmp_path: Path) -> None:
+    spark.createDataFrame([(1, "2.5", "a"), (None, "x", " ")], "a int, b string, u string").write.parquet(
+        str(tmp_path / "rows")
+    )
+    source = PointInput.model_validate(
+        {"path": "rows", "format": "parquet", "columns": {"coordinates": ["a", "b"], "unit": "u"}}
+    )
+    found = open_points(spark, source, tmp_path).collect()
+    assert {tuple(row) for row in found} == {(1.0, 2.5, b"a"), (None, None, b"")}

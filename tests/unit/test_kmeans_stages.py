@@ -1,0 +1,162 @@
+"""Design, measurement, replay and tables of the job kmeans, without Spark."""
+
+import json
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dplib.clustering.source import Blocks
+from dplib.clustering.space import UNITS
+from dplib.errors import ConfigError, IntegrityError
+from dplib.kmeans.design import Design
+from dplib.kmeans.estimate import estimate_centers
+from dplib.kmeans.measure import measure_points
+from dplib.kmeans.methods import reason_text
+from dplib.kmeans.plan import make_plan
+from dplib.kmeans.publish import manifest_fields, write_tables
+from dplib.kmeans.tables import Draw, read_centers, read_records, read_weights, write_draws
+from dplib.privacy.accountant import totals
+from dplib.release.canonical import canonical_json
+from dplib.release.tables import read_table
+from tests.clustering_support import mixture
+from tests.jobs_support import SECRET
+from tests.kmeans_support import CENTRAL, GAUSSIAN, design_of, keys_of, settings_of
+
+IDS = [f"{method}-{'-'.join(budget)}" for method, budget in CENTRAL]
+
+
+def points_of(design: Design, n: int) -> np.ndarray:
+    d = design.frame.space.dimension
+    return design.frame.to_units(mixture(n, d, 4, 1)) if n else np.empty((0, d), dtype=np.int64)
+
+
+@pytest.mark.parametrize(("method", "budget"), CENTRAL, ids=IDS)
+def test_a_release_follows_from_stored_answers_alone_whatever_the_rows(
+    method: str, budget: dict[str, Any], tmp_path: Path
+) -> None:
+    design = design_of(settings_of(method, budget, k=3))
+    for n in (0, 1, 600):
+        folder = tmp_path / str(n)
+        measure_points(design, Blocks(points_of(design, n)), keys_of(design), folder)
+        results = write_tables(design, folder)
+        centers, _ = read_centers(folder, design.coordinates)
+        weights, _ = read_weights(folder)
+        assert centers.shape == (3, 2)
+        assert np.isfinite(centers).all()
+        assert (np.abs(centers) <= 1 + 1e-9).all()
+        assert (weights >= 0).all()
+        # What is charged covers what was drawn, in the method's own currency.
+        events = results.clustering.events
+        spent = sum((e.rho if design.gaussian else e.epsilon or Fraction(10**9) for e in events), Fraction(0))
+        assert spent <= design.budget
+        fields = manifest_fields(design, results)
+        json.loads(canonical_json(fields))
+        again = Design.from_public(fields["details"]["design"])
+        assert np.array_equal(estimate_centers(again, read_records(folder)).centers, results.centers)
+
+
+def test_the_same_points_get_the_same_noise_in_any_blocks_and_others_do_not(tmp_path: Path) -> None:
+    design = design_of(settings_of("tree_coreset", GAUSSIAN))
+    points = points_of(design, 500)
+    kept = []
+    for number, blocks in enumerate(([points], [points[300:], points[:300]], [points[1:]])):
+        keys = measure_points(design, Blocks(*blocks), keys_of(design), tmp_path / str(number))
+        kept.append((keys.data_digest, read_table(tmp_path / str(number) / "measurement").to_pydict()))
+    assert kept[0] == kept[1]
+    assert kept[0][0] != kept[2][0]
+    assert kept[0][1]["noisy"][0] != kept[2][1]["noisy"][0] + 1
+    other = measure_points(design, Blocks(points), keys_of(design, SECRET[::-1]), tmp_path / "other")
+    assert other.data_digest != kept[0][0]
+    assert read_table(tmp_path / "other" / "measurement").to_pydict() != kept[0][1]
+
+
+def test_draws_come_back_as_they_were(tmp_path: Path) -> None:
+    draws = [
+        Draw("counts", "discrete_laplace", Fraction(3), np.array([3, -1])),
+        Draw("choice", "exponential", Fraction(1, 7), np.array([5])),
+        Draw("sums", "discrete_gaussian", Fraction(9), np.array([[1, 2, 3], [4, 5, 6]])),
+        Draw("one sum", "discrete_gaussian", Fraction(9), np.array([[7], [8]])),
+    ]
+    write_draws(tmp_path, draws)
+    found = read_records(tmp_path)
+    assert [name for name, _ in found] == ["counts", "choice", "sums", "one sum"]
+    for (_, noisy), draw in zip(found, draws, strict=True):
+        assert np.array_equal(noisy, draw.noisy)
+        assert noisy.shape == draw.noisy.shape
+    table = read_table(tmp_path / "measurement").to_pandas()
+    assert table[table.statistic == "counts"].variance.iloc[0] == pytest.approx(2 * 3**2, rel=0.02)
+
+
+def test_answers_of_other_questions_are_refused(tmp_path: Path) -> None:
+    design = design_of(settings_of("grid", {"epsilon": 1}))
+    measure_points(design, Blocks(points_of(design, 200)), keys_of(design), tmp_path)
+    other = design_of(settings_of("quadtree", {"epsilon": 1}))
+    with pytest.raises(IntegrityError, match="stored measurement must hold"):
+        estimate_centers(other, read_records(tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("d", "budget", "method"),
+    [
+        (2, {"epsilon": 1}, "grid or quadtree"),
+        (3, GAUSSIAN, "grid or quadtree"),
+        (4, {"epsilon": 1}, "local_search"),
+        (4, GAUSSIAN, "tree_coreset"),
+        (20, {"rho": "0.1"}, "tree_coreset"),
+    ],
+)
+def test_auto_follows_from_settings(d: int, budget: dict[str, Any], method: str) -> None:
+    design = design_of(settings_of("auto", budget, d=d))
+    assert design.method == method
+    assert str(d) in reason_text(design)
+    plan = make_plan(design, "").to_dict()
+    assert plan["method"] == method
+    assert [each["n_points"] for each in plan["outlook"]] == sorted(each["n_points"] for each in plan["outlook"])
+
+
+def test_the_budget_of_a_method_is_at_most_the_setting() -> None:
+    square_root = design_of(settings_of("grid", {"rho": "0.1"})).budget
+    assert square_root**2 / 2 <= Fraction(1, 10) < (square_root + Fraction(1, 10**11)) ** 2 / 2
+    for budget in (GAUSSIAN, {"epsilon": "0.01", "delta": "1e-9"}):
+        design = design_of(settings_of("tree_coreset", budget))
+        zcdp = next(t for t in totals(design.events, Fraction(str(budget["delta"]))) if t.accountant == "zcdp")
+        assert zcdp.epsilon <= float(budget["epsilon"])
+
+
+def test_replaced_units_and_caps_count_every_point() -> None:
+    settings = settings_of("grid", {"epsilon": 1})
+    settings["privacy"] |= {"unit": "person", "neighbors": "replace_one", "max_rows_per_unit": 3}
+    settings["input"]["columns"]["unit"] = "who"
+    assert design_of(settings).problem.rows == 6
+
+
+def test_scaled_bounds_and_balls_come_back_in_the_rows_own_coordinates() -> None:
+    bounds = [[0, 10], [-100, 300]]
+    frame = design_of(settings_of("grid", {"epsilon": 1}, bounds=bounds, scale="bounds")).frame
+    assert frame.space.half_widths == (UNITS, UNITS)
+    rows = np.array([[0.0, 300.0], [5.0, 100.0], [7.5, -500.0]])
+    back = frame.to_data(frame.to_units(rows))
+    assert np.allclose(back, [[0, 300], [5, 100], [7.5, -100]], atol=0.01)
+    assert frame.outside(rows).tolist() == [False, False, True]
+    ball = {"bounds": None, "radius": 2, "center": [1, 1]}
+    frame = design_of(settings_of("grid", {"epsilon": 1}, **ball)).frame
+    assert np.allclose(frame.to_data(frame.to_units(np.array([[1.0, 9.0], [1.5, 1.0]]))), [[1, 3], [1.5, 1]], atol=1e-3)
+    assert frame.outside(np.array([[1.0, 9.0], [1.5, 1.0]])).tolist() == [True, False]
+
+
+def test_missing_numbers_are_dropped_or_replaced() -> None:
+    rows = np.array([[np.nan, 0.5], [0.25, np.inf], [0.5, 0.5]])
+    dropped = design_of(settings_of("grid", {"epsilon": 1})).frame
+    assert dropped.given(rows).tolist() == [False, True, True]
+    assert np.allclose(dropped.to_data(dropped.to_units(rows)), [[0.25, 1], [0.5, 0.5]], atol=1e-4)
+    replaced = design_of(settings_of("grid", {"epsilon": 1}, missing=[-1, 0])).frame
+    assert np.allclose(replaced.to_data(replaced.to_units(rows))[0], [-1, 0.5], atol=1e-4)
+
+
+@pytest.mark.parametrize("budget", [{"epsilon": 40}, {"epsilon": "1e-13"}, {"rho": 2000}, {"rho": "1e-20"}], ids=str)
+def test_useless_noise_is_refused(budget: dict[str, Any]) -> None:
+    with pytest.raises(ConfigError, match=r"privacy\.budget must give noise"):
+        design_of(settings_of("lloyd", budget))
