@@ -5,8 +5,9 @@ from pathlib import Path
 import numpy as np
 
 from dplib.graphs.network_sensitivity import Statistic
+from dplib.network_statistics.design import Design
 from dplib.network_statistics.estimate import largest_value
-from dplib.network_statistics.part_tables import ADJACENCY
+from dplib.network_statistics.part_tables import ADJACENCY, CHOICES, chosen_name, read_parts
 from dplib.network_statistics.query import design_of
 from dplib.network_statistics.tables import ESTIMATES, PUBLISHED, read_values
 from dplib.release.manifest import Manifest
@@ -27,6 +28,7 @@ def check_tables(directory: Path, manifest: Manifest) -> list[Check]:
     checks = []
     for each in design.released:
         if each.size == 0:
+            checks.append(_check_choice(directory, design, each.statistic))
             continue
         found, name = counts[each.statistic].astype(np.int64), f"published {each.statistic}"
         least = int(found.min())
@@ -56,3 +58,12 @@ def check_tables(directory: Path, manifest: Manifest) -> list[Check]:
                 most = largest_value(design, each.statistic)
                 checks.append(Check(f"{name}: possible", int(found[0]) <= most, f"at most {most}"))
     return checks
+
+
+def _check_choice(directory: Path, design: Design, statistic: Statistic) -> Check:
+    """The chosen candidate is the drawn one, and a declared one."""
+    rows = read_table(directory / PUBLISHED / CHOICES, ["statistic", "candidate"], blocks=(CHOICES,)).to_pylist()
+    chosen = [row["candidate"] for row in rows if row["statistic"] == statistic]
+    place = read_parts(directory, design).choices[statistic]
+    ok = chosen == [chosen_name(design, statistic, place)]
+    return Check(f"published {statistic}: the candidate that was drawn", ok, f"{len(chosen)} chosen")

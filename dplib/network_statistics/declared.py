@@ -2,6 +2,9 @@
 
 A set of candidates that depended on the graph would break the exponential mechanism; blocks that did would break the
 post-processing of a noisy graph. Both stand in the configuration, or in files that enter it with their contents.
+
+Candidates, groups and blocks are numbered in the order of their names, whatever the order in the file: the hash of the
+settings does not see that order, and what was drawn is stored by number.
 """
 
 from collections.abc import Iterable, Sized
@@ -50,22 +53,25 @@ class Declared:
         if graph.split is not None:
             declared = graph.split.resolved(base)
             _require_candidates("graph.split.candidates", declared, domain.count * len(declared))
-            for name, groups in declared.items():
-                splits[name] = _groups_of(f"graph.split.candidates.{name}", groups.values(), find, domain.count)
+            for name, groups in sorted(declared.items()):
+                listed = [groups[group] for group in sorted(groups)]
+                splits[name] = _groups_of(f"graph.split.candidates.{name}", listed, find, domain.count)
         seeds = {}
         if graph.coverage is not None:
             sets = graph.coverage.resolved(base)
             _require_candidates("graph.coverage.candidates", sets, 0)
-            seeds = {name: find.places(f"graph.coverage.candidates.{name}", each) for name, each in sets.items()}
+            seeds = {
+                name: find.places(f"graph.coverage.candidates.{name}", each) for name, each in sorted(sets.items())
+            }
         blocks = graph.adjacency.resolved_blocks(base)
         require(len(blocks) <= MAX_BLOCKS, "graph.adjacency.blocks", f"be at most {MAX_BLOCKS}", len(blocks))
         block_of = np.full(domain.count if blocks else 0, -1, dtype=np.int64)
-        for number, (name, vertices) in enumerate(blocks.items()):
+        for number, (name, vertices) in enumerate(sorted(blocks.items())):
             setting = f"graph.adjacency.blocks.{name}"
             places = np.array(find.places(setting, vertices), dtype=np.int64)
             require(bool((block_of[places] < 0).all()), setting, "share no vertex with another block", "one that does")
             block_of[places] = number
-        return cls(splits, seeds, tuple(blocks), block_of)
+        return cls(splits, seeds, tuple(sorted(blocks)), block_of)
 
 
 class _Finder:
@@ -102,9 +108,8 @@ def _require_candidates(setting: str, declared: Sized, held: int) -> None:
     require(held <= MAX_GROUPED, setting, f"times the vertices be at most {MAX_GROUPED}", held)
 
 
-def _groups_of(setting: str, groups: Iterable[list[str]], find: _Finder, n: int) -> IntArray:
+def _groups_of(setting: str, listed: list[list[str]], find: _Finder, n: int) -> IntArray:
     """Groups numbered from 0; a vertex in none is a group of its own."""
-    listed = list(groups)
     members = find.places(setting, [vertex for each in listed for vertex in each])
     found = np.arange(len(listed), len(listed) + n, dtype=np.int64)
     found[members] = np.repeat(np.arange(len(listed)), [len(each) for each in listed])

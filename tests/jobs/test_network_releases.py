@@ -109,6 +109,11 @@ def test_listed_files_are_worth_their_contents(named_release: tuple[Network, Pat
     place.set(graph__adjacency__blocks={"file": "blocks.csv"}, graph__coverage__candidates={"file": "seeds.csv"})
     place.set(graph__split__candidates={"file": "splits.csv"})
     assert place.run().release == release
+    turned = {name: dict(reversed(groups.items())) for name, groups in reversed(SPLITS.items())}
+    place.set(graph__split__candidates=turned, graph__adjacency__blocks=dict(reversed(BLOCKS.items())))
+    again = place.run("--set", "publish.output.csv=true").release
+    assert [answer["published"] for answer in ask(again, "--item", "split")] == ["good"], "no order but that of names"
+    assert verified(place, again)
     assert place.spent() == before
 
 
