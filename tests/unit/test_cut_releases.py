@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dplib.errors import ConfigError
+from dplib.mechanisms import cut_statistics
 from dplib.mechanisms.cut_statistics import (
     COUNT_WARNING,
     GRID,
@@ -35,6 +36,7 @@ from dplib.mechanisms.top_k import draw_epsilon, measure_chosen, peel
 from dplib.privacy.budget import ZCDP, ApproxDP, PureDP
 from dplib.privacy.calibration import epsilon_from_rho
 from dplib.privacy.rounding import log_above, log_below
+from dplib.randomness.digits import ExpNegative
 from dplib.randomness.keyed import KeyedStream
 from tests.cut_mechanism_laws import all_cuts, all_sides, minimum_and_number
 
@@ -216,6 +218,18 @@ def test_steps_of_the_soft_count(weights: list[int], eta: Fraction) -> None:
     array = np.array(weights, dtype=np.int64)
     exact = GRID * np.log(np.exp(-float(eta) * (array - array.min())).sum())
     assert exact - 1 - 1e-6 <= soft_count_steps(array, eta) <= exact + 1e-6
+
+
+@pytest.mark.parametrize("eta", [Fraction(1, 10**4), Fraction(1, 3), Fraction(5)])
+def test_soft_count_of_many_weights_asks_for_few_exponentials(eta: Fraction, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Against the sum in floating point; one exponential a weight would take minutes for all cuts of 24 vertices."""
+    weights = 10**6 + np.unique(np.random.default_rng(7).integers(0, 10**6, 60_000))
+    asked: list[Fraction] = []
+    monkeypatch.setattr(cut_statistics, "ExpNegative", lambda x: asked.append(x) or ExpNegative(x))
+    steps = soft_count_steps(weights, eta)
+    exact = np.log(np.exp(-float(eta) * (weights - weights[0])).sum())
+    assert abs(steps - np.floor(GRID * exact)) <= 1
+    assert len(asked) < 2_500
 
 
 def test_cuts_left_out_of_the_soft_count_are_paid_for() -> None:
