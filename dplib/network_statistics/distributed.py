@@ -1,7 +1,7 @@
 """The measurement with the edges in blocks on Spark, with the same bytes as in one process (`measure`).
 
 Facts only reach the driver: how many vertices have each degree, the number of triangles, the front of common
-neighbours. Statistics that need the edges themselves (`dplib.network_statistics.whole_graph`) collect them.
+neighbours. Statistics that need the edges themselves (`dplib.network_statistics.whole_graph`) stay in one process.
 
 The layout follows from public settings alone, and so does the number of blocks. Both leave every number as it is.
 
@@ -12,7 +12,6 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 
 from dplib.errors import IntegrityError
 from dplib.graphs.degrees import sorted_degrees_from_histogram
@@ -23,7 +22,6 @@ from dplib.network_statistics.measure import (
     counts_triangles,
     digest_name,
     edge_digests,
-    needs_edges,
     needs_front,
     write_noisy,
 )
@@ -31,11 +29,10 @@ from dplib.release.digest import combine_digests
 from dplib.release.lifecycle import MeasurementKeys
 from dplib.release.run_keys import RunKeys
 from dplib.spark.blocks import Block, DataFrame, collect_blocks, map_blocks
-from dplib.spark.edge_blocks import collect_block_edges, make_edge_blocks, read_ends
+from dplib.spark.edge_blocks import make_edge_blocks, read_ends
 from dplib.spark.graph_counts import count_triangles_in_blocks, degree_counts, front_in_blocks
 from dplib.spark.graph_projection import project_blocks
 
-IntArray = npt.NDArray[np.int64]
 DRIVER_EDGES = 1 << 24
 """Expected edges up to which `layout: auto` stays in one process: some hundred megabytes."""
 EDGES_A_VERTEX = 16
@@ -57,7 +54,7 @@ def layout_of(design: Design) -> str:
     """Where the graph is counted, ``driver`` or ``spark``; settings only."""
     layout = design.config.counting.layout
     if design.needs_edges:
-        return "driver"
+        return "driver"  # the design refuses `spark` here
     if layout != "auto":
         return layout
     return "driver" if expected_edges(design) <= DRIVER_EDGES else "spark"
@@ -89,17 +86,17 @@ def measure_on_spark(judged: DataFrame, design: Design, keys: RunKeys, directory
     blocks = make_edge_blocks(judged, n_blocks).persist()
     try:
         digest = _digest(blocks, n_blocks, keys.digest)
-        facts, edges = _count(blocks, n_blocks, design)
+        facts = _count(blocks, n_blocks, design)
         if _digest(blocks, n_blocks, keys.digest) != digest:
             raise IntegrityError("input must not change while it is read, got edges other than before")
     finally:
         blocks.unpersist()
-    write_noisy(design, facts, edges, keys.measurement(digest), directory)
+    none = np.zeros(0, dtype=np.int64)
+    write_noisy(design, facts, (none, none), keys.measurement(digest), directory)
     return keys.recorded(digest)
 
 
-def _count(blocks: DataFrame, n_blocks: int, design: Design) -> tuple[Facts, tuple[IntArray, IntArray]]:
-    """The facts and, where a statistic needs them, the edges."""
+def _count(blocks: DataFrame, n_blocks: int, design: Design) -> Facts:
     if not design.projected:
         return _count_kept(blocks, n_blocks, design)
     salt = design.config.graph.degree_bound.salt
@@ -110,15 +107,13 @@ def _count(blocks: DataFrame, n_blocks: int, design: Design) -> tuple[Facts, tup
         kept.unpersist()
 
 
-def _count_kept(kept: DataFrame, n_blocks: int, design: Design) -> tuple[Facts, tuple[IntArray, IntArray]]:
+def _count_kept(kept: DataFrame, n_blocks: int, design: Design) -> Facts:
     counts = degree_counts(kept, n_blocks, design.n_vertices)
-    facts = Facts(
+    return Facts(
         sorted_degrees_from_histogram(counts),
         count_triangles_in_blocks(kept, n_blocks) if counts_triangles(design) else 0,
         front_in_blocks(kept, n_blocks, counts) if needs_front(design) else None,
     )
-    none = np.zeros(0, dtype=np.int64)
-    return facts, collect_block_edges(kept, "collect the edges") if needs_edges(design) else (none, none)
 
 
 def _digest(blocks: DataFrame, n_blocks: int, key: bytes) -> bytes:

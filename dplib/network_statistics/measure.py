@@ -164,18 +164,13 @@ def write_noisy(design: Design, facts: Facts, edges: tuple[IntArray, IntArray], 
     Args:
         design: the design.
         facts: of the graph, projected where the design does.
-        edges: of that graph, sorted; looked at where `needs_edges` says so only.
+        edges: of that graph, sorted; looked at where the design needs edges only.
         key: that depends on the edges.
         directory: staging directory; gets ``measurement/``.
     """
     parts = draw_parts(design, *edges, key)
     write_measurement(directory, design, add_noise(design, facts, key) | parts.numbers)
     write_parts(directory, design, parts)
-
-
-def needs_edges(design: Design) -> bool:
-    """Whether a statistic is no function of the facts."""
-    return any(each.statistic in WHOLE for each in design.measurements)
 
 
 def edge_digests(key: bytes, source: IntArray, target: IntArray, blocks: Iterable[int]) -> list[tuple[str, bytes]]:

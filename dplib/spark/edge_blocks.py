@@ -18,7 +18,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from dplib.graphs.mixing import vertex_colours
-from dplib.spark.blocks import Batches, collect_blocks
+from dplib.spark.blocks import Batches
 
 IntArray = npt.NDArray[np.int64]
 _HALF = 32
@@ -68,12 +68,6 @@ def edge_bytes(words: IntArray) -> bytes:
 def read_ends(edges: bytes) -> tuple[IntArray, IntArray]:
     """The smaller and the greater ends of a block's edges, sorted."""
     return unpack_edges(edge_words(edges))
-
-
-def collect_block_edges(blocks: DataFrame, task: str) -> tuple[IntArray, IntArray]:
-    """Bring the edges of all blocks to the driver, each once, sorted. Private."""
-    found = [edge_words(columns["edges"]) for _, columns in collect_blocks(blocks, task)]
-    return unpack_edges(np.unique(np.concatenate(found)))
 
 
 def _split_rows(n_blocks: int) -> Callable[[Batches], Batches]:

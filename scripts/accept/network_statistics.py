@@ -34,6 +34,7 @@ from dplib.spark.blocks import SparkSession
 from dplib.spark.edges import VertexDomain, collect_edges, judge_edges, open_edges
 from dplib.spark.session import open_session
 from jobs.network_statistics import verify
+from scripts.accept import network_statistics_spark
 from scripts.accept.claims import Check, Result, at_most, load, tests_pass
 from scripts.accept.main_job import release_of, run_command
 from scripts.accept.network_parts import CHECKS as PART_CHECKS
@@ -193,4 +194,11 @@ def job() -> Iterator[Result]:
     )
 
 
-CHECKS: tuple[Check, ...] = (sensitivities, real_graphs, large_graph, job, *PART_CHECKS)
+CHECKS: tuple[Check, ...] = (
+    sensitivities,
+    real_graphs,
+    large_graph,
+    job,
+    *PART_CHECKS,
+    *network_statistics_spark.CHECKS,
+)

@@ -3,7 +3,7 @@
 import subprocess
 import sys
 
-BENCHMARKS = ("noise", "range_histograms", "minimum_cuts", "million_days", "thousand_groups")
+BENCHMARKS = ("noise", "range_histograms", "minimum_cuts", "network_counting", "million_days", "thousand_groups")
 
 
 def main() -> int:

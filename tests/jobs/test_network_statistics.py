@@ -111,6 +111,7 @@ def network(tmp_path: Path) -> Network:
 def test_counts_are_those_of_the_graph(tmp_path: Path) -> None:
     exact = new_network(tmp_path, **EXACT)
     assert exact.published() == oracle(N, EDGES)
+    assert exact.published("--again", "--set", "counting.layout=spark") == oracle(N, EDGES)
     exact.rows([])
     assert exact.published("--again") == oracle(N, [])
 

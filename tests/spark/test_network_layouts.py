@@ -16,7 +16,6 @@ from dplib.network_statistics.distributed import measure_on_spark
 from dplib.network_statistics.measure import measure_edges
 from dplib.release.run_keys import RunKeys
 from dplib.spark.blocks import DataFrame, SparkSession
-from dplib.spark.edge_blocks import make_edge_blocks
 from tests.network_oracles import IntArray, random_edges
 
 N = 40
@@ -25,10 +24,10 @@ CASES: dict[str, dict[str, Any]] = {
         "statistics": {"edge_count": 1, "largest_degree": 1, "degree_histogram": 2, "k_stars": 9, "triangles": 2},
         "triangles": {"rungs": "exact"},
     },
-    "edges themselves": {"statistics": {"triangles": 1, "degree_sequence": 1, "adjacency": 2}},
+    "smooth": {"statistics": {"triangles": 1}, "triangles": {"mechanism": "smooth", "rungs": "common_neighbors"}},
     "plain": {"statistics": {"edge_count": 1}},
     "projected": {
-        "statistics": {"edge_count": 1, "cumulative_histogram": 2, "sorted_degrees": 2, "degree_sequence": 1},
+        "statistics": {"edge_count": 1, "cumulative_histogram": 2, "sorted_degrees": 2},
         "degree_bound": {"bounding": "projected", "largest": 4, "salt": 7},
     },
 }
@@ -67,8 +66,8 @@ def content(folder: Path) -> dict[str, bytes]:
 @pytest.mark.parametrize(
     ("case", "n_partitions"),
     [
-        ("exact rungs", 1),
-        pytest.param("edges themselves", 7, marks=pytest.mark.slow),
+        pytest.param("exact rungs", 1, marks=pytest.mark.slow),
+        pytest.param("smooth", 7, marks=pytest.mark.slow),
         ("projected", 2),
     ],
 )
@@ -87,13 +86,8 @@ def test_an_input_that_changes_meanwhile_is_refused(
 ) -> None:
     design = make_design("plain")
     # As if blocks were lost after the first digest and made again of other rows.
-    other = make_edge_blocks(judged(spark, *graph(-1), 1), distributed.block_count(design))
-    held, digest = iter([None, other]), distributed._digest
-
-    def changed(blocks: DataFrame, n_blocks: int, key: bytes) -> bytes:
-        return digest(next(held) or blocks, n_blocks, key)
-
-    monkeypatch.setattr(distributed, "_digest", changed)
+    digests = iter([b"1" * 32, b"2" * 32])
+    monkeypatch.setattr(distributed, "_digest", lambda blocks, n_blocks, key: next(digests))
     with pytest.raises(IntegrityError, match="must not change"):
         measure_on_spark(judged(spark, *graph(), 1), design, RunKeys("test", secret, secret, secret), tmp_path)
     assert content(tmp_path) == {}

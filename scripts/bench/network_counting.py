@@ -1,0 +1,175 @@
+"""Exact counting of graphs on Spark, from rows of edges in a started session, by one core and by two.
+
+    python -m scripts.bench.network_counting [--rounds 3]
+
+Graphs: Email-Enron (where DPLIB_SHARED names the folder that has it) and a generated one of a million edges whose
+degrees follow a power law. For each master a process of its own; every stage starts from the rows. The first round pays
+for Java's and Python's start as well. Exit code 1 if a count differs from that of one process, or a target is missed:
+degrees and triangles on two cores within 8 s and 40 s (medians).
+"""
+
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from dplib.config.edge_input import EdgeInput
+from dplib.config.sections import SparkSettings
+from dplib.graphs.common_neighbors import common_neighbor_front
+from dplib.graphs.triangles import count_triangles
+from dplib.graphs.truncation import edge_order, project_in_order
+from dplib.network_statistics.distributed import LEAST_BLOCKS
+from dplib.network_statistics.rehearse import generate
+from dplib.spark.blocks import DataFrame, SparkSession, materialise_blocks
+from dplib.spark.edge_blocks import make_edge_blocks
+from dplib.spark.edges import VertexDomain, collect_edges, judge_edges, open_edges
+from dplib.spark.graph_counts import count_triangles_in_blocks, degree_counts, front_in_blocks
+from dplib.spark.graph_projection import project_blocks
+from dplib.spark.session import open_session
+
+MASTERS = ("local[1]", "local[2]")
+TARGETS = {"Email-Enron": 8, "power law": 40}
+DEGREE_BOUND = 50
+ROUNDS = 3
+
+
+@dataclass(frozen=True)
+class Timing:
+    """One stage on one graph.
+
+    Attributes:
+        graph: which.
+        master: where.
+        stage: what, from the rows on.
+        first: seconds of the first round.
+        median: seconds, over all rounds.
+        count: the number that came out: triangles, most common neighbours, kept edges.
+        right: whether it is that of one process.
+    """
+
+    graph: str
+    master: str
+    stage: str
+    first: float
+    median: float
+    count: int
+    right: bool
+
+
+def graphs(folder: Path) -> Iterator[tuple[str, int, dict[str, object]]]:
+    """Name, vertices and input of each graph."""
+    columns = {"source": "_c0", "target": "_c1"}
+    shared = os.environ.get("DPLIB_SHARED")
+    if shared:
+        path = Path(shared) / "data" / "graphs" / "Email-Enron.txt.gz"
+        yield "Email-Enron", 36_692, {"path": str(path), "options": {"sep": "\t", "comment": "#"}, "columns": columns}
+    n, rows = 125_000, folder / "edges.csv"
+    np.savetxt(rows, np.stack(generate(n, 1_060_000, 1), axis=1), fmt="%d", delimiter=",")
+    yield "power law", n, {"path": str(rows), "columns": columns}
+
+
+def stages(n: int) -> dict[str, Callable[[DataFrame], int]]:
+    """From blocks of edges to a number."""
+
+    def degrees_and_triangles(blocks: DataFrame) -> int:
+        degree_counts(blocks, LEAST_BLOCKS, n)
+        return count_triangles_in_blocks(blocks, LEAST_BLOCKS)
+
+    def common_neighbours(blocks: DataFrame) -> int:
+        return len(front_in_blocks(blocks, LEAST_BLOCKS, degree_counts(blocks, LEAST_BLOCKS, n))) - 1
+
+    def projection(blocks: DataFrame) -> int:
+        kept = project_blocks(blocks, LEAST_BLOCKS, DEGREE_BOUND, 0)
+        counts = degree_counts(kept, LEAST_BLOCKS, n)
+        kept.unpersist()
+        return int(counts @ np.arange(len(counts))) // 2
+
+    return {
+        "degrees and triangles": degrees_and_triangles,
+        "common neighbours": common_neighbours,
+        f"projection to {DEGREE_BOUND}": projection,
+    }
+
+
+def expected(n: int, source: npt.NDArray[np.int64], target: npt.NDArray[np.int64]) -> list[int]:
+    """The stages' numbers in one process."""
+    kept = project_in_order(n, source, target, DEGREE_BOUND, edge_order(source, target, 0))
+    return [count_triangles(n, source, target), len(common_neighbor_front(n, source, target)) - 1, int(kept.sum())]
+
+
+def time_master(master: str, rounds: int, graph: str) -> list[Timing]:
+    """All stages in a session of this process, for graphs whose name holds ``graph``."""
+    found: list[Timing] = []
+    with (
+        tempfile.TemporaryDirectory() as name,
+        open_session("bench", SparkSettings(master=master)) as spark,
+    ):
+        for each, n, given in graphs(Path(name)):
+            if graph in each:
+                found += _time_graph(spark, master, rounds, each, n, EdgeInput.model_validate(given))
+    return found
+
+
+def _time_graph(
+    spark: SparkSession, master: str, rounds: int, graph: str, n: int, given: EdgeInput
+) -> Iterator[Timing]:
+    def rows() -> DataFrame:
+        return judge_edges(open_edges(spark, given, Path()), VertexDomain(n))
+
+    seconds: dict[str, list[float]] = {}
+    counts = {}
+    for _ in range(rounds):
+        for stage, work in stages(n).items():
+            started = time.monotonic()
+            blocks = make_edge_blocks(rows(), LEAST_BLOCKS).persist()
+            materialise_blocks(blocks, "read the edges")
+            counts[stage] = work(blocks)
+            blocks.unpersist()
+            seconds.setdefault(stage, []).append(time.monotonic() - started)
+    for stage, right in zip(seconds, expected(n, *collect_edges(rows())), strict=True):
+        took = seconds[stage]
+        yield Timing(graph, master, stage, took[0], statistics.median(took), counts[stage], counts[stage] == right)
+
+
+def time_in_process(master: str, rounds: int = ROUNDS, graph: str = "") -> list[Timing]:
+    """The same in a process of its own: a session's master cannot be changed."""
+    command = [sys.executable, "-m", "scripts.bench.network_counting", "--master", master]
+    done = subprocess.run(
+        [*command, "--rounds", str(rounds), "--graph", graph], check=True, stdout=subprocess.PIPE, text=True
+    )
+    return [Timing(**each) for each in json.loads(done.stdout.splitlines()[-1])]
+
+
+def main() -> int:
+    """Print one line a stage, or with ``--master`` their JSON."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--master")
+    parser.add_argument("--rounds", type=int, default=ROUNDS)
+    parser.add_argument("--graph", default="", help="only graphs whose name holds this")
+    given = parser.parse_args()
+    if given.master:
+        print(json.dumps([asdict(each) for each in time_master(given.master, given.rounds, given.graph)]))
+        return 0
+    good = True
+    for master in MASTERS:
+        for each in time_in_process(master, given.rounds, given.graph):
+            late = master == MASTERS[-1] and each.stage.endswith("triangles") and each.median > TARGETS[each.graph]
+            good = good and each.right and not late
+            verdict = "MISS" if late or not each.right else "ok  "
+            timed = f"{each.median:6.2f} s (first {each.first:6.2f} s)"
+            print(f"{verdict} {each.graph}, {master}, {each.stage}: {timed}, {each.count:,}", flush=True)
+    return 0 if good else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
