@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from dplib.graphs.cactus import Cactus
 from dplib.graphs.cactus_search import cactus_of_graph
-from dplib.graphs.edges import Graph, canonical, components
+from dplib.graphs.edges import MOST_TOTAL_WEIGHT, Graph, canonical, components
 from dplib.graphs.exhaustive import MOST_LISTED_VERTICES, all_cut_values
 from dplib.graphs.minimum_cut import minimum_cut
 from dplib.graphs.near_minimum import near_minimum_cuts
@@ -62,7 +62,8 @@ def synthesise(n_vertices: int, noisy: IntArray, factor: Fraction, most_cuts: in
         most_cuts: cuts listed at most.
     """
     source, target = np.triu_indices(n_vertices, 1)
-    graph = canonical(n_vertices, source, target, np.maximum(noisy, 0))
+    most = (MOST_TOTAL_WEIGHT - 1) // len(noisy)  # noise may not take the total out of the kernels' range
+    graph = canonical(n_vertices, source, target, np.clip(noisy, 0, most))
     if n_vertices <= MOST_LISTED_VERTICES:
         every = all_cut_values(n_vertices, source, target, noisy)[1:]
         least = int(every.min())

@@ -199,6 +199,16 @@ def test_a_noisy_graph_with_negative_weights(n: int) -> None:
     assert not short.complete
 
 
+def test_two_vertices_and_enormous_weights() -> None:
+    found = synthesise(2, np.array([-7]), Fraction(1), 10)
+    assert (found.values.tolist(), found.cactus) == ([-7], None)
+    found = synthesise(30, np.full(435, 2**58), Fraction(1), 100)
+    assert len(found.sides) == 30
+    design = design_of({"minimum_cut_value": {}, "synthetic_graph": {}}, {"epsilon": 60}, n=2)
+    results = make_results(design, drawn(design, graph_of(2, [(0, 1, 5)]), KEY))
+    assert [each.estimate for each in results.numbers] == [5, 5, 1]
+
+
 def test_a_synthetic_graph_in_parts_has_no_cactus() -> None:
     noisy = np.full(6, -2)
     noisy[0] = 5
