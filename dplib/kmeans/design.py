@@ -36,7 +36,7 @@ from dplib.config.kmeans import LOCAL_METHODS, ClusteringSettings, KMeansConfig
 from dplib.errors import ConfigError
 from dplib.mechanisms.tree_counts import SAMPLER_FORMAT
 from dplib.privacy.events import ConcentratedEvent, Event, PureEvent
-from dplib.spark.points import PointFrame
+from dplib.spark.point_frame import PointFrame
 from dplib.validate import one_of, require
 from dplib.workflow.design import require_useful_noise
 

@@ -17,7 +17,6 @@ driver. Totals are exact integers, the same for every partitioning. They are NOT
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
 
@@ -29,11 +28,11 @@ from pyspark.sql import DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
 
 from dplib.clustering.source import Keyed, Summary, add_keyed
-from dplib.clustering.space import UNITS, Space
 from dplib.config.kmeans import PointInput
 from dplib.randomness.user_streams import name_users
 from dplib.spark.contributions import KEY_BYTES, PRIORITY_BYTES
 from dplib.spark.inspect import RuleCount
+from dplib.spark.point_frame import PointFrame
 from dplib.spark.read import KEY_TYPES, NUMBER_TYPES, open_columns
 from dplib.spark.resolve import number_column, text_column
 from dplib.spark.session import quiet_spark_errors
@@ -49,56 +48,6 @@ NAME_WORDS = 3
 _VECTOR_TYPES = frozenset({"array"})
 _FEW_PARTITIONS = 32
 """Up to so many partitions send their totals to the driver directly."""
-
-
-@dataclass(frozen=True)
-class PointFrame:
-    """How a row's numbers become a point.
-
-    Attributes:
-        space: the ball or box, in scaled coordinates.
-        shifts: subtracted from each coordinate, shape (d,).
-        divisors: what each is divided by afterwards, shape (d,).
-        constant: what stands for missing numbers, unscaled; None where such rows are dropped.
-    """
-
-    space: Space
-    shifts: tuple[float, ...]
-    divisors: tuple[float, ...]
-    constant: tuple[float, ...] | None = None
-
-    def given(self, rows: FloatArray) -> npt.NDArray[np.bool_]:
-        """Which rows have every coordinate, shape (n,)."""
-        if self.constant is not None:
-            return np.ones(len(rows), dtype=np.bool_)
-        return np.asarray(~np.isnan(rows).any(axis=1))
-
-    def scaled(self, rows: FloatArray) -> FloatArray:
-        """Rows, shape (n, d), with constants for missing numbers, shifted and divided."""
-        if self.constant is not None:
-            rows = np.where(np.isnan(rows), np.array(self.constant), rows)
-        with np.errstate(over="ignore"):
-            return np.asarray((rows - np.array(self.shifts)) / np.array(self.divisors))
-
-    def to_units(self, rows: FloatArray) -> IntArray:
-        """Points of the rows that have every coordinate, in their order, shape (n_kept, d)."""
-        return self.space.to_units(self.scaled(rows))
-
-    def outside(self, rows: FloatArray) -> npt.NDArray[np.bool_]:
-        """Which rows that have every coordinate lie outside the box or ball and are clipped, shape (n,)."""
-        away = np.abs(self.scaled(rows) - np.array(self.space.center))
-        if not self.space.round:
-            return np.asarray((away > np.array(self.space.half_widths) * self.space.unit).any(axis=1))
-        with np.errstate(over="ignore"):
-            return np.asarray((away**2).sum(axis=1) > (UNITS * self.space.unit) ** 2)
-
-    def to_data(self, units: FloatArray) -> FloatArray:
-        """Places in units, shape (m, d), in the coordinates of the rows."""
-        return np.asarray(self.space.to_data(units) * np.array(self.divisors) + np.array(self.shifts))
-
-    def lengths(self, units: FloatArray) -> FloatArray:
-        """Lengths along each coordinate, shape (m,), in the coordinates of the rows, shape (m, d)."""
-        return np.asarray(units[:, np.newaxis] * self.space.unit * np.array(self.divisors))
 
 
 def open_points(spark: SparkSession, source: PointInput, base: Path) -> DataFrame:
@@ -249,7 +198,7 @@ _TOTALS = "shard int, keys binary, totals binary"
 _TOTALS_SCHEMA = pa.schema([("shard", pa.int32()), ("keys", pa.binary()), ("totals", pa.binary())])
 
 
-def _numbers(batch: pa.RecordBatch, dimension: int) -> FloatArray:
+def point_numbers(batch: pa.RecordBatch, dimension: int) -> FloatArray:
     """The coordinates of a batch of rows, shape (n, d); NaN for what is missing."""
     if "vector" not in batch.schema.names:
         rows = np.empty((batch.num_rows, dimension))
@@ -274,7 +223,7 @@ def _has_unit(batch: pa.RecordBatch) -> npt.NDArray[np.bool_]:
 def _to_blocks(frame: PointFrame) -> Callable[[Batches], Batches]:
     def convert(batches: Batches) -> Batches:
         for batch in batches:
-            points = frame.to_units(_numbers(batch, frame.space.dimension))
+            points = frame.to_units(point_numbers(batch, frame.space.dimension))
             yield pa.record_batch([pa.array([points.astype("<i4").tobytes()], pa.binary())], names=["points"])
 
     return convert
@@ -284,7 +233,7 @@ def _to_points(frame: PointFrame, key: bytes, named: bool) -> Callable[[Batches]
     def convert(batches: Batches) -> Batches:
         size = 4 * frame.space.dimension
         for batch in batches:
-            rows = _numbers(batch, frame.space.dimension)
+            rows = point_numbers(batch, frame.space.dimension)
             kept = np.flatnonzero(frame.given(rows) & _has_unit(batch))
             packed = frame.to_units(rows[kept]).astype("<i4").tobytes()
             units = batch.column("unit").cast(pa.binary()).take(pa.array(kept))
@@ -313,7 +262,7 @@ def _gather(batches: Batches) -> Batches:
 def _judge(frame: PointFrame) -> Callable[[Batches], Batches]:
     def judge(batches: Batches) -> Batches:
         for batch in batches:
-            rows = _numbers(batch, frame.space.dimension)
+            rows = point_numbers(batch, frame.space.dimension)
             given = frame.given(rows)
             failed = np.where(_has_unit(batch), np.where(given, -1, _COORDINATES), _UNIT).astype(np.int32)
             outside = np.zeros(batch.num_rows, dtype=np.int32)

@@ -2,7 +2,7 @@
 
 import sys
 
-from scripts.accept import main_job, minimum_cuts, network_statistics, range_histograms
+from scripts.accept import kmeans, main_job, minimum_cuts, network_statistics, range_histograms
 from scripts.accept.claims import accept
 
 ISSUES = {
@@ -10,6 +10,7 @@ ISSUES = {
     "range-histograms": range_histograms.CHECKS,
     "network-statistics": network_statistics.CHECKS,
     "minimum-cuts": minimum_cuts.CHECKS,
+    "kmeans": kmeans.CHECKS,
 }
 
 

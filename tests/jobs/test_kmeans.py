@@ -5,6 +5,7 @@ from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 
 from dplib.release.tables import read_table
@@ -59,6 +60,11 @@ class Places(Shop):
         )
 
 
+def read_table_of(folder: Path) -> pd.DataFrame:
+    """Rows that Spark wrote."""
+    return pd.read_parquet(folder)
+
+
 def new_places(folder: Path, budget: str = "1000", **changes: object) -> Places:
     return new_place(Places, folder, SETTINGS, budget, **changes).rows(GROUPS)
 
@@ -102,6 +108,29 @@ def test_a_run_publishes_answers_and_comes_again_for_nothing(places: Places) -> 
     again = places.run("--again").release
     assert again != release
     assert places.spent() == 2
+
+
+def test_assign_is_apart_from_the_release_and_says_what_it_is(places: Places) -> None:
+    release = places.rows([*GROUPS, ("x", "1", "nobody")]).run().release
+    before, to = content(release), places.folder / "mine"
+    found = dplib("assign", str(release), "--config", str(places.config), "--to", str(to))
+    assert found.code == 0, found.err
+    assert "NOT PRIVATE" in found.out
+    assert "NOT PRIVATE" in (to / "_NOT_PRIVATE.txt").read_text()
+    rows = read_table_of(to)
+    assert list(rows.columns) == ["east", "north", "unit", "center", "distance"]
+    assert len(rows) == 101
+    assert rows.center.isna().sum() == 1
+    by_group = rows.dropna().groupby(rows.unit.str[0]).center.nunique()
+    assert by_group.to_dict() == {"a": 1, "b": 1}
+    assert content(release) == before
+    assert places.spent() == 1
+    for folder, name in ((to, "--to"), (release / "rows", "--to")):
+        refused = dplib("assign", str(release), "--config", str(places.config), "--to", str(folder))
+        assert (refused.code, named(refused)) == (2, name)
+    other = ("--set", "clustering.bounds=[[0, 1], [0, 1]]")
+    refused = dplib("assign", str(release), "--config", str(places.config), "--to", str(places.folder / "b"), *other)
+    assert (refused.code, named(refused)) == (2, "RELEASE")
 
 
 BAD = [
