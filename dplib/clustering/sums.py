@@ -57,15 +57,13 @@ class Moments:
 
 @dataclass(frozen=True)
 class ClusterSums:
-    """Summary by nearest center: number of points and sum of their places relative to a public origin.
+    """Summary by nearest center: number of points and their sum.
 
     Attributes:
         centers: integers, shape (k, d).
-        reach: None for plain sums of points; else differences from the center are shortened to this length and summed.
     """
 
     centers: IntArray
-    reach: int | None = None
 
     @property
     def width(self) -> int:
@@ -75,37 +73,7 @@ class ClusterSums:
     def __call__(self, points: IntArray) -> Keyed:
         """Summarise a block."""
         k = len(self.centers)
-        labels = nearest(points, self.centers)
-        if self.reach is None:
-            return np.arange(k), sums_by_label(points, labels, k)
-        totals = np.zeros((k, self.width), dtype=np.int64)
-        _add_differences(points, self.centers, labels, self.reach, totals)
-        return np.arange(k), totals
-
-
-@dataclass(frozen=True)
-class DistanceHistogram:
-    """Summary by length class of the difference to the nearest center: number of points.
-
-    Attributes:
-        centers: integers, shape (k, d).
-        squared_edges: upper ends of the classes' squared lengths, increasing, shape (n_classes - 1,).
-    """
-
-    centers: IntArray
-    squared_edges: IntArray
-
-    @property
-    def width(self) -> int:
-        """One count."""
-        return 1
-
-    def __call__(self, points: IntArray) -> Keyed:
-        """Summarise a block."""
-        away = ((points - self.centers[nearest(points, self.centers)]) ** 2).sum(axis=1)
-        size = len(self.squared_edges) + 1
-        counts = np.bincount(np.searchsorted(self.squared_edges, away), minlength=size)
-        return np.arange(size), counts.astype(np.int64)[:, np.newaxis]
+        return np.arange(k), sums_by_label(points, nearest(points, self.centers), k)
 
 
 def nearest(points: IntArray, centers: IntArray) -> IntArray:
@@ -179,20 +147,3 @@ def _add_points(points: IntArray, labels: IntArray, totals: IntArray) -> None:
         totals[labels[i], 0] += 1
         for c in range(points.shape[1]):
             totals[labels[i], 1 + c] += points[i, c]
-
-
-@compiled
-def _add_differences(points: IntArray, centers: IntArray, labels: IntArray, reach: int, totals: IntArray) -> None:
-    n, d = points.shape
-    for i in range(n):
-        j = labels[i]
-        squared = 0
-        for c in range(d):
-            squared += (points[i, c] - centers[j, c]) ** 2
-        factor = 1.0
-        if squared > reach * reach:
-            # Below the exact quotient by more than its rounding; cut towards zero: never longer than the reach.
-            factor = reach / np.sqrt(float(squared)) * (1 - 2.0**-40)
-        totals[j, 0] += 1
-        for c in range(d):
-            totals[j, 1 + c] += np.int64((points[i, c] - centers[j, c]) * factor)

@@ -105,8 +105,7 @@ def tree_coreset(
     n = moments.n
     rest = rho - rho_mean
     rho_lloyd = rest * settings.lloyd_share
-    blur = np.sqrt(settings.n_rounds * space.dimension / float(2 * rho_lloyd)) * problem.rows * k / n
-    refined = settings.n_rounds > 0 and blur * np.sqrt(space.norm_squared) / UNITS <= settings.reach
+    refined = _refines(problem, rho_lloyd, n, settings)
     rho_tree = rest - rho_lloyd if refined else rest
     rho_counts = rho_tree * settings.count_share
     noises = _Noises(
@@ -179,6 +178,13 @@ def _require(rho: Fraction, settings: CoresetSettings) -> None:
         between(name, getattr(settings, name), Fraction(0), Fraction(1))
     between("n_bits", settings.n_bits, 0, 25)
     at_least("n_rounds", settings.n_rounds, 0)
+
+
+def _refines(problem: Problem, rho_lloyd: Fraction, n: float, settings: CoresetSettings) -> bool:
+    """Whether the noise on a center would be small enough for Lloyd rounds."""
+    squared = settings.n_rounds * problem.space.dimension * problem.space.norm_squared / float(2 * rho_lloyd)
+    noise = np.sqrt(squared) / UNITS * problem.rows * problem.n_clusters / n
+    return bool(settings.n_rounds > 0 and noise <= settings.reach)
 
 
 def _least_count(problem: Problem, noises: _Noises, n: float, settings: CoresetSettings) -> float:
