@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dplib.graphs.cut_list import CutList, sorted_cuts
-from dplib.graphs.edges import Graph, IntArray
+from dplib.graphs.edges import BoolArray, Graph, IntArray
 from dplib.validate import require
 
 MOST_LISTED_VERTICES = 24
@@ -48,6 +48,12 @@ def all_cut_values(n_vertices: int, source: npt.ArrayLike, target: npt.ArrayLike
             to_set[half : 2 * half] = to_set[:half] + between[vertex, smaller]
         values[size : 2 * size] = values[:size] + degree[vertex] - 2 * to_set[:size]
     return values
+
+
+def numbered_sides(numbers: IntArray, n_vertices: int) -> BoolArray:
+    """Return the sides, without vertex 0, of the cuts with these numbers, shape (n_numbers, n_vertices)."""
+    bits = numbers[:, None] >> np.arange(n_vertices - 1) & 1
+    return np.concatenate([np.zeros((len(numbers), 1), dtype=np.bool_), bits.astype(np.bool_)], axis=1)
 
 
 def listed_cuts(graph: Graph, bound: int) -> CutList:

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from dplib.graphs.cactus_cuts import count_standard_cuts
 from dplib.graphs.cactus_search import cactus_of_graph
 from dplib.graphs.edges import Graph, cut_values, pack_sides
-from dplib.graphs.exhaustive import all_cut_values
+from dplib.graphs.exhaustive import all_cut_values, numbered_sides
 from dplib.graphs.minimum_cut import count_zero_cuts, minimum_cut
 from dplib.mechanisms.cut_sampler import sample_cuts
 from dplib.mechanisms.cut_statistics import count_steps, soft_count_steps
@@ -103,12 +103,6 @@ def every_cut(graph: Graph) -> IntArray:
     return np.minimum(values, LARGEST_LOSS)
 
 
-def sides_of(numbers: IntArray, n_vertices: int) -> BoolArray:
-    """Sides of cuts by their numbers: vertex v >= 1 is in where bit v - 1 of the number plus 1 is set."""
-    bits = (numbers[:, None] + 1) >> np.arange(n_vertices - 1) & 1
-    return np.concatenate([np.zeros((len(numbers), 1), dtype=np.bool_), bits.astype(np.bool_)], axis=1)
-
-
 def _drawing(each: Measurement) -> DrawNoise:
     """Draws the noise of a release's numbers."""
     assert each.noise is not None
@@ -132,7 +126,7 @@ def _top_cuts(design: Design, graph: Graph, each: Measurement, key: Key, stored:
     else:
         assert drawing.scale is not None
         numbers = draw_oneshot(stream, losses, drawing.k, drawing.scale)
-    stored.chosen[each.release] = sides_of(numbers, graph.n_vertices)
+    stored.chosen[each.release] = numbered_sides(numbers + 1, graph.n_vertices)
     if each.noise is not None:
         noise = _drawing(each)(KeyedStream(key, each.release, "values"), drawing.k)
         stored.noisy[each.release] = add_clamped(losses[numbers], noise)

@@ -20,7 +20,7 @@ import numpy.typing as npt
 from dplib.graphs.cactus import Cactus
 from dplib.graphs.cactus_search import cactus_of_graph
 from dplib.graphs.edges import MOST_TOTAL_WEIGHT, Graph, canonical, components
-from dplib.graphs.exhaustive import MOST_LISTED_VERTICES, all_cut_values
+from dplib.graphs.exhaustive import MOST_LISTED_VERTICES, all_cut_values, numbered_sides
 from dplib.graphs.minimum_cut import minimum_cut
 from dplib.graphs.near_minimum import near_minimum_cuts
 
@@ -69,7 +69,7 @@ def synthesise(n_vertices: int, noisy: IntArray, factor: Fraction, most_cuts: in
         least = int(every.min())
         number = np.flatnonzero(every <= _bound(least, factor))
         number = number[np.argsort(every[number], kind="stable")]
-        complete, sides = len(number) <= most_cuts, _numbered_sides(number[:most_cuts], n_vertices)
+        complete, sides = len(number) <= most_cuts, numbered_sides(number[:most_cuts] + 1, n_vertices)
     else:
         least = minimum_cut(graph).value
         found = near_minimum_cuts(graph, _bound(least, factor), limit=most_cuts)
@@ -83,11 +83,6 @@ def synthesise(n_vertices: int, noisy: IntArray, factor: Fraction, most_cuts: in
 
 def _bound(least: int, factor: Fraction) -> int:
     return floor(least * factor) if least > 0 else least
-
-
-def _numbered_sides(numbers: IntArray, n_vertices: int) -> BoolArray:
-    bits = (numbers[:, None] + 1) >> np.arange(n_vertices - 1) & 1
-    return np.concatenate([np.zeros((len(numbers), 1), dtype=np.bool_), bits.astype(np.bool_)], axis=1)
 
 
 def side_values(n_vertices: int, noisy: IntArray, sides: BoolArray) -> IntArray:

@@ -15,8 +15,9 @@ import numpy.typing as npt
 import pytest
 
 from dplib.graphs.edges import Graph, canonical
+from dplib.graphs.exhaustive import numbered_sides
 from dplib.minimum_cuts.design import Design
-from dplib.minimum_cuts.measure import drawn, every_cut, sides_of, true_number
+from dplib.minimum_cuts.measure import drawn, every_cut, true_number
 from dplib.minimum_cuts.tables import Stored
 from dplib.randomness.keyed import derive_key
 from tests.minimum_cuts_support import design_of
@@ -51,7 +52,7 @@ def log_mass(design: Design, graph: Graph, stored: Stored) -> float:
             }
             exact = np.array([weights.get(pair, 0) for pair in combinations(range(N), 2)], dtype=np.float64)
         elif name == "top_cuts":
-            losses, every = every_cut(graph).astype(np.float64), sides_of(np.arange(2 ** (N - 1) - 1), N)
+            losses, every = every_cut(graph).astype(np.float64), numbered_sides(np.arange(1, 2 ** (N - 1)), N)
             places = [int(np.flatnonzero((every == side).all(axis=1))[0]) for side in stored.chosen[name]]
             assert each.drawing is not None
             assert each.drawing.draw_epsilon is not None

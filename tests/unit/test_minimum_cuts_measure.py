@@ -9,11 +9,12 @@ import pytest
 from hypothesis import given
 
 from dplib.graphs.edges import Graph, canonical, unpack_sides
+from dplib.graphs.exhaustive import numbered_sides
 from dplib.mechanisms.discrete_laplace import discrete_laplace_probability
 from dplib.minimum_cuts import private_graph
 from dplib.minimum_cuts.cut_margin import all_cuts_margin
 from dplib.minimum_cuts.estimate import SAMPLED_REFUSED, make_results
-from dplib.minimum_cuts.measure import count_minimum_cuts, drawn, sides_of
+from dplib.minimum_cuts.measure import count_minimum_cuts, drawn
 from dplib.minimum_cuts.outlook import laplace_tail, outlooks, ring_share
 from dplib.minimum_cuts.plan import make_plan
 from dplib.minimum_cuts.private_graph import Arcs, CycledGraph
@@ -174,7 +175,7 @@ def test_another_graph_never_shares_noise_and_a_retry_repeats_it() -> None:
 
 
 def test_sides_of_numbers_are_in_the_order_of_the_values() -> None:
-    assert np.array_equal(sides_of(np.arange(2**5 - 1), 6), all_sides(6))
+    assert np.array_equal(numbered_sides(np.arange(1, 2**5), 6), all_sides(6))
 
 
 @pytest.mark.parametrize("n", [6, 30])
