@@ -64,7 +64,7 @@ def _branch(
     limit: int,
     most_steps: int,
 ) -> tuple[WordArray, IntArray, bool]:
-    back = _reverse_arcs(edge)
+    back = reverse_arcs(edge)
     residual = np.empty((n + 1, len(neighbor)), dtype=np.int64)
     residual[1] = heavy
     side = np.full(n, _OPEN, dtype=np.int64)
@@ -104,7 +104,7 @@ def _branch(
 
 
 @compiled
-def _reverse_arcs(edge: IntArray) -> IntArray:
+def reverse_arcs(edge: IntArray) -> IntArray:
     """The arc of the same edge in the other direction."""
     seen = np.full(len(edge) // 2, -1, dtype=np.int64)
     back = np.empty(len(edge), dtype=np.int64)

@@ -4,11 +4,12 @@ Keep the least value seen: of single vertices, of all beginnings of a scan by at
 lie in a smaller cut: edges whose ends are certified to be connected at least that well (`dplib.graphs.kernel`); and
 any single vertex into a neighbour that holds at least half of its weight, because a cut that separates the two does not
 get greater when the vertex changes sides (its own cut has been seen). Each scan certifies its last edge at least, so
-the graph shrinks to one vertex. Graphs like the hypercube give a scan hardly more than that: after a few idle scans
-packed trees finish them (`dplib.graphs.tree_packing`), with the certificate for every cut below the least one seen.
+the graph shrinks to one vertex. Graphs like the hypercube give a scan hardly more than that. After a few idle scans
+flows between neighbours finish them where ways around an edge are short (`dplib.graphs.local_flows`), else packed trees
+(`dplib.graphs.tree_packing`), with the certificate for every cut below the least one seen.
 
-Cost: a few scans on most graphs; else O(n^2 + m depth) for each of a few trees. Rings, which give a scan one edge to
-contract, fall to the second rule in one pass.
+Cost: a few scans on most graphs; else about linear on grids, and O(n^2 + m depth) for each of a few trees on what is
+left. Rings, which give a scan one edge to contract, fall to the second rule in one pass.
 
 References: Nagamochi, Ono, Ibaraki, "Implementing an efficient minimum capacity cut algorithm", Math. Programming 67
 (1994); Padberg, Rinaldi, "An efficient algorithm for the minimum capacity cut problem", Math. Programming 47 (1990),
@@ -32,12 +33,14 @@ from dplib.graphs.edges import (
     weighted_degrees,
 )
 from dplib.graphs.kernel import join, join_by_triangles, scan
+from dplib.graphs.local_flows import least_by_flows
 from dplib.graphs.tree_packing import pack_trees
 from dplib.graphs.two_respecting import least_cut_of_trees
 
 # A scan is of use if it joins one vertex in so many. After idle ones a large graph is left to trees.
 _USEFUL, _PATIENCE, _LARGE = 32, 4, 400
 _TREES = (64, 512)
+_FLOWS_SHARE = 8  # flows may take this part of the steps of a tree
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,10 +75,19 @@ def minimum_cut(graph: Graph) -> MinimumCut:
     if value == 0:
         return MinimumCut(0, components(graph)[1] > 0)
     if n_left > 1:
-        less, its_side = _finished_by_trees(Graph(n_left, *left_edges), int(value))
+        less, its_side = _finished(Graph(n_left, *left_edges), int(value))
         if less < value:
             value, side = less, its_side[label]
     return MinimumCut(int(value), side ^ side[0])
+
+
+def _finished(graph: Graph, seen: int) -> tuple[int, BoolArray]:
+    """The minimum cut of a connected graph, if it is below ``seen``; else ``seen`` or more, with any side."""
+    value, side, done = least_by_flows(graph, seen, graph.n_vertices**2 // _FLOWS_SHARE)
+    if done:
+        return value, side
+    less, its_side = _finished_by_trees(graph, value)
+    return (less, its_side) if less < value else (value, side)
 
 
 def _finished_by_trees(graph: Graph, seen: int) -> tuple[int, BoolArray]:

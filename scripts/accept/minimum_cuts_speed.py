@@ -26,7 +26,7 @@ from tests.cut_graphs import ring_of_cliques, ring_with_chords
 ROUNDS = 7
 N_CLIQUES = 25_000
 N_TRIALS = 20_000
-SCALING_TRIALS, SCALING_ROUNDS = 400_000, 3
+SCALING_TRIALS, SCALING_ROUNDS = 1_000_000, 2
 LEAST_SCALING = 1.6
 BUSY = 3  # processes that run, of which two are ours
 
