@@ -25,7 +25,7 @@ References:
 """
 
 from collections.abc import Callable
-from math import exp
+from math import exp, expm1
 
 import numpy as np
 import numpy.typing as npt
@@ -81,22 +81,18 @@ def estimate_sum(f: OfDegree, reports: IntArray, scale: float, n_vertices: int) 
 
 def worst_bin_variance(scale: float, n_vertices: int) -> float:
     """At most this is the variance of an estimated number of vertices of one degree, whatever the graph."""
-    q, width = exp(-1 / scale), int(40 * scale) + 3
-    noise = np.arange(-width, width + 1)
-    mass = (1 - q) / (1 + q) * q ** np.abs(noise).astype(np.float64)
-    # A vertex of the bin's degree, one next to it, one further away.
-    worst = 0.0
-    for away in (0, 1, 2):
-        unbiased = _unbiased(in_range(-away, -away), noise, scale) if away else _unbiased(_at_zero, noise, scale)
-        worst = max(worst, float(mass @ unbiased**2) - float(mass @ unbiased) ** 2)
-    return n_vertices * worst
+    q = exp(-1 / scale)
+    less = -expm1(-1 / scale)
+    c = q / less**2
 
+    def mass(k: int) -> float:
+        return float(less / (1 + q) * q ** abs(k))
 
-def _at_zero(degree: IntArray) -> FloatArray:
-    return np.asarray(degree == 0, dtype=np.float64)
+    # A vertex of the bin's degree, one next to it, one further away: it counts 1 + 2c at the bin and -c beside it.
+    each = [(1 + 2 * c) ** 2 * mass(k) + c**2 * (mass(k - 1) + mass(k + 1)) - (k == 0) for k in range(3)]
+    return n_vertices * max(each)
 
 
 def _unbiased(f: OfDegree, reports: IntArray, scale: float) -> FloatArray:
-    q = exp(-1 / scale)
-    middle = f(reports)
-    return np.asarray(middle - q / (1 - q) ** 2 * (f(reports - 1) - 2 * middle + f(reports + 1)))
+    middle, c = f(reports), exp(-1 / scale) / expm1(-1 / scale) ** 2
+    return np.asarray(middle - c * (f(reports - 1) - 2 * middle + f(reports + 1)))

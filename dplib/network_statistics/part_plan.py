@@ -27,6 +27,8 @@ ASSUMED_DEGREES = (1, 4, 16, 64, 256)
 """Average degrees for which the plan says what a noisy graph would look like."""
 MOST_COMPARED = 500
 """Epsilon up to which the models are compared; beyond it errors are nothing but rounding."""
+LEAST_LADDER = Fraction(1, 1000)
+"""Epsilon from which the ladder mechanism has an error."""
 COMPARED_DEGREE = 16
 """Degree of all vertices of the graph whose triangles both models are compared on."""
 
@@ -153,7 +155,7 @@ def compared_models(design: Design) -> tuple[ModelError, ...]:
             worst_bin_variance(float(both.scale), n) ** 0.5,
             "noisy degrees, both ends; at most, whatever the graph",
         ),
-        _compared_triangles(n, epsilon, noise),
+        *((_compared_triangles(n, epsilon, noise),) if epsilon >= LEAST_LADDER and n > 2 else ()),
     )
 
 

@@ -15,6 +15,7 @@ from dplib.mechanisms.local_degrees import Counting, DegreeProtocol, report_degr
 from dplib.mechanisms.randomized_response import report_later_neighbors
 from dplib.network_statistics.design import Design
 from dplib.network_statistics.part_plan import compared_models
+from dplib.network_statistics.plan import make_plan
 from dplib.release.tables import read_table
 from tests.jobs.test_network_statistics import EDGES, JOB, N, Network, new_network, oracle
 from tests.jobs_support import DROP, dplib, named, refuse_spark, require_refused
@@ -203,6 +204,21 @@ def test_a_rehearsal_of_the_local_model_meets_the_errors_of_edges(tmp_path: Path
         row = next(cells for start, cells in lines.items() if name.startswith(start))
         assert float(row[4]) < 5 * float(row[3])
     assert place.spent() == 0
+
+
+@pytest.mark.parametrize(("epsilon", "n"), [("1/1000000", 1 << 28), ("30", 2), ("500", 3), ("600", 3)])
+def test_extreme_settings_have_a_plan(epsilon: str, n: int) -> None:
+    settings = {
+        "config_version": 1,
+        "job": JOB,
+        "dataset": "friends",
+        "input": {"path": "none", "columns": {"source": "s", "target": "t"}},
+        "privacy": {"budget": {"epsilon": epsilon}},
+        "graph": {"vertices": {"count": n}, "statistics": {"adjacency" if Fraction(epsilon) > 31 else "edge_count": 1}},
+    }
+    made = make_plan(Design.resolve(check(NetworkStatisticsConfig, settings), Path()), "")
+    assert all(np.isfinite([each.central, each.local]).all() for each in made.models)
+    assert all(np.isfinite(each.std_error) for each in made.graphs)
 
 
 def test_central_and_local_errors_stand_side_by_side() -> None:
