@@ -1,0 +1,60 @@
+"""The local model at full size: a million users, 8 clusters in the plane, epsilon 1; median of 5 keys."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from dplib.clustering.local_rounds import HashRounds, run_rounds
+from dplib.clustering.local_tree import LocalTree, best_depth, local_points
+from dplib.clustering.problem import Problem
+from dplib.clustering.space import Space
+from dplib.clustering.weighted_kmeans import weighted_kmeans
+from dplib.mechanisms.choose_oracle import Oracle, OracleName, choose_oracle, rare_variance
+from dplib.randomness.user_streams import UserStreams, number_users
+
+N, K, EPSILON = 1_000_000, 8, Fraction(1)
+SPACE = Space.ball([0.0, 0.0], 1.0)
+TARGET = 1.15
+
+
+def _mixture(seed: int) -> np.ndarray:
+    """Clusters uniform in the ball of radius 0.875, of standard deviation 1/8 together."""
+    rng = np.random.default_rng(seed)
+    centers = rng.normal(size=(K, 2))
+    centers *= 0.875 * np.sqrt(rng.random((K, 1))) / np.linalg.norm(centers, axis=1, keepdims=True)
+    rows = centers[rng.integers(0, K, N)] + rng.normal(size=(N, 2)) / (8 * 2**0.5)
+    return np.asarray(rows / np.maximum(1, np.linalg.norm(rows, axis=1, keepdims=True)))
+
+
+def _loss(rows: np.ndarray, centers: np.ndarray) -> float:
+    nearest = np.full(len(rows), np.inf)
+    for center in centers:
+        nearest = np.minimum(nearest, ((rows - center) ** 2).sum(axis=1))
+    return float(nearest.sum())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("method", ["auto", "unary_encoding", "hadamard_response", "ldp_hash_rounds"])
+def test_a_million_users_in_the_plane_at_epsilon_1(method: str) -> None:
+    rows = _mixture(10)
+    # Losses of a tenth of the rows, against the best centers of that very tenth.
+    part = rows[: N // 10]
+    best = weighted_kmeans(part, np.ones(len(part)), np.zeros((K, 2)), 0).loss
+    problem, points, users = Problem(SPACE, K), local_points(SPACE, rows), number_users(np.arange(N))
+    name = method if method in list(OracleName) else OracleName.AUTO
+
+    def oracle(n_values: int) -> Oracle:
+        return choose_oracle(n_values, EPSILON, name)
+
+    depth = best_depth(2, N, rare_variance(choose_oracle(4096, EPSILON)))
+    ratios = []
+    for key in range(5):
+        streams = UserStreams(bytes([key]) * 32, users, method)
+        if method == "ldp_hash_rounds":
+            clustering = run_rounds(HashRounds(problem, depth, oracle), streams, points)
+        else:
+            tree = LocalTree(SPACE, depth, oracle)
+            clustering = tree.cluster(tree.aggregate(tree.encode(streams, points)), problem)
+        ratios.append(_loss(part, SPACE.to_data(clustering.centers)) / best)
+    assert np.median(ratios) <= TARGET
