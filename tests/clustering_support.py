@@ -34,7 +34,7 @@ METHODS: Mapping[str, Method] = {
     "kvariates": kvariates,
     "sample_aggregate_laplace": lambda s, n, p, b: sample_aggregate(s, n, p, b, grid, gaussian=False),
     "sample_aggregate_gaussian": lambda s, n, p, b: sample_aggregate(s, n, p, b, tree_coreset, gaussian=True),
-    "privgene": lambda s, n, p, b: privgene(s, n, p, b, population=40, n_parents=4),
+    "privgene": lambda s, n, p, b: privgene(s, n, p, b, population=24, n_parents=3),
 }
 """Every central method at its defaults; the budget is epsilon or rho."""
 PURE = (
