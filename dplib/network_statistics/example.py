@@ -49,6 +49,7 @@ graph:
 # --- what only shapes the result: changing it never spends ---
 publish:
   output: {path: releases, csv: true}
+counting: {layout: auto}             # where edges are counted: driver, or spark for a graph that fits no process
 ledger: sqlite:///ledger.db          # relative to this file; or postgresql://...
 secret: file:dplib.key               # or env:NAME, or command:...
 spark: {master: "local[*]"}          # ignored under spark-submit
