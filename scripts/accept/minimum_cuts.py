@@ -125,6 +125,7 @@ def brute_force() -> Iterator[Result]:
     yield from tests_pass(
         "exact cuts: value, contraction, Karger-Stein, packing and its certificate, kernel",
         "tests/unit/test_minimum_cut.py",
+        "tests/unit/test_local_flows.py",
         "tests/unit/test_near_minimum.py",
         "tests/unit/test_karger.py",
     )
