@@ -21,7 +21,7 @@ from dplib.release.manifest import Manifest, load_manifest
 from dplib.release.verify import Check
 from dplib.spark.blocks import SparkSession
 from dplib.spark.inspect import RuleCount
-from dplib.spark.points import inspect_points, open_points
+from dplib.spark.point_rows import inspect_points, open_points
 from dplib.validate import require
 from dplib.workflow.prepared import Prepared
 from dplib.workflow.run import REPORT, run_job

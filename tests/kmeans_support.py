@@ -1,8 +1,13 @@
 """Settings and points for tests of the job kmeans."""
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
+from dplib.clustering.source import Blocks, Keyed, add_keyed
 from dplib.config.kmeans import KMeansConfig
 from dplib.config.load import check
 from dplib.kmeans.design import Design
@@ -10,7 +15,11 @@ from dplib.randomness.secret import Secret
 from dplib.release.canonical import settings_hash
 from dplib.release.run_keys import RunKeys
 from dplib.release.runs import Run, RunKey, RunState
+from dplib.spark.point_frame import PointFrame
+from dplib.spark.points import RowSummary
 from tests.jobs_support import SECRET
+
+FloatArray = npt.NDArray[np.float64]
 
 GAUSSIAN = {"epsilon": "0.9", "delta": "1e-6"}
 CENTRAL = [
@@ -60,3 +69,20 @@ def design_of(settings: dict[str, Any]) -> Design:
 def keys_of(design: Design, secret: bytes = SECRET) -> RunKeys:
     key = RunKey("places", "kmeans", "", settings_hash(design.settings))
     return RunKeys.derive(Secret(secret), Run(2, key, design.budget, RunState.RESERVED))
+
+
+@dataclass(frozen=True)
+class RowBlocks:
+    """Rows in memory as `dplib.kmeans.measure.PointReader`, in blocks of (n, d) numbers."""
+
+    blocks: tuple[FloatArray, ...]
+
+    def distances(self, summary: RowSummary) -> Keyed:
+        return add_keyed([summary(block) for block in self.blocks], summary.width)
+
+    def within(self, frame: PointFrame) -> Blocks:
+        return Blocks(*(frame.to_units(block[frame.given(block)]) for block in self.blocks))
+
+
+def rows_in(*blocks: FloatArray) -> RowBlocks:
+    return RowBlocks(blocks)

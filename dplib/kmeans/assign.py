@@ -7,11 +7,12 @@ import numpy as np
 
 from dplib.clustering.sums import rounded
 from dplib.kmeans.design import Design
+from dplib.kmeans.estimate import estimate_centers
 from dplib.kmeans.query import design_of
-from dplib.kmeans.tables import read_centers
+from dplib.kmeans.tables import read_centers, read_records
 from dplib.release.manifest import load_manifest
 from dplib.spark.assign import assign_rows, write_assigned
-from dplib.spark.points import open_points
+from dplib.spark.point_rows import open_points
 from dplib.spark.session import open_session
 from dplib.validate import require
 from dplib.workflow.prepared import Prepared
@@ -30,12 +31,13 @@ def assign_to_centers(prepared: Prepared[Design], release: Path, to: Path, progr
     Raises:
         ConfigError: if the release is of another space, or the folder cannot be made.
     """
-    config, frame = prepared.design.config, prepared.design.frame
+    config = prepared.design.config
     released = design_of(load_manifest(release))
-    same = released.coordinates == prepared.design.coordinates and released.frame.space == frame.space
+    same = released.coordinates == prepared.design.coordinates and released.frame == prepared.design.frame
     require(same, "RELEASE", "have the coordinates and bounds of the configuration", release)
     require(not to.exists(), "--to", "be a new folder", to)
     centers, _ = read_centers(release, released.coordinates)
+    frame = estimate_centers(released, read_records(release)).frame
     units = rounded((frame.scaled(centers) - np.array(frame.space.center)) / frame.space.unit)
     with ExitStack() as stack:
         with progress("starting Spark"):

@@ -17,14 +17,14 @@ TOLERANCE = 1e-6
 def check_tables(directory: Path, manifest: Manifest) -> list[Check]:
     """Check a release's tables against the public settings of its manifest and its own measurement."""
     design = design_of(manifest)
-    frame, k = design.frame, design.problem.n_clusters
+    again = estimate_centers(design, read_records(directory))
+    frame, k = again.frame, design.problem.n_clusters
     centers, _ = read_centers(directory, design.coordinates)
     weights, _ = read_weights(directory)
     radius = float(np.sqrt(frame.space.norm_squared)) * frame.space.unit
     scaled = frame.scaled(centers)
     units = (scaled - np.array(frame.space.center)) / frame.space.unit
     beyond = float(np.abs(frame.space.clip(units) - units).max()) * frame.space.unit / radius
-    again = estimate_centers(design, read_records(directory))
     same = again.centers.shape == centers.shape
     gap = float(np.abs(frame.scaled(again.centers) - scaled).max()) / radius if same else float("inf")
     return [

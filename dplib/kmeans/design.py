@@ -98,6 +98,11 @@ class Design:
         return self.central is not None and self.central.noise == "gaussian"
 
     @property
+    def radius_is_private(self) -> bool:
+        """Whether the radius is found from the rows; that of `frame` is then 1."""
+        return self.config.clustering.radius == "private"
+
+    @property
     def problem(self) -> Problem:
         """What all methods share."""
         return _problem(self.config, self.frame)
@@ -215,9 +220,10 @@ def _frame(config: KMeansConfig) -> PointFrame:
 def _bounded(clustering: ClusteringSettings, d: int, constant: tuple[float, ...] | None) -> PointFrame:
     zeros, ones = (0.0,) * d, (1.0,) * d
     if clustering.bounds is None:
-        assert clustering.radius is not None
+        # Of a private radius only the middle is known: everything but the way to and from units is in radii.
+        radius = 1.0 if isinstance(clustering.radius, str | None) else float(clustering.radius)
         center = zeros if clustering.center is None else tuple(map(float, clustering.center))
-        return PointFrame(Space.ball(center, float(clustering.radius)), zeros, ones, constant)
+        return PointFrame(Space.ball(center, radius), zeros, ones, constant)
     lows, highs = zip(*((float(low), float(high)) for low, high in clustering.bounds), strict=True)
     if clustering.scale == "none":
         return PointFrame(Space.box(lows, highs), zeros, ones, constant)

@@ -21,7 +21,9 @@ from dplib.errors import ConfigError, IntegrityError
 from dplib.kmeans.design import Design
 from dplib.kmeans.local import Stored, cluster_users
 from dplib.kmeans.methods import cluster_points
+from dplib.kmeans.radius import find_bounds
 from dplib.privacy.events import DiscreteGaussianEvent, DiscreteLaplaceEvent, Event
+from dplib.spark.point_frame import PointFrame
 
 FloatArray = npt.NDArray[np.float64]
 COUNTED_LAST = ("lloyd", "tree_coreset", "local_search", "max_cover")
@@ -34,6 +36,7 @@ class Results:
 
     Attributes:
         clustering: in units of the space.
+        frame: bounds and scales, a private radius found.
         centers: in the coordinates of the input, shape (k, d).
         std_errors: of the coordinates, ``inf`` or NaN where none is known, shape (k, d).
         weights: noisy numbers of points, shape (k,).
@@ -42,6 +45,7 @@ class Results:
     """
 
     clustering: Clustering
+    frame: PointFrame
     centers: FloatArray
     std_errors: FloatArray
     weights: FloatArray
@@ -55,11 +59,11 @@ def estimate_centers(design: Design, records: list[Record]) -> Results:
     Raises:
         IntegrityError: if they are not the answers to the design's questions.
     """
-    clustering = _clustered(design, records)
-    frame = design.frame
+    clustering, frame = _clustered(design, records)
     loss = clustering.loss * frame.space.unit**2
     return Results(
         clustering=clustering,
+        frame=frame,
         centers=frame.to_data(clustering.centers),
         std_errors=frame.lengths(clustering.deviations),
         weights=clustering.weights,
@@ -68,11 +72,14 @@ def estimate_centers(design: Design, records: list[Record]) -> Results:
     )
 
 
-def _clustered(design: Design, records: list[Record]) -> Clustering:
+def _clustered(design: Design, records: list[Record]) -> tuple[Clustering, PointFrame]:
     if design.local:
-        return cluster_users(design, Stored(records), bytes(32))
+        return cluster_users(design, Stored(records), bytes(32)), design.frame
+    nobody, replayed = NoPoints(), Replayed(records)
     try:
-        return cluster_points(design, NoPoints(), Replayed(records))
+        counted = np.zeros(0, dtype=np.int64), np.zeros((0, 1), dtype=np.int64)
+        bounded = find_bounds(design, counted, replayed)
+        return cluster_points(design, bounded, nobody, replayed), bounded.frame
     except ConfigError as error:
         raise IntegrityError(f"stored {error}") from None
 

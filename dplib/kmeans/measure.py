@@ -13,38 +13,57 @@ import hmac
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 
+from dplib.clustering.bounds import RadiusClasses
 from dplib.clustering.record import Recorded
-from dplib.clustering.source import Noise, PointSource
+from dplib.clustering.source import Keyed, Noise, PointSource
 from dplib.kmeans.design import Design
 from dplib.kmeans.local import Simulated, cluster_users
 from dplib.kmeans.methods import cluster_points
+from dplib.kmeans.radius import find_bounds
 from dplib.kmeans.tables import LOCAL, Draw, write_draws
 from dplib.mechanisms.clustering_noise import KeyedNoise
 from dplib.release.digest import block_digest, combine_digests
 from dplib.release.lifecycle import MeasurementKeys
 from dplib.release.run_keys import RunKeys
+from dplib.spark.point_frame import PointFrame
+from dplib.spark.points import RowSummary
 
 IntArray = npt.NDArray[np.int64]
 _START, _USERS = b"kmeans questions", b"kmeans users"
 
 
-def measure_points(design: Design, source: PointSource, keys: RunKeys, directory: Path) -> MeasurementKeys:
+class PointReader(Protocol):
+    """Rows whose bounds may still have to be found."""
+
+    def distances(self, summary: RowSummary) -> Keyed:
+        """Totals of a summary of raw rows. NOT PRIVATE."""
+
+    def within(self, frame: PointFrame) -> PointSource:
+        """The rows as points of a space."""
+
+
+def measure_points(design: Design, reader: PointReader, keys: RunKeys, directory: Path) -> MeasurementKeys:
     """Ask the method's questions and store the answers.
 
     Args:
         design: the design.
-        source: the points.
+        reader: the rows.
         keys: the run's sub-keys.
         directory: staging directory; gets ``measurement/``.
     """
     seed = hmac.digest(keys.digest, _START, "sha256")
     asked = _Asked(KeyedNoise(keys.measurement(seed)), keys.digest, seed)
     recorded = Recorded(asked)
-    cluster_points(design, source, recorded)
+    counted = (np.zeros(0, dtype=np.int64), np.zeros((0, 1), dtype=np.int64))
+    if design.radius_is_private:
+        counted = reader.distances(RadiusClasses(design.frame.space.center))
+    bounded = find_bounds(design, counted, recorded)
+    cluster_points(design, bounded, reader.within(bounded.frame), recorded)
     draws = [
         Draw(name, mechanism, parameter, noisy)
         for (name, noisy), (mechanism, parameter) in zip(recorded.records, asked.laws, strict=True)

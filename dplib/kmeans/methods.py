@@ -1,9 +1,12 @@
 """What runs, what it does and why, in words; the choice itself is `dplib.clustering.choose`."""
 
+from dataclasses import replace
+
 from dplib.clustering.choose import QUADTREE_FROM, run_plan
 from dplib.clustering.problem import Clustering
 from dplib.clustering.source import Noise, PointSource
 from dplib.kmeans.design import Design
+from dplib.kmeans.radius import Bounded
 
 _MANY = f"n epsilon / k is above {QUADTREE_FROM:g}"
 _WHAT = {
@@ -32,16 +35,17 @@ _WARNINGS = {
 }
 
 
-def cluster_points(design: Design, source: PointSource, noise: Noise) -> Clustering:
+def cluster_points(design: Design, bounded: Bounded, source: PointSource, noise: Noise) -> Clustering:
     """Cluster by the design's central method.
 
     Args:
         design: the design, not of the local model.
+        bounded: its bounds, found.
         source: the points; none where the noise replays stored numbers.
         noise: exact noise.
     """
-    assert design.central is not None
-    return run_plan(source, noise, design.problem, design.central)
+    found = run_plan(source, noise, replace(design.problem, space=bounded.frame.space), bounded.plan)
+    return replace(found, events=(*bounded.events, *found.events), choices=dict(bounded.choices) | dict(found.choices))
 
 
 def method_text(method: str) -> str:

@@ -189,7 +189,7 @@ def _centers(design: Design, results: Results) -> Section:
 
 def _figure(design: Design, results: Results) -> Figure:
     x, y = design.picture
-    frame, clustering, axes = design.frame, results.clustering, [x, y]
+    frame, clustering, axes = results.frame, results.clustering, [x, y]
     half = np.array(frame.space.half_widths, dtype=np.float64)
     cells = np.empty((0, len(half))) if clustering.cells is None else clustering.cells
     weights = np.empty(0) if clustering.cell_weights is None else clustering.cell_weights

@@ -79,6 +79,8 @@ def space_text(design: Design) -> str:
     frame, clustering, d = design.frame, design.config.clustering, len(design.coordinates)
     if clustering.bounds is None:
         middle = "0" if clustering.center is None else "the given center"
+        if design.radius_is_private:
+            return f"a ball of a privately found radius around {middle} in {d} coordinates"
         return f"the ball of radius {float(frame.space.unit * (1 << 16)):.6g} around {middle} in {d} coordinates"
     scaled = ", distances in half widths of the bounds" if clustering.scale == "bounds" else ""
     return f"the box of the given bounds of {d} coordinate{'s' if d > 1 else ''}{scaled}"
@@ -91,6 +93,12 @@ def plan_notes(design: Design) -> tuple[str, ...]:
         "Bounds, number of clusters and method are public and must not be chosen by looking at the rows. Points "
         "outside the bounds count as the nearest point inside."
     ]
+    if design.radius_is_private:
+        share = float(100 * clustering.radius_share)
+        notes.append(
+            f"{share:g} % of the budget finds the radius. With few rows no radius stands out: the release then says "
+            "so, costs the same, and its centers mean nothing. Bounds that are known are better."
+        )
     warning = warning_text(design.method)
     if warning is not None:
         notes.append(warning)

@@ -23,7 +23,7 @@ def write_tables(design: Design, directory: Path) -> Results:
 
 def manifest_fields(design: Design, results: Results) -> dict[str, Any]:
     """What the manifest says besides the fields that every job has."""
-    space, clustering = design.frame.space, results.clustering
+    space, clustering = results.frame.space, results.clustering
     # Equal events stand once, with how many there are.
     times = Counter(tuple(event.to_dict().items()) for event in clustering.events)
     return {
@@ -39,7 +39,7 @@ def manifest_fields(design: Design, results: Results) -> dict[str, Any]:
         "domain": {
             "coordinates": list(design.coordinates),
             "n_clusters": design.problem.n_clusters,
-            "center": [float(value) for value in design.frame.to_data(clustering.centers * 0)[0]],
+            "center": [float(value) for value in results.frame.to_data(clustering.centers * 0)[0]],
             "unit": space.unit,
             "half_widths": list(space.half_widths),
             "ball": space.round,

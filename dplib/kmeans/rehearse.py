@@ -107,6 +107,8 @@ def _prepare(prepared: Prepared[Design], folder: Path) -> Prepared[Design]:
         | {"input": {"path": "rows.parquet", "format": "parquet", "columns": columns}}
         | REHEARSAL_SETTINGS
     )
+    if prepared.design.radius_is_private:
+        changed["clustering"]["radius"] = "private"
     changed["publish"] = {"output": {"path": "releases"}}
     design = Design.resolve(check(KMeansConfig, changed), folder)
     open_rehearsal_account(design, folder)

@@ -1,5 +1,6 @@
 """The job's own part of a run: open the rows, ask the method's questions once, estimate and publish."""
 
+from contextlib import ExitStack
 from pathlib import Path
 
 from dplib.config.kmeans import KMeansConfig
@@ -11,7 +12,8 @@ from dplib.release.run_keys import RunKeys
 from dplib.release.runs import Run
 from dplib.report.account_state import AccountState
 from dplib.spark.blocks import DataFrame
-from dplib.spark.points import NAME_WORDS, SparkPoints, block_points, block_users, open_points
+from dplib.spark.point_rows import open_points
+from dplib.spark.points import NAME_WORDS, SparkPoints, SparkRows, block_users
 from dplib.workflow.manifest import write_release_manifest
 from dplib.workflow.prepared import Prepared, prepare_job
 from dplib.workflow.run import REPORT, Resources, Stages
@@ -34,22 +36,18 @@ def open_input(job: Resources[Design]) -> DataFrame:
 def measure(job: Resources[Design], rows: DataFrame, keys: RunKeys, directory: Path) -> MeasurementKeys:
     """Read the points and ask the method's questions, every answer with noise drawn once; store the answers."""
     design = job.design
-    frame, dimension = design.frame, design.frame.space.dimension
-    if design.local:
-        source = SparkPoints(block_users(rows, frame, keys.bounding), NAME_WORDS + dimension)
-    else:
-        blocks = block_points(rows, frame, design.config.privacy.rows_per_unit, keys.bounding)
-        source = SparkPoints(blocks, dimension)
-    try:
-        with job.stage("reading the points"):
-            source.load()
+    with ExitStack() as stack:
         if design.local:
+            users = block_users(rows, design.frame, keys.bounding)
+            source = SparkPoints(users, NAME_WORDS + design.frame.space.dimension)
+            stack.callback(source.release)
             with job.stage("simulating the users' reports"):
+                source.load()
                 return measure_users(design, source, keys, directory)
+        reader = SparkRows(rows, design.frame, design.config.privacy.rows_per_unit, keys.bounding)
+        stack.callback(reader.release)
         with job.stage("clustering with noise"):
-            return measure_points(design, source, keys, directory)
-    finally:
-        source.release()
+            return measure_points(design, reader, keys, directory)
 
 
 def publish(job: Resources[Design], run: Run, account: AccountState, directory: Path) -> None:

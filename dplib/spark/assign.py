@@ -15,8 +15,9 @@ from pyspark.sql import functions as F
 from dplib.clustering.space import UNITS
 from dplib.clustering.sums import nearest
 from dplib.errors import ConfigError
-from dplib.spark.point_frame import PointFrame
-from dplib.spark.points import Batches, IntArray, point_numbers
+from dplib.spark.contributions import Batches
+from dplib.spark.point_frame import IntArray, PointFrame
+from dplib.spark.point_rows import point_numbers
 from dplib.spark.session import quiet_spark_errors
 
 NOTICE = "_NOT_PRIVATE.txt"
@@ -31,7 +32,7 @@ def assign_rows(rows: DataFrame, frame: PointFrame, centers: IntArray, names: Se
     """Find the nearest center of every row. NOT PRIVATE.
 
     Args:
-        rows: from `dplib.spark.points.open_points`.
+        rows: from `dplib.spark.point_rows.open_points`.
         frame: bounds and scales.
         centers: in units of the space, shape (k, d).
         names: of the coordinates.

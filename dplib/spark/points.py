@@ -1,10 +1,4 @@
-"""From rows with numbers to points in public bounds, and from points to totals of summaries: one pass each.
-
-A row is judged by these rules in order and dropped at the first that it fails; nothing else about it is ever shown.
-
-    unit is given                  not null and not blank, where the privacy unit has a column
-    every coordinate is given      a number or an infinity; NaN, null, text that is no number and short rows are not;
-                                   with `clustering.missing` public numbers stand for them and no row fails
+"""From rows with numbers to points in public bounds, held in blocks, and from points to totals of summaries.
 
 Points are clipped to the public box or ball and rounded to its grid of integers row by row (`dplib.clustering.space`).
 Where a unit may have several rows, a keyed hash of a row's point decides which ones count, as in
@@ -16,72 +10,35 @@ summary, adds up inside each partition, and, where partitions are many, by range
 driver. Totals are exact integers, the same for every partitioning. They are NOT PRIVATE and go into a noise only.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from hashlib import blake2b
-from pathlib import Path
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
-from pyspark.sql import DataFrame, SparkSession, Window
+from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
 from dplib.clustering.source import Keyed, Summary, add_keyed
-from dplib.config.kmeans import PointInput
 from dplib.randomness.user_streams import name_users
-from dplib.spark.contributions import KEY_BYTES, PRIORITY_BYTES
-from dplib.spark.inspect import RuleCount
-from dplib.spark.point_frame import PointFrame
-from dplib.spark.read import KEY_TYPES, NUMBER_TYPES, open_columns
-from dplib.spark.resolve import number_column, text_column
+from dplib.spark.contributions import KEY_BYTES, PRIORITY_BYTES, Batches
+from dplib.spark.point_frame import FloatArray, IntArray, PointFrame
+from dplib.spark.point_rows import has_unit, point_numbers
 from dplib.spark.session import quiet_spark_errors
 from dplib.validate import require
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
-Batches = Iterator[pa.RecordBatch]
-POINT_RULES = ("unit is given", "every coordinate is given")
-_UNIT, _COORDINATES = range(2)
 NAME_WORDS = 3
 """Integers of a user's name before the point."""
-_VECTOR_TYPES = frozenset({"array"})
 _FEW_PARTITIONS = 32
 """Up to so many partitions send their totals to the driver directly."""
-
-
-def open_points(spark: SparkSession, source: PointInput, base: Path) -> DataFrame:
-    """Open the input; of a text file at most the header line is read.
-
-    Returns:
-        columns x0, x1, ... of doubles, or vector of arrays of doubles, and unit as bytes where it is mapped.
-
-    Raises:
-        ConfigError: if an option or the format is wrong.
-        SchemaError: if the input cannot be opened, lacks a column, or a column has a type that its role cannot have.
-    """
-    names = source.columns.names
-    accepted = dict.fromkeys(names, NUMBER_TYPES) | {"vector": _VECTOR_TYPES, "unit": KEY_TYPES}
-    rows = open_columns(spark, source, names, accepted, base)
-    types = [field.dataType.typeName() for field in rows.schema.fields]
-    roles = [role.replace("coordinates.", "x") for role in names]
-    columns = []
-    for role, kind in zip(roles, types, strict=True):
-        column = F.col(role)
-        if role == "unit":
-            columns.append(text_column(column).cast("binary").alias(role))
-        elif role == "vector":
-            columns.append(column.try_cast("array<double>").alias(role))
-        else:
-            columns.append(number_column(column, kind).alias(role))
-    return rows.toDF(*roles).select(*columns)
 
 
 def block_users(rows: DataFrame, frame: PointFrame, key: bytes) -> DataFrame:
     """Turn rows into users with one point each, held in blocks: three words of a name, then the point.
 
     Args:
-        rows: from `open_points`, with a column unit.
+        rows: from `dplib.spark.point_rows.open_points`, with a column unit.
         frame: bounds and scales; its constant stands for missing coordinates.
         key: as for `block_points`; names depend on it too.
 
@@ -100,7 +57,7 @@ def block_points(rows: DataFrame, frame: PointFrame, max_rows: int, key: bytes) 
     """Turn the rows that count into points, held in blocks.
 
     Args:
-        rows: from `open_points`.
+        rows: from `dplib.spark.point_rows.open_points`.
         frame: bounds and scales.
         max_rows: most rows of one unit; without a column unit every row is its own unit.
         key: derived sub-key of 16 to 64 bytes that belongs to the account, not to the measurement.
@@ -162,62 +119,57 @@ class SparkPoints:
         return _added(table, width)
 
 
-def inspect_points(rows: DataFrame, frame: PointFrame, max_rows: int) -> list[RuleCount]:
-    """Count rows kept and dropped by each rule, for the data's owner. NOT PRIVATE.
+class RowSummary(Protocol):
+    """A summary of raw rows, as `dplib.clustering.bounds.RadiusClasses`."""
 
-    Returns:
-        the rules in order; then ``point is inside the bounds`` (dropped: rows that are clipped), and with units ``rows
-        are within the cap a unit``.
+    @property
+    def width(self) -> int:
+        """Integers under each key."""
 
-    Raises:
-        SchemaError: if the input cannot be read.
-        DplibError: if Spark fails otherwise.
+    def __call__(self, rows: FloatArray, /) -> Keyed:
+        """Summarise rows of shape (n, d), NaN for what is missing."""
+
+
+class SparkRows:
+    """Rows on Spark whose bounds may still have to be found.
+
+    Args:
+        rows: from `dplib.spark.point_rows.open_points`.
+        frame: its constant and scales.
+        max_rows: most rows of one unit, for each pass.
+        key: of the bounding.
     """
-    has_unit = "unit" in rows.columns
-    schema = "failed int, outside int" + (", unit binary" if has_unit else "")
-    judged = rows.mapInArrow(_judge(frame), schema)
-    with quiet_spark_errors("inspect the rows"):
-        grouped = judged.groupBy("failed").agg(F.count("*").alias("rows"), F.sum("outside").alias("outside"))
-        by_rule = {row["failed"]: row for row in grouped.collect()}
-        left = sum(row["rows"] for row in by_rule.values())
-        found = []
-        for index, rule in enumerate(POINT_RULES):
-            dropped = by_rule[index]["rows"] if index in by_rule else 0
-            left -= dropped
-            found.append(RuleCount(rule, left, dropped))
-        clipped = by_rule[None]["outside"] if None in by_rule else 0
-        found.append(RuleCount("point is inside the bounds", left - clipped, clipped))
-        if has_unit:
-            kept = judged.where("failed is null").groupBy("unit").agg(F.least(F.count("*"), F.lit(max_rows)).alias("n"))
-            within = kept.agg(F.coalesce(F.sum("n"), F.lit(0))).collect()[0][0]
-            found.append(RuleCount("rows are within the cap a unit", within, left - within))
-    return found
+
+    def __init__(self, rows: DataFrame, frame: PointFrame, max_rows: int, key: bytes) -> None:
+        self._rows, self._frame, self._max_rows, self._key = rows, frame, max_rows, key
+        self._points: SparkPoints | None = None
+
+    def distances(self, summary: RowSummary) -> Keyed:
+        """Totals of a summary of raw rows, at most ``max_rows`` of a unit by a keyed hash. NOT PRIVATE."""
+        # Rows travel as they are read: no bounds are known yet.
+        dimension = self._frame.space.dimension
+        counted = self._rows.mapInArrow(_row_keys(self._frame, self._key), "numbers binary, unit binary, place binary")
+        if "unit" in self._rows.columns:
+            queue = F.row_number().over(Window.partitionBy("unit").orderBy("place"))
+            counted = counted.withColumn("queue", queue).where(F.col("queue") <= self._max_rows)
+        sums = counted.select("numbers").mapInArrow(_summarise_rows(summary, dimension), _TOTALS)
+        with quiet_spark_errors("measure distances"):
+            return _added(sums.toArrow(), summary.width)
+
+    def within(self, frame: PointFrame) -> SparkPoints:
+        """The rows as points of a space, read once and kept in blocks."""
+        self._points = SparkPoints(block_points(self._rows, frame, self._max_rows, self._key), frame.space.dimension)
+        self._points.load()
+        return self._points
+
+    def release(self) -> None:
+        """Let the blocks go."""
+        if self._points is not None:
+            self._points.release()
 
 
 _TOTALS = "shard int, keys binary, totals binary"
 _TOTALS_SCHEMA = pa.schema([("shard", pa.int32()), ("keys", pa.binary()), ("totals", pa.binary())])
-
-
-def point_numbers(batch: pa.RecordBatch, dimension: int) -> FloatArray:
-    """The coordinates of a batch of rows, shape (n, d); NaN for what is missing."""
-    if "vector" not in batch.schema.names:
-        rows = np.empty((batch.num_rows, dimension))
-        for place in range(dimension):
-            rows[:, place] = batch.column(f"x{place}").to_numpy(zero_copy_only=False)
-        return rows
-    vector = batch.column("vector")
-    rows = np.full((batch.num_rows, dimension), np.nan)
-    fits = pc.fill_null(pc.equal(pc.list_value_length(vector), dimension), False).to_numpy(zero_copy_only=False)
-    numbers = pc.list_flatten(vector.filter(pa.array(fits))).to_numpy(zero_copy_only=False)
-    rows[fits] = numbers.reshape(-1, dimension)
-    return rows
-
-
-def _has_unit(batch: pa.RecordBatch) -> npt.NDArray[np.bool_]:
-    if "unit" not in batch.schema.names:
-        return np.ones(batch.num_rows, dtype=np.bool_)
-    given = pc.fill_null(pc.greater(pc.binary_length(batch.column("unit")), 0), False)
-    return np.asarray(given.to_numpy(zero_copy_only=False), dtype=np.bool_)
 
 
 def _to_blocks(frame: PointFrame) -> Callable[[Batches], Batches]:
@@ -234,7 +186,7 @@ def _to_points(frame: PointFrame, key: bytes, named: bool) -> Callable[[Batches]
         size = 4 * frame.space.dimension
         for batch in batches:
             rows = point_numbers(batch, frame.space.dimension)
-            kept = np.flatnonzero(frame.given(rows) & _has_unit(batch))
+            kept = np.flatnonzero(frame.given(rows) & has_unit(batch))
             packed = frame.to_units(rows[kept]).astype("<i4").tobytes()
             units = batch.column("unit").cast(pa.binary()).take(pa.array(kept))
             points = [packed[place * size : (place + 1) * size] for place in range(len(kept))]
@@ -253,28 +205,42 @@ def _to_points(frame: PointFrame, key: bytes, named: bool) -> Callable[[Batches]
     return convert
 
 
+def _row_keys(frame: PointFrame, key: bytes) -> Callable[[Batches], Batches]:
+    """Numbers of the rows that count, packed, with their place in the queue of their unit."""
+
+    def convert(batches: Batches) -> Batches:
+        for batch in batches:
+            rows = point_numbers(batch, frame.space.dimension)
+            kept = np.flatnonzero(frame.given(rows) & has_unit(batch))
+            # Adding zero turns -0.0 into 0.0: equal numbers are equal bytes.
+            packed = [row.tobytes() for row in frame.scaled(rows[kept]).astype("<f8") + 0.0]
+            if "unit" in batch.schema.names:
+                units = batch.column("unit").cast(pa.binary()).take(pa.array(kept))
+            else:
+                units = pa.array([b""] * len(kept), pa.binary())
+            queue = [
+                blake2b(row + unit, key=key, digest_size=PRIORITY_BYTES).digest()
+                for row, unit in zip(packed, units.to_pylist(), strict=True)
+            ]
+            arrays = [pa.array(packed, pa.binary()), units, pa.array(queue, pa.binary())]
+            yield pa.record_batch(arrays, names=["numbers", "unit", "place"])
+
+    return convert
+
+
+def _summarise_rows(summary: RowSummary, dimension: int) -> Callable[[Batches], Batches]:
+    def summarise(batches: Batches) -> Batches:
+        for batch in batches:
+            joined = b"".join(batch.column("numbers").to_pylist())
+            yield _row(0, summary(np.frombuffer(joined, dtype="<f8").reshape(-1, dimension)))
+
+    return summarise
+
+
 def _gather(batches: Batches) -> Batches:
     for batch in batches:
         joined = b"".join(batch.column("point").to_pylist())
         yield pa.record_batch([pa.array([joined], pa.binary())], names=["points"])
-
-
-def _judge(frame: PointFrame) -> Callable[[Batches], Batches]:
-    def judge(batches: Batches) -> Batches:
-        for batch in batches:
-            rows = point_numbers(batch, frame.space.dimension)
-            given = frame.given(rows)
-            failed = np.where(_has_unit(batch), np.where(given, -1, _COORDINATES), _UNIT).astype(np.int32)
-            outside = np.zeros(batch.num_rows, dtype=np.int32)
-            outside[given] = frame.outside(rows[given])
-            arrays = [pa.array(failed, mask=failed < 0), pa.array(outside)]
-            names = ["failed", "outside"]
-            if "unit" in batch.schema.names:
-                arrays.append(batch.column("unit").cast(pa.binary()))
-                names.append("unit")
-            yield pa.record_batch(arrays, names=names)
-
-    return judge
 
 
 def _summarise(summary: Summary, dimension: int, n_shards: int) -> Callable[[Batches], Batches]:

@@ -11,13 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from dplib.clustering.source import Blocks
 from dplib.kmeans.measure import measure_points
 from dplib.kmeans.publish import write_tables
 from dplib.release.tables import read_table
 from tests.clustering_support import mixture
 from tests.jobs_support import SECRET
-from tests.kmeans_support import GAUSSIAN, design_of, keys_of, settings_of
+from tests.kmeans_support import GAUSSIAN, design_of, keys_of, rows_in, settings_of
 
 GOLDEN = Path(__file__).resolve().parents[1] / "golden" / "kmeans.json"
 CASES = {
@@ -32,7 +31,7 @@ def release_of(folder: Path, case: str, secret: bytes = SECRET) -> dict[str, str
     design = design_of(CASES[case])
     # Points on a coarse grid, so that no library's last bit moves one.
     rows = (mixture(400, design.frame.space.dimension, 4, 7) * 64).round() / 64
-    measure_points(design, Blocks(design.frame.to_units(rows)), keys_of(design, secret), folder)
+    measure_points(design, rows_in(rows), keys_of(design, secret), folder)
     write_tables(design, folder)
     tables = {
         "measurement": read_table(folder / "measurement", ["draw", "statistic", "cell", "coordinate", "noisy"]),

@@ -11,7 +11,8 @@ from dplib.clustering.source import Blocks
 from dplib.clustering.sums import ClusterSums, CountAndSum
 from dplib.config.kmeans import PointInput
 from dplib.spark.point_frame import PointFrame
-from dplib.spark.points import SparkPoints, block_points, open_points
+from dplib.spark.point_rows import open_points
+from dplib.spark.points import SparkPoints, block_points
 from tests.kmeans_support import design_of, settings_of
 
 KEY = bytes(range(32))

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dplib.clustering.source import Blocks
 from dplib.clustering.space import UNITS
 from dplib.errors import ConfigError, IntegrityError
 from dplib.kmeans.design import Design
@@ -23,14 +22,13 @@ from dplib.release.canonical import canonical_json
 from dplib.release.tables import read_table
 from tests.clustering_support import mixture
 from tests.jobs_support import SECRET
-from tests.kmeans_support import CENTRAL, GAUSSIAN, design_of, keys_of, settings_of
+from tests.kmeans_support import CENTRAL, GAUSSIAN, design_of, keys_of, rows_in, settings_of
 
 IDS = [f"{method}-{'-'.join(budget)}" for method, budget in CENTRAL]
 
 
 def points_of(design: Design, n: int) -> np.ndarray:
-    d = design.frame.space.dimension
-    return design.frame.to_units(mixture(n, d, 4, 1)) if n else np.empty((0, d), dtype=np.int64)
+    return mixture(max(n, 1), design.frame.space.dimension, 4, 1)[:n]
 
 
 @pytest.mark.parametrize(("method", "budget"), CENTRAL, ids=IDS)
@@ -40,7 +38,7 @@ def test_a_release_follows_from_stored_answers_alone_whatever_the_rows(
     design = design_of(settings_of(method, budget, k=3))
     for n in (0, 1, 600):
         folder = tmp_path / str(n)
-        measure_points(design, Blocks(points_of(design, n)), keys_of(design), folder)
+        measure_points(design, rows_in(points_of(design, n)), keys_of(design), folder)
         results = write_tables(design, folder)
         centers, _ = read_centers(folder, design.coordinates)
         weights, _ = read_weights(folder)
@@ -63,12 +61,12 @@ def test_the_same_points_get_the_same_noise_in_any_blocks_and_others_do_not(tmp_
     points = points_of(design, 500)
     kept = []
     for number, blocks in enumerate(([points], [points[300:], points[:300]], [points[1:]])):
-        keys = measure_points(design, Blocks(*blocks), keys_of(design), tmp_path / str(number))
+        keys = measure_points(design, rows_in(*blocks), keys_of(design), tmp_path / str(number))
         kept.append((keys.data_digest, read_table(tmp_path / str(number) / "measurement").to_pydict()))
     assert kept[0] == kept[1]
     assert kept[0][0] != kept[2][0]
     assert kept[0][1]["noisy"][0] != kept[2][1]["noisy"][0] + 1
-    other = measure_points(design, Blocks(points), keys_of(design, SECRET[::-1]), tmp_path / "other")
+    other = measure_points(design, rows_in(points), keys_of(design, SECRET[::-1]), tmp_path / "other")
     assert other.data_digest != kept[0][0]
     assert read_table(tmp_path / "other" / "measurement").to_pydict() != kept[0][1]
 
@@ -92,7 +90,7 @@ def test_draws_come_back_as_they_were(tmp_path: Path) -> None:
 
 def test_answers_of_other_questions_are_refused(tmp_path: Path) -> None:
     design = design_of(settings_of("grid", {"epsilon": 1}))
-    measure_points(design, Blocks(points_of(design, 200)), keys_of(design), tmp_path)
+    measure_points(design, rows_in(points_of(design, 200)), keys_of(design), tmp_path)
     other = design_of(settings_of("quadtree", {"epsilon": 1}))
     with pytest.raises(IntegrityError, match="stored measurement must hold"):
         estimate_centers(other, read_records(tmp_path))
@@ -160,3 +158,28 @@ def test_missing_numbers_are_dropped_or_replaced() -> None:
 def test_useless_noise_is_refused(budget: dict[str, Any]) -> None:
     with pytest.raises(ConfigError, match=r"privacy\.budget must give noise"):
         design_of(settings_of("lloyd", budget))
+
+
+@pytest.mark.parametrize(
+    ("budget", "method"), [({"epsilon": 2}, "grid"), ({"epsilon": 2, "delta": "1e-6"}, "tree_coreset")]
+)
+def test_a_private_radius_is_found_or_said_to_be_missing(budget: dict[str, Any], method: str, tmp_path: Path) -> None:
+    settings = settings_of(method, budget, bounds=None, radius="private", center=[100, 100])
+    design = design_of(settings)
+    rows = 100 + 40 * mixture(4000, 2, 4, 3)
+    measure_points(design, rows_in(rows[:1000], rows[1000:]), keys_of(design), tmp_path / "many")
+    results = write_tables(design, tmp_path / "many")
+    assert 32 <= results.clustering.choices["radius"] <= 64
+    assert np.abs(results.centers - 100).max() <= 64
+    spent = sum(
+        (e.rho if design.gaussian else e.epsilon or Fraction(10**9) for e in results.clustering.events), Fraction(0)
+    )
+    assert spent <= design.budget
+    fields = manifest_fields(design, results)
+    again = estimate_centers(Design.from_public(fields["details"]["design"]), read_records(tmp_path / "many"))
+    assert np.array_equal(again.centers, results.centers)
+    for n in (0, 3):
+        measure_points(design, rows_in(rows[:n]), keys_of(design), tmp_path / str(n))
+        results = write_tables(design, tmp_path / str(n))
+        assert "not found" in str(results.clustering.choices["radius"])
+        assert results.centers.shape == (4, 2)

@@ -1,0 +1,130 @@
+"""Rows with numbers: opening them, reading a batch, and the one public rule for which of them count.
+
+A row is judged by these rules in order and dropped at the first that it fails; nothing else about it is ever shown.
+
+    unit is given                  not null and not blank, where the privacy unit has a column
+    every coordinate is given      a number or an infinity; NaN, null, text that is no number and short rows are not;
+                                   with `clustering.missing` public numbers stand for them and no row fails
+"""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from dplib.config.kmeans import PointInput
+from dplib.spark.contributions import Batches
+from dplib.spark.inspect import RuleCount
+from dplib.spark.point_frame import FloatArray, PointFrame
+from dplib.spark.read import KEY_TYPES, NUMBER_TYPES, open_columns
+from dplib.spark.resolve import number_column, text_column
+from dplib.spark.session import quiet_spark_errors
+
+POINT_RULES = ("unit is given", "every coordinate is given")
+_UNIT, _COORDINATES = range(2)
+_VECTOR_TYPES = frozenset({"array"})
+
+
+def open_points(spark: SparkSession, source: PointInput, base: Path) -> DataFrame:
+    """Open the input; of a text file at most the header line is read.
+
+    Returns:
+        columns x0, x1, ... of doubles, or vector of arrays of doubles, and unit as bytes where it is mapped.
+
+    Raises:
+        ConfigError: if an option or the format is wrong.
+        SchemaError: if the input cannot be opened, lacks a column, or a column has a type that its role cannot have.
+    """
+    names = source.columns.names
+    accepted = dict.fromkeys(names, NUMBER_TYPES) | {"vector": _VECTOR_TYPES, "unit": KEY_TYPES}
+    rows = open_columns(spark, source, names, accepted, base)
+    types = [field.dataType.typeName() for field in rows.schema.fields]
+    roles = [role.replace("coordinates.", "x") for role in names]
+    columns = []
+    for role, kind in zip(roles, types, strict=True):
+        column = F.col(role)
+        if role == "unit":
+            columns.append(text_column(column).cast("binary").alias(role))
+        elif role == "vector":
+            columns.append(column.try_cast("array<double>").alias(role))
+        else:
+            columns.append(number_column(column, kind).alias(role))
+    return rows.toDF(*roles).select(*columns)
+
+
+def inspect_points(rows: DataFrame, frame: PointFrame, max_rows: int) -> list[RuleCount]:
+    """Count rows kept and dropped by each rule, for the data's owner. NOT PRIVATE.
+
+    Returns:
+        the rules in order; then ``point is inside the bounds`` (dropped: rows that are clipped), and with units ``rows
+        are within the cap a unit``.
+
+    Raises:
+        SchemaError: if the input cannot be read.
+        DplibError: if Spark fails otherwise.
+    """
+    has_unit = "unit" in rows.columns
+    schema = "failed int, outside int" + (", unit binary" if has_unit else "")
+    judged = rows.mapInArrow(_judge(frame), schema)
+    with quiet_spark_errors("inspect the rows"):
+        grouped = judged.groupBy("failed").agg(F.count("*").alias("rows"), F.sum("outside").alias("outside"))
+        by_rule = {row["failed"]: row for row in grouped.collect()}
+        left = sum(row["rows"] for row in by_rule.values())
+        found = []
+        for index, rule in enumerate(POINT_RULES):
+            dropped = by_rule[index]["rows"] if index in by_rule else 0
+            left -= dropped
+            found.append(RuleCount(rule, left, dropped))
+        clipped = by_rule[None]["outside"] if None in by_rule else 0
+        found.append(RuleCount("point is inside the bounds", left - clipped, clipped))
+        if has_unit:
+            kept = judged.where("failed is null").groupBy("unit").agg(F.least(F.count("*"), F.lit(max_rows)).alias("n"))
+            within = kept.agg(F.coalesce(F.sum("n"), F.lit(0))).collect()[0][0]
+            found.append(RuleCount("rows are within the cap a unit", within, left - within))
+    return found
+
+
+def point_numbers(batch: pa.RecordBatch, dimension: int) -> FloatArray:
+    """The coordinates of a batch of rows, shape (n, d); NaN for what is missing."""
+    if "vector" not in batch.schema.names:
+        rows = np.empty((batch.num_rows, dimension))
+        for place in range(dimension):
+            rows[:, place] = batch.column(f"x{place}").to_numpy(zero_copy_only=False)
+        return rows
+    vector = batch.column("vector")
+    rows = np.full((batch.num_rows, dimension), np.nan)
+    fits = pc.fill_null(pc.equal(pc.list_value_length(vector), dimension), False).to_numpy(zero_copy_only=False)
+    numbers = pc.list_flatten(vector.filter(pa.array(fits))).to_numpy(zero_copy_only=False)
+    rows[fits] = numbers.reshape(-1, dimension)
+    return rows
+
+
+def has_unit(batch: pa.RecordBatch) -> npt.NDArray[np.bool_]:
+    """Which rows of a batch have a unit, shape (n,); all where every row is its own."""
+    if "unit" not in batch.schema.names:
+        return np.ones(batch.num_rows, dtype=np.bool_)
+    given = pc.fill_null(pc.greater(pc.binary_length(batch.column("unit")), 0), False)
+    return np.asarray(given.to_numpy(zero_copy_only=False), dtype=np.bool_)
+
+
+def _judge(frame: PointFrame) -> Callable[[Batches], Batches]:
+    def judge(batches: Batches) -> Batches:
+        for batch in batches:
+            rows = point_numbers(batch, frame.space.dimension)
+            given = frame.given(rows)
+            failed = np.where(has_unit(batch), np.where(given, -1, _COORDINATES), _UNIT).astype(np.int32)
+            outside = np.zeros(batch.num_rows, dtype=np.int32)
+            outside[given] = frame.outside(rows[given])
+            arrays = [pa.array(failed, mask=failed < 0), pa.array(outside)]
+            names = ["failed", "outside"]
+            if "unit" in batch.schema.names:
+                arrays.append(batch.column("unit").cast(pa.binary()))
+                names.append("unit")
+            yield pa.record_batch(arrays, names=names)
+
+    return judge
