@@ -13,14 +13,17 @@ from dplib.kmeans.assign import assign_to_centers
 from dplib.kmeans.check import check_tables
 from dplib.kmeans.design import Design
 from dplib.kmeans.example import EXAMPLE
+from dplib.kmeans.local import local_tree
 from dplib.kmeans.plan import Plan, make_plan
 from dplib.kmeans.query import Answer, query_release
 from dplib.kmeans.rehearse import rehearse
+from dplib.kmeans.report_text import ReportReader
 from dplib.kmeans.run import STAGES, prepare
 from dplib.release.manifest import Manifest, load_manifest
 from dplib.release.verify import Check
 from dplib.spark.blocks import SparkSession
 from dplib.spark.inspect import RuleCount
+from dplib.spark.point_reports import inspect_point_reports, open_point_reports
 from dplib.spark.point_rows import inspect_points, open_points
 from dplib.validate import require
 from dplib.workflow.prepared import Prepared
@@ -96,6 +99,9 @@ def inspect(prepared: Prepared[Design]) -> None:
     config, frame = prepared.design.config, prepared.design.frame
 
     def look(spark: SparkSession) -> list[RuleCount]:
+        if prepared.design.from_reports:
+            reports = open_point_reports(spark, config.input, prepared.base)
+            return inspect_point_reports(reports, ReportReader(local_tree(prepared.design)))
         rows = open_points(spark, config.input, prepared.base)
         return inspect_points(rows, frame, config.privacy.rows_per_unit)
 

@@ -30,14 +30,17 @@ class PointColumns(Section):
     """One column of numbers a coordinate, in order; give these or `vector`."""
     vector: str | None = None
     """One column of arrays of numbers; a row whose array has another length counts as missing."""
+    report: str | None = None
+    """One column of reports that units made themselves, in place of points; for ldp_tree of the local model."""
     unit: str | None = None
     """Whose row it is; absent where each row is its own privacy unit."""
 
     @model_validator(mode="after")
     def _one_form(self) -> Self:
-        if (self.coordinates is None) == (self.vector is None):
-            got = "both" if self.vector else "neither"
-            raise ValueError(f"input.columns must name either coordinates or vector, got {got}")
+        given = [name for name in ("coordinates", "vector", "report") if getattr(self, name) is not None]
+        if len(given) != 1:
+            got = " and ".join(given) or "none"
+            raise ValueError(f"input.columns must name one of coordinates, vector or report, got {got}")
         return self
 
     @field_validator("coordinates")
@@ -51,7 +54,7 @@ class PointColumns(Section):
     def names(self) -> dict[str, str]:
         """Role to input column, the roles that are mapped only."""
         found = {f"coordinates.{number}": name for number, name in enumerate(self.coordinates or ())}
-        found |= {"vector": self.vector} if self.vector is not None else {}
+        found |= {name: column for name in ("vector", "report") if (column := getattr(self, name)) is not None}
         return found | ({"unit": self.unit} if self.unit is not None else {})
 
 
@@ -184,6 +187,11 @@ class KMeansConfig(JobConfig):
 
     def _require_model(self) -> None:
         method, privacy = self.clustering.method, self.privacy
+        if self.input.columns.report is not None and (not self.local or method not in ("auto", "ldp_tree")):
+            raise ValueError(
+                "input.columns.report must be absent but for ldp_tree of the local model: other methods need points or "
+                f"rounds, got {self.input.columns.report}"
+            )
         if self.local and self.clustering.radius == "private":
             raise ValueError("clustering.radius must be a number in the local model, got private")
         if not self.local:

@@ -32,6 +32,8 @@ def assign_to_centers(prepared: Prepared[Design], release: Path, to: Path, progr
         ConfigError: if the release is of another space, or the folder cannot be made.
     """
     config = prepared.design.config
+    got = config.input.columns.report
+    require(not prepared.design.from_reports, "input.columns.report", "be absent: reports hold no points", got)
     released = design_of(load_manifest(release))
     same = released.coordinates == prepared.design.coordinates and released.frame == prepared.design.frame
     require(same, "RELEASE", "have the coordinates and bounds of the configuration", release)

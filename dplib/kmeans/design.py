@@ -85,6 +85,11 @@ class Design:
         return self.central is None
 
     @property
+    def from_reports(self) -> bool:
+        """Whether rows are reports that units made themselves."""
+        return self.config.input.columns.report is not None
+
+    @property
     def method(self) -> str:
         """The method; ``grid or quadtree`` where a noisy number of points decides."""
         if self.central is not None:
@@ -176,13 +181,16 @@ class Design:
         """The settings that a reader of the release needs, from which `from_public` builds the design again."""
         kept = {"dataset", "job", "privacy", "clustering"}
         found = {key: value for key, value in self.settings.items() if key in kept}
-        return found | {"coordinates": list(self.coordinates)}
+        return found | {"coordinates": list(self.coordinates), "from_reports": self.from_reports}
 
     @classmethod
     def from_public(cls, public: dict[str, Any]) -> "Design":
         """The design of a release, from its manifest's `public` settings."""
         given = dict(public)
-        columns = {"coordinates": given.pop("coordinates")}
+        coordinates, from_reports = given.pop("coordinates"), given.pop("from_reports")
+        if from_reports:
+            given["clustering"] = given["clustering"] | {"dimension": len(coordinates)}
+        columns = {"report": "report"} if from_reports else {"coordinates": coordinates}
         columns |= {"unit": "unit"} if given["privacy"]["unit"] != "event" else {}
         unused = {"config_version": 1, "input": {"path": "none", "columns": columns}}
         return cls.resolve(KMeansConfig.model_validate(given | unused), Path())

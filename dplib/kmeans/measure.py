@@ -20,9 +20,9 @@ import numpy.typing as npt
 
 from dplib.clustering.bounds import RadiusClasses
 from dplib.clustering.record import Recorded
-from dplib.clustering.source import Keyed, Noise, PointSource
+from dplib.clustering.source import Keyed, Noise, PointSource, dense
 from dplib.kmeans.design import Design
-from dplib.kmeans.local import Simulated, cluster_users
+from dplib.kmeans.local import Simulated, cluster_users, local_tree, question_names, question_sizes
 from dplib.kmeans.methods import cluster_points
 from dplib.kmeans.radius import find_bounds
 from dplib.kmeans.tables import LOCAL, Draw, write_draws
@@ -90,6 +90,23 @@ def measure_users(design: Design, source: PointSource, keys: RunKeys, directory:
         for place, (name, merged) in enumerate(simulated.records)
     ]
     return MeasurementKeys(keys.key_id, key, combine_digests(keys.digest, digests))
+
+
+def measure_reports(design: Design, joined: Keyed, keys: RunKeys, directory: Path) -> MeasurementKeys:
+    """Store reports that units made themselves, merged; nothing is drawn.
+
+    Args:
+        design: of the local model, its rows being reports.
+        joined: the merged integers of all questions (`dplib.spark.point_reports.merge_reports`).
+        keys: the run's sub-keys.
+        directory: staging directory; gets ``measurement/``.
+    """
+    tree = local_tree(design)
+    sizes, names = question_sizes(tree), question_names(tree)
+    parts = np.split(dense(joined, sum(sizes), 1)[:, 0], np.cumsum(sizes)[:-1])
+    write_draws(directory, [Draw(name, LOCAL, design.budget, part) for name, part in zip(names, parts, strict=True)])
+    digests = [(name, block_digest(keys.digest, name, part)) for name, part in zip(names, parts, strict=True)]
+    return keys.recorded(combine_digests(keys.digest, digests))
 
 
 @dataclass

@@ -102,7 +102,9 @@ def plan_notes(design: Design) -> tuple[str, ...]:
     warning = warning_text(design.method)
     if warning is not None:
         notes.append(warning)
-    if design.local:
+    if design.from_reports:
+        notes.append("Units made their reports themselves; this job adds them up. That a unit reports is public.")
+    elif design.local:
         notes.append(
             "This simulates the local model: whoever runs the job holds the rows. The guarantee is for readers of what "
             "is stored, not against whoever runs it. That a unit reports at all is public."

@@ -5,13 +5,16 @@ from pathlib import Path
 
 from dplib.config.kmeans import KMeansConfig
 from dplib.kmeans.design import Design
-from dplib.kmeans.measure import measure_points, measure_users
+from dplib.kmeans.local import local_tree
+from dplib.kmeans.measure import measure_points, measure_reports, measure_users
 from dplib.kmeans.publish import manifest_fields, write_tables
+from dplib.kmeans.report_text import ReportReader
 from dplib.release.lifecycle import MeasurementKeys
 from dplib.release.run_keys import RunKeys
 from dplib.release.runs import Run
 from dplib.report.account_state import AccountState
 from dplib.spark.blocks import DataFrame
+from dplib.spark.point_reports import merge_reports, open_point_reports
 from dplib.spark.point_rows import open_points
 from dplib.spark.points import NAME_WORDS, SparkPoints, SparkRows, block_users
 from dplib.workflow.manifest import write_release_manifest
@@ -30,12 +33,18 @@ def prepare(path: Path, assignments: tuple[str, ...] = (), date: str = "") -> Pr
 
 def open_input(job: Resources[Design]) -> DataFrame:
     """Open the rows and check their schema."""
+    if job.design.from_reports:
+        return open_point_reports(job.spark(), job.design.config.input, job.prepared.base)
     return open_points(job.spark(), job.design.config.input, job.prepared.base)
 
 
 def measure(job: Resources[Design], rows: DataFrame, keys: RunKeys, directory: Path) -> MeasurementKeys:
     """Read the points and ask the method's questions, every answer with noise drawn once; store the answers."""
     design = job.design
+    if design.from_reports:
+        with job.stage("adding up the reports"):
+            merged = merge_reports(rows, ReportReader(local_tree(design)))
+            return measure_reports(design, merged, keys, directory)
     with ExitStack() as stack:
         if design.local:
             users = block_users(rows, design.frame, keys.bounding)

@@ -110,13 +110,13 @@ class SparkPoints:
         width = summary.width
         if self._many:
             parts = int(str(self._blocks.sparkSession.conf.get("spark.sql.shuffle.partitions", "200")))
-            sums = self._blocks.mapInArrow(_summarise(summary, self._dimension, parts), _TOTALS)
-            sums = sums.groupBy("shard").applyInArrow(_merge(width), _TOTALS)
+            sums = self._blocks.mapInArrow(_summarise(summary, self._dimension, parts), TOTALS)
+            sums = sums.groupBy("shard").applyInArrow(_merge(width), TOTALS)
         else:
-            sums = self._blocks.mapInArrow(_summarise(summary, self._dimension, 1), _TOTALS)
+            sums = self._blocks.mapInArrow(_summarise(summary, self._dimension, 1), TOTALS)
         with quiet_spark_errors("add up the points"):
             table = sums.toArrow()
-        return _added(table, width)
+        return added_totals(table, width)
 
 
 class RowSummary(Protocol):
@@ -152,9 +152,9 @@ class SparkRows:
         if "unit" in self._rows.columns:
             queue = F.row_number().over(Window.partitionBy("unit").orderBy("place"))
             counted = counted.withColumn("queue", queue).where(F.col("queue") <= self._max_rows)
-        sums = counted.select("numbers").mapInArrow(_summarise_rows(summary, dimension), _TOTALS)
+        sums = counted.select("numbers").mapInArrow(_summarise_rows(summary, dimension), TOTALS)
         with quiet_spark_errors("measure distances"):
-            return _added(sums.toArrow(), summary.width)
+            return added_totals(sums.toArrow(), summary.width)
 
     def within(self, frame: PointFrame) -> SparkPoints:
         """The rows as points of a space, read once and kept in blocks."""
@@ -168,8 +168,8 @@ class SparkRows:
             self._points.release()
 
 
-_TOTALS = "shard int, keys binary, totals binary"
-_TOTALS_SCHEMA = pa.schema([("shard", pa.int32()), ("keys", pa.binary()), ("totals", pa.binary())])
+TOTALS = "shard int, keys binary, totals binary"
+_SCHEMA = pa.schema([("shard", pa.int32()), ("keys", pa.binary()), ("totals", pa.binary())])
 
 
 def _to_blocks(frame: PointFrame) -> Callable[[Batches], Batches]:
@@ -232,7 +232,7 @@ def _summarise_rows(summary: RowSummary, dimension: int) -> Callable[[Batches], 
     def summarise(batches: Batches) -> Batches:
         for batch in batches:
             joined = b"".join(batch.column("numbers").to_pylist())
-            yield _row(0, summary(np.frombuffer(joined, dtype="<f8").reshape(-1, dimension)))
+            yield totals_row(0, summary(np.frombuffer(joined, dtype="<f8").reshape(-1, dimension)))
 
     return summarise
 
@@ -254,7 +254,7 @@ def _summarise(summary: Summary, dimension: int, n_shards: int) -> Callable[[Bat
         keys, totals = add_keyed(parts, summary.width)
         shards = keys % n_shards
         for shard in np.unique(shards):
-            yield _row(int(shard), (keys[shards == shard], totals[shards == shard]))
+            yield totals_row(int(shard), (keys[shards == shard], totals[shards == shard]))
 
     return summarise
 
@@ -262,12 +262,13 @@ def _summarise(summary: Summary, dimension: int, n_shards: int) -> Callable[[Bat
 def _merge(width: int) -> Callable[[pa.Table], pa.Table]:
     def merge(table: pa.Table) -> pa.Table:
         shard = table.column("shard")[0].as_py()
-        return pa.Table.from_batches([_row(shard, _added(table, width))])
+        return pa.Table.from_batches([totals_row(shard, added_totals(table, width))])
 
     return merge
 
 
-def _added(table: pa.Table, width: int) -> Keyed:
+def added_totals(table: pa.Table, width: int) -> Keyed:
+    """Sums by key of rows of `TOTALS`, keys increasing."""
     parts = [
         (
             np.frombuffer(keys.as_buffer(), dtype="<i8").astype(np.int64),
@@ -278,7 +279,8 @@ def _added(table: pa.Table, width: int) -> Keyed:
     return add_keyed(parts, width)
 
 
-def _row(shard: int, keyed: Keyed) -> pa.RecordBatch:
+def totals_row(shard: int, keyed: Keyed) -> pa.RecordBatch:
+    """One row of `TOTALS`: packed keys and totals."""
     packed = [np.ascontiguousarray(part, dtype="<i8").tobytes() for part in keyed]
     arrays = [pa.array([shard], pa.int32()), *(pa.array([part], pa.binary()) for part in packed)]
-    return pa.RecordBatch.from_arrays(arrays, schema=_TOTALS_SCHEMA)
+    return pa.RecordBatch.from_arrays(arrays, schema=_SCHEMA)

@@ -8,6 +8,10 @@ from typing import Any
 import pandas as pd
 import pytest
 
+from dplib.config.kmeans import KMeansConfig
+from dplib.config.load import check
+from dplib.kmeans.design import Design
+from dplib.kmeans.report_text import report_of
 from dplib.release.tables import read_table
 from jobs.kmeans import example
 from tests.jobs_support import (
@@ -58,6 +62,12 @@ class Places(Shop):
             .to_numpy()
             .sum()
         )
+
+
+def shown_by(places: Places) -> dict[str, list[str]]:
+    """Kept and dropped rows by rule, of ``dplib inspect``."""
+    lines = places.command("inspect").out.splitlines()[2:]
+    return {line.rsplit(None, 2)[0].strip(): line.split()[-2:] for line in lines}
 
 
 def read_table_of(folder: Path) -> pd.DataFrame:
@@ -152,7 +162,7 @@ def test_bad_rows_follow_the_rule_and_appear_nowhere(tmp_path: Path, spark: obje
     assert places.weight() == 4
     assert "SECRETVALUE" not in found.out + found.err
     assert all(b"SECRETVALUE" not in path.read_bytes() for path in places.output.rglob("*") if path.is_file())
-    shown = {line[:30].strip(): line.split()[-2:] for line in places.command("inspect").out.splitlines()[2:]}
+    shown = shown_by(places)
     assert shown["unit is given"] == ["7", "2"]
     assert shown["every coordinate is given"] == ["4", "3"]
     assert shown["point is inside the bounds"] == ["1", "3"]
@@ -210,6 +220,27 @@ def test_the_local_model_merges_one_report_a_person(tmp_path: Path, spark: objec
     assert (manifest["neighbors"], manifest["details"]["model"]) == ("local", "local")
     assert "simulates the local model" in (found.release / "report.html").read_text()
     assert dplib("verify", str(found.release)).code == 0
+    assert "SECRETVALUE" not in found.out + found.err
+
+
+def test_reports_of_devices_become_a_release(tmp_path: Path, spark: object) -> None:
+    columns = {"report": "report", "unit": "person"}
+    places = new_places(tmp_path, **LOCAL, privacy__budget={"epsilon": 8}, input__columns=columns)
+    design = Design.resolve(check(KMeansConfig, places.settings), places.folder)
+    sent = [(report_of(design, bytes([number]) * 32, [20, 30]), f"p{number}") for number in range(60)]
+    other = [(report_of(design, bytes([number]) * 32, [70, 80]), "p1") for number in (200, 201)]
+    rows = [*sent, sent[0], *other, ("SECRETVALUE", "p70"), (sent[0][0], ""), ("1",)]
+    places.rows(rows, ("report", "person"))
+    found = places.run()
+    merged = read_table(found.release / "measurement").to_pandas()
+    assert merged[merged.cell == 0].noisy.sum() == 59
+    shown = shown_by(places)
+    assert shown["unit is given"] == ["64", "2"]
+    assert shown["the report can be read"] == ["63", "1"]
+    assert shown["the unit reports once"] == ["59", "4"]
+    assert dplib("verify", str(found.release)).code == 0
+    answers = json.loads(dplib("query", str(found.release), "--json").out)
+    assert set(answers[0]["coordinates"]) == {"x0", "x1"}
     assert "SECRETVALUE" not in found.out + found.err
 
 
@@ -280,6 +311,8 @@ WRONG: list[tuple[str, dict[str, Any]]] = [
     ("privacy.max_rows_per_unit", LOCAL | {"privacy__max_rows_per_unit": 2}),
     ("privacy.unit", LOCAL | {"privacy__unit": "event", "input__columns__unit": DROP}),
     ("privacy.budget", LOCAL | {"privacy__budget": {"rho": 1}}),
+    ("input.columns.report", {"input__columns": {"report": "r", "unit": "person"}}),
+    ("clustering.radius", LOCAL | {"clustering": {"radius": "private", "n_clusters": 2}}),
     ("clustering.local.oracle", {"clustering__local": {"oracle": "magic"}}),
     ("dataset", {"dataset": "unknown"}),
 ]

@@ -8,11 +8,12 @@ import pytest
 from dplib.clustering.source import Blocks
 from dplib.errors import IntegrityError
 from dplib.kmeans.estimate import estimate_centers
-from dplib.kmeans.local import local_tree, question_names, question_sizes
+from dplib.kmeans.local import COLLECTION, local_tree, question_names, question_sizes
 from dplib.kmeans.measure import measure_users
 from dplib.kmeans.publish import write_tables
+from dplib.kmeans.report_text import ReportReader, report_of, report_texts
 from dplib.kmeans.tables import read_centers, read_records
-from dplib.randomness.user_streams import number_users
+from dplib.randomness.user_streams import UserStreams, number_users
 from tests.clustering_support import loss, mixture
 from tests.kmeans_support import LOCAL, design_of, keys_of, local_settings_of
 
@@ -75,3 +76,38 @@ def test_reports_of_another_design_are_refused(tmp_path: Path) -> None:
     measure_users(design, Blocks(users_of(np.zeros((50, 2), dtype=np.int64))), keys_of(design), tmp_path)
     with pytest.raises(IntegrityError, match="stored measurement must hold"):
         estimate_centers(design_of(local_settings_of("ldp_hash_rounds")), read_records(tmp_path))
+
+
+@pytest.mark.parametrize(
+    "oracle", ["auto", "generalized_response", "unary_encoding", "hadamard_response", "local_hashing"]
+)
+def test_reports_travel_as_texts_and_broken_ones_are_left_out(oracle: str) -> None:
+    settings = local_settings_of("ldp_tree", users=20_000)
+    settings["clustering"]["local"]["oracle"] = oracle
+    design = design_of(settings)
+    tree, points = local_tree(design), design.frame.to_units(mixture(200, 2, 4, 1))
+    streams = UserStreams(bytes(32), number_users(np.arange(200)), COLLECTION)
+    texts, reader = report_texts(tree, streams, points), ReportReader(tree)
+    asked, payloads = reader.read(texts)
+    assert (asked >= 0).all()
+    keys, merged = reader.merge(asked, payloads)
+    expected = np.concatenate(tree.aggregate(tree.encode(streams, points)))
+    assert np.array_equal(merged[:, 0], expected)
+    assert np.array_equal(keys, np.arange(len(expected)))
+    level, digits = texts[0].split(":")
+    broken = [None, "", "x", "1:", f"99:{digits}", f"0:{digits}", f"{level}:{digits}00", f"{level}:zz", f"-1:{digits}"]
+    broken += (
+        []
+        if "unary" in type(tree.questions.questions[int(level) - 1].oracle).__name__.lower()
+        else [f"{level}:{'ff' * (len(digits) // 2)}"]
+    )
+    assert (reader.read(broken)[0] == -1).all()
+
+
+def test_a_device_repeats_its_report() -> None:
+    design = design_of(local_settings_of("ldp_tree"))
+    reader = ReportReader(local_tree(design))
+    texts = [report_of(design, bytes([number]) * 32, [0.5, float("nan")]) for number in (1, 1, 2, 3, 4, 5)]
+    assert texts[0] == texts[1]
+    assert len(set(texts)) > 2
+    assert (reader.read(texts)[0] >= 0).all()
