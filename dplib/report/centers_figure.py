@@ -92,7 +92,7 @@ def _centers(axes: Axes, shown: CenterMap) -> None:
     axes.errorbar(x[known], y[known], yerr=up, xerr=across, **style)
     style = {"markersize": 8, "zorder": 5, "linestyle": "", "marker": "o"}
     axes.plot(x[known], y[known], color=COLOURS["contrast"], markeredgecolor=COLOURS["surface"], **style)
-    hollow = {"markerfacecolor": COLOURS["surface"], "markeredgecolor": COLOURS["contrast"]}
+    hollow: dict[str, Any] = {"markerfacecolor": COLOURS["surface"], "markeredgecolor": COLOURS["contrast"]}
     axes.plot(x[~known], y[~known], **style, **hollow)
     if len(x) <= MOST_NUMBERED:
         for number, place in enumerate(shown.centers):
