@@ -97,9 +97,9 @@ class SparkPoints:
         """Read the rows once and keep the blocks in memory, or on the executors' disks."""
         self._blocks = self._blocks.persist()
         with quiet_spark_errors("read the rows"):
-            parts = self._blocks.select(F.spark_partition_id().alias("part"))
-            counted = parts.agg(F.count_distinct("part")).collect()
-        self._many = counted[0][0] > _FEW_PARTITIONS
+            # One number a block: cheaper than a shuffle that would count them.
+            parts = self._blocks.select(F.spark_partition_id().alias("part")).toArrow().column("part")
+        self._many = len(parts.unique()) > _FEW_PARTITIONS
 
     def release(self) -> None:
         """Let the blocks go."""

@@ -173,7 +173,9 @@ def whole_speed() -> Iterator[Result]:
 def million_points(folder: Path) -> Path:
     """Write a million generated points and a configuration for them; returns its path."""
     rows = mixture(1_000_000, 20, 8, 11)
-    pq.write_table(pa.table({f"x{axis}": rows[:, axis] for axis in range(20)}), folder / "points.parquet")
+    pq.write_table(
+        pa.table({f"x{axis}": rows[:, axis] for axis in range(20)}), folder / "points.parquet", row_group_size=1 << 17
+    )
     settings = {
         "config_version": 1,
         "job": "kmeans",
