@@ -32,7 +32,7 @@ from dplib.report.release_sections import RELEASED, free_to_use, identity, subti
 from dplib.workflow.design import delta_of, neighbors_of
 
 FloatArray = npt.NDArray[np.float64]
-MAX_CENTERS, MAX_COORDINATES = 200, 8
+MAX_CENTERS, MAX_COORDINATES = 200, 4
 """Centers and coordinates in the page's table; the release's tables have all."""
 _SCROLLING = 25
 _REFERENCES = {
@@ -132,7 +132,9 @@ def _noise(design: Design, results: Results) -> NoiseTable:
     rows = []
     for event, times in Counter(results.clustering.events).items():
         rows.append(_noise_row(design, event, times))
-    return NoiseTable("The noise of every question", "Question", "Times", tuple(rows))
+    return NoiseTable(
+        "The noise of every question; sums are in 65,536ths of the space's radius", "Question", "Times", tuple(rows)
+    )
 
 
 def _noise_row(design: Design, event: Event, times: int) -> NoiseRow:
