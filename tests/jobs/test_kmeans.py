@@ -180,15 +180,15 @@ def test_a_unit_counts_with_at_most_its_cap_and_no_rows_are_no_error(tmp_path: P
 
 
 def test_a_private_radius_is_part_of_the_release(tmp_path: Path, spark: object) -> None:
-    ball = {"radius": "private", "n_clusters": 2, "method": "grid"}
-    places = new_places(tmp_path, clustering=ball, privacy__budget={"epsilon": 20}, privacy__max_rows_per_unit=2)
+    ball = {"radius": "private", "radius_share": "1/2", "n_clusters": 2, "method": "grid"}
+    places = new_places(tmp_path, clustering=ball, privacy__budget={"epsilon": 60}, privacy__max_rows_per_unit=2)
     places.rows([*GROUPS, *GROUPS])
     release = places.run().release
     manifest = json.loads((release / "manifest.json").read_text())
     # The farthest place is 112 from the middle, the nearest 36: half octaves above are 128 and 45.
     assert 64 <= manifest["details"]["choices"]["radius"] <= 128
     draws = read_table(release / "measurement").to_pandas()
-    assert draws[draws.draw == 0].noisy.sum() == pytest.approx(200, abs=20)
+    assert draws[draws.draw == 0].noisy.sum() == pytest.approx(200, abs=4)
     assert dplib("verify", str(release)).code == 0
     found = dplib("assign", str(release), "--config", str(places.config), "--to", str(tmp_path / "mine"))
     assert found.code == 0, found.err
