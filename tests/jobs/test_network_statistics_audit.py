@@ -92,6 +92,7 @@ CLIQUE = [(i, j) for i in range(6) for j in range(i + 1, 6)]
 PAIR, EMPTY = edges_of((0, 1)), edges_of()
 
 
+@pytest.mark.slow
 def test_the_whole_release_keeps_its_epsilon() -> None:
     weights = {"edge_count": 1, "degree_histogram": 2, "sorted_degrees": 1, "triangles": 2}
     design = design_of(weights, 6, "2")
@@ -112,6 +113,7 @@ def test_an_edge_changes_the_histogram_by_four() -> None:
     assert empirical_epsilon(with_sensitivity(design, 2), ONE, OTHER) > 2, "planted: 2 instead of 4"
 
 
+@pytest.mark.slow
 def test_a_vertex_changes_the_projected_histogram_by_two_more_than_twice_the_bound() -> None:
     bound = {"bounding": "projected", "largest": 1}
     design = design_of({"degree_histogram": 1}, 4, "2", neighbors="vertex", degree_bound=bound)
