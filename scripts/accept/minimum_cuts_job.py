@@ -71,9 +71,9 @@ def oneshot_is_worse() -> Iterator[Result]:
         design = design_of({"top_cuts": TOP | {"method": method}}, budget, n=16)
         sides = [drawn(design, graph, derive_key(KEY, method, run)).chosen["top_cuts"] for run in range(RUNS)]
         means[method] = float(np.mean([(cut_values(graph, pack_sides(each)) == 160).mean() for each in sides]))
-    yield at_least(
-        "peeling's recall over oneshot's, epsilon 0.2, minimum 160", means["peeling"] - means["oneshot"], 0.5
-    )
+    # Of the order of five standard errors of oneshot's mean over 40 runs.
+    ahead = means["peeling"] - means["oneshot"]
+    yield at_least("peeling's recall over oneshot's, epsilon 0.2, minimum 160", ahead, 0.1)
 
 
 def least_values_of_the_plan() -> Iterator[Result]:
