@@ -1,12 +1,9 @@
 """One small release under a test key, byte for byte: noise, estimates and integers stay what they were.
 
-A change of these bytes means that stored measurements and retries give other noise (raise `SAMPLER_FORMAT`) or that
-releases look different. To record a wanted change: ``DPLIB_RECORD_GOLDEN=1 pytest tests/jobs/test_golden.py``.
+Recording: `tests.golden_support`.
 """
 
 import hashlib
-import json
-import os
 from fractions import Fraction
 from pathlib import Path
 
@@ -16,14 +13,13 @@ import pytest
 from dplib.consistent_histograms.measure import measure_on_driver
 from dplib.consistent_histograms.publish import results_on_driver, write_tables
 from dplib.consistent_histograms.run import prepare
-from dplib.mechanisms.tree_counts import SAMPLER_FORMAT
 from dplib.randomness.secret import Secret
 from dplib.release.run_keys import RunKeys
 from dplib.release.runs import Run, RunState
 from dplib.release.tables import read_table
+from tests.golden_support import digest_of, recorded, require_recorded
 from tests.jobs_support import ITEMS, SECRET, new_shop
 
-GOLDEN = Path(__file__).resolve().parents[1] / "golden" / "consistent_histograms.json"
 BUDGETS = {"laplace": {"epsilon": 1}, "gaussian": {"rho": "0.1"}}
 
 
@@ -37,29 +33,20 @@ def release_of(folder: Path, budget: dict[str, object], secret: bytes = SECRET) 
     write_tables(prepared.design, results_on_driver(prepared.design, folder), folder)
     noisy = read_table(folder / "measurement", ["item", "node", "noisy"]).to_pylist()
     estimates = read_table(folder / "estimates", ["item", "node", "estimate", "std_error"]).to_pylist()
-    for row in estimates:
-        # Six digits: the last bits of a float depend on the machine.
-        row |= {name: f"{round(row[name], 6) + 0.0:.6f}" for name in ("estimate", "std_error")}
     (published,) = (folder / "published").glob("*.csv")
     return {
-        "measurement": hashlib.sha256(json.dumps(noisy).encode()).hexdigest(),
-        "estimates": hashlib.sha256(json.dumps(estimates).encode()).hexdigest(),
+        "measurement": digest_of(noisy),
+        "estimates": digest_of(estimates),
         "published": hashlib.sha256(published.read_bytes()).hexdigest(),
     }
 
 
 @pytest.mark.parametrize("noise", BUDGETS)
 def test_the_release_is_the_recorded_one(noise: str, tmp_path: Path) -> None:
-    found = release_of(tmp_path, BUDGETS[noise])
-    known = json.loads(GOLDEN.read_text()) if GOLDEN.exists() else {}
-    if os.environ.get("DPLIB_RECORD_GOLDEN") == "1":
-        known |= {"sampler_format": SAMPLER_FORMAT, noise: found}
-        GOLDEN.write_text(json.dumps(known, indent=2, sort_keys=True) + "\n")
-    assert known["sampler_format"] == SAMPLER_FORMAT
-    assert known[noise] == found
+    require_recorded("consistent_histograms", noise, release_of(tmp_path, BUDGETS[noise]))
 
 
 def test_another_secret_gives_other_noise(tmp_path: Path) -> None:
-    known = json.loads(GOLDEN.read_text())["laplace"]
+    known = recorded("consistent_histograms")["laplace"]
     found = release_of(tmp_path, BUDGETS["laplace"], secret=SECRET[::-1])
     assert all(found[table] != known[table] for table in known)

@@ -1,12 +1,8 @@
 """A small release of k-means under a test key: what a published table holds must not change unseen.
 
-Record anew with DPLIB_RECORD_GOLDEN=1 after a change of the sampler format, of the counting version, of a method or of
-a table.
+Recording: `tests.golden_support`.
 """
 
-import hashlib
-import json
-import os
 from pathlib import Path
 
 import pytest
@@ -15,10 +11,10 @@ from dplib.kmeans.measure import measure_points
 from dplib.kmeans.publish import write_tables
 from dplib.release.tables import read_table
 from tests.clustering_support import mixture
+from tests.golden_support import digest_of, recorded, require_recorded
 from tests.jobs_support import SECRET
 from tests.kmeans_support import GAUSSIAN, design_of, keys_of, rows_in, settings_of
 
-GOLDEN = Path(__file__).resolve().parents[1] / "golden" / "kmeans.json"
 CASES = {
     "grid": settings_of("auto", {"epsilon": 1}),
     "local_search": settings_of("local_search", {"epsilon": 1}, d=3),
@@ -38,23 +34,15 @@ def release_of(folder: Path, case: str, secret: bytes = SECRET) -> dict[str, str
         "centers": read_table(folder / "estimates", ["center", "coordinate", "value"], blocks=("centers",)),
         "weights": read_table(folder / "estimates", ["center", "weight"], blocks=("weights",)),
     }
-    found = {}
-    for name, table in tables.items():
-        rows_of = [[f"{v:.4g}" if isinstance(v, float) else v for v in row.values()] for row in table.to_pylist()]
-        found[name] = hashlib.sha256(json.dumps(rows_of).encode()).hexdigest()
-    return found
+    return {name: digest_of(table.to_pylist(), "{:.4g}".format) for name, table in tables.items()}
 
 
 @pytest.mark.parametrize("case", CASES)
 def test_the_release_is_the_recorded_one(case: str, tmp_path: Path) -> None:
-    found = release_of(tmp_path, case)
-    if os.environ.get("DPLIB_RECORD_GOLDEN") == "1":
-        known = json.loads(GOLDEN.read_text()) if GOLDEN.exists() else {}
-        GOLDEN.write_text(json.dumps(known | {case: found}, indent=2, sort_keys=True) + "\n")
-    assert json.loads(GOLDEN.read_text())[case] == found
+    require_recorded("kmeans", case, release_of(tmp_path, case))
 
 
 def test_another_secret_gives_other_noise(tmp_path: Path) -> None:
-    known = json.loads(GOLDEN.read_text())["grid"]
+    known = recorded("kmeans")["grid"]
     found = release_of(tmp_path, "grid", SECRET[::-1])
     assert all(found[table] != known[table] for table in known)

@@ -1,12 +1,8 @@
 """Small releases of network statistics under a test key: noise, graph, choices and estimates stay what they were.
 
-To record a wanted change: ``DPLIB_RECORD_GOLDEN=1 pytest tests/jobs/test_network_golden.py``.
+Recording: `tests.golden_support`.
 """
 
-import hashlib
-import json
-import os
-from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -19,14 +15,10 @@ from dplib.network_statistics.design import Design
 from dplib.network_statistics.measure import measure_edges
 from dplib.network_statistics.publish import write_tables
 from dplib.network_statistics.rehearse import generate
-from dplib.randomness.secret import Secret
-from dplib.release.canonical import settings_hash
-from dplib.release.run_keys import RunKeys
-from dplib.release.runs import Run, RunKey, RunState
 from dplib.release.tables import read_table
+from tests.golden_support import digest_of, golden_keys, recorded, require_recorded
 from tests.jobs_support import SECRET
 
-GOLDEN = Path(__file__).resolve().parents[1] / "golden" / "network_statistics.json"
 N = 60
 HALVES = {"one": list(range(30)), "other": list(range(30, N))}
 PARTS: dict[str, Any] = {
@@ -67,32 +59,23 @@ def design_of(case: str) -> Design:
 def release_of(folder: Path, case: str, secret: bytes = SECRET) -> dict[str, str]:
     """SHA-256 of every table as text, which no version of a library changes."""
     design = design_of(case)
-    key = RunKey("golden", "network-statistics", "", settings_hash(design.settings))
-    keys = RunKeys.derive(Secret(secret), Run(2, key, Fraction(1), RunState.RESERVED))
+    keys = golden_keys("network-statistics", design.settings, secret)
     measure_edges(design, *generate(N, 200, 1), keys, folder)
     write_tables(design, folder)
     found = {}
     for path in sorted(folder.rglob("*.parquet")):
         rows = read_table(path.parent, blocks=(path.stem,)).to_pylist()
-        for row in rows:
-            # Six digits: the last bits of a float depend on the machine.
-            row |= {name: f"{round(v, 6) + 0.0:.6f}" for name, v in row.items() if isinstance(v, float)}
-        name = str(path.relative_to(folder).with_suffix(""))
-        found[name] = hashlib.sha256(json.dumps(rows).encode()).hexdigest()
+        found[str(path.relative_to(folder).with_suffix(""))] = digest_of(rows)
     return found
 
 
 @pytest.mark.parametrize("case", CASES)
 def test_the_release_is_the_recorded_one(case: str, tmp_path: Path) -> None:
-    found = release_of(tmp_path, case)
-    if os.environ.get("DPLIB_RECORD_GOLDEN") == "1":
-        known = json.loads(GOLDEN.read_text()) if GOLDEN.exists() else {}
-        GOLDEN.write_text(json.dumps(known | {case: found}, indent=2, sort_keys=True) + "\n")
-    assert json.loads(GOLDEN.read_text())[case] == found
+    require_recorded("network_statistics", case, release_of(tmp_path, case))
 
 
 def test_another_secret_gives_other_noise(tmp_path: Path) -> None:
-    known = json.loads(GOLDEN.read_text())["local"]
+    known = recorded("network_statistics")["local"]
     found = release_of(tmp_path, "local", SECRET[::-1])
     changed = {name for name in known if found[name] != known[name]}
     assert changed >= {"measurement/statistics", "measurement/adjacency/edges", "estimates/statistics"}
