@@ -30,8 +30,8 @@ from dplib.constraints.resolve import resolve
 from dplib.constraints.resolved import ResolvedConstraints
 from dplib.constraints.specs import Equation, Package, Total
 from dplib.mechanisms.tree_counts import SAMPLER_FORMAT
-from dplib.privacy.budget import ApproxDP, PureDP
-from dplib.privacy.calibration import discrete_laplace_scale, gaussian_sigma_squared, rho_from_approx, split
+from dplib.privacy.budget import PureDP, rho_of
+from dplib.privacy.calibration import discrete_laplace_scale, gaussian_sigma_squared, split
 from dplib.privacy.events import DiscreteGaussianEvent, DiscreteLaplaceEvent, Event
 from dplib.privacy.measurement import Measurement
 from dplib.trees.block_plan import BlockPlan
@@ -237,8 +237,7 @@ def _noise(privacy: Privacy, constraints: ResolvedConstraints, days: DayTree) ->
             require_useful_noise("scale", scale)
             levels[level] = Measurement(DiscreteLaplaceEvent(days.names[level], l1, scale))
         return tuple(levels)
-    rho = rho_from_approx(budget.epsilon, budget.delta) if isinstance(budget, ApproxDP) else budget.rho
-    for level, part in zip(measured, split(rho, [days.shares[x] for x in measured]), strict=True):
+    for level, part in zip(measured, split(rho_of(budget), [days.shares[x] for x in measured]), strict=True):
         width = int(widths[days.tree.level_slice(level)].max())
         meeting = min(privacy.rows_per_unit, privacy.rows_per_day * width)
         l2_squared = Fraction(

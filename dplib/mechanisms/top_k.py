@@ -30,8 +30,8 @@ from dplib.mechanisms.discrete_gaussian import draw_discrete_gaussian
 from dplib.mechanisms.discrete_laplace import draw_discrete_laplace
 from dplib.mechanisms.exponential import count_losses, draw_weighted
 from dplib.mechanisms.tree_counts import add_clamped
-from dplib.privacy.budget import ZCDP, ApproxDP, Budget, PureDP
-from dplib.privacy.calibration import discrete_laplace_scale, gaussian_sigma_squared, rho_from_approx
+from dplib.privacy.budget import Budget, PureDP, rho_of
+from dplib.privacy.calibration import discrete_laplace_scale, gaussian_sigma_squared
 from dplib.randomness.integers import BitSource, uniform_below
 from dplib.validate import at_least, positive, require
 
@@ -49,8 +49,7 @@ def draw_epsilon(budget: Budget, n_draws: int) -> Fraction:
     at_least("n_draws", n_draws, 1)
     if isinstance(budget, PureDP):
         return budget.epsilon / n_draws
-    rho = rho_from_approx(budget.epsilon, budget.delta) if isinstance(budget, ApproxDP) else budget.rho
-    square = 8 * rho / n_draws
+    square = 8 * rho_of(budget) / n_draws
     return Fraction(isqrt(square.numerator * 10 ** (2 * _DECIMALS) // square.denominator), 10**_DECIMALS)
 
 
@@ -110,5 +109,5 @@ def measure_chosen(stream: BitSource, losses: IntArray, budget: Budget, sensitiv
     if isinstance(budget, PureDP):
         scale = discrete_laplace_scale(size * sensitivity, budget.epsilon)
         return add_clamped(losses, draw_discrete_laplace(stream, scale, size))
-    rho = budget.rho if isinstance(budget, ZCDP) else rho_from_approx(budget.epsilon, budget.delta)
-    return add_clamped(losses, draw_discrete_gaussian(stream, gaussian_sigma_squared(size * sensitivity**2, rho), size))
+    sigma_squared = gaussian_sigma_squared(size * sensitivity**2, rho_of(budget))
+    return add_clamped(losses, draw_discrete_gaussian(stream, sigma_squared, size))

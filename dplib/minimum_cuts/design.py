@@ -29,8 +29,8 @@ from dplib.errors import ConfigError
 from dplib.mechanisms.refusals import REFUSED_RELEASES, refuse
 from dplib.mechanisms.tree_counts import SAMPLER_FORMAT
 from dplib.minimum_cuts.measurement_plan import Enumeration, Measurement, Part, plan_release
-from dplib.privacy.budget import ZCDP, ApproxDP, PureDP
-from dplib.privacy.calibration import rho_from_approx, split
+from dplib.privacy.budget import ZCDP, ApproxDP, PureDP, rho_of
+from dplib.privacy.calibration import split
 from dplib.privacy.events import AnyEvent
 from dplib.spark.edges import VertexDomain
 from dplib.validate import require
@@ -168,5 +168,4 @@ def _parts(config: MinimumCutsConfig, asked: dict[str, ReleaseSettings]) -> dict
             name: ApproxDP(epsilon, deltas[name]) if name in deltas else PureDP(epsilon)
             for name, epsilon in epsilons.items()
         }
-    rho = rho_from_approx(budget.epsilon, budget.delta) if isinstance(budget, ApproxDP) else budget.rho
-    return dict(zip(asked, map(ZCDP, split(rho, shares)), strict=True))
+    return dict(zip(asked, map(ZCDP, split(rho_of(budget), shares)), strict=True))

@@ -22,6 +22,7 @@ from dplib.mechanisms.cut_statistics import count_sensitivity, soft_count_sensit
 from dplib.mechanisms.oneshot_laplace import oneshot_scale
 from dplib.mechanisms.top_k import draw_epsilon
 from dplib.privacy.budget import ZCDP, ApproxDP, PureDP
+from dplib.privacy.calibration import pure_epsilon_from_rho
 from dplib.privacy.events import (
     AnyEvent,
     ApproxEvent,
@@ -30,7 +31,7 @@ from dplib.privacy.events import (
     DiscreteLaplaceEvent,
     PureEvent,
 )
-from dplib.privacy.rounding import exp_above, round_down, sqrt_above
+from dplib.privacy.rounding import exp_above
 from dplib.validate import require
 from dplib.workflow.design import require_useful_noise
 
@@ -198,7 +199,7 @@ def _drawing(
     if settings.method == "peeling":
         epsilon = draw_epsilon(draws, settings.k)
         return Drawing(settings.k, draw_epsilon=epsilon), (BoundedRangeEvent(name, epsilon),) * settings.k
-    budget = PureDP(epsilon_of_rho(draws.rho)) if isinstance(draws, ZCDP) else draws
+    budget = PureDP(pure_epsilon_from_rho(draws.rho)) if isinstance(draws, ZCDP) else draws
     try:
         scale = oneshot_scale(budget, settings.k, n_cuts, Fraction(weight_cap))
     except ConfigError as error:
@@ -219,12 +220,6 @@ def _values_part(part: Part, share: Fraction) -> PureDP | ZCDP | None:
 
 def _left_of(part: Part, share: Fraction) -> Part:
     return ApproxDP(part.epsilon * (1 - share), part.delta) if isinstance(part, ApproxDP) else part.scaled(1 - share)
-
-
-def epsilon_of_rho(rho: Fraction) -> Fraction:
-    """An epsilon, to 15 digits, whose epsilon^2 / 2 is at most rho."""
-    above = sqrt_above(2 * rho)
-    return above if above**2 / 2 <= rho else round_down(above * (1 - Fraction(1, 10**14)))
 
 
 @dataclass(frozen=True)

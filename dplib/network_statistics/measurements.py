@@ -18,11 +18,10 @@ from dplib.network_statistics.parts import (
     require_local,
     require_noisy_graph,
 )
-from dplib.privacy.budget import ApproxDP, PureDP
-from dplib.privacy.calibration import rho_from_approx, split
+from dplib.privacy.budget import epsilon_or_rho
+from dplib.privacy.calibration import pure_epsilon_from_rho, split
 from dplib.privacy.events import BoundedRangeEvent, DiscreteGaussianEvent, DiscreteLaplaceEvent, Event, PureEvent
 from dplib.privacy.neighbors import Neighbors
-from dplib.privacy.rounding import round_down, sqrt_above
 from dplib.validate import require
 from dplib.workflow.design import require_useful_noise
 
@@ -121,11 +120,7 @@ def measurements_of(
     """
     weights = config.graph.statistics
     chosen = {_statistic(name): weight for name, weight in weights.items()}
-    budget = config.privacy.budget.budget()
-    if isinstance(budget, PureDP):
-        total = budget.epsilon
-    else:
-        total = rho_from_approx(budget.epsilon, budget.delta) if isinstance(budget, ApproxDP) else budget.rho
+    total = epsilon_or_rho(config.privacy.budget.budget())
     wanted = [statistic for statistic in MEASURED if statistic in chosen]
     parts = split(total, [chosen[statistic] for statistic in wanted])
     if config.privacy.model == "local":
@@ -183,10 +178,10 @@ def _part_event(
     pure = config.privacy.mechanism == "discrete_laplace"
     if statistic in (Statistic.SPLIT, Statistic.COVERAGE):
         # epsilon^2 / 8 is at most rho where epsilon^2 / 2 is at most 4 rho.
-        return BoundedRangeEvent(statistic, part if pure else _epsilon_of_rho(4 * part))
+        return BoundedRangeEvent(statistic, part if pure else pure_epsilon_from_rho(4 * part))
     if statistic is not Statistic.ADJACENCY:
         return None
-    epsilon = part if pure else _epsilon_of_rho(part)
+    epsilon = part if pure else pure_epsilon_from_rho(part)
     require_noisy_graph(config, n, epsilon, moved.l1)
     return PureEvent(statistic, epsilon, REPORTED_BITS if config.privacy.model == "local" else NOISY_GRAPH)
 
@@ -219,14 +214,8 @@ def _adaptive_event(config: NetworkStatisticsConfig, statistic: Statistic, part:
     wanted = config.graph.triangles.mechanism
     if statistic is not Statistic.TRIANGLES or config.privacy.neighbors == "vertex" or wanted == "global":
         return None
-    epsilon = part if config.privacy.mechanism == "discrete_laplace" else _epsilon_of_rho(part)
+    epsilon = part if config.privacy.mechanism == "discrete_laplace" else pure_epsilon_from_rho(part)
     inside = _LEAST_EPSILON <= epsilon <= _MOST_EPSILON
     rule = "give triangles an epsilon from 1/1000 to 1000"
     require(inside, "privacy.budget", rule, f"{float(epsilon):.3g}")
     return PureEvent(statistic, epsilon, SMOOTH if wanted == "smooth" else LADDER)
-
-
-def _epsilon_of_rho(rho: Fraction) -> Fraction:
-    """An epsilon, to 15 digits, whose epsilon^2 / 2 is at most rho."""
-    above = sqrt_above(2 * rho)
-    return above if above**2 / 2 <= rho else round_down(above * (1 - Fraction(1, 10**14)))

@@ -21,7 +21,18 @@ from dplib.privacy.calibration import rho_from_approx
 from dplib.privacy.rounding import as_fraction, exp_above, fraction_text, round_up, sqrt_above
 from dplib.validate import between, positive
 
-__all__ = ["ZCDP", "ApproxDP", "Budget", "Currency", "PureDP", "as_fraction", "budget_from_dict", "cost"]
+__all__ = [
+    "ZCDP",
+    "ApproxDP",
+    "Budget",
+    "Currency",
+    "PureDP",
+    "as_fraction",
+    "budget_from_dict",
+    "cost",
+    "epsilon_or_rho",
+    "rho_of",
+]
 
 
 @dataclass(frozen=True, order=True)
@@ -132,6 +143,16 @@ def budget_from_dict(data: Mapping[str, object]) -> Budget:
     if set(fractions) == {"rho"}:
         return ZCDP(**fractions)
     raise ConfigError(f"budget must have epsilon, epsilon and delta, or rho, got {', '.join(data) or 'nothing'}")
+
+
+def rho_of(budget: ApproxDP | ZCDP) -> Fraction:
+    """Return the rho that noise is calibrated to; of an approximate budget the largest that converts to it."""
+    return rho_from_approx(budget.epsilon, budget.delta) if isinstance(budget, ApproxDP) else budget.rho
+
+
+def epsilon_or_rho(budget: Budget) -> Fraction:
+    """Return the one number that parts of a budget add up to: epsilon of a pure budget, else `rho_of`."""
+    return budget.epsilon if isinstance(budget, PureDP) else rho_of(budget)
 
 
 def cost(budget: Budget, currency: Currency, delta: Fraction | None = None) -> Fraction:

@@ -98,6 +98,15 @@ def rho_from_approx(epsilon: Fraction, delta: Fraction) -> Fraction:
     return rho
 
 
+def pure_epsilon_from_rho(rho: Fraction) -> Fraction:
+    """Return an epsilon, the largest up to its 15th digit, with ``epsilon^2 / 2 <= rho``.
+
+    Proposition 1.4 of Bun and Steinke: a mechanism of that epsilon spends no more than a budget in rho allows.
+    """
+    above = sqrt_above(2 * rho)
+    return above if above**2 / 2 <= rho else round_down(above * (1 - Fraction(1, 10**14)))
+
+
 def _order_cost(order: Fraction, delta: Fraction) -> Fraction:
     """Bound from above what the conversion at one order adds to ``order * rho``."""
     return log_above(1 - 1 / order) + log_above(1 / (delta * order)) / (order - 1)

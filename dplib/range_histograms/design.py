@@ -37,8 +37,7 @@ from dplib.inference.adaptive_partition import PARTITION_SHARE
 from dplib.inference.workload_aware import workload_aware
 from dplib.mechanisms.node_counts import NodeMechanism
 from dplib.mechanisms.tree_counts import SAMPLER_FORMAT
-from dplib.privacy.budget import ApproxDP, PureDP
-from dplib.privacy.calibration import rho_from_approx
+from dplib.privacy.budget import epsilon_or_rho
 from dplib.privacy.events import DiscreteGaussianEvent, DiscreteLaplaceEvent, Event
 from dplib.range_histograms.bins import Bins
 from dplib.range_histograms.laws import query_law
@@ -127,10 +126,7 @@ class Design:
     @cached_property
     def budget(self) -> Fraction:
         """The budget: epsilon (Laplace) or rho (Gaussian) of the release."""
-        budget = self.config.privacy.budget.budget()
-        if isinstance(budget, PureDP):
-            return budget.epsilon
-        return rho_from_approx(budget.epsilon, budget.delta) if isinstance(budget, ApproxDP) else budget.rho
+        return epsilon_or_rho(self.config.privacy.budget.budget())
 
     @property
     def sensitivity(self) -> int:
