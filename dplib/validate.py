@@ -22,6 +22,12 @@ def positive(name: str, value: Number) -> Number:
     return value
 
 
+def exact_positive(name: str, value: int | Fraction) -> Fraction:
+    """Return ``value`` as a fraction if it is exact, an integer or a fraction, and above zero."""
+    require(isinstance(value, int | Fraction), name, "be an exact fraction", type(value).__name__)
+    return positive(name, Fraction(value))
+
+
 def at_least(name: str, value: Number, least: Number) -> Number:
     """Return ``value`` if it is finite and at least ``least``."""
     require(math.isfinite(value) and value >= least, name, f"be at least {least}", value)

@@ -30,6 +30,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from dplib.randomness.user_streams import UserStreams
 from dplib.validate import at_least, require
 
 FloatArray = npt.NDArray[np.float64]
@@ -87,6 +88,12 @@ class SupportLaw:
         """
         counts = np.asarray((support - n_reports * self.q) / (self.p - self.q), dtype=np.float64)
         return FrequencyEstimate(n_reports, counts, self.variance(n_reports, np.clip(counts, 0, n_reports)))
+
+
+def require_answers(streams: UserStreams, values: IntArray, n_values: int) -> None:
+    """Refuse anything but one value of the domain a user."""
+    require(len(values) == len(streams), "values", "be one a user", "more or fewer")
+    require_values(values, n_values)
 
 
 def require_values(values: IntArray, n_values: int) -> None:

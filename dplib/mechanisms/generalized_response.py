@@ -21,10 +21,16 @@ from math import exp
 import numpy as np
 import numpy.typing as npt
 
-from dplib.mechanisms.frequency_oracle import FrequencyEstimate, SupportLaw, require_counts, require_values
+from dplib.mechanisms.frequency_oracle import (
+    FrequencyEstimate,
+    SupportLaw,
+    require_answers,
+    require_counts,
+    require_values,
+)
 from dplib.randomness.digits import Odds
 from dplib.randomness.user_streams import UserStreams
-from dplib.validate import at_least, positive, require
+from dplib.validate import at_least, exact_positive
 
 IntArray = npt.NDArray[np.int64]
 
@@ -43,9 +49,7 @@ class GeneralizedResponse:
 
     def __post_init__(self) -> None:
         at_least("n_values", self.n_values, 2)
-        exact = isinstance(self.epsilon, int | Fraction)
-        require(exact, "epsilon", "be an exact fraction", type(self.epsilon).__name__)
-        positive("epsilon", Fraction(self.epsilon))
+        exact_positive("epsilon", self.epsilon)
 
     @property
     def law(self) -> SupportLaw:
@@ -70,8 +74,7 @@ class GeneralizedResponse:
         Returns:
             Reported values, shape (n,).
         """
-        require(len(values) == len(streams), "values", f"be one a user ({len(streams)})", len(values))
-        require_values(values, self.n_values)
+        require_answers(streams, values, self.n_values)
         lies = streams.under("lie").bernoulli_once(Odds(self.n_values - 1, Fraction(self.epsilon)))
         further = streams.under("other").uniform_below(self.n_values - 1) + 1
         return np.asarray(np.where(lies, (values + further) % self.n_values, values))

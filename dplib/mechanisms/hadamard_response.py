@@ -29,10 +29,10 @@ import numpy as np
 import numpy.typing as npt
 
 from dplib.compiled import compiled
-from dplib.mechanisms.frequency_oracle import FrequencyEstimate, require_counts, require_values
+from dplib.mechanisms.frequency_oracle import FrequencyEstimate, require_answers, require_counts, require_values
 from dplib.randomness.digits import Logistic
 from dplib.randomness.user_streams import UserStreams
-from dplib.validate import between, positive, require
+from dplib.validate import between, exact_positive
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
@@ -55,9 +55,7 @@ class HadamardResponse:
 
     def __post_init__(self) -> None:
         between("n_values", self.n_values, 1, MOST_VALUES + 1)
-        exact = isinstance(self.epsilon, int | Fraction)
-        require(exact, "epsilon", "be an exact fraction", type(self.epsilon).__name__)
-        positive("epsilon", Fraction(self.epsilon))
+        exact_positive("epsilon", self.epsilon)
 
     @property
     def order(self) -> int:
@@ -85,8 +83,7 @@ class HadamardResponse:
         Returns:
             2 j + bit for the row j, shape (n,).
         """
-        require(len(values) == len(streams), "values", f"be one a user ({len(streams)})", len(values))
-        require_values(values, self.n_values)
+        require_answers(streams, values, self.n_values)
         rows = streams.under("row").uniform_below(self.order)
         bits = parity(rows & values) ^ streams.under("flip").bernoulli_once(Logistic(Fraction(self.epsilon)))
         if negative is not None:

@@ -32,12 +32,18 @@ import numpy as np
 import numpy.typing as npt
 
 from dplib.compiled import compiled
-from dplib.mechanisms.frequency_oracle import FrequencyEstimate, SupportLaw, require_counts, require_values
+from dplib.mechanisms.frequency_oracle import (
+    FrequencyEstimate,
+    SupportLaw,
+    require_answers,
+    require_counts,
+    require_values,
+)
 from dplib.mechanisms.generalized_response import GeneralizedResponse
 from dplib.mechanisms.hadamard_response import MOST_VALUES as MOST_ENUMERATED
 from dplib.mechanisms.hadamard_response import parity, walsh_hadamard
 from dplib.randomness.user_streams import UserStreams
-from dplib.validate import between, positive, require
+from dplib.validate import between, exact_positive, require
 
 IntArray = npt.NDArray[np.int64]
 
@@ -61,9 +67,7 @@ class LocalHashing:
 
     def __post_init__(self) -> None:
         between("n_values", self.n_values, 1, MOST_VALUES + 1)
-        exact = isinstance(self.epsilon, int | Fraction)
-        require(exact, "epsilon", "be an exact fraction", type(self.epsilon).__name__)
-        positive("epsilon", Fraction(self.epsilon))
+        exact_positive("epsilon", self.epsilon)
         if self.n_buckets == 0:
             object.__setattr__(self, "n_buckets", _best_buckets(float(self.epsilon)))
         allowed = [1 << bits for bits in range(1, _MOST_BITS + 1)]
@@ -102,8 +106,7 @@ class LocalHashing:
         Returns:
             The r masks and the bucket, shape (n, r + 1).
         """
-        require(len(values) == len(streams), "values", f"be one a user ({len(streams)})", len(values))
-        require_values(values, self.n_values)
+        require_answers(streams, values, self.n_values)
         words = streams.under("masks").uint64(self._hash_bits)
         reports = np.empty((len(values), self._hash_bits + 1), dtype=np.int64)
         reports[:, :-1] = (words & np.uint64(self.order - 1)).view(np.int64)
@@ -137,7 +140,7 @@ class LocalHashing:
 
     def _require_reports(self, reports: IntArray) -> None:
         fits = reports.ndim == 2 and reports.shape[1] == self._hash_bits + 1 and reports.dtype == np.int64
-        require(fits, "reports", f"be {self._hash_bits + 1} integers each", f"{reports.shape} of {reports.dtype}")
+        require(fits, "reports", f"be {self._hash_bits + 1} integers each", f"{reports.shape[1:]} of {reports.dtype}")
         require_values(reports[:, :-1].ravel(), self.order)
         require_values(reports[:, -1], self.n_buckets)
 

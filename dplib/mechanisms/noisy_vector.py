@@ -24,7 +24,7 @@ import numpy.typing as npt
 
 from dplib.randomness.digits import ExpNegative, Logistic
 from dplib.randomness.user_streams import UserStreams
-from dplib.validate import at_least, positive, require
+from dplib.validate import at_least, exact_positive, positive, require
 
 IntArray = npt.NDArray[np.int64]
 
@@ -45,9 +45,7 @@ class NoisyVector:
 
     def __post_init__(self) -> None:
         at_least("l1_diameter", self.l1_diameter, 1)
-        exact = isinstance(self.epsilon, int | Fraction)
-        require(exact, "epsilon", "be an exact fraction", type(self.epsilon).__name__)
-        positive("epsilon", Fraction(self.epsilon))
+        exact_positive("epsilon", self.epsilon)
 
     @property
     def scale(self) -> Fraction:
@@ -65,7 +63,7 @@ class NoisyVector:
             Shape (n, d).
         """
         fits = vectors.ndim == 2 and len(vectors) == len(streams) and vectors.dtype == np.int64
-        require(fits, "vectors", f"be one of integers a user ({len(streams)})", f"{vectors.shape} of {vectors.dtype}")
+        require(fits, "vectors", "be one of integers a user", f"others, or {vectors.dtype}")
         noise = np.zeros_like(vectors)
         for coordinate in range(vectors.shape[1]):
             for sign in (1, -1):

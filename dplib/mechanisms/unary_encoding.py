@@ -24,10 +24,10 @@ import numpy as np
 import numpy.typing as npt
 
 from dplib.compiled import compiled
-from dplib.mechanisms.frequency_oracle import FrequencyEstimate, SupportLaw, require_counts, require_values
+from dplib.mechanisms.frequency_oracle import FrequencyEstimate, SupportLaw, require_answers, require_counts
 from dplib.randomness.digits import Logistic
 from dplib.randomness.user_streams import UserStreams
-from dplib.validate import between, positive, require
+from dplib.validate import between, exact_positive, require
 
 IntArray = npt.NDArray[np.int64]
 ByteArray = npt.NDArray[np.uint8]
@@ -51,9 +51,7 @@ class UnaryEncoding:
 
     def __post_init__(self) -> None:
         between("n_values", self.n_values, 1, MOST_VALUES + 1)
-        exact = isinstance(self.epsilon, int | Fraction)
-        require(exact, "epsilon", "be an exact fraction", type(self.epsilon).__name__)
-        positive("epsilon", Fraction(self.epsilon))
+        exact_positive("epsilon", self.epsilon)
 
     @property
     def law(self) -> SupportLaw:
@@ -76,8 +74,7 @@ class UnaryEncoding:
         Returns:
             Packed bits, bit j of byte i is value 8 i + j; whole words of 64 bits, the rest 0; shape (n, 8 ceil(D/64)).
         """
-        require(len(values) == len(streams), "values", f"be one a user ({len(streams)})", len(values))
-        require_values(values, self.n_values)
+        require_answers(streams, values, self.n_values)
         reports = np.zeros((len(values), 8 * -(-self.n_values // 64)), dtype=np.uint8)
         n_bytes = -(-self.n_values // 8)
         own = (streams.under("own bit").uint64(1)[:, 0] & np.uint64(1)).astype(np.bool_)  # a fair coin is one bit
@@ -90,7 +87,7 @@ class UnaryEncoding:
         """Counts that merge by addition: the number of reports, then the ones at each value, shape (D + 1,)."""
         width = 8 * -(-self.n_values // 64)
         fits = reports.ndim == 2 and reports.shape[1] == width and reports.dtype == np.uint8
-        require(fits, "reports", f"be {width} bytes each", f"{reports.shape} of {reports.dtype}")
+        require(fits, "reports", f"be {width} bytes each", f"{reports.shape[1:]} of {reports.dtype}")
         ones = _count_ones(np.ascontiguousarray(reports).view("<u8"))[: self.n_values]
         return np.concatenate([[len(reports)], ones]).astype(np.int64)
 
