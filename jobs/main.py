@@ -1,6 +1,5 @@
 """The console script ``dplib``: commands over all jobs."""
 
-import json
 import shutil
 import sys
 from fractions import Fraction
@@ -10,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from dplib.cli import err, exit_codes, out, table
+from dplib.cli import exit_codes, out, table
 from dplib.config.load import read_yaml
 from dplib.errors import ConfigError, DplibError
 from dplib.privacy.budget import Currency
@@ -27,6 +26,7 @@ from dplib.spark.doctor import check_java, check_spark
 from dplib.validate import one_of, require
 from dplib.workflow.design import natural_terms
 from jobs import consistent_histograms, kmeans, minimum_cuts, network_statistics, range_histograms
+from jobs.ledger import ledger_app
 
 JOBS: dict[str, ModuleType] = {
     "consistent-histograms": consistent_histograms,
@@ -45,7 +45,6 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     add_completion=False,
 )
-ledger_app = typer.Typer(help="Show, export, check and correct the privacy ledger.", no_args_is_help=True)
 app.add_typer(ledger_app, name="ledger")
 
 JobName = Annotated[str, typer.Argument(help=f"Job: {', '.join(JOBS)}.", metavar="JOB")]
@@ -54,7 +53,6 @@ Assignments = Annotated[list[str] | None, typer.Option("--set", help="Replace a 
 LogicalDate = Annotated[str, typer.Option("--date", help="Logical date that fills {date}; never today by itself.")]
 ReleaseDir = Annotated[Path, typer.Argument(help="Directory of a release.", metavar="RELEASE")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-LedgerUrl = Annotated[str, typer.Option("--ledger", help="Address of the ledger, as in a configuration.")]
 
 
 def _job(name: str) -> ModuleType:
@@ -275,55 +273,6 @@ def report(
             except OSError:
                 raise ConfigError(f"--to must be a file that can be written, got {to}") from None
         print(to or page)
-
-
-@ledger_app.command("show")
-def ledger_show(ledger: LedgerUrl = "sqlite:///ledger.db") -> None:
-    """Accounts with their balances, and their runs."""
-    with exit_codes():
-        opened = Ledger.open(resolve_ledger_url(ledger, Path.cwd()))
-        accounts, runs = [], []
-        for account in opened.accounts():
-            balance = opened.balance(account.dataset)
-            figures = [amount(value) for value in (balance.total, balance.spent, balance.reserved, balance.left)]
-            accounts.append([account.dataset, account.terms.currency.value, account.terms.unit, *figures])
-            runs += [[run.release_id, run.state.value, amount(run.cost)] for run in opened.runs(account.dataset)]
-        columns = ["account", "currency", "unit", "total", "spent", "reserved", "left"]
-        out.print(table("Accounts", columns, accounts, frozenset(columns[3:])))
-        out.print(table("\nRuns", ["release", "state", "cost"], runs, frozenset({"cost"})))
-
-
-@ledger_app.command("export")
-def ledger_export(ledger: LedgerUrl = "sqlite:///ledger.db") -> None:
-    """Print every entry as one JSON line; as private as the ledger."""
-    with exit_codes():
-        for entry in Ledger.open(resolve_ledger_url(ledger, Path.cwd())).export():
-            print(json.dumps(entry, default=str, sort_keys=True))
-
-
-@ledger_app.command("audit")
-def ledger_audit(ledger: LedgerUrl = "sqlite:///ledger.db") -> None:
-    """Check the hash chain and every rule; exits 1 if something is wrong."""
-    with exit_codes():
-        findings = Ledger.open(resolve_ledger_url(ledger, Path.cwd())).audit()
-        for finding in findings:
-            err.print(f"entry {finding.sequence}: {finding.problem}", markup=False)
-        if findings:
-            raise DplibError(f"ledger must be sound, got {len(findings)} findings")
-        out.print("The hash chain is whole and every entry keeps the rules.")
-
-
-@ledger_app.command("void")
-def ledger_void(
-    release: Annotated[str, typer.Argument(help="Release id of a reservation without a measurement.")],
-    reason: Annotated[str, typer.Option(help="Why, for the record.")],
-    ledger: LedgerUrl = "sqlite:///ledger.db",
-) -> None:
-    """Give back a reservation that has no measurement."""
-    with exit_codes():
-        opened = Ledger.open(resolve_ledger_url(ledger, Path.cwd()))
-        run = opened.void(opened.run(release), reason)
-        out.print(f"{run.release_id} is {run.state.value}.", markup=False)
 
 
 @app.command()
