@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from dplib.config.consistent_histograms import NAME
 from dplib.consistent_histograms.design import Design
 from dplib.consistent_histograms.estimate import Errors
 from dplib.consistent_histograms.tables import ESTIMATES, PUBLISHED, scatter
@@ -13,6 +14,7 @@ from dplib.metrics.error import Z95
 from dplib.release.manifest import Manifest
 from dplib.release.tables import read_table
 from dplib.validate import require
+from dplib.workflow.manifest import public_design
 
 
 @dataclass(frozen=True)
@@ -46,8 +48,7 @@ def design_of(manifest: Manifest) -> Design:
     Raises:
         ConfigError: if the release is of another job.
     """
-    require(manifest.job == "consistent-histograms", "release", "be one of consistent-histograms", manifest.job)
-    return Design.from_public(dict(manifest.details["design"]))  # type: ignore[arg-type]
+    return Design.from_public(public_design(manifest, NAME))
 
 
 def query_release(

@@ -12,6 +12,7 @@ from dplib.kmeans.design import Design
 from dplib.kmeans.tables import read_centers, read_weights
 from dplib.release.manifest import Manifest
 from dplib.validate import require
+from dplib.workflow.manifest import public_design
 
 
 @dataclass(frozen=True)
@@ -41,8 +42,7 @@ def design_of(manifest: Manifest) -> Design:
     Raises:
         ConfigError: if the release is of another job.
     """
-    require(manifest.job == NAME, "release", f"be one of {NAME}", manifest.job)
-    return Design.from_public(dict(manifest.details["design"]))  # type: ignore[arg-type]
+    return Design.from_public(public_design(manifest, NAME))
 
 
 def query_release(directory: Path, manifest: Manifest, numbers: Sequence[str], point: str | None) -> list[Answer]:

@@ -23,6 +23,7 @@ from dplib.minimum_cuts.tables import ESTIMATES, read_measurement, read_sides, v
 from dplib.release.manifest import Manifest
 from dplib.release.tables import read_table
 from dplib.validate import require
+from dplib.workflow.manifest import public_design
 
 BoolArray = npt.NDArray[np.bool_]
 MOST_ANSWERS = 1_000
@@ -61,8 +62,7 @@ def design_of(manifest: Manifest) -> Design:
     Raises:
         ConfigError: if the release is of another job.
     """
-    require(manifest.job == NAME, "release", f"be one of {NAME}", manifest.job)
-    return Design.from_public(dict(manifest.details["design"]))  # type: ignore[arg-type]
+    return Design.from_public(public_design(manifest, NAME))
 
 
 def query_release(

@@ -26,6 +26,7 @@ from dplib.network_statistics.tables import ESTIMATES, PUBLISHED, read_values
 from dplib.release.manifest import Manifest
 from dplib.release.staging import MEASUREMENT
 from dplib.validate import require
+from dplib.workflow.manifest import public_design
 
 FINEST = 1_000
 """Keys of one statistic that an answer lists."""
@@ -64,8 +65,7 @@ def design_of(manifest: Manifest) -> Design:
     Raises:
         ConfigError: if the release is of another job.
     """
-    require(manifest.job == NAME, "release", f"be one of {NAME}", manifest.job)
-    return Design.from_public(dict(manifest.details["design"]))  # type: ignore[arg-type]
+    return Design.from_public(public_design(manifest, NAME))
 
 
 def query_release(

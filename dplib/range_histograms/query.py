@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from dplib.config.range_histograms import NAME
 from dplib.errors import ConfigError
 from dplib.metrics.error import Z95
 from dplib.range_histograms.design import Design, noise_of_public
@@ -15,7 +16,7 @@ from dplib.range_histograms.estimate import Errors
 from dplib.range_histograms.tables import ESTIMATES, PUBLISHED, group_numbers, read_strategy
 from dplib.release.manifest import Manifest
 from dplib.release.tables import read_table
-from dplib.validate import require
+from dplib.workflow.manifest import public_design
 
 
 @dataclass(frozen=True)
@@ -47,8 +48,7 @@ def design_of(directory: Path, manifest: Manifest) -> Design:
     Raises:
         ConfigError: if the release is of another job.
     """
-    require(manifest.job == "range-histograms", "release", "be one of range-histograms", manifest.job)
-    public = dict(manifest.details["design"])  # type: ignore[arg-type]
+    public = public_design(manifest, NAME)
     return Design.from_public(public, read_strategy(directory, noise_of_public(public)))
 
 

@@ -11,8 +11,9 @@ from dplib.mechanisms.tree_counts import SAMPLER_FORMAT
 from dplib.privacy.accountant import totals
 from dplib.privacy.budget import Currency
 from dplib.release.canonical import settings_hash
-from dplib.release.manifest import build_manifest, write_manifest
+from dplib.release.manifest import Manifest, build_manifest, write_manifest
 from dplib.release.runs import Run
+from dplib.validate import require
 from dplib.workflow.design import JobDesign, delta_of
 
 
@@ -51,3 +52,13 @@ def write_release_manifest(
         "publish_hash": settings_hash(design.publish_settings),
     }
     write_manifest(directory, build_manifest(directory, shared | job_fields))
+
+
+def public_design(manifest: Manifest, job: str) -> dict[str, Any]:
+    """The public settings of a release, from which its job builds the design again.
+
+    Raises:
+        ConfigError: if the release is of another job.
+    """
+    require(manifest.job == job, "release", f"be one of {job}", manifest.job)
+    return dict(manifest.details["design"])  # type: ignore[arg-type]  # JSON: written as a mapping
