@@ -1,0 +1,110 @@
+"""Every figure of the README's tables is computed again: errors of both models, limits of releases, rules."""
+
+import re
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dplib.clustering.choose import METHODS, plan_method
+from dplib.clustering.problem import Problem
+from dplib.clustering.space import Space
+from dplib.config.load import check
+from dplib.config.minimum_cuts import CutReleases
+from dplib.config.network_statistics import NetworkStatisticsConfig
+from dplib.errors import ConfigError
+from dplib.network_statistics.design import Design
+from dplib.network_statistics.part_plan import ModelError, compared_models
+from dplib.privacy.budget import ApproxDP, Budget, PureDP
+from tests.minimum_cuts_support import design_of
+
+README = (Path(__file__).resolve().parents[2] / "README.md").read_text(encoding="utf-8")
+
+
+def table(first_header: str) -> list[list[str]]:
+    """The cells of the rows of the table whose first header starts with these words."""
+    lines = README.splitlines()
+    (start,) = (number for number, line in enumerate(lines) if line.startswith(f"| {first_header}"))
+    rows = []
+    for line in lines[start + 2 :]:
+        if not line.startswith("|"):
+            break
+        rows.append([cell.strip() for cell in line.strip("|").split("|")])
+    return rows
+
+
+def number(cell: str) -> float:
+    return float(cell.replace(",", ""))
+
+
+def rounded(value: float, cell: str) -> float:
+    """A value to as many significant digits as a cell shows; zeros at the end of a large number do not count."""
+    digits = len(re.sub(r"\D", "", cell).strip("0"))
+    return float(f"{value:.{digits - 1}e}")
+
+
+@pytest.fixture(scope="module")
+def errors() -> dict[tuple[str, str], ModelError]:
+    """What the plan says of Email-Enron's declared vertices."""
+    (header,) = re.findall(r"^\| Email-Enron \(([\d,]+) vertices\), epsilon (\d+) \|", README, re.MULTILINE)
+    settings = {
+        "config_version": 1,
+        "job": "network-statistics",
+        "dataset": "enron",
+        "input": {"path": "none", "columns": {"source": "s", "target": "t"}},
+        "privacy": {"budget": {"epsilon": int(header[1])}},
+        "graph": {"vertices": {"count": int(number(header[0]))}, "statistics": {"edge_count": 1}},
+    }
+    design = Design.resolve(check(NetworkStatisticsConfig, settings), Path())
+    return {(each.number, each.how): each for each in compared_models(design)}
+
+
+@pytest.mark.parametrize(
+    ("row", "how"), [(0, "noisy degrees, one end"), (1, "randomized bits")], ids=["degrees", "bits"]
+)
+def test_the_errors_of_both_models(errors: dict[tuple[str, str], ModelError], row: int, how: str) -> None:
+    found = errors["edge count", how]
+    rows = table("Email-Enron")
+    assert len(rows) == 2
+    for cell, value in zip(rows[row][1:], (found.central, found.local), strict=True):
+        assert number(cell) == rounded(value, cell), (cell, value)
+
+
+def test_every_release_about_minimum_cuts_is_in_the_table() -> None:
+    assert {row[0].strip("`") for row in table("release | what")} == set(CutReleases.model_fields)
+
+
+@pytest.mark.parametrize("row", table("release | what"), ids=lambda row: row[0].strip("`"))
+def test_releases_about_minimum_cuts_stop_where_the_table_says(row: list[str]) -> None:
+    name, budget = row[0].strip("`"), {"epsilon": 1, "delta": "0.000001"}
+    extra: dict[str, Any] = {"soft_cut_count": {"eta": 1}, "top_cuts": {"k": 1}, "sampled_cuts": {"k": 1}}
+    releases = {name: extra.get(name, {})}
+    if row[2] == "any":
+        assert design_of(releases, budget, n=100_000).n_vertices == 100_000
+        return
+    limit = int(number(row[2]))
+    assert design_of(releases, budget, n=limit).n_vertices == limit
+    with pytest.raises(ConfigError, match=name.replace("_", ".")):
+        design_of(releases, budget, n=limit + 1)
+
+
+def test_sampled_cuts_need_a_delta() -> None:
+    with pytest.raises(ConfigError, match="delta"):
+        design_of({"sampled_cuts": {"k": 1}}, {"epsilon": 1})
+
+
+@pytest.mark.parametrize("budget", [PureDP(Fraction(1)), ApproxDP(Fraction(1), Fraction(1, 10**6))])
+def test_auto_takes_the_methods_that_the_text_names(budget: Budget) -> None:
+    assert "up to 3 coordinates" in README
+    for dimension in range(1, 7):
+        chosen = plan_method(Problem(Space.ball([0.0] * dimension, 1.0), 4), budget).method
+        above = "tree_coreset" if isinstance(budget, ApproxDP) else "local_search"
+        assert chosen == ("grid or quadtree" if dimension <= 3 else above)
+
+
+def test_methods_that_the_text_names_exist() -> None:
+    (text,) = re.findall(r"`lloyd` \(DPLloyd\).*?under their papers' names", README, re.DOTALL)
+    names = set(re.findall(r"`(\w+)`", text))
+    assert names
+    assert names <= set(METHODS)
