@@ -77,7 +77,7 @@ def plan(prepared: Prepared[Design], as_json: bool) -> None:
 
 
 def _print_plan(made: Plan) -> None:
-    out.print(f"{made.n_vertices:,} declared vertices; {made.relation}.\n", markup=False)
+    out.print(f"{made.n_vertices:,} declared vertices.\n", markup=False)
     rows = [
         [
             each.release,

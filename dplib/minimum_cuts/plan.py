@@ -96,7 +96,7 @@ def make_plan(design: Design, settings_hash: str) -> Plan:
     """Make the plan of a design."""
     caps = {f"change of one pair's weight by one {design.config.privacy.unit}": design.weight_cap}
     return Plan(
-        frame=PlanFrame.of(design, caps, plan_notes(design), settings_hash),
+        frame=PlanFrame.of(design, caps, plan_notes(design), settings_hash, relation(design)),
         n_vertices=design.n_vertices,
         relation=relation(design),
         releases=tuple(planned(design, each) for each in design.measurements),
@@ -152,7 +152,7 @@ def synthetic_errors(design: Design) -> tuple[SyntheticError, ...]:
 
 def plan_notes(design: Design) -> tuple[str, ...]:
     """Sentences about what the settings mean."""
-    notes = [*invariants(design), f"Neighbours: {relation(design)}."]
+    notes = [*invariants(design)]
     weights, cap = design.config.graph.weights, design.weight_cap
     if design.config.input.columns.weight is not None and weights.largest > cap:
         notes.append(

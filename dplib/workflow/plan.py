@@ -34,15 +34,17 @@ class PlanFrame:
     settings_hash: str
 
     @classmethod
-    def of(cls, design: JobDesign, caps: dict[str, int], notes: tuple[str, ...], settings_hash: str) -> "PlanFrame":
-        """The frame of a design."""
+    def of(
+        cls, design: JobDesign, caps: dict[str, int], notes: tuple[str, ...], settings_hash: str, relation: str = ""
+    ) -> "PlanFrame":
+        """The frame of a design; ``relation`` says what neighbours are where the name of their kind does not."""
         config = design.config
         return cls(
             dataset=config.dataset,
             job=config.job,
             budget=config.privacy.budget.budget().describe(),
             unit=config.privacy.unit,
-            neighbors=neighbors_of(design).describe(config.privacy.unit),
+            neighbors=relation or neighbors_of(design).describe(config.privacy.unit),
             caps=caps,
             totals=totals(design.events, delta_of(design)),
             notes=notes,

@@ -251,6 +251,8 @@ def test_the_plan_says_the_outlook_of_every_drawing_release() -> None:
     assert weak.excess is None
     assert [each.side_size for each in plan.synthetic] == [1, 2, 5, 10]
     assert plan.to_dict()["relation"].startswith("two graphs on the declared vertices")
+    # An edge of any weight is not what the guarantee hides: the sentence beside epsilon must not say so.
+    assert plan.frame.neighbors == plan.relation
 
 
 @pytest.mark.parametrize("budget", [{"epsilon": 1}, {"rho": "0.5"}])
