@@ -206,11 +206,11 @@ def _found(design: Design, results: Results) -> tuple[Section, ...]:
 
 def _cut_table(design: Design, name: str, cuts: FoundCuts) -> DataTable:
     rows: list[tuple[Text, ...]] = []
-    names, n = vertex_names(design), design.n_vertices
+    vertices, n = design.vertices, design.n_vertices
     for cut in range(min(SHOWN_CUTS, len(cuts.sides))):
         size, side = int(cuts.side_size[cut]), cuts.sides[cut]
         smaller = side if 2 * size <= n else ~side
-        shown = [_short(names[vertex]) for vertex in np.flatnonzero(smaller)[:_SHOWN_NAMES]]
+        shown = [_short(vertices.shown(vertex)) for vertex in np.flatnonzero(smaller)[:_SHOWN_NAMES].tolist()]
         more = int(smaller.sum()) - len(shown)
         held = ", ".join(shown) + (f" and {count_text(more)} more" if more > 0 else "")
         value, error = float(cuts.value[cut]), float(cuts.std_error[cut])
@@ -231,13 +231,6 @@ def _cut_table(design: Design, name: str, cuts: FoundCuts) -> DataTable:
     return DataTable(f"{_TITLES[name]}{shown_of}", columns, tuple(rows))
 
 
-def vertex_names(design: Design) -> list[str]:
-    """The vertices as a reader knows them."""
-    if design.vertices.names is not None:
-        return list(design.vertices.names)
-    return [str(design.vertices.first + vertex) for vertex in range(design.n_vertices)]
-
-
 def _short(name: str) -> str:
     return name if len(name) <= _MOST_LETTERS else f"{name[: _MOST_LETTERS - 1]}…"
 
@@ -249,7 +242,7 @@ def _cactus(design: Design, results: Results) -> Block:
         text = "The synthetic graph without its negative weights is in separate parts, so it has no cactus."
         return Paragraphs((text,))
     try:
-        drawing = cactus_drawing(cactus, vertex_names(design))
+        drawing = cactus_drawing(cactus, [design.vertices.shown(vertex) for vertex in range(design.n_vertices)])
     except ConfigError:
         return Paragraphs(("The cactus of the synthetic graph is too large to be drawn; it is in estimates/.",))
     caption = (

@@ -126,7 +126,7 @@ def _side(directory: Path, design: Design, names: Sequence[str], known: set[str]
     side = np.zeros(design.n_vertices, dtype=np.bool_)
     places = _places(directory, design)
     for name in names:
-        place = places.get(name) if places is not None else _number_of(design, name)
+        place = places.get(name) if places is not None else design.vertices.place_of_number(name)
         if place is None:
             rule = f"be a statistic of the release ({', '.join(sorted(known))}) or a declared vertex"
             raise ConfigError(f"--item must {rule}, got {name}")
@@ -141,13 +141,6 @@ def _places(directory: Path, design: Design) -> dict[str, int] | None:
         return None
     rows = read_table(folder, ["vertex", "name"]).to_pylist()
     return {str(row["name"]): int(row["vertex"]) for row in rows}
-
-
-def _number_of(design: Design, text: str) -> int | None:
-    if not (text.isdecimal() and text.isascii()):
-        return None
-    place = int(text) - design.vertices.first
-    return place if 0 <= place < design.n_vertices else None
 
 
 def _around(directory: Path, design: Design, side: BoolArray) -> list[Answer]:

@@ -112,8 +112,7 @@ def _write_rows(design: Design, path: Path, source: IntArray, target: IntArray) 
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(["source", "target"])
         for ends in zip(source.tolist(), target.tolist(), strict=True):
-            shown = [str(end + domain.first) if domain.names is None else domain.names[end] for end in ends]
-            writer.writerow(shown)
+            writer.writerow([domain.shown(end) for end in ends])
 
 
 def _prepare(prepared: Prepared[Design], folder: Path) -> Prepared[Design]:

@@ -88,18 +88,10 @@ class _Finder:
         return found
 
     def _place(self, setting: str, vertex: str) -> int:
-        place = place_of_number(self._domain, vertex) if self._by_name is None else self._by_name.get(vertex)
+        place = self._domain.place_of_number(vertex) if self._by_name is None else self._by_name.get(vertex)
         if place is None:
             raise ConfigError(f"{setting} must name declared vertices, got {vertex}")
         return place
-
-
-def place_of_number(domain: VertexDomain, vertex: str) -> int | None:
-    """Position of a vertex that is a whole number; None where it is none of the declared ones."""
-    if not (vertex.isdecimal() and vertex.isascii()):
-        return None
-    place = int(vertex) - domain.first
-    return place if 0 <= place < domain.count else None
 
 
 def _require_candidates(setting: str, declared: Sized, held: int) -> None:

@@ -6,7 +6,6 @@ import numpy as np
 
 from dplib.errors import ConfigError
 from dplib.graphs.network_sensitivity import Statistic
-from dplib.network_statistics.declared import place_of_number
 from dplib.network_statistics.design import Design
 from dplib.network_statistics.part_tables import ADJACENCY, CHOICES, VERTICES, WHOLE_GRAPH, passing_of, read_parts
 from dplib.network_statistics.tables import PUBLISHED
@@ -80,7 +79,7 @@ def place_of(directory: Path, design: Design, option: str, vertex: str) -> int:
         table = read_table(folder, ["vertex"], where=[("name", "==", vertex)])
         place = table.column("vertex")[0].as_py() if table.num_rows else None
     else:
-        place = place_of_number(design.vertices, vertex)
+        place = design.vertices.place_of_number(vertex)
     if place is None:
         raise ConfigError(f"{option} must name a declared vertex, got {vertex}")
     return int(place)
@@ -90,6 +89,6 @@ def vertex_name(directory: Path, design: Design, place: int) -> str:
     """The name, or the number, of a vertex."""
     folder = directory / PUBLISHED / VERTICES
     if not folder.is_dir():
-        return str(place + design.vertices.first)
+        return design.vertices.shown(place)
     table = read_table(folder, ["name"], where=[("vertex", "==", place)])
     return str(table.column("name")[0].as_py())

@@ -156,7 +156,7 @@ def as_declared(design: Design, positions: IntArray) -> IntArray | list[str]:
     domain = design.vertices
     if domain.names is None:
         return positions + domain.first
-    return [domain.names[place] for place in positions.tolist()]
+    return [domain.shown(place) for place in positions.tolist()]
 
 
 def chosen_name(design: Design, statistic: Statistic, place: int) -> str:

@@ -122,7 +122,7 @@ def _write_rows(design: Design, path: Path, source: IntArray, target: IntArray) 
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(["source", "target"])
         for row, (one, other) in enumerate(zip(source.tolist(), target.tolist(), strict=True)):
-            ends = [str(end + domain.first) if domain.names is None else domain.names[end] for end in (one, other)]
+            ends = [domain.shown(one), domain.shown(other)]
             writer.writerow(ends)
             if row % 3 == 0:
                 writer.writerow(ends[::-1])

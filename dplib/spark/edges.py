@@ -81,6 +81,17 @@ class VertexDomain:
         assert names is not None
         return cls(len(names), 0, names)
 
+    def shown(self, place: int) -> str:
+        """The vertex at a position as it is declared: its name, or its number."""
+        return str(place + self.first) if self.names is None else self.names[place]
+
+    def place_of_number(self, text: str) -> int | None:
+        """Position of a vertex that is a whole number; None where it is none of the declared ones."""
+        if not (text.isdecimal() and text.isascii()):
+            return None
+        place = int(text) - self.first
+        return place if 0 <= place < self.count else None
+
 
 def open_edges(spark: SparkSession, source: EdgeInput, base: Path) -> DataFrame:
     """Open the input; of a text file at most the header line is read, but metis and gml files are read whole.
