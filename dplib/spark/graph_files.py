@@ -65,7 +65,8 @@ def open_graph_file(spark: SparkSession, source: EdgeInput, base: Path) -> DataF
     else:
         cells = gml_edges(text, source.options.get("label", "label"), weight)
     roles = ("source", "target") if weight is None else ("source", "target", "weight")
-    table = pa.table({role: pa.array(column, pa.string()) for role, column in zip(roles, cells, strict=True)})
+    columns = [pa.array([_encoded(cell) for cell in column], pa.string()) for column in cells]
+    table = pa.table(dict(zip(roles, columns, strict=True)))
     with quiet_spark_errors("take the edges"):
         return spark.createDataFrame(table)
 
@@ -155,10 +156,11 @@ def _whole_text(spark: SparkSession, source: EdgeInput, base: Path) -> str:
     with opening(source):
         files = spark.read.text(source.paths(base), wholetext=True).limit(2)
     with quiet_spark_errors("read the graph's file"):
-        texts = files.toArrow().column(0).to_pylist()
+        # As bytes: a text that is not UTF-8 would be refused with a message that quotes it.
+        texts = files.select(F.col("value").cast("binary")).toArrow().column(0).to_pylist()
     if len(texts) != 1:
         raise SchemaError(f"input.path must name one file where the format is {source.graph_format}, got others")
-    return str(texts[0]).removeprefix("\ufeff").replace("\r\n", "\n")
+    return bytes(texts[0]).decode("utf-8", "replace").removeprefix("\ufeff").replace("\r\n", "\n")
 
 
 def _metis_header(fields: Sequence[str]) -> tuple[int, bool, int]:
@@ -176,6 +178,11 @@ def _metis_header(fields: Sequence[str]) -> tuple[int, bool, int]:
         "input.path must name a METIS file whose first line is its numbers of vertices and edges, then at most a format"
         " of the digits 0 and 1 and the weights a vertex, got another first line"
     )
+
+
+def _encoded(cell: str | None) -> bytes | None:
+    """A cell as UTF-8; halves of surrogate pairs, which GML can name by number, become question marks."""
+    return None if cell is None else cell.encode("utf-8", "replace")
 
 
 def _is_whole(text: str) -> bool:

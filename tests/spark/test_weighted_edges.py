@@ -184,3 +184,18 @@ def test_wrong_structure_is_one_sentence_with_the_setting(
         read(spark, VertexDomain(2), WeightSettings(), **given | {"path": str(tmp_path / given["path"])})
     assert str(error.value).startswith(setting)
     assert "4242" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "written"),
+    [
+        ("gml", b'graph [ node [ id 0 label "a" ]\nnode [ id 1 label "caf\xe9" ]\nedge [ source 0 target 1 ]\n]\n'),
+        ("gml", b'graph [ node [ id 0 label "a" ]\nnode [ id 1 label "&#xD800;" ]\nedge [ source 0 target 1 ]\n]\n'),
+        ("metis", b"2 1\n2\n1 \xe9\n"),
+    ],
+)
+def test_text_that_is_no_unicode_stops_no_run(spark: "SparkSession", tmp_path: Path, name: str, written: bytes) -> None:
+    (tmp_path / "graph").write_bytes(written)
+    rows = open_edges(spark, WeightedEdgeInput(path="graph", format=name), tmp_path).collect()
+    assert len(rows) == (1 if name == "gml" else 2)
+    assert rows[0][0] in ("a", "2", "1")
