@@ -47,14 +47,6 @@ class CutGraph(Section):
     """All vertices, isolated ones included: {count}, a list of names, or {file}. They are public."""
     weights: WeightSettings = WeightSettings()
 
-    def vertex_names(self, base: Path) -> tuple[str, ...] | None:
-        """The declared names; None where vertices are numbers.
-
-        Raises:
-            ConfigError: if a listed file cannot be read, or names are empty or stand twice.
-        """
-        return vertex_names(self.vertices, base)
-
 
 class ReleaseSettings(Section):
     """One release about the cuts."""
@@ -203,7 +195,7 @@ class MinimumCutsConfig(JobConfig):
         A listed file enters with its contents, not with its name; paths enter as written.
         """
         dumped = self.model_dump(mode="json", include={"dataset", "job", "input", "privacy", "graph", "cuts"})
-        names = self.graph.vertex_names(base)
+        names = vertex_names(self.graph.vertices, base)
         if names is not None:
             dumped["graph"]["vertices"] = list(names)
         dumped["counting_version"] = COUNTING_VERSION

@@ -106,14 +106,6 @@ class GraphSettings(Section):
             raise ValueError("must give each of one or more statistics a weight above 0, got others")
         return statistics
 
-    def vertex_names(self, base: Path) -> tuple[str, ...] | None:
-        """The declared names; None where vertices are numbers.
-
-        Raises:
-            ConfigError: if a listed file cannot be read, or names are empty or stand twice.
-        """
-        return vertex_names(self.vertices, base)
-
 
 class CountingSettings(Section):
     """Where the exact statistics are counted: never changes a number."""
@@ -151,7 +143,7 @@ class NetworkStatisticsConfig(JobConfig):
         A listed file enters with its contents, not with its name; paths enter as written.
         """
         dumped = self.model_dump(mode="json", include={"dataset", "job", "input", "privacy", "graph"})
-        names = self.graph.vertex_names(base)
+        names = vertex_names(self.graph.vertices, base)
         if names is not None:
             dumped["graph"]["vertices"] = list(names)
         graph, resolved = dumped["graph"], self.graph
