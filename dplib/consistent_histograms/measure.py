@@ -9,7 +9,7 @@ Two layouts with the same bytes. *Driver*: the counts fit one process. *Blocks*:
 a first pass returns the blocks' digests and totals, a second one draws the noise and refuses to (`IntegrityError`) if
 a recomputed block no longer has the digest that entered the key, which happens when the input changes under the job.
 
-Cost: one pass over the rows; then 60 to 300 ns a cell.
+Cost: one pass over the rows; then one draw a cell.
 """
 
 from collections.abc import Sequence

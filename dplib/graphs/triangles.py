@@ -9,7 +9,7 @@ the three pieces of edges with colours ij, jk and ik, and counts the triangles w
 colours. Each triangle belongs to one task and each edge goes to c tasks, so c m edges travel and no wedges do. Each
 task ranks its vertices by itself: no degrees need to be joined.
 
-Cost: O(m^{3/2}) steps at worst, about 20 ns a wedge of the oriented graph; O(n + m) memory. With colours, C(c + 2, 3)
+Cost: O(m^{3/2}) steps at worst, a few a wedge of the oriented graph; O(n + m) memory. With colours, C(c + 2, 3)
 tasks of about 6m/c^2 edges.
 
 References:

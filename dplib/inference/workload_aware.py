@@ -9,7 +9,7 @@ with a stated error.
 
 It depends on the law and the number of bins only: no privacy cost, one answer per setting.
 
-Cost: O(n_nodes) a candidate, some twenty of them: 0.03 s for 4,096 bins, below 10 s for 2^20.
+Cost: O(n_nodes) a candidate, some twenty of them.
 
 References:
     The thesis on range-count histograms, chapter 3, conclusion 3.5 (budgets), section 3.3.2 (laws of queries).

@@ -14,8 +14,7 @@ Why 2^-33 is safe: with u = 2^-53, d = |Y| - sigma^2/t has an error below 2u max
 max(|Y|, sigma^2/t) <= 11 sigma because sigma^2/t <= sigma, and g has an error below 500u. Elsewhere e^(-g) itself is
 below e^-50. The exponential function of any C library is right to 2^-45; the sum stays below 2^-43.
 
-Cost: about 1.3 proposals of the discrete Laplace law and one exponential each, 100 to 130 ns of processor
-time at sigma = 55.
+Cost: about 1.3 proposals of the discrete Laplace law and one exponential each (times: `scripts.bench.noise`).
 
 References:
     Canonne, Kamath, Steinke: The Discrete Gaussian for Differential Privacy. NeurIPS 2020, algorithm 3, theorem 14.

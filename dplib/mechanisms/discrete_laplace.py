@@ -13,7 +13,7 @@ The draw is the difference of two geometric variables, P(G = g) = (1 - q) q^g wi
   successes of Bernoulli(e^(-2^I/b)) before the first failure, so the endless tail is exact too. I is the first
   position with 2^I >= 4b, hence successes are rare (below e^-4) and cost little.
 
-Cost: about 2 (log2 b + 3.5) comparisons of 16 bits a draw, 40 to 60 ns of processor time at b = 55.
+Cost: about 2 (log2 b + 3.5) comparisons of 16 bits a draw (times: `scripts.bench.noise`).
 
 References:
     Ghosh, Roughgarden, Sundararajan: Universally utility-maximizing privacy mechanisms. STOC 2009.

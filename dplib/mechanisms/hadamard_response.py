@@ -11,7 +11,7 @@ Server. The sum S_j of reported signs in each row; a fast Walsh-Hadamard transfo
 additions. A report contributes z = +-c, c = (e^epsilon + 1) / (e^epsilon - 1), with mean s at the user's own value and
 0 elsewhere; so the variance of an estimate is N c^2 - n_v exactly, n_v the number of users at v.
 
-Cost: 20 to 30 ns a user, 2 ns a report for the server.
+Cost: a row and a bit a user; O(K log K) for the server after one addition a report.
 
 References:
     Bassily, Smith: Local, private, efficient protocols for succinct histograms. STOC 2015 (one bit of a random row).

@@ -10,7 +10,7 @@ Server. The sum of n reports estimates the edges (twice the edges for both ends)
 sqrt(n), not with n: standard deviation sqrt(n v) (both ends: half of that) with the noise's variance v, near 2 b^2.
 A central release of the edge count at the same epsilon has sqrt(v) alone.
 
-Cost: 0.1 to 0.2 ms a user, most of it for opening the user's own stream.
+Cost: one draw of noise a user, most of it for opening the user's own stream.
 
 References:
     Kasiviswanathan, Lee, Nissim, Raskhodnikova, Smith: What can we learn privately? SIAM J. Comput. 40(3), 2011.

@@ -15,7 +15,7 @@ For a domain too large to enumerate, `support` counts for given candidates inste
 response. The best g is near e^epsilon + 1: the best power of 2 costs at most 8 %
 (epsilon 1 and 2: below 1 %) in variance.
 
-Cost: about 30 ns a user; server g additions a report, or 1 ns a report and candidate.
+Cost: O(1) a user; the server g additions a report, or one hash a report and candidate.
 
 References:
     Wang, Blocki, Li, Jha: Locally differentially private protocols for frequency estimation. USENIX Security 2017,

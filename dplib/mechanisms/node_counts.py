@@ -15,7 +15,7 @@ the caller bounds it first and states D for the sum over all bins it meets.
 Nodes of equal share draw from one stream, in order of position; the stream's name holds the share, so it depends on
 settings only. As with `tree_counts`, the key must depend on the counts.
 
-Cost: the samplers' per draw, plus some 0.1 ms for each different share.
+Cost: the samplers' per draw, plus opening one sampler for each different share.
 
 References:
     The thesis on range-count histograms, chapter 3, conclusions 3.4 and 3.9.

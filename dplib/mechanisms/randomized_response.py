@@ -11,7 +11,7 @@ The server needs only the number of ones among the reports. With N reports, n1 o
 estimate (n1 - N q) / (1 - 2q) of the true ones is unbiased with variance N e^epsilon / (e^epsilon - 1)^2, whatever the
 truth: it grows with all *pairs*, not with the edges.
 
-Cost: 2 bytes of the stream and about 2 ns a bit.
+Cost: 2 bytes of the stream a bit.
 
 References:
     Warner: Randomized response: a survey technique for eliminating evasive answer bias. JASA 60(309), 1965.

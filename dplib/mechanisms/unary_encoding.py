@@ -8,7 +8,7 @@ certified digits of q: no rounding.
 Server. Adds the bits up. Variance per report 4 e^epsilon / (e^epsilon - 1)^2 where no value dominates, whatever the
 size of the domain: the least of all unary encodings. The price is a report of D bits: for some thousands of values.
 
-Cost: about 2 ns a bit for the client, below 0.2 ns a bit for the server.
+Cost: one Bernoulli draw a bit for the client, one addition a bit for the server.
 
 References:
     Wang, Blocki, Li, Jha: Locally differentially private protocols for frequency estimation. USENIX Security 2017,

@@ -11,7 +11,7 @@ Guarantee: results are never below the bound. Losses are rounded up to a grid; c
 numbers, free of the absolute errors of a Fourier transform, which would drown a small delta; every result is checked
 against the hockey-stick sum with the remaining float errors allowed for.
 
-Cost: O(events * 1e5) additions for pure events; below 0.1 s more with Gaussian events.
+Cost: O(events * 1e5) additions for pure events.
 
 References:
     Murtagh, Vadhan, "The complexity of computing the optimal composition of differential privacy", TCC 2016

@@ -13,7 +13,7 @@ integers are drawn by rejection, with the same continuation.
 Guarantee: as for `dplib.randomness.keyed`, AES-256 is assumed to be pseudorandom. Names have 96 bits, so among 10^9
 named users two share a name with probability below 10^-11; numbered users never do.
 
-Cost: 16 bytes of AES in 5 to 10 ns, 2 bytes a Bernoulli draw.
+Cost: one AES block for 16 bytes, 2 bytes a Bernoulli draw.
 
 References:
     Dworkin: Recommendation for Block Cipher Modes of Operation. NIST SP 800-38A, 2001, section 6.5 (CTR).

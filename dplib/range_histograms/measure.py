@@ -8,7 +8,7 @@ Two layouts with the same bytes. *Driver*: the counts fit one process. *Blocks*:
 each, with the strategy among what they capture; a first pass returns digests, a second one draws the noise and refuses
 to if a recomputed block no longer has the digest that entered the key.
 
-Cost: one pass over the rows, then about 100 ns a node.
+Cost: one pass over the rows, then one draw a node.
 """
 
 from collections.abc import Iterable

@@ -4,7 +4,7 @@ The entries are the only record; state is derived from them anew for every decis
 writing and for auditing. A writer applies its new entry to the replayed state before it inserts it, so an entry that
 breaks a rule is never written, and an audit that replays the ledger finds any that got in another way.
 
-Cost: O(entries of the account), about 0.1 ms each with reading and digest.
+Cost: O(entries of the account), each read and digested once.
 """
 
 from collections.abc import Callable

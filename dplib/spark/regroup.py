@@ -1,7 +1,7 @@
 """Arrays that are grouped one way, then another: each block is split into pieces, which a shuffle brings together anew.
 
 A piece is a row with the block it comes from, the part it belongs to and binary columns. Whole pieces move, not cells:
-a shuffle of 5 million cells took 0.12 s as binary pieces and 0.87 s as rows.
+a shuffle of binary pieces moves a few large values where rows are one a cell.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -2,7 +2,7 @@
 
 Every round is one job: the driver sends a message, blocks take it and return a small summary. The state itself is
 rebuilt more often than stored: only every few rounds it is persisted, and in between a job starts from the last stored
-state and takes the messages since then again. Storing 45 MB of state cost as much as taking some ten to forty messages
+state and takes the messages since then again. Storing the state costs as much as taking many messages
 anew. Stored states that nothing needs any more are dropped. A lost executor's blocks are computed again from the
 first state by the same messages, so numbers never depend on it.
 

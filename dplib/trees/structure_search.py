@@ -11,7 +11,7 @@ Everything depends on the number of bins and the kind of noise alone: no data, n
 For Gaussian noise the error is convex in the shares, so the optimum over the shares is global; for Laplace noise it
 is the best of the optima found.
 
-Cost: about 0.1 s at any n, independent of the data.
+Cost: independent of the data, and nearly so of n.
 
 References:
     Qardaji, Yang, Li, "Understanding hierarchical methods for differentially private histograms", PVLDB 6(14), 2013
