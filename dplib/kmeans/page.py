@@ -15,6 +15,7 @@ from dplib.kmeans.design import Design
 from dplib.kmeans.estimate import Results
 from dplib.kmeans.methods import method_text, reason_text
 from dplib.kmeans.plan import blur_text, make_plan, plan_notes, space_text
+from dplib.kmeans.publish import invariants
 from dplib.mechanisms.discrete_gaussian import discrete_gaussian_variance
 from dplib.mechanisms.discrete_laplace import discrete_laplace_variance
 from dplib.metrics.error import Z95
@@ -120,7 +121,7 @@ def _guarantee(design: Design, run: Run) -> Guarantee:
         unit=privacy.unit,
         neighbors=neighbors_of(design),
         caps=f"at most {count_text(privacy.rows_per_unit)} {rows} of one {privacy.unit}, each one point",
-        invariants=(),
+        invariants=invariants(design),
         key_id=run.measurement.key_id,
         totals=totals(design.events, delta_of(design)),
         public_settings="Bounds, number of clusters, method, caps and budget",

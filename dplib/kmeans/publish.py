@@ -10,7 +10,7 @@ from dplib.kmeans.estimate import Results, estimate_centers
 from dplib.kmeans.methods import method_text, reason_text
 from dplib.kmeans.tables import read_records, write_centers, write_weights
 
-__all__ = ["NAME", "manifest_fields", "write_tables"]
+__all__ = ["NAME", "invariants", "manifest_fields", "write_tables"]
 
 
 def write_tables(design: Design, directory: Path) -> Results:
@@ -21,13 +21,23 @@ def write_tables(design: Design, directory: Path) -> Results:
     return results
 
 
+def invariants(design: Design) -> tuple[str, ...]:
+    """The public facts on which the guarantee is conditional, in words."""
+    if not design.local:
+        return ()
+    unit = design.config.privacy.unit
+    return (
+        f"Which units ({unit}) sent a report is public, and with it their number, which the release holds exactly.",
+    )
+
+
 def manifest_fields(design: Design, results: Results) -> dict[str, Any]:
     """What the manifest says besides the fields that every job has."""
     space, clustering = results.frame.space, results.clustering
     # Equal events stand once, with how many there are.
     times = Counter(tuple(event.to_dict().items()) for event in clustering.events)
     return {
-        "invariants": [],
+        "invariants": list(invariants(design)),
         "sensitivities": {
             "points": design.rows,
             "count": {"l1": design.rows},

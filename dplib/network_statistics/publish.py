@@ -42,6 +42,8 @@ def invariants(design: Design) -> list[str]:
             f"No vertex has more than {design.largest_degree} edges, by the way the graph was collected; this is "
             "promised, not checked: where it is false, the guarantee does not hold."
         )
+    if isinstance(design.config.input, ReportInput):
+        facts.append("Which vertices sent a report is public; the measurement names those that did not.")
     return facts
 
 

@@ -218,7 +218,11 @@ def test_the_local_model_merges_one_report_a_person(tmp_path: Path, spark: objec
     assert merged[merged.cell == 0].noisy.sum() == 101
     manifest = json.loads((found.release / "manifest.json").read_text())
     assert (manifest["neighbors"], manifest["details"]["model"]) == ("local", "local")
-    assert "simulates the local model" in (found.release / "report.html").read_text()
+    page = (found.release / "report.html").read_text()
+    assert "simulates the local model" in page
+    # The number of people who answered stands in the release as it is: both say that it is public.
+    assert "sent a report is public" in page
+    assert "sent a report is public" in manifest["invariants"][0]
     assert dplib("verify", str(found.release)).code == 0
     assert "SECRETVALUE" not in found.out + found.err
 

@@ -190,6 +190,7 @@ def test_reports_that_vertices_made_are_judged_stored_and_estimated(tmp_path: Pa
     assert place.spent() == 2
     page = (release / "report.html").read_text()
     assert "vertices randomized their own reports" in page
+    assert "Which vertices sent a report is public" in page
     assert place.run().release == release
     refused = dplib("query", str(release), "--item", "adjacency", "--from", "1", "--to", "4")
     assert (refused.code, refused.err.split(" must")[0]) == (2, "dplib: --from and --to")
