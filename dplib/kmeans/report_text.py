@@ -8,7 +8,8 @@ settings: bounds, epsilon, oracle and expected users.
     text = report_of(design, key, [0.3, 0.7])       # key: 32 random bytes that never leave the device
 
 Guarantee: `dplib.clustering.local_questions`. The same key, settings and point give the same report: whoever is asked
-again repeats it and spends nothing more. A changed point needs a new key, and spends again.
+again repeats it and spends nothing more. Another point, or other settings, give a report that is drawn anew and spends
+again: with the same random bits under two budgets, what one report lies about the other could tell.
 """
 
 from collections.abc import Sequence
@@ -25,8 +26,9 @@ from dplib.kmeans.local import COLLECTION, local_tree
 from dplib.mechanisms.generalized_response import GeneralizedResponse
 from dplib.mechanisms.hadamard_response import HadamardResponse
 from dplib.mechanisms.local_hashing import LocalHashing
-from dplib.randomness.keyed import Key
+from dplib.randomness.keyed import Key, derive_key
 from dplib.randomness.user_streams import UserStreams, name_users
+from dplib.release.canonical import canonical_json
 
 BoolArray = npt.NDArray[np.bool_]
 FloatArray = npt.NDArray[np.float64]
@@ -41,9 +43,10 @@ def report_of(design: Design, key: Key, point: Sequence[float]) -> str:
         key: the user's own, at least 32 random bytes.
         point: the coordinates; NaN for what is missing.
     """
-    streams = UserStreams(key, name_users(key[:32], [b"me"]), COLLECTION)
-    rows = np.array([point], dtype=np.float64)
-    return report_texts(local_tree(design), streams, design.frame.to_units(rows))[0]
+    points = design.frame.to_units(np.array([point], dtype=np.float64))
+    own = derive_key(key, "report", canonical_json(design.public()), points.astype("<i8").tobytes())
+    streams = UserStreams(own, name_users(own, [b"me"]), COLLECTION)
+    return report_texts(local_tree(design), streams, points)[0]
 
 
 def report_texts(tree: LocalTree, streams: UserStreams, points: IntArray) -> list[str]:

@@ -111,3 +111,15 @@ def test_a_device_repeats_its_report() -> None:
     assert texts[0] == texts[1]
     assert len(set(texts)) > 2
     assert (reader.read(texts)[0] >= 0).all()
+
+
+def test_a_device_draws_anew_for_another_point_or_budget() -> None:
+    def asked(epsilon: str, point: list[float]) -> list[str]:
+        design = design_of(local_settings_of("ldp_tree", epsilon=epsilon))
+        return [report_of(design, bytes([number]) * 32, point).partition(":")[0] for number in range(40)]
+
+    first = asked("1", [0.5, 0.25])
+    assert len(set(first)) > 1
+    # From the same random bits every device would be asked the same question again, and lie about it likewise.
+    assert asked("1", [0.5, 0.75]) != first
+    assert asked("2", [0.5, 0.25]) != first
