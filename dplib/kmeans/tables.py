@@ -110,7 +110,7 @@ def read_records(directory: Path) -> list[Record]:
         draw, coordinate = table.column("draw").to_numpy(), table.column("coordinate").to_numpy()
         noisy, names = table.column("noisy").to_numpy(), table.column("statistic")
         starts = np.flatnonzero(np.diff(draw, prepend=-1))
-        for first, end in zip(starts, [*starts[1:], len(draw)], strict=True):
+        for first, end in zip(starts, np.append(starts, len(draw))[1:], strict=True):
             width = int(coordinate[first:end].max())
             values = np.array(noisy[first:end], dtype=np.int64)
             if width and len(values) % width:

@@ -123,3 +123,11 @@ def test_a_device_draws_anew_for_another_point_or_budget() -> None:
     # From the same random bits every device would be asked the same question again, and lie about it likewise.
     assert asked("1", [0.5, 0.75]) != first
     assert asked("2", [0.5, 0.25]) != first
+
+
+@pytest.mark.parametrize("method", ["ldp_tree", "ldp_hash_rounds", "noisy_coordinates"])
+def test_nobody_reports_and_there_is_a_release(method: str, tmp_path: Path) -> None:
+    design = design_of(local_settings_of(method))
+    measure_users(design, Blocks(users_of(np.zeros((0, 2), dtype=np.int64))), keys_of(design), tmp_path)
+    assert list((tmp_path / "measurement").iterdir())
+    assert np.isfinite(write_tables(design, tmp_path).centers).all()
