@@ -16,8 +16,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
+from pyspark.sql.types import ArrayType, DataType
 
 from dplib.config.kmeans import PointInput
+from dplib.errors import SchemaError
 from dplib.spark.contributions import Batches
 from dplib.spark.inspect import RuleCount
 from dplib.spark.point_frame import FloatArray, PointFrame
@@ -44,6 +46,8 @@ def open_points(spark: SparkSession, source: PointInput, base: Path) -> DataFram
     accepted = dict.fromkeys(names, NUMBER_TYPES) | {"vector": _VECTOR_TYPES, "unit": KEY_TYPES}
     rows = open_columns(spark, source, names, accepted, base)
     types = [field.dataType.typeName() for field in rows.schema.fields]
+    if source.columns.vector is not None:
+        _require_numbers(source.columns.vector, rows.schema["vector"].dataType)
     roles = [role.replace("coordinates.", "x") for role in names]
     columns = []
     for role, kind in zip(roles, types, strict=True):
@@ -55,6 +59,14 @@ def open_points(spark: SparkSession, source: PointInput, base: Path) -> DataFram
         else:
             columns.append(number_column(column, kind).alias(role))
     return rows.toDF(*roles).select(*columns)
+
+
+def _require_numbers(column: str, vector: DataType) -> None:
+    """Refuse arrays of what is no number; Spark would say so only later, in words of its own."""
+    held = vector.elementType.typeName() if isinstance(vector, ArrayType) else "none"
+    if held not in NUMBER_TYPES:
+        allowed = ", ".join(sorted(NUMBER_TYPES))
+        raise SchemaError(f"input.columns.vector must name arrays of type {allowed}, got {column} of arrays of {held}")
 
 
 def inspect_points(rows: DataFrame, frame: PointFrame, max_rows: int) -> list[RuleCount]:

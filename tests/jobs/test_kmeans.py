@@ -8,11 +8,13 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from dplib.config.kmeans import KMeansConfig
+from dplib.config.kmeans import KMeansConfig, PointInput
 from dplib.config.load import check
+from dplib.errors import SchemaError
 from dplib.kmeans.design import Design
 from dplib.kmeans.report_text import report_of
 from dplib.release.tables import read_table
+from dplib.spark.point_rows import open_points
 from jobs.kmeans import example
 from tests.jobs_support import (
     DROP,
@@ -203,6 +205,17 @@ def test_arrays_and_rows_of_their_own_unit(tmp_path: Path, spark: Any) -> None:
     places.set(input=changed, dataset="events")
     dplib("init", "--config", str(places.config), "--budget", "100", "--yes")
     assert places.weight() == 2
+
+
+@pytest.mark.parametrize(("kind", "accepted"), [("decimal(5,2)", True), ("string", True), ("array<double>", False)])
+def test_arrays_hold_numbers(tmp_path: Path, spark: Any, kind: str, accepted: bool) -> None:
+    spark.sql(f"select cast(null as array<{kind}>) as place").write.parquet(str(tmp_path / "rows.parquet"))
+    source = PointInput.model_validate({"path": "rows.parquet", "format": "parquet", "columns": {"vector": "place"}})
+    if accepted:
+        assert open_points(spark, source, tmp_path).columns == ["vector"]
+    else:
+        with pytest.raises(SchemaError, match="vector must name arrays of type"):
+            open_points(spark, source, tmp_path)
 
 
 def test_the_local_model_merges_one_report_a_person(tmp_path: Path, spark: object) -> None:
