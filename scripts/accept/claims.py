@@ -5,7 +5,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from rich.console import Console
 from rich.table import Table
@@ -15,7 +15,10 @@ console = Console(width=150)
 
 @dataclass(frozen=True)
 class Result:
-    """One claim after its check; ``ok`` is None where the machine lacks what the check needs."""
+    """One claim after its check; ``ok`` is None where the machine lacks what the check needs, or is too busy to time.
+
+    ``measured`` says which.
+    """
 
     claim: str
     target: str
@@ -34,6 +37,19 @@ def at_most(claim: str, measured: float, target: float, unit: str = "") -> Resul
 def at_least(claim: str, measured: float, target: float, unit: str = "") -> Result:
     """A claim with a lower limit."""
     return Result(claim, f">= {target:g}{unit}", f"{measured:.4g}{unit}", measured >= target)
+
+
+def unless_busy(timed: Result, most: float) -> Result:
+    """A timed claim; one that is missed gets no verdict where other processes hold the cores, and the table says so.
+
+    Args:
+        timed: by the clock on the wall.
+        most: load average of the last minute up to which the cores are ours.
+    """
+    now = os.getloadavg()[0]
+    if timed.ok or now <= most:
+        return timed
+    return replace(timed, measured=f"{timed.measured}: MISSED, no verdict at load {now:.1f} > {most:g}", ok=None)
 
 
 def load() -> str:

@@ -20,7 +20,7 @@ from dplib.graphs.minimum_cut import minimum_cut
 from dplib.graphs.near_minimum import near_minimum_cuts
 from dplib.spark.cut_trials import search_cuts
 from dplib.spark.session import open_session
-from scripts.accept.claims import Check, Result, at_least, at_most, load, tests_pass
+from scripts.accept.claims import Check, Result, at_least, at_most, load, tests_pass, unless_busy
 from tests.cut_graphs import ring_of_cliques, ring_with_chords
 
 ROUNDS = 7
@@ -129,10 +129,7 @@ def scaling_over_tasks() -> Iterator[Result]:
         yield at_least(f"{claim}: {timed}", share, LEAST_SCALING / 2)
         ratio = min(elapsed[1]) / min(elapsed[n_tasks])
         timed = f"1 task ({min(elapsed[1]):.1f} s) over {n_tasks} tasks ({min(elapsed[n_tasks]):.1f} s), {load()}"
-        result = at_least(f"{claim}: {timed}", ratio, LEAST_SCALING)
-        # Where other processes hold the cores, the clock on the wall says nothing.
-        busy = os.getloadavg()[0] > BUSY
-        yield replace(result, ok=None) if busy and not result.ok else result
+        yield unless_busy(at_least(f"{claim}: {timed}", ratio, LEAST_SCALING), BUSY)
     yield Result(f"{claim}: the same cuts whatever the number of tasks", "1 answer", f"{len(found)}", len(found) == 1)
 
 
