@@ -121,6 +121,7 @@ def refusals_and_error_cases() -> Iterator[Result]:
         "tests/jobs/test_minimum_cuts_golden.py",
     )
     yield from tests_pass("audit of the job, planted faults", "tests/jobs/test_minimum_cuts_audit.py")
+    yield from tests_pass("the cactus drawn in the report", "tests/unit/test_cactus_figure.py")
 
 
 def enron_end_to_end() -> Iterator[Result]:
