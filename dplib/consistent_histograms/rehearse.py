@@ -13,8 +13,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dplib.config.consistent_histograms import ConsistentHistogramsConfig
-from dplib.config.load import check
 from dplib.consistent_histograms.day_tree import query_ranges
 from dplib.consistent_histograms.design import Design
 from dplib.consistent_histograms.estimate import Errors
@@ -24,7 +22,7 @@ from dplib.consistent_histograms.tables import ESTIMATES, scatter
 from dplib.metrics.error import range_sums
 from dplib.release.tables import read_table
 from dplib.workflow.prepared import Prepared
-from dplib.workflow.rehearsal import REHEARSAL_SETTINGS, open_rehearsal_account
+from dplib.workflow.rehearsal import on_generated_rows
 from dplib.workflow.run import Stage, run_job
 
 IntArray = npt.NDArray[np.int64]
@@ -94,7 +92,7 @@ def _write_rows(design: Design, path: Path, rows_per_day: int, seed: int) -> Int
 
 
 def _prepare(prepared: Prepared[Design], folder: Path) -> Prepared[Design]:
-    """The same design on the generated rows, with a ledger, a secret and an output of its own."""
+    """The same job on the generated rows."""
     config = prepared.design.config
     role = "package" if config.input.columns.package is not None else "item"
     columns: dict[str, Any] = {"day": "day", role: "name"}
@@ -103,19 +101,11 @@ def _prepare(prepared: Prepared[Design], folder: Path) -> Prepared[Design]:
     if config.input.columns.quantity is not None:
         columns["quantity"] = "quantity"
         _add_quantity(folder / "rows.csv")
-    changed = (
-        config.model_dump(mode="json", by_alias=True)
-        | {
-            "input": {"path": "rows.csv", "format": "csv", "options": {"header": "true"}, "columns": columns},
-            "domain": config.domain.model_dump(mode="json") | {"items": list(prepared.design.items)},
-        }
-        | REHEARSAL_SETTINGS
-    )
-    changed["publish"]["output"] = {"path": "releases"}
-    checked = check(ConsistentHistogramsConfig, changed)
-    design = Design.resolve(checked, folder)
-    open_rehearsal_account(design, folder)
-    return Prepared(design, folder, prepared.date)
+    changed = {
+        "input": {"path": "rows.csv", "format": "csv", "options": {"header": "true"}, "columns": columns},
+        "domain": config.domain.model_dump(mode="json") | {"items": list(prepared.design.items)},
+    }
+    return on_generated_rows(prepared, Design.resolve, changed, folder)
 
 
 def _add_quantity(path: Path) -> None:

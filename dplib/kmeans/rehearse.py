@@ -18,13 +18,11 @@ from dplib.clustering.space import UNITS
 from dplib.clustering.start import spread_centers, uniform_centers
 from dplib.clustering.sums import nearest, rounded
 from dplib.clustering.weighted_kmeans import weighted_kmeans
-from dplib.config.kmeans import KMeansConfig
-from dplib.config.load import check
 from dplib.kmeans.design import Design
 from dplib.kmeans.run import STAGES
 from dplib.kmeans.tables import read_centers
 from dplib.workflow.prepared import Prepared
-from dplib.workflow.rehearsal import REHEARSAL_SETTINGS, open_rehearsal_account
+from dplib.workflow.rehearsal import on_generated_rows
 from dplib.workflow.run import Stage, run_job
 
 FloatArray = npt.NDArray[np.float64]
@@ -98,18 +96,13 @@ def _write_rows(design: Design, units: FloatArray, path: Path) -> None:
 
 
 def _prepare(prepared: Prepared[Design], folder: Path) -> Prepared[Design]:
-    """The same design on the generated rows, with a ledger, a secret and an output of its own."""
+    """The same job on the generated rows."""
     config = prepared.design.config
     columns: dict[str, Any] = {"coordinates": [f"x{axis}" for axis in range(config.dimension)]}
     columns |= {"unit": "unit"} if config.privacy.unit != "event" else {}
-    changed = (
-        config.model_dump(mode="json", by_alias=True)
-        | {"input": {"path": "rows.parquet", "format": "parquet", "columns": columns}}
-        | REHEARSAL_SETTINGS
-    )
+    source = {"path": "rows.parquet", "format": "parquet", "columns": columns}
+    # A picture may name columns, which have other names here.
+    changed: dict[str, Any] = {"input": source, "publish": {}}
     if prepared.design.radius_is_private:
-        changed["clustering"]["radius"] = "private"
-    changed["publish"] = {"output": {"path": "releases"}}
-    design = Design.resolve(check(KMeansConfig, changed), folder)
-    open_rehearsal_account(design, folder)
-    return Prepared(design, folder, prepared.date)
+        changed["clustering"] = config.clustering.model_dump(mode="json", by_alias=True) | {"radius": "private"}
+    return on_generated_rows(prepared, Design.resolve, changed, folder)

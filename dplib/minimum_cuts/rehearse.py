@@ -8,13 +8,10 @@ import csv
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from dplib.config.load import check
-from dplib.config.minimum_cuts import MinimumCutsConfig
 from dplib.graphs.edges import Graph, canonical
 from dplib.graphs.minimum_cut import minimum_cut
 from dplib.minimum_cuts.design import SYNTHETIC, VALUE, Design
@@ -24,7 +21,7 @@ from dplib.minimum_cuts.query import read_cuts, read_numbers
 from dplib.minimum_cuts.run import STAGES
 from dplib.minimum_cuts.tables import SAMPLED_VALUE
 from dplib.workflow.prepared import Prepared
-from dplib.workflow.rehearsal import REHEARSAL_SETTINGS, open_rehearsal_account
+from dplib.workflow.rehearsal import on_generated_rows
 from dplib.workflow.run import Stage, run_job
 
 IntArray = npt.NDArray[np.int64]
@@ -116,19 +113,12 @@ def _write_rows(design: Design, path: Path, source: IntArray, target: IntArray) 
 
 
 def _prepare(prepared: Prepared[Design], folder: Path) -> Prepared[Design]:
-    """The same design on the generated rows, with a ledger, a secret and an output of its own."""
+    """The same job on the generated rows."""
     config, domain = prepared.design.config, prepared.design.vertices
     columns = {"source": "source", "target": "target"}
     options = {"header": "true", "escape": '"'}
-    changed: dict[str, Any] = (
-        config.model_dump(mode="json", by_alias=True)
-        | {"input": {"path": "edges.csv", "format": "csv", "options": options, "columns": columns}}
-        | REHEARSAL_SETTINGS
-    )
-    changed["graph"]["weights"] = {"largest": 1, "repeats": "sum"}
+    graph = config.graph.model_dump(mode="json") | {"weights": {"largest": 1, "repeats": "sum"}}
     if domain.names is not None:
-        changed["graph"]["vertices"] = list(domain.names)
-    changed["publish"]["output"] = {"path": "releases"}
-    design = Design.resolve(check(MinimumCutsConfig, changed), folder)
-    open_rehearsal_account(design, folder)
-    return Prepared(design, folder, prepared.date)
+        graph["vertices"] = list(domain.names)
+    changed = {"input": {"path": "edges.csv", "format": "csv", "options": options, "columns": columns}, "graph": graph}
+    return on_generated_rows(prepared, Design.resolve, changed, folder)

@@ -9,13 +9,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from dplib.config.load import check
-from dplib.config.network_statistics import NetworkStatisticsConfig
 from dplib.graphs.degrees import degree_histogram, edge_count, k_stars, vertex_degrees
 from dplib.graphs.network_sensitivity import Statistic
 from dplib.graphs.triangles import count_triangles
@@ -25,7 +22,7 @@ from dplib.network_statistics.measure import exact_statistics
 from dplib.network_statistics.run import STAGES
 from dplib.network_statistics.tables import ESTIMATES, PUBLISHED, read_values
 from dplib.workflow.prepared import Prepared
-from dplib.workflow.rehearsal import REHEARSAL_SETTINGS, open_rehearsal_account
+from dplib.workflow.rehearsal import on_generated_rows
 from dplib.workflow.run import Stage, run_job
 
 IntArray = npt.NDArray[np.int64]
@@ -129,18 +126,12 @@ def _write_rows(design: Design, path: Path, source: IntArray, target: IntArray) 
 
 
 def _prepare(prepared: Prepared[Design], folder: Path) -> Prepared[Design]:
-    """The same design on the generated rows, with a ledger, a secret and an output of its own."""
-    config = prepared.design.config
+    """The same job on the generated rows."""
     columns = {"source": "source", "target": "target"}
     options = {"header": "true", "escape": '"'}
-    changed: dict[str, Any] = (
-        config.model_dump(mode="json", by_alias=True)
-        | {"input": {"path": "edges.csv", "format": "csv", "options": options, "columns": columns}}
-        | REHEARSAL_SETTINGS
-    )
-    # Listed files enter with their contents: their names are relative to another folder.
-    changed["graph"] = prepared.design.settings["graph"]
-    changed["publish"]["output"] = {"path": "releases"}
-    design = Design.resolve(check(NetworkStatisticsConfig, changed), folder)
-    open_rehearsal_account(design, folder)
-    return Prepared(design, folder, prepared.date)
+    changed = {
+        "input": {"path": "edges.csv", "format": "csv", "options": options, "columns": columns},
+        # Listed files enter with their contents: their names are relative to another folder.
+        "graph": prepared.design.settings["graph"],
+    }
+    return on_generated_rows(prepared, Design.resolve, changed, folder)

@@ -6,6 +6,7 @@ from rows to tables works with these settings.
 
 import csv
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -13,8 +14,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dplib.config.load import check
-from dplib.config.range_histograms import RangeHistogramsConfig
 from dplib.metrics.error import range_sums
 from dplib.range_histograms.design import Design
 from dplib.range_histograms.estimate import Errors
@@ -23,7 +22,7 @@ from dplib.range_histograms.run import STAGES
 from dplib.range_histograms.tables import ESTIMATES, PUBLISHED, group_numbers
 from dplib.release.tables import read_table
 from dplib.workflow.prepared import Prepared
-from dplib.workflow.rehearsal import REHEARSAL_SETTINGS, open_rehearsal_account
+from dplib.workflow.rehearsal import on_generated_rows
 from dplib.workflow.run import Stage, run_job
 
 FloatArray = npt.NDArray[np.float64]
@@ -103,7 +102,7 @@ def _write_rows(design: Design, path: Path, rows_per_group: int, seed: int) -> I
 
 
 def _prepare(prepared: Prepared[Design], folder: Path) -> Prepared[Design]:
-    """The same design on the generated rows, with a ledger, a secret and an output of its own."""
+    """The same job on the generated rows."""
     config, bins = prepared.design.config, prepared.design.bins
     columns: dict[str, Any] = {"value": "value"}
     columns |= {"group": "group"} if bins.grouped else {}
@@ -111,15 +110,9 @@ def _prepare(prepared: Prepared[Design], folder: Path) -> Prepared[Design]:
     histogram = config.histogram.model_dump(mode="json")
     histogram["groups"] = list(bins.groups) if bins.grouped else None
     histogram["categories"] = list(bins.categories) if bins.kind == "categories" else None
-    changed = (
-        config.model_dump(mode="json", by_alias=True)
-        | {
-            "input": {"path": "rows.csv", "format": "csv", "options": {"header": "true"}, "columns": columns},
-            "histogram": histogram,
-        }
-        | REHEARSAL_SETTINGS
-    )
-    changed["publish"]["output"] = {"path": "releases"}
-    design = Design.resolve(check(RangeHistogramsConfig, changed), folder, prepared.design.strategy)
-    open_rehearsal_account(design, folder)
-    return Prepared(design, folder, prepared.date)
+    changed = {
+        "input": {"path": "rows.csv", "format": "csv", "options": {"header": "true"}, "columns": columns},
+        "histogram": histogram,
+    }
+    resolve = partial(Design.resolve, strategy=prepared.design.strategy)
+    return on_generated_rows(prepared, resolve, changed, folder)

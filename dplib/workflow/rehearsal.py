@@ -1,28 +1,46 @@
-"""What a rehearsal needs besides its generated rows: a throw-away secret and an account that can pay.
+"""A rehearsal's run: the job on generated rows, with a throw-away secret and an account that can pay.
 
 Nothing private is touched: the rows are random, the secret is thrown away, the ledger and the output are temporary.
 """
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
+from dplib.config.load import check
 from dplib.privacy.budget import Currency
 from dplib.randomness.secret import create_secret_file
 from dplib.release.ledger import Ledger
 from dplib.release.ledger_schema import resolve_ledger_url
-from dplib.workflow.design import JobDesign, cost_of, delta_of, natural_terms
+from dplib.workflow.design import AnyDesign, JobDesign, cost_of, delta_of, natural_terms
+from dplib.workflow.prepared import Prepared
 
-REHEARSAL_SETTINGS = {"ledger": "sqlite:///ledger.db", "secret": "file:rehearsal.key"}
-"""What replaces these settings of a configuration in the temporary folder."""
+_LEDGER, _KEY = "ledger.db", "rehearsal.key"
 
 
-def open_rehearsal_account(design: JobDesign, folder: Path) -> None:
-    """Create the secret, the ledger and an account that can pay for the design once.
+def on_generated_rows(
+    prepared: Prepared[AnyDesign], resolve: Callable[[Any, Path], AnyDesign], changed: dict[str, Any], folder: Path
+) -> Prepared[AnyDesign]:
+    """The same job on other rows, with a ledger, a secret and an output of its own.
 
     Args:
-        design: its configuration holds `REHEARSAL_SETTINGS`.
-        folder: the temporary folder.
+        prepared: a checked configuration.
+        resolve: derives the design from the changed configuration and the folder.
+        changed: sections that replace those of the configuration, the input at least.
+        folder: a temporary folder, to which the paths of the input are relative.
     """
-    create_secret_file(folder / "rehearsal.key")
+    config = prepared.design.config
+    own = {"ledger": f"sqlite:///{_LEDGER}", "secret": f"file:{_KEY}"}
+    settings = config.model_dump(mode="json", by_alias=True) | own | changed
+    settings["publish"]["output"] = {"path": "releases"}
+    design = resolve(check(type(config), settings), folder)
+    _open_account(design, folder)
+    return Prepared(design, folder, prepared.date)
+
+
+def _open_account(design: JobDesign, folder: Path) -> None:
+    """Create the secret, the ledger and an account that can pay for the design once."""
+    create_secret_file(folder / _KEY)
     terms = natural_terms(design)
     ledger = Ledger.open(resolve_ledger_url(design.config.ledger, folder), create=True)
     delta = None if terms.currency is Currency.PURE else delta_of(design)
