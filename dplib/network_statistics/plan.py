@@ -162,4 +162,8 @@ def plan_notes(design: Design) -> tuple[str, ...]:
         )
     if any(each.mechanism in (LADDER, SMOOTH) for each in design.measurements):
         notes.append("The noise of triangles follows the graph: its scale is private, so no standard error is stated.")
+        notes.append(
+            "Beside the ladder's mean error stands the median of smooth sensitivity, whose noise has no mean: one "
+            "error in twenty is above 12.7 times that median."
+        )
     return tuple(notes)

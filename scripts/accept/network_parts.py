@@ -93,6 +93,13 @@ def noisy_graph(edges: Edges) -> Iterator[Result]:
     yield at_most(f"{claim} the {true:,.0f} true edges kept", abs(met[0]), 0.02)
     yield at_most(f"{claim} the {false:,.0f} false edges", abs(met[1]), 0.05)
     yield at_most(f"{FACEBOOK}: drawn without going through {pairs:,} pairs ({load()})", seconds, 3, " s")
+    wide = designed(20 * N_FACEBOOK, {"budget": {"epsilon": 16}}, {"adjacency": 1})
+    assert wide.measurements
+    started = time.monotonic()
+    found = draw_parts(wide, *edges, derive_key(KEY, "wide")).graph
+    assert found is not None
+    claim = f"the same edges among 400 times the pairs ({len(found.source):,} kept, {len(graph.source):,} before): time"
+    yield at_most(f"{claim} over time", (time.monotonic() - started) / seconds, 20)
     results = make_results(design, dict(parts.numbers), parts)
     exact = exact_parts(design, *edges)[Statistic.ADJACENCY]
     gap = np.abs(results.estimate[Statistic.ADJACENCY] - exact) / results.std_error[Statistic.ADJACENCY]
