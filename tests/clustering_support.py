@@ -9,6 +9,7 @@ import numpy.typing as npt
 from dplib.clustering.grid import grid
 from dplib.clustering.kvariates import kvariates
 from dplib.clustering.lloyd import lloyd_gaussian, lloyd_laplace
+from dplib.clustering.local_rounds import N_ROUNDS, HashRounds
 from dplib.clustering.local_search import local_search
 from dplib.clustering.max_cover import max_cover
 from dplib.clustering.privgene import privgene
@@ -18,6 +19,7 @@ from dplib.clustering.sample_aggregate import sample_aggregate
 from dplib.clustering.source import Noise, PointSource
 from dplib.clustering.tree_coreset import tree_coreset
 from dplib.mechanisms.clustering_noise import KeyedNoise
+from dplib.randomness.user_streams import UserStreams
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
@@ -65,3 +67,14 @@ def mixture(n: int, d: int, k: int, seed: int) -> FloatArray:
 def loss(points: FloatArray, centers: FloatArray) -> float:
     """Sum of squared distances to the nearest center."""
     return float(((points[:, np.newaxis] - centers[np.newaxis]) ** 2).sum(axis=2).min(axis=1).sum())
+
+
+def run_rounds(rounds: HashRounds, streams: UserStreams, points: IntArray) -> Clustering:
+    """All rounds over users in one block: how clients and server take turns."""
+    places = np.empty((0, rounds.problem.space.dimension))
+    for number in range(N_ROUNDS):
+        counts = rounds.aggregate(rounds.encode(streams, points, number, places), number, places)
+        if number == N_ROUNDS - 1:
+            break
+        places = rounds.publish(counts, number, places)
+    return rounds.cluster(counts, places)

@@ -21,7 +21,7 @@ from dplib.clustering.problem import Clustering, Problem
 from dplib.clustering.source import Keyed, Noise, PointSource, dense
 from dplib.clustering.space import UNITS
 from dplib.clustering.start import spread_centers
-from dplib.clustering.sums import CountAndSum
+from dplib.clustering.sums import PointCount
 from dplib.clustering.weighted_kmeans import weighted_kmeans
 from dplib.clustering.weights import nearest_weights
 from dplib.privacy.events import DiscreteLaplaceEvent
@@ -66,7 +66,7 @@ def measure_count(
 ) -> tuple[int, DiscreteLaplaceEvent]:
     """A noisy number of points, for choices of sizes."""
     event = problem.laplace_event("number of points", 1, epsilon)
-    counted = dense(source.total(CountAndSum(problem.space.dimension)), 1, 1 + problem.space.dimension)[:, 0]
+    counted = dense(source.total(PointCount()), 1, 1)[:, 0]
     return int(noise.laplace(counted, event.scale, "number of points")[0]), event
 
 

@@ -8,7 +8,7 @@ the number of questions. Splitting users over L questions costs a factor L in va
 Several rounds are questions too: a user answers in the round of their own question and is silent in the others.
 Whether and when a user speaks depends on the name alone.
 
-Server. Reports of one question add up to integers (`aggregate`, `merge`); nothing else of them is kept.
+Server. Reports of one question add up to integers (`aggregate`), which merge by addition; nothing else is kept.
 
 The oracles come as arguments (`dplib.mechanisms`); this package draws no noise of its own.
 
@@ -151,9 +151,3 @@ def choose_question(streams: UserStreams, shares: Sequence[int]) -> IntArray:
     ends = np.cumsum(shares)
     drawn = streams.under("question").uniform_below(int(ends[-1]))
     return np.searchsorted(ends, drawn, side="right").astype(np.int64)
-
-
-def merge_counts(parts: Sequence[Counts]) -> Counts:
-    """Add counts of different users up; at least one part."""
-    require(len(parts) > 0, "parts", "be at least one", 0)
-    return tuple(np.sum(same, axis=0, dtype=np.int64) for same in zip(*parts, strict=True))

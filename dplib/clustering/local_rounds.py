@@ -231,14 +231,3 @@ def _heaviest(estimate: Estimate, deviations: float, most: int) -> IntArray:
 def _weights(estimate: Estimate) -> FloatArray:
     """The nearest non-negative weights that add up to the number of reports."""
     return np.asarray(nearest_weights(estimate.counts[np.newaxis], np.array([float(estimate.n_reports)]))[0])
-
-
-def run_rounds(rounds: HashRounds, streams: UserStreams, points: IntArray) -> Clustering:
-    """All rounds over users in one block: what a simulation does, and how clients and server take turns."""
-    places = np.empty((0, rounds.problem.space.dimension))
-    for number in range(N_ROUNDS):
-        counts = rounds.aggregate(rounds.encode(streams, points, number, places), number, places)
-        if number == N_ROUNDS - 1:
-            break
-        places = rounds.publish(counts, number, places)
-    return rounds.cluster(counts, places)

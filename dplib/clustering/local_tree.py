@@ -158,7 +158,7 @@ class LocalTree:
         """The server's part: centers from the merged counts of all users' reports.
 
         Args:
-            counts: merged (`dplib.clustering.local_questions.merge_counts`).
+            counts: of all users, added up.
             problem: the settings; its space must be this one.
         """
         require(problem.space == self.space, "space", "be the one that users reported for", "another")

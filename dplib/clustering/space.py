@@ -27,7 +27,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dplib.compiled import compiled
-from dplib.validate import at_least, positive, require
+from dplib.validate import positive, require
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
@@ -125,16 +125,6 @@ class Space:
             return np.clip(units, -half, half)
         norms = np.sqrt((units**2).sum(axis=1, keepdims=True))
         return np.asarray(units * np.minimum(1.0, UNITS / np.maximum(norms, 1.0)))
-
-
-def rows_of(values: Sequence[Sequence[float | None] | None], dimension: int) -> FloatArray:
-    """Rows of a list of lists; null rows and rows of another length become rows of NaN. Shape (n, d)."""
-    at_least("dimension", dimension, 1)
-    rows = np.full((len(values), dimension), np.nan)
-    for place, row in enumerate(values):
-        if row is not None and len(row) == dimension:
-            rows[place] = [np.nan if number is None else number for number in row]
-    return rows
 
 
 @compiled

@@ -22,19 +22,17 @@ IntArray = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
-class CountAndSum:
-    """Summary under key 0: number of points, and their sum."""
-
-    dimension: int
+class PointCount:
+    """Summary under key 0: number of points."""
 
     @property
     def width(self) -> int:
-        """One count and d sums."""
-        return 1 + self.dimension
+        """One count."""
+        return 1
 
     def __call__(self, points: IntArray) -> Keyed:
         """Summarise a block."""
-        return np.zeros(1, dtype=np.int64), np.concatenate([[len(points)], points.sum(axis=0)])[np.newaxis]
+        return np.zeros(1, dtype=np.int64), np.array([[len(points)]], dtype=np.int64)
 
 
 @dataclass(frozen=True)

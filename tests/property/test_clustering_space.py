@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from dplib.clustering.space import UNITS, Space, rows_of
+from dplib.clustering.space import UNITS, Space
 from dplib.clustering.sums import ClusterSums, nearest, squared_distances
 from dplib.errors import ConfigError
 
@@ -62,12 +62,6 @@ def test_points_come_back_within_a_unit_and_far_ones_on_their_ray() -> None:
     np.testing.assert_allclose(space.to_data(space.to_units(inside).astype(float)), inside, atol=4.0 / UNITS)
     far = space.to_data(space.to_units(np.array([[1.0 + 3e9, -2.0 + 4e9], [math.inf, 0.0]])).astype(float))
     np.testing.assert_allclose(far, [[1 + 4 * 0.6, -2 + 4 * 0.8], [5.0, -2.0]], atol=1e-3)
-
-
-def test_rows_of_lists_never_raise() -> None:
-    rows = rows_of([[1.0, 2.0], None, [1.0], [1.0, 2.0, 3.0], [None, 4.0]], 2)
-    np.testing.assert_array_equal(np.isnan(rows).any(axis=1), [False, True, True, True, True])
-    assert Space.ball([0, 0], 9).to_units(rows).shape == (1, 2)
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import pytest
 
 from dplib.clustering.grid import CellCounts
 from dplib.clustering.source import Blocks
-from dplib.clustering.sums import ClusterSums, CountAndSum
+from dplib.clustering.sums import ClusterSums, Moments
 from dplib.config.kmeans import PointInput
 from dplib.spark.point_frame import PointFrame
 from dplib.spark.point_rows import open_points
@@ -35,7 +35,7 @@ def test_totals_are_those_of_one_block(
     source.load()
     units = frame.to_units(rows)
     assert len(units) == 490
-    for summary in (CountAndSum(2), CellCounts(frame.space.half_widths, 16), ClusterSums(units[:5])):
+    for summary in (Moments(2), CellCounts(frame.space.half_widths, 16), ClusterSums(units[:5])):
         keys, totals = source.total(summary)
         expected = Blocks(units).total(summary)
         assert np.array_equal(keys, expected[0])

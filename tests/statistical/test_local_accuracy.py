@@ -5,13 +5,14 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from dplib.clustering.local_rounds import HashRounds, run_rounds
+from dplib.clustering.local_rounds import HashRounds
 from dplib.clustering.local_tree import LocalTree, best_depth, local_points
 from dplib.clustering.problem import Problem
 from dplib.clustering.space import Space
 from dplib.clustering.weighted_kmeans import weighted_kmeans
 from dplib.mechanisms.choose_oracle import Oracle, OracleName, choose_oracle, rare_variance
 from dplib.randomness.user_streams import UserStreams, number_users
+from tests.clustering_support import run_rounds
 
 N, K, EPSILON = 1_000_000, 8, Fraction(1)
 SPACE = Space.ball([0.0, 0.0], 1.0)

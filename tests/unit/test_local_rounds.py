@@ -6,7 +6,7 @@ from math import exp
 import numpy as np
 import pytest
 
-from dplib.clustering.local_rounds import N_ROUNDS, Buckets, HashRounds, run_rounds
+from dplib.clustering.local_rounds import N_ROUNDS, Buckets, HashRounds
 from dplib.clustering.local_tree import local_points
 from dplib.clustering.noisy_coordinates import STEPS, NoisyCoordinates
 from dplib.clustering.problem import Problem
@@ -17,6 +17,7 @@ from dplib.mechanisms.choose_oracle import OracleName, choose_oracle
 from dplib.mechanisms.discrete_laplace import discrete_laplace_probability
 from dplib.mechanisms.noisy_vector import NoisyVector, draw_geometric
 from dplib.randomness.user_streams import UserStreams, number_users
+from tests.clustering_support import run_rounds
 from tests.local_oracles import Law, exact_law, largest_ratio
 from tests.statistics import PASS, REJECT, chi_square_p_value, epsilon_lower_bound, kolmogorov_p_value
 

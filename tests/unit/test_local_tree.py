@@ -6,8 +6,7 @@ from math import exp
 import numpy as np
 import pytest
 
-from dplib.clustering.local_questions import Questions, choose_question, merge_counts
-from dplib.clustering.local_rows import keep_one_row, row_priorities
+from dplib.clustering.local_questions import Questions, choose_question
 from dplib.clustering.local_tree import LocalTree, best_depth, local_points
 from dplib.clustering.problem import Problem
 from dplib.clustering.space import UNITS, Space
@@ -134,7 +133,9 @@ def test_partitions_merge_to_the_same_counts() -> None:
     whole = tree.aggregate(tree.encode(streams, points))
     order = np.random.default_rng(0).permutation(n)
     parts = [order[:10], order[10:10], order[10:1700], order[1700:]]
-    merged = merge_counts([tree.aggregate(tree.encode(streams.of(part), points[part])) for part in parts])
+    merged = map(
+        sum, zip(*(tree.aggregate(tree.encode(streams.of(part), points[part])) for part in parts), strict=True)
+    )
     assert all((one == other).all() for one, other in zip(whole, merged, strict=True))
     assert sum(int(level[0]) for level in whole) == n
 
@@ -178,27 +179,6 @@ def test_depth_grows_with_users_and_epsilon_only() -> None:
     assert depths[0] == 1
     assert depths[-1] == 10 or depths[-1] > depths[-2]
     assert best_depth(2, 10**6, rare_variance(choose_oracle(4096, Fraction(4)))) > depths[2]
-
-
-def test_one_row_of_each_user_in_every_order() -> None:
-    rng = np.random.default_rng(11)
-    users = number_users(rng.integers(0, 40, 200))
-    points = rng.integers(-9, 9, (200, 2))
-    kept = keep_one_row(KEY, users, points)
-    assert len(kept) == len(np.unique(users, axis=0))
-    chosen = {users[row].tobytes(): tuple(points[row]) for row in kept}
-    order = rng.permutation(200)
-    again = keep_one_row(KEY, users[order], points[order])
-    assert {users[order][row].tobytes(): tuple(points[order][row]) for row in again} == chosen
-    # Two blocks: the least priority of the two kept rows is the row kept of the whole.
-    for user in chosen:
-        mine = np.flatnonzero([name.tobytes() == user for name in users])
-        priorities = [row.tobytes() for row in row_priorities(KEY, users[mine], points[mine])]
-        assert tuple(points[mine[int(np.argmin(np.array(priorities, dtype=object)))]]) == chosen[user]
-    other = keep_one_row(bytes(32), users, points)
-    assert {users[row].tobytes(): tuple(points[row]) for row in other} != chosen
-    assert (keep_one_row(KEY, number_users(np.arange(5)), points[:5]) == np.arange(5)).all()
-    assert len(keep_one_row(KEY, users[:0], points[:0])) == 0
 
 
 def test_questions_are_asked_in_proportion_to_their_shares() -> None:
