@@ -13,6 +13,7 @@ import time
 import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any, NoReturn
 
@@ -21,12 +22,11 @@ from rich.console import Console
 from rich.table import Table
 
 from dplib.errors import ConfigError, DplibError
-from dplib.release.runs import Run
 from dplib.spark.blocks import SparkSession
 from dplib.spark.session import open_session
 from dplib.workflow.plan import JobPlan
 from dplib.workflow.prepared import Prepared, ledger_state
-from dplib.workflow.run import REPORT
+from dplib.workflow.run import REPORT, Stages, run_job
 
 out = Console(soft_wrap=True, highlight=False)
 err = Console(stderr=True, soft_wrap=True, highlight=False)
@@ -158,20 +158,39 @@ def show_plan(run: Prepared[Any], plan: JobPlan, as_json: bool, show: Callable[[
         out.print(f"Ledger: costs {ledger['cost']} of {ledger['left']} left ({ledger['currency']}).", markup=False)
 
 
-def show_run(found: Run, release: Path | None, show: Callable[[Path], None]) -> None:
-    """Print what a run made; the last line is the release alone (its id after ``measure``).
+def run_and_show(
+    prepared: Prepared[Any],
+    stages: Stages[Any],
+    stage_name: str,
+    release_id: str | None,
+    again: bool,
+    show: Callable[[Path], None],
+) -> None:
+    """Run a job and print what it made; the last line is the release alone (its id after ``measure``).
 
     Args:
-        found: the ledger's run.
-        release: its directory; None after ``measure``.
+        prepared: the prepared run.
+        stages: the job's own part of it.
+        stage_name: measure, publish or all.
+        release_id: with ``publish``, which stored measurement.
+        again: measure anew and spend again.
         show: prints the job's own table of a release.
     """
+    found, release = run_job(prepared, stages, stage=stage_name, release_id=release_id, again=again, progress=stage)
     if release is None:
         print(found.release_id)
         return
     show(release)
     out.print(f"Report: {release / REPORT}", markup=False)
     print(release)
+
+
+def show_answers(answers: Sequence[Any], as_json: bool, show: Callable[[], None]) -> None:
+    """Print answers, which are dataclasses: as JSON, or as ``show`` does."""
+    if as_json:
+        print(json.dumps([asdict(answer) for answer in answers], indent=2, default=str))
+    else:
+        show()
 
 
 def show_inspection(run: Prepared[Any], look: Callable[[SparkSession], Sequence[tuple[str, int, int]]]) -> None:

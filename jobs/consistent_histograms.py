@@ -4,17 +4,16 @@
 ``dplib run consistent-histograms``.
 """
 
-import json
-from dataclasses import asdict
 from pathlib import Path
 
 from dplib.cli import (
     day_option,
     out,
+    run_and_show,
+    show_answers,
     show_inspection,
     show_plan,
     show_rounds,
-    show_run,
     stage,
     submit,
     table,
@@ -24,7 +23,7 @@ from dplib.consistent_histograms.check import check_tables
 from dplib.consistent_histograms.design import Design
 from dplib.consistent_histograms.example import EXAMPLE
 from dplib.consistent_histograms.plan import Plan, make_plan
-from dplib.consistent_histograms.query import query_release, total_answers
+from dplib.consistent_histograms.query import Answer, query_release, total_answers
 from dplib.consistent_histograms.rehearse import rehearse
 from dplib.consistent_histograms.rows import row_domain
 from dplib.consistent_histograms.run import prepare, stages
@@ -35,7 +34,7 @@ from dplib.spark.blocks import SparkSession
 from dplib.spark.inspect import RuleCount, inspect_rows
 from dplib.spark.read import open_rows
 from dplib.workflow.prepared import Prepared
-from dplib.workflow.run import REPORT, run_job
+from dplib.workflow.run import REPORT
 
 PAGE = REPORT
 TOP_ROWS = 12
@@ -58,8 +57,7 @@ def run(
     def on_round(each: Round) -> None:
         rounds(each.number, each.change, each.deviation)
 
-    made = run_job(prepared, stages(on_round), stage=stage_name, release_id=release_id, again=again, progress=stage)
-    show_run(*made, show_release)
+    run_and_show(prepared, stages(on_round), stage_name, release_id, again, show_release)
 
 
 def show_release(release: Path) -> None:
@@ -148,9 +146,10 @@ def query(release: Path, items: list[str], start: str | None, end: str | None, a
     """Print the answer for a range of days with its standard error and 95 % interval."""
     first_day, last_day = day_option("--from", start), day_option("--to", end)
     answers = query_release(release, load_manifest(release), items, first_day, last_day)
-    if as_json:
-        print(json.dumps([asdict(answer) for answer in answers], indent=2, default=str))
-        return
+    show_answers(answers, as_json, lambda: _print_answers(answers))
+
+
+def _print_answers(answers: list[Answer]) -> None:
     rows = [
         [
             each.item,

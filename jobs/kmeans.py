@@ -3,11 +3,9 @@
 ``spark-submit --py-files dist/dplib-*.whl jobs/kmeans.py --config FILE`` takes the options of ``dplib run kmeans``.
 """
 
-import json
-from dataclasses import asdict
 from pathlib import Path
 
-from dplib.cli import out, show_inspection, show_plan, show_run, stage, submit, table
+from dplib.cli import out, run_and_show, show_answers, show_inspection, show_plan, stage, submit, table
 from dplib.config.kmeans import NAME
 from dplib.kmeans.assign import assign_to_centers
 from dplib.kmeans.check import check_tables
@@ -27,7 +25,7 @@ from dplib.spark.point_reports import inspect_point_reports, open_point_reports
 from dplib.spark.point_rows import inspect_points, open_points
 from dplib.validate import require
 from dplib.workflow.prepared import Prepared
-from dplib.workflow.run import REPORT, run_job
+from dplib.workflow.run import REPORT
 
 PAGE = REPORT
 TOP_CENTERS, TOP_COORDINATES = 12, 6
@@ -45,8 +43,7 @@ def run(
     prepared: Prepared[Design], stage_name: str = "all", release_id: str | None = None, again: bool = False
 ) -> None:
     """Run the job and print what was made; the last line of the output is the release (its id after ``measure``)."""
-    made = run_job(prepared, STAGES, stage=stage_name, release_id=release_id, again=again, progress=stage)
-    show_run(*made, show_release)
+    run_and_show(prepared, STAGES, stage_name, release_id, again, show_release)
 
 
 def show_release(release: Path) -> None:
@@ -128,10 +125,8 @@ def query(release: Path, numbers: list[str], start: str | None, end: str | None,
     """Print centers by number, or the one nearest to the point ``--from``."""
     require(end is None, "--to", "be absent for a release of k-means", end)
     answers = query_release(release, load_manifest(release), numbers, start)
-    if as_json:
-        print(json.dumps([asdict(answer) for answer in answers], indent=2))
-        return
-    _print_answers("Centers" if start is None else f"Nearest center of {start}", answers)
+    title = "Centers" if start is None else f"Nearest center of {start}"
+    show_answers(answers, as_json, lambda: _print_answers(title, answers))
 
 
 def verify(release: Path, manifest: Manifest) -> list[Check]:

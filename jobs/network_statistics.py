@@ -4,12 +4,10 @@
 ``dplib run network-statistics``.
 """
 
-import json
-from dataclasses import asdict
 from fractions import Fraction
 from pathlib import Path
 
-from dplib.cli import out, show_inspection, show_plan, show_run, stage, submit, table
+from dplib.cli import out, run_and_show, show_answers, show_inspection, show_plan, stage, submit, table
 from dplib.config.network_releases import ReportInput
 from dplib.config.network_statistics import NAME
 from dplib.network_statistics.check import check_tables
@@ -27,7 +25,7 @@ from dplib.spark.edges import inspect_edges, judge_edges, open_edges
 from dplib.spark.inspect import RuleCount
 from dplib.spark.reports import inspect_reports, judge_reports, open_reports
 from dplib.workflow.prepared import Prepared
-from dplib.workflow.run import REPORT, run_job
+from dplib.workflow.run import REPORT
 
 PAGE = REPORT
 EDGES_PER_VERTEX = 4
@@ -45,8 +43,7 @@ def run(
     prepared: Prepared[Design], stage_name: str = "all", release_id: str | None = None, again: bool = False
 ) -> None:
     """Run the job and print what was made; the last line of the output is the release (its id after ``measure``)."""
-    made = run_job(prepared, STAGES, stage=stage_name, release_id=release_id, again=again, progress=stage)
-    show_run(*made, show_release)
+    run_and_show(prepared, STAGES, stage_name, release_id, again, show_release)
 
 
 def show_release(release: Path) -> None:
@@ -194,10 +191,7 @@ def rehearsal(prepared: Prepared[Design], rows: int | None, seed: int) -> None:
 def query(release: Path, names: list[str], start: str | None, end: str | None, as_json: bool) -> None:
     """Print statistics with their standard errors and 95 % intervals."""
     answers = query_release(release, load_manifest(release), names, start, end)
-    if as_json:
-        print(json.dumps([asdict(answer) for answer in answers], indent=2))
-        return
-    _print_answers("Statistics", answers)
+    show_answers(answers, as_json, lambda: _print_answers("Statistics", answers))
 
 
 def verify(release: Path, manifest: Manifest) -> list[Check]:

@@ -4,13 +4,11 @@
 ``dplib run range-histograms``.
 """
 
-import json
-from dataclasses import asdict
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from dplib.cli import out, show_inspection, show_plan, show_run, stage, submit, table
+from dplib.cli import out, run_and_show, show_answers, show_inspection, show_plan, stage, submit, table
 from dplib.config.range_histograms import NAME
 from dplib.range_histograms.check import check_tables
 from dplib.range_histograms.design import Design
@@ -25,7 +23,7 @@ from dplib.spark.bins import BIN_RULES, judge_values, open_values
 from dplib.spark.blocks import SparkSession
 from dplib.spark.inspect import RuleCount, inspect_judged
 from dplib.workflow.prepared import Prepared
-from dplib.workflow.run import REPORT, run_job
+from dplib.workflow.run import REPORT
 
 PAGE = REPORT
 TOP_ROWS = 12
@@ -43,8 +41,7 @@ def run(
     prepared: Prepared[Design], stage_name: str = "all", release_id: str | None = None, again: bool = False
 ) -> None:
     """Run the job and print what was made; the last line of the output is the release (its id after ``measure``)."""
-    made = run_job(prepared, STAGES, stage=stage_name, release_id=release_id, again=again, progress=stage)
-    show_run(*made, show_release)
+    run_and_show(prepared, STAGES, stage_name, release_id, again, show_release)
 
 
 def show_release(release: Path) -> None:
@@ -145,10 +142,7 @@ def rehearsal(prepared: Prepared[Design], rows: int | None, seed: int) -> None:
 def query(release: Path, groups: list[str], start: str | None, end: str | None, as_json: bool) -> None:
     """Print the answer for a range of bins with its standard error and 95 % interval."""
     answers = query_release(release, load_manifest(release), groups, start, end)
-    if as_json:
-        print(json.dumps([asdict(answer) for answer in answers], indent=2))
-        return
-    _print_answers(f"Counts of {answers[0].range}", answers)
+    show_answers(answers, as_json, lambda: _print_answers(f"Counts of {answers[0].range}", answers))
 
 
 def verify(release: Path, manifest: Manifest) -> list[Check]:

@@ -52,11 +52,6 @@ class CutList:
             return self
         return sorted_cuts(np.arange(n), pack_sides(self.sides()), self.values)
 
-    def up_to(self, bound: int) -> "CutList":
-        """Return the cuts of value at most ``bound``."""
-        n_kept = int(np.searchsorted(self.values, bound, side="right"))
-        return CutList(self.label, self.packed[:n_kept], self.values[:n_kept])
-
 
 def limit_of(n_places: int, limit: int) -> int:
     """Return how many cuts over ``n_places`` may be listed: ``limit``, or fewer where these would not fit in memory."""

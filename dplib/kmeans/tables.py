@@ -21,8 +21,7 @@ import pyarrow as pa
 
 from dplib.clustering.record import Record
 from dplib.errors import IntegrityError
-from dplib.mechanisms.discrete_gaussian import discrete_gaussian_variance
-from dplib.mechanisms.discrete_laplace import discrete_laplace_variance
+from dplib.mechanisms.tree_counts import noise_variance
 from dplib.release.staging import MEASUREMENT
 from dplib.release.tables import read_table, write_table
 
@@ -53,11 +52,7 @@ class Draw:
     @property
     def variance(self) -> float:
         """Of the noise on each number; NaN for merged reports, where it depends on the users."""
-        if self.mechanism == "discrete_laplace":
-            return discrete_laplace_variance(self.parameter)
-        if self.mechanism == LOCAL:
-            return float("nan")
-        return discrete_gaussian_variance(self.parameter)
+        return float("nan") if self.mechanism == LOCAL else noise_variance(self.mechanism, self.parameter)
 
 
 def write_draws(directory: Path, draws: Sequence[Draw]) -> None:

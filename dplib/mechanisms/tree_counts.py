@@ -32,8 +32,8 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from dplib.mechanisms.discrete_gaussian import draw_discrete_gaussian
-from dplib.mechanisms.discrete_laplace import draw_discrete_laplace
+from dplib.mechanisms.discrete_gaussian import discrete_gaussian_variance, draw_discrete_gaussian
+from dplib.mechanisms.discrete_laplace import discrete_laplace_variance, draw_discrete_laplace
 from dplib.randomness.integers import BitSource
 from dplib.randomness.keyed import KeyedStream
 from dplib.validate import one_of, require
@@ -46,6 +46,15 @@ SAMPLER_FORMAT = 1
 SAMPLERS: Mapping[str, Callable[[BitSource, Fraction, int], IntArray]] = MappingProxyType(
     {"discrete_laplace": draw_discrete_laplace, "discrete_gaussian": draw_discrete_gaussian}
 )
+
+_VARIANCES: Mapping[str, Callable[[Fraction], float]] = MappingProxyType(
+    {"discrete_laplace": discrete_laplace_variance, "discrete_gaussian": discrete_gaussian_variance}
+)
+
+
+def noise_variance(mechanism: str, parameter: Fraction) -> float:
+    """The variance of one draw of `SAMPLERS`."""
+    return _VARIANCES[mechanism](parameter)
 
 
 class LevelNoise(Protocol):

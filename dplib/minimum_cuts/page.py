@@ -72,9 +72,10 @@ def build_page(design: Design, results: Results, run: Run, account: AccountState
 
 def _released(design: Design, results: Results, run: Run) -> Section:
     privacy = design.config.privacy
+    counted = "added up" if design.config.graph.weights.repeats == "sum" else "counted once"
     serves = (
         "Rows that name an undeclared vertex, or one vertex twice, were not counted; the weights of rows that name the "
-        "same two vertices were added up, or counted once, as the settings say."
+        f"same two vertices were {counted}."
     )
     what = f"facts about the minimum cuts of a graph with {count_text(design.n_vertices)} declared vertices"
     blocks: list[Block] = [free_to_use(what, privacy.unit, "edges", serves)]

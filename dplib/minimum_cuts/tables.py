@@ -24,7 +24,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from dplib.errors import IntegrityError
-from dplib.mechanisms.discrete_gaussian import discrete_gaussian_variance
+from dplib.mechanisms import tree_counts
 from dplib.mechanisms.discrete_laplace import discrete_laplace_variance
 from dplib.minimum_cuts.design import SAMPLED, Design
 from dplib.minimum_cuts.measurement_plan import Noise
@@ -54,11 +54,7 @@ class Stored:
 
 def noise_variance(noise: Noise | None) -> float:
     """Variance of one noisy number; NaN where there is no noise of its own."""
-    if noise is None:
-        return float("nan")
-    if noise.mechanism == "discrete_laplace":
-        return discrete_laplace_variance(noise.parameter)
-    return discrete_gaussian_variance(noise.parameter)
+    return float("nan") if noise is None else tree_counts.noise_variance(noise.mechanism, noise.parameter)
 
 
 def variance_of(design: Design, statistic: str) -> float:

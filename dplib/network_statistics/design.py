@@ -31,7 +31,7 @@ from dplib.errors import ConfigError
 from dplib.graphs.network_sensitivity import Bounding, DegreeBound, Statistic
 from dplib.mechanisms.tree_counts import SAMPLER_FORMAT
 from dplib.network_statistics.declared import Declared
-from dplib.network_statistics.measurements import Derived, Measurement, last_bin_of, measurements_of
+from dplib.network_statistics.measurements import WHOLE, Derived, Measurement, last_bin_of, measurements_of
 from dplib.privacy.events import Event
 from dplib.spark.edges import VertexDomain
 from dplib.validate import at_least, require
@@ -125,8 +125,7 @@ class Design:
     @property
     def needs_edges(self) -> bool:
         """Whether some statistic needs the edges themselves in one process, not only what `measure.Facts` holds."""
-        whole = (Statistic.DEGREE_SEQUENCE, Statistic.ADJACENCY, Statistic.SPLIT, Statistic.COVERAGE)
-        return any(each.statistic in whole for each in self.measurements)
+        return any(each.statistic in WHOLE for each in self.measurements)
 
     def find(self, statistic: Statistic) -> Measurement | None:
         """The measurement of a statistic; None where it is not measured."""

@@ -37,10 +37,10 @@ from dplib.mechanisms.ladder import draw_ladder
 from dplib.mechanisms.smooth_noise import draw_smooth_cauchy
 from dplib.mechanisms.tree_counts import SAMPLERS, add_clamped
 from dplib.network_statistics.design import Design
-from dplib.network_statistics.measurements import LADDER, SMOOTH, Measurement
+from dplib.network_statistics.measurements import LADDER, SMOOTH, WHOLE, Measurement
 from dplib.network_statistics.part_tables import write_parts
 from dplib.network_statistics.tables import write_measurement
-from dplib.network_statistics.whole_graph import WHOLE, draw_parts, exact_parts
+from dplib.network_statistics.whole_graph import draw_parts, exact_parts
 from dplib.randomness.keyed import KeyedStream
 from dplib.release.digest import block_digest, combine_digests
 from dplib.release.lifecycle import MeasurementKeys

@@ -39,6 +39,8 @@ MEASURED = (
     Statistic.COVERAGE,
 )
 """What this job measures, in the order of its tables."""
+WHOLE = (Statistic.DEGREE_SEQUENCE, Statistic.ADJACENCY, Statistic.SPLIT, Statistic.COVERAGE)
+"""Those that need the edges themselves; all others are functions of `measure.Facts`."""
 MAX_PLACES = 1 << 24
 """Vertices of a degree sequence at most."""
 LADDER, SMOOTH = "ladder", "smooth_cauchy"

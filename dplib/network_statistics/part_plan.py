@@ -19,7 +19,7 @@ from dplib.network_statistics.design import Design
 from dplib.network_statistics.estimate import whole_graph_error
 from dplib.network_statistics.measurements import Measurement
 from dplib.network_statistics.part_tables import passing_of
-from dplib.network_statistics.parts import choice_gap, choice_rate, count_epsilon, threshold_law
+from dplib.network_statistics.parts import choice_gap, choice_rate, count_epsilon, score_unit, threshold_law
 from dplib.privacy.budget import PureDP
 from dplib.privacy.rounding import fraction_text
 
@@ -112,19 +112,11 @@ def planned_choices(design: Design) -> tuple[PlannedChoice, ...]:
     found = []
     for each in design.measurements:
         if each.statistic in (Statistic.SPLIT, Statistic.COVERAGE):
-            unit, n_candidates = score_unit(design, each), n_candidates_of(design, each)
+            unit, n_candidates = score_unit(design.config, each.statistic), n_candidates_of(design, each)
             rate = choice_rate(each.epsilon, each.sensitivity.l1, unit)
             within = choice_gap(rate, n_candidates) / unit
             found.append(PlannedChoice(each.statistic, n_candidates, fraction_text(rate), unit, within))
     return tuple(found)
-
-
-def score_unit(design: Design, measured: Measurement) -> int:
-    """How much one edge counts in a score."""
-    split = design.config.graph.split
-    if measured.statistic is not Statistic.SPLIT or split is None:
-        return 1
-    return split.resolution.denominator
 
 
 def n_candidates_of(design: Design, measured: Measurement) -> int:

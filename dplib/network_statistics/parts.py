@@ -98,6 +98,12 @@ def choice_rate(epsilon: Fraction, sensitivity: int, unit: int) -> Fraction:
     return exponential_rate(epsilon, Fraction(sensitivity * unit), monotone=True)
 
 
+def score_unit(config: NetworkStatisticsConfig, statistic: Statistic) -> int:
+    """How much one edge counts in the score of a choice."""
+    split = config.graph.split
+    return split.resolution.denominator if statistic is Statistic.SPLIT and split is not None else 1
+
+
 def choice_gap(rate: Fraction, n_candidates: int, error: float = 0.05) -> float:
     """With probability 1 - ``error`` the chosen score is at most so far below the best one: ln(k / error) / rate.
 

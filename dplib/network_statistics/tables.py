@@ -19,8 +19,7 @@ import pyarrow as pa
 
 from dplib.errors import IntegrityError
 from dplib.graphs.network_sensitivity import Statistic
-from dplib.mechanisms.discrete_gaussian import discrete_gaussian_variance
-from dplib.mechanisms.discrete_laplace import discrete_laplace_variance
+from dplib.mechanisms import tree_counts
 from dplib.network_statistics.design import Design
 from dplib.network_statistics.measurements import Derived, Measurement
 from dplib.release.staging import MEASUREMENT
@@ -37,9 +36,7 @@ def noise_variance(measured: Measurement) -> float:
     """Variance of one noisy number; NaN where it depends on the graph and is withheld."""
     if measured.parameter is None:
         return float("nan")
-    if measured.mechanism == "discrete_laplace":
-        return discrete_laplace_variance(measured.parameter)
-    return discrete_gaussian_variance(measured.parameter)
+    return tree_counts.noise_variance(measured.mechanism, measured.parameter)
 
 
 def write_measurement(directory: Path, design: Design, noisy: Mapping[Statistic, IntArray]) -> None:

@@ -22,11 +22,10 @@ from dplib.mechanisms.randomized_response import report_later_neighbors
 from dplib.mechanisms.tree_counts import SAMPLERS, add_clamped
 from dplib.network_statistics.design import Design
 from dplib.network_statistics.measurements import Measurement
-from dplib.network_statistics.parts import choice_rate, count_epsilon, threshold_law
+from dplib.network_statistics.parts import choice_rate, count_epsilon, score_unit, threshold_law
 from dplib.randomness.keyed import KeyedStream, derive_key
 
 IntArray = npt.NDArray[np.int64]
-WHOLE = (Statistic.DEGREE_SEQUENCE, Statistic.ADJACENCY, Statistic.SPLIT, Statistic.COVERAGE)
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,7 +47,7 @@ class NoisyGraph:
 
 @dataclass(frozen=True, eq=False)
 class Parts:
-    """What the statistics of `WHOLE` became.
+    """What the statistics of `measurements.WHOLE` became.
 
     Attributes:
         numbers: by statistic, shape (size,).
@@ -64,7 +63,7 @@ class Parts:
 
 
 def exact_parts(design: Design, source: IntArray, target: IntArray) -> dict[Statistic, IntArray]:
-    """The true numbers of the statistics of `WHOLE`. NOT PRIVATE.
+    """The true numbers of the statistics of `measurements.WHOLE`. NOT PRIVATE.
 
     Args:
         design: the design.
@@ -75,7 +74,7 @@ def exact_parts(design: Design, source: IntArray, target: IntArray) -> dict[Stat
     for each in design.measurements:
         match each.statistic:
             case Statistic.DEGREE_SEQUENCE:
-                found[each.statistic] = _degrees(design, source, target)
+                found[each.statistic] = _degrees(design, each, source, target)
             case Statistic.ADJACENCY:
                 found[each.statistic] = block_counts(design, source, target)
             case Statistic.SPLIT | Statistic.COVERAGE:
@@ -93,7 +92,7 @@ def block_counts(design: Design, source: IntArray, target: IntArray) -> IntArray
 
 
 def draw_parts(design: Design, source: IntArray, target: IntArray, key: bytes) -> Parts:
-    """Draw everything of `WHOLE` once; arguments as of `exact_parts`, and a key that depends on the edges."""
+    """Draw all `measurements.WHOLE` once; arguments as of `exact_parts`, and a key that depends on the edges."""
     numbers: dict[Statistic, IntArray] = {}
     choices: dict[Statistic, int] = {}
     graph = None
@@ -117,14 +116,14 @@ def degree_protocol(design: Design, measured: Measurement) -> DegreeProtocol:
     return DegreeProtocol(measured.event.epsilon, Counting(design.config.graph.local.counting))
 
 
-def _degrees(design: Design, source: IntArray, target: IntArray) -> IntArray:
-    if design.local and design.config.graph.local.counting == "one_end":
-        return np.bincount(np.minimum(source, target), minlength=design.n_vertices).astype(np.int64)
+def _degrees(design: Design, measured: Measurement, source: IntArray, target: IntArray) -> IntArray:
+    if design.local:
+        return degree_protocol(design, measured).true_degrees(design.n_vertices, source, target)
     return vertex_degrees(design.n_vertices, source, target)
 
 
 def _noisy_degrees(design: Design, measured: Measurement, source: IntArray, target: IntArray, key: bytes) -> IntArray:
-    degrees = _degrees(design, source, target)
+    degrees = _degrees(design, measured, source, target)
     if design.local:
         # One stream a vertex: a report that is computed again is the same report.
         return simulate_reports(derive_key(key, "reports"), degrees, degree_protocol(design, measured))
@@ -161,12 +160,10 @@ def _reported_bits(design: Design, measured: Measurement, source: IntArray, targ
 
 def _choice(design: Design, measured: Measurement, source: IntArray, target: IntArray, key: bytes) -> int:
     graph, declared = design.config.graph, design.declared
-    unit = 1
     if measured.statistic is Statistic.SPLIT:
         assert graph.split is not None
-        unit = graph.split.resolution.denominator
         scores = split_scores(source, target, list(declared.splits.values()), graph.split.resolution)
     else:
         scores = coverage_scores(design.n_vertices, source, target, list(declared.seeds.values()))
-    rate = choice_rate(measured.epsilon, measured.sensitivity.l1, unit)
+    rate = choice_rate(measured.epsilon, measured.sensitivity.l1, score_unit(design.config, measured.statistic))
     return int(draw_exponential(KeyedStream(key, str(measured.statistic), "choice", 0), -scores, rate)[0])

@@ -87,11 +87,6 @@ def exp_above(x: Fraction) -> Fraction:
     return _above(_UP.exp, x)
 
 
-def exp_below(x: Fraction) -> Fraction:
-    """Return a number just below ``e^x``; ``x`` is a few thousand at most, since the result is held exactly."""
-    return _below(_DOWN.exp, x)
-
-
 def sqrt_above(x: Fraction) -> Fraction:
     """Return the square root of ``x >= 0`` where it is a short decimal, else a number just above it."""
     quotient = _UP.divide(Decimal(x.numerator), Decimal(x.denominator))

@@ -83,6 +83,10 @@ def least_values_of_the_plan() -> Iterator[Result]:
         plan = plan_cut_sampler(n, k, ApproxDP(Fraction(1), Fraction(1, 10**exponent)), 1, "pad")
         took = time.perf_counter() - started
         yield at_most(f"T_low, n = {n}, k = {k} ({took:.2f} s)", plan.lowest, 1.02 * target)
+        # No smaller than what the tail bound of the module leaves: below it the bound passes the ratio.
+        below = plan.exact_bound(plan.lowest - 1)
+        least = below is None or below > plan.ratio * (plan.lowest - 1)
+        yield Result(f"T_low, n = {n}, k = {k}: smallest that the tail bound allows", "holds", f"{least}", least)
 
 
 def sampled_cuts_keep_their_bound() -> Iterator[Result]:

@@ -18,7 +18,7 @@ from dplib.config.network_statistics import NetworkStatisticsConfig
 from dplib.graphs.candidate_scores import coverage_scores, split_scores
 from dplib.graphs.network_sensitivity import Statistic
 from dplib.mechanisms.exponential import exponential_probability
-from dplib.mechanisms.local_degrees import DegreeProtocol
+from dplib.mechanisms.local_degrees import Counting, DegreeProtocol
 from dplib.network_statistics import whole_graph
 from dplib.network_statistics.design import Design
 from dplib.network_statistics.measure import exact_statistics
@@ -171,7 +171,7 @@ def test_the_transcript_of_all_reports_keeps_its_epsilon(monkeypatch: pytest.Mon
     assert 0.8 < empirical_epsilon(*right) <= 2
 
     def half_noise(_: Design, __: object) -> DegreeProtocol:
-        return DegreeProtocol(Fraction(4))  # scale 1/2 where 2 is due
+        return DegreeProtocol(Fraction(4), Counting.BOTH_ENDS)  # scale 1/2 where 2 is due
 
     monkeypatch.setattr(whole_graph, "degree_protocol", half_noise)
     wrong = [loss(design, name, graph, 4.0) for name, graph in (("with", with_edge), ("without", without))]
