@@ -16,16 +16,7 @@ from dplib.kmeans.report_text import report_of
 from dplib.release.tables import read_table
 from dplib.spark.point_rows import open_points
 from jobs.kmeans import example
-from tests.jobs_support import (
-    DROP,
-    Shop,
-    content,
-    dplib,
-    named,
-    new_place,
-    refuse_spark,
-    require_refused,
-)
+from tests.jobs_support import DROP, Shop, content, dplib, named, new_place, refuse_spark, require_refused
 
 JOB = "kmeans"
 SETTINGS: dict[str, Any] = {
@@ -59,11 +50,8 @@ class Places(Shop):
 
     def weight(self, *words: str) -> int:
         """All weights of a release together, rounded: the number of points where noise is hardly there."""
-        return round(
-            read_table(self.run(*words).release / "estimates", ["weight"], blocks=("weights",))["weight"]
-            .to_numpy()
-            .sum()
-        )
+        weights = read_table(self.run(*words).release / "estimates", ["weight"], blocks=("weights",))["weight"]
+        return round(float(weights.to_numpy().sum()))
 
 
 def shown_by(places: Places) -> dict[str, list[str]]:
