@@ -26,6 +26,7 @@ from dplib.spark.doctor import check_java, check_spark
 from dplib.validate import one_of, require
 from dplib.workflow.design import natural_terms
 from jobs import consistent_histograms, kmeans, minimum_cuts, network_statistics, range_histograms
+from jobs.guide import guide
 from jobs.ledger import ledger_app
 
 JOBS: dict[str, ModuleType] = {
@@ -46,6 +47,7 @@ app = typer.Typer(
     add_completion=False,
 )
 app.add_typer(ledger_app, name="ledger")
+app.command("guide")(guide)
 
 JobName = Annotated[str, typer.Argument(help=f"Job: {', '.join(JOBS)}.", metavar="JOB")]
 ConfigFile = Annotated[Path, typer.Option("--config", "-c", help="Configuration file (YAML).")]
