@@ -10,10 +10,10 @@ export JAVA_HOME := $(CURDIR)/.venv/jre
 # Small matrices in many processes: more threads than cores only get in each other's way.
 export OPENBLAS_NUM_THREADS := 1
 
-.PHONY: help setup demo test unit lint types imports format bench accept cluster data clean
+.PHONY: help setup demo test test-postgres unit lint types imports format bench accept cluster test-connect data clean
 
 help: ## List the targets
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-13s %s\n", $$1, $$2}'
 
 setup: ## Create or refresh .venv (packages from requirements.lock, this project, Java)
 	@scripts/setup.sh
@@ -22,13 +22,19 @@ demo: setup ## Release the flights of New York City in 2013 with the main job, i
 	@scripts/demo.sh
 
 test: setup lint types imports ## Lint, types, import contracts and the test suite
-	$(BIN)/pytest -n $(WORKERS) --dist loadfile -m "not slow and not cluster"
+	$(BIN)/pytest -n $(WORKERS) --dist loadfile -m "not slow and not cluster and not connect and not postgres"
 
 unit: setup ## The tests that start no Spark
-	$(BIN)/pytest -m "not slow and not cluster and not spark" tests/unit tests/property tests/statistical tests/peers
+	$(BIN)/pytest -m "not slow and not cluster and not connect and not postgres and not spark" tests/unit tests/property tests/statistical tests/peers
 
 cluster: setup ## The tests on a real standalone cluster on loopback
 	$(BIN)/pytest -m cluster
+
+test-postgres: setup ## The ledger on a PostgreSQL server (installed from Debian's packages where root may)
+	$(BIN)/pytest -m postgres
+
+test-connect: setup ## The jobs against a Spark Connect server on loopback
+	$(BIN)/pytest -m connect tests/connect
 
 lint: setup ## Ruff: rules and format
 	$(BIN)/ruff check .
