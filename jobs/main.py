@@ -15,7 +15,8 @@ from dplib.errors import ConfigError, DplibError
 from dplib.privacy.budget import Currency
 from dplib.privacy.neighbors import Neighbors
 from dplib.privacy.rounding import as_fraction
-from dplib.randomness.secret import create_secret_file, load_secret
+from dplib.randomness.secret import load_secret
+from dplib.randomness.secret_file import create_secret_file
 from dplib.release.ledger import Ledger
 from dplib.release.ledger_schema import resolve_ledger_url
 from dplib.release.manifest import load_manifest
@@ -28,6 +29,7 @@ from dplib.workflow.design import natural_terms
 from jobs import consistent_histograms, kmeans, minimum_cuts, network_statistics, range_histograms
 from jobs.guide import guide
 from jobs.ledger import ledger_app
+from jobs.secret import secret_app
 
 JOBS: dict[str, ModuleType] = {
     "consistent-histograms": consistent_histograms,
@@ -47,6 +49,7 @@ app = typer.Typer(
     add_completion=False,
 )
 app.add_typer(ledger_app, name="ledger")
+app.add_typer(secret_app, name="secret")
 app.command("guide")(guide)
 
 JobName = Annotated[str, typer.Argument(help=f"Job: {', '.join(JOBS)}.", metavar="JOB")]
@@ -134,7 +137,7 @@ def _ensure_secret(spec: str, base: Path) -> None:
     if kind == "file" and not (base / place).exists():
         create_secret_file(base / place)
         out.print(f"Secret written to {place}: keep it private and backed up.", markup=False)
-    key_id = load_secret(spec, base).key_id
+    key_id = load_secret(spec, base).current.key_id
     out.print(f"Secret {key_id} is in place.", markup=False)
 
 
@@ -238,18 +241,42 @@ def query(
 
 @app.command()
 def verify(
-    release: ReleaseDir,
+    release: Annotated[Path | None, typer.Argument(help="Directory of a release.", metavar="RELEASE")] = None,
     ledger: Annotated[str | None, typer.Option(help="Also check against this ledger.")] = None,
+    config: Annotated[
+        Path | None,
+        typer.Option("--config", "-c", help="In place of RELEASE: the one of these settings, against their ledger."),
+    ] = None,
+    date: LogicalDate = "",
 ) -> None:
-    """Check a release: files, constraints, and with --ledger the books; exits 1 if a check fails."""
+    """Check a release: files, constraints, and with --ledger or --config the books; exits 1 if a check fails."""
     with exit_codes():
+        opened = None
+        if config is not None:
+            require(release is None and ledger is None, "--config", "stand without RELEASE and --ledger", "both")
+            release, opened = _released(config, date)
+        if release is None:
+            raise ConfigError("RELEASE must be given, or --config, got neither")
         checks = verify_files(release)
         if all(check.ok for check in checks):
             manifest = load_manifest(release)
             checks += _job(manifest.job).verify(release, manifest)
             if ledger is not None:
-                checks += verify_against_ledger(manifest, Ledger.open(resolve_ledger_url(ledger, Path.cwd())))
+                opened = Ledger.open(resolve_ledger_url(ledger, Path.cwd()))
+            if opened is not None:
+                checks += verify_against_ledger(manifest, opened)
         _print_checks(checks)
+
+
+def _released(config: Path, date: str) -> tuple[Path, Ledger]:
+    """The release of a configuration and date, and their ledger."""
+    prepared = _job(str(read_yaml(config).get("job"))).prepare(config, (), date)
+    opened = prepared.open_ledger()
+    run = opened.find_run(prepared.key)
+    publication = None if run is None else run.publication
+    if publication is None:
+        raise DplibError(f"--config must name settings whose release exists, got none for {date or 'no date'}")
+    return Path(publication.location), opened
 
 
 def _print_checks(checks: list[Check]) -> None:
@@ -287,7 +314,9 @@ def doctor(
         if config is not None:
             module = _job(str(read_yaml(config).get("job")))
             prepared = module.prepare(config)
-            checks.append(_try("secret", lambda: load_secret(prepared.design.config.secret, prepared.base).key_id))
+            checks.append(
+                _try("secret", lambda: load_secret(prepared.design.config.secret, prepared.base).current.key_id)
+            )
             checks.append(_try("ledger", lambda: f"{len(prepared.open_ledger().accounts())} accounts"))
             checks.append(
                 _try("account", lambda: prepared.open_ledger().account(prepared.design.config.dataset).dataset)

@@ -35,6 +35,17 @@ KEY_BYTES = 32
 _MOST_DERIVED_BYTES = 255 * 32  # HKDF-SHA256 ends here (RFC 5869, section 2.3)
 
 
+class HiddenKey(bytes):
+    """The bytes of a key, which do not show themselves where an object or a frame's variables are printed."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "HiddenKey(...)"
+
+    __str__ = __repr__
+
+
 def derive_key(key: Key, *labels: Label, length: int = KEY_BYTES) -> Key:
     """Derive an independent key named by ``labels``.
 
@@ -54,7 +65,7 @@ def derive_key(key: Key, *labels: Label, length: int = KEY_BYTES) -> Key:
 def _expand(key: Key, domain: bytes, labels: tuple[Label, ...], length: int) -> Key:
     require(len(key) >= KEY_BYTES, "key", f"have at least {KEY_BYTES} bytes", f"{len(key)} bytes")
     info = b"".join(_encode(label) for label in (domain, *labels))
-    return HKDF(algorithm=SHA256(), length=length, salt=None, info=info).derive(key)
+    return HiddenKey(HKDF(algorithm=SHA256(), length=length, salt=None, info=info).derive(key))
 
 
 def _encode(label: Label) -> bytes:
@@ -63,7 +74,7 @@ def _encode(label: Label) -> bytes:
         tag, content = b"s", label.encode()
     elif type(label) is int:
         tag, content = b"i", str(label).encode()
-    elif type(label) is bytes:
+    elif isinstance(label, bytes):
         tag, content = b"b", label
     else:
         raise ConfigError(f"label must be a text, an integer or bytes, got {type(label).__name__}")

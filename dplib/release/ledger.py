@@ -147,7 +147,15 @@ class Ledger:
                     return run
         raise ConfigError(f"release must name a run of the ledger, got {release_id}")
 
-    def reserve(self, key: RunKey, terms: Terms, cost: Fraction, reason: str, again: bool = False) -> Run:
+    def reserve(
+        self,
+        key: RunKey,
+        terms: Terms,
+        cost: Fraction,
+        reason: str,
+        again: bool = False,
+        key_id: str | None = None,
+    ) -> Run:
         """Reserve a run's cost, or return the run that was paid for already; never both.
 
         The newest run of the key is returned if there is one: published or measured, to be used as it is; reserved,
@@ -160,6 +168,7 @@ class Ledger:
             cost: exact cost in the account's currency.
             reason: why, for the record.
             again: measure anew and spend.
+            key_id: public name of the secret that a new reservation is measured with; an open one keeps its own.
 
         Returns:
             The run; this ledger object holds its lease if it is reserved.
@@ -175,7 +184,8 @@ class Ledger:
             run = writer.state.newest(key)
             if run is None or (again and run.state is not RunState.RESERVED):
                 body = {name: getattr(key, name) for name in ("job", "logical_date", "settings_hash")}
-                sequence = writer.append("reserve", None, {**body, "cost": cost}, reason)
+                body |= {"cost": cost} | ({"key_id": key_id} if key_id else {})
+                sequence = writer.append("reserve", None, body, reason)
                 run = writer.state.runs[sequence]
             if run.state is RunState.RESERVED:
                 leases.take(writer.connection, run.sequence, run.release_id, self._owner, self._clock().timestamp())

@@ -11,7 +11,7 @@ A crash at any point is met by calling the same function again (see `dplib.relea
 
 import hashlib
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
 
@@ -32,6 +32,7 @@ class Request:
         cost: exact cost in that currency.
         reason: why, for the record.
         again: measure anew although a measurement exists.
+        key_id: public name of the secret that a new reservation is measured with.
     """
 
     key: RunKey
@@ -39,6 +40,7 @@ class Request:
     cost: Fraction
     reason: str
     again: bool = False
+    key_id: str | None = None
 
 
 @dataclass(frozen=True)
@@ -52,8 +54,8 @@ class MeasurementKeys:
     """
 
     key_id: str
-    measurement_key: bytes
-    data_digest: bytes
+    measurement_key: bytes = field(repr=False)
+    data_digest: bytes = field(repr=False)
 
 
 Measure = Callable[[Run, Path], MeasurementKeys]
@@ -81,7 +83,7 @@ def measure_run(ledger: Ledger, request: Request, output: Path, measure: Measure
         return found
     ledger.check_payable(request.key, request.cost, request.again)  # makes no directory for a run that cannot be paid
     check_writable(output)
-    run = ledger.reserve(request.key, request.terms, request.cost, request.reason, request.again)
+    run = ledger.reserve(request.key, request.terms, request.cost, request.reason, request.again, key_id=request.key_id)
     if run.state is not RunState.RESERVED:
         return run
     with ledger.holding(run):

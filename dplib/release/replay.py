@@ -79,12 +79,18 @@ class LedgerState:
             raise IntegrityError(f"ledger entry {entry.sequence} must reserve more than 0, got {cost}")
         key = RunKey(entry.dataset, body["job"], body["logical_date"], body["settings_hash"])
         check_payable(self.accounts[entry.dataset], cost, self.balance(entry.dataset))
-        self.runs[entry.sequence] = Run(entry.sequence, key, cost, RunState.RESERVED)
+        self.runs[entry.sequence] = Run(entry.sequence, key, cost, RunState.RESERVED, key_id=body.get("key_id"))
         self._held[entry.dataset][RunState.RESERVED] += cost
 
     def _measure(self, entry: Entry, body: dict[str, Any]) -> None:
         run = self._run(entry, RunState.RESERVED)
-        self.runs[run.sequence] = replace(run, state=RunState.MEASURED, measurement=StoredMeasurement(**body))
+        measurement = StoredMeasurement(**body)
+        if run.key_id not in (None, measurement.key_id):
+            raise IntegrityError(
+                f"{run.release_id} must be measured with the key {run.key_id} that it was reserved under, got "
+                f"{measurement.key_id}"
+            )
+        self.runs[run.sequence] = replace(run, state=RunState.MEASURED, measurement=measurement)
         self._held[entry.dataset][RunState.RESERVED] -= run.cost
         self._held[entry.dataset][RunState.MEASURED] += run.cost
 

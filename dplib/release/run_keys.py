@@ -6,13 +6,35 @@ different ones never share noise, whose difference would be theirs. The bounding
 hung on the measurement it would be circular.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from dplib.errors import ConfigError
 from dplib.mechanisms.tree_counts import SAMPLER_FORMAT
 from dplib.randomness.keyed import derive_key
-from dplib.randomness.secret import Secret
+from dplib.randomness.secret import KeyRing, Secret
 from dplib.release.lifecycle import MeasurementKeys
 from dplib.release.runs import Run
+
+
+def secret_of(ring: KeyRing, run: Run | None) -> Secret:
+    """The key that a run is measured with: the one it was reserved under, the current one where that is open.
+
+    A retry under another key would draw other noise for the same counts. While nobody saw the first attempt that costs
+    nothing; but an attempt that somebody did see, in a backup of the staging folder say, is harmless only because the
+    retry repeats its noise.
+
+    Raises:
+        ConfigError: if the ring does not hold that key any more.
+    """
+    if run is None or run.key_id is None:
+        return ring.current
+    found = ring.find(run.key_id)
+    if found is None:
+        raise ConfigError(
+            f"secret must hold the key {run.key_id}, which {run.release_id} was reserved under, got "
+            f"{', '.join(ring.key_ids)}: put it back, or give the reservation up (dplib ledger void {run.release_id})"
+        )
+    return found
 
 
 @dataclass(frozen=True)
@@ -27,9 +49,9 @@ class RunKeys:
     """
 
     key_id: str
-    bounding: bytes
-    digest: bytes
-    parent: bytes
+    bounding: bytes = field(repr=False)
+    digest: bytes = field(repr=False)
+    parent: bytes = field(repr=False)
 
     @classmethod
     def derive(cls, secret: Secret, run: Run) -> "RunKeys":

@@ -143,7 +143,11 @@ class Publication:
 
 @dataclass(frozen=True)
 class Run:
-    """One reservation of budget and what became of it; ``sequence`` is that of its first ledger entry."""
+    """One reservation of budget and what became of it; ``sequence`` is that of its first ledger entry.
+
+    ``key_id`` is the public name of the secret that it was reserved under and must be measured with; None in ledgers
+    from before keys could change.
+    """
 
     sequence: int
     key: RunKey
@@ -151,6 +155,7 @@ class Run:
     state: RunState
     measurement: StoredMeasurement | None = None
     publication: Publication | None = None
+    key_id: str | None = None
 
     @property
     def release_id(self) -> str:

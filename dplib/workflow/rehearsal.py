@@ -9,7 +9,7 @@ from typing import Any
 
 from dplib.config.load import check
 from dplib.privacy.budget import Currency
-from dplib.randomness.secret import create_secret_file
+from dplib.randomness.secret_file import create_secret_file
 from dplib.release.ledger import Ledger
 from dplib.release.ledger_schema import resolve_ledger_url
 from dplib.workflow.design import AnyDesign, JobDesign, cost_of, delta_of, natural_terms

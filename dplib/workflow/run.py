@@ -8,10 +8,10 @@ from typing import Any, Generic
 
 from dplib.errors import ConfigError
 from dplib.privacy.budget import Currency
-from dplib.randomness.secret import Secret, load_secret
+from dplib.randomness.secret import load_secret
 from dplib.release.ledger import Ledger
 from dplib.release.lifecycle import MeasurementKeys, Request, measure_run, publish_run, run_to_publish
-from dplib.release.run_keys import RunKeys
+from dplib.release.run_keys import RunKeys, secret_of
 from dplib.release.runs import Run, RunState, Terms
 from dplib.report.account_state import AccountState
 from dplib.spark.blocks import SparkSession
@@ -119,14 +119,16 @@ def _measured(resources: Resources[AnyDesign], stages: Stages[AnyDesign], ledger
         return found
     # Before Spark starts; the reservation decides again.
     ledger.check_payable(prepared.key, cost, again)
-    secret: Secret = load_secret(design.config.secret, prepared.base)
+    ring = load_secret(design.config.secret, prepared.base)
+    secret_of(ring, found if found is not None and found.state is RunState.RESERVED else None)
     if deploy_mode(resources.spark()) == "cluster" and design.config.ledger.startswith("sqlite"):
         raise ConfigError("ledger must be a PostgreSQL database in cluster deploy mode, got a SQLite file")
     opened = stages.open_input(resources)
-    request = Request(prepared.key, terms, cost, "dplib run --again" if again else "dplib run", again)
+    reason = "dplib run --again" if again else "dplib run"
+    request = Request(prepared.key, terms, cost, reason, again, ring.current.key_id)
 
     def measure(run: Run, directory: Path) -> MeasurementKeys:
-        return stages.measure(resources, opened, RunKeys.derive(secret, run), directory)
+        return stages.measure(resources, opened, RunKeys.derive(secret_of(ring, run), run), directory)
 
     return measure_run(ledger, request, prepared.output, measure)
 

@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 from dplib.config.sections import SparkSettings
 from dplib.privacy.budget import Currency
 from dplib.privacy.neighbors import Neighbors
-from dplib.randomness.secret import create_secret_file
+from dplib.randomness.secret_file import create_secret_file
 from dplib.range_histograms.run import STAGES, prepare
 from dplib.release.ledger import Ledger
 from dplib.release.ledger_schema import resolve_ledger_url

@@ -12,8 +12,10 @@ from pathlib import Path
 import pytest
 
 from dplib.errors import ConfigError
-from dplib.randomness import secret as module
-from dplib.randomness.secret import Secret, create_secret_file, load_secret
+from dplib.randomness import secret_places
+from dplib.randomness.keyed import KeyedStream, derive_key
+from dplib.randomness.secret import Secret, load_secret
+from dplib.randomness.secret_file import create_secret_file, drop_old_key, rotate_secret_file
 
 KEY = bytes(range(100, 132))
 TEXT = KEY.hex()
@@ -26,11 +28,29 @@ def _file(path: Path, text: str = TEXT, mode: int = 0o600) -> Path:
 
 
 def _refusal(spec: str, base: Path) -> str:
-    """Everything that a refusal could print: the chain of exceptions with their arguments."""
+    """Everything that a refusal could print: the chain of exceptions with their arguments and their local variables."""
     with pytest.raises(ConfigError, match=r"^secret must ") as caught:
         load_secret(spec, base)
-    shown = "".join(traceback.format_exception(caught.value))
-    link: BaseException | None = caught.value
+    return _all_of(caught.value, load_secret.__code__.co_filename)
+
+
+def _all_of(error: BaseException, package: str) -> str:
+    """What a reporter of errors that shows local variables would print of the frames in the folder of ``package``."""
+    folder = str(Path(package).parent)
+    told = traceback.TracebackException.from_exception(error, capture_locals=True)
+    shown = "".join(traceback.format_exception(error))
+    chain: list[traceback.TracebackException | None] = [told]
+    while chain:
+        link = chain.pop()
+        if link is not None:
+            shown += str([frame.locals for frame in link.stack if frame.filename.startswith(folder)])
+            chain += [link.__cause__, link.__context__]
+    return shown + _arguments_of(error)
+
+
+def _arguments_of(error: BaseException) -> str:
+    shown = ""
+    link: BaseException | None = error
     while link is not None:
         shown += repr(vars(link)) + repr(link.args)
         link = link.__context__
@@ -43,8 +63,8 @@ def test_three_places_give_one_secret(tmp_path: Path, monkeypatch: pytest.Monkey
     program = "print(open('secret.hex').read())"
     specs = ["file:secret.hex", f"file:{path}", "env:A_SECRET", f'command:{sys.executable} -c "{program}"']
     secrets = [load_secret(spec, tmp_path) for spec in specs]
-    assert {secret.key_id for secret in secrets} == {Secret(KEY).key_id}
-    assert {secret.derive("x", 1) for secret in secrets} == {Secret(KEY).derive("x", 1)}
+    assert [ring.key_ids for ring in secrets] == [[Secret(KEY).key_id]] * len(specs)
+    assert {ring.current.derive("x", 1) for ring in secrets} == {Secret(KEY).derive("x", 1)}
 
 
 @pytest.mark.parametrize("mode", [0o640, 0o604, 0o644, 0o660, 0o610])
@@ -55,11 +75,22 @@ def test_files_open_to_others_are_refused(tmp_path: Path, mode: int) -> None:
 
 @pytest.mark.parametrize("mode", [0o600, 0o400])
 def test_closed_files_are_read(tmp_path: Path, mode: int) -> None:
-    assert load_secret(f"file:{_file(tmp_path / 's', mode=mode)}", tmp_path).key_id == Secret(KEY).key_id
+    assert load_secret(f"file:{_file(tmp_path / 's', mode=mode)}", tmp_path).current.key_id == Secret(KEY).key_id
 
 
 @pytest.mark.parametrize(
-    "text", ["", TEXT[:-2], TEXT + "0", TEXT[:-1] + "g", TEXT + " " + TEXT, "é" * 40, "00" * 32, "ab" * 5000]
+    "text",
+    [
+        "",
+        TEXT[:-2],
+        TEXT + "0",
+        TEXT[:-1] + "g",
+        TEXT + " " + TEXT,
+        "é" * 40,
+        "00" * 32,
+        "ab" * 5000,
+        TEXT + "\nno key",
+    ],
 )
 def test_texts_that_are_no_secret_are_refused_and_never_shown(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str
@@ -69,6 +100,7 @@ def test_texts_that_are_no_secret_are_refused_and_never_shown(
     for spec in ("file:s", "env:A_SECRET", "command:cat s"):
         shown = _refusal(spec, tmp_path)
         assert not text or text[:12] not in shown
+        assert not text or repr(bytes.fromhex(TEXT))[2:30] not in shown
 
 
 @pytest.mark.parametrize(
@@ -88,7 +120,10 @@ def test_texts_that_are_no_secret_are_refused_and_never_shown(
     ],
 )
 def test_places_that_cannot_be_read_are_refused(tmp_path: Path, spec: str, reason: str) -> None:
-    shown = _refusal(spec, tmp_path)
+    with pytest.raises(ConfigError, match=r"^secret must ") as caught:
+        load_secret(spec, tmp_path)
+    # Without local variables, which hold the setting itself, where somebody wrote the secret into it.
+    shown = "".join(traceback.format_exception(caught.value)) + _arguments_of(caught.value)
     assert reason in shown
     assert TEXT not in shown
 
@@ -102,13 +137,26 @@ def test_a_failing_or_slow_command_shows_none_of_its_output(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "fail.sh").write_text(f"echo {TEXT}; echo {TEXT} >&2; exit 3\n")
-    (tmp_path / "slow.sh").write_text(f"echo {TEXT}; exec sleep 20\n")
-    monkeypatch.setattr(module, "_COMMAND_SECONDS", 0.5)
-    for script, reason in (("fail.sh", "got code 3"), ("slow.sh", "ends within")):
+    (tmp_path / "slow.sh").write_text(f"echo {TEXT}; sleep 20 & wait\n")
+    (tmp_path / "closed.sh").write_text(f"echo {TEXT}; exec 1>&-; sleep 20\n")
+    (tmp_path / "silent.sh").write_text(f"echo {TEXT} >&2\n")
+    (tmp_path / "endless.sh").write_text(f"yes {TEXT}\n")
+    monkeypatch.setattr(secret_places, "_COMMAND_SECONDS", 0.5)
+    reasons = {"fail": "got code 3", "slow": "ends within", "closed": "ends within", "silent": "got nothing"}
+    for name, reason in (reasons | {"endless": "got more"}).items():
+        script = f"{name}.sh"
         shown = _refusal(f"command:sh {script}", tmp_path)
         assert reason in shown
         assert TEXT not in shown
     assert capfd.readouterr() == ("", "")
+
+
+def test_what_a_slow_command_started_ends_with_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "slow.sh").write_text("sleep 30 & echo $! >child; wait\n")
+    monkeypatch.setattr(secret_places, "_COMMAND_SECONDS", 0.5)
+    _refusal("command:sh slow.sh", tmp_path)
+    status = Path(f"/proc/{(tmp_path / 'child').read_text().strip()}/status")
+    assert not status.exists() or "State:\tZ" in status.read_text()
 
 
 def test_a_command_runs_without_a_shell(tmp_path: Path) -> None:
@@ -155,10 +203,125 @@ def test_new_files_are_closed_random_and_never_overwrite(tmp_path: Path) -> None
     finally:
         os.umask(old_mask)
     assert stat.S_IMODE(one.stat().st_mode) == 0o600
-    assert load_secret("file:one", tmp_path).key_id != load_secret("file:other", tmp_path).key_id
+    assert load_secret("file:one", tmp_path).key_ids != load_secret("file:other", tmp_path).key_ids
     before = one.read_bytes()
     with pytest.raises(ConfigError, match="secret must be a new file, got the existing"):
         create_secret_file(one)
     assert one.read_bytes() == before
     with pytest.raises(ConfigError, match="secret must be a file that can be written"):
         create_secret_file(tmp_path / "missing" / "s")
+
+
+def test_a_file_of_another_user_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = _file(tmp_path / "s")
+    monkeypatch.setattr(os, "geteuid", lambda: path.stat().st_uid + 1)
+    if path.stat().st_uid:
+        assert "belong to the user who runs the job" in _refusal("file:s", tmp_path)
+    else:  # root's files serve everybody who can open them
+        os.chown(path, 4711, -1)
+        assert "of user 4711" in _refusal("file:s", tmp_path)
+
+
+def test_folders_in_which_everybody_could_replace_the_file_are_refused(tmp_path: Path) -> None:
+    open_folder, closed = tmp_path / "open", tmp_path / "open" / "closed"
+    closed.mkdir(parents=True)
+    _file(closed / "s")
+    (tmp_path / "link").symlink_to(closed / "s")
+    (tmp_path / "way").symlink_to(tmp_path / "safe")
+    (tmp_path / "safe").mkdir()
+    _file(tmp_path / "safe" / "s")
+    (open_folder / "link").symlink_to(tmp_path / "safe" / "s")
+    assert load_secret("file:link", tmp_path).current.key_id == load_secret("file:way/s", tmp_path).current.key_id
+    open_folder.chmod(0o777)
+    # The file's own folder, one further up, one behind a link, and one that holds the link.
+    for spec in ("file:open/closed/s", f"file:{closed}/s", "file:link", "file:open/link"):
+        assert "of mode 0777" in _refusal(spec, tmp_path)
+    assert load_secret("file:way/s", tmp_path)
+    open_folder.chmod(0o1777)
+    assert load_secret("file:link", tmp_path)
+
+
+def test_a_variable_is_not_inherited_by_children_and_can_be_read_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("A_SECRET", TEXT)
+    first = load_secret("env:A_SECRET", tmp_path)
+    assert "A_SECRET" not in os.environ
+    assert load_secret("env:A_SECRET", tmp_path).key_ids == first.key_ids
+    monkeypatch.setenv("A_SECRET", KEY[::-1].hex())
+    assert load_secret("env:A_SECRET", tmp_path).key_ids == [Secret(KEY[::-1]).key_id]
+
+
+def test_errors_below_a_key_show_none_of_it() -> None:
+    key = derive_key(KEY, "a")
+    for call in (
+        lambda: derive_key(key, 1.5),  # type: ignore[arg-type]
+        lambda: KeyedStream(key, None),  # type: ignore[arg-type]
+        lambda: Secret(KEY[:31]),
+        lambda: Secret(KEY[:8] * 4),
+    ):
+        with pytest.raises(ConfigError) as caught:
+            call()
+        shown = _all_of(caught.value, load_secret.__code__.co_filename)
+        assert "HiddenKey(...)" in shown
+        for form in (key.hex(), repr(bytes.fromhex(key.hex()))[2:-1], KEY[:8].hex(), repr(KEY[:8])[2:-1]):
+            assert form not in shown
+
+
+def test_the_first_key_is_the_current_one_and_the_others_are_found(tmp_path: Path) -> None:
+    one, other, third = Secret(KEY), Secret(KEY[::-1]), Secret(bytes(range(32)))
+    _file(tmp_path / "s", f"{KEY.hex()}\n\n  {KEY[::-1].hex()} {bytes(range(32)).hex()}\n")
+    ring = load_secret("file:s", tmp_path)
+    assert ring.key_ids == [one.key_id, other.key_id, third.key_id]
+    assert ring.current.derive("x") == one.derive("x")
+    found = ring.find(other.key_id)
+    assert found is not None
+    assert found.derive("x") == other.derive("x")
+    assert ring.find("0" * 16) is None
+    assert TEXT not in repr(ring)
+
+
+def test_rotation_puts_a_new_key_first_and_drops_old_ones_by_name(tmp_path: Path) -> None:
+    path = _file(tmp_path / "s")
+    (tmp_path / "link").symlink_to(path)
+    old = Secret(KEY).key_id
+    ring = rotate_secret_file(tmp_path / "link")
+    assert ring.key_ids[1:] == [old]
+    assert load_secret("file:s", tmp_path).key_ids == ring.key_ids
+    assert (tmp_path / "link").is_symlink()
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    newest = rotate_secret_file(path)
+    assert newest.key_ids[1:] == ring.key_ids
+    for wrong in (newest.current.key_id, "0" * 16):
+        with pytest.raises(ConfigError, match=r"^KEY must be the id of an old key"):
+            drop_old_key(path, wrong)
+    assert drop_old_key(path, ring.current.key_id).key_ids == [newest.current.key_id, old]
+    assert sorted(os.listdir(tmp_path)) == ["link", "s"]
+
+
+def test_a_rotation_that_cannot_be_written_leaves_the_file_and_shows_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = _file(tmp_path / "s")
+
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(os, "fsync", full)
+        with pytest.raises(ConfigError, match="can be written, got No space left on device") as caught:
+            rotate_secret_file(path)
+    assert TEXT not in _all_of(caught.value, load_secret.__code__.co_filename)
+    assert path.read_text() == TEXT
+    assert os.listdir(tmp_path) == ["s"]
+    path.chmod(0o640)
+    with pytest.raises(ConfigError, match="mode 0640"):
+        rotate_secret_file(path)
+
+
+def test_a_file_full_of_keys_is_not_rotated(tmp_path: Path) -> None:
+    words = [os.urandom(32).hex() for _ in range(secret_places.LARGEST_BYTES // 65)]
+    path = _file(tmp_path / "s", "\n".join(words) + "\n")
+    with pytest.raises(ConfigError, match="drop old ones"):
+        rotate_secret_file(path)
+    assert len(load_secret("file:s", tmp_path).keys) == len(words)
