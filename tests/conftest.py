@@ -10,6 +10,8 @@ import pytest
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+    from tests.ledgers import Place, Postgres
+
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark every test that uses the session, so that `-m "not spark"` starts no Spark."""
@@ -51,3 +53,24 @@ def shared() -> Path:
 def secret() -> bytes:
     """A secret of 32 bytes that every run of the tests shares; never one that protects data."""
     return bytes(range(32))
+
+
+@pytest.fixture(scope="session")
+def postgres_server() -> "Iterator[Postgres]":
+    """A PostgreSQL server of this process's own; skipped with the reason where there can be none."""
+    from tests.ledgers import Postgres
+
+    server = Postgres.start()
+    yield server
+    server.do("stop")
+
+
+@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.postgres)])
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> "Place":
+    """Where a ledger can be made, in both databases."""
+    from tests.ledgers import Place, url_of
+
+    if request.param == "sqlite":
+        return Place(url_of(tmp_path))
+    server: Postgres = request.getfixturevalue("postgres_server")
+    return server.new_place()

@@ -2,8 +2,12 @@
 
 A lease belongs to one ``Ledger`` object of one process and lasts ``LEASE_SECONDS`` after its last sign of life. It is
 free again when it ends, when its owner lets go, or at once when its owner was a process of this host that is gone. A
-lease saves work and gives the second job a clear message; no guarantee rests on it (see ``dplib.release.ledger``), so a
-wrong clock, or a host name shared by two containers, costs a measurement that is thrown away, and no privacy.
+lease saves work and gives the second job a clear message; no guarantee rests on it (see ``dplib.release.ledger``).
+
+Leases are timed by the database's clock alone (`dplib.release.ledger_schema.database_time`), so a job whose own clock
+runs ahead or behind neither takes a live lease nor waits for a dead one. Should that one clock jump, or two containers
+share a host name, two jobs measure, the first to record wins, and the other measurement is thrown away unseen: that
+costs work, and no privacy.
 """
 
 import os
@@ -17,7 +21,7 @@ from dataclasses import dataclass
 from sqlalchemy import Connection, and_, delete, insert, select, update
 
 from dplib.errors import DplibError
-from dplib.release.ledger_schema import leases
+from dplib.release.ledger_schema import database_time, leases
 
 LEASE_SECONDS = 180.0
 
@@ -48,12 +52,13 @@ class Owner:
         return False
 
 
-def take(connection: Connection, run: int, release_id: str, owner: Owner, now: float) -> None:
+def take(connection: Connection, run: int, release_id: str, owner: Owner) -> None:
     """Give ``owner`` the lease of a run, inside a writer's transaction.
 
     Raises:
         DplibError: if another owner holds it.
     """
+    now = database_time(connection)
     row = connection.execute(select(leases).where(leases.c.run == run)).first()
     if row is not None:
         holder = Owner(row.host, row.pid, row.token)
@@ -64,10 +69,18 @@ def take(connection: Connection, run: int, release_id: str, owner: Owner, now: f
     connection.execute(insert(leases).values(**row_values, expires=now + LEASE_SECONDS))
 
 
-def extend(connection: Connection, run: int, owner: Owner, now: float) -> None:
+def extend(connection: Connection, run: int, owner: Owner) -> None:
     """Show a sign of life; without effect if the lease is another's by now."""
     own = and_(leases.c.run == run, leases.c.token == owner.token)
-    connection.execute(update(leases).where(own).values(expires=now + LEASE_SECONDS))
+    connection.execute(update(leases).where(own).values(expires=database_time(connection) + LEASE_SECONDS))
+
+
+def live(connection: Connection) -> list[Owner]:
+    """Whoever measures now."""
+    now = database_time(connection)
+    rows = connection.execute(select(leases).where(leases.c.expires > now))
+    owners = (Owner(row.host, row.pid, row.token) for row in rows)
+    return [owner for owner in owners if not owner.is_gone()]
 
 
 def drop(connection: Connection, run: int, owner: Owner | None = None) -> None:

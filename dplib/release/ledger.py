@@ -36,7 +36,8 @@ from dplib.errors import ConfigError, DplibError
 from dplib.privacy.budget import Currency
 from dplib.release import leases
 from dplib.release.chain import Entry, Finding, check_chain
-from dplib.release.ledger_schema import connect, database_errors, entries, head, transaction
+from dplib.release.ledger_errors import database_errors
+from dplib.release.ledger_schema import connect, entries, head, public_address, transaction
 from dplib.release.ledger_writer import Clock, Writer, replayed, utc_now
 from dplib.release.replay import LedgerState, check_payable
 from dplib.release.runs import (
@@ -68,13 +69,18 @@ class Ledger:
         Args:
             url: address; a SQLite path is absolute.
             create: make the file and the tables where they are missing.
-            clock: gives the time that entries and leases carry.
+            clock: gives the time that entries carry; nothing is decided by it.
 
         Raises:
             ConfigError: if there is no ledger, or none of this version, at the address.
             DplibError: if the server cannot be reached.
         """
         return cls(connect(url, create), clock)
+
+    @property
+    def address(self) -> str:
+        """Where the ledger is, without password and parameters."""
+        return public_address(self._engine.url.render_as_string(hide_password=False))
 
     # ---- accounts ----------------------------------------------------------------------------------------------------
 
@@ -188,7 +194,7 @@ class Ledger:
                 sequence = writer.append("reserve", None, body, reason)
                 run = writer.state.runs[sequence]
             if run.state is RunState.RESERVED:
-                leases.take(writer.connection, run.sequence, run.release_id, self._owner, self._clock().timestamp())
+                leases.take(writer.connection, run.sequence, run.release_id, self._owner)
             return run
 
     def check_payable(self, key: RunKey, cost: Fraction, again: bool = False) -> None:
@@ -208,7 +214,7 @@ class Ledger:
 
         def beat() -> None:
             with self._transaction(write=True) as connection:
-                leases.extend(connection, run.sequence, self._owner, self._clock().timestamp())
+                leases.extend(connection, run.sequence, self._owner)
 
         try:
             with leases.heartbeat(beat, leases.LEASE_SECONDS / 4):
@@ -287,8 +293,7 @@ class Ledger:
 
     @contextmanager
     def _transaction(self, write: bool) -> Iterator[Connection]:
-        name = self._engine.url.render_as_string(hide_password=True)
-        with database_errors(name), transaction(self._engine, write) as connection:
+        with database_errors(self.address), transaction(self._engine, write) as connection:
             if write:
                 connection.execute(select(head.c.id).with_for_update())
             yield connection

@@ -9,6 +9,14 @@ first read, and wait for each other up to ``BUSY_SECONDS``. The rollback journal
 log: the ledger stays one file, can be copied while idle, and works where shared memory does not; ``synchronous =
 EXTRA`` makes a commit survive a power cut. Connections are opened for one transaction each, so a forked process never
 shares one.
+
+PostgreSQL's writers run at READ COMMITTED whatever the server's default: each statement after the lock sees all that
+was committed before the lock was got. A writer asks for a commit that survives a crash even where the server's
+``synchronous_commit`` is off (a spent budget must not be forgotten), waits for the lock no longer than
+``BUSY_SECONDS``, and loses it after as long a silence, so that a paused process does not stop all the others.
+
+*Clocks.* Leases are timed by the database's own clock, which all jobs share: the server's, or that of the file system
+that holds the file. A job's own clock only dates its entries, and nothing is decided by those dates.
 """
 
 import os
@@ -36,14 +44,15 @@ from sqlalchemy import (
     select,
 )
 from sqlalchemy.engine import URL
-from sqlalchemy.exc import ArgumentError, DBAPIError, InterfaceError, NoSuchModuleError, OperationalError
+from sqlalchemy.exc import ArgumentError, NoSuchModuleError
 
-from dplib.errors import ConfigError, DplibError, IntegrityError
+from dplib.config.sections import expand
+from dplib.errors import ConfigError
 from dplib.release.chain import GENESIS
+from dplib.release.ledger_errors import BUSY_SECONDS, database_errors
 from dplib.validate import require
 
 SCHEMA_VERSION = 1
-BUSY_SECONDS = 60
 
 metadata = MetaData()
 
@@ -105,13 +114,25 @@ _TRIGGERS = (
 )
 
 
+_WRITER_SETTINGS = (
+    f"SELECT set_config('lock_timeout', '{BUSY_SECONDS}s', true), "
+    f"set_config('idle_in_transaction_session_timeout', '{BUSY_SECONDS}s', true), "
+    "set_config('synchronous_commit', CASE current_setting('synchronous_commit') WHEN 'off' THEN 'on' "
+    "ELSE current_setting('synchronous_commit') END, true)"
+)
+
+
 def resolve_ledger_url(url: str, base: Path) -> str:
     """Return the ledger's address with a relative SQLite path taken from ``base`` and a driver named.
 
+    ``${NAME}`` in the user, password, host, database or a parameter, or as the whole address, is that environment
+    variable, taken as it is: a password from there needs no escapes.
+
     Raises:
-        ConfigError: if the address is neither a SQLite file nor a PostgreSQL database.
+        ConfigError: if the address is neither a SQLite file nor a PostgreSQL database, or names a variable that is not
+            set.
     """
-    parsed = _parse(url)
+    parsed = _expanded(_parse(expand("ledger", url) if url.startswith("${") else url))
     if parsed.get_backend_name() == "sqlite":
         path = (base / Path(str(parsed.database)).expanduser()).resolve()
         parsed = parsed.set(database=str(path))
@@ -120,10 +141,32 @@ def resolve_ledger_url(url: str, base: Path) -> str:
     return parsed.render_as_string(hide_password=False)
 
 
+def _expanded(url: URL) -> URL:
+    def of(text: str | None) -> str | None:
+        return None if text is None else expand("ledger", text)
+
+    query = {
+        name: expand("ledger", value) if isinstance(value, str) else tuple(expand("ledger", each) for each in value)
+        for name, value in url.query.items()
+    }
+    return url.set(
+        username=of(url.username),
+        password=of(None if url.password is None else str(url.password)),
+        host=of(url.host),
+        database=of(url.database),
+        query=query,
+    )
+
+
+def public_address(url: str) -> str:
+    """A ledger's address without password and parameters, for people and for other ledgers."""
+    return make_url(url).set(password=None, query={}).render_as_string()
+
+
 def _parse(url: str) -> URL:
     try:
         parsed = make_url(url)
-    except ArgumentError:
+    except (ArgumentError, ValueError):
         # The text may hold a password, so it is not repeated.
         raise ConfigError("ledger must be an address like sqlite:///ledger.db, got one that cannot be read") from None
     known = parsed.get_backend_name() in ("sqlite", "postgresql")
@@ -146,12 +189,12 @@ def connect(url: str, create: bool) -> Engine:
         DplibError: if the server cannot be reached.
     """
     parsed = _parse(url)
-    name = parsed.render_as_string(hide_password=True)
+    name = public_address(url)
     if parsed.get_backend_name() == "sqlite":
         _prepare_file(Path(str(parsed.database)), name, create)
     try:
         engine = create_engine(parsed, poolclass=NullPool, hide_parameters=True, connect_args=_arguments(parsed))
-    except (NoSuchModuleError, ModuleNotFoundError):
+    except (NoSuchModuleError, ImportError):
         raise ConfigError(f"ledger must name a database whose driver is installed, got {parsed.drivername}") from None
     if parsed.get_backend_name() == "sqlite":
         event.listen(engine, "connect", _set_up_sqlite)
@@ -167,7 +210,11 @@ def connect(url: str, create: bool) -> Engine:
 
 
 def _arguments(url: URL) -> dict[str, Any]:
-    return {"timeout": BUSY_SECONDS} if url.get_backend_name() == "sqlite" else {"connect_timeout": BUSY_SECONDS}
+    if url.get_backend_name() == "sqlite":
+        return {"timeout": BUSY_SECONDS}
+    # Prepared statements do not survive a pooler in between; keepalives notice a lost server while it is waited for.
+    given = {"connect_timeout": BUSY_SECONDS, "prepare_threshold": None, "keepalives_idle": 10, "keepalives_count": 3}
+    return {name: value for name, value in given.items() if name not in url.query}
 
 
 def _prepare_file(path: Path, name: str, create: bool) -> None:
@@ -211,21 +258,20 @@ def _begin_sqlite(connection: Connection) -> None:
 def transaction(engine: Engine, write: bool) -> Iterator[Connection]:
     """One transaction: a writer's excludes other writers from its first statement, a reader's sees one moment."""
     options: dict[str, Any] = {"ledger_write": write}
-    if engine.dialect.name == "postgresql" and not write:
-        options["isolation_level"] = "REPEATABLE READ"
+    if engine.dialect.name == "postgresql":
+        options["isolation_level"] = "READ COMMITTED" if write else "REPEATABLE READ"
     with engine.connect().execution_options(**options) as connection, connection.begin():
+        if write and engine.dialect.name == "postgresql":
+            connection.exec_driver_sql(_WRITER_SETTINGS)
         yield connection
 
 
-@contextmanager
-def database_errors(name: str) -> Iterator[None]:
-    """Turn the database's errors into the project's; ``name`` is the address without its password."""
-    try:
-        yield
-    except (OperationalError, InterfaceError) as error:
-        text = str(error.orig).lower()
-        if "readonly" in text or "read-only" in text or "unable to open" in text:
-            raise ConfigError(f"ledger must be a file that can be written, got {name}") from None
-        raise DplibError(f"ledger must be reachable and free within {BUSY_SECONDS} seconds, got no answer") from error
-    except DBAPIError as error:
-        raise IntegrityError(f"ledger must be a sound database, got one that is refused: {name}") from error
+def database_time(connection: Connection) -> float:
+    """Seconds since 1970 by the clock that all users of the ledger share; inside a writer's transaction only."""
+    if connection.dialect.name == "postgresql":
+        # Not the transaction's start: it may have waited for the lock.
+        return float(connection.exec_driver_sql("SELECT extract(epoch FROM clock_timestamp())").scalar_one())
+    # The file system dates the file by its own clock, also where the file lies on another machine.
+    path = str(connection.engine.url.database)
+    os.utime(path)
+    return os.stat(path).st_mtime

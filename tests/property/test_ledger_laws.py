@@ -1,32 +1,41 @@
 """Laws of the ledger under any sequence of calls, against a model that is a dictionary of states."""
 
-import shutil
 import tempfile
+from collections.abc import Callable
 from fractions import Fraction
+from itertools import count
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
 
 from dplib.errors import BudgetError, ConfigError, DplibError, IntegrityError
 from dplib.release.ledger import Ledger
 from dplib.release.runs import Balance, Publication, Run, RunState
-from tests.ledgers import TERMS, key_number, measurement, open_with, url_of
+from tests.ledgers import TERMS, Place, Postgres, key_number, measurement, open_with, url_of
 
 MEMORY = Path("/dev/shm")  # noqa: S108 - mkdtemp makes a private directory in it
 COSTS = st.fractions(min_value=Fraction(1, 60), max_value=Fraction(3, 2), max_denominator=60)
 
 
 class LedgerMachine(RuleBasedStateMachine):
-    """Two ledger objects on one file stand for two jobs; the model knows what each run must be."""
+    """Two ledger objects on one database stand for two jobs; the model knows what each run must be."""
+
+    new_place: Callable[[], Place]
 
     def __init__(self) -> None:
         super().__init__()
-        # In memory where the system offers that: thousands of commits need not survive a power cut.
-        self.folder = Path(tempfile.mkdtemp(dir=MEMORY if MEMORY.is_dir() else None))
+        self.place = self.new_place()
         self.states: dict[int, RunState] = {}
         self.runs: dict[int, Run] = {}
         self.holder: dict[int, int] = {}
@@ -35,10 +44,7 @@ class LedgerMachine(RuleBasedStateMachine):
     @initialize(budget=st.fractions(min_value=Fraction(1, 2), max_value=3, max_denominator=60))
     def open(self, budget: Fraction) -> None:
         self.budget = budget
-        self.jobs = [open_with(self.folder, budget), Ledger.open(url_of(self.folder))]
-
-    def teardown(self) -> None:
-        shutil.rmtree(self.folder)
+        self.jobs = [open_with(self.place, budget), Ledger.open(url_of(self.place))]
 
     def sum_of(self, *states: RunState) -> Fraction:
         held = (self.runs[number].cost for number, state in self.states.items() if state in states)
@@ -141,7 +147,24 @@ class LedgerMachine(RuleBasedStateMachine):
         assert min(balance.spent, balance.reserved, balance.left) >= 0
 
 
-LedgerMachine.TestCase.settings = settings(
-    max_examples=20, stateful_step_count=20, deadline=None, suppress_health_check=[HealthCheck.too_slow]
-)
-TestLedgerLaws = LedgerMachine.TestCase
+def check_laws(new_place: Callable[[], Place], max_examples: int) -> None:
+    machine = type("Machine", (LedgerMachine,), {"new_place": staticmethod(new_place)})
+    quick = settings(
+        max_examples=max_examples,
+        stateful_step_count=20,
+        deadline=None,
+        suppress_health_check=[HealthCheck.too_slow],
+    )
+    run_state_machine_as_test(machine, settings=quick)
+
+
+def test_ledger_laws_on_sqlite() -> None:
+    # In memory where the system offers that: thousands of commits need not survive a power cut.
+    with tempfile.TemporaryDirectory(dir=MEMORY if MEMORY.is_dir() else None) as folder:
+        numbers = count()
+        check_laws(lambda: Place(url_of(Path(folder) / str(next(numbers)))), 20)
+
+
+@pytest.mark.postgres
+def test_ledger_laws_on_postgresql(postgres_server: Postgres) -> None:
+    check_laws(postgres_server.new_place, 4)

@@ -13,7 +13,7 @@ from dplib.privacy.neighbors import Neighbors
 from dplib.release.ledger import Ledger
 from dplib.release.ledger_schema import head, resolve_ledger_url
 from dplib.release.runs import Balance, Publication, RunKey, RunState, Terms
-from tests.ledgers import KEY, PUBLICATION, TERMS, key_number, measurement, open_with, tamper, url_of
+from tests.ledgers import KEY, PUBLICATION, TERMS, Place, key_number, measurement, open_with, tamper, url_of
 
 # ---- addresses and opening -------------------------------------------------------------------------------------------
 
@@ -74,14 +74,14 @@ def test_writers_lock_the_tip_row_on_postgres() -> None:
 # ---- accounts --------------------------------------------------------------------------------------------------------
 
 
-def test_account_is_created_once_with_exact_budget(tmp_path: Path) -> None:
-    ledger = open_with(tmp_path, Fraction(1, 3))
+def test_account_is_created_once_with_exact_budget(place: Place) -> None:
+    ledger = open_with(place, Fraction(1, 3))
     assert ledger.balance("takeaway") == Balance(Fraction(1, 3), Fraction(0), Fraction(0))
     with pytest.raises(ConfigError, match="dataset must be new to the ledger, got takeaway"):
         ledger.create_account("takeaway", TERMS, Fraction(5))
     zcdp = Terms(Currency.ZCDP, "customer", Neighbors.REPLACE_ONE)
     account = ledger.create_account("flights", zcdp, Fraction(1, 2), Fraction(1, 10**6))
-    assert Ledger.open(url_of(tmp_path)).account("flights") == account
+    assert Ledger.open(url_of(place)).account("flights") == account
     assert [each.dataset for each in ledger.accounts()] == ["flights", "takeaway"]
 
 
@@ -98,16 +98,16 @@ def test_account_is_created_once_with_exact_budget(tmp_path: Path) -> None:
     ],
 )
 def test_wrong_accounts_are_refused_and_nothing_is_written(
-    dataset: str, currency: Currency, budget: Fraction, delta: Fraction | None, named: str, tmp_path: Path
+    dataset: str, currency: Currency, budget: Fraction, delta: Fraction | None, named: str, place: Place
 ) -> None:
-    ledger = open_with(tmp_path)
+    ledger = open_with(place)
     with pytest.raises(ConfigError, match=f"^{named} must"):
         ledger.create_account(dataset, Terms(currency, "order", Neighbors.ADD_REMOVE), budget, delta)
     assert len(ledger.export()) == 1
 
 
-def test_unknown_dataset_and_other_terms_are_refused_by_name(tmp_path: Path) -> None:
-    ledger = open_with(tmp_path)
+def test_unknown_dataset_and_other_terms_are_refused_by_name(place: Place) -> None:
+    ledger = open_with(place)
     unknown = RunKey("nobody", "job", "", "h")
     for refused in (
         lambda: ledger.reserve(unknown, TERMS, Fraction(1), ""),
@@ -130,8 +130,8 @@ def test_unknown_dataset_and_other_terms_are_refused_by_name(tmp_path: Path) -> 
 # ---- the life of a run -----------------------------------------------------------------------------------------------
 
 
-def test_a_run_goes_from_reserved_to_published_and_can_be_found(tmp_path: Path) -> None:
-    ledger = open_with(tmp_path)
+def test_a_run_goes_from_reserved_to_published_and_can_be_found(place: Place) -> None:
+    ledger = open_with(place)
     assert ledger.find_run(KEY) is None
     run = ledger.reserve(KEY, TERMS, Fraction(1, 3), "nightly")
     assert (run.state, run.sequence) == (RunState.RESERVED, 2)
@@ -142,14 +142,14 @@ def test_a_run_goes_from_reserved_to_published_and_can_be_found(tmp_path: Path) 
     assert ledger.balance("takeaway") == Balance(Fraction(1), Fraction(1, 3), Fraction(0))
     run = ledger.record_published(run, PUBLICATION)
     assert (run.state, run.publication) == (RunState.PUBLISHED, PUBLICATION)
-    other = Ledger.open(url_of(tmp_path))
+    other = Ledger.open(url_of(place))
     assert other.find_run(KEY) == other.run(run.release_id) == other.runs("takeaway")[0] == run
     assert other.balance("takeaway").left == Fraction(2, 3)
     assert other.audit() == []
 
 
-def test_publishing_again_spends_nothing_and_repeats_no_entry(tmp_path: Path) -> None:
-    ledger = open_with(tmp_path)
+def test_publishing_again_spends_nothing_and_repeats_no_entry(place: Place) -> None:
+    ledger = open_with(place)
     run = ledger.record_measurement(ledger.reserve(KEY, TERMS, Fraction(1, 3), ""), measurement())
     ledger.record_published(run, PUBLICATION)
     length = len(ledger.export())
@@ -160,16 +160,16 @@ def test_publishing_again_spends_nothing_and_repeats_no_entry(tmp_path: Path) ->
     assert ledger.balance("takeaway").spent == Fraction(1, 3)
 
 
-def test_publishing_needs_a_measurement(tmp_path: Path) -> None:
-    ledger = open_with(tmp_path)
+def test_publishing_needs_a_measurement(place: Place) -> None:
+    ledger = open_with(place)
     run = ledger.reserve(KEY, TERMS, Fraction(1, 3), "")
     with pytest.raises(IntegrityError, match="must be measured or published"):
         ledger.record_published(run, PUBLICATION)
     assert len(ledger.export()) == 2
 
 
-def test_refusal_names_dataset_needed_and_left_and_writes_nothing(tmp_path: Path) -> None:
-    ledger = open_with(tmp_path, Fraction(1))
+def test_refusal_names_dataset_needed_and_left_and_writes_nothing(place: Place) -> None:
+    ledger = open_with(place, Fraction(1))
     ledger.record_measurement(ledger.reserve(key_number(1), TERMS, Fraction(1, 2), ""), measurement())
     ledger.reserve(key_number(2), TERMS, Fraction(1, 4), "")
     before = ledger.export()
@@ -185,8 +185,8 @@ def test_refusal_names_dataset_needed_and_left_and_writes_nothing(tmp_path: Path
     assert ledger.reserve(key_number(3), TERMS, Fraction(1, 4), "").state is RunState.RESERVED
 
 
-def test_the_last_budget_can_be_spent_exactly(tmp_path: Path) -> None:
-    ledger = open_with(tmp_path, Fraction(3, 10))
+def test_the_last_budget_can_be_spent_exactly(place: Place) -> None:
+    ledger = open_with(place, Fraction(3, 10))
     for number in range(3):
         ledger.reserve(key_number(number), TERMS, Fraction(1, 10), "")
     assert ledger.balance("takeaway").left == 0
@@ -194,8 +194,8 @@ def test_the_last_budget_can_be_spent_exactly(tmp_path: Path) -> None:
         ledger.reserve(key_number(3), TERMS, Fraction(1, 10**30), "")
 
 
-def test_same_key_reuses_the_run_in_every_state_and_again_makes_a_new_one(tmp_path: Path) -> None:
-    ledger = open_with(tmp_path)
+def test_same_key_reuses_the_run_in_every_state_and_again_makes_a_new_one(place: Place) -> None:
+    ledger = open_with(place)
     run = ledger.reserve(KEY, TERMS, Fraction(1, 4), "")
     assert ledger.reserve(KEY, TERMS, Fraction(1, 4), "") == run
     # What a first attempt at --again left open is what --again wants.
@@ -211,8 +211,8 @@ def test_same_key_reuses_the_run_in_every_state_and_again_makes_a_new_one(tmp_pa
 
 
 @pytest.mark.parametrize("change", ["job", "logical_date", "settings_hash"])
-def test_any_other_part_of_the_key_is_another_run(change: str, tmp_path: Path) -> None:
-    ledger = open_with(tmp_path)
+def test_any_other_part_of_the_key_is_another_run(change: str, place: Place) -> None:
+    ledger = open_with(place)
     first = ledger.reserve(KEY, TERMS, Fraction(1, 4), "")
     parts = {name: getattr(KEY, name) for name in ("dataset", "job", "logical_date", "settings_hash")}
     second = ledger.reserve(RunKey(**{**parts, change: "other"}), TERMS, Fraction(1, 4), "")
@@ -220,8 +220,8 @@ def test_any_other_part_of_the_key_is_another_run(change: str, tmp_path: Path) -
     assert ledger.balance("takeaway").reserved == Fraction(1, 2)
 
 
-def test_void_gives_back_an_open_reservation_and_nothing_else(tmp_path: Path) -> None:
-    ledger = open_with(tmp_path)
+def test_void_gives_back_an_open_reservation_and_nothing_else(place: Place) -> None:
+    ledger = open_with(place)
     run = ledger.reserve(KEY, TERMS, Fraction(1), "")
     assert ledger.void(run, "typo").state is RunState.VOIDED
     assert ledger.balance("takeaway").left == 1
@@ -237,8 +237,8 @@ def test_void_gives_back_an_open_reservation_and_nothing_else(tmp_path: Path) ->
     assert ledger.balance("takeaway").left == 0
 
 
-def test_release_id_is_safe_whatever_the_date(tmp_path: Path) -> None:
-    ledger = open_with(tmp_path)
+def test_release_id_is_safe_whatever_the_date(place: Place) -> None:
+    ledger = open_with(place)
     dates = ["2024-01-01T00:00:00+00:00", "../../etc", "", "é"]
     runs = [ledger.reserve(RunKey("takeaway", "job", date, "h"), TERMS, Fraction(1, 100), "") for date in dates]
     assert [run.release_id for run in runs] == [
@@ -251,8 +251,8 @@ def test_release_id_is_safe_whatever_the_date(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("release_id", ["", "x", "takeaway-job-undated-000002", "takeaway-job-x-99999999999999999999"])
-def test_unknown_release_is_a_config_error(release_id: str, tmp_path: Path) -> None:
-    ledger = open_with(tmp_path)
+def test_unknown_release_is_a_config_error(release_id: str, place: Place) -> None:
+    ledger = open_with(place)
     ledger.reserve(KEY, TERMS, Fraction(1, 100), "")
     with pytest.raises(ConfigError, match="release must name a run"):
         ledger.run(release_id)
@@ -264,8 +264,8 @@ def test_unsafe_names_are_refused(job: str, date: str) -> None:
         RunKey("takeaway", job, date, "h")
 
 
-def test_balance_at_an_entry_is_fixed_for_ever(tmp_path: Path) -> None:
-    ledger = open_with(tmp_path)
+def test_balance_at_an_entry_is_fixed_for_ever(place: Place) -> None:
+    ledger = open_with(place)
     run = ledger.reserve(key_number(1), TERMS, Fraction(1, 4), "")
     then = ledger.balance("takeaway", at=run.sequence)
     ledger.record_measurement(run, measurement())
@@ -273,17 +273,17 @@ def test_balance_at_an_entry_is_fixed_for_ever(tmp_path: Path) -> None:
     assert ledger.balance("takeaway", at=run.sequence) == then == Balance(Fraction(1), Fraction(0), Fraction(1, 4))
 
 
-def test_private_parts_are_in_the_ledger_but_in_no_text_of_a_run(tmp_path: Path) -> None:
-    ledger = open_with(tmp_path)
+def test_private_parts_are_in_the_ledger_but_in_no_text_of_a_run(place: Place) -> None:
+    ledger = open_with(place)
     run = ledger.record_measurement(ledger.reserve(KEY, TERMS, Fraction(1, 3), ""), measurement())
     assert run.measurement is not None
     assert run.measurement.data_digest == "PRIVATE-DIGEST"
     assert "PRIVATE" not in f"{run} {run!r} {run.release_id}"
 
 
-def test_entries_say_who_when_and_why(tmp_path: Path) -> None:
+def test_entries_say_who_when_and_why(place: Place) -> None:
     moment = datetime(2024, 5, 6, 7, 8, 9, tzinfo=UTC)
-    ledger = open_with(tmp_path, clock=lambda: moment)
+    ledger = open_with(place, clock=lambda: moment)
     ledger.reserve(KEY, TERMS, Fraction(1, 3), "asked by the board")
     entry = ledger.export()[-1]
     assert entry["why"] == "asked by the board"

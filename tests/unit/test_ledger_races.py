@@ -5,7 +5,6 @@ from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from fractions import Fraction
 from multiprocessing.synchronize import Barrier
-from pathlib import Path
 
 import pytest
 
@@ -13,15 +12,15 @@ from dplib.errors import BudgetError, DplibError
 from dplib.release import leases
 from dplib.release.ledger import Ledger
 from dplib.release.runs import Balance, RunState
-from tests.ledgers import KEY, TERMS, key_number, measurement, open_with, url_of
+from tests.ledgers import KEY, TERMS, Place, key_number, measurement, open_with, url_of
 
 # Real processes that share nothing with the test, forked from a server that has imported the library once.
 SERVER = multiprocessing.get_context("forkserver")
 SERVER.set_forkserver_preload(["dplib.release.ledger"])
 
 
-def test_second_job_is_told_while_the_first_one_measures_and_spends_nothing(tmp_path: Path) -> None:
-    first, second = open_with(tmp_path), Ledger.open(url_of(tmp_path))
+def test_second_job_is_told_while_the_first_one_measures_and_spends_nothing(place: Place) -> None:
+    first, second = open_with(place), Ledger.open(url_of(place))
     run = first.reserve(KEY, TERMS, Fraction(1, 4), "")
     before = first.export()
     with pytest.raises(DplibError, match=f"{run.release_id} is being measured by another run") as caught:
@@ -34,16 +33,13 @@ def test_second_job_is_told_while_the_first_one_measures_and_spends_nothing(tmp_
     assert second.reserve(KEY, TERMS, Fraction(1, 4), "").state is RunState.MEASURED
 
 
-def test_lease_ends_by_itself_and_the_first_to_record_wins(tmp_path: Path) -> None:
-    now = datetime(2024, 1, 1, tzinfo=UTC)
-    times = {"now": now}
-    first = open_with(tmp_path, clock=lambda: times["now"])
-    second = Ledger.open(url_of(tmp_path), clock=lambda: times["now"])
+def test_lease_ends_by_itself_and_the_first_to_record_wins(place: Place) -> None:
+    first, second = open_with(place), Ledger.open(url_of(place))
     run = first.reserve(KEY, TERMS, Fraction(1, 4), "")
-    times["now"] = now + timedelta(seconds=leases.LEASE_SECONDS - 1)
+    place.let_leases_end(leases.LEASE_SECONDS - 30)
     with pytest.raises(DplibError, match="is being measured"):
         second.reserve(KEY, TERMS, Fraction(1, 4), "")
-    times["now"] = now + timedelta(seconds=leases.LEASE_SECONDS + 1)
+    place.let_leases_end(31)
     assert second.reserve(KEY, TERMS, Fraction(1, 4), "") == run
     won = second.record_measurement(run, measurement("second"))
     lost = first.record_measurement(run, measurement("first"))
@@ -53,11 +49,32 @@ def test_lease_ends_by_itself_and_the_first_to_record_wins(tmp_path: Path) -> No
     assert first.audit() == []
 
 
+@pytest.mark.parametrize("hours", [-1, 1, 24 * 365], ids=["behind", "ahead", "a year ahead"])
+def test_a_job_with_a_wrong_clock_takes_no_live_lease_waits_for_no_dead_one_and_overspends_nothing(
+    hours: int, place: Place
+) -> None:
+    wrong = datetime.now(UTC) + timedelta(hours=hours)
+    right, skewed = open_with(place), Ledger.open(url_of(place), clock=lambda: wrong)
+    run = right.reserve(KEY, TERMS, Fraction(3, 4), "")
+    with pytest.raises(DplibError, match="is being measured"):
+        skewed.reserve(KEY, TERMS, Fraction(3, 4), "")
+    with pytest.raises(BudgetError):
+        skewed.reserve(key_number(2), TERMS, Fraction(1, 2), "")
+    other = skewed.reserve(key_number(3), TERMS, Fraction(1, 4), "")
+    with pytest.raises(DplibError, match="is being measured"):
+        right.reserve(key_number(3), TERMS, Fraction(1, 4), "")
+    place.let_leases_end(leases.LEASE_SECONDS + 1)
+    assert skewed.reserve(KEY, TERMS, Fraction(3, 4), "") == run
+    assert right.reserve(key_number(3), TERMS, Fraction(1, 4), "") == other
+    assert right.audit() == []
+    assert right.balance("takeaway").left == 0
+
+
 def test_holding_keeps_the_lease_alive_and_lets_go_even_after_an_error(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(leases, "LEASE_SECONDS", 0.4)
-    first, second = open_with(tmp_path), Ledger.open(url_of(tmp_path))
+    first, second = open_with(place), Ledger.open(url_of(place))
     run = first.reserve(KEY, TERMS, Fraction(1, 4), "")
 
     def hold_and_fail() -> None:
@@ -89,19 +106,19 @@ def run_child(target: Callable[..., None], *arguments: object) -> int | None:
     return child.exitcode
 
 
-def test_reservation_of_a_killed_job_is_taken_over_at_once_and_costs_nothing_more(tmp_path: Path) -> None:
-    ledger = open_with(tmp_path)
-    assert run_child(reserve_and_die, url_of(tmp_path)) == 9
+def test_reservation_of_a_killed_job_is_taken_over_at_once_and_costs_nothing_more(place: Place) -> None:
+    ledger = open_with(place)
+    assert run_child(reserve_and_die, url_of(place)) == 9
     left_open = ledger.find_run(KEY)
     assert left_open is not None
     assert ledger.reserve(KEY, TERMS, Fraction(1, 4), "") == left_open
     assert ledger.balance("takeaway").reserved == Fraction(1, 4)
 
 
-def test_a_kill_inside_a_transaction_leaves_no_trace(tmp_path: Path) -> None:
-    ledger = open_with(tmp_path)
+def test_a_kill_inside_a_transaction_leaves_no_trace(place: Place) -> None:
+    ledger = open_with(place)
     before = ledger.export()
-    assert run_child(die_inside_the_transaction, url_of(tmp_path)) == 9
+    assert run_child(die_inside_the_transaction, url_of(place)) == 9
     assert ledger.export() == before
     assert ledger.audit() == []
     assert ledger.reserve(KEY, TERMS, Fraction(1, 4), "").sequence == 2
@@ -147,9 +164,9 @@ def together(target: Callable[..., None], url: str, arguments: Sequence[object])
     return found
 
 
-def test_eight_processes_spend_exactly_what_there_is(tmp_path: Path) -> None:
-    ledger = open_with(tmp_path, Fraction(5))
-    found = together(spend_until_refused, url_of(tmp_path), range(8))
+def test_eight_processes_spend_exactly_what_there_is(place: Place) -> None:
+    ledger = open_with(place, Fraction(5))
+    found = together(spend_until_refused, url_of(place), range(8))
     assert sum(spent for spent, _ in found) == 17  # floor(5 / (2/7))
     assert sum(refused for _, refused in found) == 32 - 17
     assert ledger.balance("takeaway") == Balance(Fraction(5), Fraction(34, 7), Fraction(0))
@@ -157,8 +174,8 @@ def test_eight_processes_spend_exactly_what_there_is(tmp_path: Path) -> None:
     assert [entry["sequence"] for entry in ledger.export()] == list(range(1, 2 + 2 * 17))
 
 
-def test_of_processes_with_one_key_a_single_one_measures(tmp_path: Path) -> None:
-    ledger = open_with(tmp_path, Fraction(5))
-    found = together(reserve_the_same, url_of(tmp_path), [SERVER.Barrier(4)] * 4)
+def test_of_processes_with_one_key_a_single_one_measures(place: Place) -> None:
+    ledger = open_with(place, Fraction(5))
+    found = together(reserve_the_same, url_of(place), [SERVER.Barrier(4)] * 4)
     assert sorted(found) == [(0, 1), (0, 1), (0, 1), (2, 0)]
     assert ledger.balance("takeaway").reserved == Fraction(2, 7)

@@ -1,19 +1,19 @@
-import sqlite3
 from collections.abc import Callable
 from fractions import Fraction
-from pathlib import Path
 
 import pytest
+from sqlalchemy import create_engine
+from sqlalchemy.exc import DBAPIError
 
 from dplib.errors import BudgetError, IntegrityError
 from dplib.release.chain import GENESIS, Entry, seal
 from dplib.release.ledger import Ledger
 from dplib.release.runs import Run, RunKey
-from tests.ledgers import KEY, PUBLICATION, TERMS, key_number, measurement, open_with, tamper
+from tests.ledgers import KEY, PUBLICATION, TERMS, Place, key_number, measurement, open_with
 
 
-def with_history(tmp_path: Path) -> Ledger:
-    ledger = open_with(tmp_path)
+def with_history(place: Place) -> Ledger:
+    ledger = open_with(place)
     for number in range(2):
         run = ledger.reserve(key_number(number), TERMS, Fraction(1, 4), "")
         ledger.record_published(ledger.record_measurement(run, measurement()), PUBLICATION)
@@ -25,11 +25,12 @@ def with_history(tmp_path: Path) -> Ledger:
 @pytest.mark.parametrize(
     "statement", ["UPDATE entries SET why = 'x'", "DELETE FROM entries", "DELETE FROM entries WHERE sequence = 2"]
 )
-def test_the_database_refuses_to_change_entries(statement: str, tmp_path: Path) -> None:
-    ledger = with_history(tmp_path)
-    with sqlite3.connect(tmp_path / "ledger.db") as connection, pytest.raises(sqlite3.Error, match="append-only"):
-        connection.execute(statement)
-    connection.close()
+def test_the_database_refuses_to_change_entries(statement: str, place: Place) -> None:
+    ledger = with_history(place)
+    engine = create_engine(place.url)
+    with engine.connect() as connection, pytest.raises(DBAPIError, match="append-only"):
+        connection.exec_driver_sql(statement)
+    engine.dispose()
     assert ledger.audit() == []
 
 
@@ -51,9 +52,9 @@ def test_the_database_refuses_to_change_entries(statement: str, tmp_path: Path) 
         ("UPDATE head SET sequence = 3", None),
     ],
 )
-def test_audit_finds_each_change_where_it_is(statement: str, sequence: int | None, tmp_path: Path) -> None:
-    ledger = with_history(tmp_path)
-    tamper(tmp_path, statement)
+def test_audit_finds_each_change_where_it_is(statement: str, sequence: int | None, place: Place) -> None:
+    ledger = with_history(place)
+    place.change(statement)
     findings = ledger.audit()
     assert sequence in {finding.sequence for finding in findings}
 
@@ -69,38 +70,24 @@ def rewritten(entries: list[Entry], change: Callable[[dict[str, object]], None])
     return made
 
 
-def store_rewritten(tmp_path: Path, entries: list[Entry]) -> None:
-    tamper(
-        tmp_path,
-        "DELETE FROM entries",
-        f"UPDATE head SET sequence = {entries[-1].sequence}, digest = '{entries[-1].digest}'",  # noqa: S608
-    )
-    with sqlite3.connect(tmp_path / "ledger.db") as connection:
-        names = list(vars(entries[0]))
-        marks = ", ".join("?" for _ in names)
-        insert = f"INSERT INTO entries ({', '.join(names)}) VALUES ({marks})"  # noqa: S608 - our own column names
-        connection.executemany(insert, [tuple(vars(entry).values()) for entry in entries])
-    connection.close()
-
-
-def test_a_chain_rewritten_whole_is_found_by_a_tip_kept_elsewhere(tmp_path: Path) -> None:
-    ledger = with_history(tmp_path)
+def test_a_chain_rewritten_whole_is_found_by_a_tip_kept_elsewhere(place: Place) -> None:
+    ledger = with_history(place)
     tip = (ledger.export()[-1]["sequence"], ledger.export()[-1]["digest"])
     assert ledger.audit([tip]) == []
     book, _ = ledger._entries()
-    store_rewritten(tmp_path, rewritten(book, lambda fields: fields.update(why="changed")))
+    place.store(rewritten(book, lambda fields: fields.update(why="changed")))
     assert ledger.audit() == []
     assert [finding.sequence for finding in ledger.audit([tip])] == [tip[0]]
 
 
-def test_a_well_chained_ledger_that_breaks_the_rules_is_found(tmp_path: Path) -> None:
-    ledger = with_history(tmp_path)
+def test_a_well_chained_ledger_that_breaks_the_rules_is_found(place: Place) -> None:
+    ledger = with_history(place)
 
     def overspend(fields: dict[str, object]) -> None:
         if fields["sequence"] == 5:
             fields["body"] = str(fields["body"]).replace("1/4", "7/8")
 
-    store_rewritten(tmp_path, rewritten(ledger._entries()[0], overspend))
+    place.store(rewritten(ledger._entries()[0], overspend))
     problems = {finding.sequence: finding.problem for finding in ledger.audit()}
     assert "epsilon 0.875" in problems[5]
     with pytest.raises(BudgetError):
@@ -114,15 +101,15 @@ def test_a_well_chained_ledger_that_breaks_the_rules_is_found(tmp_path: Path) ->
         "DELETE FROM entries WHERE sequence = (SELECT max(sequence) FROM entries)",
     ],
 )
-def test_a_changed_ledger_pays_for_nothing(statement: str, tmp_path: Path) -> None:
-    ledger = with_history(tmp_path)
-    tamper(tmp_path, statement)
+def test_a_changed_ledger_pays_for_nothing(statement: str, place: Place) -> None:
+    ledger = with_history(place)
+    place.change(statement)
     with pytest.raises(IntegrityError, match="must"):
         ledger.reserve(key_number(9), TERMS, Fraction(1, 100), "")
 
 
-def test_a_run_of_another_account_cannot_be_recorded(tmp_path: Path) -> None:
-    ledger = open_with(tmp_path)
+def test_a_run_of_another_account_cannot_be_recorded(place: Place) -> None:
+    ledger = open_with(place)
     ledger.create_account("other", TERMS, Fraction(1))
     run = ledger.reserve(KEY, TERMS, Fraction(1, 4), "")
     forged = Run(run.sequence, RunKey("other", KEY.job, "", "h"), run.cost, run.state)
