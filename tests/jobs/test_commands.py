@@ -155,6 +155,18 @@ def test_verify_finds_a_release_that_the_ledger_does_not_know(shop: Shop, releas
     assert "ledger entry" in bad.out
 
 
+def test_verify_finds_the_release_of_a_configuration_and_date(shop: Shop, release: Path) -> None:
+    good = dplib("verify", "--config", str(shop.config))
+    assert good.code == 0, good.err
+    assert release.name in "".join(good.out.split())
+    assert "manifest recorded" in good.out
+    absent = dplib("verify", "--config", str(shop.config), "--date", "2024-01-01")
+    assert (absent.code, absent.out) == (1, "")
+    assert absent.err == "dplib: --config must name settings whose release exists, got none for 2024-01-01\n"
+    assert dplib("verify").err == "dplib: RELEASE must be given, or --config, got neither\n"
+    assert dplib("verify", str(release), "--config", str(shop.config)).code == 2
+
+
 def test_report_shows_where_the_page_is(release: Path, tmp_path: Path) -> None:
     assert dplib("report", str(release)).out == f"{release / 'report.html'}\n"
     copied = dplib("report", str(release), "--to", str(tmp_path / "page.html"))
