@@ -16,8 +16,12 @@ def file_sha256(path: Path) -> str:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
-def list_files(directory: Path) -> dict[str, Path]:
-    """All files below a directory by relative name with forward slashes; names that begin with a dot left out.
+def list_files(directory: Path, hidden: bool = False) -> dict[str, Path]:
+    """All files below a directory by relative name with forward slashes.
+
+    Args:
+        directory: the directory.
+        hidden: list what has a dot in front of its name, or of a folder's, too.
 
     Raises:
         IntegrityError: if something there is neither a file nor a directory, such as a link.
@@ -25,7 +29,7 @@ def list_files(directory: Path) -> dict[str, Path]:
     found: dict[str, Path] = {}
     for path in sorted(directory.rglob("*")):
         name = path.relative_to(directory).as_posix()
-        if any(part.startswith(".") for part in name.split("/")):
+        if not hidden and any(part.startswith(".") for part in name.split("/")):
             continue
         if path.is_symlink() or not (path.is_file() or path.is_dir()):
             raise IntegrityError(f"{directory.name} must hold plain files and directories, got {name}")

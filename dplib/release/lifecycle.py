@@ -19,7 +19,7 @@ from dplib.errors import ConfigError, DplibError, IntegrityError
 from dplib.release.files import MANIFEST, file_sha256
 from dplib.release.ledger import Ledger
 from dplib.release.runs import Publication, Run, RunKey, RunState, StoredMeasurement, Terms
-from dplib.release.staging import Staging, check_writable, remove_leftovers, store_measurement
+from dplib.release.staging import Staging, check_writable, disk_errors, remove_leftovers, store_measurement
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ def measure_run(ledger: Ledger, request: Request, output: Path, measure: Measure
     Raises:
         BudgetError: if the account cannot pay; nothing was written.
         ConfigError: if the output cannot be written or the account has other terms; nothing was spent.
-        DplibError: if another process is measuring the same run.
+        DplibError: if another process is measuring the same run, or the disk is full.
     """
     found = ledger.find_run(request.key)
     if found is not None and found.state is not RunState.RESERVED and not request.again:
@@ -86,7 +86,7 @@ def measure_run(ledger: Ledger, request: Request, output: Path, measure: Measure
     run = ledger.reserve(request.key, request.terms, request.cost, request.reason, request.again, key_id=request.key_id)
     if run.state is not RunState.RESERVED:
         return run
-    with ledger.holding(run):
+    with disk_errors(), ledger.holding(run):
         remove_leftovers(output, run.release_id, lambda: _recorded(ledger, run))
         return _measure_into_staging(ledger, run, output, measure)
 
@@ -154,24 +154,32 @@ def publish_run(ledger: Ledger, run: Run, output: Path, publish_hash: str, publi
     Raises:
         IntegrityError: if the stored measurement is missing or changed.
         ConfigError: if the output cannot be written.
+        DplibError: if the disk is full.
     """
     existing = published(run, publish_hash)
     if existing is not None:
         return existing
-    stored = _stored(run)
+    with disk_errors():
+        stored = _stored(run)
     check_writable(output)
+    with disk_errors():
+        release, manifest_sha256 = _published_from(ledger, run, output, stored, publish)
+    ledger.record_published(run, Publication(str(release.resolve()), publish_hash, manifest_sha256))
+    return release
+
+
+def _published_from(ledger: Ledger, run: Run, output: Path, stored: Path, publish: Publish) -> tuple[Path, str]:
+    """Make a release beside its place and put it there; returns it and its manifest's SHA-256."""
     remove_leftovers(output, run.release_id, lambda: _recorded(ledger, run))
     with Staging(output, run.release_id) as staging:
         try:
             staging.link_measurement(stored)
             publish(run, staging.path)
             manifest_sha256 = file_sha256(staging.path / MANIFEST)
-            release = staging.publish()
+            return staging.publish(), manifest_sha256
         except BaseException:
             staging.discard()
             raise
-    ledger.record_published(run, Publication(str(release.resolve()), publish_hash, manifest_sha256))
-    return release
 
 
 def run_to_publish(ledger: Ledger, key: RunKey, release_id: str | None) -> Run:

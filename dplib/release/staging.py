@@ -14,6 +14,7 @@ process numbers, which mean nothing across containers, and no ages. Staging dire
 only, since they may hold a measurement that is never to be seen (see ``dplib.release.ledger``).
 """
 
+import errno
 import fcntl
 import os
 import re
@@ -24,11 +25,14 @@ from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 
-from dplib.errors import ConfigError, IntegrityError
+from dplib.errors import ConfigError, DplibError, IntegrityError
 from dplib.release.files import MANIFEST, content_hash, flush_tree
 
 MEASUREMENT = "measurement"
 _LOCK = ".lock"
+_PROBE = ".probe"
+_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.ENFILE, errno.EMFILE}
+_CLOSED = {errno.EROFS, errno.EACCES, errno.EPERM, errno.ESTALE, errno.ENODEV}
 
 
 def check_writable(output: Path) -> None:
@@ -36,17 +40,43 @@ def check_writable(output: Path) -> None:
 
     Raises:
         ConfigError: if a file cannot be written there.
+        DplibError: if there is no room for one at the moment.
     """
+    probe = output / _PROBE
     try:
         output.mkdir(parents=True, exist_ok=True)
-        probe = output / f".probe-{secrets.token_hex(8)}"
-        probe.mkdir()
-        (probe / "probe").write_bytes(b"x")
-        shutil.rmtree(probe)
         with locked(output):
-            pass
-    except OSError:
+            # One process at a time probes, so a probe that is there was left by one that was killed.
+            shutil.rmtree(probe, ignore_errors=True)
+            probe.mkdir()
+            try:
+                (probe / "probe").write_bytes(b"x")
+            finally:
+                shutil.rmtree(probe)
+    except OSError as error:
+        if error.errno in _FULL:
+            raise DplibError(_sentence(error)) from None
         raise ConfigError(f"publish.output.path must be a directory that can be written, got {output}") from None
+
+
+@contextmanager
+def disk_errors() -> Iterator[None]:
+    """Turn what the system says against writing below the output directory into a sentence without its path.
+
+    Raises:
+        DplibError: if the disk is full, broken or no longer writable; worth a retry once that is mended.
+    """
+    try:
+        yield
+    except OSError as error:
+        if error.errno in _FULL | _CLOSED:
+            raise DplibError(_sentence(error)) from None
+        raise
+
+
+def _sentence(error: OSError) -> str:
+    what = os.strerror(error.errno or 0).lower()
+    return f"publish.output.path must be a directory with room, to which a release can be written, got: {what}"
 
 
 class Staging:

@@ -10,7 +10,7 @@ from pathlib import Path
 from dplib.errors import DplibError
 from dplib.release.files import MANIFEST, file_sha256, list_files
 from dplib.release.ledger import Ledger
-from dplib.release.manifest import Manifest, load_manifest
+from dplib.release.manifest import FileEntry, Manifest, load_manifest
 
 
 @dataclass(frozen=True)
@@ -26,20 +26,17 @@ def verify_files(directory: Path) -> list[Check]:
     """Check the manifest's form, that its files are there and unchanged, and that there are no others."""
     try:
         manifest = load_manifest(directory)
-        present = list_files(directory)
+        present = list_files(directory, hidden=True)
     except DplibError as error:
         return [Check("manifest", False, str(error))]
     listed = {entry.path: entry for entry in manifest.files}
     missing = sorted(set(listed) - set(present))
     extra = sorted(set(present) - set(listed) - {MANIFEST})
-    changed = [
-        name
-        for name, entry in listed.items()
-        if name in present and (present[name].stat().st_size, file_sha256(present[name])) != (entry.size, entry.sha256)
-    ]
+    changed = [name for name, entry in listed.items() if name in present and not _is_intact(present[name], entry)]
+    folder = directory.resolve().name
     return [
         Check("manifest", True, f"version {manifest.manifest_version}, canonical"),
-        Check("name", directory.resolve().name == manifest.release_id, f"release {manifest.release_id}"),
+        Check("name", folder == manifest.release_id, _named(folder, manifest.release_id)),
         _listing("missing files", missing),
         _listing("extra files", extra),
         _listing("changed files", changed, good=f"{len(listed)} checksums agree"),
@@ -73,6 +70,17 @@ def verify_against_ledger(manifest: Manifest, ledger: Ledger) -> list[Check]:
     checks += [Check(name, here == there, _compared(here, there)) for name, here, there in pairs]
     shown = "; ".join(f"entry {finding.sequence}: {finding.problem}" for finding in findings[:3])
     return [*checks, Check("ledger audit", not findings, shown or "hash chain and balances agree")]
+
+
+def _is_intact(path: Path, entry: FileEntry) -> bool:
+    try:
+        return (path.stat().st_size, file_sha256(path)) == (entry.size, entry.sha256)
+    except OSError:  # a bad sector
+        return False
+
+
+def _named(folder: str, release_id: str) -> str:
+    return f"release {release_id}" if folder == release_id else f"folder {folder} holds the release {release_id}"
 
 
 def _listing(name: str, found: list[str], good: str = "none") -> Check:

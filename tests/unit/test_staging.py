@@ -1,14 +1,16 @@
+import errno
 import multiprocessing
 import os
 import stat
+import traceback
 from pathlib import Path
 
 import pytest
 
-from dplib.errors import ConfigError, IntegrityError
+from dplib.errors import ConfigError, DplibError, IntegrityError
 from dplib.release import staging as staging_module
 from dplib.release.files import MANIFEST, content_hash, list_files
-from dplib.release.staging import MEASUREMENT, Staging, check_writable, remove_leftovers, store_measurement
+from dplib.release.staging import MEASUREMENT, Staging, check_writable, disk_errors, remove_leftovers, store_measurement
 
 RELEASE = "takeaway-job-undated-000002"
 SERVER = multiprocessing.get_context("forkserver")
@@ -65,8 +67,30 @@ def test_output_that_cannot_be_written_is_a_config_error(tmp_path: Path, monkeyp
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(Path, "write_bytes", full)
-    with pytest.raises(ConfigError, match=r"publish\.output\.path"):
+    # A retry may find room, so this is no wrong setting.
+    with pytest.raises(DplibError, match=r"^publish\.output\.path .* got: no space left on device$") as caught:
         check_writable(tmp_path)
+    assert caught.value.exit_code == 1
+    assert visible(tmp_path) == ["file"]
+
+
+def test_a_probe_that_a_killed_process_left_is_removed(tmp_path: Path) -> None:
+    (tmp_path / ".probe").mkdir()
+    (tmp_path / ".probe" / "probe").write_text("x")
+    check_writable(tmp_path)
+    assert visible(tmp_path) == []
+
+
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS, errno.EACCES])
+def test_what_the_disk_says_becomes_a_sentence_without_a_path(number: int) -> None:
+    rule = (
+        r"^publish\.output\.path must be a directory with room, to which a release can be written, got: [A-Za-z/ -]+$"
+    )
+    with pytest.raises(DplibError, match=rule) as caught, disk_errors():
+        raise OSError(number, "Canary", "/Canary")
+    assert "Canary" not in "".join(traceback.format_exception(caught.value))
+    with pytest.raises(FileNotFoundError), disk_errors():
+        raise OSError(errno.ENOENT, "a bug of ours", "/x")
 
 
 # ---- the stored measurement ------------------------------------------------------------------------------------------

@@ -65,6 +65,8 @@ def test_a_sound_release_passes_every_check(made: tuple[Path, Ledger]) -> None:
         (lambda r: (r / "report.html").write_text("longer page"), "changed files"),
         (lambda r: (r / "report.html").unlink(), "missing files"),
         (lambda r: (r / "estimates" / "more.parquet").write_text(""), "extra files"),
+        (lambda r: (r / ".hidden").write_text(""), "extra files"),
+        (lambda r: (r / ".cache").mkdir() or (r / ".cache" / "x").write_text(""), "extra files"),
         (lambda r: (r / MANIFEST).unlink(), "manifest"),
         (lambda r: (r / MANIFEST).write_text("{}"), "manifest"),
         (lambda r: (r / "link").symlink_to(r / "report.html"), "manifest"),
@@ -78,7 +80,21 @@ def test_each_change_to_files_is_found(change: Callable[[Path], object], named: 
 
 def test_a_renamed_release_is_found(made: tuple[Path, Ledger]) -> None:
     release, _ = made
-    assert bad(verify_files(release.rename(release.with_name("another")))) == {"name"}
+    checks = verify_files(release.rename(release.with_name("another")))
+    assert bad(checks) == {"name"}
+    assert f"folder another holds the release {release.name}" in {check.detail for check in checks}
+
+
+def test_a_file_that_the_disk_cannot_read_is_named(made: tuple[Path, Ledger], monkeypatch: pytest.MonkeyPatch) -> None:
+    release, _ = made
+
+    def broken(path: Path) -> str:
+        raise OSError(5, "Input/output error")
+
+    monkeypatch.setattr("dplib.release.verify.file_sha256", broken)
+    checks = verify_files(release)
+    assert bad(checks) == {"changed files"}
+    assert "report.html" in next(check.detail for check in checks if check.name == "changed files")
 
 
 @pytest.mark.parametrize(
