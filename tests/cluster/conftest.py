@@ -5,19 +5,17 @@ import datetime as dt
 import shutil
 import subprocess
 import sys
-import sysconfig
 from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from dplib.randomness.secret import create_secret_file
 from dplib.release.ledger import Ledger
 from dplib.release.ledger_schema import resolve_ledger_url
 from dplib.workflow.design import cost_of, natural_terms
 from jobs.consistent_histograms import prepare
-from tests.cluster.standalone import Cluster, environment, start_cluster
+from tests.cluster.standalone import Cluster, bare_environment, environment, start_cluster
 
 ROOT = Path(__file__).parents[2]
 RELEASE = "shop-consistent-histograms-undated-000002"
@@ -61,17 +59,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def bare_python(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """This environment's Python with all its packages but this project."""
-    folder = tmp_path_factory.mktemp("bare")
-    subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder], check=True)
-    site = next(folder.glob("lib/python*/site-packages"))
-    # A folder named in a .pth file is searched for packages, but .pth files in it, such as the one of an editable
-    # installation, are not read.
-    (site / "packages.pth").write_text(sysconfig.get_path("purelib") + "\n")
-    python = folder / "bin" / "python"
-    look = "from importlib.util import find_spec as f; print([f(n) is not None for n in ('pyspark', 'dplib', 'jobs')])"
-    found = subprocess.run([python, "-I", "-c", look], capture_output=True, text=True, check=True)
-    assert found.stdout == "[True, False, False]\n"
-    return python
+    return bare_environment(tmp_path_factory.mktemp("bare"))
 
 
 @pytest.fixture(scope="session")
@@ -100,7 +88,8 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ):
             writer.writerow([FIRST_DAY + dt.timedelta(days=int(day)), f"i{item}", n, order])
     (folder / "config.yaml").write_text(CONFIG)
-    create_secret_file(folder / "dplib.key")
+    (folder / "dplib.key").write_text(bytes(range(32)).hex() + "\n", encoding="ascii")
+    (folder / "dplib.key").chmod(0o600)
     prepared = prepare(folder / "config.yaml")
     assert prepared.design.blocks.n_blocks == 8
     terms = natural_terms(prepared.design)

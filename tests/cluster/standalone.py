@@ -5,6 +5,7 @@ import re
 import signal
 import subprocess
 import sys
+import sysconfig
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -38,6 +39,20 @@ def environment(python: Path) -> dict[str, str]:
         "OPENBLAS_NUM_THREADS": "1",
         **({} if "JAVA_HOME" in kept else {"JAVA_HOME": str(java)}),
     }
+
+
+def bare_environment(folder: Path) -> Path:
+    """A Python with all packages of this environment but this project; its interpreter."""
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder], check=True)
+    site = next(folder.glob("lib/python*/site-packages"))
+    # A folder named in a .pth file is searched for packages, but .pth files in it, such as the one of an editable
+    # installation, are not read.
+    (site / "packages.pth").write_text(sysconfig.get_path("purelib") + "\n")
+    python = folder / "bin" / "python"
+    look = "from importlib.util import find_spec as f; print([f(n) is not None for n in ('pyspark', 'dplib', 'jobs')])"
+    found = subprocess.run([python, "-I", "-c", look], capture_output=True, text=True, check=True)
+    assert found.stdout == "[True, False, False]\n"
+    return python
 
 
 def wait_for(what: str, look: Callable[[], T | None]) -> T:
