@@ -44,7 +44,12 @@ QUIET = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     "spark.eventLog.enabled": "false",
+    "spark.driver.log.persistToDfs.enabled": "false",
     "spark.python.sql.dataFrameDebugging.enabled": "false",
+    "spark.sql.pyspark.worker.logging.enabled": "false",
+    "spark.executor.python.worker.log.details": "false",
+    # A traceback in an executor's file would list what the functions hold: rows.
+    "spark.sql.execution.pyspark.udf.tracebackWithLocals.enabled": "false",
     # What executors may write follows the driver, which is silent: their logs stay on machines that others read.
     "spark.executor.syncLogLevel.enabled": "true",
 }
