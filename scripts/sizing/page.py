@@ -1,0 +1,125 @@
+"""The numbers of the guide's page on sizing, made from the file of runs, and its picture."""
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from matplotlib.figure import Figure
+
+from scripts.sizing.measure import Run
+from scripts.sizing.model import Cost, fit
+from scripts.sizing.workloads import Workload
+
+BEGIN, END = "<!-- {}: made by `python -m scripts.sizing page` -->", "<!-- end of {} -->"
+EXECUTORS, CORES = 100, 4
+LARGE = (
+    Workload("consistent-histograms", 10**9, 10**8, 5 * 10**6, 2000),
+    Workload("range-histograms", 10**9, 10**8, 10**5, 2000),
+    Workload("kmeans", 10**9, 10**10, 10, 2000),
+    Workload("network-statistics", 10**8, 10**7, 10**7, 2000),
+    Workload("minimum-cuts", 10**8, 10**7, 10**7, 2000),
+)
+"""What the page predicts."""
+
+
+def rewrite(text: str, runs: Sequence[Run]) -> str:
+    """The page with its tables made anew."""
+    costs = {job: fit([run for run in runs if run.workload.job == job]) for job in _jobs(runs)}
+    for name, table in (("measured", _measured(runs)), ("model", _model(costs)), ("predicted", _predicted(costs))):
+        begin, end = BEGIN.format(name), END.format(name)
+        before, _, rest = text.partition(begin)
+        _, _, after = rest.partition(end)
+        text = f"{before}{begin}\n\n{table}\n\n{end}{after}"
+    return text
+
+
+def draw(runs: Sequence[Run], path: Path) -> None:
+    """Peak memory by rows, and on to 100 million."""
+    figure = Figure(figsize=(7, 4), layout="constrained")
+    axes = figure.add_subplot()
+    for job in _jobs(runs):
+        points = sorted((run.workload.rows, run.memory) for run in _by_rows(runs, job))
+        rows = [count / 1e6 for count, _ in points]
+        driver = [memory["driver"] / 2**30 for _, memory in points]
+        (line,) = axes.plot(rows, driver, "o-", label=job)
+        slope = (driver[-1] - driver[0]) / (rows[-1] - rows[0])
+        axes.plot([rows[-1], 100], [driver[-1], driver[-1] + slope * (100 - rows[-1])], ":", color=line.get_color())
+    axes.set(xscale="log", xlabel="million rows (dotted: extrapolated)", ylabel="driver's Python, GiB", ylim=(0, None))
+    axes.legend(frameon=False)
+    figure.savefig(path, metadata={"Date": None})
+
+
+def _jobs(runs: Sequence[Run]) -> list[str]:
+    return list(dict.fromkeys(run.workload.job for run in runs))
+
+
+def _by_rows(runs: Sequence[Run], job: str) -> list[Run]:
+    """The runs of a job that differ from its first one in the rows only."""
+    first = next(run.workload for run in runs if run.workload.job == job)
+    same = (first.groups, first.tasks)
+    return [run for run in runs if run.workload.job == job and (run.workload.groups, run.workload.tasks) == same]
+
+
+def _table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    lines = [list(columns), ["---"] * len(columns), *map(list, rows)]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
+def _measured(runs: Sequence[Run]) -> str:
+    columns = ["job", "rows", "cells", "tasks", "seconds", "CPU s driver / Java / workers", "GiB", "shuffle MiB"]
+    return _table(
+        columns,
+        (
+            [
+                run.workload.job,
+                f"{run.workload.rows:,}",
+                f"{run.workload.cells:,}",
+                str(run.workload.tasks),
+                f"{run.seconds:.0f}",
+                " / ".join(f"{run.cpu[kind]:.0f}" for kind in ("driver", "java", "workers")),
+                " / ".join(f"{run.memory[kind] / 2**30:.2f}" for kind in ("driver", "java", "workers")),
+                f"{run.shuffle / 2**20:,.0f}",
+            ]
+            for run in runs
+        ),
+    )
+
+
+def _model(costs: dict[str, Cost]) -> str:
+    columns = [
+        "job", "fixed s", "driver: s per 1e6 cells", "executors: s per 1e6 rows", "executors: s per 1e6 cells",
+        "s a task", "driver: bytes a cell", "shuffle: bytes a row", "largest error",
+    ]  # fmt: skip
+    return _table(columns, ([job, *_coefficients(cost)] for job, cost in costs.items()))
+
+
+def _coefficients(cost: Cost) -> list[str]:
+    driver, executors = cost.driver.coefficients, cost.executors.coefficients
+    return [
+        f"{driver['fixed'] + executors['fixed']:.1f}",
+        f"{driver['cells'] * 1e6:.2g}",
+        f"{executors['rows'] * 1e6:.2g}",
+        f"{executors['cells'] * 1e6:.2g}",
+        f"{executors['tasks']:.2g}",
+        f"{cost.memory.coefficients['cells']:.0f}",
+        f"{cost.shuffle.coefficients['rows']:.0f}",
+        f"{max(line.error for line in (cost.driver, cost.executors)):.0%}",
+    ]
+
+
+def _predicted(costs: dict[str, Cost]) -> str:
+    columns = ["job", "rows", "cells", "minutes", "of it the driver's", "driver's memory, GiB", "shuffle, GiB"]
+    rows = []
+    for large in (large for large in LARGE if large.job in costs):
+        cost = costs[large.job]
+        rows.append(
+            [
+                large.job,
+                f"{large.rows:.0e}",
+                f"{large.cells:.0e}",
+                f"{cost.seconds(large, EXECUTORS * CORES) / 60:.0f}",
+                f"{cost.driver.at(large) / 60:.0f}",
+                f"{cost.memory.at(large) / 2**30:.1f}",
+                f"{cost.shuffle.at(large) / 2**30:,.0f}",
+            ]
+        )
+    return _table(columns, rows)
