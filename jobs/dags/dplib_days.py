@@ -1,0 +1,53 @@
+"""Which day a run releases, and whether it may.
+
+The day is the run's logical date in the schedule's time zone: the first day of the period that the run stands for. A
+day that is not over yet would be released without its last rows, and for good, since the next run of the same day
+returns the release that exists; so would a day in the middle of a week, which is no week's release. Both are refused.
+"""
+
+import datetime as dt
+from zoneinfo import ZoneInfo
+
+from croniter import croniter
+from dplib_schedules import Schedule
+
+
+class DayError(ValueError):
+    """A run stands for no day that can be released: one sentence."""
+
+
+def day_of(schedule: Schedule, logical_date: dt.datetime | None) -> dt.date:
+    """The day that a run releases.
+
+    Args:
+        schedule: of the run.
+        logical_date: of the run, with a time zone; None where it was triggered without.
+
+    Raises:
+        DayError: if the run has no logical date.
+    """
+    if logical_date is None:
+        raise DayError("the run must have a logical date, which is the day to release, got none")
+    return logical_date.astimezone(ZoneInfo(schedule.timezone)).date()
+
+
+def check_day(schedule: Schedule, day: dt.date, now: dt.datetime) -> None:
+    """Refuse a day that begins no period of the schedule, or one whose period is not over.
+
+    Args:
+        schedule: of the run.
+        day: to be released.
+        now: the time, with a time zone.
+
+    Raises:
+        DayError: saying which.
+    """
+    midnight = dt.datetime.combine(day, dt.time(), ZoneInfo(schedule.timezone))
+    begin, end = midnight, midnight + dt.timedelta(days=1)
+    if schedule.schedule is not None:
+        ticks = croniter(schedule.schedule, midnight - dt.timedelta(seconds=1))
+        begin, end = ticks.get_next(dt.datetime), ticks.get_next(dt.datetime)
+    if begin.date() != day:
+        raise DayError(f"the logical date must be a first day of the schedule {schedule.schedule}, got {day}")
+    if now < end:
+        raise DayError(f"the logical date must be a day whose period is over (from {end} on), got {day}")
