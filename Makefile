@@ -10,7 +10,7 @@ export JAVA_HOME := $(CURDIR)/.venv/jre
 # Small matrices in many processes: more threads than cores only get in each other's way.
 export OPENBLAS_NUM_THREADS := 1
 
-.PHONY: help setup demo test test-postgres unit lint types imports format bench accept cluster test-connect data clean
+.PHONY: help setup demo test test-airflow test-postgres unit lint types imports format bench accept cluster test-connect data clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-13s %s\n", $$1, $$2}'
@@ -35,6 +35,11 @@ test-postgres: setup ## The ledger on a PostgreSQL server (installed from Debian
 
 test-connect: setup ## The jobs against a Spark Connect server on loopback
 	$(BIN)/pytest -m connect tests/connect
+
+test-airflow: setup ## The DAGs in a real Airflow, in an environment of its own (requirements-airflow.lock)
+	@scripts/airflow.sh
+	cd jobs/dags && $(CURDIR)/.venv-airflow/bin/mypy --config-file= --strict --explicit-package-bases .
+	.venv-airflow/bin/pytest --confcutdir=tests/airflow tests/airflow
 
 lint: setup ## Ruff: rules and format
 	$(BIN)/ruff check .
