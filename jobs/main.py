@@ -1,7 +1,6 @@
 """The console script ``dplib``: commands over all jobs."""
 
 import shutil
-import sys
 from fractions import Fraction
 from pathlib import Path
 from types import ModuleType
@@ -12,22 +11,17 @@ import typer
 from dplib.cli import exit_codes, out, table
 from dplib.config.load import read_yaml
 from dplib.errors import ConfigError, DplibError
-from dplib.privacy.budget import Currency
-from dplib.privacy.neighbors import Neighbors
-from dplib.privacy.rounding import as_fraction
 from dplib.randomness.secret import load_secret
-from dplib.randomness.secret_file import create_secret_file
 from dplib.release.ledger import Ledger
 from dplib.release.ledger_schema import resolve_ledger_url
 from dplib.release.manifest import load_manifest
-from dplib.release.replay import amount
-from dplib.release.runs import Terms
 from dplib.release.verify import Check, verify_against_ledger, verify_files
 from dplib.spark.doctor import check_java, check_spark
 from dplib.validate import one_of, require
-from dplib.workflow.design import natural_terms
+from dplib.workflow.prepared import Prepared
 from jobs import consistent_histograms, kmeans, minimum_cuts, network_statistics, range_histograms
 from jobs.guide import guide
+from jobs.init import init_command
 from jobs.ledger import ledger_app
 from jobs.secret import secret_app
 
@@ -38,8 +32,6 @@ JOBS: dict[str, ModuleType] = {
     "network-statistics": network_statistics,
     "range-histograms": range_histograms,
 }
-_DELTAS = {Currency.ZCDP: "1e-6", Currency.APPROX: "1e-5"}
-"""Delta of new accounts by default: where rho becomes epsilon, or in total for ten releases of one millionth."""
 
 app = typer.Typer(
     name="dplib",
@@ -65,80 +57,12 @@ def _job(name: str) -> ModuleType:
     return JOBS[name]
 
 
-@app.command()
-def init(
-    config: Annotated[Path | None, typer.Option("--config", "-c", help="Take the settings from this file.")] = None,
-    dataset: Annotated[str | None, typer.Option(help="Account to create.")] = None,
-    budget: Annotated[
-        str | None, typer.Option(help="Total budget: epsilon of a pure or approx, rho of a zcdp account.")
-    ] = None,
-    currency: Annotated[str | None, typer.Option(help="pure, zcdp or approx.")] = None,
-    delta: Annotated[
-        str | None, typer.Option(help="Of a zcdp account: where rho becomes epsilon; of an approx account: in total.")
-    ] = None,
-    unit: Annotated[str | None, typer.Option(help="Privacy unit: event, order, customer, ...")] = None,
-    neighbors: Annotated[str | None, typer.Option(help="add_remove, replace_one, edge, ...")] = None,
-    ledger: Annotated[str | None, typer.Option(help="Address of the ledger.")] = None,
-    secret: Annotated[str | None, typer.Option(help="Where the secret is: file:PATH is created if missing.")] = None,
-    yes: Annotated[bool, typer.Option("--yes", help="Take defaults instead of asking.")] = False,
-) -> None:
-    """Create what is missing: the secret, the ledger and an account (asks, or takes flags)."""
-    with exit_codes():
-        base, known = _known_settings(config)
-        ask = sys.stdin.isatty() and not yes
-
-        def setting(name: str, given: str | None, default: str) -> str:
-            value = given or known.get(name) or default
-            return str(typer.prompt(name, default=value)) if ask and given is None else value
-
-        secret_spec = setting("secret", secret, "file:dplib.key")
-        _ensure_secret(secret_spec, base)
-        url = resolve_ledger_url(setting("ledger", ledger, "sqlite:///ledger.db"), base)
-        opened = Ledger.open(url, create=True)
-        name = setting("dataset", dataset, "")
-        require(bool(name), "--dataset", "name the account to create", "nothing")
-        if any(account.dataset == name for account in opened.accounts()):
-            out.print(f"The account {name} exists; its terms are fixed.", markup=False)
-            return
-        kind = Currency(one_of("currency", setting("currency", currency, "pure"), [c.value for c in Currency]))
-        terms = Terms(
-            kind,
-            setting("unit", unit, "event"),
-            Neighbors(one_of("neighbors", setting("neighbors", neighbors, "add_remove"), [n.value for n in Neighbors])),
-        )
-        total = as_fraction("budget", setting("budget", budget, "1" if kind is Currency.ZCDP else "10"))
-        at = as_fraction("delta", setting("delta", delta, _DELTAS[kind])) if kind in _DELTAS else None
-        opened.create_account(name, terms, total, at, "dplib init")
-        out.print(
-            f"Account {name}: {amount(total)} ({kind.value}), unit {terms.unit}, neighbours {terms.neighbors}.",
-            markup=False,
-        )
+def _prepare(path: Path) -> Prepared[Any]:
+    found: Prepared[Any] = _job(str(read_yaml(path).get("job"))).prepare(path)
+    return found
 
 
-def _known_settings(path: Path | None) -> tuple[Path, dict[str, str]]:
-    """Defaults that a configuration file holds, and the folder its paths refer to."""
-    if path is None:
-        return Path.cwd(), {}
-    prepared = _job(str(read_yaml(path).get("job"))).prepare(path)
-    config, terms = prepared.design.config, natural_terms(prepared.design)
-    known = {
-        "dataset": config.dataset,
-        "currency": terms.currency.value,
-        "unit": terms.unit,
-        "neighbors": terms.neighbors.value,
-        "ledger": config.ledger,
-        "secret": config.secret,
-    }
-    return prepared.base, known
-
-
-def _ensure_secret(spec: str, base: Path) -> None:
-    kind, _, place = spec.partition(":")
-    if kind == "file" and not (base / place).exists():
-        create_secret_file(base / place)
-        out.print(f"Secret written to {place}: keep it private and backed up.", markup=False)
-    key_id = load_secret(spec, base).current.key_id
-    out.print(f"Secret {key_id} is in place.", markup=False)
+app.command("init")(init_command(_prepare))
 
 
 @app.command()

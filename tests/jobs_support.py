@@ -145,7 +145,7 @@ class Shop:
 
     def entries(self) -> list[str]:
         """Kinds of the ledger's entries, in order."""
-        return [str(entry["kind"]) for entry in self.ledger.export()]
+        return [entry.kind for entry in self.ledger.entries()[0]]
 
     def run(self, *words: str) -> Outcome:
         """``dplib run`` in this process."""

@@ -6,6 +6,7 @@ import subprocess
 from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 from uuid import uuid4
 
 import pytest
@@ -120,6 +121,11 @@ def open_with(where: Path | Place, budget: Fraction = Fraction(1), clock: Clock 
     ledger = Ledger.open(url_of(where), create=True, clock=clock)
     ledger.create_account("takeaway", TERMS, budget)
     return ledger
+
+
+def exported(ledger: Ledger) -> list[dict[str, Any]]:
+    """All entries with their bodies read."""
+    return [{**vars(entry), "body": entry.content()} for entry in ledger.entries()[0]]
 
 
 def key_number(number: int) -> RunKey:

@@ -159,8 +159,12 @@ def _expanded(url: URL) -> URL:
 
 
 def public_address(url: str) -> str:
-    """A ledger's address without password and parameters, for people and for other ledgers."""
-    return make_url(url).set(password=None, query={}).render_as_string()
+    """A ledger's address without password and TLS parameters, for people and for other ledgers."""
+    parsed = make_url(url)
+    # Which schema it is stands in the options.
+    query = {name: value for name, value in parsed.query.items() if name == "options"}
+    place = (parsed.host, parsed.port, parsed.database)
+    return URL.create(parsed.drivername, parsed.username, None, *place, query=query).render_as_string()
 
 
 def _parse(url: str) -> URL:

@@ -10,18 +10,33 @@ from typing import Any
 
 from sqlalchemy import Connection, insert, select, update
 
-from dplib.errors import IntegrityError
+from dplib.errors import ConfigError, IntegrityError
 from dplib.release.canonical import canonical_json
 from dplib.release.chain import Entry, seal
+from dplib.release.ledger_audit import replay_sound
 from dplib.release.ledger_schema import entries, head
 from dplib.release.replay import LedgerState
 
 Clock = Callable[[], datetime]
+CLOSING = ("close", "moved")
+"""Kinds of entries that end a ledger which was moved."""
 
 
 def utc_now() -> datetime:
     """Present time."""
     return datetime.now(UTC)
+
+
+def newest_entry(connection: Connection, sequence: int) -> Entry | None:
+    """The entry that the chain's tip names."""
+    row = connection.execute(select(entries).where(entries.c.sequence == sequence)).mappings().first()
+    return None if row is None else Entry(**row)
+
+
+def moved_error(entry: Entry) -> ConfigError:
+    """What is said to whoever would use a ledger that this entry closed."""
+    place = entry.content().get("to", "another place")
+    return ConfigError(f"ledger must be the one in use, got one that was moved to {place} (name that in `ledger`)")
 
 
 def replayed(connection: Connection, dataset: str | None = None, at: int | None = None) -> LedgerState:
@@ -31,34 +46,37 @@ def replayed(connection: Connection, dataset: str | None = None, at: int | None 
         IntegrityError: if an entry was changed, or breaks a rule.
     """
     query = select(entries).order_by(entries.c.sequence)
-    if dataset is not None:
+    if dataset is not None:  # entries about the whole ledger decide for no account
         query = query.where(entries.c.dataset == dataset)
     if at is not None:
         query = query.where(entries.c.sequence <= at)
-    state = LedgerState()
-    for row in connection.execute(query).mappings():
-        entry = Entry(**row)
-        # A changed entry decides nothing, not even before the next audit.
-        if entry.expected_digest() != entry.digest:
-            raise IntegrityError(f"ledger entry {entry.sequence} must be as it was written, got a changed one")
-        state.apply(entry)
-    return state
+    return replay_sound(Entry(**row) for row in connection.execute(query).mappings())
 
 
 @dataclass
 class Writer:
-    """A writer's open transaction on one account; the writers' lock is held."""
+    """A writer's open transaction on one account; the writers' lock is held.
+
+    Only the migration writes to a ledger that is closed (``closing``).
+    """
 
     connection: Connection
     dataset: str
     clock: Clock
+    closing: bool = False
 
     def __post_init__(self) -> None:
-        """Read the chain's tip and replay the account."""
+        """Read the chain's tip and replay the account.
+
+        Raises:
+            ConfigError: if the ledger was moved to another place.
+        """
         tip = self.connection.execute(select(head)).one()
-        newest = self.connection.execute(select(entries.c.digest).where(entries.c.sequence == tip.sequence)).scalar()
-        if tip.sequence and newest != tip.digest:
+        newest = newest_entry(self.connection, tip.sequence)
+        if tip.sequence and (newest is None or newest.digest != tip.digest):
             raise IntegrityError("ledger must end with the entry its tip names, got another (dplib ledger audit)")
+        if newest is not None and newest.kind in CLOSING and not self.closing:
+            raise moved_error(newest)
         self.sequence: int = tip.sequence
         self.digest: str = tip.digest
         self.state = replayed(self.connection, self.dataset)

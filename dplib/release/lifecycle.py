@@ -15,9 +15,11 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
 
+from dplib.config.day_window import DayWindow
 from dplib.errors import ConfigError, DplibError, IntegrityError
 from dplib.release.files import MANIFEST, file_sha256
 from dplib.release.ledger import Ledger
+from dplib.release.manifest import load_manifest
 from dplib.release.runs import Publication, Run, RunKey, RunState, StoredMeasurement, Terms
 from dplib.release.staging import Staging, check_writable, disk_errors, remove_leftovers, store_measurement
 
@@ -33,6 +35,8 @@ class Request:
         reason: why, for the record.
         again: measure anew although a measurement exists.
         key_id: public name of the secret that a new reservation is measured with.
+        plan: hash of the plan, which an account may require to be approved.
+        window: the days that the run reads, None where it may read any.
     """
 
     key: RunKey
@@ -41,6 +45,8 @@ class Request:
     reason: str
     again: bool = False
     key_id: str | None = None
+    plan: str | None = None
+    window: DayWindow | None = None
 
 
 @dataclass(frozen=True)
@@ -75,20 +81,54 @@ def measure_run(ledger: Ledger, request: Request, output: Path, measure: Measure
 
     Raises:
         BudgetError: if the account cannot pay; nothing was written.
-        ConfigError: if the output cannot be written or the account has other terms; nothing was spent.
+        ConfigError: if the output cannot be written or holds releases that the ledger should know, or the account has
+            other terms; nothing was spent.
         DplibError: if another process is measuring the same run, or the disk is full.
     """
     found = ledger.find_run(request.key)
     if found is not None and found.state is not RunState.RESERVED and not request.again:
         return found
-    ledger.check_payable(request.key, request.cost, request.again)  # makes no directory for a run that cannot be paid
+    # Makes no directory for a run that cannot be paid.
+    ledger.check_payable(request.key, request.cost, request.again, request.plan, request.window)
     check_writable(output)
-    run = ledger.reserve(request.key, request.terms, request.cost, request.reason, request.again, key_id=request.key_id)
+    _check_not_older(ledger, request.key.dataset, output)
+    run = ledger.reserve(
+        request.key,
+        request.terms,
+        request.cost,
+        request.reason,
+        request.again,
+        request.key_id,
+        request.plan,
+        request.window,
+    )
     if run.state is not RunState.RESERVED:
         return run
     with disk_errors(), ledger.holding(run):
         remove_leftovers(output, run.release_id, lambda: _recorded(ledger, run))
         return _measure_into_staging(ledger, run, output, measure)
+
+
+def _check_not_older(ledger: Ledger, dataset: str, output: Path) -> None:
+    """Refuse to spend by a ledger that was put back to an older state than the releases it paid for.
+
+    Such a ledger would give out the numbers, and the budget, of those releases a second time.
+    """
+    newest = ledger.tip[0]
+    for manifest in sorted(output.glob(f"{dataset}-*/{MANIFEST}")):
+        number = manifest.parent.name.rpartition("-")[2]
+        if number.isdecimal() and int(number) > newest and _dataset_of(manifest.parent) == dataset:
+            raise ConfigError(
+                f"ledger must be as new as the releases of {dataset}, got one that ends at entry {newest} beside "
+                f"{manifest.parent.name}: an older backup? (dplib ledger audit --releases {output})"
+            )
+
+
+def _dataset_of(release: Path) -> str | None:
+    try:
+        return load_manifest(release).dataset
+    except IntegrityError:
+        return None
 
 
 def _recorded(ledger: Ledger, run: Run) -> str | None:

@@ -7,15 +7,19 @@ breaks a rule is never written, and an audit that replays the ledger finds any t
 Cost: O(entries of the account), each read and digested once.
 """
 
+import datetime as dt
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
+from dplib.config.day_window import DayClock, DayWindow
 from dplib.errors import BudgetError, ConfigError, IntegrityError
 from dplib.privacy.budget import Currency
 from dplib.privacy.neighbors import Neighbors
+from dplib.release.approvals import Approval, check_plan, require_approved, require_not_revoked
 from dplib.release.chain import Entry
+from dplib.release.periods import Period, Renewal, check_unit
 from dplib.release.runs import Account, Balance, Publication, Run, RunKey, RunState, StoredMeasurement, Terms
 
 
@@ -25,13 +29,16 @@ class LedgerState:
     def __init__(self) -> None:
         self.accounts: dict[str, Account] = {}
         self.runs: dict[int, Run] = {}
-        self._held: dict[str, dict[RunState, Fraction]] = {}
+        self.approvals: dict[str, dict[str, Approval]] = {}
+        self.moved_to: str | None = None
+        self.is_moved = False
+        self._held: dict[tuple[str, str], dict[RunState, Fraction]] = {}
 
     def apply(self, entry: Entry) -> None:
         """Take one more entry into account.
 
         Raises:
-            BudgetError: if a reservation costs more than is left.
+            BudgetError: if a reservation costs more than is left, or its plan is not approved.
             IntegrityError: if the entry is malformed or not allowed in the present state. The state is unchanged.
         """
         rules: dict[str, Callable[[Entry, dict[str, Any]], None]] = {
@@ -40,19 +47,32 @@ class LedgerState:
             "measure": self._measure,
             "publish": self._publish,
             "void": self._void,
+            "require": self._require,
+            "approve": self._approve,
+            "revoke": self._revoke,
+            "close": self._close,
+            "moved": self._moved,
         }
         rule = rules.get(entry.kind)
         if rule is None:
             raise IntegrityError(f"ledger entry {entry.sequence} must be of a known kind, got {entry.kind}")
+        if self.is_moved or (self.moved_to is not None and entry.kind != "moved"):
+            raise IntegrityError(f"ledger entry {entry.sequence} must not follow the one that closed the ledger")
         try:
             rule(entry, entry.content())
         except (ConfigError, KeyError, TypeError, ValueError, ZeroDivisionError) as error:
             raise IntegrityError(f"ledger entry {entry.sequence} must hold all fields of a {entry.kind}") from error
 
-    def balance(self, dataset: str) -> Balance:
-        """Exact balance of an account that exists."""
-        held = self._held[dataset]
-        return Balance(self.accounts[dataset].total, held[RunState.MEASURED], held[RunState.RESERVED])
+    def balance(self, dataset: str, period: str = "") -> Balance:
+        """Exact balance of an account that exists: of one of its periods where it renews."""
+        held = self._held.get((dataset, period), {})
+        spent, reserved = (held.get(state, Fraction(0)) for state in (RunState.MEASURED, RunState.RESERVED))
+        return Balance(self.accounts[dataset].total, spent, reserved)
+
+    def periods(self, dataset: str) -> list[str]:
+        """The periods of an account that anything was ever reserved in; the empty one where it does not renew."""
+        found = sorted(period for name, period in self._held if name == dataset)
+        return found or ([""] if self.accounts[dataset].renewal is None else [])
 
     def newest(self, key: RunKey) -> Run | None:
         """The newest run of a key that is not voided."""
@@ -62,25 +82,30 @@ class LedgerState:
     def _create(self, entry: Entry, body: dict[str, Any]) -> None:
         if entry.dataset in self.accounts:
             raise IntegrityError(f"ledger entry {entry.sequence} must not create the account {entry.dataset} again")
-        delta = body["delta"]
+        delta, renews = body["delta"], body.get("renewal")
+        terms = Terms(Currency(body["currency"]), body["unit"], Neighbors(body["neighbors"]))
+        renewal = None if renews is None else Renewal(Period(renews["every"]), DayClock(**renews["clock"]))
+        check_unit(terms.unit, terms.neighbors, renewal)
         self.accounts[entry.dataset] = Account(
-            entry.dataset,
-            Terms(Currency(body["currency"]), body["unit"], Neighbors(body["neighbors"])),
-            Fraction(body["budget"]),
-            None if delta is None else Fraction(delta),
+            entry.dataset, terms, Fraction(body["budget"]), None if delta is None else Fraction(delta), renewal
         )
-        self._held[entry.dataset] = {RunState.MEASURED: Fraction(0), RunState.RESERVED: Fraction(0)}
+        self.approvals[entry.dataset] = {}
 
     def _reserve(self, entry: Entry, body: dict[str, Any]) -> None:
-        if entry.dataset not in self.accounts:
-            raise IntegrityError(f"ledger entry {entry.sequence} must name an account, got {entry.dataset}")
-        cost = Fraction(body["cost"])
+        account, cost = self._account(entry), Fraction(body["cost"])
         if cost <= 0:
             raise IntegrityError(f"ledger entry {entry.sequence} must reserve more than 0, got {cost}")
         key = RunKey(entry.dataset, body["job"], body["logical_date"], body["settings_hash"])
-        check_payable(self.accounts[entry.dataset], cost, self.balance(entry.dataset))
-        self.runs[entry.sequence] = Run(entry.sequence, key, cost, RunState.RESERVED, key_id=body.get("key_id"))
-        self._held[entry.dataset][RunState.RESERVED] += cost
+        period, plan = account.period_of(_window(body.get("days"))), body.get("plan")
+        self.check_payable(account, cost, period, plan)
+        run = Run(entry.sequence, key, cost, RunState.RESERVED, period=period, key_id=body.get("key_id"), at=entry.at)
+        if account.needs_approval:
+            approval = self.approvals[entry.dataset][check_plan(plan or "")]
+            used = replace(approval, left=approval.left - 1, used=approval.used + 1)
+            self.approvals[entry.dataset][approval.plan] = used
+            run = replace(run, plan=approval.plan)
+        self.runs[entry.sequence] = run
+        self._move(run, RunState.RESERVED, run.cost)
 
     def _measure(self, entry: Entry, body: dict[str, Any]) -> None:
         run = self._run(entry, RunState.RESERVED)
@@ -90,9 +115,10 @@ class LedgerState:
                 f"{run.release_id} must be measured with the key {run.key_id} that it was reserved under, got "
                 f"{measurement.key_id}"
             )
+        self.check_not_revoked(run)
         self.runs[run.sequence] = replace(run, state=RunState.MEASURED, measurement=measurement)
-        self._held[entry.dataset][RunState.RESERVED] -= run.cost
-        self._held[entry.dataset][RunState.MEASURED] += run.cost
+        self._move(run, RunState.RESERVED, -run.cost)
+        self._move(run, RunState.MEASURED, run.cost)
 
     def _publish(self, entry: Entry, body: dict[str, Any]) -> None:
         run = self._run(entry, RunState.MEASURED, RunState.PUBLISHED)
@@ -101,7 +127,63 @@ class LedgerState:
     def _void(self, entry: Entry, _body: dict[str, Any]) -> None:
         run = self._run(entry, RunState.RESERVED)
         self.runs[run.sequence] = replace(run, state=RunState.VOIDED)
-        self._held[entry.dataset][RunState.RESERVED] -= run.cost
+        self._move(run, RunState.RESERVED, -run.cost)
+        approval = self.approvals[entry.dataset].get(run.plan or "")
+        if approval is not None:
+            # What a revocation took away does not come back.
+            back = 1 if run.sequence > approval.revoked_at else 0
+            after = replace(approval, left=approval.left + back, used=approval.used - 1)
+            self.approvals[entry.dataset][approval.plan] = after
+
+    def _require(self, entry: Entry, body: dict[str, Any]) -> None:
+        self.accounts[entry.dataset] = replace(self._account(entry), needs_approval=bool(body["approval"]))
+
+    def _approve(self, entry: Entry, body: dict[str, Any]) -> None:
+        self._account(entry)
+        plan, runs = check_plan(body["plan"]), int(body["runs"])
+        if runs < 1:
+            raise IntegrityError(f"ledger entry {entry.sequence} must approve at least one run, got {runs}")
+        before = self.approvals[entry.dataset].get(plan, Approval(plan))
+        after = replace(before, by=str(body["by"]), left=before.left + runs, revoked=False)
+        self.approvals[entry.dataset][plan] = after
+
+    def _revoke(self, entry: Entry, body: dict[str, Any]) -> None:
+        self._account(entry)
+        before = self.approvals[entry.dataset].get(body["plan"])
+        if before is None or before.revoked:
+            raise IntegrityError(f"ledger entry {entry.sequence} must revoke an approval that stands, got none")
+        after = replace(before, by=str(body["by"]), left=0, revoked=True, revoked_at=entry.sequence)
+        self.approvals[entry.dataset][before.plan] = after
+
+    def _close(self, entry: Entry, body: dict[str, Any]) -> None:
+        if entry.dataset:
+            raise IntegrityError(f"ledger entry {entry.sequence} must close the whole ledger, got {entry.dataset}")
+        self.moved_to = str(body["to"])
+
+    def _moved(self, entry: Entry, body: dict[str, Any]) -> None:
+        if self.moved_to is None or body["to"] != self.moved_to:
+            raise IntegrityError(f"ledger entry {entry.sequence} must name the place that the ledger was closed for")
+        self.is_moved = True
+
+    def check_not_revoked(self, run: Run) -> None:
+        """Raise `BudgetError` if an open reservation may not be measured, since its approval was revoked."""
+        if self.accounts[run.key.dataset].needs_approval:
+            require_not_revoked(run.key.dataset, run.release_id, self.approvals[run.key.dataset].get(run.plan or ""))
+
+    def check_payable(self, account: Account, cost: Fraction, period: str, plan: str | None) -> None:
+        """Raise `BudgetError` if the account cannot pay a new reservation, or its plan is not approved."""
+        if account.needs_approval:
+            require_approved(account.dataset, plan, self.approvals[account.dataset].get(plan or ""))
+        _check_balance(account, cost, self.balance(account.dataset, period), period)
+
+    def _move(self, run: Run, state: RunState, cost: Fraction) -> None:
+        held = self._held.setdefault((run.key.dataset, run.period), {})
+        held[state] = held.get(state, Fraction(0)) + cost
+
+    def _account(self, entry: Entry) -> Account:
+        if entry.dataset not in self.accounts:
+            raise IntegrityError(f"ledger entry {entry.sequence} must name an account, got {entry.dataset}")
+        return self.accounts[entry.dataset]
 
     def _run(self, entry: Entry, *allowed: RunState) -> Run:
         run = self.runs.get(entry.run) if entry.run is not None else None
@@ -113,12 +195,19 @@ class LedgerState:
         return run
 
 
-def check_payable(account: Account, cost: Fraction, balance: Balance) -> None:
-    """Raise `BudgetError` if an account with this balance cannot pay."""
+def _window(days: dict[str, Any] | None) -> DayWindow | None:
+    if days is None:
+        return None
+    first, last = dt.date.fromisoformat(days["first"]), dt.date.fromisoformat(days["last"])
+    return DayWindow(first, last, DayClock(**days["clock"]))
+
+
+def _check_balance(account: Account, cost: Fraction, balance: Balance, period: str) -> None:
     if cost > balance.left:
         unit = "rho" if account.terms.currency is Currency.ZCDP else "epsilon"
+        when = f" in {period}" if period else ""
         raise BudgetError(
-            f"dataset {account.dataset} must have {unit} {amount(cost)} left for this release, got "
+            f"dataset {account.dataset} must have {unit} {amount(cost)} left{when} for this release, got "
             f"{amount(balance.left)} of {amount(balance.total)} ({amount(balance.spent)} spent, "
             f"{amount(balance.reserved)} reserved)"
         )

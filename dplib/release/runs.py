@@ -1,6 +1,7 @@
 r"""What the ledger says about accounts and runs: frozen values, without any database.
 
-*Account*: a dataset's budget, in one currency, for one privacy unit and one neighbour relation, for ever.
+*Account*: a dataset's budget, in one currency, for one privacy unit and one neighbour relation, for ever; or for each
+period anew, where the period is part of the unit (`dplib.release.periods`).
 *Run*: one reservation of budget and what became of it.
 
     reserved -> measured -> published (again and again, as publish settings change)
@@ -15,8 +16,10 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from fractions import Fraction
 
+from dplib.config.day_window import DayWindow
 from dplib.privacy.budget import Currency
 from dplib.privacy.neighbors import Neighbors
+from dplib.release.periods import Renewal
 from dplib.validate import require
 
 _SAFE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
@@ -58,12 +61,24 @@ class Account:
     """A dataset's budget: ``total`` in the currency of ``terms``.
 
     ``delta`` converts rho to epsilon, once; of an approx account it is the total delta, beside the total epsilon.
+    ``renewal`` says when the budget is new again, None where it never is. ``needs_approval``: a reservation is refused
+    unless its plan was approved (`dplib.release.approvals`).
     """
 
     dataset: str
     terms: Terms
     total: Fraction
     delta: Fraction | None
+    renewal: Renewal | None = None
+    needs_approval: bool = False
+
+    def period_of(self, window: DayWindow | None) -> str:
+        """The period whose budget a run of these days draws on; empty where the budget does not renew.
+
+        Raises:
+            ConfigError: if the account renews and the days do not lie in one of its periods.
+        """
+        return "" if self.renewal is None else self.renewal.period_of(self.dataset, window)
 
     def require_terms(self, terms: Terms) -> None:
         """Raise ConfigError unless a release's terms are the account's own."""
@@ -146,7 +161,8 @@ class Run:
     """One reservation of budget and what became of it; ``sequence`` is that of its first ledger entry.
 
     ``key_id`` is the public name of the secret that it was reserved under and must be measured with; None in ledgers
-    from before keys could change.
+    from before keys could change. ``period`` is the one whose budget pays, empty where the budget does not renew.
+    ``plan`` is the approved plan that it used, None where none was needed. ``at`` is when it was reserved.
     """
 
     sequence: int
@@ -156,6 +172,9 @@ class Run:
     measurement: StoredMeasurement | None = None
     publication: Publication | None = None
     key_id: str | None = None
+    period: str = ""
+    plan: str | None = None
+    at: str = ""
 
     @property
     def release_id(self) -> str:

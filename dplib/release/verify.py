@@ -4,10 +4,12 @@ The files are checked against the manifest, the manifest against the ledger. Wha
 of their children, constraints) only the job knows: its checks return the same `Check`.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from dplib.errors import DplibError
+from dplib.errors import ConfigError, DplibError
+from dplib.release.chain import Entry
 from dplib.release.files import MANIFEST, file_sha256, list_files
 from dplib.release.ledger import Ledger
 from dplib.release.manifest import FileEntry, Manifest, load_manifest
@@ -81,6 +83,36 @@ def _is_intact(path: Path, entry: FileEntry) -> bool:
 
 def _named(folder: str, release_id: str) -> str:
     return f"release {release_id}" if folder == release_id else f"folder {folder} holds the release {release_id}"
+
+
+def unknown_releases(folder: Path, book: Iterable[Entry]) -> list[str]:
+    """What the releases in a folder and the entries of a ledger say against each other, one sentence each.
+
+    A release that the book does not name was paid for in a book that is not this one: most likely, this is an older
+    backup, and what was spent since then is forgotten.
+
+    Args:
+        folder: of all releases; other directories in it are passed over.
+        book: every entry, already audited.
+
+    Raises:
+        ConfigError: if there is no such folder.
+    """
+    if not folder.is_dir():
+        raise ConfigError(f"--releases must be a folder, got {folder}")
+    published: dict[str, set[str]] = {}
+    for entry in book:
+        if entry.kind == "publish":
+            content = entry.content()
+            published.setdefault(Path(str(content["location"])).name, set()).add(str(content["manifest_sha256"]))
+    found = []
+    for directory in sorted(path.parent for path in folder.glob(f"*/{MANIFEST}")):
+        name, digest = directory.name, file_sha256(directory / MANIFEST)
+        if name not in published:
+            found.append(f"{name}: not in the ledger, which may be an older backup that forgot what was spent since")
+        elif digest not in published[name]:
+            found.append(f"{name}: its manifest is not one that the ledger recorded")
+    return found
 
 
 def _listing(name: str, found: list[str], good: str = "none") -> Check:

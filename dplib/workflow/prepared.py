@@ -5,13 +5,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
+from dplib.config.day_window import DayWindow, day_window
 from dplib.config.load import load
 from dplib.config.sections import JobConfig, expand
 from dplib.errors import ConfigError
+from dplib.release.approvals import plan_hash
 from dplib.release.canonical import settings_hash
 from dplib.release.ledger import Ledger
 from dplib.release.ledger_schema import resolve_ledger_url
-from dplib.release.runs import RunKey
+from dplib.release.runs import Account, RunKey
 from dplib.workflow.design import AnyDesign, JobDesign, cost_of
 
 AnyConfig = TypeVar("AnyConfig", bound=JobConfig)
@@ -47,6 +49,16 @@ class Prepared(Generic[Design_co]):
     def publish_hash(self) -> str:
         """Hash of the publish settings."""
         return settings_hash(self.design.publish_settings)
+
+    @property
+    def window(self) -> DayWindow | None:
+        """The days that the run reads; None where its rows may be of any day."""
+        return day_window(self.design.config)
+
+    def plan_hash(self, account: Account) -> str:
+        """Hash of the plan that a privacy officer approves: settings with the date left open, cost, unit, neighbours."""
+        cost, terms = cost_of(self.design, account.terms.currency, account), account.terms
+        return plan_hash(self.design.settings, self.date, cost, terms.unit, terms.neighbors)
 
     def open_ledger(self) -> Ledger:
         """The ledger of the configuration."""
@@ -86,15 +98,21 @@ def ledger_state(run: Prepared[JobDesign]) -> dict[str, Any]:
     try:
         ledger = run.open_ledger()
         account = ledger.account(run.design.config.dataset)
+        period = account.period_of(run.window)
     except ConfigError as error:
         return {"account": None, "problem": str(error)}
-    balance, found = ledger.balance(account.dataset), ledger.find_run(run.key)
+    balance, found = ledger.balance(account.dataset, period=period), ledger.find_run(run.key)
+    plan = run.plan_hash(account)
+    approved = {each.plan: each.left for each in ledger.approvals(account.dataset)}
     return {
         "account": account.dataset,
         "currency": account.terms.currency.value,
         "total": str(balance.total),
         "left": str(balance.left),
         "cost": str(cost_of(run.design, account.terms.currency, account)),
+        "period": period or None,
+        "plan_hash": plan,
+        "approval": {"required": account.needs_approval, "runs_left": approved.get(plan, 0)},
         "existing_run": found.release_id if found else None,
         "existing_state": found.state.value if found else None,
     }

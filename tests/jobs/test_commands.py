@@ -182,7 +182,7 @@ def test_the_ledger_in_words_and_in_lines(shop: Shop, release: Path) -> None:
     assert release.name in shown.out
     assert "published" in shown.out
     exported = dplib("ledger", "export", "--ledger", ledger_of(shop))
-    entries = [json.loads(line) for line in exported.out.splitlines()]
+    entries = [json.loads(line) for line in exported.out.splitlines()][1:]
     assert [entry["kind"] for entry in entries] == ["account", "reserve", "measure", "publish"]
     assert dplib("ledger", "audit", "--ledger", ledger_of(shop)).code == 0
     absent = dplib("ledger", "show", "--ledger", "sqlite:////nowhere/ledger.db")

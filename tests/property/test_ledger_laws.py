@@ -22,7 +22,7 @@ from hypothesis.stateful import (
 from dplib.errors import BudgetError, ConfigError, DplibError, IntegrityError
 from dplib.release.ledger import Ledger
 from dplib.release.runs import Balance, Publication, Run, RunState
-from tests.ledgers import TERMS, Place, Postgres, key_number, measurement, open_with, url_of
+from tests.ledgers import TERMS, Place, Postgres, exported, key_number, measurement, open_with, url_of
 
 MEMORY = Path("/dev/shm")  # noqa: S108 - mkdtemp makes a private directory in it
 COSTS = st.fractions(min_value=Fraction(1, 60), max_value=Fraction(3, 2), max_denominator=60)
@@ -135,7 +135,7 @@ class LedgerMachine(RuleBasedStateMachine):
     def book_only_grows_and_says_what_the_model_says(self) -> None:
         if not hasattr(self, "jobs"):
             return
-        book = self.jobs[0].export()
+        book = exported(self.jobs[0])
         assert book[: len(self.book)] == self.book
         self.book = book
         assert self.jobs[1].audit([(entry["sequence"], entry["digest"]) for entry in book]) == []

@@ -13,7 +13,7 @@ from dplib.privacy.neighbors import Neighbors
 from dplib.release.ledger import Ledger
 from dplib.release.ledger_schema import head, resolve_ledger_url
 from dplib.release.runs import Balance, Publication, RunKey, RunState, Terms
-from tests.ledgers import KEY, PUBLICATION, TERMS, Place, key_number, measurement, open_with, tamper, url_of
+from tests.ledgers import KEY, PUBLICATION, TERMS, Place, exported, key_number, measurement, open_with, tamper, url_of
 
 # ---- addresses and opening -------------------------------------------------------------------------------------------
 
@@ -103,7 +103,7 @@ def test_wrong_accounts_are_refused_and_nothing_is_written(
     ledger = open_with(place)
     with pytest.raises(ConfigError, match=f"^{named} must"):
         ledger.create_account(dataset, Terms(currency, "order", Neighbors.ADD_REMOVE), budget, delta)
-    assert len(ledger.export()) == 1
+    assert len(exported(ledger)) == 1
 
 
 def test_unknown_dataset_and_other_terms_are_refused_by_name(place: Place) -> None:
@@ -124,7 +124,7 @@ def test_unknown_dataset_and_other_terms_are_refused_by_name(place: Place) -> No
     }.items():
         with pytest.raises(ConfigError, match=rf"^privacy\.{name} must be .* takeaway fixed it"):
             ledger.reserve(KEY, terms, Fraction(1), "")
-    assert len(ledger.export()) == 1
+    assert len(exported(ledger)) == 1
 
 
 # ---- the life of a run -----------------------------------------------------------------------------------------------
@@ -152,9 +152,9 @@ def test_publishing_again_spends_nothing_and_repeats_no_entry(place: Place) -> N
     ledger = open_with(place)
     run = ledger.record_measurement(ledger.reserve(KEY, TERMS, Fraction(1, 3), ""), measurement())
     ledger.record_published(run, PUBLICATION)
-    length = len(ledger.export())
+    length = len(exported(ledger))
     ledger.record_published(run, PUBLICATION)
-    assert len(ledger.export()) == length
+    assert len(exported(ledger)) == length
     other = Publication("/releases/x", "q" * 64, "n" * 64)
     assert ledger.record_published(run, other).publication == other
     assert ledger.balance("takeaway").spent == Fraction(1, 3)
@@ -165,14 +165,14 @@ def test_publishing_needs_a_measurement(place: Place) -> None:
     run = ledger.reserve(KEY, TERMS, Fraction(1, 3), "")
     with pytest.raises(IntegrityError, match="must be measured or published"):
         ledger.record_published(run, PUBLICATION)
-    assert len(ledger.export()) == 2
+    assert len(exported(ledger)) == 2
 
 
 def test_refusal_names_dataset_needed_and_left_and_writes_nothing(place: Place) -> None:
     ledger = open_with(place, Fraction(1))
     ledger.record_measurement(ledger.reserve(key_number(1), TERMS, Fraction(1, 2), ""), measurement())
     ledger.reserve(key_number(2), TERMS, Fraction(1, 4), "")
-    before = ledger.export()
+    before = exported(ledger)
     with pytest.raises(BudgetError) as caught:
         ledger.reserve(key_number(3), TERMS, Fraction(1, 3), "")
     assert str(caught.value) == (
@@ -180,7 +180,7 @@ def test_refusal_names_dataset_needed_and_left_and_writes_nothing(place: Place) 
         "(0.5 spent, 0.25 reserved)"
     )
     assert caught.value.exit_code == 4
-    assert ledger.export() == before
+    assert exported(ledger) == before
     assert ledger.find_run(key_number(3)) is None
     assert ledger.reserve(key_number(3), TERMS, Fraction(1, 4), "").state is RunState.RESERVED
 
@@ -285,7 +285,7 @@ def test_entries_say_who_when_and_why(place: Place) -> None:
     moment = datetime(2024, 5, 6, 7, 8, 9, tzinfo=UTC)
     ledger = open_with(place, clock=lambda: moment)
     ledger.reserve(KEY, TERMS, Fraction(1, 3), "asked by the board")
-    entry = ledger.export()[-1]
+    entry = exported(ledger)[-1]
     assert entry["why"] == "asked by the board"
     assert entry["at"] == "2024-05-06T07:08:09.000000+00:00"
     assert "@" in entry["who"]

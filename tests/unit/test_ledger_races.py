@@ -12,7 +12,7 @@ from dplib.errors import BudgetError, DplibError
 from dplib.release import leases
 from dplib.release.ledger import Ledger
 from dplib.release.runs import Balance, RunState
-from tests.ledgers import KEY, TERMS, Place, key_number, measurement, open_with, url_of
+from tests.ledgers import KEY, TERMS, Place, exported, key_number, measurement, open_with, url_of
 
 # Real processes that share nothing with the test, forked from a server that has imported the library once.
 SERVER = multiprocessing.get_context("forkserver")
@@ -22,13 +22,13 @@ SERVER.set_forkserver_preload(["dplib.release.ledger"])
 def test_second_job_is_told_while_the_first_one_measures_and_spends_nothing(place: Place) -> None:
     first, second = open_with(place), Ledger.open(url_of(place))
     run = first.reserve(KEY, TERMS, Fraction(1, 4), "")
-    before = first.export()
+    before = exported(first)
     with pytest.raises(DplibError, match=f"{run.release_id} is being measured by another run") as caught:
         second.reserve(KEY, TERMS, Fraction(1, 4), "")
     assert caught.value.exit_code == 1
     with pytest.raises(DplibError, match="is being measured"):
         second.reserve(KEY, TERMS, Fraction(1, 4), "", again=True)
-    assert second.export() == before
+    assert exported(second) == before
     first.record_measurement(run, measurement())
     assert second.reserve(KEY, TERMS, Fraction(1, 4), "").state is RunState.MEASURED
 
@@ -117,9 +117,9 @@ def test_reservation_of_a_killed_job_is_taken_over_at_once_and_costs_nothing_mor
 
 def test_a_kill_inside_a_transaction_leaves_no_trace(place: Place) -> None:
     ledger = open_with(place)
-    before = ledger.export()
+    before = exported(ledger)
     assert run_child(die_inside_the_transaction, url_of(place)) == 9
-    assert ledger.export() == before
+    assert exported(ledger) == before
     assert ledger.audit() == []
     assert ledger.reserve(KEY, TERMS, Fraction(1, 4), "").sequence == 2
 
@@ -171,7 +171,7 @@ def test_eight_processes_spend_exactly_what_there_is(place: Place) -> None:
     assert sum(refused for _, refused in found) == 32 - 17
     assert ledger.balance("takeaway") == Balance(Fraction(5), Fraction(34, 7), Fraction(0))
     assert ledger.audit() == []
-    assert [entry["sequence"] for entry in ledger.export()] == list(range(1, 2 + 2 * 17))
+    assert [entry["sequence"] for entry in exported(ledger)] == list(range(1, 2 + 2 * 17))
 
 
 def test_of_processes_with_one_key_a_single_one_measures(place: Place) -> None:

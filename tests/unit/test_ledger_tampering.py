@@ -9,7 +9,7 @@ from dplib.errors import BudgetError, IntegrityError
 from dplib.release.chain import GENESIS, Entry, seal
 from dplib.release.ledger import Ledger
 from dplib.release.runs import Run, RunKey
-from tests.ledgers import KEY, PUBLICATION, TERMS, Place, key_number, measurement, open_with
+from tests.ledgers import KEY, PUBLICATION, TERMS, Place, exported, key_number, measurement, open_with
 
 
 def with_history(place: Place) -> Ledger:
@@ -72,9 +72,9 @@ def rewritten(entries: list[Entry], change: Callable[[dict[str, object]], None])
 
 def test_a_chain_rewritten_whole_is_found_by_a_tip_kept_elsewhere(place: Place) -> None:
     ledger = with_history(place)
-    tip = (ledger.export()[-1]["sequence"], ledger.export()[-1]["digest"])
+    tip = (exported(ledger)[-1]["sequence"], exported(ledger)[-1]["digest"])
     assert ledger.audit([tip]) == []
-    book, _ = ledger._entries()
+    book, _ = ledger.entries()
     place.store(rewritten(book, lambda fields: fields.update(why="changed")))
     assert ledger.audit() == []
     assert [finding.sequence for finding in ledger.audit([tip])] == [tip[0]]
@@ -87,7 +87,7 @@ def test_a_well_chained_ledger_that_breaks_the_rules_is_found(place: Place) -> N
         if fields["sequence"] == 5:
             fields["body"] = str(fields["body"]).replace("1/4", "7/8")
 
-    place.store(rewritten(ledger._entries()[0], overspend))
+    place.store(rewritten(ledger.entries()[0], overspend))
     problems = {finding.sequence: finding.problem for finding in ledger.audit()}
     assert "epsilon 0.875" in problems[5]
     with pytest.raises(BudgetError):

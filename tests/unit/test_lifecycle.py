@@ -13,7 +13,7 @@ from dplib.release.ledger import Ledger
 from dplib.release.lifecycle import Measure, MeasurementKeys, Publish, Request, measure_run, publish_run
 from dplib.release.runs import Balance, Run
 from dplib.release.staging import MEASUREMENT, Staging
-from tests.ledgers import KEY, TERMS, open_with, url_of
+from tests.ledgers import KEY, TERMS, exported, open_with, url_of
 
 SERVER = multiprocessing.get_context("forkserver")
 SERVER.set_forkserver_preload(["dplib.release.ledger"])
@@ -96,10 +96,10 @@ def refuse(_run: Run, _path: Path) -> MeasurementKeys:
 def test_second_run_reads_nothing_spends_nothing_and_leaves_the_bytes(tmp_path: Path) -> None:
     ledger, output = open_with(tmp_path), tmp_path / "releases"
     release = whole_run(ledger, output, "first")
-    book = ledger.export()
+    book = exported(ledger)
     run = measure_run(ledger, Request(KEY, TERMS, COST, "test"), output, refuse)
     assert publish_run(ledger, run, output, "plain", lambda _run, _path: refuse(_run, _path)) == release
-    assert ledger.export() == book
+    assert exported(ledger) == book
 
 
 def test_other_publish_settings_never_spend_and_again_does(tmp_path: Path) -> None:
@@ -123,7 +123,7 @@ def test_a_refused_or_impossible_run_writes_and_spends_nothing(tmp_path: Path) -
     with pytest.raises(ConfigError, match=r"publish\.output\.path"):
         whole_run(ledger, tmp_path / "file", "first")
     assert not output.exists()
-    assert len(ledger.export()) == 1
+    assert len(exported(ledger)) == 1
 
 
 def test_an_error_while_measuring_leaves_nothing_to_see_and_the_reservation_for_the_retry(tmp_path: Path) -> None:
