@@ -1,0 +1,75 @@
+"""The README's job in full: ``python -m scripts.readme`` runs its commands and writes what they print.
+
+The rows are public and the secret is fixed, so the same code prints the same numbers; the tests run it again.
+"""
+
+import hashlib
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from scripts.make_data import flights
+
+ROOT = Path(__file__).resolve().parents[1]
+README = ROOT / "README.md"
+BEGIN, END = "<!-- example: made by `python -m scripts.readme` -->", "<!-- end of example -->"
+CONFIG = "conf/nycflights13.yaml"
+RELEASE = "releases/nycflights13-consistent-histograms-undated-000002"
+COMMANDS = (
+    f"dplib init --config {CONFIG} --budget 10 --yes",
+    f"dplib plan consistent-histograms --config {CONFIG}",
+    f"dplib run consistent-histograms --config {CONFIG}",
+    f'dplib query {RELEASE} --item "all UA" --item "EWR UA" --from 2013-07-01 --to 2013-07-31',
+    "dplib ledger show",
+)
+PUBLIC_SECRET = hashlib.sha256(b"the README of dplib").hexdigest()
+"""For the example only: whoever knows a secret can remove the noise."""
+
+
+def example(folder: Path, commands: tuple[str, ...] = COMMANDS) -> str:
+    """Run the commands one after the other in an empty folder; each command with what it prints."""
+    (folder / "conf").mkdir()
+    (folder / "data").mkdir()
+    shutil.copy(ROOT / CONFIG, folder / CONFIG)
+    flights(folder / "data")
+    (folder / "dplib.key").touch(mode=0o600)
+    (folder / "dplib.key").write_text(PUBLIC_SECRET, encoding="utf-8")
+    return "\n\n".join(f"$ {command}\n{_output(command, folder)}".strip() for command in commands)
+
+
+def _output(command: str, folder: Path) -> str:
+    words = re.findall(r'"[^"]*"|\S+', command)[1:]
+    done = subprocess.run(
+        [sys.executable, "-m", "jobs.main", *(word.strip('"') for word in words)],
+        cwd=folder,
+        env=os.environ | {"COLUMNS": "110", "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    lines = [line.rstrip() for line in done.stdout.replace(f"{folder.resolve()}/", "").splitlines()]
+    return "\n".join(lines)
+
+
+def shown(text: str) -> str:
+    """The example of a README."""
+    block = text.partition(BEGIN)[2].partition(END)[0]
+    return block.strip().removeprefix("```text").removesuffix("```").strip()
+
+
+def main() -> None:
+    """Write the example into the README."""
+    text = README.read_text(encoding="utf-8")
+    before, _, rest = text.partition(BEGIN)
+    with tempfile.TemporaryDirectory() as name:
+        made = example(Path(name))
+    after = rest.partition(END)[2]
+    README.write_text(f"{before}{BEGIN}\n\n```text\n{made}\n```\n\n{END}{after}", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
