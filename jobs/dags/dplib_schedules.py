@@ -145,7 +145,7 @@ def _known_keys(prefix: str, found: Mapping[str, Any], allowed: set[str], requir
 
 
 def _refuse(name: str, rule: str, value: object) -> NoReturn:
-    raise ScheduleError(f"{name} must {rule}, got {value}")
+    raise ScheduleError(f"{name} must {rule}, got {'nothing' if value == '' else value}")
 
 
 def _mapping(name: str, value: object) -> Mapping[str, Any]:
