@@ -39,7 +39,7 @@ test-connect: setup ## The jobs against a Spark Connect server on loopback
 test-airflow: setup ## The DAGs in a real Airflow, in an environment of its own (requirements-airflow.lock)
 	@scripts/airflow.sh
 	cd jobs/dags && $(CURDIR)/.venv-airflow/bin/mypy --config-file= --strict --explicit-package-bases .
-	.venv-airflow/bin/pytest --confcutdir=tests/airflow tests/airflow
+	.venv-airflow/bin/pytest --confcutdir=tests/dags tests/dags
 
 lint: setup ## Ruff: rules and format
 	$(BIN)/ruff check .
