@@ -6,17 +6,20 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
-from dplib.clustering.grid import grid
+from dplib.clustering.grid import grid, measure_count
 from dplib.clustering.kvariates import kvariates
-from dplib.clustering.lloyd import lloyd_gaussian, lloyd_laplace
+from dplib.clustering.lloyd import Round, lloyd_gaussian, lloyd_laplace
 from dplib.clustering.local_rounds import N_ROUNDS, HashRounds
 from dplib.clustering.local_search import local_search
 from dplib.clustering.max_cover import max_cover
 from dplib.clustering.privgene import privgene
 from dplib.clustering.problem import Clustering, Problem
 from dplib.clustering.quadtree import quadtree
+from dplib.clustering.record import Record, Replayed
 from dplib.clustering.sample_aggregate import sample_aggregate
-from dplib.clustering.source import Noise, PointSource
+from dplib.clustering.source import Noise, PointSource, dense
+from dplib.clustering.start import spread_centers
+from dplib.clustering.sums import ClusterSums, rounded
 from dplib.clustering.tree_coreset import tree_coreset
 from dplib.mechanisms.clustering_noise import KeyedNoise
 from dplib.randomness.user_streams import UserStreams
@@ -24,6 +27,8 @@ from dplib.randomness.user_streams import UserStreams
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 Method = Callable[[PointSource, Noise, Problem, Fraction], Clustering]
+Asked = tuple[str, IntArray, Fraction]
+"""Mechanism, exact numbers, parameter."""
 
 METHODS: Mapping[str, Method] = {
     "grid": grid,
@@ -78,3 +83,59 @@ def run_rounds(rounds: HashRounds, streams: UserStreams, points: IntArray) -> Cl
             break
         places = rounds.publish(counts, number, places)
     return rounds.cluster(counts, places)
+
+
+class Witness(Replayed):
+    """Replayed noise that keeps what was asked: mechanism, exact numbers, parameter."""
+
+    def __init__(self, records: list[Record]) -> None:
+        super().__init__(records)
+        self.asked: list[Asked] = []
+
+    def laplace(self, values: IntArray, scale: Fraction, *labels: str | int) -> IntArray:
+        self.asked.append(("laplace", values.copy(), scale))
+        return super().laplace(values, scale, *labels)
+
+    def gaussian(self, values: IntArray, sigma_squared: Fraction, *labels: str | int) -> IntArray:
+        self.asked.append(("gaussian", values.copy(), sigma_squared))
+        return super().gaussian(values, sigma_squared, *labels)
+
+    def choose(self, losses: IntArray, rate: Fraction, *labels: str | int) -> int:
+        self.asked.append(("choose", losses.copy(), rate))
+        return super().choose(losses, rate, *labels)
+
+
+class Weak:
+    """Planted: half the noise in everything."""
+
+    def __init__(self, noise: Noise) -> None:
+        self._noise = noise
+
+    def laplace(self, values: IntArray, scale: Fraction, *labels: str | int) -> IntArray:
+        return self._noise.laplace(values, scale / 2, *labels)
+
+    def gaussian(self, values: IntArray, sigma_squared: Fraction, *labels: str | int) -> IntArray:
+        return self._noise.gaussian(values, sigma_squared / 4, *labels)
+
+    def choose(self, losses: IntArray, rate: Fraction, *labels: str | int) -> int:
+        return self._noise.choose(losses, rate * 2, *labels)
+
+
+def lloyd_without_noise_for_empty_clusters(
+    source: PointSource, noise: Noise, problem: Problem, epsilon: Fraction, n_rounds: int = 2
+) -> Clustering:
+    """Planted: what a widely used library does. A cluster without rows keeps its center and draws no noise."""
+    space, k = problem.space, problem.n_clusters
+    measure_count(source, noise, problem, epsilon / 20)
+    half = epsilon * Fraction(19, 40) / n_rounds
+    each = Round(problem.laplace_event("counts", 1, half), problem.laplace_event("sums", space.l1, half))
+    centers = space.clip(spread_centers(space, k, problem.seed))
+    for number in range(n_rounds):
+        totals = dense(source.total(ClusterSums(rounded(centers))), k, 1 + space.dimension)
+        for j in range(k):
+            if totals[j, 0] == 0:
+                continue
+            count = noise.laplace(totals[j, :1], each.count.scale, "count", number, j)
+            sums = noise.laplace(totals[j, 1:], each.sums.scale, "sum", number, j)
+            centers[j] = space.clip((sums / max(int(count[0]), 1))[np.newaxis])[0]
+    return Clustering("planted", centers, np.zeros(k), np.zeros(k), float("nan"), ())

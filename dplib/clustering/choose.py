@@ -1,4 +1,4 @@
-"""Which method runs, by name or by rule, and the published algorithms that are refused, with the reason.
+"""Which method runs, by name or by rule.
 
 `plan_method` decides from settings alone and says why. With ``auto`` in at most 3 dimensions the last step, `grid` or
 `quadtree`, takes a noisy number of points for which the stated share of the budget pays.
@@ -15,7 +15,6 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from types import MappingProxyType
 from typing import Literal
 
 from dplib.clustering.grid import COUNT_SHARE, grid, measure_count
@@ -28,10 +27,10 @@ from dplib.clustering.privgene import privgene
 from dplib.clustering.problem import Clustering, Problem
 from dplib.clustering.quadtree import LARGEST_DIMENSION as MOST_CUBED
 from dplib.clustering.quadtree import quadtree
+from dplib.clustering.refused import refuse
 from dplib.clustering.sample_aggregate import sample_aggregate
 from dplib.clustering.source import Noise, PointSource
 from dplib.clustering.tree_coreset import tree_coreset
-from dplib.errors import ConfigError
 from dplib.privacy.budget import ZCDP, Budget, Currency, PureDP, cost
 from dplib.validate import one_of, require
 
@@ -51,32 +50,6 @@ METHODS = (
 FEW_DIMENSIONS = 3
 QUADTREE_FROM = 250.0
 _LARGEST = {"grid": 20, "quadtree": MOST_CUBED, "max_cover": MOST_COVERED}
-
-REFUSED: Mapping[str, str] = MappingProxyType(
-    {
-        "ghazi_2020": (
-            "its steps (densest balls over a net, a private coreset of k^O(1/alpha^2) points) take a time that no"
-            " computer has, and no program of it is published. Use tree_coreset, its practical relative"
-        ),
-        "kvariates_paper": (
-            "its noise, about R / (epsilon + ln n), is private only for data of small spread and monotonicity, which is"
-            " a property of the private data. Use kvariates, calibrated to the worst case"
-        ),
-        "local_search_survey": (
-            "T = 100 k log(n / beta) exchanges leave each next to no budget, the true n decides T, and the candidates"
-            " are taken as public. Use local_search: T = min(k, 20), private candidates"
-        ),
-        "gupt": (
-            "centers of blocks have no common order, so averaging them (or sorting them by one coordinate) gives none"
-            " of them. Use sample_aggregate, where all blocks start from the same private centers"
-        ),
-        "lloyd_until_convergence": (
-            "a number of rounds that depends on convergence is a release by itself, and the budget of a round would"
-            " depend on it. Use lloyd, whose rounds follow from settings and a noisy number of points"
-        ),
-    }
-)
-"""Names of algorithms that are not offered, and why."""
 
 
 @dataclass(frozen=True)
@@ -108,8 +81,7 @@ def plan_method(problem: Problem, budget: Budget, method: str = "auto", noise: s
     Raises:
         ConfigError: if the method is unknown, refused, needs another budget, or does not go with the dimension.
     """
-    if method in REFUSED:
-        raise ConfigError(f"method must be one that is offered, got {method}: {REFUSED[method]}")
+    refuse(method)
     one_of("method", method, ("auto", *METHODS))
     one_of("noise", noise, ("auto", "laplace", "gaussian"))
     d, pure = problem.space.dimension, isinstance(budget, PureDP)

@@ -16,9 +16,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from dplib.clustering.choose import METHODS, REFUSED, plan_method, run_plan
+from dplib.clustering.choose import METHODS, plan_method, run_plan
 from dplib.clustering.local_tree import LocalTree, best_depth
 from dplib.clustering.problem import Problem
+from dplib.clustering.refused import REFUSED
 from dplib.clustering.source import Blocks
 from dplib.clustering.space import Space
 from dplib.mechanisms.choose_oracle import choose_oracle, rare_variance
@@ -39,7 +40,7 @@ SQUARE = Space.box([0.0, 0.0], [1e6, 1e6])
 
 def ratio_of(data: Data, epsilon: str, method: str = "auto", pure: bool = False) -> float:
     """Median over noise keys of the loss over that of k-means without privacy."""
-    reference, _ = reference_loss(data)
+    reference = reference_loss(data)
     problem = Problem(data.space, data.k)
     budget = PureDP(Fraction(epsilon)) if pure else ApproxDP(Fraction(epsilon), DELTA)
     plan, source = plan_method(problem, budget, method), Blocks(data.space.to_units(data.points))
@@ -81,7 +82,7 @@ def local_loss() -> Iterator[Result]:
     oracle = partial(choose_oracle, epsilon=epsilon)
     depth = best_depth(2, len(data.points), float(rare_variance(oracle(1 << 12))))
     tree, points = LocalTree(data.space, depth, oracle), data.space.to_units(data.points)
-    names, reference = number_users(np.arange(len(points))), reference_loss(sample)[0]
+    names, reference = number_users(np.arange(len(points))), reference_loss(sample)
     ratios = []
     for key in range(N_KEYS):
         streams = UserStreams(key.to_bytes(32, "big"), names, "accept")

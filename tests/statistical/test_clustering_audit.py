@@ -13,43 +13,29 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from dplib.clustering.grid import measure_count
-from dplib.clustering.lloyd import Round, lloyd_laplace
+from dplib.clustering.lloyd import lloyd_laplace
 from dplib.clustering.problem import Clustering, Problem
-from dplib.clustering.record import Record, Recorded, Replayed
-from dplib.clustering.source import Blocks, Noise, PointSource, dense
+from dplib.clustering.record import Recorded
+from dplib.clustering.source import Blocks, Noise, PointSource
 from dplib.clustering.space import UNITS, Space
 from dplib.clustering.start import spread_centers
-from dplib.clustering.sums import ClusterSums, rounded
 from dplib.errors import ConfigError
-from tests.clustering_support import METHODS, PURE, Method, keyed
+from tests.clustering_support import (
+    METHODS,
+    PURE,
+    Asked,
+    Method,
+    Weak,
+    Witness,
+    keyed,
+    lloyd_without_noise_for_empty_clusters,
+)
 from tests.statistics import epsilon_lower_bound
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
-Asked = tuple[str, IntArray, Fraction]
 
 BUDGET = Fraction(1)
-
-
-class Witness(Replayed):
-    """Replayed noise that keeps what was asked: mechanism, exact numbers, parameter."""
-
-    def __init__(self, records: list[Record]) -> None:
-        super().__init__(records)
-        self.asked: list[Asked] = []
-
-    def laplace(self, values: IntArray, scale: Fraction, *labels: str | int) -> IntArray:
-        self.asked.append(("laplace", values.copy(), scale))
-        return super().laplace(values, scale, *labels)
-
-    def gaussian(self, values: IntArray, sigma_squared: Fraction, *labels: str | int) -> IntArray:
-        self.asked.append(("gaussian", values.copy(), sigma_squared))
-        return super().gaussian(values, sigma_squared, *labels)
-
-    def choose(self, losses: IntArray, rate: Fraction, *labels: str | int) -> int:
-        self.asked.append(("choose", losses.copy(), rate))
-        return super().choose(losses, rate, *labels)
 
 
 def _prices(one: Asked, other: Asked) -> tuple[float, float]:
@@ -123,22 +109,6 @@ def test_dimensions_beyond_the_projection_pay_no_more_either() -> None:
         )
 
 
-class Weak:
-    """Planted: half the noise in everything."""
-
-    def __init__(self, noise: Noise) -> None:
-        self._noise = noise
-
-    def laplace(self, values: IntArray, scale: Fraction, *labels: str | int) -> IntArray:
-        return self._noise.laplace(values, scale / 2, *labels)
-
-    def gaussian(self, values: IntArray, sigma_squared: Fraction, *labels: str | int) -> IntArray:
-        return self._noise.gaussian(values, sigma_squared / 4, *labels)
-
-    def choose(self, losses: IntArray, rate: Fraction, *labels: str | int) -> int:
-        return self._noise.choose(losses, rate * 2, *labels)
-
-
 @pytest.mark.parametrize("name", ["grid", "quadtree", "lloyd_laplace", "lloyd_gaussian", "tree_coreset"])
 def test_half_the_noise_is_caught(name: str) -> None:
     def weak(source: PointSource, noise: Noise, problem: Problem, budget: Fraction) -> Clustering:
@@ -163,26 +133,6 @@ def test_a_center_from_the_points_is_caught() -> None:
 
     problem = Problem(SPACES["ball"], 3)
     assert max(price(planted, problem, _neighbors(problem.space, i, 1), i)[0] for i in range(8)) > 1.3
-
-
-def lloyd_without_noise_for_empty_clusters(
-    source: PointSource, noise: Noise, problem: Problem, epsilon: Fraction, n_rounds: int = 2
-) -> Clustering:
-    """Planted: what a widely used library does. A cluster without rows keeps its center and draws no noise."""
-    space, k = problem.space, problem.n_clusters
-    measure_count(source, noise, problem, epsilon / 20)
-    half = epsilon * Fraction(19, 40) / n_rounds
-    each = Round(problem.laplace_event("counts", 1, half), problem.laplace_event("sums", space.l1, half))
-    centers = space.clip(spread_centers(space, k, problem.seed))
-    for number in range(n_rounds):
-        totals = dense(source.total(ClusterSums(rounded(centers))), k, 1 + space.dimension)
-        for j in range(k):
-            if totals[j, 0] == 0:
-                continue
-            count = noise.laplace(totals[j, :1], each.count.scale, "count", number, j)
-            sums = noise.laplace(totals[j, 1:], each.sums.scale, "sum", number, j)
-            centers[j] = space.clip((sums / max(int(count[0]), 1))[np.newaxis])[0]
-    return Clustering("planted", centers, np.zeros(k), np.zeros(k), float("nan"), ())
 
 
 LINE = Space.box([0.0], [1.0])

@@ -5,8 +5,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from dplib.clustering.choose import METHODS, REFUSED, plan_method, run_plan
+from dplib.clustering.choose import METHODS, plan_method, run_plan
 from dplib.clustering.problem import Problem
+from dplib.clustering.refused import REFUSED
 from dplib.clustering.source import Blocks
 from dplib.clustering.space import Space
 from dplib.errors import ConfigError

@@ -6,29 +6,98 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
+from dplib.clustering.source import Blocks
 from dplib.clustering.space import UNITS
 from dplib.errors import ConfigError, IntegrityError
 from dplib.kmeans.design import Design
 from dplib.kmeans.estimate import estimate_centers
-from dplib.kmeans.measure import measure_points
+from dplib.kmeans.measure import measure_points, measure_users
 from dplib.kmeans.methods import reason_text
 from dplib.kmeans.plan import make_plan
 from dplib.kmeans.publish import manifest_fields, write_tables
 from dplib.kmeans.tables import Draw, read_centers, read_records, read_weights, write_draws
 from dplib.privacy.accountant import totals
+from dplib.randomness.keyed import derive_key
+from dplib.randomness.user_streams import number_users
 from dplib.release.canonical import canonical_json
 from dplib.release.tables import read_table
+from dplib.spark.point_rows import point_numbers
 from tests.clustering_support import mixture
 from tests.jobs_support import SECRET
-from tests.kmeans_support import CENTRAL, GAUSSIAN, design_of, keys_of, rows_in, settings_of
+from tests.kmeans_support import (
+    CENTRAL,
+    GAUSSIAN,
+    LOCAL,
+    design_of,
+    keys_of,
+    local_settings_of,
+    rows_in,
+    settings_of,
+)
 
 IDS = [f"{method}-{'-'.join(budget)}" for method, budget in CENTRAL]
 
 
 def points_of(design: Design, n: int) -> np.ndarray:
     return mixture(max(n, 1), design.frame.space.dimension, 4, 1)[:n]
+
+
+def bad_rows() -> np.ndarray:
+    """Arrays as a task of the job reads them; of eight rows the third to sixth have no point."""
+    arrays = [[np.inf, -np.inf], [1e300, -1e300], [np.nan, 0.5], None, [0.2], [0.1, None], [0.3, 0.3], [-0.0, 5e-324]]
+    batch = pa.record_batch([pa.array(arrays, pa.list_(pa.float64()))], names=["vector"])
+    return point_numbers(batch, 2)
+
+
+@pytest.mark.parametrize(("method", "budget"), CENTRAL, ids=IDS)
+def test_rows_without_a_point_count_as_if_they_were_not_there(
+    method: str, budget: dict[str, Any], tmp_path: Path
+) -> None:
+    design, bad = design_of(settings_of(method, budget, k=9)), bad_rows()
+    assert design.frame.given(bad).tolist() == [True, True, False, False, False, False, True, True]
+    found = {}
+    for name, rows in {"bad": bad[2:6], "all": bad, "good": bad[[0, 1, 6, 7]], "none": bad[:0]}.items():
+        measure_points(design, rows_in(rows), keys_of(design), tmp_path / name)
+        found[name] = write_tables(design, tmp_path / name)
+        assert found[name].centers.shape == (9, 2)
+        assert np.isfinite(found[name].centers).all()
+        assert np.abs(found[name].centers).max() <= 1 + 1e-9
+    for one, other in (("bad", "none"), ("all", "good")):
+        assert np.array_equal(found[one].centers, found[other].centers)
+        assert np.array_equal(found[one].weights, found[other].weights)
+        assert np.array_equal(found[one].std_errors, found[other].std_errors, equal_nan=True)
+        assert found[one].loss == found[other].loss
+
+
+@pytest.mark.parametrize("method", LOCAL)
+def test_who_has_no_point_reports_all_the_same(method: str, tmp_path: Path) -> None:
+    design, bad = design_of(local_settings_of(method, k=9)), bad_rows()
+    names = number_users(np.arange(len(bad))).view("<i4").astype(np.int64)
+    users = np.concatenate([names, design.frame.to_units(bad)], axis=1)
+    for name, rows in {"all": users, "none": users[:0]}.items():
+        measure_users(design, Blocks(rows), keys_of(design), tmp_path / name)
+        centers = write_tables(design, tmp_path / name).centers
+        assert centers.shape == (9, 2)
+        assert np.abs(centers).max() <= 1 + 1e-9
+
+
+@pytest.mark.parametrize("method", ["lloyd", "local_search", "tree_coreset", "max_cover"])
+def test_an_empty_cluster_gets_noise_as_any_other(method: str, tmp_path: Path) -> None:
+    """All points in one place: of four clusters at least three are empty, and no count or sum of them is ever exact."""
+    design = design_of(settings_of(method, {"rho": 5}, k=4))
+    rows, counts, sums = np.full((500, 2), 0.9), [], []
+    for trial in range(8):
+        folder = tmp_path / str(trial)
+        measure_points(design, rows_in(rows), keys_of(design, derive_key(SECRET, trial)), folder)
+        records = read_records(folder)
+        counts.append(records[-2][1])
+        sums.append(records[-1][1])
+    assert np.stack(counts).shape == (8, 4)
+    assert (np.stack(counts).std(axis=0) > 0).all()
+    assert (np.stack(sums).std(axis=0) > 0).all()
 
 
 @pytest.mark.parametrize(("method", "budget"), CENTRAL, ids=IDS)
