@@ -1,7 +1,6 @@
 """The console script ``dplib``: commands over all jobs."""
 
 import shutil
-from fractions import Fraction
 from pathlib import Path
 from types import ModuleType
 from typing import Annotated, Any
@@ -11,15 +10,14 @@ import typer
 from dplib.cli import exit_codes, out, table
 from dplib.config.load import read_yaml
 from dplib.errors import ConfigError, DplibError
-from dplib.randomness.secret import load_secret
 from dplib.release.ledger import Ledger
 from dplib.release.ledger_schema import resolve_ledger_url
 from dplib.release.manifest import load_manifest
 from dplib.release.verify import Check, verify_against_ledger, verify_files
-from dplib.spark.doctor import check_java, check_spark
 from dplib.validate import one_of, require
 from dplib.workflow.prepared import Prepared
 from jobs import consistent_histograms, kmeans, minimum_cuts, network_statistics, range_histograms
+from jobs.doctor import look_around
 from jobs.guide import guide
 from jobs.init import init_command
 from jobs.ledger import ledger_app
@@ -230,36 +228,14 @@ def report(
 
 @app.command()
 def doctor(
-    config: Annotated[Path | None, typer.Option("--config", "-c", help="Also check this configuration.")] = None,
+    config: Annotated[Path | None, typer.Option("--config", "-c", help="Also check what this file names.")] = None,
+    date: LogicalDate = "",
+    as_json: AsJson = False,
 ) -> None:
-    """Java, Spark, secret, ledger, disk: what is wrong and how to mend it."""
+    """Java, Spark, packages, secret, ledger, disk: what is wrong and how to mend it; exits 1 if something is bad."""
     with exit_codes():
-        checks = [Check("Java", *check_java()), Check("Spark", *check_spark())]
-        if config is not None:
-            module = _job(str(read_yaml(config).get("job")))
-            prepared = module.prepare(config)
-            checks.append(
-                _try("secret", lambda: load_secret(prepared.design.config.secret, prepared.base).current.key_id)
-            )
-            checks.append(_try("ledger", lambda: f"{len(prepared.open_ledger().accounts())} accounts"))
-            checks.append(
-                _try("account", lambda: prepared.open_ledger().account(prepared.design.config.dataset).dataset)
-            )
-            checks.append(_disk(prepared.output))
-        _print_checks(checks)
-
-
-def _try(name: str, look: Any) -> Check:
-    try:
-        return Check(name, True, str(look()))
-    except DplibError as error:
-        return Check(name, False, str(error))
-
-
-def _disk(output: Path) -> Check:
-    folder = next(path for path in (output, *output.parents) if path.exists())
-    free = Fraction(shutil.disk_usage(folder).free, 1 << 30)
-    return Check("disk", free >= 1, f"{float(free):.1f} GiB free for {output}; releases need 1 GiB to be safe")
+        prepare = None if config is None else lambda: _job(str(read_yaml(config).get("job"))).prepare(config, (), date)
+        look_around(prepare, as_json)
 
 
 def main() -> None:

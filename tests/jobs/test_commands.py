@@ -202,17 +202,6 @@ def test_rehearsal_meets_the_predicted_errors_and_touches_nothing(shop: Shop) ->
     assert content(shop.folder) == before
 
 
-def test_doctor_names_what_is_wrong(shop: Shop, spark: object) -> None:
-    well = dplib("doctor", "--config", str(shop.config))
-    assert well.code == 0, well.out + well.err
-    ill = Shop(shop.folder).set(secret="file:absent.key", ledger="sqlite:///absent.db")
-    found = dplib("doctor", "--config", str(ill.config))
-    ill.set(secret="file:shop.key", ledger="sqlite:///ledger.db", publish__output__csv=True)
-    assert found.code == 1
-    failed = [line.split()[1] for line in found.out.splitlines() if line.startswith("FAILED")]
-    assert failed == ["secret", "ledger", "account"]
-
-
 KINDS: dict[str, tuple[dict[str, Any], list[tuple[str, str]], dict[str, Any]]] = {
     "packages that change": (
         {
