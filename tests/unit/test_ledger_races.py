@@ -5,13 +5,16 @@ from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from fractions import Fraction
 from multiprocessing.synchronize import Barrier
+from pathlib import Path
 
 import pytest
 
 from dplib.errors import BudgetError, DplibError
 from dplib.release import leases
 from dplib.release.ledger import Ledger
-from dplib.release.runs import Balance, RunState
+from dplib.release.lifecycle import MeasurementKeys, Request, measure_run
+from dplib.release.runs import Balance, Run, RunState
+from dplib.release.staging import MEASUREMENT
 from tests.ledgers import KEY, TERMS, Place, exported, key_number, measurement, open_with, url_of
 
 # Real processes that share nothing with the test, forked from a server that has imported the library once.
@@ -179,3 +182,38 @@ def test_of_processes_with_one_key_a_single_one_measures(place: Place) -> None:
     found = together(reserve_the_same, url_of(place), [SERVER.Barrier(4)] * 4)
     assert sorted(found) == [(0, 1), (0, 1), (0, 1), (2, 0)]
     assert ledger.balance("takeaway").reserved == Fraction(2, 7)
+
+
+def whole_run(url: str, output: str, number: int, everyone: Barrier) -> None:
+    """A whole run of the lifecycle whose rows are one number; ends with the exit code of a job."""
+
+    def measure(run: Run, staging: Path) -> MeasurementKeys:
+        (staging / MEASUREMENT).mkdir()
+        (staging / MEASUREMENT / "top.parquet").write_text(f"noisy {number}")
+        return MeasurementKeys("key-1", str(number).encode(), b"digest")
+
+    ledger = Ledger.open(url)
+    everyone.wait(120)
+    try:
+        measure_run(ledger, Request(key_number(number), TERMS, Fraction(1, 7), "race"), Path(output), measure)
+    except DplibError as error:
+        os._exit(error.exit_code)
+
+
+def test_of_twenty_jobs_at_once_exactly_those_succeed_that_the_budget_pays_for(place: Place, tmp_path: Path) -> None:
+    ledger = open_with(place, Fraction(1))
+    output = tmp_path / "releases"
+    everyone = SERVER.Barrier(20)
+    arguments = [(place.url, str(output), number, everyone) for number in range(20)]
+    children = [SERVER.Process(target=whole_run, args=each) for each in arguments]
+    for child in children:
+        child.start()
+    for child in children:
+        child.join(240)
+    assert sorted(str(child.exitcode) for child in children) == ["0"] * 7 + ["4"] * 13
+    assert ledger.balance("takeaway") == Balance(Fraction(1), Fraction(1), Fraction(0))
+    assert {run.state for run in ledger.runs("takeaway")} == {RunState.MEASURED}
+    assert sorted(path.name for path in output.iterdir() if path.is_dir()) == sorted(
+        run.release_id for run in ledger.runs("takeaway")
+    )
+    assert ledger.audit() == []
