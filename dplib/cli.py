@@ -1,4 +1,4 @@
-"""What every command shares: exit codes, messages and progress.
+"""What every command shares: exit codes, messages, options and tables. How its work is shown: `dplib.progress`.
 
 A command ends with the exit code of its error (`dplib.errors`) after one sentence on standard error. An error nobody
 foresaw ends with 1 and names its class and place only, since its message could hold a value of an input row;
@@ -9,7 +9,6 @@ import datetime as dt
 import json
 import os
 import sys
-import time
 import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -22,39 +21,43 @@ from rich.console import Console
 from rich.table import Table
 
 from dplib.errors import ConfigError, DplibError
+from dplib.progress import err as err
+from dplib.progress import log
 from dplib.spark.blocks import SparkSession
 from dplib.spark.session import open_session
 from dplib.workflow.plan import JobPlan
 from dplib.workflow.prepared import Prepared, ledger_state
 from dplib.workflow.run import REPORT, Stages, run_job
 
+LogMode = Annotated[str | None, typer.Option("--log", help="auto, plain or json; else what DPLIB_LOG says.")]
 out = Console(soft_wrap=True, highlight=False)
-err = Console(stderr=True, soft_wrap=True, highlight=False)
+stage, show_rounds = log.stage, log.rounds
 
 
 def fail(error: BaseException) -> NoReturn:
     """Print one sentence for ``error`` and exit with its code."""
     if os.environ.get("DPLIB_DEBUG") == "1":
         traceback.print_exception(error)
+    code, sentence = _ending(error)
+    log.ended(code, sentence)
+    sys.exit(code)
+
+
+def _ending(error: BaseException) -> tuple[int, str]:
     if isinstance(error, DplibError):
-        err.print(f"dplib: {error}", markup=False)
-        sys.exit(error.exit_code)
+        return error.exit_code, f"dplib: {error}"
     if isinstance(error, KeyboardInterrupt):
-        err.print("dplib: interrupted")
-        sys.exit(130)
+        return 130, "dplib: interrupted"
     frames = traceback.extract_tb(error.__traceback__)
     place = f"{os.path.basename(frames[-1].filename)}:{frames[-1].lineno}" if frames else "an unknown place"
-    err.print(
-        f"dplib: unforeseen {type(error).__name__} at {place}; its message may hold data and is withheld"
-        " (DPLIB_DEBUG=1 shows it)",
-        markup=False,
-    )
-    sys.exit(1)
+    withheld = "its message may hold data and is withheld (DPLIB_DEBUG=1 shows it)"
+    return 1, f"dplib: unforeseen {type(error).__name__} at {place}; {withheld}"
 
 
 @contextmanager
 def exit_codes() -> Iterator[None]:
     """Turn every error of the block into its sentence and exit code."""
+    log.begin()
     try:
         yield
     except (Exception, KeyboardInterrupt) as error:  # the last place that can keep values off the screen
@@ -71,27 +74,6 @@ def day_option(name: str, text: str | None) -> dt.date | None:
         return None if text is None else dt.date.fromisoformat(text)
     except ValueError:
         raise ConfigError(f"{name} must be a day YYYY-MM-DD, got {text}") from None
-
-
-@contextmanager
-def stage(name: str) -> Iterator[None]:
-    """Say on standard error that a stage runs, and how long it took."""
-    started = time.monotonic()
-    err.print(f"[dim]{name} ...[/dim]")
-    yield
-    err.print(f"[dim]{name} done in {time.monotonic() - started:.1f} s[/dim]")
-
-
-def show_rounds() -> Callable[[int, float, float], None]:
-    """A callback that prints the rounds of an iterative solver: all on a terminal, 1, 2, 4, 8, ... elsewhere."""
-
-    def show(number: int, change: float, deviation: float) -> None:
-        if err.is_terminal or number & (number - 1) == 0:
-            err.print(
-                f"[dim]  round {number:5d}  mean change {change:.3e}  consistency deviation {deviation:.3e}[/dim]"
-            )
-
-    return show
 
 
 def table(title: str, columns: list[str], rows: list[list[str]], right: frozenset[str] = frozenset()) -> Table:
@@ -120,8 +102,10 @@ def submit(name: str, prepare: Callable[..., Any], run: Callable[..., None]) -> 
         stage_name: Annotated[str, typer.Option("--stage", help="measure, publish or all.")] = "all",
         release: Annotated[str | None, typer.Option(help="With --stage publish: the stored measurement.")] = None,
         again: Annotated[bool, typer.Option("--again", help="Measure anew and spend again.")] = False,
+        log_mode: LogMode = None,
     ) -> None:
         with exit_codes():
+            log.choose(log_mode)
             run(prepare(config, tuple(assignments or ()), date), stage_name, release, again)
 
     main.__doc__ = f"Run {name}."
@@ -155,7 +139,14 @@ def show_plan(run: Prepared[Any], plan: JobPlan, as_json: bool, show: Callable[[
     elif ledger["existing_run"]:
         out.print(f"Ledger: {ledger['existing_run']} is {ledger['existing_state']}; running again spends nothing.")
     else:
-        out.print(f"Ledger: costs {ledger['cost']} of {ledger['left']} left ({ledger['currency']}).", markup=False)
+        when = f" in {ledger['period']}" if ledger["period"] else ""
+        out.print(
+            f"Ledger: costs {ledger['cost']} of {ledger['left']} left{when} ({ledger['currency']}).", markup=False
+        )
+        if ledger["approval"]["required"]:
+            left = ledger["approval"]["runs_left"]
+            shown = f"approved for {left} more runs" if left else "not approved (dplib ledger approve)"
+            out.print(f"Plan: {ledger['plan_hash']}, {shown}.", markup=False)
 
 
 def run_and_show(
@@ -176,13 +167,18 @@ def run_and_show(
         again: measure anew and spend again.
         show: prints the job's own table of a release.
     """
-    found, release = run_job(prepared, stages, stage=stage_name, release_id=release_id, again=again, progress=stage)
-    if release is None:
-        print(found.release_id)
-        return
-    show(release)
-    out.print(f"Report: {release / REPORT}", markup=False)
-    print(release)
+    config = prepared.design.config
+    log.about(job=config.job, dataset=config.dataset, logical_date=prepared.date)
+    log.event("started", stage=stage_name)
+    found, release = run_job(
+        prepared, stages, stage=stage_name, release_id=release_id, again=again, progress=stage, notify=log.event
+    )
+    if release is not None:
+        show(release)
+        out.print(f"Report: {release / REPORT}", markup=False)
+    log.final("finished", 0, release_id=found.release_id)
+    # Nothing may come after: schedulers read the last line.
+    print(found.release_id if release is None else release)
 
 
 def show_answers(answers: Sequence[Any], as_json: bool, show: Callable[[], None]) -> None:

@@ -4,8 +4,6 @@ Sections are frozen and refuse unknown keys. A field's docstring is the setting'
 writes it beside the value.
 """
 
-import os
-import re
 from fractions import Fraction
 from pathlib import Path
 from typing import Annotated, Literal, Self
@@ -13,24 +11,10 @@ from zoneinfo import available_timezones
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
 
+from dplib.config.paths import expand as expand
+from dplib.config.paths import has_scheme
 from dplib.errors import ConfigError
 from dplib.privacy.budget import ZCDP, ApproxDP, Budget, PureDP, as_fraction
-
-
-def expand(setting: str, path: str) -> str:
-    """Replace each ``${NAME}`` of a path by that environment variable.
-
-    Raises:
-        ConfigError: if the variable is not set.
-    """
-
-    def value(match: re.Match[str]) -> str:
-        found = os.environ.get(match[1])
-        if not found:
-            raise ConfigError(f"{setting} must name environment variables that are set, got {match[0]}")
-        return found
-
-    return re.sub(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}", value, path)
 
 
 class Section(BaseModel):
@@ -80,6 +64,9 @@ class Columns(Section):
         return {role: column for role, column in self.model_dump().items() if column is not None}
 
 
+DELTA = "delta"
+
+
 class Source(Section):
     """Where the input is and how Spark reads it."""
 
@@ -89,7 +76,11 @@ class Source(Section):
     table: str | None = None
     """A catalogue table instead of a path."""
     format: str = "csv"
-    """A format of Spark's reader: csv, json, parquet, orc, delta, ..."""
+    """A format of Spark's reader: csv, json, parquet, orc, ...; or delta, with or without its connector."""
+    version: Annotated[int, Field(ge=0, strict=True)] | None = Field(
+        default=None, exclude_if=lambda version: version is None
+    )
+    """Which version of a Delta table to read; the newest at the time of reading where absent."""
     options: dict[str, str] = Field(default_factory=dict)
     """Options of Spark's reader, for example `header: "true"`."""
 
@@ -100,6 +91,20 @@ class Source(Section):
                 "input must name either path or table, got " + ("neither" if self.path is None else "both")
             )
         return self
+
+    @model_validator(mode="after")
+    def _delta(self) -> Self:
+        delta = self.is_delta
+        if self.version is not None and not delta:
+            raise ValueError("input.version must stand with input.path and input.format delta, got another input")
+        if delta and not isinstance(self.path, str):
+            raise ValueError("input.path must name one table where input.format is delta, got a list")
+        return self
+
+    @property
+    def is_delta(self) -> bool:
+        """Whether the input is a Delta table by its path."""
+        return self.path is not None and self.format.lower() == DELTA
 
     @field_validator("path")
     @classmethod
@@ -112,7 +117,7 @@ class Source(Section):
         """The paths, variables expanded, absolute against ``base`` unless they are absolute or carry a scheme."""
         given = [self.path] if isinstance(self.path, str) else list(self.path or [])
         expanded = [expand("input.path", path) for path in given]
-        return [path if "://" in path else str(base / path) for path in expanded]
+        return [path if has_scheme(path) else str(base / path) for path in expanded]
 
 
 class Moments(Section):
@@ -239,6 +244,9 @@ class Privacy(RowPrivacy):
         return min(self.max_rows_per_day or self.rows_per_unit, self.rows_per_unit)
 
 
+TABLE_NAME = r"^(measurement|estimates|published)(/[A-Za-z0-9_.-]+)*$"
+
+
 class Output(Section):
     """Where releases are written."""
 
@@ -246,6 +254,11 @@ class Output(Section):
     """Folder of all releases, relative to this file."""
     csv: bool = False
     """Also write the published and estimated tables as CSV."""
+    tables: dict[Annotated[str, Field(pattern=TABLE_NAME)], Annotated[str, Field(min_length=1)]] = Field(
+        default_factory=dict, exclude=True
+    )
+    """Delta tables that get the rows of each release: name of its table (published, estimates/...) to a folder,
+    relative to this file. No part of what is published: a change writes the release to the new place, nothing else."""
 
 
 class Publication(Section):
@@ -258,9 +271,16 @@ class SparkSettings(Section):
     """How to start Spark when the job is not run by spark-submit."""
 
     master: str = "local[*]"
-    """Ignored under spark-submit."""
+    """Ignored under spark-submit and where `remote` is given."""
+    remote: str | None = None
+    """A Spark Connect server, sc://HOST:PORT, with `${NAME}` for an environment variable; else that in SPARK_REMOTE."""
     conf: dict[str, str] = Field(default_factory=dict)
     """Further Spark settings."""
+
+    @property
+    def remote_address(self) -> str | None:
+        """The Connect server's address, variables expanded."""
+        return None if self.remote is None else expand("spark.remote", self.remote)
 
 
 def require_unit_column(unit: str, column: str | None) -> None:

@@ -26,6 +26,7 @@ from pyspark.sql.types import StringType, StructField, StructType
 
 from dplib.config.sections import Input, Source
 from dplib.errors import ConfigError, SchemaError
+from dplib.spark.delta import open_delta
 from dplib.spark.moments import check_date_format
 from dplib.spark.session import SPARK_ERRORS, error_name, pin_session
 
@@ -153,6 +154,8 @@ def _open(
 ) -> DataFrame:
     if source.table is not None:
         return spark.table(source.table)
+    if source.is_delta:
+        return open_delta(spark, source, base)
     reader = spark.read.format(source.format).options(**options)
     paths = source.paths(base)
     if source.format.lower() not in TEXT_FORMATS:

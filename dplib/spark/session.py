@@ -60,47 +60,59 @@ def start_session(app_name: str, settings: "SparkSettings") -> SparkSession:
 
     Args:
         app_name: name shown by cluster managers.
-        settings: master (ignored where Spark is already there) and further Spark settings.
+        settings: master or remote (ignored where Spark is already there) and further Spark settings.
 
     Raises:
         ConfigError: if Java is missing, or a setting is refused by Spark or would change the counts.
+        DplibError: if a Connect server does not answer or cannot run our functions.
     """
     for key, value in PINNED.items():
         if settings.conf.get(key, value) != value:
             raise ConfigError(f"spark.conf must not change {key}, which decides the counts, got {settings.conf[key]}")
     _silence_python_loggers()
+    # Imported here: workers load this module, and only a driver starts sessions.
+    from dplib.spark.connect import connect, connect_address, settle
+
+    address = connect_address(settings)
+    if address is not None and SparkSession.getActiveSession() is None:
+        if _under_submit():
+            raise ConfigError("spark.remote must be absent under spark-submit, which starts Spark itself, got one")
+        return connect(address, app_name, settings)
+    spark = _get_or_create(app_name, settings)
+    if deploy_mode(spark) == "connect":
+        return settle(spark, settings)
+    pin_session(spark)
+    with suppress(*SPARK_ERRORS):
+        # Where the JVM was started by others, our log settings were not read; some platforms refuse this call.
+        spark.sparkContext.setLogLevel("OFF")
+    _ship_package(spark)
+    return spark
+
+
+def _get_or_create(app_name: str, settings: "SparkSettings") -> SparkSession:
+    """The session that is there, or one of a JVM that we or ``spark-submit`` start."""
     builder = SparkSession.builder.appName(app_name)
-    starts_java = not (_under_submit() or _is_connect(settings) or SparkSession.getActiveSession() is not None)
-    if starts_java:
+    if _under_submit() or SparkSession.getActiveSession() is not None:
+        if _under_submit():
+            os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+        # What was started elsewhere has its static settings already. Under spark-submit the context is still to come:
+        # there ours win, so that an event log which a cluster turns on for everybody stays off.
+        conf = (QUIET if _under_submit() else {}) | settings.conf | PINNED
+    else:
         _set_python(settings.master)
         prepare_java()
         conf = _local_defaults(settings.master) | QUIET | settings.conf | PINNED
         conf[JAVA_OPTIONS] = f"{_log_option()} {settings.conf.get(JAVA_OPTIONS, '')}".strip()
         builder = builder.master(settings.master)
-    else:
-        if _under_submit():
-            os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-        elif settings.master.startswith("sc://") and SparkSession.getActiveSession() is None:
-            builder = builder.remote(settings.master)
-        # What was started elsewhere has its static settings already. Under spark-submit the context is still to come:
-        # there ours win, so that an event log which a cluster turns on for everybody stays off.
-        conf = (QUIET if _under_submit() else {}) | settings.conf | PINNED
     for key, value in conf.items():
         builder = builder.config(key, value)
     try:
-        spark = builder.getOrCreate()
+        return builder.getOrCreate()
     except SPARK_ERRORS as error:
         raise ConfigError(
             f"spark.master and spark.conf must be settings that Spark can start with, got {settings.master} and "
             f"{error_name(error)}"
         ) from None
-    pin_session(spark)
-    if deploy_mode(spark) != "connect":
-        with suppress(*SPARK_ERRORS):
-            # Where the JVM was started by others, our log settings were not read; some platforms refuse this call.
-            spark.sparkContext.setLogLevel("OFF")
-        _ship_package(spark)
-    return spark
 
 
 def pin_session(spark: SparkSession) -> None:
@@ -186,10 +198,6 @@ def _ship_package(spark: SparkSession) -> None:
 def _under_submit() -> bool:
     # spark-submit starts Python with the port of its JVM; an interactive pyspark shell does the same.
     return "PYSPARK_GATEWAY_PORT" in os.environ
-
-
-def _is_connect(settings: "SparkSettings") -> bool:
-    return "SPARK_REMOTE" in os.environ or settings.master.startswith("sc://")
 
 
 def _set_python(master: str) -> None:

@@ -6,9 +6,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic
 
+from dplib.config.sections import expand
 from dplib.errors import ConfigError
 from dplib.privacy.budget import Currency
 from dplib.randomness.secret import load_secret
+from dplib.release.delta_tables import append_release, require_library
 from dplib.release.ledger import Ledger
 from dplib.release.lifecycle import MeasurementKeys, Request, measure_run, publish_run, run_to_publish
 from dplib.release.run_keys import RunKeys, secret_of
@@ -23,14 +25,21 @@ from dplib.workflow.prepared import Prepared
 REPORT = "report.html"
 STAGES = ("measure", "publish", "all")
 Stage = Callable[[str], AbstractContextManager[None]]
+Notify = Callable[..., None]
+"""Told of events: their name, and ``release_id=``."""
+
+
+def _unheard(name: str, **_: object) -> None:
+    """Nobody listens."""
 
 
 class Resources(Generic[AnyDesign]):
     """What the stages of one run share: the prepared design, progress, and Spark once it is needed."""
 
-    def __init__(self, prepared: Prepared[AnyDesign], stage: Stage) -> None:
+    def __init__(self, prepared: Prepared[AnyDesign], stage: Stage, notify: Notify = _unheard) -> None:
         self.prepared = prepared
         self.stage = stage
+        self.notify = notify
         self._spark: SparkSession | None = None
         self._resources = ExitStack()
 
@@ -77,6 +86,7 @@ def run_job(
     release_id: str | None = None,
     again: bool = False,
     progress: Stage,
+    notify: Notify = _unheard,
 ) -> tuple[Run, Path | None]:
     """Run a job, or return what is already there.
 
@@ -87,6 +97,7 @@ def run_job(
         release_id: for ``publish``: which stored measurement.
         again: measure anew and spend although a measurement exists.
         progress: wraps each stage to show it.
+        notify: told that a run is reserved, measured or published.
 
     Returns:
         The ledger's run, and the release's directory (None after ``measure``).
@@ -96,15 +107,33 @@ def run_job(
     require(
         stage != "publish" or not again, "--again", "not stand with --stage publish, which measures nothing", "both"
     )
+    places = _table_places(prepared)
     ledger = prepared.open_ledger()
-    resources = Resources(prepared, progress)
+    resources = Resources(prepared, progress, notify)
     with ExitStack() as stack:
         stack.callback(resources.close)
         if stage == "publish":
             run = run_to_publish(ledger, prepared.key, release_id)
         else:
             run = _measured(resources, stages, ledger, again)
-        return run, None if stage == "measure" else _published(resources, stages, ledger, run)
+        if stage == "measure":
+            return run, None
+        release = _published(resources, stages, ledger, run)
+        if places:
+            with progress("writing tables"):
+                written = append_release(release, places)
+            for name in written:
+                notify("appended", release_id=run.release_id, table=name)
+        return run, release
+
+
+def _table_places(prepared: Prepared[AnyDesign]) -> dict[str, str]:
+    """Where the tables of the release go besides, checked before anything is spent."""
+    tables = prepared.design.config.publish.output.tables
+    if tables:
+        require_library()
+    expanded = {name: expand("publish.output.tables", place) for name, place in tables.items()}
+    return {name: place if "://" in place else str(prepared.base / place) for name, place in expanded.items()}
 
 
 def _measured(resources: Resources[AnyDesign], stages: Stages[AnyDesign], ledger: Ledger, again: bool) -> Run:
@@ -113,24 +142,27 @@ def _measured(resources: Resources[AnyDesign], stages: Stages[AnyDesign], ledger
     account = ledger.account(design.config.dataset)
     terms = Terms(account.terms.currency, design.config.privacy.unit, neighbors_of(design))
     account.require_terms(terms)
-    cost = cost_of(design, account.terms.currency, account)
+    cost, plan = cost_of(design, account.terms.currency, account), prepared.plan_hash(account)
     found = ledger.find_run(prepared.key)
     if found is not None and found.state is not RunState.RESERVED and not again:
         return found
     # Before Spark starts; the reservation decides again.
-    ledger.check_payable(prepared.key, cost, again)
+    ledger.check_payable(prepared.key, cost, again, plan, prepared.window)
     ring = load_secret(design.config.secret, prepared.base)
     secret_of(ring, found if found is not None and found.state is RunState.RESERVED else None)
-    if deploy_mode(resources.spark()) == "cluster" and design.config.ledger.startswith("sqlite"):
+    if deploy_mode(resources.spark()) == "cluster" and ledger.address.startswith("sqlite"):
         raise ConfigError("ledger must be a PostgreSQL database in cluster deploy mode, got a SQLite file")
     opened = stages.open_input(resources)
     reason = "dplib run --again" if again else "dplib run"
-    request = Request(prepared.key, terms, cost, reason, again, ring.current.key_id)
+    request = Request(prepared.key, terms, cost, reason, again, ring.current.key_id, plan, prepared.window)
 
     def measure(run: Run, directory: Path) -> MeasurementKeys:
+        resources.notify("reserved", release_id=run.release_id)
         return stages.measure(resources, opened, RunKeys.derive(secret_of(ring, run), run), directory)
 
-    return measure_run(ledger, request, prepared.output, measure)
+    run = measure_run(ledger, request, prepared.output, measure)
+    resources.notify("measured", release_id=run.release_id)
+    return run
 
 
 def _published(resources: Resources[AnyDesign], stages: Stages[AnyDesign], ledger: Ledger, run: Run) -> Path:
@@ -140,10 +172,12 @@ def _published(resources: Resources[AnyDesign], stages: Stages[AnyDesign], ledge
     def publish(measured: Run, directory: Path) -> None:
         stages.publish(resources, measured, _account_around(ledger, measured), directory)
 
-    return publish_run(ledger, run, prepared.output, prepared.publish_hash, publish)
+    release = publish_run(ledger, run, prepared.output, prepared.publish_hash, publish)
+    resources.notify("published", release_id=run.release_id)
+    return release
 
 
 def _account_around(ledger: Ledger, run: Run) -> AccountState:
     account = ledger.account(run.key.dataset)
-    before = ledger.balance(run.key.dataset, at=run.sequence).left + run.cost
+    before = ledger.balance(run.key.dataset, run.sequence, run.period).left + run.cost
     return AccountState(Currency(account.terms.currency), account.total, account.total - before, run.cost)

@@ -15,11 +15,13 @@ from dplib.release.ledger import Ledger
 from dplib.release.ledger_schema import resolve_ledger_url
 from dplib.workflow.design import cost_of, natural_terms
 from jobs.consistent_histograms import prepare
-from tests.cluster.standalone import Cluster, bare_environment, environment, start_cluster
+from tests.cluster.standalone import Cluster, bare_environment, environment, start_cluster, wait_for
 
 ROOT = Path(__file__).parents[2]
 RELEASE = "shop-consistent-histograms-undated-000002"
 N_ITEMS, N_ROWS = 40, 20_000
+ITEM = b"i17"
+"""In every other input file, and in none of Spark's own."""
 FIRST_DAY, LAST_DAY = dt.date(1990, 1, 1), dt.date(2024, 12, 31)
 CONFIG = f"""
 config_version: 1
@@ -64,7 +66,7 @@ def bare_python(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def standalone_cluster(bare_python: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
-    """A master and two workers of one core each, on loopback."""
+    """A master and two workers of one core each, on two addresses of loopback."""
     with start_cluster(tmp_path_factory.mktemp("cluster"), bare_python) as cluster:
         yield cluster
 
@@ -145,3 +147,13 @@ def assert_paid_once(place: Path) -> None:
     assert [run.state.value for run in ledger.runs("shop")] == ["published"]
     assert ledger.balance("shop").left == 0
     assert ledger.audit() == []
+
+
+def assert_clean(cluster: Cluster, place: Path) -> None:
+    """Nothing is left beside the ledger, in the driver's folder for temporary files and in those of the workers."""
+    own = {"config.yaml", "dplib.key", "ledger.db", "releases", "rows.csv"}
+    told = ("paused", "passed-", "partitions", "go")
+    assert {path.name for path in place.iterdir() if not path.name.startswith(told)} <= own
+    temporary = place.parent / "tmp"
+    assert [path for path in temporary.rglob("*") if path.is_file()] == []
+    wait_for("removal of the job's files by the workers", lambda: not cluster.left_on_workers())

@@ -8,8 +8,8 @@ import sys
 import sysconfig
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
 
@@ -99,29 +99,91 @@ def kill(pids: list[int]) -> None:
             continue
 
 
-@dataclass(frozen=True)
+@dataclass
 class Cluster:
-    """A running master and its workers.
+    """A running master and its workers, of one core each.
 
     Attributes:
-        url: the master's address.
         folder: logs, work folders and local folders of the workers.
         python: interpreter of drivers and executors.
+        url: the master's address.
+        daemons: the running master and workers, by name.
     """
 
-    url: str
     folder: Path
     python: Path
+    url: str = ""
+    daemons: "dict[str, subprocess.Popen[bytes]]" = field(default_factory=dict)
+
+    def start_master(self) -> None:
+        """Start the master; the system chooses its port, and the log tells which."""
+        log = self._start("master", "127.0.0.1", ["org.apache.spark.deploy.master.Master", "--port", "0"], {})
+        started = r"Starting Spark master at (spark://127\.0\.0\.1:\d+)"
+        self.url = wait_for("master", lambda: re.search(started, log.read_text()))[1]
+
+    def start_workers(self, *numbers: int) -> None:
+        """Start workers and wait until the master knows them."""
+        registered = self._registered()
+        for number in numbers:
+            # Spark puts no copy of a slow task on the host of the first one: each worker has a host of its own.
+            host = f"127.0.0.{number}"
+            places = ["--work-dir", str(self.folder / f"work-{number}")]
+            command = ["org.apache.spark.deploy.worker.Worker", "--cores", "1", "--memory", "1g", *places, self.url]
+            local = {"SPARK_LOCAL_DIRS": str(self.folder / f"local-{number}"), "SPARK_LOCAL_IP": host}
+            self._start(f"worker-{number}", host, command, local)
+        wait_for("workers", lambda: self._registered() == registered + len(numbers))
+
+    def _registered(self) -> int:
+        return (self.folder / "master.log").read_text().count("Registering worker")
+
+    def _start(self, name: str, host: str, command: list[str], extra: dict[str, str]) -> Path:
+        log = self.folder / f"{name}.log"
+        with log.open("ab") as file:
+            self.daemons[name] = subprocess.Popen(
+                [str(SPARK_HOME / "bin" / "spark-class"), *command, "--host", host, "--webui-port", "0"],
+                env=environment(self.python) | extra,
+                stdout=file,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+        return log
+
+    def kill_worker_of(self, executor: int) -> int:
+        """Kill -9 the worker that runs an executor, and only it; returns its number."""
+        running = processes()
+        number = next(
+            number
+            for number in (1, 2)
+            if executor in [(pid := self.daemons[f"worker-{number}"].pid), *descendants(pid, running)]
+        )
+        worker = self.daemons.pop(f"worker-{number}")
+        kill([worker.pid])
+        worker.wait()
+        return number
+
+    def end(self) -> None:
+        """Kill all processes of the cluster."""
+        running = processes()
+        # Executors and their Python workers have process groups of their own.
+        below = [pid for daemon in self.daemons.values() for pid in descendants(daemon.pid, running)]
+        kill([*(daemon.pid for daemon in self.daemons.values()), *below])
+        for daemon in self.daemons.values():
+            daemon.wait()
 
     @contextmanager
     def submit(
-        self, arguments: list[str], cwd: Path, command: Path = SPARK_HOME / "bin" / "spark-submit"
+        self, arguments: list[str], cwd: Path, command: Path = SPARK_HOME / "bin" / "spark-submit", **variables: str
     ) -> "Iterator[subprocess.Popen[str]]":
-        """Start spark-submit, or a command with the same arguments, on this cluster; it is gone at the end."""
+        """Start spark-submit, or a command with the same arguments, on this cluster; it is gone at the end.
+
+        Temporary files of the driver go to the folder ``tmp`` beside ``cwd``.
+        """
+        temporary = cwd.parent / "tmp"
+        temporary.mkdir(exist_ok=True)
         conf = {
             "spark.driver.host": "127.0.0.1",
             "spark.driver.bindAddress": "127.0.0.1",
-            "spark.driver.extraJavaOptions": QUICK_JAVA,
+            "spark.driver.extraJavaOptions": f"{QUICK_JAVA} -Djava.io.tmpdir={temporary}",
             "spark.executor.extraJavaOptions": QUICK_JAVA,
             "spark.executor.memory": "512m",
             "spark.sql.shuffle.partitions": "4",
@@ -132,7 +194,7 @@ class Cluster:
         with subprocess.Popen(
             [str(command), "--master", self.url, *settings, *arguments],
             cwd=cwd,
-            env=environment(self.python),
+            env=environment(self.python) | {"TMPDIR": str(temporary), "SPARK_LOCAL_DIRS": str(temporary)} | variables,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
@@ -141,16 +203,20 @@ class Cluster:
                 yield driver
             finally:
                 if driver.poll() is None:
-                    kill([*descendants(driver.pid, processes()), driver.pid])
+                    kill_driver(driver)
 
     def shuffle_files(self) -> list[Path]:
         """The shuffle files that executors hold now."""
         return [path for path in self.folder.glob("local-*/**/shuffle_*") if path.is_file()]
 
-    def logs(self) -> str:
-        """Everything that executors wrote."""
-        texts = (path.read_text(errors="replace") for path in self.folder.glob("work-*/*/*/std*"))
-        return "\n".join(texts)
+    def left_on_workers(self) -> list[Path]:
+        """What lies in the workers' local folders; a worker removes a job's files a moment after its end."""
+        return [path for path in self.folder.glob("local-*/**/*") if path.is_file()]
+
+
+def kill_driver(driver: "subprocess.Popen[str]") -> None:
+    """Kill -9 spark-submit with all its processes."""
+    kill([*descendants(driver.pid, processes()), driver.pid])
 
 
 def executor_of(pid: int) -> int | None:
@@ -165,51 +231,11 @@ def executor_of(pid: int) -> int | None:
 
 @contextmanager
 def start_cluster(folder: Path, python: Path) -> Iterator[Cluster]:
-    """Start a master and two workers of one core each; all their processes are gone at the end."""
-    with ExitStack() as stack:
-        daemons: list[subprocess.Popen[bytes]] = []
-        stack.callback(_end, daemons)
-
-        def start(name: str, arguments: list[str], extra: dict[str, str] | None = None) -> Path:
-            log = folder / f"{name}.log"
-            with log.open("wb") as file:
-                daemons.append(
-                    subprocess.Popen(
-                        [
-                            str(SPARK_HOME / "bin" / "spark-class"),
-                            *arguments,
-                            "--host",
-                            "127.0.0.1",
-                            "--webui-port",
-                            "0",
-                        ],
-                        env=environment(python) | (extra or {}),
-                        stdout=file,
-                        stderr=subprocess.STDOUT,
-                        start_new_session=True,
-                    )
-                )
-            return log
-
-        # The system chooses free ports; the log tells which.
-        log = start("master", ["org.apache.spark.deploy.master.Master", "--port", "0"])
-        started = r"Starting Spark master at (spark://127\.0\.0\.1:\d+)"
-        url = wait_for("master", lambda: re.search(started, log.read_text()))[1]
-        for number in (1, 2):
-            places = ["--work-dir", str(folder / f"work-{number}")]
-            start(
-                f"worker-{number}",
-                ["org.apache.spark.deploy.worker.Worker", "--cores", "1", "--memory", "1g", *places, url],
-                {"SPARK_LOCAL_DIRS": str(folder / f"local-{number}")},
-            )
-        wait_for("two workers", lambda: log.read_text().count("Registering worker") == 2)
-        yield Cluster(url, folder, python)
-
-
-def _end(daemons: "list[subprocess.Popen[bytes]]") -> None:
-    running = processes()
-    below = [pid for daemon in daemons for pid in descendants(daemon.pid, running)]
-    # Executors and their Python workers have process groups of their own.
-    kill([*(daemon.pid for daemon in daemons), *below])
-    for daemon in daemons:
-        daemon.wait()
+    """Start a master and two workers; all their processes are gone at the end."""
+    cluster = Cluster(folder, python)
+    try:
+        cluster.start_master()
+        cluster.start_workers(1, 2)
+        yield cluster
+    finally:
+        cluster.end()

@@ -1,0 +1,86 @@
+"""Every job over Spark Connect: the bytes of local mode, from a server whose Python does not have this project."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.connect.server import Server
+from tests.jobs.test_kmeans import new_places
+from tests.jobs.test_minimum_cuts import new_contacts
+from tests.jobs.test_network_statistics import new_network
+from tests.jobs.test_range_histograms import new_visits
+from tests.jobs_support import Shop, content, new_shop, python_process
+
+PROJECTED = {
+    "privacy__neighbors": "vertex",
+    "graph__degree_bound": {"bounding": "projected", "largest": 3},
+    "graph__statistics": {"edge_count": 1, "degree_histogram": 2},
+}
+KARGER = {
+    "cuts": {"releases": {"sampled_cuts": {"k": 2, "when_small": "refuse"}}, "enumeration": {"method": "karger"}},
+    "privacy__budget": {"epsilon": 30},
+}
+IN_ONE_SESSION = """
+import sys
+from dplib.config.sections import SparkSettings
+from dplib.spark.session import start_session
+from tests.jobs_support import dplib
+
+start_session("all jobs", SparkSettings(remote=sys.argv[1]))
+for place in sys.argv[2:]:
+    job, _, config = place.partition("@")
+    outcome = dplib("run", job, "--config", config)
+    print(job, outcome.code, outcome.err)
+"""
+
+
+def shop(folder: Path, **changes: object) -> Shop:
+    return new_shop(folder).set(**changes)
+
+
+CASES: dict[str, tuple[Callable[..., Shop], dict[str, Any]]] = {
+    "consistent-histograms": (shop, {"publish__solver": {"layout": "blocks"}}),
+    "range-histograms": (new_visits, {}),
+    "network-statistics": (new_network, {}),
+    "network-statistics projected": (new_network, PROJECTED),
+    "minimum-cuts": (new_contacts, {}),
+    "minimum-cuts by trials": (new_contacts, KARGER),
+    "kmeans": (new_places, {}),
+    "kmeans by local search": (new_places, {"clustering__method": "local_search"}),
+}
+
+
+@pytest.fixture(scope="module")
+def remote(connect_server: Server, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Shop]:
+    """The places of all cases after their runs, in one session of the server, as a notebook would have one."""
+    folder = tmp_path_factory.mktemp("remote")
+    places = {case: new(folder / str(number), **changes) for number, (case, (new, changes)) in enumerate(CASES.items())}
+    named = [f"{place.job}@{place.config}" for place in places.values()]
+    outcome = python_process("-c", IN_ONE_SESSION, connect_server.address, *named)
+    assert outcome.code == 0, outcome.err
+    assert "warning" not in outcome.out + outcome.err
+    return places
+
+
+@pytest.mark.usefixtures("spark")
+@pytest.mark.parametrize("case", CASES)
+def test_a_release_has_the_bytes_of_local_mode(case: str, remote: dict[str, Shop], tmp_path: Path) -> None:
+    new_place, changes = CASES[case]
+    local = new_place(tmp_path / "local", **changes)
+    assert local.run().code == 0
+    assert content(remote[case].output) == content(local.output)
+    assert remote[case].spent() == local.spent() > 0
+
+
+@pytest.mark.usefixtures("spark")
+def test_a_process_of_its_own_finds_the_server(connect_server: Server, tmp_path: Path) -> None:
+    local, by_setting, by_variable = (new_shop(tmp_path / name) for name in ("local", "setting", "variable"))
+    by_setting.set(spark={"remote": "${CONNECT_HERE}"})
+    words = ("-m", "jobs.main", "run", local.job, "--config")
+    local.run()
+    for place, variable in ((by_setting, "CONNECT_HERE"), (by_variable, "SPARK_REMOTE")):
+        outcome = python_process(*words, str(place.config), **{variable: connect_server.address})
+        assert outcome.code == 0, outcome.err
+        assert content(place.output) == content(local.output)
