@@ -6,6 +6,7 @@ that links lead to. Changes take turns by a lock on the directory.
 
 import fcntl
 import os
+import re
 import secrets
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -95,6 +96,10 @@ def _rewrite(real: Path, change: Callable[[list[str]], list[str]]) -> None:
 
 def _replaced(real: Path, change: Callable[[list[str]], list[str]]) -> str:
     """Change the file's words; returns what the system said against it, since this frame holds them."""
+    # The directory's lock is held, so what is there was left by a process that was killed: a key that nobody used.
+    for left in real.parent.iterdir():
+        if re.fullmatch(rf"\.{re.escape(real.name)}\.[0-9a-f]{{16}}", left.name):
+            left.unlink(missing_ok=True)
     new = real.with_name(f".{real.name}.{secrets.token_hex(8)}")
     words = change(read_place(f"file:{real}", real.parent).split())
     try:

@@ -319,6 +319,14 @@ def test_a_rotation_that_cannot_be_written_leaves_the_file_and_shows_nothing(
         rotate_secret_file(path)
 
 
+def test_what_a_killed_rotation_left_is_removed_by_the_next(tmp_path: Path) -> None:
+    _file(tmp_path / "s")
+    _file(tmp_path / f".s.{'0a' * 8}", "half a k")
+    _file(tmp_path / ".s.backup")
+    assert len(rotate_secret_file(tmp_path / "s").keys) == 2
+    assert sorted(os.listdir(tmp_path)) == [".s.backup", "s"]
+
+
 def test_a_file_full_of_keys_is_not_rotated(tmp_path: Path) -> None:
     words = [os.urandom(32).hex() for _ in range(secret_places.LARGEST_BYTES // 65)]
     path = _file(tmp_path / "s", "\n".join(words) + "\n")
