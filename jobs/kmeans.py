@@ -11,7 +11,6 @@ from dplib.kmeans.assign import assign_to_centers
 from dplib.kmeans.check import check_tables
 from dplib.kmeans.design import Design
 from dplib.kmeans.example import EXAMPLE
-from dplib.kmeans.local import local_tree
 from dplib.kmeans.plan import Plan, make_plan
 from dplib.kmeans.query import Answer, query_release
 from dplib.kmeans.rehearse import rehearse
@@ -98,7 +97,7 @@ def inspect(prepared: Prepared[Design]) -> None:
     def look(spark: SparkSession) -> list[RuleCount]:
         if prepared.design.from_reports:
             reports = open_point_reports(spark, config.input, prepared.base)
-            return inspect_point_reports(reports, ReportReader(local_tree(prepared.design)))
+            return inspect_point_reports(reports, ReportReader(prepared.design.collection))
         rows = open_points(spark, config.input, prepared.base)
         return inspect_points(rows, frame, config.privacy.rows_per_unit)
 

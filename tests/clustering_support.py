@@ -9,7 +9,7 @@ import numpy.typing as npt
 from dplib.clustering.grid import grid, measure_count
 from dplib.clustering.kvariates import kvariates
 from dplib.clustering.lloyd import Round, lloyd_gaussian, lloyd_laplace
-from dplib.clustering.local_rounds import N_ROUNDS, HashRounds
+from dplib.clustering.local_questions import Counts, Rounds
 from dplib.clustering.local_search import local_search
 from dplib.clustering.max_cover import max_cover
 from dplib.clustering.privgene import privgene
@@ -74,15 +74,13 @@ def loss(points: FloatArray, centers: FloatArray) -> float:
     return float(((points[:, np.newaxis] - centers[np.newaxis]) ** 2).sum(axis=2).min(axis=1).sum())
 
 
-def run_rounds(rounds: HashRounds, streams: UserStreams, points: IntArray) -> Clustering:
+def run_rounds(rounds: Rounds, streams: UserStreams, points: IntArray) -> Clustering:
     """All rounds over users in one block: how clients and server take turns."""
-    places = np.empty((0, rounds.problem.space.dimension))
-    for number in range(N_ROUNDS):
-        counts = rounds.aggregate(rounds.encode(streams, points, number, places), number, places)
-        if number == N_ROUNDS - 1:
-            break
-        places = rounds.publish(counts, number, places)
-    return rounds.cluster(counts, places)
+    collected: list[Counts] = []
+    for number in range(rounds.n_rounds):
+        places = rounds.places_after(collected)
+        collected.append(rounds.aggregate(rounds.encode(streams, points, number, places), number, places))
+    return rounds.cluster(collected)
 
 
 class Witness(Replayed):

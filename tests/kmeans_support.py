@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from dplib.clustering.point_frame import PointFrame
 from dplib.clustering.source import Blocks, Keyed, add_keyed
 from dplib.config.kmeans import KMeansConfig
 from dplib.config.load import check
@@ -15,7 +16,6 @@ from dplib.randomness.secret import Secret
 from dplib.release.canonical import settings_hash
 from dplib.release.run_keys import RunKeys
 from dplib.release.runs import Run, RunKey, RunState
-from dplib.spark.point_frame import PointFrame
 from dplib.spark.points import RowSummary
 from tests.jobs_support import SECRET
 

@@ -26,6 +26,8 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from dplib.clustering.problem import Clustering
+from dplib.clustering.source import Keyed
 from dplib.randomness.user_streams import UserStreams
 from dplib.validate import require
 
@@ -78,6 +80,43 @@ class Oracle(Protocol):
 
     def estimate(self, counts: IntArray, /) -> Estimate:
         """Counts of values from merged integers."""
+
+
+class Rounds(Protocol):
+    """A whole protocol: rounds of questions, between which the server publishes places.
+
+    All that the server ever knows are the merged reports of the rounds so far, in their order.
+    """
+
+    @property
+    def dimension(self) -> int:
+        """Number of coordinates d of a point."""
+
+    @property
+    def n_rounds(self) -> int:
+        """Number of rounds."""
+
+    def question_names(self, number: int, /) -> list[str]:
+        """Names of the questions of a round, in order."""
+
+    def encode(self, streams: UserStreams, points: IntArray, number: int, places: FloatArray, /) -> Answers:
+        """The clients' part of one round: reports of those who are asked in it.
+
+        Args:
+            streams: the randomness of some users, the same in all rounds.
+            points: one a user, in units (`dplib.clustering.local_tree.local_points`), shape (n, d).
+            number: of the round, from 0.
+            places: what the server published before it (`places_after`).
+        """
+
+    def aggregate(self, answers: Answers, number: int, places: FloatArray, /) -> Counts:
+        """Add the reports of one round up."""
+
+    def places_after(self, collected: Sequence[Counts], /) -> FloatArray:
+        """The server's part between rounds: the places of the next one, from the merged reports of those before."""
+
+    def cluster(self, collected: Sequence[Counts], /) -> Clustering:
+        """The server's part at the end, from the merged reports of all rounds."""
 
 
 OracleChoice = Callable[[int], Oracle]
@@ -151,3 +190,14 @@ def choose_question(streams: UserStreams, shares: Sequence[int]) -> IntArray:
     ends = np.cumsum(shares)
     drawn = streams.under("question").uniform_below(int(ends[-1]))
     return np.searchsorted(ends, drawn, side="right").astype(np.int64)
+
+
+def keyed_counts(counts: Counts) -> Keyed:
+    """Merged reports of all questions, one integer after the other, under keys from 0: they add as totals do."""
+    joined = np.concatenate(counts)
+    return np.arange(len(joined)), joined[:, np.newaxis]
+
+
+def count_reports(counts: Counts) -> int:
+    """How many reports were merged."""
+    return sum(int(question[0]) for question in counts)

@@ -26,11 +26,13 @@ References:
     Bassily, Nissim, Stemmer, Thakurta: Practical locally private heavy hitters. NeurIPS 2017.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
+from dplib.clustering.local_coreset import Coreset, cluster_coreset
 from dplib.clustering.local_questions import (
     Answers,
     Counts,
@@ -39,8 +41,9 @@ from dplib.clustering.local_questions import (
     Question,
     Questions,
     choose_question,
+    count_reports,
 )
-from dplib.clustering.local_tree import MOST_CODE_BITS, Coreset, cluster_coreset
+from dplib.clustering.local_tree import MOST_CODE_BITS
 from dplib.clustering.problem import Clustering, Problem
 from dplib.clustering.quadtree import LARGEST_DIMENSION
 from dplib.clustering.start import spread_centers
@@ -88,6 +91,20 @@ class HashRounds:
         # As many users for each later round as for all buckets together would leave the buckets too few.
         return [2] * self.n_scales + [self.n_scales] * (N_ROUNDS - 1)
 
+    @property
+    def dimension(self) -> int:
+        """Number of coordinates d of a point."""
+        return self.problem.space.dimension
+
+    @property
+    def n_rounds(self) -> int:
+        """Four."""
+        return N_ROUNDS
+
+    def question_names(self, number: int) -> list[str]:
+        """The scales, or one question about the places."""
+        return [question.name for question in self._questions(number, 0).questions]
+
     def encode(self, streams: UserStreams, points: IntArray, number: int, places: FloatArray) -> Answers:
         """The clients' part of one round: reports of the users who are asked in it.
 
@@ -95,7 +112,7 @@ class HashRounds:
             streams: the randomness of some users, the same in all rounds.
             points: one a user, in units (`dplib.clustering.local_tree.local_points`), shape (n, d).
             number: of the round, from 0 to 3.
-            places: what the server published after the round before (`publish`); ignored in round 0.
+            places: what the server published before it; ignored in round 0.
         """
         d = self.problem.space.dimension
         require(points.shape == (len(streams), d), "points", f"be one of {d} coordinates a user", points.shape)
@@ -117,15 +134,20 @@ class HashRounds:
         """Add the reports of one round up."""
         return self._questions(number, len(places)).aggregate(answers)
 
-    def publish(self, counts: Counts, number: int, places: FloatArray) -> FloatArray:
-        """The server's part after rounds 0, 1 and 2: the places of the next round, shape (m, d), m at least 1.
+    def places_after(self, collected: Sequence[Counts]) -> FloatArray:
+        """The server's part between rounds: the places of the next one, shape (m, d).
 
         Args:
-            counts: merged, of this round.
-            number: of the round.
-            places: of this round; ignored in round 0.
+            collected: merged reports of the rounds so far, at most the first three; without any there are no places.
         """
-        between("number of the round", number, -1, N_ROUNDS - 1)
+        between("number of rounds", len(collected), -1, N_ROUNDS)
+        places = np.empty((0, self.problem.space.dimension))
+        for number, counts in enumerate(collected):
+            places = self._publish(counts, number, places)
+        return places
+
+    def _publish(self, counts: Counts, number: int, places: FloatArray) -> FloatArray:
+        """The places after a round, m at least 1."""
         estimates = self._estimates(counts, number, len(places))
         if number == 0:
             found = [
@@ -139,14 +161,25 @@ class HashRounds:
             return places[kept] if len(kept) else places
         return self._draw(places, _weights(estimates[0]))
 
-    def cluster(self, counts: Counts, places: FloatArray) -> Clustering:
-        """The server's part after the last round: centers."""
-        estimate = self._estimates(counts, N_ROUNDS - 1, len(places))[0]
-        kept = len(places)
-        coreset = Coreset(places, _weights(estimate)[:kept], estimate.variance[:kept], np.full(kept, np.nan))
-        questions = self._questions(N_ROUNDS - 1, len(places))
+    def cluster(self, collected: Sequence[Counts]) -> Clustering:
+        """The server's part after the last round: centers, with weights that stand for all users."""
+        places, last = self.places_after(collected[:-1]), N_ROUNDS - 1
+        estimate, kept = self._estimates(collected[last], last, len(places))[0], len(places)
+        n_users = sum(map(count_reports, collected))
+        times = n_users / max(1, estimate.n_reports)
+        weights, variances = _weights(estimate)[:kept] * times, estimate.variance[:kept] * times**2
+        coreset = Coreset(places, weights, variances, np.full(kept, np.nan))
         choices: dict[str, str | int | float] = {"rounds": N_ROUNDS, "scales": self.n_scales}
-        return cluster_coreset("ldp_hash_rounds", coreset, self.problem, questions, choices)
+
+        def errors(labels: IntArray, totals: FloatArray) -> FloatArray:
+            if not estimate.n_reports:
+                return np.full(len(totals), np.nan)
+            noise = np.bincount(labels, variances, minlength=len(totals))
+            # Those who are asked in the last round stand for the others too.
+            return np.asarray(np.sqrt(noise + (times - 1) * totals * (1 - totals / n_users)))
+
+        questions = self._questions(last, len(places))
+        return cluster_coreset("ldp_hash_rounds", coreset, self.problem, questions, choices, errors)
 
     def _questions(self, number: int, n_places: int) -> Questions:
         if number == 0:

@@ -26,23 +26,32 @@ References:
     Har-Peled, Mendel: Fast construction of nets in low-dimensional metrics. SIAM J. Comput. 35(5), 2006 (net trees).
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import sqrt
 
 import numpy as np
 import numpy.typing as npt
 
-from dplib.clustering.local_questions import Answers, Counts, OracleChoice, Question, Questions
+from dplib.clustering.local_coreset import Coreset, cluster_coreset
+from dplib.clustering.local_levels import LevelTotals
+from dplib.clustering.local_questions import (
+    Answers,
+    Counts,
+    OracleChoice,
+    Question,
+    Questions,
+    count_reports,
+)
 from dplib.clustering.problem import Clustering, Problem
 from dplib.clustering.quadtree import LARGEST_DIMENSION, CubeCodes
 from dplib.clustering.space import Space
-from dplib.clustering.start import spread_centers
-from dplib.clustering.weighted_kmeans import weighted_kmeans
+from dplib.clustering.tree_errors import NOBODY, NodeErrors, weight_variances
 from dplib.clustering.weights import nearest_weights
-from dplib.privacy.events import PureEvent
 from dplib.randomness.user_streams import UserStreams
 from dplib.validate import between, require
 
+BoolArray = npt.NDArray[np.bool_]
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 
@@ -77,24 +86,6 @@ def best_depth(dimension: int, n_users: int, report_variance: float) -> int:
             break
         depth += 1
     return depth
-
-
-@dataclass(frozen=True)
-class Coreset:
-    """Weighted places that stand for the users.
-
-    Attributes:
-        places: in units, inside the space, shape (m, d).
-        weights: at least 0, shape (m,).
-        variances: of the noise in the weights, shape (m,).
-        sides: half the squared diagonal of a leaf around its place, a sixth of it is the mean squared distance of
-            evenly spread users to the place; square units, shape (m,).
-    """
-
-    places: FloatArray
-    weights: FloatArray
-    variances: FloatArray
-    sides: FloatArray
 
 
 @dataclass(frozen=True)
@@ -162,75 +153,102 @@ class LocalTree:
             problem: the settings; its space must be this one.
         """
         require(problem.space == self.space, "space", "be the one that users reported for", "another")
-        coreset = self.coreset(counts)
-        return cluster_coreset("ldp_tree", coreset, problem, self.questions, {"levels": self.depth})
+        coreset, nodes = self._prune(counts)
+        n_users = float(count_reports(counts))
+
+        def errors(labels: IntArray, weights: FloatArray) -> FloatArray:
+            variances, shares = weight_variances(nodes, labels, problem.n_clusters)
+            # A user is asked at one level only. What all levels together say of them is no error.
+            known = weights * (1 - shares) ** 2 + (n_users - weights) * shares**2
+            return np.asarray(np.sqrt(np.maximum(variances - known, 0.0)))
+
+        return cluster_coreset("ldp_tree", coreset, problem, self.questions, {"levels": self.depth}, errors)
 
     def coreset(self, counts: Counts) -> Coreset:
         """The leaves of the pruned tree."""
-        n_users = float(sum(int(level[0]) for level in counts))
-        totals, variances = self._consistent(counts, n_users)
+        return self._prune(counts)[0]
+
+    def _prune(self, counts: Counts) -> tuple[Coreset, list[NodeErrors]]:
+        """The leaves, and how noise gets into their weights."""
+        n_users = float(count_reports(counts))
+        levels = self._consistent(counts, n_users)
         children, cubes = 1 << self.dimension, self._cubes
         nodes, mass = np.zeros(1, dtype=np.int64), np.array([n_users])
-        places, weights, spreads, sides = [], [], [], []
-        for level in range(self.depth):
+        errors = [NodeErrors(np.ones(1), np.zeros(1), np.ones(1, dtype=np.bool_), np.full(1, NOBODY))]
+        found: list[tuple[FloatArray, FloatArray, FloatArray, FloatArray]] = []
+        n_leaves = 0
+        for number, level in enumerate(levels):
             nodes = np.asarray((nodes[:, np.newaxis] * children + np.arange(children)).ravel())
-            mass = np.asarray(nearest_weights(totals[level][nodes].reshape(-1, children), mass).ravel())
-            nodes, mass = nodes[mass > 0], mass[mass > 0]
+            mass = np.asarray(nearest_weights(level.totals[nodes].reshape(-1, children), mass).ravel())
             cut = np.zeros(len(nodes), dtype=np.bool_)
-            if level + 1 < self.depth:
-                cut = mass > _DEVIATIONS * np.sqrt(children * variances[level + 1])
-            leaf, below = nodes[~cut], self.depth - 1 - level
-            first = leaf << self.dimension * below
-            places.append(cubes.places(first, np.full(len(leaf), level + 1)))
-            weights.append(mass[~cut])
-            spreads.append(np.full(len(leaf), variances[level]))
-            sides.append(np.full(len(leaf), 2.0 * sum(h * h for h in self.space.half_widths) * 4.0 ** -(level + 1)))
+            if number + 1 < self.depth:
+                cut = mass > _DEVIATIONS * np.sqrt(children * levels[number + 1].variance)
+            leaf, below = (mass > 0) & ~cut, self.depth - 1 - number
+            places = cubes.places(nodes[leaf] << self.dimension * below, np.full(int(leaf.sum()), number + 1))
+            side = 2.0 * sum(h * h for h in self.space.half_widths) * 4.0 ** -(number + 1)
+            spreads, sides = np.full(len(places), level.variance), np.full(len(places), side)
+            found.append((self.space.clip(places), mass[leaf], spreads, sides))
+            errors.append(level.node_errors(nodes, mass, cut, np.where(leaf, n_leaves + np.cumsum(leaf) - 1, NOBODY)))
+            n_leaves += len(places)
             nodes, mass = nodes[cut], mass[cut]
-        where = self.space.clip(np.concatenate(places))
-        return Coreset(where, np.concatenate(weights), np.concatenate(spreads), np.concatenate(sides))
+        return Coreset(*(np.concatenate(parts) for parts in zip(*found, strict=True))), errors
 
-    def _consistent(self, counts: Counts, n_users: float) -> tuple[list[FloatArray], list[float]]:
-        """Least-squares totals of all cubes by level, and the variance of a cube's total from its subtree."""
+    def _consistent(self, counts: Counts, n_users: float) -> list[LevelTotals]:
+        """Least-squares totals of all cubes by level."""
         children = 1 << self.dimension
-        totals: list[FloatArray] = []
-        variances: list[float] = []
-        for question, merged in zip(self.questions.questions, counts, strict=True):
-            estimate = question.oracle.estimate(merged)
-            scale = n_users / max(1, estimate.n_reports)
-            totals.append(estimate.counts * scale)
-            # Of nobody's answers the variance is not 0 but unknown: then the level counts for hardly anything.
-            mean = float(np.mean(estimate.variance)) if estimate.n_reports else max(n_users, 1.0) ** 2
-            variances.append(max(mean * scale**2, 1e-9))
-        for level in reversed(range(self.depth - 1)):
-            below = totals[level + 1].reshape(-1, children).sum(axis=1)
-            spread = children * variances[level + 1]
-            own = spread / (spread + variances[level])
-            totals[level] = own * totals[level] + (1 - own) * below
-            variances[level] *= own
+        found: list[LevelTotals] = []
+        for question, merged in reversed(list(zip(self.questions.questions, counts, strict=True))):
+            level = LevelTotals.measured(question.oracle.estimate(merged), n_users)
+            found.insert(0, level.over(found[0], children) if found else level)
         parents = np.array([n_users])
-        for level in range(self.depth):
-            family = totals[level].reshape(-1, children)
+        for level in found:
+            family = level.totals.reshape(-1, children)
             parents = (family + ((parents - family.sum(axis=1)) / children)[:, np.newaxis]).ravel()
-            totals[level] = parents
-        return totals, variances
+            level.totals[:] = parents
+        return found
 
 
-def cluster_coreset(
-    method: str, coreset: Coreset, problem: Problem, questions: Questions, choices: dict[str, str | int | float]
-) -> Clustering:
-    """Weighted k-means of a coreset; always k centers."""
-    k, d = problem.n_clusters, problem.space.dimension
-    fit = weighted_kmeans(coreset.places, coreset.weights, spread_centers(problem.space, k, problem.seed), problem.seed)
-    squared = ((coreset.places - fit.centers[fit.labels]) ** 2).sum(axis=1) * coreset.variances
-    spread = np.bincount(fit.labels, squared, minlength=k)
-    return Clustering(
-        method=method,
-        centers=fit.centers,
-        weights=fit.weights,
-        deviations=np.where(fit.weights > 0, np.sqrt(spread / d) / np.maximum(fit.weights, 1e-9), np.inf),
-        loss=fit.loss + float(coreset.sides @ coreset.weights) / 6,
-        events=(PureEvent("one report of each user", questions.epsilon, "local randomizer"),),
-        choices={**choices, "places": len(coreset.weights)},
-        cells=coreset.places,
-        cell_weights=coreset.weights,
-    )
+@dataclass(frozen=True)
+class TreeRound:
+    """The tree as a protocol of one round (`dplib.clustering.local_questions.Rounds`).
+
+    Attributes:
+        tree: of at most 6 dimensions.
+        problem: the settings, of the same space.
+    """
+
+    tree: LocalTree
+    problem: Problem
+
+    @property
+    def dimension(self) -> int:
+        """Number of coordinates d of a point."""
+        return self.problem.space.dimension
+
+    @property
+    def n_rounds(self) -> int:
+        """One."""
+        return 1
+
+    def question_names(self, number: int) -> list[str]:
+        """The levels."""
+        del number
+        return [question.name for question in self.tree.questions.questions]
+
+    def encode(self, streams: UserStreams, points: IntArray, number: int, places: FloatArray) -> Answers:
+        """The clients' part."""
+        del number, places
+        return self.tree.encode(streams, points)
+
+    def aggregate(self, answers: Answers, number: int, places: FloatArray) -> Counts:
+        """Add reports up."""
+        del number, places
+        return self.tree.aggregate(answers)
+
+    def places_after(self, collected: Sequence[Counts]) -> FloatArray:
+        """None: nothing is published before the only round."""
+        return np.empty((0, self.tree.dimension))
+
+    def cluster(self, collected: Sequence[Counts]) -> Clustering:
+        """The server's part."""
+        return self.tree.cluster(collected[0], self.problem)

@@ -24,6 +24,8 @@ import numpy as np
 import numpy.typing as npt
 
 from dplib.clustering.problem import Clustering, Problem
+from dplib.clustering.row_hash import hash_rows
+from dplib.clustering.source import Keyed
 from dplib.clustering.space import UNITS, Space
 from dplib.clustering.start import spread_centers
 from dplib.clustering.weighted_kmeans import weighted_kmeans
@@ -82,8 +84,23 @@ class NoisyCoordinates:
         """
         return self.randomizer(self.l1_diameter).randomize(streams.under("vector"), points // _UNITS_A_STEP)
 
+    def merge(self, reports: IntArray) -> Keyed:
+        """Different reports under a hash of theirs: how often each came, and its sum; they add."""
+        keys, place = np.unique(hash_rows(reports, 0), return_inverse=True)
+        totals = np.zeros((len(keys), 1 + self.space.dimension), dtype=np.int64)
+        np.add.at(totals, place, np.concatenate([np.ones((len(reports), 1), dtype=np.int64), reports], axis=1))
+        return keys, totals
+
+    def unmerge(self, totals: IntArray) -> IntArray:
+        """The reports again, from the totals of `merge`, shape (n, d)."""
+        times = totals[:, 0]
+        return np.repeat(totals[:, 1:] // np.maximum(times, 1)[:, np.newaxis], times, axis=0)
+
     def cluster(self, reports: IntArray, problem: Problem) -> Clustering:
         """The server's part: k-means of the noisy points.
+
+        A weight is the number of noisy points near a center. How many true ones they stand for depends on where these
+        are, so no error is stated.
 
         Args:
             reports: of all users, shape (n, d).
@@ -101,5 +118,6 @@ class NoisyCoordinates:
             deviations=np.full(k, np.nan),
             loss=float("nan"),
             events=(PureEvent("one report of each user", randomizer.epsilon, "local randomizer"),),
+            weight_deviations=np.full(k, np.nan),
             choices={"scale in units": float(randomizer.scale) * _UNITS_A_STEP},
         )

@@ -73,6 +73,8 @@ class Clustering:
         choices: what the method decided from settings and noisy numbers.
         cells: positions of noisy cells or leaves for a picture, shape (m, d).
         cell_weights: their noisy weights, shape (m,).
+        weight_deviations: standard deviation of the noise on each weight, NaN where it is not known, shape (k,); None
+            where the method states none.
     """
 
     method: str
@@ -84,3 +86,4 @@ class Clustering:
     choices: Mapping[str, str | int | float] = field(default_factory=dict)
     cells: FloatArray | None = None
     cell_weights: FloatArray | None = None
+    weight_deviations: FloatArray | None = None

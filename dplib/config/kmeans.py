@@ -31,7 +31,8 @@ class PointColumns(Section):
     vector: str | None = None
     """One column of arrays of numbers; a row whose array has another length counts as missing."""
     report: str | None = None
-    """One column of reports that units made themselves, in place of points; for ldp_tree of the local model."""
+    """One column of reports that units made themselves, in place of points (`dplib.kmeans.report_text`). For methods
+    of the local model that ask in one round: ldp_tree up to 6 coordinates, and noisy_coordinates."""
     unit: str | None = None
     """Whose row it is; absent where each row is its own privacy unit."""
 
@@ -187,10 +188,9 @@ class KMeansConfig(JobConfig):
 
     def _require_model(self) -> None:
         method, privacy = self.clustering.method, self.privacy
-        if self.input.columns.report is not None and (not self.local or method not in ("auto", "ldp_tree")):
+        if self.input.columns.report is not None and not self.local:
             raise ValueError(
-                "input.columns.report must be absent but for ldp_tree of the local model: other methods need points or "
-                f"rounds, got {self.input.columns.report}"
+                f"input.columns.report must be absent but in the local model, got {self.input.columns.report}"
             )
         if self.local and self.clustering.radius == "private":
             raise ValueError("clustering.radius must be a number in the local model, got private")
@@ -198,9 +198,6 @@ class KMeansConfig(JobConfig):
             if method in LOCAL_METHODS:
                 raise ValueError(f"privacy.neighbors must be local for {method}, got {privacy.neighbors}")
             return
-        if method not in ("auto", *LOCAL_METHODS):
-            fit = ", ".join(("auto", *LOCAL_METHODS))
-            raise ValueError(f"clustering.method must be one of the local model ({fit}), got {method}")
         if privacy.unit == "event":
             raise ValueError("privacy.unit must be whose report it is in the local model, got event")
         if privacy.rows_per_unit != 1:

@@ -30,13 +30,15 @@ import numpy as np
 
 from dplib.clustering.choose import Plan as MethodPlan
 from dplib.clustering.choose import plan_method
+from dplib.clustering.point_frame import PointFrame
 from dplib.clustering.problem import Problem
+from dplib.clustering.refused import refuse
 from dplib.clustering.space import Space
 from dplib.config.kmeans import LOCAL_METHODS, ClusteringSettings, KMeansConfig
 from dplib.errors import ConfigError
+from dplib.kmeans.collection import Collection
 from dplib.mechanisms.tree_counts import SAMPLER_FORMAT
 from dplib.privacy.events import ConcentratedEvent, Event, PureEvent
-from dplib.spark.point_frame import PointFrame
 from dplib.validate import one_of, require
 from dplib.workflow.design import require_useful_noise
 
@@ -74,8 +76,9 @@ class Design:
         """
         settings = config.measurement_settings(base) | {"sampler_format": SAMPLER_FORMAT}
         frame = _frame(config)
-        found = cls(config, frame, None if config.local else _central_plan(config, frame), settings)
+        found = cls(config, frame, _method_plan(config, frame), settings)
         found._check_noise()
+        found._check_reports()
         _ = found.picture
         return found
 
@@ -96,6 +99,20 @@ class Design:
             return self.central.method
         named = self.config.clustering.method
         return LOCAL_METHODS[0] if named == "auto" else named
+
+    @cached_property
+    def collection(self) -> Collection:
+        """What the users of the local model are asked."""
+        local, clustering = self.config.clustering.local, self.config.clustering
+        return Collection(
+            method=self.method,
+            oracle=local.oracle,
+            epsilon=self.budget,
+            n_clusters=clustering.n_clusters,
+            seed=clustering.seed,
+            expected_users=local.expected_users,
+            frame=self.frame,
+        )
 
     @property
     def gaussian(self) -> bool:
@@ -177,6 +194,32 @@ class Design:
         finest = 2 * self.config.clustering.n_clusters if self.method in ("kvariates", "sample_aggregate") else 16
         require_useful_noise("scale", Fraction(2 * space.l1 * self.rows * finest) / self.budget)
 
+    def _check_reports(self) -> None:
+        """Refuse what a method of the local model cannot ask.
+
+        Raises:
+            ConfigError: naming the setting.
+        """
+        if not self.local:
+            return
+        try:
+            if self.method != "noisy_coordinates":
+                self.collection.rounds.question_names(0)
+        except ConfigError as error:
+            name, _, rule = str(error).partition(" ")
+            if name == "n_values":
+                raise ConfigError(
+                    f"clustering.local.oracle must take as many answers as clustering.local.expected_users and the "
+                    f"dimension lead to, got {self.config.clustering.local.oracle}"
+                ) from None
+            raise ConfigError(f"clustering.{name} {rule}") from None
+        if self.from_reports and not self.collection.in_one_round:
+            raise ConfigError(
+                "input.columns.report must be absent for a method with rounds: what is asked in a later round depends "
+                f"on what the server published of the one before, got {self.method} in {self.collection.dimension} "
+                "dimensions"
+            )
+
     def public(self) -> dict[str, Any]:
         """The settings that a reader of the release needs, from which `from_public` builds the design again."""
         kept = {"dataset", "job", "privacy", "clustering"}
@@ -202,12 +245,16 @@ def _problem(config: KMeansConfig, frame: PointFrame) -> Problem:
     return Problem(frame.space, clustering.n_clusters, rows, clustering.seed)
 
 
-def _central_plan(config: KMeansConfig, frame: PointFrame) -> MethodPlan:
-    """Which method runs; its errors name the settings of the file."""
+def _method_plan(config: KMeansConfig, frame: PointFrame) -> MethodPlan | None:
+    """Which central method runs, None in the local model; errors name the settings of the file."""
     keys = {"dimension": "clustering.dimension", "budget": "privacy.budget", "noise": "privacy.noise"}
     privacy, clustering = config.privacy, config.clustering
     law = privacy.noise.removeprefix("discrete_")
     try:
+        if config.local:
+            refuse(clustering.method)
+            one_of("method", clustering.method, ("auto", *LOCAL_METHODS))
+            return None
         return plan_method(_problem(config, frame), privacy.budget.budget(), clustering.method, law)
     except ConfigError as error:
         name, _, rule = str(error).partition(" ")

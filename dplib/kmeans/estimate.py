@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dplib.clustering.lloyd import deviation
+from dplib.clustering.point_frame import PointFrame
 from dplib.clustering.problem import Clustering
 from dplib.clustering.record import Record, Replayed
 from dplib.clustering.source import NoPoints
@@ -23,7 +24,6 @@ from dplib.kmeans.local import Stored, cluster_users
 from dplib.kmeans.methods import cluster_points
 from dplib.kmeans.radius import find_bounds
 from dplib.privacy.events import DiscreteGaussianEvent, DiscreteLaplaceEvent, Event
-from dplib.spark.point_frame import PointFrame
 
 FloatArray = npt.NDArray[np.float64]
 COUNTED_LAST = ("lloyd", "tree_coreset", "local_search", "max_cover")
@@ -74,7 +74,7 @@ def estimate_centers(design: Design, records: list[Record]) -> Results:
 
 def _clustered(design: Design, records: list[Record]) -> tuple[Clustering, PointFrame]:
     if design.local:
-        return cluster_users(design, Stored(records), bytes(32)), design.frame
+        return cluster_users(design.collection, Stored(records), bytes(32)), design.frame
     nobody, replayed = NoPoints(), Replayed(records)
     try:
         counted = np.zeros(0, dtype=np.int64), np.zeros((0, 1), dtype=np.int64)
@@ -86,6 +86,8 @@ def _clustered(design: Design, records: list[Record]) -> tuple[Clustering, Point
 
 def _weight_errors(clustering: Clustering) -> FloatArray:
     """Standard errors of the weights, where one law of noise made them."""
+    if clustering.weight_deviations is not None:
+        return clustering.weight_deviations
     k, unknown = len(clustering.weights), np.full(len(clustering.weights), np.nan)
     if clustering.method in COUNTED_LAST and clustering.choices.get("rounds", 1) != 0:
         return np.full(k, _deviation(clustering.events[-2]))

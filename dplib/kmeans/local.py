@@ -14,37 +14,30 @@ have spent.
 What is stored are the merged reports of every question: integers that are all the server's part needs. Passes: one a
 round.
 
-References: `dplib.clustering.local_tree`, `dplib.clustering.local_rounds`, `dplib.clustering.noisy_coordinates`.
+References: `dplib.clustering.local_tree`, `dplib.clustering.local_lift`, `dplib.clustering.local_rounds`,
+`dplib.clustering.noisy_coordinates`.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from dplib.clustering.local_questions import Counts
-from dplib.clustering.local_rounds import N_ROUNDS, HashRounds
-from dplib.clustering.local_tree import LocalTree, best_depth
+from dplib.clustering.local_questions import Counts, Rounds, keyed_counts
 from dplib.clustering.noisy_coordinates import NoisyCoordinates
 from dplib.clustering.problem import Clustering
 from dplib.clustering.record import Record
-from dplib.clustering.row_hash import hash_rows
 from dplib.clustering.source import Keyed, PointSource, Summary, dense
 from dplib.errors import IntegrityError
-from dplib.kmeans.design import Design
-from dplib.mechanisms.choose_oracle import choose_oracle, rare_variance
-from dplib.mechanisms.noisy_vector import NoisyVector
+from dplib.kmeans.collection import Collection
+from dplib.kmeans.report_text import STREAMS
 from dplib.randomness.user_streams import UserStreams
 from dplib.spark.points import named_points
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
-COLLECTION = "kmeans"
-_LARGE = 1 << 12
-"""Size of the domain whose oracle's variance decides the number of levels."""
 
 
 class Collector(Protocol):
@@ -57,93 +50,44 @@ class Collector(Protocol):
         """Different noisy vectors with how often each came, shape (m, 1 + d)."""
 
 
-def cluster_users(design: Design, collector: Collector, key: bytes) -> Clustering:
+def cluster_users(collection: Collection, collector: Collector, key: bytes) -> Clustering:
     """Ask the users and cluster.
 
     Args:
-        design: of the local model.
+        collection: the public settings.
         collector: simulates the users, adds up what they sent, or returns what is stored.
         key: of the users' streams; unused where nothing is simulated.
     """
-    match design.method:
-        case "ldp_tree":
-            tree = local_tree(design)
-            found = collector.merged(question_names(tree), question_sizes(tree), TreeReports(tree, key))
-            return tree.cluster(found, design.problem)
-        case "ldp_hash_rounds":
-            return _rounds(design, collector, key)
-        case _:
-            protocol = NoisyCoordinates(design.frame.space, partial(NoisyVector, epsilon=design.budget))
-            found_vectors = collector.vectors("noisy points", NoisyPoints(protocol, key))
-            times, sums = found_vectors[:, 0], found_vectors[:, 1:]
-            reports = np.repeat(sums // np.maximum(times, 1)[:, np.newaxis], times, axis=0)
-            return protocol.cluster(reports, design.problem)
+    if collection.method == "noisy_coordinates":
+        protocol = collection.noisy_points
+        found = collector.vectors("noisy points", NoisyPoints(protocol, key))
+        return protocol.cluster(protocol.unmerge(found), collection.problem)
+    rounds, collected = collection.rounds, list[Counts]()
+    for number in range(rounds.n_rounds):
+        places = rounds.places_after(collected)
+        names = rounds.question_names(number)
+        if rounds.n_rounds > 1:
+            names = [f"round {number + 1}, {name}" for name in names]
+        sizes = question_sizes(rounds, number, places)
+        collected.append(collector.merged(names, sizes, RoundReports(rounds, key, number, places)))
+    return rounds.cluster(collected)
 
 
-def local_tree(design: Design) -> LocalTree:
-    """The tree of a design; it follows from settings alone."""
-    local, space = design.config.clustering.local, design.frame.space
-    oracle = partial(choose_oracle, epsilon=design.budget, name=local.oracle)
-    # The variance of a large domain's report stands for all levels.
-    variance = float(rare_variance(choose_oracle(_LARGE, design.budget)))
-    return LocalTree(space, best_depth(space.dimension, local.expected_users, variance), oracle)
-
-
-def question_names(tree: LocalTree) -> list[str]:
-    """Names of a tree's questions, in order."""
-    return [question.name for question in tree.questions.questions]
-
-
-def question_sizes(tree: LocalTree) -> list[int]:
-    """Number of merged integers of each question."""
-    return [len(counts) for counts in tree.aggregate(tree.encode(*_nobody(tree.dimension)))]
-
-
-def _nobody(dimension: int) -> tuple[UserStreams, IntArray]:
-    names = np.empty((0, 3), dtype="<u4")
-    return UserStreams(bytes(32), names), np.empty((0, dimension), dtype=np.int64)
-
-
-def _rounds(design: Design, collector: Collector, key: bytes) -> Clustering:
-    local, problem = design.config.clustering.local, design.problem
-    oracle = partial(choose_oracle, epsilon=design.budget, name=local.oracle)
-    variance = float(rare_variance(choose_oracle(_LARGE, design.budget)))
-    protocol = HashRounds(problem, best_depth(problem.space.dimension, local.expected_users, variance), oracle)
-    places = np.empty((0, problem.space.dimension))
-    for number in range(N_ROUNDS):
-        empty = protocol.encode(*_nobody(problem.space.dimension), number, places)
-        sizes = [len(counts) for counts in protocol.aggregate(empty, number, places)]
-        names = [f"round {number + 1}, question {place + 1}" for place in range(len(sizes))]
-        counts = collector.merged(names, sizes, RoundReports(protocol, key, number, places))
-        if number < N_ROUNDS - 1:
-            places = protocol.publish(counts, number, places)
-    return protocol.cluster(counts, places)
-
-
-@dataclass(frozen=True)
-class TreeReports:
-    """Summary of users: the merged reports of all questions, one after the other."""
-
-    tree: LocalTree
-    key: bytes = field(repr=False)
-
-    @property
-    def width(self) -> int:
-        """One integer under each key."""
-        return 1
-
-    def __call__(self, rows: IntArray) -> Keyed:
-        """Summarise a block."""
-        names, points = named_points(rows)
-        streams = UserStreams(self.key, names, COLLECTION)
-        return _joined(self.tree.aggregate(self.tree.encode(streams, points)))
+def question_sizes(rounds: Rounds, number: int, places: FloatArray) -> list[int]:
+    """Number of merged integers of each question of a round."""
+    nobody, nowhere = (
+        UserStreams(bytes(32), np.empty((0, 3), dtype="<u4")),
+        np.empty((0, rounds.dimension), dtype=np.int64),
+    )
+    empty = rounds.encode(nobody, nowhere, number, places)
+    return [len(counts) for counts in rounds.aggregate(empty, number, places)]
 
 
 @dataclass(frozen=True)
 class RoundReports:
-    """Summary of users: the merged reports of one round."""
+    """Summary of users: the merged reports of one round, its questions one after the other."""
 
-    protocol: HashRounds
+    rounds: Rounds
     key: bytes = field(repr=False)
     number: int
     places: FloatArray
@@ -156,8 +100,8 @@ class RoundReports:
     def __call__(self, rows: IntArray) -> Keyed:
         """Summarise a block."""
         names, points = named_points(rows)
-        answers = self.protocol.encode(UserStreams(self.key, names, COLLECTION), points, self.number, self.places)
-        return _joined(self.protocol.aggregate(answers, self.number, self.places))
+        answers = self.rounds.encode(UserStreams(self.key, names, STREAMS), points, self.number, self.places)
+        return keyed_counts(self.rounds.aggregate(answers, self.number, self.places))
 
 
 @dataclass(frozen=True)
@@ -175,20 +119,27 @@ class NoisyPoints:
     def __call__(self, rows: IntArray) -> Keyed:
         """Summarise a block."""
         names, points = named_points(rows)
-        noisy = self.protocol.encode(UserStreams(self.key, names, COLLECTION), points)
-        keys, place = np.unique(hash_rows(noisy, 0), return_inverse=True)
-        totals = np.zeros((len(keys), self.width), dtype=np.int64)
-        np.add.at(totals, place, np.concatenate([np.ones((len(noisy), 1), dtype=np.int64), noisy], axis=1))
-        return keys, totals
+        return self.protocol.merge(self.protocol.encode(UserStreams(self.key, names, STREAMS), points))
 
 
-def _joined(counts: Counts) -> Keyed:
-    joined = np.concatenate(counts)
-    return np.arange(len(joined)), joined[:, np.newaxis]
+@dataclass(frozen=True, eq=False)
+class Sent:
+    """Reports that units made themselves, merged, in place of a source of points.
+
+    Attributes:
+        merged: of all questions (`dplib.spark.point_reports.merge_reports`).
+    """
+
+    merged: Keyed
+
+    def total(self, summary: Summary) -> Keyed:
+        """What was sent, whoever asks."""
+        del summary
+        return self.merged
 
 
-class Simulated:
-    """Users who are simulated; keeps what they sent, merged, in ``records``."""
+class Collected:
+    """Users who are simulated, or whose reports were sent; keeps them, merged, in ``records``."""
 
     def __init__(self, source: PointSource) -> None:
         self._source = source

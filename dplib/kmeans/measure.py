@@ -19,10 +19,11 @@ import numpy as np
 import numpy.typing as npt
 
 from dplib.clustering.bounds import RadiusClasses
+from dplib.clustering.point_frame import PointFrame
 from dplib.clustering.record import Recorded
-from dplib.clustering.source import Keyed, Noise, PointSource, dense
+from dplib.clustering.source import Keyed, Noise, PointSource
 from dplib.kmeans.design import Design
-from dplib.kmeans.local import Simulated, cluster_users, local_tree, question_names, question_sizes
+from dplib.kmeans.local import Collected, Sent, cluster_users
 from dplib.kmeans.methods import cluster_points
 from dplib.kmeans.radius import find_bounds
 from dplib.kmeans.tables import LOCAL, Draw, write_draws
@@ -30,7 +31,6 @@ from dplib.mechanisms.clustering_noise import KeyedNoise
 from dplib.release.digest import block_digest, combine_digests
 from dplib.release.lifecycle import MeasurementKeys
 from dplib.release.run_keys import RunKeys
-from dplib.spark.point_frame import PointFrame
 from dplib.spark.points import RowSummary
 
 IntArray = npt.NDArray[np.int64]
@@ -82,14 +82,7 @@ def measure_users(design: Design, source: PointSource, keys: RunKeys, directory:
         directory: staging directory; gets ``measurement/``.
     """
     key = keys.measurement(hmac.digest(keys.digest, _USERS, "sha256"))
-    simulated = Simulated(source)
-    cluster_users(design, simulated, key)
-    write_draws(directory, [Draw(name, LOCAL, design.budget, merged) for name, merged in simulated.records])
-    digests = [
-        (f"{place} {name}", block_digest(keys.digest, name, merged))
-        for place, (name, merged) in enumerate(simulated.records)
-    ]
-    return MeasurementKeys(keys.key_id, key, combine_digests(keys.digest, digests))
+    return MeasurementKeys(keys.key_id, key, _store(design, source, key, keys, directory))
 
 
 def measure_reports(design: Design, joined: Keyed, keys: RunKeys, directory: Path) -> MeasurementKeys:
@@ -101,12 +94,20 @@ def measure_reports(design: Design, joined: Keyed, keys: RunKeys, directory: Pat
         keys: the run's sub-keys.
         directory: staging directory; gets ``measurement/``.
     """
-    tree = local_tree(design)
-    sizes, names = question_sizes(tree), question_names(tree)
-    parts = np.split(dense(joined, sum(sizes), 1)[:, 0], np.cumsum(sizes)[:-1])
-    write_draws(directory, [Draw(name, LOCAL, design.budget, part) for name, part in zip(names, parts, strict=True)])
-    digests = [(name, block_digest(keys.digest, name, part)) for name, part in zip(names, parts, strict=True)]
-    return keys.recorded(combine_digests(keys.digest, digests))
+    digest = _store(design, Sent(joined), bytes(32), keys, directory)
+    return keys.recorded(digest)
+
+
+def _store(design: Design, source: PointSource, key: bytes, keys: RunKeys, directory: Path) -> bytes:
+    """Store the merged reports of all rounds; their digest."""
+    collected = Collected(source)
+    cluster_users(design.collection, collected, key)
+    write_draws(directory, [Draw(name, LOCAL, design.budget, merged) for name, merged in collected.records])
+    digests = [
+        (f"{place} {name}", block_digest(keys.digest, name, merged))
+        for place, (name, merged) in enumerate(collected.records)
+    ]
+    return combine_digests(keys.digest, digests)
 
 
 @dataclass

@@ -6,7 +6,6 @@ from math import sqrt
 from dplib.clustering.choose import QUADTREE_FROM
 from dplib.clustering.grid import COUNT_SHARE, cells_an_axis
 from dplib.kmeans.design import Design
-from dplib.kmeans.local import local_tree, question_names
 from dplib.kmeans.methods import method_text, reason_text, warning_text
 from dplib.mechanisms.choose_oracle import choose_oracle, rare_variance
 from dplib.workflow.plan import JobPlan, PlanFrame
@@ -137,15 +136,19 @@ def _outlook(design: Design, n: int) -> Outlook:
     if method == "grid":
         detail = f"{cells_an_axis(n, share, len(design.coordinates))} cells an axis"
     elif method == "ldp_tree":
-        detail = f"{len(question_names(local_tree(design)))} levels"
+        detail = f"{_levels(design)} levels"
     return Outlook(n, method, detail, blur, blur < (0.5 if design.local else 0.05))
+
+
+def _levels(design: Design) -> int:
+    return len(design.collection.rounds.question_names(0))
 
 
 def _blur(design: Design, n: int) -> float:
     """What `blur_text` says, for n points."""
     space, d, k = design.frame.space, len(design.coordinates), design.problem.n_clusters
     if design.local:
-        shares = len(question_names(local_tree(design))) if design.method == "ldp_tree" else 1
+        shares = _levels(design) * (2 if design.collection.lifted else 1) if design.method == "ldp_tree" else 1
         return sqrt(shares * n * rare_variance(choose_oracle(_LARGE, design.budget))) * k / n
     radius = sqrt(space.norm_squared)
     if design.gaussian:

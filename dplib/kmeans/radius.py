@@ -13,11 +13,11 @@ from math import isqrt
 
 from dplib.clustering.bounds import private_radius
 from dplib.clustering.choose import Plan as MethodPlan
+from dplib.clustering.point_frame import PointFrame
 from dplib.clustering.source import Keyed, Noise
 from dplib.clustering.space import Space
 from dplib.kmeans.design import Design
 from dplib.privacy.events import Event
-from dplib.spark.point_frame import PointFrame
 
 FALLBACK = 1.0
 """Radius where none was found."""

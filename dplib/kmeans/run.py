@@ -5,7 +5,6 @@ from pathlib import Path
 
 from dplib.config.kmeans import KMeansConfig
 from dplib.kmeans.design import Design
-from dplib.kmeans.local import local_tree
 from dplib.kmeans.measure import measure_points, measure_reports, measure_users
 from dplib.kmeans.publish import manifest_fields, write_tables
 from dplib.kmeans.report_text import ReportReader
@@ -43,7 +42,7 @@ def measure(job: Resources[Design], rows: DataFrame, keys: RunKeys, directory: P
     design = job.design
     if design.from_reports:
         with job.stage("adding up the reports"):
-            merged = merge_reports(rows, ReportReader(local_tree(design)))
+            merged = merge_reports(rows, ReportReader(design.collection))
             return measure_reports(design, merged, keys, directory)
     with ExitStack() as stack:
         if design.local:

@@ -12,11 +12,11 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from dplib.clustering.point_frame import IntArray, PointFrame
 from dplib.clustering.space import UNITS
 from dplib.clustering.sums import nearest
 from dplib.errors import ConfigError
 from dplib.spark.contributions import Batches
-from dplib.spark.point_frame import IntArray, PointFrame
 from dplib.spark.point_rows import point_numbers
 from dplib.spark.session import quiet_spark_errors
 

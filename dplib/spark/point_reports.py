@@ -21,11 +21,11 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from dplib.clustering.point_frame import IntArray
 from dplib.clustering.source import Keyed
 from dplib.config.kmeans import PointInput
 from dplib.spark.contributions import Batches
 from dplib.spark.inspect import RuleCount
-from dplib.spark.point_frame import IntArray
 from dplib.spark.points import TOTALS, added_totals, totals_row
 from dplib.spark.read import KEY_TYPES, open_columns
 from dplib.spark.resolve import text_column
@@ -36,6 +36,10 @@ REPORT_RULES = ("unit is given", "the report can be read", "the unit reports onc
 
 class ReportReader(Protocol):
     """How texts are read: `dplib.kmeans.report_text.ReportReader`."""
+
+    @property
+    def width(self) -> int:
+        """Integers under each key of what is merged."""
 
     def read(self, texts: Sequence[str | None], /) -> tuple[IntArray, list[bytes]]:
         """The question of each text, -1 where it is no report, and the reports' bytes."""
@@ -68,7 +72,7 @@ def merge_reports(rows: DataFrame, reader: ReportReader) -> Keyed:
     """
     merged = _once(_judged(rows, reader)).mapInArrow(_merge(reader), TOTALS)
     with quiet_spark_errors("add up the reports"):
-        return added_totals(merged.toArrow(), 1)
+        return added_totals(merged.toArrow(), reader.width)
 
 
 def inspect_point_reports(rows: DataFrame, reader: ReportReader) -> list[RuleCount]:

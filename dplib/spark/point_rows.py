@@ -18,11 +18,11 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, DataType
 
+from dplib.clustering.point_frame import FloatArray, PointFrame
 from dplib.config.kmeans import PointInput
 from dplib.errors import SchemaError
 from dplib.spark.contributions import Batches
 from dplib.spark.inspect import RuleCount
-from dplib.spark.point_frame import FloatArray, PointFrame
 from dplib.spark.read import KEY_TYPES, NUMBER_TYPES, open_columns
 from dplib.spark.resolve import number_column, text_column
 from dplib.spark.session import quiet_spark_errors

@@ -20,10 +20,10 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
+from dplib.clustering.point_frame import FloatArray, IntArray, PointFrame
 from dplib.clustering.source import Keyed, Summary, add_keyed
 from dplib.randomness.user_streams import name_users
 from dplib.spark.contributions import KEY_BYTES, PRIORITY_BYTES, Batches
-from dplib.spark.point_frame import FloatArray, IntArray, PointFrame
 from dplib.spark.point_rows import has_unit, point_numbers
 from dplib.spark.session import quiet_spark_errors
 from dplib.validate import require

@@ -231,9 +231,9 @@ def test_the_local_model_merges_one_report_a_person(tmp_path: Path, spark: objec
 def test_reports_of_devices_become_a_release(tmp_path: Path, spark: object) -> None:
     columns = {"report": "report", "unit": "person"}
     places = new_places(tmp_path, **LOCAL, privacy__budget={"epsilon": 8}, input__columns=columns)
-    design = Design.resolve(check(KMeansConfig, places.settings), places.folder)
-    sent = [(report_of(design, bytes([number]) * 32, [20, 30]), f"p{number}") for number in range(60)]
-    other = [(report_of(design, bytes([number]) * 32, [70, 80]), "p1") for number in (200, 201)]
+    collection = Design.resolve(check(KMeansConfig, places.settings), places.folder).collection
+    sent = [(report_of(collection, bytes([number]) * 32, [20, 30]), f"p{number}") for number in range(60)]
+    other = [(report_of(collection, bytes([number]) * 32, [70, 80]), "p1") for number in (200, 201)]
     rows = [*sent, sent[0], *other, ("SECRETVALUE", "p70"), (sent[0][0], ""), ("1",)]
     places.rows(rows, ("report", "person"))
     found = places.run()
@@ -313,6 +313,7 @@ WRONG: list[tuple[str, dict[str, Any]]] = [
     ("publish.picture.y", {"publish__picture": {"y": 2}}),
     ("privacy.neighbors", {"clustering__method": "ldp_tree"}),
     ("clustering.method", LOCAL | {"clustering__method": "grid"}),
+    ("clustering.method", LOCAL | {"clustering__method": "kaplan_stemmer_2018"}),
     ("privacy.max_rows_per_unit", LOCAL | {"privacy__max_rows_per_unit": 2}),
     ("privacy.unit", LOCAL | {"privacy__unit": "event", "input__columns__unit": DROP}),
     ("privacy.budget", LOCAL | {"privacy__budget": {"rho": 1}}),

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from dplib.clustering.grid import CellCounts
+from dplib.clustering.point_frame import PointFrame
 from dplib.clustering.source import Blocks
 from dplib.clustering.sums import ClusterSums, Moments
 from dplib.config.kmeans import PointInput
-from dplib.spark.point_frame import PointFrame
 from dplib.spark.point_rows import open_points
 from dplib.spark.points import SparkPoints, block_points
 from tests.kmeans_support import design_of, settings_of
@@ -53,6 +53,11 @@ def test_the_rows_that_a_cap_keeps_do_not_depend_on_order_or_other_units(spark: 
         found.append(source.total(CellCounts(frame.space.half_widths, 500)))
         source.release()
     assert found[0][1].sum() == 12
+    # Another key keeps other rows: which ones they are cannot be told, or arranged, from outside.
+    other = SparkPoints(block_points(table, frame, 3, KEY[::-1]), 2)
+    other.load()
+    assert set(other.total(CellCounts(frame.space.half_widths, 500))[0]) != set(found[2][0])
+    other.release()
     assert np.array_equal(found[0][0], found[1][0])
     assert found[2][1].sum() == 9
     assert set(found[2][0]) <= set(found[0][0])

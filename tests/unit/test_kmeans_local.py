@@ -1,18 +1,23 @@
 """The local model in the job kmeans, without Spark: reports keyed per user, merged, stored and clustered."""
 
+import subprocess
+import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from dplib.clustering.source import Blocks
-from dplib.errors import IntegrityError
+from dplib.errors import ConfigError, IntegrityError
+from dplib.kmeans.collection import Collection
 from dplib.kmeans.estimate import estimate_centers
-from dplib.kmeans.local import COLLECTION, local_tree, question_names, question_sizes
+from dplib.kmeans.local import NoisyPoints, RoundReports, question_sizes
 from dplib.kmeans.measure import measure_users
 from dplib.kmeans.publish import write_tables
-from dplib.kmeans.report_text import ReportReader, report_of, report_texts
+from dplib.kmeans.report_text import STREAMS, ReportReader, report_of, report_texts
 from dplib.kmeans.tables import read_centers, read_records
+from dplib.mechanisms.choose_oracle import OracleName
 from dplib.randomness.user_streams import UserStreams, number_users
 from tests.clustering_support import loss, mixture
 from tests.kmeans_support import LOCAL, design_of, keys_of, local_settings_of
@@ -45,14 +50,14 @@ def test_stored_reports_are_enough_and_do_not_depend_on_blocks(method: str, tmp_
 
 def test_a_user_sends_one_report_whose_level_follows_from_the_name(tmp_path: Path) -> None:
     design = design_of(local_settings_of("ldp_tree", users=100_000))
-    tree = local_tree(design)
-    assert len(question_names(tree)) > 2
+    rounds = design.collection.rounds
+    assert len(rounds.question_names(0)) > 2
     asked = []
     for seed in (1, 2):
         points = design.frame.to_units(mixture(500, 2, 4, seed))
         measure_users(design, Blocks(users_of(points)), keys_of(design), tmp_path / str(seed))
         records = read_records(tmp_path / str(seed))
-        assert [len(merged) for _, merged in records] == question_sizes(tree)
+        assert [len(merged) for _, merged in records] == question_sizes(rounds, 0, rounds.places_after([]))
         asked.append([int(merged[0]) for _, merged in records])
     # The first integer of each question is the number of its reports: the same users, whatever their points are.
     assert asked[0] == asked[1]
@@ -78,51 +83,117 @@ def test_reports_of_another_design_are_refused(tmp_path: Path) -> None:
         estimate_centers(design_of(local_settings_of("ldp_hash_rounds")), read_records(tmp_path))
 
 
-@pytest.mark.parametrize(
-    "oracle", ["auto", "generalized_response", "unary_encoding", "hadamard_response", "local_hashing"]
-)
-def test_reports_travel_as_texts_and_broken_ones_are_left_out(oracle: str) -> None:
-    settings = local_settings_of("ldp_tree", users=20_000)
-    settings["clustering"]["local"]["oracle"] = oracle
-    design = design_of(settings)
-    tree, points = local_tree(design), design.frame.to_units(mixture(200, 2, 4, 1))
-    streams = UserStreams(bytes(32), number_users(np.arange(200)), COLLECTION)
-    texts, reader = report_texts(tree, streams, points), ReportReader(tree)
+TEXTS = [("ldp_tree", oracle) for oracle in OracleName] + [("noisy_coordinates", OracleName.AUTO)]
+
+
+def _collection(method: str, oracle: str = "auto", epsilon: str = "1", **clustering: Any) -> Collection:
+    local = {"expected_users": 20_000, "oracle": str(oracle)}
+    settings = local_settings_of(method, epsilon, **clustering)
+    settings["clustering"]["local"] = local
+    return design_of(settings).collection
+
+
+@pytest.mark.parametrize(("method", "oracle"), TEXTS)
+def test_reports_travel_as_texts_and_add_up_to_what_a_simulation_does(method: str, oracle: str) -> None:
+    collection = _collection(method, oracle)
+    points = collection.frame.to_units(mixture(200, 2, 4, 1))
+    streams = UserStreams(bytes(32), number_users(np.arange(200)), STREAMS)
+    texts, reader = report_texts(collection, streams, points), ReportReader(collection)
     asked, payloads = reader.read(texts)
     assert (asked >= 0).all()
-    keys, merged = reader.merge(asked, payloads)
-    expected = np.concatenate(tree.aggregate(tree.encode(streams, points)))
-    assert np.array_equal(merged[:, 0], expected)
-    assert np.array_equal(keys, np.arange(len(expected)))
-    level, digits = texts[0].split(":")
-    broken = [None, "", "x", "1:", f"99:{digits}", f"0:{digits}", f"{level}:{digits}00", f"{level}:zz", f"-1:{digits}"]
-    broken += (
-        []
-        if "unary" in type(tree.questions.questions[int(level) - 1].oracle).__name__.lower()
-        else [f"{level}:{'ff' * (len(digits) // 2)}"]
-    )
+    if method == "noisy_coordinates":
+        expected = NoisyPoints(collection.noisy_points, bytes(32))(users_of(points))
+    else:
+        rounds = collection.rounds
+        expected = RoundReports(rounds, bytes(32), 0, rounds.places_after([]))(users_of(points))
+    for found, wanted in zip(reader.merge(asked, payloads), expected, strict=True):
+        assert np.array_equal(found, wanted)
+    assert reader.width == expected[1].shape[1]
+
+
+@pytest.mark.parametrize(("method", "oracle"), TEXTS)
+def test_broken_texts_and_those_for_other_settings_are_no_reports(method: str, oracle: str) -> None:
+    collection, other = _collection(method, oracle), _collection(method, oracle, "2")
+    reader, text = ReportReader(collection), report_of(collection, bytes(32), [0.3, 0.1])
+    version, fingerprint, question, digits = text.split(":")
+    assert (version, fingerprint) == ("1", collection.fingerprint)
+    head = f"{version}:{fingerprint}"
+    broken = [None, "", "x", text[:-2], f"{text}00", f"{head}:{question}:", f"{head}:{question}:zz{digits[2:]}"]
+    broken += [f"{head}:{wrong}:{digits}" for wrong in ("0", "99", "-1", "", "²", "1" * 5000)]
+    broken += [
+        f"2:{fingerprint}:{question}:{digits}",
+        f"{version}:{'0' * 16}:{question}:{digits}",
+        f"{question}:{digits}",
+    ]
+    # No oracle gives the largest integer; unary encoding leaves the bits after its last cube 0.
+    broken += [f"{head}:{question}:{'ff' * 7 + '7f' + digits[16:]}"] if oracle != "unary_encoding" else []
+    broken += [report_of(other, bytes(32), [0.3, 0.1])]
     assert (reader.read(broken)[0] == -1).all()
+    assert (reader.read([text, f" {text}\n"])[0] == int(question) - 1).all()
 
 
-def test_a_device_repeats_its_report() -> None:
-    design = design_of(local_settings_of("ldp_tree"))
-    reader = ReportReader(local_tree(design))
-    texts = [report_of(design, bytes([number]) * 32, [0.5, float("nan")]) for number in (1, 1, 2, 3, 4, 5)]
+def test_a_device_repeats_its_report_and_draws_anew_for_another_point_or_budget() -> None:
+    def questions(epsilon: str, point: list[float]) -> list[str]:
+        collection = _collection("ldp_tree", epsilon=epsilon)
+        return [report_of(collection, bytes([number]) * 32, point).split(":")[2] for number in range(40)]
+
+    collection = _collection("ldp_tree")
+    texts = [report_of(collection, bytes([number]) * 32, [0.5, float("nan")]) for number in (1, 1, 2, 3, 4, 5)]
     assert texts[0] == texts[1]
     assert len(set(texts)) > 2
-    assert (reader.read(texts)[0] >= 0).all()
-
-
-def test_a_device_draws_anew_for_another_point_or_budget() -> None:
-    def asked(epsilon: str, point: list[float]) -> list[str]:
-        design = design_of(local_settings_of("ldp_tree", epsilon=epsilon))
-        return [report_of(design, bytes([number]) * 32, point).partition(":")[0] for number in range(40)]
-
-    first = asked("1", [0.5, 0.25])
+    first = questions("1", [0.5, 0.25])
     assert len(set(first)) > 1
     # From the same random bits every device would be asked the same question again, and lie about it likewise.
-    assert asked("1", [0.5, 0.75]) != first
-    assert asked("2", [0.5, 0.25]) != first
+    assert questions("1", [0.5, 0.75]) != first
+    assert questions("2", [0.5, 0.25]) != first
+
+
+def test_a_collection_is_a_document_and_its_fingerprint_that_of_all_settings() -> None:
+    collection = _collection("ldp_tree")
+    again = Collection.from_json(collection.to_json())
+    assert again == collection
+    assert report_of(again, bytes(32), [0.1, 0.2]) == report_of(collection, bytes(32), [0.1, 0.2])
+    others = [_collection("ldp_tree", epsilon="2"), _collection("noisy_coordinates"), _collection("ldp_tree", k=5)]
+    others += [_collection("ldp_tree", bounds=[[-1, 1], [-1, 2]]), _collection("ldp_tree", "hadamard_response")]
+    assert len({each.fingerprint for each in (collection, again, *others)}) == 6
+    newer = collection.to_json().replace('"version":1', '"version":2')
+    with pytest.raises(ConfigError, match="version of the collection must be 1, got 2"):
+        Collection.from_json(newer)
+    for wrong in ("", "[]", "{}", "3", collection.to_json().replace('"seed"', '"seeds"')):
+        with pytest.raises(ConfigError, match="the collection must"):
+            Collection.from_json(wrong)
+    with pytest.raises(ConfigError, match="point must have 2 coordinates, got 3"):
+        report_of(collection, bytes(32), [0.1, 0.2, 0.3])
+    with pytest.raises(ConfigError, match="key must"):
+        report_of(collection, b"short", [0.1, 0.2])
+
+
+@pytest.mark.parametrize(("method", "d", "rounds"), [("ldp_hash_rounds", 2, 4), ("ldp_tree", 7, 2)])
+def test_methods_with_rounds_have_no_texts(method: str, d: int, rounds: int) -> None:
+    collection = _collection(method, d=d)
+    assert not collection.in_one_round
+    with pytest.raises(ConfigError, match=f"method must ask in one round .* has {rounds} rounds"):
+        report_of(collection, bytes(32), [0.0] * d)
+
+
+def test_a_device_needs_numpy_kernels_only() -> None:
+    code = """
+import sys
+for name in ("pyspark", "pandas", "pyarrow", "pydantic", "sqlalchemy", "networkx", "matplotlib"):
+    sys.modules[name] = None
+from dplib.kmeans.collection import Collection
+from dplib.kmeans.report_text import report_of
+print(report_of(Collection.from_json(sys.argv[1]), bytes(32), [0.25, -0.5]))
+kernels = {"clustering", "compiled", "errors", "kmeans", "mechanisms", "privacy", "randomness", "trees", "validate"}
+loaded = {name.split(".")[1] for name in sys.modules if name.startswith("dplib.")}
+assert loaded <= kernels, loaded
+"""
+    collection = _collection("ldp_tree")
+    done = subprocess.run(
+        [sys.executable, "-c", code, collection.to_json()], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip() == report_of(collection, bytes(32), [0.25, -0.5])
 
 
 @pytest.mark.parametrize("method", ["ldp_tree", "ldp_hash_rounds", "noisy_coordinates"])

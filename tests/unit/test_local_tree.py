@@ -80,7 +80,8 @@ def test_consistent_totals_are_generalized_least_squares() -> None:
     tree, n = _tree(Fraction(1), 2), 4000
     points = local_points(PLANE, _mixture(n, 1)[1])
     counts = tree.aggregate(tree.encode(_streams(n), points))
-    totals, variances = tree._consistent(counts, float(n))
+    levels = tree._consistent(counts, float(n))
+    totals = [level.totals for level in levels]
     rows, values, weights = [np.ones(16)], [float(n)], [1e12]
     for level, (question, merged) in enumerate(zip(tree.questions.questions, counts, strict=True), start=1):
         estimate = question.oracle.estimate(merged)
@@ -94,7 +95,7 @@ def test_consistent_totals_are_generalized_least_squares() -> None:
     assert totals[1] == pytest.approx(dense, rel=1e-5, abs=1e-3)
     assert totals[0] == pytest.approx(totals[1].reshape(-1, 4).sum(axis=1))
     assert totals[0].sum() == pytest.approx(n)
-    assert variances[0] < variances[1] * 4
+    assert levels[0].variance < levels[1].variance * 4
 
 
 def test_leaves_part_the_space_and_keep_all_users() -> None:
