@@ -1,4 +1,4 @@
-"""Table of all clustering methods x data x epsilon: loss as a ratio to that of k-means without privacy.
+"""Table of all central clustering methods x data x epsilon: loss as a ratio to that of k-means without privacy.
 
     python -m scripts.experiments.kmeans_table --points FOLDER     # half an hour; goes on where it stopped
     python -m scripts.experiments.kmeans_table --render            # only writes the guide's tables again
@@ -7,8 +7,8 @@ Results go to ``kmeans_table.json`` beside this file after every number, and fro
 two markers. The ratio is the loss on the points over that of scikit-learn's KMeans with 10 seedings. Each number is the
 median over noise keys (`keys_for`: fewer where a method is slow on many points). Methods that need a delta get 1e-6.
 ``one center`` is the ratio of the mean of all points: a method above it is worth nothing there. Data: generated
-mixtures in the unit ball, and from ``--points`` the sets s1.txt and birch1.data.gz. In the local model losses are
-measured on the first 100,000 points.
+mixtures in the unit ball, and from ``--points`` the sets s1.txt and birch1.data.gz. Methods of the local model have a
+table of their own: `scripts.experiments.local_table`.
 """
 
 import argparse
@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -31,14 +32,9 @@ from dplib.clustering.choose import METHODS, plan_method, run_plan
 from dplib.clustering.problem import Clustering, Problem
 from dplib.clustering.source import Blocks
 from dplib.clustering.space import Space
-from dplib.config.kmeans import LOCAL_METHODS, KMeansConfig
-from dplib.config.load import check
 from dplib.errors import ConfigError
-from dplib.kmeans.design import Design
-from dplib.kmeans.local import Simulated, cluster_users
 from dplib.mechanisms.clustering_noise import KeyedNoise
 from dplib.privacy.budget import ApproxDP
-from dplib.randomness.user_streams import number_users
 
 FloatArray = npt.NDArray[np.float64]
 Results = dict[str, Any]
@@ -46,16 +42,14 @@ Results = dict[str, Any]
 ROOT = Path(__file__).resolve().parents[2]
 STORED = Path(__file__).with_suffix(".json")
 GUIDE = ROOT / "dplib" / "guide" / "kmeans.md"
-EPSILONS = {"central": ("0.1", "0.5", "1", "2"), "local": ("0.5", "1", "2", "4")}
+EPSILONS = ("0.1", "0.5", "1", "2")
 DELTA = Fraction(1, 10**6)
 N_KEYS = 5
 LARGE = 20_000
-SLOW = {"privgene": 1, "local_search": 3, "kvariates": 3, "ldp_hash_rounds": 3}
-"""Noise keys of methods that are slow on more than `LARGE` points."""
+SLOW = {"privgene", "local_search", "kvariates"}
+"""Methods that get one noise key on more than `LARGE` points."""
 MOST_WORK = {"privgene": 2e6}
 """Points times centers times dimensions up to which a method is run here; beyond, one run takes minutes to hours."""
-SEEN = 100_000
-"""Points on which losses are measured."""
 
 
 @dataclass(frozen=True)
@@ -77,19 +71,13 @@ def mixture(n: int, d: int, k: int, seed: int) -> FloatArray:
     return np.asarray(points / np.maximum(np.linalg.norm(points, axis=1, keepdims=True), 1.0))
 
 
-def central_data(folder: Path) -> Iterator[Data]:
-    """The sets for methods of the central model."""
+def data_sets(folder: Path) -> Iterator[Data]:
+    """The sets, small ones first."""
     square = Space.box([0.0, 0.0], [1e6, 1e6])
     yield Data("S1: d=2, k=15, n=5,000", np.loadtxt(folder / "s1.txt", delimiter=",", skiprows=1), square, 15)
     for d, k in ((2, 8), (20, 8), (20, 64), (100, 8)):
         yield Data(f"mixture: d={d}, k={k}, n=100,000", mixture(100_000, d, k, 11), Space.ball([0.0] * d, 1.0), k)
     yield Data("birch1: d=2, k=100, n=100,000", np.loadtxt(folder / "birch1.data.gz"), square, 100)
-
-
-def local_data() -> Iterator[Data]:
-    """The sets for methods of the local model."""
-    for d, n in ((2, 100_000), (2, 1_000_000), (20, 1_000_000)):
-        yield Data(f"local mixture: d={d}, k=8, n={n:,}", mixture(n, d, 8, 11), Space.ball([0.0] * d, 1.0), 8)
 
 
 def loss(points: FloatArray, centers: FloatArray) -> float:
@@ -109,11 +97,11 @@ def reference_loss(data: Data) -> float:
 
 def keys_for(method: str, n: int) -> int:
     """Noise keys of a method on n points."""
-    return SLOW.get(method, N_KEYS) if n > LARGE else N_KEYS
+    return 1 if method in SLOW and n > LARGE else N_KEYS
 
 
-def central_run(data: Data, method: str, epsilon: str) -> Callable[[int], Clustering] | None:
-    """A method of the central model by number of the noise key; None where it does not go with the dimension."""
+def method_on(data: Data, method: str, epsilon: str) -> Callable[[int], Clustering] | None:
+    """A method by number of the noise key; None where it does not go with the dimension."""
     problem = Problem(data.space, data.k)
     try:
         plan = plan_method(problem, ApproxDP(Fraction(epsilon), DELTA), method)
@@ -123,42 +111,21 @@ def central_run(data: Data, method: str, epsilon: str) -> Callable[[int], Cluste
     return lambda key: run_plan(source, KeyedNoise(key.to_bytes(32, "big")), problem, plan)
 
 
-def local_run(data: Data, method: str, epsilon: str) -> Callable[[int], Clustering]:
-    """A method of the local model, one simulated report of each point, by number of the key."""
-    d = data.space.dimension
-    settings = {
-        "config_version": 1,
-        "job": "kmeans",
-        "dataset": "table",
-        "input": {"path": "none", "columns": {"coordinates": [f"c{axis}" for axis in range(d)], "unit": "u"}},
-        "privacy": {"unit": "person", "neighbors": "local", "max_rows_per_unit": 1, "budget": {"epsilon": epsilon}},
-        "clustering": {"radius": 1, "n_clusters": data.k, "method": method}
-        | {"local": {"expected_users": len(data.points)}},
-    }
-    design = Design.resolve(check(KMeansConfig, settings), Path())
-    names = number_users(np.arange(len(data.points))).view("<i4").astype(np.int64)
-    users = Blocks(np.concatenate([names, design.frame.to_units(data.points)], axis=1))
-    return lambda key: cluster_users(design, Simulated(users), key.to_bytes(32, "big"))
-
-
-def measure(results: Results, model: str, data: Data) -> None:
+def measure(results: Results, data: Data) -> None:
     """Fill in what is missing of a set, storing after every number."""
-    seen = Data(data.name, data.points[:SEEN], data.space, data.k)
-    known = results["data"].setdefault(data.name, {"model": model, "ratios": {}})
-    methods = ("auto", *METHODS) if model == "central" else LOCAL_METHODS
-    cells = [(method, epsilon) for method in methods for epsilon in EPSILONS[model]]
-    reference = lru_cache(lambda: reference_loss(seen))
-    for method, epsilon in cells:
+    known = results["data"].setdefault(data.name, {"ratios": {}})
+    reference = lru_cache(lambda: reference_loss(data))
+    for method, epsilon in product(("auto", *METHODS), EPSILONS):
         name = f"{method} {epsilon}"
         if name in known["ratios"]:
             continue
-        known.setdefault("one center", round(loss(seen.points, seen.points.mean(axis=0)[np.newaxis]) / reference(), 3))
-        run = central_run(data, method, epsilon) if model == "central" else local_run(data, method, epsilon)
+        known.setdefault("one center", round(loss(data.points, data.points.mean(axis=0)[np.newaxis]) / reference(), 3))
+        run = method_on(data, method, epsilon)
         if run is None or data.points.size * data.k > MOST_WORK.get(method, np.inf):
             known["ratios"][name] = None
         else:
             found = [run(key) for key in range(keys_for(method, len(data.points)))]
-            ratios = [loss(seen.points, data.space.to_data(each.centers)) / reference() for each in found]
+            ratios = [loss(data.points, data.space.to_data(each.centers)) / reference() for each in found]
             ran = "/".join(sorted({each.method for each in found}))
             known["ratios"][name] = {"median": round(statistics.median(ratios), 4), "keys": len(ratios), "ran": ran}
         print(data.name, name, known["ratios"][name], file=sys.stderr, flush=True)
@@ -176,20 +143,21 @@ def render(results: Results) -> str:
     """The guide's tables, one for each set, in Markdown."""
     lines = []
     for name, known in results["data"].items():
-        epsilons = EPSILONS[known["model"]]
         lines += ["", f"**{name}**; one center alone: {known['one center']:.3g}", ""]
         lines += [
-            f"| method | {' | '.join(f'epsilon {each}' for each in epsilons)} |",
-            f"|---|{'---:|' * len(epsilons)}",
+            f"| method | {' | '.join(f'epsilon {each}' for each in EPSILONS)} |",
+            f"|---|{'---:|' * len(EPSILONS)}",
         ]
         for method in dict.fromkeys(cell.split()[0] for cell in known["ratios"]):
-            cells = [known["ratios"][f"{method} {epsilon}"] for epsilon in epsilons]
+            cells = [known["ratios"].get(f"{method} {epsilon}") for epsilon in EPSILONS]
             if any(cells):
                 lines.append(f"| `{method}` | {' | '.join(_cell(each) for each in cells)} |")
     return "\n".join(lines[1:]) + "\n"
 
 
-def _cell(found: Results) -> str:
+def _cell(found: Results | None) -> str:
+    if found is None:
+        return "–"
     value = found["median"]
     return f"{value:.2f}" if value < 10 else f"{value:.0f}"
 
@@ -210,10 +178,8 @@ def main() -> None:
     if not settings.render:
         results = {"delta": str(DELTA), "reference": f"scikit-learn {sklearn_version}", "data": {}} | results
         if settings.points is not None:
-            for data in central_data(settings.points):
-                measure(results, "central", data)
-        for data in local_data():
-            measure(results, "local", data)
+            for data in data_sets(settings.points):
+                measure(results, data)
     write_between(GUIDE, "kmeans_table", render(results))
 
 

@@ -1,0 +1,230 @@
+"""Where the rules of ``auto`` come from, on point sets that nothing else uses.
+
+    python -m scripts.experiments.kmeans_rules [--points FOLDER]    # minutes; goes on where it stopped
+    python -m scripts.experiments.kmeans_rules --render             # only writes the guide's tables again
+
+Three questions, each answered by ratios of losses at the same noise keys:
+
+1. grid or quadtree: loss of the grid over that of the quadtree, by ``n epsilon / k``.
+2. settings of the coreset: loss with one setting changed over that with the defaults.
+3. the choice of ``auto``: its loss over the least of all methods that it may choose from and of `lloyd`. The sets of
+   this question answer none of the others.
+
+The sets are generated: clusters of uneven sizes and widths around places in a part of the unit ball, seeds 301 and up;
+for the third question also s2.txt, s3.txt, mopsi-finland.arff and sklearn_digits.csv.gz of ``--points``. Results go to
+``kmeans_rules.json`` beside this file, and from there into the guide's page between two markers.
+"""
+
+import argparse
+import json
+import statistics
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from fractions import Fraction
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from dplib.clustering.choose import QUADTREE_FROM, plan_method, run_plan
+from dplib.clustering.grid import grid
+from dplib.clustering.problem import Clustering, Problem
+from dplib.clustering.quadtree import quadtree
+from dplib.clustering.source import Blocks
+from dplib.clustering.space import Space
+from dplib.clustering.tree_coreset import CoresetSettings, tree_coreset
+from dplib.errors import ConfigError
+from dplib.mechanisms.clustering_noise import KeyedNoise
+from dplib.privacy.budget import ApproxDP, Budget, Currency, PureDP, cost
+from scripts.experiments.kmeans_table import DELTA, GUIDE, Data, loss, write_between
+
+FloatArray = npt.NDArray[np.float64]
+Results = dict[str, dict[str, Any]]
+
+STORED = Path(__file__).with_suffix(".json")
+N_KEYS = 3
+BINS = (0.0, 60.0, QUADTREE_FROM, 1000.0, np.inf)
+RIVALS = ("grid", "quadtree", "tree_coreset", "local_search", "lloyd")
+CHANGES: dict[str, dict[str, Any]] = {
+    "no Lloyd rounds": {"n_rounds": 0},
+    "Lloyd rounds get 1/5": {"lloyd_share": Fraction(1, 5)},
+    "Lloyd rounds get 3/5": {"lloyd_share": Fraction(3, 5)},
+    "Lloyd rounds whatever the noise": {"reach": 1e9},
+    "counts get 1/8": {"count_share": Fraction(1, 8)},
+    "counts get 1/2": {"count_share": Fraction(1, 2)},
+    "12 hyperplanes": {"n_bits": 12},
+}
+
+
+def uneven(n: int, d: int, k: int, seed: int, fill: float = 0.8) -> Data:
+    """Clusters of sizes and widths that differ several times, around places in a part of the unit ball."""
+    generator = np.random.default_rng(seed)
+    places = generator.normal(size=(k, d))
+    places *= fill * generator.random((k, 1)) ** (1 / d) / np.linalg.norm(places, axis=1, keepdims=True)
+    groups = generator.choice(k, size=n, p=generator.dirichlet(np.full(k, 3.0)))
+    widths = fill * np.exp(generator.uniform(-1, 0.5, k))[groups] / (8 * np.sqrt(d))
+    points = places[groups] + generator.normal(size=(n, d)) * widths[:, np.newaxis]
+    points /= np.maximum(np.linalg.norm(points, axis=1, keepdims=True), 1.0)
+    filled = "" if fill > 0.5 else ", in a third of the ball"
+    return Data(f"uneven clusters: d={d}, k={k}, n={n:,}{filled}", points, Space.ball([0.0] * d, 1.0), k)
+
+
+def losses(data: Data, run: Callable[[Blocks, KeyedNoise, Problem], Clustering]) -> list[float]:
+    """Losses of a method by noise key."""
+    source, problem = Blocks(data.space.to_units(data.points)), Problem(data.space, data.k)
+    found = [run(source, KeyedNoise(key.to_bytes(32, "big")), problem) for key in range(N_KEYS)]
+    return [loss(data.points, data.space.to_data(each.centers)) for each in found]
+
+
+def grids() -> Iterator[tuple[str, Callable[[], dict[str, float]]]]:
+    """Question 1."""
+    for d in (1, 2, 3):
+        for n in (1_000, 10_000, 100_000):
+            for k in (4, 25):
+                for fill in (0.8, 0.3):
+                    data, epsilon = uneven(n, d, k, 301 + d, fill), Fraction(1, 2)
+
+                    def answer(data: Data = data, epsilon: Fraction = epsilon) -> dict[str, float]:
+                        one = losses(data, lambda s, noise, p: grid(s, noise, p, epsilon))
+                        other = losses(data, lambda s, noise, p: quadtree(s, noise, p, epsilon))
+                        ratio = statistics.median(one) / statistics.median(other)
+                        return {"signal": len(data.points) * float(epsilon) / data.k, "ratio": ratio}
+
+                    yield data.name, answer
+
+
+def coresets() -> Iterator[tuple[str, Callable[[], dict[str, float]]]]:
+    """Question 2."""
+    for d, n, k in ((5, 20_000, 5), (12, 5_000, 4), (12, 50_000, 10), (40, 50_000, 5), (40, 50_000, 20)):
+        data = uneven(n, d, k, 311 + d)
+
+        def answer(data: Data = data) -> dict[str, float]:
+            rho = cost(ApproxDP(Fraction(1), DELTA), Currency.ZCDP)
+            base = statistics.median(of_settings(data, rho, {}))
+            return {name: statistics.median(of_settings(data, rho, each)) / base for name, each in CHANGES.items()}
+
+        yield data.name, answer
+
+
+def of_settings(data: Data, rho: Fraction, change: dict[str, Any]) -> list[float]:
+    """Losses of the coreset with some settings changed."""
+    settings = replace(CoresetSettings(), **change)
+    return losses(data, lambda source, noise, problem: tree_coreset(source, noise, problem, rho, settings))
+
+
+def held_out(folder: Path | None) -> Iterator[tuple[str, Callable[[], dict[str, Any]]]]:
+    """Question 3."""
+    sets = [uneven(n, d, k, 331 + d + k, fill) for n, d, k, fill in HELD_OUT]
+    if folder is not None:
+        sets += list(point_sets(folder))
+    for data in sets:
+        for name, budget in (("pure", PureDP(Fraction(1))), ("with a delta", ApproxDP(Fraction(1), DELTA))):
+            if name == "with a delta" and data.space.dimension <= 3:
+                continue  # auto takes the same
+            yield f"{data.name}; epsilon 1 {name}", lambda data=data, budget=budget: of_auto(data, budget)  # type: ignore[misc]
+
+
+HELD_OUT = (
+    (5_000, 1, 4, 0.8),
+    (20_000, 2, 6, 0.8),
+    (20_000, 2, 30, 0.3),
+    (50_000, 3, 10, 0.8),
+    (20_000, 4, 6, 0.8),
+    (20_000, 6, 6, 0.8),
+    (50_000, 10, 10, 0.8),
+    (50_000, 30, 5, 0.8),
+)
+
+
+def point_sets(folder: Path) -> Iterator[Data]:
+    """Published sets that decided no rule."""
+    square = Space.box([0.0, 0.0], [1e6, 1e6])
+    for name in ("s2", "s3"):
+        yield Data(
+            f"{name.upper()}: d=2, k=15, n=5,000",
+            np.loadtxt(folder / f"{name}.txt", delimiter=",", skiprows=1),
+            square,
+            15,
+        )
+    lines = (folder / "mopsi-finland.arff").read_text().split("@DATA")[1].split()
+    places = np.array([line.split(",") for line in lines], dtype=np.float64)
+    finland = Space.box([550_000.0, 150_000.0], [750_000.0, 350_000.0])
+    yield Data(f"places in Finland: d=2, k=10, n={len(places):,}", places, finland, 10)
+    digits = np.loadtxt(folder / "sklearn_digits.csv.gz", delimiter=",")[:, :64]
+    yield Data(f"digits: d=64, k=10, n={len(digits):,}", digits, Space.box([0.0] * 64, [16.0] * 64), 10)
+
+
+def of_auto(data: Data, budget: Budget) -> dict[str, Any]:
+    """Loss of auto over the least of its rivals, which one that is, and what auto took."""
+    found: dict[str, float] = {}
+    problem = Problem(data.space, data.k)
+    for method in RIVALS:
+        try:
+            plan = plan_method(problem, budget, method)
+        except ConfigError:
+            continue
+        found[method] = statistics.median(losses(data, lambda s, noise, p, plan=plan: run_plan(s, noise, p, plan)))  # type: ignore[misc]
+    plan, ran = plan_method(problem, budget), set()
+
+    def auto(source: Blocks, noise: KeyedNoise, asked: Problem) -> Clustering:
+        made = run_plan(source, noise, asked, plan)
+        ran.add(made.method)
+        return made
+
+    ratio = statistics.median(losses(data, auto)) / min(found.values())
+    return {"ratio": ratio, "took": "/".join(sorted(ran)), "best": min(found, key=lambda name: found[name])}
+
+
+def answer_all(results: Results, folder: Path | None) -> None:
+    """Fill in what is missing, storing after every answer."""
+    questions = {"grids": grids(), "coresets": coresets(), "held_out": held_out(folder)}
+    for question, cases in questions.items():
+        known = results.setdefault(question, {})
+        for name, answer in cases:
+            if name not in known:
+                known[name] = {k: round(v, 4) if isinstance(v, float) else v for k, v in answer().items()}
+                STORED.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
+                print(question, name, known[name], flush=True)
+
+
+def mean_ratio(ratios: list[float]) -> float:
+    """Geometric mean."""
+    return float(np.exp(np.mean(np.log(ratios))))
+
+
+def render(results: Results) -> str:
+    """The guide's three tables in Markdown."""
+    lines = ["| n epsilon / k | sets | loss of grid / quadtree, mean | least | largest |", "|---|---:|---:|---:|---:|"]
+    for low, high in pairwise(BINS):
+        found = [each["ratio"] for each in results["grids"].values() if low <= each["signal"] < high]
+        label = f"{low:g} to {high:g}" if np.isfinite(high) else f"above {low:g}"
+        lines.append(f"| {label} | {len(found)} | {mean_ratio(found):.2f} | {min(found):.2f} | {max(found):.2f} |")
+    lines += [
+        "",
+        "| changed setting of `tree_coreset` | loss / default's, mean | least | largest |",
+        "|---|---:|---:|---:|",
+    ]
+    for change in CHANGES:
+        found = [each[change] for each in results["coresets"].values()]
+        lines.append(f"| {change} | {mean_ratio(found):.2f} | {min(found):.2f} | {max(found):.2f} |")
+    lines += ["", "| held-out set | auto took | least loss | loss of auto / least |", "|---|---|---|---:|"]
+    for name, each in results["held_out"].items():
+        lines.append(f"| {name} | `{each['took']}` | `{each['best']}` | {each['ratio']:.2f} |")
+    return "\n".join(lines) + "\n"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--points", type=Path)
+    parser.add_argument("--render", action="store_true")
+    settings = parser.parse_args()
+    results: Results = json.loads(STORED.read_text(encoding="utf-8")) if STORED.exists() else {}
+    if not settings.render:
+        answer_all(results, settings.points)
+    write_between(GUIDE, "kmeans_rules", render(results))
+
+
+if __name__ == "__main__":
+    main()
