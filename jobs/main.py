@@ -13,7 +13,7 @@ from dplib.errors import ConfigError, DplibError
 from dplib.release.ledger import Ledger
 from dplib.release.ledger_schema import resolve_ledger_url
 from dplib.release.manifest import load_manifest
-from dplib.release.verify import Check, verify_against_ledger, verify_files
+from dplib.release.verify import Check, verify_against_ledger, verify_content, verify_files
 from dplib.validate import one_of, require
 from dplib.workflow.prepared import Prepared
 from jobs import consistent_histograms, kmeans, minimum_cuts, network_statistics, range_histograms
@@ -182,7 +182,7 @@ def verify(
         checks = verify_files(release)
         if all(check.ok for check in checks):
             manifest = load_manifest(release)
-            checks += _job(manifest.job).verify(release, manifest)
+            checks += verify_content(lambda: _job(manifest.job).verify(release, manifest))
             if ledger is not None:
                 opened = Ledger.open(resolve_ledger_url(ledger, Path.cwd()))
             if opened is not None:

@@ -4,7 +4,7 @@ The files are checked against the manifest, the manifest against the ledger. Wha
 of their children, constraints) only the job knows: its checks return the same `Check`.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -43,6 +43,21 @@ def verify_files(directory: Path) -> list[Check]:
         _listing("extra files", extra),
         _listing("changed files", changed, good=f"{len(listed)} checksums agree"),
     ]
+
+
+def verify_content(check: Callable[[], list[Check]]) -> list[Check]:
+    """A job's own checks; one that fails itself, as on a manifest that was edited with its form kept, is a bad check.
+
+    Args:
+        check: runs them.
+    """
+    try:
+        return check()
+    except DplibError as error:
+        return [Check("content", False, str(error))]
+    except Exception as error:  # whatever a foreign text makes of the job's code
+        name = type(error).__name__
+        return [Check("content", False, f"{MANIFEST} must fit the tables beside it, got one that does not ({name})")]
 
 
 def verify_against_ledger(manifest: Manifest, ledger: Ledger) -> list[Check]:

@@ -5,10 +5,11 @@ from typing import Any
 
 import pytest
 
+from dplib.errors import ConfigError
 from dplib.release.ledger import Ledger
 from dplib.release.manifest import MANIFEST, Manifest, build_manifest, load_manifest, write_manifest
 from dplib.release.runs import Publication, RunState
-from dplib.release.verify import Check, verify_against_ledger, verify_files
+from dplib.release.verify import Check, verify_against_ledger, verify_content, verify_files
 from tests.ledgers import KEY, TERMS, measurement, open_with, tamper
 
 
@@ -95,6 +96,18 @@ def test_a_file_that_the_disk_cannot_read_is_named(made: tuple[Path, Ledger], mo
     checks = verify_files(release)
     assert bad(checks) == {"changed files"}
     assert "report.html" in next(check.detail for check in checks if check.name == "changed files")
+
+
+@pytest.mark.parametrize("error", [KeyError("Canary"), ConfigError("JOB must be known, got Canary"), ValueError()])
+def test_a_job_that_cannot_check_a_release_is_a_bad_check(error: Exception) -> None:
+    def check() -> list[Check]:
+        raise error
+
+    (found,) = verify_content(check)
+    assert not found.ok
+    assert ("Canary" in found.detail) == isinstance(error, ConfigError)
+    good = [Check("sums", True, "agree")]
+    assert verify_content(lambda: good) == good
 
 
 @pytest.mark.parametrize(
