@@ -3,7 +3,8 @@
 import csv
 from pathlib import Path
 
-from dplib.config.sections import Section, expand
+from dplib.config.paths import local_path
+from dplib.config.sections import Section
 from dplib.errors import ConfigError
 
 BLANKS = " \t\r\n\f\v\ufeff"
@@ -28,7 +29,7 @@ class ListFile(Section):
         Raises:
             ConfigError: if the file cannot be read or lacks the column.
         """
-        path = base / expand(f"{setting}.file", self.file)
+        path = local_path(f"{setting}.file", self.file, base)
         try:
             lines = path.read_text(encoding="utf-8-sig").splitlines()
         except (OSError, UnicodeDecodeError) as error:

@@ -16,7 +16,8 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from dplib.config.names import BLANKS
-from dplib.config.sections import Exact, Section, Source, expand
+from dplib.config.paths import local_path
+from dplib.config.sections import Exact, Section, Source
 from dplib.errors import ConfigError
 
 Vertices = list[int | str]
@@ -39,7 +40,7 @@ class MemberFile(Section):
         Raises:
             ConfigError: if the file cannot be read or lacks a column.
         """
-        path = base / expand(f"{setting}.file", self.file)
+        path = local_path(f"{setting}.file", self.file, base)
         try:
             reader = csv.DictReader(path.read_text(encoding="utf-8-sig").splitlines())
         except (OSError, UnicodeDecodeError) as error:

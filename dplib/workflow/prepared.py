@@ -7,7 +7,8 @@ from typing import Any, Generic, TypeVar
 
 from dplib.config.day_window import DayWindow, day_window
 from dplib.config.load import load
-from dplib.config.sections import JobConfig, expand
+from dplib.config.paths import local_path
+from dplib.config.sections import JobConfig
 from dplib.errors import ConfigError
 from dplib.release.approvals import plan_hash
 from dplib.release.canonical import settings_hash
@@ -37,7 +38,9 @@ class Prepared(Generic[Design_co]):
     @property
     def output(self) -> Path:
         """Folder of all releases."""
-        return (self.base / expand("publish.output.path", self.design.config.publish.output.path)).resolve()
+        path = self.design.config.publish.output.path
+        why = ", since releases appear by one rename"
+        return local_path("publish.output.path", path, self.base, why).resolve()
 
     @property
     def key(self) -> RunKey:

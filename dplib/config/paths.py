@@ -1,0 +1,58 @@
+"""Paths of a configuration: environment variables, ``file://`` URLs, and what lies in other systems.
+
+The rows are read by Spark, which knows every file system that the cluster knows: ``input.path`` may carry any scheme.
+What the driver reads or writes itself (lists of names, the releases) must lie in a file system of its machine. Releases
+appear by renaming a folder, under a lock: object stores and HDFS through a client have neither for a whole folder, so a
+reader could meet half a release. They are refused instead; a finished release is copied there with its manifest last.
+"""
+
+import os
+import re
+from pathlib import Path
+
+from dplib.errors import ConfigError
+
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:/")
+_FILE = re.compile(r"file:(?://)?(/[^/].*|/)", re.IGNORECASE)
+
+
+def expand(setting: str, path: str) -> str:
+    """Replace each ``${NAME}`` of a path by that environment variable.
+
+    Raises:
+        ConfigError: if the variable is not set.
+    """
+
+    def value(match: re.Match[str]) -> str:
+        found = os.environ.get(match[1])
+        if not found:
+            raise ConfigError(f"{setting} must name environment variables that are set, got {match[0]}")
+        return found
+
+    return re.sub(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}", value, path)
+
+
+def has_scheme(path: str) -> bool:
+    """Whether a path is a URL: ``file:/a``, ``s3a://bucket/a``, ``hdfs:///a``."""
+    return _SCHEME.match(path) is not None
+
+
+def local_path(setting: str, path: str, base: Path, why: str = "") -> Path:
+    """The place on this machine that a path or a ``file:`` URL names.
+
+    Args:
+        setting: for messages.
+        path: as configured; ``${NAME}`` is an environment variable. As everywhere in Spark, ``%20`` stands for itself.
+        base: folder that a relative path starts from.
+        why: ends the message's rule.
+
+    Raises:
+        ConfigError: if a variable is not set, or the path is a URL of another system or of another machine.
+    """
+    expanded = expand(setting, path)
+    if not has_scheme(expanded):
+        return base / expanded
+    local = _FILE.fullmatch(expanded)
+    if local is None:
+        raise ConfigError(f"{setting} must be a path or a file:// URL on the driver's machine{why}, got {path}")
+    return Path(local[1])

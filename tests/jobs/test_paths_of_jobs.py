@@ -1,0 +1,47 @@
+"""Jobs whose input, lists and releases are named by ``file://`` URLs, or lie where no release can be put."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.jobs_support import ITEMS, Outcome, named, new_shop, refuse_spark, require_refused, visible
+
+
+def assert_not_opened(outcome: Outcome, path: str) -> None:
+    assert outcome.err.splitlines()[-1].startswith(f"dplib: input.path must name what Spark can open, got {path} (")
+    assert "Traceback" not in outcome.err
+
+
+def test_file_urls_name_input_lists_and_releases(spark: object, tmp_path: Path) -> None:
+    shop = new_shop(tmp_path / "a b")
+    (shop.folder / "items.txt").write_text("\n".join(ITEMS), encoding="utf-8")
+    here = f"file://{shop.folder}"
+    shop.set(
+        input__path=f"{here}/orders.csv",
+        domain__items={"file": f"{here}/items.txt"},
+        publish__output__path=f"{here}/elsewhere",
+    )
+    release = shop.run().release
+    assert release.parent == shop.folder / "elsewhere"
+    assert visible(release.parent) == [release.name]
+    assert shop.spent() == 1
+    # Spark opens what has the scheme of another system itself; this one has no such file.
+    shop.set(input__path="file:///none/orders.csv", privacy__budget={"epsilon": 2})
+    assert_not_opened(require_refused(shop, 3), "file:///none/orders.csv")
+
+
+@pytest.mark.parametrize("path", ["s3a://bucket/releases", "hdfs://name/releases"])
+def test_releases_in_an_object_store_are_refused_before_anything(
+    path: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    refuse_spark(monkeypatch)
+    shop = new_shop(tmp_path / "shop").set(publish__output__path=path)
+    outcome = require_refused(shop, 2)
+    assert named(outcome) == "publish.output.path"
+    assert "since releases appear by one rename" in outcome.err
+    assert sorted(each.name for each in shop.folder.iterdir()) == ["ledger.db", "orders.csv", "shop.key", "shop.yaml"]
+
+
+def test_input_of_a_system_that_spark_lacks_is_one_sentence(spark: object, tmp_path: Path) -> None:
+    shop = new_shop(tmp_path / "shop").set(input__path="s3a://bucket/orders.csv")
+    assert_not_opened(require_refused(shop, 3), "s3a://bucket/orders.csv")
