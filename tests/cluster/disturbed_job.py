@@ -1,43 +1,64 @@
-"""The main job with one task that waits while a test disturbs the cluster: DIRECTORY, WHERE and the job's options.
+"""A job with one task, or the driver, that waits while a test disturbs the cluster: DIRECTORY, WHERE and its options.
 
-WHERE is ``counts`` (a task that fills blocks, with others still to come) or ``noise`` (a task that draws noise). The
-first such task writes the number of its process to DIRECTORY/paused and goes on when DIRECTORY/go exists; a task that
-is run again does not wait. What is patched is this driver's; executors get the functions below by value.
+The first one that comes to the place WHERE writes the number of its process to DIRECTORY/paused and goes on when
+DIRECTORY/go exists; one that comes later does not wait, but leaves a file DIRECTORY/passed-PROCESS. ``partitions``
+waits nowhere: between the two passes over the counts the driver forgets the blocks and changes how Spark divides
+shuffles, and DIRECTORY/partitions tells into how many parts each pass was divided.
+
+What is patched is this driver's; executors get the functions below by value.
 """
 
 import os
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
+from pyspark.sql import DataFrame, SparkSession
+
 from dplib.cli import submit
-from dplib.consistent_histograms import blocks
-from dplib.spark import counts
-from jobs import consistent_histograms
+from dplib.consistent_histograms import blocks, run
+from dplib.range_histograms import measure as range_measure
+from dplib.spark import counts, cut_trials
+from jobs import consistent_histograms, minimum_cuts, range_histograms
 
 Function = Callable[..., Any]
+PLACES: dict[str, tuple[ModuleType, ModuleType, str]] = {
+    "counts": (consistent_histograms, counts, "_fill_block"),
+    "noise": (consistent_histograms, blocks, "_add_noise"),
+    "publish": (consistent_histograms, run, "write_release_manifest"),
+    "partitions": (consistent_histograms, blocks, "combine_digests"),
+    "range noise": (range_histograms, range_measure, "_draw"),
+    "trials": (minimum_cuts, cut_trials, "_by_trials"),
+}
+"""Job, module and function that waits."""
 
 
-def pause(folder: Path) -> None:
-    paused, part = folder / "paused", folder / f"part-{os.getpid()}"
-    if paused.exists():
+def pause(folder: Path, spared: int = 0) -> None:
+    """Wait if this is the first process to come here, and not the spared one."""
+    me = os.getpid()
+    paused, part = folder / "paused", folder / f"part-{me}"
+    if me == spared:
         return
-    part.write_text(str(os.getpid()))
+    if paused.exists():
+        (folder / f"passed-{me}").touch()
+        return
+    part.write_text(str(me))
     part.rename(paused)
-    until = time.monotonic() + 240
+    until = time.monotonic() + 480
     while not (folder / "go").exists():
         if time.monotonic() > until:
             raise TimeoutError("nobody let the task go on")
         time.sleep(0.05)
 
 
-def waiting(function: Function, folder: Path) -> Function:
+def waiting(function: Function, folder: Path, spared: int = 0) -> Function:
     """The function, after the pause."""
 
     def wait_and_call(*arguments: Any) -> Any:
-        pause(folder)
+        pause(folder, spared)
         return function(*arguments)
 
     return wait_and_call
@@ -59,10 +80,41 @@ def waiting_maker(maker: Function, folder: Path) -> Function:
     return make
 
 
+def divided_anew(combine: Function) -> Function:
+    """The function, after everything was forgotten and Spark was told to divide shuffles otherwise."""
+
+    def forget_and_combine(*arguments: Any) -> Any:
+        spark = SparkSession.active()
+        spark.catalog.clearCache()
+        spark.conf.set("spark.sql.shuffle.partitions", "3")
+        spark.conf.set("spark.sql.adaptive.coalescePartitions.enabled", "true")
+        return combine(*arguments)
+
+    return forget_and_combine
+
+
+def telling(iterate: Function, folder: Path) -> Function:
+    """The function, after it has told into how many parts its blocks are divided."""
+
+    def tell_and_iterate(frame: DataFrame, task: str) -> Iterator[Any]:
+        with (folder / "partitions").open("a") as file:
+            file.write(f"{frame.rdd.getNumPartitions()}\n")
+        found: Iterator[Any] = iterate(frame, task)
+        return found
+
+    return tell_and_iterate
+
+
 if __name__ == "__main__":
     directory, where = Path(sys.argv.pop(1)), sys.argv.pop(1)
+    job, module, name = PLACES[where]
+    original = getattr(module, name)
     if where == "counts":
-        counts._fill_block = waiting_maker(counts._fill_block, directory)
+        setattr(module, name, waiting_maker(original, directory))
+    elif where == "partitions":
+        setattr(module, name, divided_anew(original))
+        blocks.iterate_blocks = telling(blocks.iterate_blocks, directory)
     else:
-        blocks._add_noise = waiting(blocks._add_noise, directory)
-    submit(consistent_histograms.NAME, consistent_histograms.prepare, consistent_histograms.run)
+        # Trials are tried on the driver first.
+        setattr(module, name, waiting(original, directory, os.getpid() if where == "trials" else 0))
+    submit(job.NAME, job.prepare, job.run)
