@@ -101,8 +101,10 @@ def killed_run(place: Shop) -> Outcome:
         "before the measurement is recorded",
         *("run", place.job, "--config", str(place.config)),
         TMPDIR=f"{place.folder}/temporary",
+        DPLIB_LOG="json",
     )
     assert found.code == -signal.SIGKILL, found.err
+    assert '"event"' in found.err
     return found
 
 

@@ -1,0 +1,119 @@
+"""A release that was damaged, by chance or on purpose: `dplib verify` names the file, exits 1; running again mends."""
+
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from dplib.release.files import MANIFEST, list_files
+from dplib.release.manifest import Manifest, load_manifest, write_manifest
+from tests.every_job import JOBS, new_place_of
+from tests.jobs_support import Outcome, Shop, content, dplib
+
+pytestmark = pytest.mark.usefixtures("spark")
+
+
+@pytest.fixture(scope="module", params=[JOBS[0], *(pytest.param(job, marks=pytest.mark.slow) for job in JOBS[1:])])
+def place(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, spark: object) -> Shop:
+    """A place of each job with a release."""
+    made = new_place_of(request.param, tmp_path_factory.mktemp("place"))
+    assert made.run().code == 0
+    return made
+
+
+@pytest.fixture
+def release(place: Shop) -> Iterator[Path]:
+    """Its release, whole again after the test."""
+    (found,) = (path for path in place.output.iterdir() if path.is_dir())
+    kept, before = place.folder / "kept", content(found)
+    shutil.copytree(found, kept)
+    yield found
+    for path in place.output.iterdir():
+        if path.is_dir():
+            shutil.rmtree(path)
+    shutil.copytree(kept, found)
+    shutil.rmtree(kept)
+    assert content(found) == before
+
+
+def truncate(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[:-1])
+
+
+def empty(path: Path) -> None:
+    path.write_bytes(b"")
+
+
+def flip_a_bit(path: Path) -> None:
+    text = bytearray(path.read_bytes())
+    text[len(text) // 2] ^= 1
+    path.write_bytes(text)
+
+
+def remove(path: Path) -> None:
+    path.unlink()
+
+
+def failed(outcome: Outcome) -> str:
+    """What `verify` printed, after checking that it refused and ended in one sentence."""
+    assert outcome.code == 1, outcome.out
+    assert "Traceback" not in outcome.err
+    assert outcome.err.startswith("dplib: release must pass every check, got ")
+    return " ".join(line for line in outcome.out.splitlines() if line.startswith(("FAILED", " ")))
+
+
+@pytest.mark.parametrize("damage", [truncate, empty, flip_a_bit, remove])
+def test_damage_to_any_file_is_found_and_named(damage: Callable[[Path], None], release: Path) -> None:
+    for name, path in list_files(release).items():
+        before = path.read_bytes()
+        damage(path)
+        said = failed(dplib("verify", str(release)))
+        # A long name is folded in the table.
+        assert name.replace(" ", "") in said.replace(" ", ""), (name, said)
+        path.write_bytes(before)
+    assert dplib("verify", str(release)).code == 0
+
+
+def test_a_file_too_many_is_named(release: Path) -> None:
+    for name in ("extra.txt", "estimates/more.parquet", ".hidden", "measurement/.cache/x"):
+        (release / name).parent.mkdir(exist_ok=True)
+        (release / name).write_text("x")
+        assert name in failed(dplib("verify", str(release)))
+        (release / name).unlink()
+
+
+def test_another_folder_is_named(release: Path) -> None:
+    other = release.rename(release.with_name("another"))
+    said = failed(dplib("verify", str(other)))
+    assert "another" in said
+    other.rename(release)
+
+
+def test_a_manifest_that_was_edited_with_its_form_kept_is_found_by_the_ledger(place: Shop, release: Path) -> None:
+    ledger = f"sqlite:///{place.folder}/ledger.db"
+    manifest = load_manifest(release)
+    assert dplib("verify", str(release), "--ledger", ledger).code == 0
+    for changes in ({"cost": "1/100"}, {"privacy_unit": "nobody"}, {"details": {}}, {"domain": {}}, {"job": "x"}):
+        write_manifest(release, Manifest.model_validate({**manifest.model_dump(), **changes}))
+        assert "manifest recorded" in failed(dplib("verify", str(release), "--ledger", ledger))
+    # Edited by hand its text is no longer the one that this version writes.
+    text = manifest.to_bytes().replace(b'"cost": "1"', b'"cost":  "1"')
+    (release / MANIFEST).write_bytes(text)
+    assert MANIFEST in failed(dplib("verify", str(release)))
+
+
+def test_running_again_mends_all_but_the_measurement_for_nothing(place: Shop, release: Path) -> None:
+    before, spent = content(release), place.spent()
+    for path in release.iterdir():
+        if path.name != "measurement":
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
+    assert place.run().release == release
+    assert content(release) == before
+    assert place.spent() == spent
+    flip_a_bit(next(path for name, path in list_files(release).items() if name.startswith("measurement/")))
+    (release / MANIFEST).unlink()
+    refused = place.run()
+    assert refused.code == 1
+    assert "must have the measurement that the ledger names, got a changed one" in refused.err
+    assert place.spent() == spent
