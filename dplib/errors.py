@@ -9,7 +9,7 @@ only: never a value, a count or the position of an input row.
 | 1 | `DplibError` and everything unforeseen | anything else; the only code worth a retry |
 | 2 | `ConfigError` | a setting is wrong |
 | 3 | `SchemaError` | the input cannot be opened or lacks a column |
-| 4 | `BudgetError` | the account cannot pay |
+| 4 | `BudgetError` | the account cannot pay, or the plan is not approved |
 """
 
 
@@ -32,7 +32,7 @@ class SchemaError(DplibError):
 
 
 class BudgetError(DplibError):
-    """The ledger's account cannot pay for the release; exit code 4."""
+    """The ledger's account cannot pay for the release, or its plan is not approved; exit code 4."""
 
     exit_code = 4
 

@@ -17,13 +17,18 @@ def budget_section(dataset: str, account: AccountState) -> Section:
     after = account.before + account.this
     currency = "rho (zCDP)" if account.currency is Currency.ZCDP else "epsilon"
     caption = f"All in {currency}. Releases of one account add up, whatever their dates."
+    if account.period:
+        caption = (
+            f"All in {currency}. The budget is new each period: releases of rows of {account.period} add up. Whoever "
+            "has rows in several periods is protected in each, and less over all of them together."
+        )
     if account.currency is Currency.APPROX:
         caption += " The account has a total delta, too: a release that takes more of that, in proportion, counts as so"
         caption += " much epsilon."
     left = account.total - after
     figure = Figure(
         budget_bar(account.total, account.before, account.this, currency),
-        f"Account of {dataset}",
+        f"Account of {dataset}" + (f" in {account.period}" if account.period else ""),
         caption,
         f"Bar of the account: {bound_text(account.before)} spent before, {bound_text(account.this)} by this release, "
         f"{exact_text(left)} left of {exact_text(account.total)}.",
@@ -33,7 +38,7 @@ def budget_section(dataset: str, account: AccountState) -> Section:
             ("Before", f"{bound_text(account.before)} spent"),
             ("This release", bound_text(account.this)),
             ("After", f"{bound_text(after)} spent, {exact_text(left)} left"),
-            ("Account", f"{exact_text(account.total)} in all"),
+            ("Account", f"{exact_text(account.total)} in {account.period or 'all'}"),
         )
     )
     again = (

@@ -8,9 +8,13 @@ from dplib.privacy.budget import Currency
 
 @dataclass(frozen=True)
 class AccountState:
-    """The dataset's account around one release: budgets in its currency."""
+    """The dataset's account around one release: budgets in its currency.
+
+    ``period`` names the one whose budget paid, where the budget is new each period; empty elsewhere.
+    """
 
     currency: Currency
     total: Fraction
     before: Fraction
     this: Fraction
+    period: str = ""

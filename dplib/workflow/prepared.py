@@ -59,7 +59,7 @@ class Prepared(Generic[Design_co]):
         return day_window(self.design.config)
 
     def plan_hash(self, account: Account) -> str:
-        """Hash of the plan that a privacy officer approves: settings with the date left open, cost, unit, neighbours."""
+        """Hash of the plan that a privacy officer approves: settings without their date, cost, unit, neighbours."""
         cost, terms = cost_of(self.design, account.terms.currency, account), account.terms
         return plan_hash(self.design.settings, self.date, cost, terms.unit, terms.neighbors)
 

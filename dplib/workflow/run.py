@@ -180,4 +180,5 @@ def _published(resources: Resources[AnyDesign], stages: Stages[AnyDesign], ledge
 def _account_around(ledger: Ledger, run: Run) -> AccountState:
     account = ledger.account(run.key.dataset)
     before = ledger.balance(run.key.dataset, run.sequence, run.period).left + run.cost
-    return AccountState(Currency(account.terms.currency), account.total, account.total - before, run.cost)
+    currency, spent = Currency(account.terms.currency), account.total - before
+    return AccountState(currency, account.total, spent, run.cost, run.period)

@@ -119,7 +119,10 @@ def test_a_budget_renews_by_the_month_of_the_rows_and_everything_says_so(
     january = shop.run().release
     manifest = json.loads((january / "manifest.json").read_text())
     assert manifest["privacy_unit"] == "order-month"
-    assert "order-month" in (january / "report.html").read_text()
+    page = (january / "report.html").read_text()
+    assert "order-month" in page
+    assert "releases of rows of 2024-01 add up" in page
+    assert "whatever their dates" not in page
     february = {"domain.first_day": "2024-02-01", "domain.last_day": "2024-02-14"}
     words = [word for name, day in february.items() for word in ("--set", f"{name}={day}")]
     shop.run(*words).release  # noqa: B018 - must succeed: the month has a budget of its own
