@@ -83,6 +83,15 @@ MEASURED: dict[str, tuple[str, str]] = {
 """The function of each job that gets the exact statistics, draws the noise and writes the measurement."""
 
 
+ONE_RUN = ["reserve", "measure", "publish"]
+"""Entries of one run that was paid once."""
+
+
+def entries_of(place: Shop) -> list[str]:
+    """Kinds of the ledger's entries that belong to runs, in order."""
+    return [kind for kind in place.entries() if kind != "account"]
+
+
 def new_place_of(job: str, folder: Path, **changes: object) -> Shop:
     """A place of a job with rows, key, ledger and an account that can pay for many runs."""
     if job == HISTOGRAMS["job"]:
