@@ -25,6 +25,7 @@ from airflow.utils.db import initdb
 from airflow.utils.session import create_session
 from sqlalchemy import select
 
+ROOT = Path(__file__).resolve().parents[2]
 DAYS = ("2024-01-01", "2024-01-02", "2024-01-03")
 ROWS = "date,product,quantity,order_id,age\n" + "".join(
     f"{day},{item},1,{order}{day},{age}\n"
@@ -63,18 +64,35 @@ AGES = COMMON | {
     "histogram": {"edges": {"start": 0, "stop": 20, "width": 1}},
 }
 TOO_DEAR = COUNTS | {"privacy": COUNTS["privacy"] | {"budget": {"epsilon": 100}}}
-JOBS = {"backfilled": COUNTS, "killed": COUNTS, "ages": AGES, "poor": TOO_DEAR, "scripted": COUNTS, "clustered": COUNTS}
+JOBS = {"backfilled": COUNTS, "killed": COUNTS, "ages": AGES, "poor": TOO_DEAR}
+JOBS |= dict.fromkeys(("scripted", "clustered", "first", "second"), COUNTS)
+OWN = {
+    "clustered": {"connection": "spark_cluster"},
+    # A retry may meet the driver that outlived its Spark for a moment.
+    "killed": {"retries": 5},
+    # For a scheduler: two days to catch up with, in one pool.
+    "first": {"catchup": True, "end_date": dt.date(2024, 1, 2)},
+    "second": {"catchup": True, "end_date": dt.date(2024, 1, 2)},
+}
+"""What the schedule file says of single jobs."""
 PROGRAM = """\
 #!/usr/bin/env bash
 # Does what the first line of the script says (exit code, then words to print), or else what the real program does.
+exec 9>>{script}.lock
+flock 9
 echo "$*" >>{calls}
 if [ -s {script} ]; then
   line=$(head -n 1 {script})
   sed -i 1d {script}
+  flock -u 9
+  echo "$(date +%s.%N) begin" >>{times}
+  [ ! -e {slowly} ] || sleep 1
+  echo "$(date +%s.%N) end" >>{times}
   echo "${{line#* }}"
   echo "${{line#* }}" >&2
   exit "${{line%% *}}"
 fi
+flock -u 9
 exec {real} "$@"
 """
 
@@ -95,9 +113,8 @@ class Played:
 class World:
     """Airflow's home with a database, and the places of the jobs below it."""
 
-    def __init__(self, folder: Path, root: Path) -> None:
+    def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.root = root
         self.home = folder / "checkout"
         self._make_home()
         self._make_places()
@@ -109,17 +126,18 @@ class World:
         for name, real in (("scripts/submit.sh", "scripts/submit.sh"), (".venv/bin/dplib", ".venv/bin/dplib")):
             program = self.home / name
             program.parent.mkdir(parents=True)
-            words = {"script": self._script(program.stem), "calls": self._calls(program.stem), "real": self.root / real}
+            words = {each: self._file(program.stem, each) for each in ("script", "calls", "times", "slowly")}
+            words["real"] = ROOT / real
             program.write_text(PROGRAM.format(**{key: shlex.quote(str(path)) for key, path in words.items()}))
             program.chmod(0o755)
-        (self.home / "jobs").symlink_to(self.root / "jobs")
+        (self.home / "jobs").symlink_to(ROOT / "jobs")
 
     def _make_places(self) -> None:
         words = "init --yes --dataset shop --budget 20 --currency pure --unit order --neighbors add_remove"
         template = self.folder / "template"
         template.mkdir()
         words += " --ledger sqlite:///ledger.db --secret file:shop.key"
-        subprocess.run([self.root / ".venv/bin/dplib", *words.split()], cwd=template, check=True, capture_output=True)
+        subprocess.run([ROOT / ".venv/bin/dplib", *words.split()], cwd=template, check=True, capture_output=True)
         for name, settings in JOBS.items():
             place = self.place(name)
             shutil.copytree(template, place)
@@ -134,42 +152,51 @@ class World:
                 "config": f"{name}/job.yaml",
                 "schedule": "@daily",
                 "start_date": dt.date(2024, 1, 1),
-                "connection": "spark_cluster" if name == "clustered" else "spark_default",
+                **OWN.get(name, {}),
             }
             for name, settings in JOBS.items()
         ]
-        defaults = {"retries": 3, "retry_delay": 1, "timezone": "Europe/London", "conf": FAST}
+        defaults = {"retries": 2, "retry_delay": 1, "timezone": "Europe/London", "conf": FAST}
         content = {"schedules_version": 1, "home": "checkout", "defaults": defaults, "schedules": entries}
         (self.folder / "schedules.yaml").write_text(yaml.safe_dump(content), encoding="utf-8")
         packed = subprocess.run(
-            [self.root / "scripts/package.sh", self.folder / "wheel"], check=True, capture_output=True, text=True
+            [ROOT / "scripts/package.sh", self.folder / "wheel"], check=True, capture_output=True, text=True
         )
         os.environ["DPLIB_WHEEL"] = packed.stdout.strip()
 
-    def _script(self, program: str) -> Path:
-        return self.folder / f"{program}.script"
-
-    def _calls(self, program: str) -> Path:
-        return self.folder / f"{program}.calls"
+    def _file(self, program: str, kind: str) -> Path:
+        return self.folder / f"{program}.{kind}"
 
     def place(self, name: str) -> Path:
         """The folder of a job."""
         return self.folder / name
 
-    def tell(self, program: str, *lines: str) -> None:
+    def tell(self, program: str, *lines: str, slowly: bool = False) -> None:
         """Tell ``submit`` or ``dplib`` how its next calls end: each line an exit code and words to print."""
-        self._script(program).write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
-        self._calls(program).unlink(missing_ok=True)
+        self._file(program, "script").write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+        for kind in ("calls", "times", "slowly"):
+            self._file(program, kind).unlink(missing_ok=True)
+        if slowly:
+            self._file(program, "slowly").touch()
 
     def calls(self, program: str) -> list[str]:
         """The words of each call since `tell`; what was told and not asked for is an error."""
-        assert not self._script(program).read_text(encoding="utf-8")
-        path = self._calls(program)
+        assert not self._file(program, "script").read_text(encoding="utf-8")
+        return self.asked(program)
+
+    def asked(self, program: str) -> list[str]:
+        """The words of each call since `tell`."""
+        path = self._file(program, "calls")
         return path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+
+    def times(self, program: str) -> list[str]:
+        """Begin and end of the calls since `tell` that did what they were told, in the order of time."""
+        lines = self._file(program, "times").read_text(encoding="utf-8").splitlines()
+        return [line.split()[1] for line in sorted(lines)]
 
     def dags(self) -> dict[str, DAG]:
         """The DAGs as Airflow loads them."""
-        folder = self.root / "jobs" / "dags"
+        folder = ROOT / "jobs" / "dags"
         bag = BundleDagBag(folder, bundle_path=folder)
         assert not bag.import_errors, bag.import_errors
         return bag.dags

@@ -42,5 +42,5 @@ if HAS_AIRFLOW:
     @pytest.fixture(scope="session")
     def world() -> Iterator[World]:
         """The database, the pool, and the jobs that the schedule file of these tests names."""
-        yield World(HOME, ROOT)
+        yield World(HOME)
         shutil.rmtree(HOME)

@@ -9,11 +9,10 @@ from typing import Any
 
 import pytest
 import yaml
-from airflow_place import World
+from airflow_place import ROOT, World
 from dplib_days import DayError, check_day, day_of
 from dplib_schedules import Schedule, ScheduleError, read_schedules
 
-ROOT = Path(__file__).resolve().parents[2]
 SENTENCE = re.compile(r"[^\n]+ must [^\n]+, got [^\n]+")
 ENTRY: dict[str, Any] = {
     "name": "daily",
