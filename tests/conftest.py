@@ -60,9 +60,8 @@ def postgres_server() -> "Iterator[Postgres]":
     """A PostgreSQL server of this process's own; skipped with the reason where there can be none."""
     from tests.ledgers import Postgres
 
-    server = Postgres.start()
-    yield server
-    server.do("stop")
+    with Postgres.running() as server:
+        yield server
 
 
 @pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.postgres)])

@@ -3,6 +3,8 @@
 import os
 import shutil
 import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
@@ -29,6 +31,10 @@ PUBLICATION = Publication("/releases/x", "p" * 64, "m" * 64)
 SCRIPT = Path(__file__).parents[1] / "scripts" / "postgres.sh"
 
 
+class NoServer(Exception):  # noqa: N818 - a reason to skip
+    """Why a machine has no server of its own."""
+
+
 @dataclass(frozen=True)
 class Postgres:
     """A server of the tests' own; ``folder`` holds its data."""
@@ -37,14 +43,31 @@ class Postgres:
 
     @classmethod
     def start(cls) -> "Postgres":
-        """A new server, or the reason why there is none."""
+        """A new server.
+
+        Raises:
+            NoServer: saying why there is none.
+        """
         if os.name != "posix" or (os.getuid() == 0 and shutil.which("setpriv") is None):
-            pytest.skip("PostgreSQL needs a system that can run it as a user without privileges")
+            raise NoServer("PostgreSQL needs a system that can run it as a user without privileges")
         done = subprocess.run([SCRIPT, "start"], capture_output=True, text=True, check=False)
         if done.returncode == 3:
-            pytest.skip("PostgreSQL's server programs are missing and only root could install them")
+            raise NoServer("PostgreSQL's server programs are missing and cannot be installed here")
         assert done.returncode == 0, done.stderr
         return cls(Path(done.stdout.strip()))
+
+    @classmethod
+    @contextmanager
+    def running(cls) -> Iterator["Postgres"]:
+        """A server that ends with the block; the test is skipped with the reason where there can be none."""
+        try:
+            server = cls.start()
+        except NoServer as reason:
+            pytest.skip(str(reason))
+        try:
+            yield server
+        finally:
+            server.do("stop")
 
     def do(self, what: str) -> None:
         """``stop``, ``kill`` or ``restart``."""

@@ -14,7 +14,9 @@ from dplib.privacy.budget import Currency
 from dplib.privacy.neighbors import Neighbors
 from dplib.release.ledger import Ledger
 from dplib.release.ledger_schema import public_address, resolve_ledger_url
-from dplib.release.runs import RunState, Terms
+from dplib.release.lifecycle import MeasurementKeys, Request, measure_run
+from dplib.release.runs import Run, RunState, Terms
+from dplib.release.staging import MEASUREMENT
 from tests.jobs_support import dplib
 from tests.ledgers import KEY, PUBLICATION, TERMS, Place, Postgres, key_number, measurement, open_with
 
@@ -163,9 +165,8 @@ def test_a_role_without_rights_cannot_make_the_tables_and_is_told_so(postgres_se
 
 @pytest.fixture
 def mortal() -> Any:
-    server = Postgres.start()
-    yield server
-    server.do("stop")
+    with Postgres.running() as server:
+        yield server
 
 
 def test_a_server_killed_between_reserve_and_record_loses_nothing_and_the_retry_completes(mortal: Postgres) -> None:
@@ -187,6 +188,31 @@ def test_a_server_killed_between_reserve_and_record_loses_nothing_and_the_retry_
     assert ledger.record_measurement(run, measurement()).state is RunState.MEASURED
     with pytest.raises(BudgetError):
         ledger.reserve(key_number(2), TERMS, Fraction(1, 2), "")
+    assert ledger.audit() == []
+
+
+def test_a_run_whose_server_dies_while_it_measures_is_completed_by_its_retry(mortal: Postgres, tmp_path: Path) -> None:
+    ledger = open_with(mortal.new_place())
+    calls: list[str] = []
+
+    def measure(run: Run, staging: Path) -> MeasurementKeys:
+        (staging / MEASUREMENT).mkdir()
+        (staging / MEASUREMENT / "top.parquet").write_text("noisy")
+        if not calls:
+            mortal.do("kill")
+        calls.append(run.release_id)
+        return MeasurementKeys("key-1", b"key", b"digest")
+
+    request = Request(KEY, TERMS, Fraction(3, 4), "")
+    with pytest.raises(DplibError, match="reachable") as caught:
+        measure_run(ledger, request, tmp_path, measure)
+    assert caught.value.exit_code == 1
+    assert not [path for path in tmp_path.iterdir() if not path.name.startswith(".")]  # nobody saw a release
+    mortal.do("restart")
+    assert measure_run(ledger, request, tmp_path, measure).state is RunState.MEASURED
+    assert len(set(calls)) == 1
+    assert ledger.balance("takeaway").spent == Fraction(3, 4)
+    assert ledger.balance("takeaway").reserved == 0
     assert ledger.audit() == []
 
 
