@@ -22,6 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dplib.clustering.source import Keyed
+from dplib.clustering.tree_errors import NOBODY, NodeErrors
 from dplib.clustering.weights import nearest_weights
 
 BoolArray = npt.NDArray[np.bool_]
@@ -57,11 +58,13 @@ class Leaves:
         first_codes: smallest code of each, increasing, shape (m,).
         levels: shape (m,).
         weights: consistent noisy counts, at least 0, shape (m,).
+        errors: how noise gets into the weights, level by level.
     """
 
     first_codes: IntArray
     levels: IntArray
     weights: FloatArray
+    errors: tuple[NodeErrors, ...]
 
 
 def grow(counted: Keyed, bits: int, depth: int, measure: Measure, expand: Expand, most: int) -> list[Level]:
@@ -106,7 +109,7 @@ def leaves_of(levels: Sequence[Level], bits: int, depth: int, variances: Sequenc
         depth: last level that could have been.
         variances: of the noise of each level.
     """
-    totals = _totals(levels, bits, variances)
+    totals, shares = _totals(levels, bits, variances)
     first, depths, weights = [], [], []
     given = np.maximum(totals[0], 0.0)
     for number, level in enumerate(levels):
@@ -117,13 +120,26 @@ def leaves_of(levels: Sequence[Level], bits: int, depth: int, variances: Sequenc
         if number + 1 < len(levels):
             children = totals[number + 1].reshape(-1, 1 << bits)
             given = nearest_weights(children, given[level.expanded]).ravel()
-    order = np.argsort(np.concatenate(first), kind="stable")
-    return Leaves(np.concatenate(first)[order], np.concatenate(depths)[order], np.concatenate(weights)[order])
+    codes, of_level = np.concatenate(first), np.concatenate(depths)
+    order = np.argsort(codes, kind="stable")
+    place = np.argsort(order, kind="stable")
+    errors = []
+    for number, (level, own) in enumerate(zip(levels, shares, strict=True)):
+        leaves = np.full(len(level.noisy), NOBODY)
+        leaves[~level.expanded] = place[of_level == number]
+        errors.append(NodeErrors(own, np.full(len(own), variances[number]), level.expanded, leaves))
+    return Leaves(codes[order], of_level[order], np.concatenate(weights)[order], tuple(errors))
 
 
-def _totals(levels: Sequence[Level], bits: int, variances: Sequence[float]) -> list[FloatArray]:
-    """Each node's own count and the sum of its children's totals, weighted by their variances, from below."""
-    totals = [level.noisy for level in levels]
+def _totals(
+    levels: Sequence[Level], bits: int, variances: Sequence[float]
+) -> tuple[list[FloatArray], list[FloatArray]]:
+    """Each node's own count and the sum of its children's totals, weighted by their variances, from below.
+
+    Returns:
+        totals, and the share of the own count in each, by level.
+    """
+    totals, shares = [level.noisy for level in levels], [np.ones(len(level.noisy)) for level in levels]
     spreads = [np.full(len(level.noisy), variance) for level, variance in zip(levels, variances, strict=False)]
     for number in reversed(range(len(levels) - 1)):
         expanded = levels[number].expanded
@@ -133,4 +149,5 @@ def _totals(levels: Sequence[Level], bits: int, variances: Sequence[float]) -> l
         totals[number] = totals[number].copy()
         totals[number][expanded] = (own * spread + below * own_spread) / (own_spread + spread)
         spreads[number][expanded] = own_spread * spread / (own_spread + spread)
-    return totals
+        shares[number][expanded] = spread / (own_spread + spread)
+    return totals, shares

@@ -29,6 +29,8 @@ from dplib.clustering.code_tree import Expand, grow, leaves_of
 from dplib.clustering.grid import COUNT_SHARE, cells_an_axis, cluster_cells, measure_count
 from dplib.clustering.problem import Clustering, Problem
 from dplib.clustering.source import Keyed, Noise, PointSource
+from dplib.clustering.sums import nearest, rounded
+from dplib.clustering.tree_errors import weight_variances
 from dplib.privacy.calibration import split
 from dplib.privacy.events import DiscreteLaplaceEvent
 from dplib.validate import between, positive, require
@@ -137,12 +139,15 @@ def quadtree(
     first, depth = _measured_levels(cells_an_axis(n, float(share) / problem.rows, d), d)
     shares = split(share, [GROWTH**level for level in range(first, depth + 1)])
     events = [problem.laplace_event(f"cells of level {first + i}", 1, part) for i, part in enumerate(shares)]
-    scales = [_UNMEASURED] * first + [float(event.scale) for event in events]
+    scales = [float(of_count.scale), *[_UNMEASURED] * (first - 1)][:first] + [float(event.scale) for event in events]
     codes = CubeCodes(space.half_widths, depth)
     above_noise = expand_above_noise(scales, d, 1.0)
 
     def measure(counts: IntArray, level: int) -> IntArray:
-        return noise.laplace(counts, events[level - first].scale, "cells", level) if level >= first else 0 * counts
+        if level >= first:
+            return noise.laplace(counts, events[level - first].scale, "cells", level)
+        # Of levels that are left out only the root is known, from the number of points.
+        return np.full(len(counts), n if level == 0 else 0)
 
     def expand(noisy: FloatArray, level: int) -> BoolArray:
         return above_noise(noisy, level) if level >= first else np.ones(len(noisy), dtype=np.bool_)
@@ -151,12 +156,15 @@ def quadtree(
     leaves = leaves_of(levels, d, depth, [2.0 * scale**2 for scale in scales])
     places = space.clip(codes.places(leaves.first_codes, leaves.levels))
     found = cluster_cells("quadtree", problem, places, leaves.weights, np.array(scales)[leaves.levels])
+    labels = nearest(rounded(places), rounded(found.centers))
+    errors = weight_variances(leaves.errors, labels, problem.n_clusters)[0]
     sides = 4.0 * float(sum(half**2 for half in space.half_widths)) / 12 * 4.0**-leaves.levels
     return replace(
         found,
         loss=found.loss + float(sides @ leaves.weights),
         events=(of_count, *events),
         choices={"first level": first, "last level": depth, "cells": len(places)},
+        weight_deviations=np.sqrt(errors),
     )
 
 

@@ -63,6 +63,13 @@ def reason_text(design: Design) -> str:
     return f"{reason[0].upper()}{reason[1:]}."
 
 
+def weights_text(method: str) -> str:
+    """Why a method states no errors of its weights, in a sentence."""
+    if method == "noisy_coordinates":
+        return "A weight is a number of noisy points; how many true ones it stands for depends on where these are."
+    return f"The method {method} states none."
+
+
 def warning_text(method: str) -> str | None:
     """What to know before taking a named method; None where there is nothing."""
     return _WARNINGS.get(method)

@@ -13,8 +13,8 @@ import numpy.typing as npt
 
 from dplib.kmeans.design import Design
 from dplib.kmeans.estimate import Results
-from dplib.kmeans.methods import method_text, reason_text
-from dplib.kmeans.plan import blur_text, make_plan, plan_notes, space_text
+from dplib.kmeans.methods import method_text, reason_text, weights_text
+from dplib.kmeans.plan import blur_limit_text, blur_text, make_plan, plan_notes, space_text
 from dplib.kmeans.publish import invariants
 from dplib.mechanisms.discrete_gaussian import discrete_gaussian_variance
 from dplib.mechanisms.discrete_laplace import discrete_laplace_variance
@@ -160,11 +160,7 @@ def _noise_row(design: Design, event: Event, times: int) -> NoiseRow:
 
 def _expected(design: Design) -> Section:
     words = f"This is {blur_text(design)}. It follows from the settings alone and was known before a row was read. "
-    words += (
-        "Above a half even the heaviest cells are hard to tell from noise."
-        if design.local
-        else "Methods divide the budget, so theirs is larger; above a twentieth of the radius centers say little."
-    )
+    words += blur_limit_text(design)
     rows = tuple(
         (count_text(each.n_points), each.method, each.detail or "–", number_text(each.blur, 2))
         for each in make_plan(design, "").outlook
@@ -183,6 +179,8 @@ def _centers(design: Design, results: Results) -> Section:
             "are near them, so they stand where the public start put them, or the method states none."
         )
         blocks.insert(0, Callout("Centers without an error", said, tone="warning"))
+    if not np.isfinite(results.weight_errors).all():
+        blocks.append(Callout("Weights without an error", weights_text(results.clustering.method), tone="note"))
     if results.loss is not None:
         text = f"Estimated sum of squared distances to the nearest center: {number_text(results.loss)}"
         scaled = " in scaled coordinates" if design.config.clustering.scale == "bounds" else ""

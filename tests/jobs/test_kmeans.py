@@ -8,10 +8,9 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from dplib.config.kmeans import KMeansConfig, PointInput
-from dplib.config.load import check
+from dplib.config.kmeans import PointInput
 from dplib.errors import SchemaError
-from dplib.kmeans.design import Design
+from dplib.kmeans.collection import Collection
 from dplib.kmeans.report_text import report_of
 from dplib.release.tables import read_table
 from dplib.spark.point_rows import open_points
@@ -228,17 +227,25 @@ def test_the_local_model_merges_one_report_a_person(tmp_path: Path, spark: objec
     assert "SECRETVALUE" not in found.out + found.err
 
 
-def test_reports_of_devices_become_a_release(tmp_path: Path, spark: object) -> None:
+@pytest.mark.parametrize("method", ["auto", "noisy_coordinates"])
+def test_reports_of_devices_become_a_release(method: str, tmp_path: Path, spark: object) -> None:
     columns = {"report": "report", "unit": "person"}
-    places = new_places(tmp_path, **LOCAL, privacy__budget={"epsilon": 8}, input__columns=columns)
-    collection = Design.resolve(check(KMeansConfig, places.settings), places.folder).collection
+    changes = LOCAL | {"clustering__method": method}
+    places = new_places(tmp_path, **changes, privacy__budget={"epsilon": 8}, input__columns=columns)
+    # What devices need is what the plan shows.
+    collection = Collection.from_json(json.dumps(json.loads(places.command("plan", "--json").out)["collection"]))
     sent = [(report_of(collection, bytes([number]) * 32, [20, 30]), f"p{number}") for number in range(60)]
     other = [(report_of(collection, bytes([number]) * 32, [70, 80]), "p1") for number in (200, 201)]
     rows = [*sent, sent[0], *other, ("SECRETVALUE", "p70"), (sent[0][0], ""), ("1",)]
     places.rows(rows, ("report", "person"))
     found = places.run()
     merged = read_table(found.release / "measurement").to_pandas()
-    assert merged[merged.cell == 0].noisy.sum() == 59
+    counted = merged[merged.coordinate == 1] if method == "noisy_coordinates" else merged[merged.cell == 0]
+    assert counted.noisy.sum() == 59
+    errors = read_table(found.release / "estimates", ["std_error"], blocks=("weights",)).to_pandas()["std_error"]
+    assert errors.isna().all() == (method == "noisy_coordinates")
+    stated = "Weights without an error" in (found.release / "report.html").read_text()
+    assert stated == (method == "noisy_coordinates")
     shown = shown_by(places)
     assert shown["unit is given"] == ["64", "2"]
     assert shown["the report can be read"] == ["63", "1"]
@@ -318,6 +325,26 @@ WRONG: list[tuple[str, dict[str, Any]]] = [
     ("privacy.unit", LOCAL | {"privacy__unit": "event", "input__columns__unit": DROP}),
     ("privacy.budget", LOCAL | {"privacy__budget": {"rho": 1}}),
     ("input.columns.report", {"input__columns": {"report": "r", "unit": "person"}}),
+    (
+        "input.columns.report",
+        LOCAL | {"clustering__method": "ldp_hash_rounds", "input__columns": {"report": "r", "unit": "person"}},
+    ),
+    (
+        "input.columns.report",
+        LOCAL
+        | {"clustering": {"radius": 1, "dimension": 7, "n_clusters": 2}}
+        | {"input__columns": {"report": "r", "unit": "person"}},
+    ),
+    (
+        "clustering.dimension",
+        LOCAL
+        | {"clustering": {"radius": 1, "dimension": 7, "n_clusters": 2, "method": "ldp_hash_rounds"}}
+        | {"input__columns": {"vector": "v", "unit": "person"}},
+    ),
+    (
+        "clustering.local.oracle",
+        LOCAL | {"clustering__local": {"oracle": "unary_encoding", "expected_users": 10**12}},
+    ),
     ("clustering.radius", LOCAL | {"clustering": {"radius": "private", "n_clusters": 2}}),
     ("clustering.local.oracle", {"clustering__local": {"oracle": "magic"}}),
     ("dataset", {"dataset": "unknown"}),

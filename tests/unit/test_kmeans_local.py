@@ -29,11 +29,11 @@ def users_of(points: np.ndarray, first: int = 0) -> np.ndarray:
     return np.concatenate([names, points], axis=1)
 
 
-@pytest.mark.parametrize("method", LOCAL)
-def test_stored_reports_are_enough_and_do_not_depend_on_blocks(method: str, tmp_path: Path) -> None:
-    design = design_of(local_settings_of(method, k=3))
+@pytest.mark.parametrize(("method", "d"), [*((method, 2) for method in LOCAL), ("ldp_tree", 7)])
+def test_stored_reports_are_enough_and_do_not_depend_on_blocks(method: str, d: int, tmp_path: Path) -> None:
+    design = design_of(local_settings_of(method, k=3, d=d))
     for n in (0, 1, 400):
-        points = design.frame.to_units(mixture(max(n, 1), 2, 4, 1))[:n]
+        points = design.frame.to_units(mixture(max(n, 1), d, 4, 1))[:n]
         rows = users_of(points)
         found = []
         for name, blocks in (("one", [rows]), ("many", [rows[n // 3 :], rows[: n // 3]])):
@@ -41,7 +41,10 @@ def test_stored_reports_are_enough_and_do_not_depend_on_blocks(method: str, tmp_
             measure_users(design, Blocks(*blocks), keys_of(design), folder)
             found.append(read_records(folder) if n or method != "noisy_coordinates" else [])
             centers = estimate_centers(design, found[-1])
-            assert centers.centers.shape == (3, 2)
+            assert centers.centers.shape == (3, d)
+            assert centers.weight_errors.shape == (3,)
+            if n == 400:
+                assert np.isfinite(centers.weight_errors).all() == (method != "noisy_coordinates")
             assert (np.abs(centers.centers) <= 1 + 1e-9).all()
         for (name, merged), (other, same) in zip(*found, strict=True):
             assert name == other
