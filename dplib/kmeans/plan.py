@@ -179,9 +179,9 @@ def _blur(design: Design, n: int) -> float:
     space, d, k = design.frame.space, len(design.coordinates), design.problem.n_clusters
     if design.local:
         if design.collection.lifted:
-            return (
-                float(VectorSums(k, d, space.norm_squared, design.budget).deviation * sqrt(2 * n * d)) * k / n / UNITS
-            )
+            # Half of the users answer for all.
+            noise = VectorSums(k, d, space.norm_squared, design.budget).deviation * sqrt(2 * n * d)
+            return noise * k / n / sqrt(space.norm_squared)
         shares = _levels(design) if design.method == "ldp_tree" else 1
         return sqrt(shares * n * rare_variance(choose_oracle(_LARGE, design.budget))) * k / n
     radius = sqrt(space.norm_squared)
