@@ -5,6 +5,7 @@
 | user, password, database or TLS setting is refused | `ConfigError` | 2 |
 | the role may not do this, the file cannot be written | `ConfigError` | 2 |
 | the server cannot be reached, is lost in the middle, or writers hold the lock too long | `DplibError` | 1: try again |
+| the disk is full or broken | `DplibError` | 1: try again |
 | the tables are not what this version made | `IntegrityError` | 1 |
 
 A server that refuses a connection gives the client no SQLSTATE but a text, so those are told apart by words; a text
@@ -24,6 +25,7 @@ BUSY_SECONDS = 60
 
 _NO_RIGHT = "42501"
 _LOCK_TIMEOUT = "55P03"
+_DISK_FULL = "53100"
 _REFUSED = (
     (r"password authentication failed|no password supplied|role .* does not exist", "accept the address's user"),
     (r"database .* does not exist", "name a database that exists"),
@@ -57,6 +59,8 @@ def _translated(error: DBAPIError, name: str) -> DplibError:
         for pattern, rule in _REFUSED:
             if re.search(pattern, text):
                 return ConfigError(f"ledger must {rule}, got {name}")
+    if state == _DISK_FULL or "disk is full" in text or "disk i/o error" in text:
+        return DplibError(f"ledger must be on a sound disk with room, got one that is full or broken: {name}")
     if state == _LOCK_TIMEOUT or isinstance(error, OperationalError | InterfaceError) or error.connection_invalidated:
         return DplibError(f"ledger must be reachable and free within {BUSY_SECONDS} seconds, got no answer from {name}")
     return IntegrityError(f"ledger must be a sound database, got one that is refused: {name}")

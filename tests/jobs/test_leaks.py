@@ -25,7 +25,7 @@ from tests.jobs_support import ROOT, SECRET, Outcome, Shop, python_process
 
 N_ROWS, N_KEPT = 7919, 283
 """Primes that stand nowhere but for the number of rows read and of rows kept; their difference is looked for too."""
-QUANTITY, COORDINATE, STRANGER = "15485863", "17.982451653", "CanaryStranger"
+QUANTITY, COORDINATE, STRANGER = "999983", "17.982451653", "CanaryStranger"
 """A quantity within its cap, alone in its cell; a coordinate; a name outside of the domain."""
 UNIT = "CanaryUnit"
 
@@ -53,7 +53,7 @@ def place_of(job: str, folder: Path) -> Shop:
     for name in ("events", "temporary"):
         (folder / name).mkdir()
     if job == "consistent-histograms":
-        place.set(privacy__max_quantity=2 * int(QUANTITY))
+        place.set(privacy__max_quantity=1_000_000)
     conf = {
         "spark.eventLog.enabled": "true",
         "spark.eventLog.compress": "false",
@@ -167,10 +167,10 @@ def test_the_search_finds_what_it_looks_for() -> None:
     for text in (key, key.hex().encode(), b"x" + base64.b64encode(key), repr(key).encode(), str([*key]).encode()):
         with pytest.raises(AssertionError):
             check_keys({"planted": b"before " + text + b" after"}, [key])
-    for text in (b"quantity=15485863,", b'"name":"CanaryStranger7"', b"17.982451653"):
+    for text in (b"quantity=999983,", b'"name":"CanaryStranger7"', b"17.982451653"):
         with pytest.raises(AssertionError):
             check_values({"planted": text})
-    check_values({"others": b"154858634 115485863 1.15485863"})
+    check_values({"others": b"9999834 1999983 1.999983"})
     assert stands_in("7919", b"rows: 7919.")
     assert not stands_in("7919", b"17919 79190 3.7919")
 
