@@ -111,7 +111,7 @@ class Log:
         if self.mode == "people":
             with self._moving(name):
                 yield
-            self._console.print(f"[dim]{name}: {time.monotonic() - started:.1f} s[/dim]")
+            self._console.print(f"{name}: {time.monotonic() - started:.1f} s", style="dim", markup=False)
             return
         if self.mode == "json":
             self._json("stage", stage=name, state="begun")
@@ -144,8 +144,8 @@ class Log:
         """A line that turns while the block runs; an inner one stands below the outer ones."""
         outermost = self._bar is None
         if self._bar is None:
-            detail = TextColumn("{task.fields[detail]}")
-            columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn(), detail)
+            detail = TextColumn("{task.fields[detail]}", markup=False)
+            columns = (SpinnerColumn(), TextColumn("{task.description}", markup=False), TimeElapsedColumn(), detail)
             self._bar = Progress(*columns, console=self._console, transient=True)
             self._bar.start()
         task = self._bar.add_task(name, total=None, detail="")

@@ -12,9 +12,12 @@ from pydantic import BaseModel, ValidationError
 from ruamel.yaml import YAML
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
 
+import dplib
 from dplib.config.messages import sentence
 from dplib.errors import ConfigError
 
+CONFIG_VERSION = 1
+"""The version of settings that this package reads; raised when a key changes its meaning."""
 Model = TypeVar("Model", bound=BaseModel)
 
 
@@ -101,7 +104,22 @@ def check(model: type[Model], settings: Mapping[str, Any]) -> Model:
     Raises:
         ConfigError: the sentence.
     """
+    if "config_version" in model.model_fields:
+        _require_version(settings)
     try:
         return model.model_validate(settings)
     except ValidationError as error:
         raise ConfigError(sentence(model, settings, error.errors(include_url=False))) from None
+
+
+def _require_version(settings: Mapping[str, Any]) -> None:
+    """Refuse settings of another version before their keys are looked at, which may mean something else there."""
+    given = settings.get("config_version")
+    if type(given) is int and given == CONFIG_VERSION:
+        return
+    reads = f"config_version must be {CONFIG_VERSION}, the version of settings that dplib {dplib.__version__} reads"
+    if given is None:
+        raise ConfigError(f"{reads} (add the line to the file; dplib example JOB shows a whole one), got nothing")
+    if type(given) is int and given > CONFIG_VERSION:
+        raise ConfigError(f"{reads} (install a newer dplib, or start again from dplib example JOB), got {given}")
+    raise ConfigError(f"{reads} (a whole number without quotes), got {given!r}")

@@ -18,6 +18,7 @@ import logging
 import os
 import sys
 import tempfile
+import weakref
 import zipfile
 from collections.abc import Iterable, Iterator
 from importlib.resources import files
@@ -51,6 +52,8 @@ TELLING = {
 }
 """Settings of a server that should be false: their defaults, and what shows numbers of rows where they are true."""
 _log = logging.getLogger("dplib.spark.connect")
+_settled: "weakref.WeakSet[SparkSession]" = weakref.WeakSet()
+"""Sessions that have our code and whose workers were asked."""
 
 
 def connect_address(settings: "SparkSettings") -> str | None:
@@ -117,11 +120,14 @@ def settle(spark: SparkSession, settings: "SparkSettings") -> SparkSession:
             if key not in settings.conf and spark.conf.isModifiable(key):
                 spark.conf.set(key, value)
         pin_session(spark)
+        if spark in _settled:
+            return spark
         ship_package(spark)
         warn_of_server(spark)
     except SPARK_ERRORS as error:
         raise DplibError(f"the Connect server must take settings and code, got {error_name(error)}") from None
     _require_workers(spark)
+    _settled.add(spark)
     return spark
 
 

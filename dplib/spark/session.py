@@ -73,14 +73,14 @@ def start_session(app_name: str, settings: "SparkSettings") -> SparkSession:
     # Imported here: workers load this module, and only a driver starts sessions.
     from dplib.spark.connect import connect, connect_address, settle
 
-    address = connect_address(settings)
-    if address is not None and SparkSession.getActiveSession() is None:
+    active, address = SparkSession.getActiveSession(), connect_address(settings)
+    if active is not None and deploy_mode(active) == "connect":
+        return settle(active, settings)
+    if address is not None and active is None:
         if _under_submit():
             raise ConfigError("spark.remote must be absent under spark-submit, which starts Spark itself, got one")
         return connect(address, app_name, settings)
     spark = _get_or_create(app_name, settings)
-    if deploy_mode(spark) == "connect":
-        return settle(spark, settings)
     pin_session(spark)
     with suppress(*SPARK_ERRORS):
         # Where the JVM was started by others, our log settings were not read; some platforms refuse this call.
