@@ -1,13 +1,15 @@
 """A small private graph as the cut sampler asks for it, by enumeration of all cuts."""
 
+from fractions import Fraction
+
 import numpy as np
 import numpy.typing as npt
 
+from dplib.mechanisms.cut_draws import ListedCuts
 from tests.cut_mechanism_laws import all_cuts, all_sides
 
 BoolArray = npt.NDArray[np.bool_]
 IntArray = npt.NDArray[np.int64]
-WordArray = npt.NDArray[np.uint64]
 
 
 class DensePaddedGraph:
@@ -34,12 +36,12 @@ class DensePaddedGraph:
     def minimum_cut(self, padding: int, /) -> int:
         return int(self._padded(padding).min())
 
-    def cuts_up_to(self, padding: int, bound: int, /) -> tuple[IntArray, WordArray]:
+    def cuts_up_to(self, padding: int, bound: int, rate: Fraction, /) -> ListedCuts | None:
         self.bounds.append(bound)
         cuts = self._padded(padding)[self.order]
         near = cuts <= bound
         words = self.sides[self.order][near] @ (1 << np.arange(self.n_vertices))
-        return cuts[near], words.astype(np.uint64)[:, None]
+        return ListedCuts(cuts[near], words.astype(np.uint64)[:, None], rate)
 
     def weight(self, padding: int, side: BoolArray, /) -> int:
         canonical = side ^ side[0]

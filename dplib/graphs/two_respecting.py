@@ -15,29 +15,20 @@ Notation: ``position`` numbers vertices in preorder, vertex 0 first; the subtree
 References: Karger, "Minimum cuts in near-linear time", J. ACM 47 (2000), section 5.
 """
 
-from typing import NamedTuple
-
 import numpy as np
 
 from dplib.compiled import compiled
 from dplib.graphs.cut_list import CutList, enter, new_table, sorted_cuts, with_room
-from dplib.graphs.edges import BoolArray, Graph, IntArray, WordArray, neighbor_lists, word_count
+from dplib.graphs.edges import BoolArray, Graph, IntArray, WordArray, word_count
+from dplib.graphs.heavy_paths import HeavyPaths, heavy_paths
+from dplib.graphs.path_masses import Decay, least_pair, rows_are_cheaper
+from dplib.graphs.tree_packing import TreeArray
 
 # Prefix sums for a pair of subtrees take about as long as so many steps up a tree.
 _PREFIX_SUMS = 8
 
 
-class _Rooted(NamedTuple):
-    """A tree in preorder; neighbours in the graph are positions."""
-
-    end: IntArray
-    above: IntArray
-    first: IntArray
-    neighbor: IntArray
-    heavy: IntArray
-
-
-def cuts_of_trees(graph: Graph, trees: IntArray, bound: int, limit: int) -> tuple[CutList, bool]:
+def cuts_of_trees(graph: Graph, trees: TreeArray, bound: int, limit: int) -> tuple[CutList, bool]:
     """Return all cuts of value up to a bound that cross one of the trees in at most two edges.
 
     Args:
@@ -54,16 +45,16 @@ def cuts_of_trees(graph: Graph, trees: IntArray, bound: int, limit: int) -> tupl
     packed, values = np.zeros((room, n_words), dtype=np.uint64), np.zeros(room, dtype=np.int64)
     table, n_cuts, below = new_table(room), 0, True
     for tree in trees:
-        order, rooted = _rooted(graph, tree)
-        subtree = _subtree_words(order, rooted.end, n_words)
-        packed, values, table, n_cuts = _enter_cuts(rooted, subtree, bound, limit, packed, values, table, n_cuts)
+        paths = heavy_paths(graph, tree)
+        subtree = _subtree_words(paths.order, paths.end, n_words)
+        packed, values, table, n_cuts = _enter_cuts(paths, subtree, bound, limit, packed, values, table, n_cuts)
         if n_cuts > limit:
             below, n_cuts = False, limit
             break
     return sorted_cuts(np.arange(n), packed[:n_cuts], values[:n_cuts]), below
 
 
-def least_cut_of_trees(graph: Graph, trees: IntArray) -> tuple[int, BoolArray]:
+def least_cut_of_trees(graph: Graph, trees: TreeArray) -> tuple[int, BoolArray]:
     """Return the least value of a cut that crosses one of the trees in at most two edges, and a side of such a cut.
 
     Args:
@@ -72,49 +63,15 @@ def least_cut_of_trees(graph: Graph, trees: IntArray) -> tuple[int, BoolArray]:
     """
     least, side = graph.total_weight, np.zeros(graph.n_vertices, dtype=np.bool_)
     for tree in trees:
-        order, rooted = _rooted(graph, tree)
-        value, position, other = _least(rooted)
+        paths = heavy_paths(graph, tree)
+        value, position, other = _least(paths) if rows_are_cheaper(paths) else least_pair(paths)
         if value < least or not side.any():
             least = int(value)
             side[:] = False
-            side[order[position : rooted.end[position]]] = True
-            if other > position:
-                side[order[other : rooted.end[other]]] ^= True
+            side[paths.order[position : paths.end[position]]] = True
+            if other != position:
+                side[paths.order[other : paths.end[other]]] ^= True
     return least, side
-
-
-def _rooted(graph: Graph, tree: IntArray) -> tuple[IntArray, _Rooted]:
-    """The vertices in preorder, and the tree."""
-    n = graph.n_vertices
-    order, end, above = _preorder(n, graph.source[tree], graph.target[tree])
-    position = np.empty(n, dtype=np.int64)
-    position[order] = np.arange(n)
-    first, neighbor, heavy, _ = neighbor_lists(n, position[graph.source], position[graph.target], graph.weight)
-    return order, _Rooted(end, above, first, neighbor, heavy)
-
-
-@compiled
-def _preorder(n: int, source: IntArray, target: IntArray) -> tuple[IntArray, IntArray, IntArray]:
-    """Vertices of a tree in preorder from vertex 0, the end of each position's subtree, its parent's position."""
-    first, neighbor, _, _ = neighbor_lists(n, source, target, source)
-    order, end = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64)
-    parent, place = np.full(n, -1, dtype=np.int64), np.zeros(n, dtype=np.int64)
-    above = np.full(n, -1, dtype=np.int64)
-    stack = np.empty(n, dtype=np.int64)
-    stack[0], n_stack = 0, 1
-    for position in range(n):
-        n_stack -= 1
-        vertex = stack[n_stack]
-        order[position], place[vertex], end[position] = vertex, position, position + 1
-        for arc in range(first[vertex], first[vertex + 1]):
-            if neighbor[arc] != parent[vertex]:
-                parent[neighbor[arc]] = vertex
-                stack[n_stack] = neighbor[arc]
-                n_stack += 1
-    for position in range(n - 1, 0, -1):
-        above[position] = place[parent[order[position]]]
-        end[above[position]] = max(end[above[position]], end[position])
-    return order, end, above
 
 
 @compiled
@@ -135,7 +92,7 @@ def _subtree_words(order: IntArray, end: IntArray, n_words: int) -> WordArray:
 
 @compiled
 def _enter_cuts(
-    tree: _Rooted,
+    tree: HeavyPaths,
     subtree: WordArray,
     bound: int,
     limit: int,
@@ -145,9 +102,8 @@ def _enter_cuts(
     n_cuts: int,
 ) -> tuple[WordArray, IntArray, IntArray, int]:
     """Enter the new cuts of one tree, of at most ``limit + 1`` in all."""
-    n = len(tree.end)
-    single = _single_values(tree)
-    walks = _is_shallow(tree) and bound < 2 * single[1:].min()
+    n, single = len(tree.end), tree.single
+    walks = is_shallow(tree) and bound < 2 * single[1:].min()
     sums, between, touched = np.zeros(n + 1, np.int64), np.zeros(n, np.int64), np.empty(n, np.int64)
     for position in range(n - 1, 0, -1):
         n_touched = _row(tree, position, walks, sums, between, touched)
@@ -169,12 +125,11 @@ def _enter_cuts(
 
 
 @compiled
-def _least(tree: _Rooted) -> tuple[int, int, int]:
+def _least(tree: HeavyPaths) -> tuple[int, int, int]:
     """The least value of a cut at one or two subtrees, and their positions (the same one twice for one)."""
-    n = len(tree.end)
-    single = _single_values(tree)
+    n, single = len(tree.end), tree.single
     one = two = 1 + int(np.argmin(single[1:]))
-    least, walks = single[one], _is_shallow(tree)
+    least, walks = single[one], is_shallow(tree)
     sums, between, touched = np.zeros(n + 1, np.int64), np.zeros(n, np.int64), np.empty(n, np.int64)
     for position in range(n - 1, 0, -1):
         n_touched = _row(tree, position, walks, sums, between, touched)
@@ -188,26 +143,7 @@ def _least(tree: _Rooted) -> tuple[int, int, int]:
 
 
 @compiled
-def _single_values(tree: _Rooted) -> IntArray:
-    """The value of the cut around each position's subtree."""
-    n = len(tree.end)
-    # What is counted at the ends of edges, less twice what is counted where the paths from the ends meet.
-    values = np.zeros(n, dtype=np.int64)
-    for position in range(n):
-        for arc in range(tree.first[position], tree.first[position + 1]):
-            other = tree.neighbor[arc]
-            values[position] += tree.heavy[arc]
-            if other < position:
-                while tree.end[other] <= position:
-                    other = tree.above[other]
-                values[other] -= 2 * tree.heavy[arc]
-    for position in range(n - 1, 0, -1):
-        values[tree.above[position]] += values[position]
-    return values
-
-
-@compiled
-def _is_shallow(tree: _Rooted) -> bool:
+def is_shallow(tree: HeavyPaths) -> bool:
     """Whether walks up the tree from all edges that leave each subtree cost less than prefix sums."""
     n = float(len(tree.end))
     depth = (tree.end - np.arange(len(tree.end))).sum() / n  # mean size of a subtree is mean depth and one
@@ -215,7 +151,7 @@ def _is_shallow(tree: _Rooted) -> bool:
 
 
 @compiled
-def _row(tree: _Rooted, position: int, walks: bool, sums: IntArray, between: IntArray, touched: IntArray) -> int:
+def _row(tree: HeavyPaths, position: int, walks: bool, sums: IntArray, between: IntArray, touched: IntArray) -> int:
     """Find the weight ``between`` a subtree and those at later positions, which are ``touched``; their number.
 
     Walks leave out the positions with no weight between; ``between`` is 0 there.
@@ -240,7 +176,7 @@ def _row(tree: _Rooted, position: int, walks: bool, sums: IntArray, between: Int
 
 @compiled
 def _walk(
-    tree: _Rooted, start: int, position: int, weight: int, between: IntArray, touched: IntArray, n_touched: int
+    tree: HeavyPaths, start: int, position: int, weight: int, between: IntArray, touched: IntArray, n_touched: int
 ) -> int:
     """Add a weight at the vertices above ``start`` that come after ``position``; the number touched."""
     vertex = start
@@ -254,7 +190,7 @@ def _walk(
 
 
 @compiled
-def _all_later(tree: _Rooted, position: int, sums: IntArray, between: IntArray, touched: IntArray) -> int:
+def _all_later(tree: HeavyPaths, position: int, sums: IntArray, between: IntArray, touched: IntArray) -> int:
     """Add up over subtrees what is counted in ``sums`` at single vertices; the number of later positions."""
     n = len(tree.end)
     for vertex in range(position, n):
@@ -263,6 +199,50 @@ def _all_later(tree: _Rooted, position: int, sums: IntArray, between: IntArray, 
         between[other] = sums[tree.end[other]] - sums[other]
         touched[other - position - 1] = other
     return n - 1 - position
+
+
+@compiled
+def listed_row_masses(tree: HeavyPaths, walks: bool, least: int, bound: int, decay: Decay) -> IntArray:
+    """Upper bounds of the sum of ``e^(-r (w - least))`` over the row of each position, shape (n,); see `PackedCuts`.
+
+    A row holds the cut around the subtree at its position and those with one subtree more, at a later position, of
+    values up to the bound. ``walks`` as in `_row`; it needs a bound below twice the least value around a subtree.
+    """
+    n = len(tree.end)
+    masses = np.zeros(n, dtype=np.int64)
+    sums, between, touched = np.zeros(n + 1, np.int64), np.zeros(n, np.int64), np.empty(n, np.int64)
+    for position in range(n - 1, 0, -1):
+        n_touched = _row(tree, position, walks, sums, between, touched)
+        if tree.single[position] <= bound:
+            masses[position] = decay.table[(tree.single[position] - least) >> decay.shift]
+        for rank in range(n_touched):
+            other = touched[rank]
+            value = tree.single[position] + tree.single[other] - 2 * between[other]
+            between[other] = 0
+            if value <= bound:
+                masses[position] += decay.table[(value - least) >> decay.shift]
+    return masses
+
+
+@compiled
+def entry_of_row(
+    tree: HeavyPaths, walks: bool, least: int, bound: int, decay: Decay, position: int, place: int
+) -> tuple[int, int, int]:
+    """The entry of a row that holds a place, as `listed_row_masses` counts them: other position, value, mass."""
+    n = len(tree.end)
+    sums, between, touched = np.zeros(n + 1, np.int64), np.zeros(n, np.int64), np.empty(n, np.int64)
+    n_touched = _row(tree, position, walks, sums, between, touched)
+    for rank in range(-1, n_touched):
+        other, value = position, tree.single[position]
+        if rank >= 0:
+            other = touched[rank]
+            value += tree.single[other] - 2 * between[other]
+        if value <= bound:
+            mass = decay.table[(value - least) >> decay.shift]
+            if place < mass:
+                return other, value, mass
+            place -= mass
+    return position, -1, 0  # no place of this row
 
 
 @compiled

@@ -20,8 +20,8 @@ most `bound_failure`. Two distances of eta to neighbours' ideal releases cost ``
 up to B depend on the data, and may: they implement a mechanism with a fixed range. Where G^ is weak all the same, a
 fixed cut is returned, since a failure would be an output too.
 
-Exactness: no floating-point number takes part in a draw. The cuts are sorted before they are drawn from and after, so
-neither the order nor the method of their enumeration shows.
+Exactness: no floating-point number takes part in a draw. The drawn cuts are sorted, so that neither their order nor the
+method of their enumeration shows. How long a run takes, and how much memory, depends on the graph and is no output.
 
 References: see `dplib.mechanisms.cut_sampler_plan`.
 """
@@ -29,22 +29,23 @@ References: see `dplib.mechanisms.cut_sampler_plan`.
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import pairwise
 from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 
+from dplib.mechanisms.cut_draws import CutSource, sorted_cuts
 from dplib.mechanisms.cut_sampler_plan import SamplerPlan
 from dplib.mechanisms.discrete_laplace import draw_discrete_laplace
-from dplib.mechanisms.exponential import draw_exponential, draw_weighted, exponential_rate
+from dplib.mechanisms.exponential import draw_weighted, exponential_rate
 from dplib.mechanisms.top_k import measure_chosen
-from dplib.randomness.integers import BitSource, uniform_below
+from dplib.randomness.integers import BitSource, bernoulli_exp, uniform_below
 from dplib.randomness.keyed import Key, KeyedStream
-from dplib.validate import at_least, require
+from dplib.validate import at_least
 
 BoolArray = npt.NDArray[np.bool_]
 IntArray = npt.NDArray[np.int64]
-WordArray = npt.NDArray[np.uint64]
 
 
 class PaddedGraph(Protocol):
@@ -53,15 +54,11 @@ class PaddedGraph(Protocol):
     def minimum_cut(self, padding: int, /) -> int:
         """The minimum cut value."""
 
-    def cuts_up_to(self, padding: int, bound: int, /) -> tuple[IntArray, WordArray]:
-        """All cuts of weight at most ``bound``: weights (n_cuts,), packed sides without vertex 0 (n_cuts, n_words).
-
-        Vertex v is bit ``v % 64`` of word ``v // 64``: a million cuts of a thousand vertices stay small, lest a run
-        ends for want of memory on one graph and not on its neighbour.
+    def cuts_up_to(self, padding: int, bound: int, rate: Fraction, /) -> CutSource | None:
+        """All cuts of weight at most ``bound``, to draw from at a rate; None where a random enumeration found none.
 
         None may be missing and nothing may fail: the guarantee counts on it. It is asked only for bounds up to the
-        plan's ratio times the minimum cut value, where the plan has made sure that the list is short enough; a random
-        enumeration's failure probability would have to be added to delta.
+        plan's ratio times the minimum cut value; a random enumeration's failure probability has to be added to delta.
         """
 
     def weight(self, padding: int, side: BoolArray, /) -> int:
@@ -124,13 +121,15 @@ def _draw(graph: PaddedGraph, padding: int, plan: SamplerPlan, stream: BitSource
     value = graph.minimum_cut(padding)
     if value < plan.lowest:
         return _fixed_cut(graph, padding, plan)
-    weights, packed = sorted_cuts(*graph.cuts_up_to(padding, plan.bound(value)))
-    if not len(weights):  # a random enumeration may miss all
+    cuts = graph.cuts_up_to(padding, plan.bound(value), plan.rate)
+    if cuts is None:
         return _fixed_cut(graph, padding, plan)
-    drawn = np.unique(draw_exponential(stream, weights, plan.rate, plan.n_draws))
+    weights, packed = sorted_cuts(*cuts.draw(stream, plan.n_draws))
+    different = np.ones(len(packed), dtype=np.bool_)
+    different[1:] = (packed[1:] != packed[:-1]).any(axis=1)
     vertex = np.arange(plan.n_vertices)
-    bits = packed[drawn][:, vertex // 64] >> (vertex % 64).astype(np.uint64) & np.uint64(1)
-    return weights[drawn], bits.astype(np.bool_)
+    bits = packed[different][:, vertex // 64] >> (vertex % 64).astype(np.uint64) & np.uint64(1)
+    return weights[different], bits.astype(np.bool_)
 
 
 def _fixed_cut(graph: PaddedGraph, padding: int, plan: SamplerPlan) -> tuple[IntArray, BoolArray]:
@@ -139,51 +138,50 @@ def _fixed_cut(graph: PaddedGraph, padding: int, plan: SamplerPlan) -> tuple[Int
     return np.array([graph.weight(padding, last)], dtype=np.int64), last[np.newaxis]
 
 
-def sorted_cuts(weights: IntArray, packed: WordArray) -> tuple[IntArray, WordArray]:
-    """The cuts in the order of their packed sides, last word first."""
-    require(len(weights) == len(packed), "cuts", "have a side for each weight", "other shapes")
-    order = np.lexsort(packed.T)
-    return weights[order], packed[order]
-
-
 def draw_padding(stream: BitSource, minimum_cut: Callable[[int], int], plan: SamplerPlan) -> int:
     """Draw how many edges of the public cycle to add: exponential mechanism with loss ``|Phi(G + H_i) - T|``.
 
+    Exact, though few of the losses are looked at. Phi does not fall with i, so that between two paddings whose Phi are
+    known the loss is at least the least loss between the two. A part of the paddings is drawn by these bounds, a
+    padding of it uniformly, and kept with the chance ``e^(-rate (loss - bound))``: at every turn, whatever is known by
+    then, i is kept with a chance proportional to ``e^(-rate loss)``. What was looked at makes the bounds sharper.
+
     Args:
         stream: where the bits come from.
-        minimum_cut: value of the graph with the first i edges added, non-decreasing in i by steps of at most 1.
+        minimum_cut: value of the graph with the first i edges added, non-decreasing in i.
         plan: gives T, W and the budget.
     """
     n_edges = plan.n_vertices * plan.target // 2
-    values, first, times = padding_levels(minimum_cut, n_edges)
-    losses = np.abs(values - plan.target)
-    order = np.argsort(losses, kind="stable")
     rate = exponential_rate(plan.padding_epsilon, Fraction(plan.weight_cap), monotone=False)
-    level = order[draw_weighted(stream, losses[order].tolist(), times[order].tolist(), rate)[0]]
-    return int(first[level] + uniform_below(stream, int(times[level]), 1)[0])
+    known = _around(minimum_cut, n_edges, plan.target)
+    while True:
+        ends = sorted(known)
+        # A known padding is a part of its own, and so is what lies between two.
+        parts = [(end, 1, abs(known[end] - plan.target)) for end in ends]
+        for low, high in pairwise(ends):
+            if high > low + 1:
+                bound = max(plan.target - known[high], known[low] - plan.target, 0)
+                parts.append((low + 1, high - low - 1, bound))
+        parts.sort(key=lambda part: (part[2], part[0]))
+        _, lengths, bounds = zip(*parts, strict=True)
+        start, length, bound = parts[int(draw_weighted(stream, bounds, lengths, rate)[0])]
+        padding = start + int(uniform_below(stream, length, 1)[0])
+        if padding not in known:
+            known[padding] = minimum_cut(padding)
+        loss = abs(known[padding] - plan.target)
+        if bernoulli_exp(stream, rate * (loss - bound), 1)[0]:
+            return padding
 
 
-def padding_levels(minimum_cut: Callable[[int], int], n_edges: int) -> tuple[IntArray, IntArray, IntArray]:
-    """The values that ``minimum_cut(i)`` takes for 0 <= i <= ``n_edges``, where each starts and how often it is taken.
-
-    Found by bisection, at most some ``log2(n_edges)`` minimum cuts a value.
-    """
-    at_least("n_edges", n_edges, 0)
-    known = {0: minimum_cut(0), n_edges: minimum_cut(n_edges)}
-    starts, open_parts = {0}, [(0, n_edges)]
-    while open_parts:
-        low, high = open_parts.pop()
-        if known[low] == known[high]:
-            continue
-        if high - low == 1:
-            starts.add(high)
-            continue
+def _around(minimum_cut: Callable[[int], int], n_edges: int, target: int) -> dict[int, int]:
+    """The values at both ends and at what bisection for the target looks at: some ``log2(n_edges)`` minimum cuts."""
+    known = {end: minimum_cut(end) for end in (0, at_least("n_edges", n_edges, 0))}
+    low, high = 0, n_edges
+    while high - low > 1 and known[low] < target:
         middle = (low + high) // 2
         known[middle] = minimum_cut(middle)
-        open_parts += [(low, middle), (middle, high)]
-    first = np.array(sorted(starts), dtype=np.int64)
-    values = np.array([known[start] for start in first.tolist()], dtype=np.int64)
-    return values, first, np.diff(first, append=n_edges + 1)
+        low, high = (middle, high) if known[middle] < target else (low, middle)
+    return known
 
 
 def cycle_edges(n_vertices: int, padding: int) -> tuple[IntArray, IntArray, IntArray]:

@@ -16,18 +16,12 @@ while the minimum cut alone holds e^(-r Phi). So k draws leave the cuts up to
 with probability at most eta_B (`SamplerPlan.bound`). All cuts up to ``1.45 Phi`` can be enumerated by trees that a cut
 crosses twice; ``lowest`` is the smallest Phi with ``B <= a Phi``. It holds for every larger one, as B / Phi falls.
 
-The ratio a is public: 1.45, or 1.33 where the list could otherwise be too long for *some* graph of n vertices
-(`enumerable_ratio`). A list that is cut short on one graph and not on its neighbour would break the guarantee, so it
-does not depend on the graph whether the list is whole: too many vertices are refused. There are at most
-
-- ``C(n, 2) / (3/2 - a)`` cuts up to ``a Phi < 3/2 Phi``: with a packing of trees of value Phi / 2 (Nash-Williams) a
-  cut crosses a tree 2 a times on average, so a share ``3/2 - a`` of the trees at most twice, and each tree has C(n, 2)
-  such cuts;
-- ``C(n, 2)`` cuts up to ``a Phi < 4/3 Phi`` (Nagamochi, Nishimura, Ibaraki).
+The ratio is the same for every n: no list of the cuts is made (`dplib.mechanisms.cut_draws`), so there may be as many
+as a graph can have, C(n, 2) minimum cuts in a ring. Below 3/2 trees can be packed that certify the enumeration for
+every graph (Nash-Williams; `dplib.graphs.tree_packing`); the room up to 3/2 keeps the packings small.
 
 References:
     Karger: Minimum cuts in near-linear time. JACM 47(1), 2000 (the number of near-minimum cuts).
-    Nagamochi, Nishimura, Ibaraki: Computing all small cuts in an undirected network. SIAM J. Discrete Math. 10, 1997.
     Gupta, Ligett, McSherry, Roth, Talwar: Differentially private combinatorial optimization. SODA 2010 (padding, then
     the exponential mechanism; the accounting here is our own).
 """
@@ -36,7 +30,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from math import ceil, comb, floor
+from math import ceil, floor
 from typing import Literal
 
 import numpy as np
@@ -49,10 +43,6 @@ from dplib.validate import at_least, between, one_of, require
 
 ENUMERABLE = Fraction(29, 20)
 """Cuts are enumerated up to this multiple of the minimum cut value."""
-FEW_CUTS = Fraction(133, 100)
-"""The same where the longer list might not fit: below 4/3 there are no more cuts than pairs of vertices."""
-MOST_CUTS = 1_000_000
-"""What an enumeration lists at least, as `dplib.graphs.cut_list`."""
 
 WhenWeak = Literal["refuse", "pad"]
 _LARGEST_VALUE = 1 << 60
@@ -76,7 +66,6 @@ class SamplerPlan:
         padding_failure: probability that a padded graph stays below `lowest`; 0 when refusing.
         bound_failure: eta_B, probability that one of the k draws lies above the bound.
         lowest: the smallest minimum cut value with a bound that can be enumerated.
-        ratio: cuts are enumerated up to this multiple of the minimum cut value.
     """
 
     n_vertices: int
@@ -92,7 +81,6 @@ class SamplerPlan:
     padding_failure: Fraction
     bound_failure: Fraction
     lowest: int = 0
-    ratio: Fraction = ENUMERABLE
 
     @property
     def rate(self) -> Fraction:
@@ -175,7 +163,6 @@ def plan_cut_sampler(
     when_weak: WhenWeak = "refuse",
     values_share: Fraction = Fraction(0),
     shares: Sequence[Fraction] = (Fraction(1, 10), Fraction(3, 10), Fraction(6, 10)),
-    most_cuts: int = MOST_CUTS,
 ) -> SamplerPlan:
     """Divide a budget and find the smallest minimum cut value the sampler can work with.
 
@@ -187,46 +174,29 @@ def plan_cut_sampler(
         when_weak: refuse, or pad the graph with a public cycle.
         values_share: part of the draws' budget for the noisy weights of the drawn cuts, below 1; 0 for none.
         shares: of the noisy minimum cut value, the padding and the draws; the padding's goes to the draws on refusal.
-        most_cuts: how many cuts the enumeration is sure to list.
 
     Returns:
         The plan with the smaller `lowest` of the two ways to charge the draws, pure and zCDP; its guarantee is at most
         ``budget``.
 
     Raises:
-        ConfigError: for settings out of range, or where some graph of n vertices has too many cuts to list.
+        ConfigError: for settings out of range.
     """
     at_least("n_vertices", n_vertices, 2)
     at_least("n_draws", n_draws, 1)
     at_least("weight_cap", weight_cap, 1)
     one_of("when_weak", when_weak, ("refuse", "pad"))
     require(0 <= values_share < 1, "values_share", "be at least 0 and below 1", values_share)
-    ratio = enumerable_ratio(n_vertices, most_cuts)
     parts = split(budget.epsilon, shares)
     require(len(parts) == 3 and all(part > 0 for part in parts), "shares", "be three numbers above 0", list(shares))
     value, padding, draws = parts
     if when_weak == "refuse":
         padding, draws = Fraction(0), draws + padding
     plans = [
-        _plan(n_vertices, n_draws, weight_cap, when_weak, (value, padding), charge, values_share, budget, ratio)
+        _plan(n_vertices, n_draws, weight_cap, when_weak, (value, padding), charge, values_share, budget)
         for charge in (PureDP(draws), ApproxDP(draws, budget.delta / 2))
     ]
     return min(plans, key=lambda plan: plan.lowest)
-
-
-def enumerable_ratio(n_vertices: int, most_cuts: int = MOST_CUTS) -> Fraction:
-    """The largest ratio to the minimum up to which no graph has ``most_cuts`` cuts or more.
-
-    Raises:
-        ConfigError: if a ring of so many vertices alone has more minimum cuts.
-    """
-    pairs = comb(n_vertices, 2)
-    every = 2 ** min(n_vertices - 1, 64) - 1
-    if min(every, pairs / (Fraction(3, 2) - ENUMERABLE)) < most_cuts:
-        return ENUMERABLE
-    rule = f"have fewer than {most_cuts} pairs, as many as a graph has minimum cuts at most, for sampled cuts"
-    require(pairs < most_cuts, "n_vertices", rule, n_vertices)
-    return FEW_CUTS
 
 
 def _plan(
@@ -238,7 +208,6 @@ def _plan(
     charge: PureDP | ApproxDP,
     values_share: Fraction,
     budget: ApproxDP,
-    ratio: Fraction,
 ) -> SamplerPlan:
     """One way to charge the draws; what delta is left pays for failures, half of it for the bound."""
     draws_delta = charge.delta if isinstance(charge, ApproxDP) else Fraction(0)
@@ -258,7 +227,6 @@ def _plan(
         gate_failure=failure / 4 if pads else failure / 2,
         padding_failure=failure / 4 if pads else Fraction(0),
         bound_failure=failure / 2,
-        ratio=ratio,
     )
     return replace(plan, lowest=_lowest(plan))
 
@@ -278,4 +246,4 @@ def _lowest(plan: SamplerPlan) -> int:
 
 def _enumerable(plan: SamplerPlan, value: int) -> bool:
     bound = plan.exact_bound(value)
-    return bound is not None and bound <= plan.ratio * value
+    return bound is not None and bound <= ENUMERABLE * value

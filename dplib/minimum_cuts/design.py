@@ -35,6 +35,8 @@ from dplib.privacy.events import AnyEvent
 from dplib.spark.edges import VertexDomain
 from dplib.validate import require
 
+CUT_SAMPLER_FORMAT = 2
+"""Version of the draws of sampled_cuts: 1 drew from a list of the cuts. Another version is another measurement."""
 VALUE, SYNTHETIC, TOP, SAMPLED = "minimum_cut_value", "synthetic_graph", "top_cuts", "sampled_cuts"
 COUNT, SOFT = "minimum_cut_count", "soft_cut_count"
 
@@ -70,6 +72,8 @@ class Design:
         """
         vertices = _vertices(config, base)
         settings = config.measurement_settings(base) | {"sampler_format": SAMPLER_FORMAT}
+        if config.cuts.releases.sampled_cuts is not None:
+            settings["cut_sampler_format"] = CUT_SAMPLER_FORMAT
         random = config.cuts.method.startswith("karger")
         enumeration = Enumeration(config.cuts.method, config.cuts.failure if random else Fraction(0))
         return cls(config, vertices, _measurements(config, vertices.count, enumeration), enumeration, settings)

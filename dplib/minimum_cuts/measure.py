@@ -28,7 +28,7 @@ from dplib.mechanisms.top_k import peel
 from dplib.mechanisms.tree_counts import SAMPLERS, add_clamped
 from dplib.minimum_cuts.design import COUNT, SAMPLED, SYNTHETIC, TOP, VALUE, Design
 from dplib.minimum_cuts.measurement_plan import Measurement
-from dplib.minimum_cuts.private_graph import CycledGraph, ListCuts, listed_certainly
+from dplib.minimum_cuts.private_graph import CycledGraph, ListCuts
 from dplib.minimum_cuts.tables import SAMPLED_PADDING, SAMPLED_VALUE, Stored, write_measurement
 from dplib.randomness.keyed import Key, KeyedStream
 from dplib.release.digest import block_digest, combine_digests
@@ -47,7 +47,7 @@ def graph_digest(graph: Graph, keys: RunKeys) -> bytes:
 
 
 def measure_graph(
-    design: Design, graph: Graph, keys: RunKeys, directory: Path, list_cuts: ListCuts = listed_certainly
+    design: Design, graph: Graph, keys: RunKeys, directory: Path, list_cuts: ListCuts | None = None
 ) -> MeasurementKeys:
     """Draw everything once and store the measurement.
 
@@ -56,14 +56,14 @@ def measure_graph(
         graph: canonical, on the declared vertices.
         keys: the run's sub-keys.
         directory: staging directory; gets ``measurement/``.
-        list_cuts: how sampled_cuts lists cuts.
+        list_cuts: how sampled_cuts lists cuts by random trials; None where it packs trees.
     """
     digest = graph_digest(graph, keys)
     write_measurement(directory, design, drawn(design, graph, keys.measurement(digest), list_cuts))
     return keys.recorded(digest)
 
 
-def drawn(design: Design, graph: Graph, key: Key, list_cuts: ListCuts = listed_certainly) -> Stored:
+def drawn(design: Design, graph: Graph, key: Key, list_cuts: ListCuts | None = None) -> Stored:
     """All releases of the design, from streams under a key that depends on the graph."""
     stored = Stored({}, {})
     for each in design.measurements:
@@ -132,7 +132,7 @@ def _top_cuts(design: Design, graph: Graph, each: Measurement, key: Key, stored:
         stored.noisy[each.release] = add_clamped(losses[numbers], noise)
 
 
-def _sampled(graph: Graph, each: Measurement, key: Key, list_cuts: ListCuts, stored: Stored) -> None:
+def _sampled(graph: Graph, each: Measurement, key: Key, list_cuts: ListCuts | None, stored: Stored) -> None:
     assert each.sampler is not None
     seed = int(KeyedStream(key, each.release, "trials").uint64(1)[0])
     found = sample_cuts(CycledGraph(graph, list_cuts, seed), each.sampler, key, each.release)

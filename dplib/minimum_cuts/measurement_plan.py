@@ -17,7 +17,7 @@ from dplib.graphs.choose import MOST_TRIALS
 from dplib.graphs.exhaustive import MOST_LISTED_VERTICES
 from dplib.graphs.karger import TrialPlan, plan_trials
 from dplib.graphs.karger_stein import plan_runs
-from dplib.mechanisms.cut_sampler_plan import SamplerPlan, plan_cut_sampler
+from dplib.mechanisms.cut_sampler_plan import ENUMERABLE, SamplerPlan, plan_cut_sampler
 from dplib.mechanisms.cut_statistics import count_sensitivity, soft_count_sensitivity
 from dplib.mechanisms.oneshot_laplace import oneshot_scale
 from dplib.mechanisms.top_k import draw_epsilon
@@ -234,12 +234,11 @@ class Enumeration:
     method: str = "auto"
     failure: Fraction = Fraction(0)
 
-    def trials(self, n: int, ratio: Fraction) -> TrialPlan | None:
+    def trials(self, n: int) -> TrialPlan | None:
         """The random trials that keep the failure for every graph; None where deterministic.
 
         Args:
             n: vertices.
-            ratio: of the bound to the minimum cut value, at most.
 
         Raises:
             ConfigError: if they are too many to run.
@@ -247,7 +246,7 @@ class Enumeration:
         if not self.failure:
             return None
         plan = plan_trials if self.method == "karger" else plan_runs
-        needed = plan(n, ratio, float(self.failure))
+        needed = plan(n, ENUMERABLE, float(self.failure))
         n_trials = needed.n_trials
         rule = f"be auto or packing for {n} vertices: {self.method} needs {n_trials:,} trials, above {MOST_TRIALS:,}"
         require(n_trials <= MOST_TRIALS, "cuts.method", rule, self.method)
@@ -273,9 +272,9 @@ def _sampled(
         plan = plan_cut_sampler(n, settings.k, budget, weight_cap, settings.when_small, settings.values_share)
     except ConfigError as error:
         text = str(error)
-        setting = {"n_vertices": "graph.vertices", "epsilon": "privacy.budget"}.get(text.split()[0], key)
+        setting = {"epsilon": "privacy.budget"}.get(text.split()[0], key)
         raise ConfigError(f"{setting} {text.partition(' ')[2]}") from None
-    enumeration.trials(n, plan.ratio)
+    enumeration.trials(n)
     require_useful_noise(f"scale for {name}", weight_cap / plan.value_epsilon)
     noise = None
     if plan.values_budget is not None:

@@ -8,7 +8,7 @@ from dplib.graphs.cut_list import CutList
 from dplib.graphs.edges import Graph
 from dplib.minimum_cuts.design import SAMPLED, Design
 from dplib.minimum_cuts.measure import measure_graph
-from dplib.minimum_cuts.private_graph import ListCuts, listed_certainly
+from dplib.minimum_cuts.private_graph import ListCuts
 from dplib.minimum_cuts.publish import manifest_fields, write_tables
 from dplib.release.lifecycle import MeasurementKeys
 from dplib.release.run_keys import RunKeys
@@ -50,15 +50,15 @@ def measure(job: Resources[Design], rows: DataFrame, keys: RunKeys, directory: P
         return measure_graph(design, graph, keys, directory, lister(job))
 
 
-def lister(job: Resources[Design]) -> ListCuts:
-    """How sampled_cuts lists cuts: by packed trees on the driver, or by random trials as tasks."""
+def lister(job: Resources[Design]) -> ListCuts | None:
+    """How sampled_cuts lists cuts by random trials as tasks; None where it packs trees on the driver and lists none."""
     design = job.design
     sampled = design.measured(SAMPLED)
     if sampled is None or sampled.sampler is None:
-        return listed_certainly
-    plan = design.enumeration.trials(design.n_vertices, sampled.sampler.ratio)
+        return None
+    plan = design.enumeration.trials(design.n_vertices)
     if plan is None:
-        return listed_certainly
+        return None
     method: Method = "karger" if design.enumeration.method == "karger" else "karger-stein"
 
     def by_trials(graph: Graph, bound: int, seed: int) -> CutList:

@@ -10,6 +10,10 @@ import numpy.typing as npt
 import pytest
 from scipy import stats
 
+from dplib.graphs import packed_cuts
+from dplib.graphs.edges import canonical, unpack_sides
+from dplib.graphs.minimum_cut import minimum_cut
+from dplib.graphs.near_minimum import near_minimum_cuts
 from dplib.mechanisms.cut_sampler import draw_padding, sample_cuts
 from dplib.mechanisms.cut_sampler_plan import plan_cut_sampler
 from dplib.mechanisms.cut_statistics import (
@@ -27,6 +31,7 @@ from dplib.mechanisms.exponential import exponential_probability
 from dplib.mechanisms.oneshot_laplace import draw_oneshot
 from dplib.mechanisms.pair_weights import measure_pairs
 from dplib.mechanisms.top_k import measure_chosen, peel
+from dplib.minimum_cuts import private_graph
 from dplib.privacy.budget import ZCDP, ApproxDP, PureDP
 from dplib.randomness.keyed import KeyedStream, derive_key
 from tests.cut_mechanism_laws import all_cuts, all_sides, oneshot_two, peel_two
@@ -161,6 +166,44 @@ def test_padding_is_drawn_by_its_law() -> None:
     assert _p_value(drawn, outcomes, exponential_probability(losses, rate)) > PASS
     for factor in (Fraction(7, 10), Fraction(13, 10)):
         assert _p_value(drawn, outcomes, exponential_probability(losses, rate * factor)) < REJECT
+
+
+def test_cuts_are_drawn_without_a_list_by_their_law() -> None:
+    """Thirteen vertices, several trees, more than one cut within reach of the minimum; both ways to their masses."""
+    rng = np.random.default_rng(4)
+    n, rate = 13, Fraction(1, 9)
+    graph = canonical(n, *np.triu_indices(n, 1), rng.integers(1, 5, n * (n - 1) // 2))
+    least = minimum_cut(graph).value
+    bound = least * 145 // 100
+    listed = near_minimum_cuts(graph, bound).cuts
+    outcomes = [int(words) for words in listed.packed[:, 0]]
+    assert len(outcomes) == len(set(outcomes)) > 8
+    for ranges in (False, True):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(packed_cuts, "rows_are_cheaper", lambda _, ranges=ranges: not ranges)
+            cuts = private_graph.packed_cuts(graph, least, bound, rate)
+            weights, packed = cuts.draw(KeyedStream(KEY, "cuts", int(ranges)), 1_500)
+        drawn = [int(words) for words in packed[:, 0]]
+        value = dict(zip(outcomes, listed.values.tolist(), strict=True))
+        assert [value[words] for words in drawn] == weights.tolist()
+        assert _p_value(drawn, outcomes, exponential_probability(listed.values, rate)) > PASS
+        assert _p_value(drawn, outcomes, exponential_probability(listed.values, rate * 2)) < REJECT
+        assert _p_value(drawn, outcomes, exponential_probability(listed.values, rate / 4)) < REJECT
+
+
+def test_minimum_cuts_of_a_ring_are_drawn_uniformly() -> None:
+    """4,950 pairs of edges, in one row each or in two by whichever edge the tree lacks."""
+    n = 100
+    ring = canonical(n, np.arange(n), (np.arange(n) + 1) % n, np.full(n, 200))
+    cuts = private_graph.packed_cuts(ring, 400, 580, Fraction(1, 5))
+    weights, packed = cuts.draw(KeyedStream(KEY, "ring"), 2_000)
+    assert set(weights.tolist()) == {400}
+    sides = unpack_sides(packed, n)
+    sizes = sides.sum(axis=1)
+    # An arc of s vertices without vertex 0 begins at any of n - s places.
+    assert _p_value(sizes.tolist(), range(1, n), n - np.arange(1.0, n)) > PASS
+    share = (sides.argmax(axis=1) - 1) / (n - sizes)
+    assert stats.kstest(share + 0.5 / (n - sizes), "uniform").pvalue > PASS
 
 
 def test_sampled_cuts_have_the_law_of_all_cuts() -> None:

@@ -136,7 +136,6 @@ WRONG: list[tuple[str, dict[str, Any]]] = [
     ("cuts.releases.minimum_cut_count", {"releases": {"minimum_cut_count": {}}, "n": 2}),
     ("cuts.releases.synthetic_graph", {"releases": {"synthetic_graph": {}}, "n": 5_000}),
     ("cuts.releases.sampled_cuts", {"releases": {"sampled_cuts": SAMPLED}, "budget": APPROX, "n": 2}),
-    ("graph.vertices", {"releases": {"sampled_cuts": SAMPLED}, "budget": APPROX, "n": 2_000}),
     ("graph.vertices", {"releases": {"minimum_cut_value": {}}, "n": 1}),
     ("graph.vertices", {"releases": {"minimum_cut_value": {}}, "n": 0}),
     ("privacy.budget", {"releases": {"sampled_cuts": SAMPLED}}),

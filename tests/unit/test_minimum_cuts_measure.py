@@ -8,19 +8,21 @@ import numpy as np
 import pytest
 from hypothesis import given
 
+from dplib.graphs.cut_list import CutList
+from dplib.graphs.cycle_arcs import Arcs
 from dplib.graphs.edges import Graph, canonical, unpack_sides
 from dplib.graphs.exhaustive import numbered_sides
+from dplib.graphs.near_minimum import near_minimum_cuts
 from dplib.mechanisms.discrete_laplace import discrete_laplace_probability
-from dplib.minimum_cuts import private_graph
 from dplib.minimum_cuts.cut_margin import all_cuts_margin
 from dplib.minimum_cuts.estimate import SAMPLED_REFUSED, make_results
 from dplib.minimum_cuts.measure import count_minimum_cuts, drawn
 from dplib.minimum_cuts.outlook import laplace_tail, outlooks, ring_share
 from dplib.minimum_cuts.plan import make_plan
-from dplib.minimum_cuts.private_graph import Arcs, CycledGraph
+from dplib.minimum_cuts.private_graph import CycledGraph
 from dplib.minimum_cuts.synthetic import side_values, synthesise
 from dplib.minimum_cuts.tables import SAMPLED_PADDING, SAMPLED_VALUE
-from dplib.randomness.keyed import derive_key
+from dplib.randomness.keyed import KeyedStream, derive_key
 from tests.cut_graphs import weighted_graphs
 from tests.cut_mechanism_laws import all_cuts, all_sides
 from tests.cut_padded_graph import DensePaddedGraph
@@ -114,10 +116,15 @@ def test_the_padded_graph_is_that_of_the_definition() -> None:
     for padding in (0, 1, 5, 6, 13):
         least = ours.minimum_cut(padding)
         assert least == dense.minimum_cut(padding)
-        weights, packed = ours.cuts_up_to(padding, least * 145 // 100)
-        expected, others = dense.cuts_up_to(padding, least * 145 // 100)
-        found = dict(zip(packed[:, 0].tolist(), weights.tolist(), strict=True))
-        assert found == dict(zip(others[:, 0].tolist(), expected.tolist(), strict=True))
+        bound, rate = least * 145 // 100, Fraction(1, 12)
+        found, listed = ours.cuts_up_to(padding, bound, rate), dense.cuts_up_to(padding, bound, rate)
+        assert found is not None
+        assert listed is not None
+        weights, packed = found.draw(KeyedStream(KEY, "draws", padding), 50)
+        place = {words: number for number, words in enumerate(listed.packed[:, 0].tolist())}
+        assert all(
+            listed.weights[place[words]] == weight for words, weight in zip(packed[:, 0].tolist(), weights, strict=True)
+        )
         assert ours.weight(padding, unpack_sides(packed, 6)[0]) == weights[0]
 
 
@@ -133,16 +140,21 @@ def test_the_least_arc_is_that_of_the_padded_graph(graph: Graph) -> None:
         assert ours.minimum_cut(padding) == values.min()
 
 
-def test_cuts_of_a_contracted_graph_are_unpacked_a_few_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A ring of 7 heavy pairs: 21 minimum cuts of 14 vertices, listed over 7."""
+def test_cuts_of_a_contracted_graph_are_those_of_the_graph() -> None:
+    """A ring of 7 heavy pairs: 21 minimum cuts of 14 vertices, drawn over 7, or listed by trials."""
     ring = [(2 * pair, 2 * pair + 1, 100) for pair in range(7)] + [(2 * p + 1, (2 * p + 2) % 14, 30) for p in range(7)]
-    graph = CycledGraph(graph_of(14, ring))
-    whole = graph.cuts_up_to(0, 60)
-    monkeypatch.setattr(private_graph, "_CHUNK", 4)
-    parts = graph.cuts_up_to(0, 60)
-    assert len(whole[0]) == len(set(whole[1][:, 0].tolist())) == 21
-    assert np.array_equal(whole[1], parts[1])
-    assert all(graph.weight(0, side) == 60 for side in unpack_sides(whole[1], 14))
+    graph = graph_of(14, ring)
+
+    def by_hand(padded: Graph, bound: int, _: int) -> CutList:
+        return near_minimum_cuts(padded, bound).cuts
+
+    for ours in (CycledGraph(graph), CycledGraph(graph, by_hand)):
+        cuts = ours.cuts_up_to(0, 60, Fraction(1))
+        assert cuts is not None
+        weights, packed = cuts.draw(KeyedStream(KEY, "draws"), 300)
+        assert len(set(packed[:, 0].tolist())) == 21
+        assert set(weights.tolist()) == {60}
+        assert all(ours.weight(0, side) == 60 for side in unpack_sides(packed, 14))
 
 
 def test_sampled_cuts_are_near_minimum_where_the_graph_is_strong() -> None:
