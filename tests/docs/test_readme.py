@@ -8,8 +8,6 @@ from typer.main import get_command
 
 from dplib.config.consistent_histograms import ConsistentHistogramsConfig
 from dplib.config.load import load, read_yaml
-from dplib.inference.range_estimates import mean_range_variance
-from dplib.trees.strategies import blue, boost, dwork
 from jobs.main import JOBS, app
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -54,14 +52,3 @@ def test_every_configuration_loads(path: Path, monkeypatch: pytest.MonkeyPatch, 
         monkeypatch.setenv("DPLIB_SHARED", str(tmp_path))
     prepared = JOBS[str(read_yaml(path)["job"])].prepare(path)
     assert prepared.design.events
-
-
-def test_the_errors_in_the_table_are_those_of_the_methods() -> None:
-    rows = re.findall(r"^\| ([\d,]+) \| ([\d,.]+) \| ([\d,.]+) \| ([\d,.]+) \|$", README, re.MULTILINE)
-    assert rows
-    for row in rows:
-        n_bins, *stated = (float(cell.replace(",", "")) for cell in row)
-        exact = [mean_range_variance(method(int(n_bins))) for method in (blue, dwork, boost)]
-        for cell, shown, value in zip(row[1:], stated, exact, strict=True):
-            digits = len(cell.partition(".")[2])
-            assert shown == round(value, digits), (row, value)

@@ -1,4 +1,4 @@
-"""Every figure of the README's tables is computed again: errors of both models, limits of releases, rules."""
+"""Every figure of the guide's tables about jobs is computed again: errors of both models, limits of releases, rules."""
 
 import re
 from fractions import Fraction
@@ -14,17 +14,20 @@ from dplib.config.load import check
 from dplib.config.minimum_cuts import CutReleases
 from dplib.config.network_statistics import NetworkStatisticsConfig
 from dplib.errors import ConfigError
+from dplib.guide import read_page
+from dplib.inference.range_estimates import mean_range_variance
 from dplib.network_statistics.design import Design
 from dplib.network_statistics.part_plan import ModelError, compared_models
 from dplib.privacy.budget import ApproxDP, Budget, PureDP
+from dplib.trees.strategies import blue, boost, dwork
 from tests.minimum_cuts_support import design_of
 
-README = (Path(__file__).resolve().parents[2] / "README.md").read_text(encoding="utf-8")
+NETWORK, CUTS = read_page("network-statistics"), read_page("minimum-cuts")
 
 
-def table(first_header: str) -> list[list[str]]:
+def table(page: str, first_header: str) -> list[list[str]]:
     """The cells of the rows of the table whose first header starts with these words."""
-    lines = README.splitlines()
+    lines = page.splitlines()
     (start,) = (number for number, line in enumerate(lines) if line.startswith(f"| {first_header}"))
     rows = []
     for line in lines[start + 2 :]:
@@ -47,7 +50,7 @@ def rounded(value: float, cell: str) -> float:
 @pytest.fixture(scope="module")
 def errors() -> dict[tuple[str, str], ModelError]:
     """What the plan says of Email-Enron's declared vertices."""
-    (header,) = re.findall(r"^\| Email-Enron \(([\d,]+) vertices\), epsilon (\d+) \|", README, re.MULTILINE)
+    (header,) = re.findall(r"^\| Email-Enron \(([\d,]+) vertices\), epsilon (\d+) \|", NETWORK, re.MULTILINE)
     settings = {
         "config_version": 1,
         "job": "network-statistics",
@@ -65,17 +68,17 @@ def errors() -> dict[tuple[str, str], ModelError]:
 )
 def test_the_errors_of_both_models(errors: dict[tuple[str, str], ModelError], row: int, how: str) -> None:
     found = errors["edge count", how]
-    rows = table("Email-Enron")
+    rows = table(NETWORK, "Email-Enron")
     assert len(rows) == 2
     for cell, value in zip(rows[row][1:], (found.central, found.local), strict=True):
         assert number(cell) == rounded(value, cell), (cell, value)
 
 
 def test_every_release_about_minimum_cuts_is_in_the_table() -> None:
-    assert {row[0].strip("`") for row in table("release | what")} == set(CutReleases.model_fields)
+    assert {row[0].strip("`") for row in table(CUTS, "release | what")} == set(CutReleases.model_fields)
 
 
-@pytest.mark.parametrize("row", table("release | what"), ids=lambda row: row[0].strip("`"))
+@pytest.mark.parametrize("row", table(CUTS, "release | what"), ids=lambda row: row[0].strip("`"))
 def test_releases_about_minimum_cuts_stop_where_the_table_says(row: list[str]) -> None:
     name, budget = row[0].strip("`"), {"epsilon": 1, "delta": "0.000001"}
     extra: dict[str, Any] = {"soft_cut_count": {"eta": 1}, "top_cuts": {"k": 1}, "sampled_cuts": {"k": 1}}
@@ -96,15 +99,27 @@ def test_sampled_cuts_need_a_delta() -> None:
 
 @pytest.mark.parametrize("budget", [PureDP(Fraction(1)), ApproxDP(Fraction(1), Fraction(1, 10**6))])
 def test_auto_takes_the_methods_that_the_text_names(budget: Budget) -> None:
-    assert "up to 3 coordinates" in README
+    assert "| up to 3 | any |" in read_page("kmeans")
     for dimension in range(1, 7):
         chosen = plan_method(Problem(Space.ball([0.0] * dimension, 1.0), 4), budget).method
         above = "tree_coreset" if isinstance(budget, ApproxDP) else "local_search"
         assert chosen == ("grid or quadtree" if dimension <= 3 else above)
 
 
-def test_methods_that_the_text_names_exist() -> None:
-    (text,) = re.findall(r"`lloyd` \(DPLloyd\).*?under their papers' names", README, re.DOTALL)
-    names = set(re.findall(r"`(\w+)`", text))
-    assert names
-    assert names <= set(METHODS)
+def test_every_method_is_on_the_page() -> None:
+    named = {row[0].strip("`") for row in table(read_page("kmeans"), "method | what it does")}
+    assert named <= set(METHODS)
+    assert all(f"`{method}`" in read_page("kmeans") for method in METHODS)
+
+
+def test_the_errors_in_the_table_are_those_of_the_methods() -> None:
+    rows = re.findall(
+        r"^\| ([\d,]+) \| ([\d,.]+) \| ([\d,.]+) \| ([\d,.]+) \|$", read_page("range-histograms"), re.MULTILINE
+    )
+    assert rows
+    for row in rows:
+        n_bins, *stated = (float(cell.replace(",", "")) for cell in row)
+        exact = [mean_range_variance(method(int(n_bins))) for method in (blue, dwork, boost)]
+        for cell, shown, value in zip(row[1:], stated, exact, strict=True):
+            digits = len(cell.partition(".")[2])
+            assert shown == round(value, digits), (row, value)

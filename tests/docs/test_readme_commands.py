@@ -1,0 +1,64 @@
+"""Every `dplib` command of the README runs, in its order, on samples; its example prints what the README shows."""
+
+import csv
+import re
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from typer.testing import CliRunner
+
+from jobs.main import app
+from scripts import make_data, readme
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+README = readme.README.read_text(encoding="utf-8")
+COMMANDS = re.findall(r"^    dplib (.*?)(?:\s+#.*)?$", README, re.MULTILINE)
+JOB_FILE = re.compile(r"> (\S+)$")
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A folder with conf/, the samples that `make data` writes, and rows for the configuration of the example."""
+    folder = tmp_path_factory.mktemp("readme")
+    shutil.copytree(readme.ROOT / "conf", folder / "conf")
+    (folder / "data").mkdir()
+    for make in (make_data.flights, make_data.restaurant, make_data.friends):
+        make(folder / "data")
+    with (folder / "orders.csv").open("w", newline="", encoding="utf-8") as file:
+        rows = csv.writer(file)
+        rows.writerow(["date", "product", "quantity", "order_id"])
+        rows.writerows([f"2024-03-{day:02}", product, 2, day] for day in range(1, 29) for product in ("bread", "tea"))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        yield folder
+
+
+def test_every_command_runs(place: Path, spark: "SparkSession") -> None:
+    runner, release = CliRunner(), ""
+    assert {line.split()[0] for line in COMMANDS} >= {"example", "plan", "run", "query", "verify", "ledger", "guide"}
+    for line in COMMANDS:
+        words = JOB_FILE.sub("", line).replace("RELEASE", release).replace("JOB", "kmeans").split()
+        done = runner.invoke(app, words)
+        assert done.exit_code == 0, (line, done.output)
+        if target := JOB_FILE.search(line):
+            (place / target[1]).write_text(done.stdout, encoding="utf-8")
+        if words[0] == "run":
+            release = done.stdout.splitlines()[-1]
+            assert (Path(release) / "manifest.json").exists()
+
+
+def test_the_plan_of_the_example_is_todays(tmp_path: Path) -> None:
+    """The settings' part; the slow test runs the rest."""
+    assert readme.example(tmp_path, readme.COMMANDS[:2]) in readme.shown(README)
+
+
+@pytest.mark.slow
+def test_the_example_is_what_its_commands_print() -> None:
+    with tempfile.TemporaryDirectory() as name:
+        assert readme.example(Path(name)) == readme.shown(README)
