@@ -31,7 +31,7 @@ cluster: setup ## The tests on a real standalone cluster on loopback
 	$(BIN)/pytest -m cluster
 
 test-postgres: setup ## The ledger on a PostgreSQL server (installed from Debian's packages where root may)
-	$(BIN)/pytest -m postgres
+	$(BIN)/pytest -m "postgres and not slow"
 
 test-connect: setup ## The jobs against a Spark Connect server on loopback
 	$(BIN)/pytest -m connect tests/connect
