@@ -3,9 +3,10 @@
 `plan_method` decides from settings alone and says why. With ``auto`` in at most 3 dimensions the last step, `grid` or
 `quadtree`, takes a noisy number of points for which the stated share of the budget pays.
 
-The rule, from runs on generated mixtures and point sets that no published figure uses: up to 3 dimensions a noisy grid
-is best, uniform while ``n~ epsilon / k`` is below `QUADTREE_FROM`, adaptive above; from 4 dimensions on `tree_coreset`
-where a delta (or rho) is given, else `local_search`.
+The rule, from point sets that no published figure uses (`scripts/experiments/kmeans_rules.py`; the guide's page kmeans
+shows the outcome): up to 3 dimensions a noisy grid is best, adaptive unless ``n~ epsilon / k`` is below `QUADTREE_FROM`
+and hardly anything stands out of the noise; from 4 dimensions on `tree_coreset` where a delta (or rho) is given, else
+`local_search`.
 
 References:
     Su, Cao, Li, Bertino, Jin: Differentially private k-means clustering. CODASPY 2016 (grids win in few dimensions).
@@ -48,7 +49,8 @@ METHODS = (
     "privgene",
 )
 FEW_DIMENSIONS = 3
-QUADTREE_FROM = 250.0
+QUADTREE_FROM = 4.0
+"""In n epsilon / k; `scripts/experiments/kmeans_rules.py` measures where it comes from."""
 _LARGEST = {"grid": 20, "quadtree": MOST_CUBED, "max_cover": MOST_COVERED}
 
 
@@ -124,7 +126,7 @@ _BY_NAME: Mapping[str, Callable[[PointSource, Noise, Problem, Fraction], Cluster
 
 def _automatic(d: int, pure: bool, budget: Budget) -> Plan:
     if d <= FEW_DIMENSIONS:
-        reason = f"{d} dimensions: a noisy grid; uniform or adaptive, as the noisy number of points says"
+        reason = f"{d} dimensions: a noisy grid; adaptive unless the noisy number of points says that there are too few"
         return Plan("grid or quadtree", "laplace", reason, _amount(budget, "laplace"))
     if pure:
         reason = f"{d} dimensions and a pure epsilon: exchanges on private candidates; a delta would allow tree_coreset"

@@ -8,9 +8,9 @@ from dplib.clustering.source import Noise, PointSource
 from dplib.kmeans.design import Design
 from dplib.kmeans.radius import Bounded
 
-_MANY = f"n epsilon / k is above {QUADTREE_FROM:g}"
 _WHAT = {
-    "grid or quadtree": f"a noisy grid, or a quadtree where {_MANY} by a noisy number of points n",
+    "grid or quadtree": "a noisy quadtree, or a uniform noisy grid where n epsilon / k is below "
+    f"{QUADTREE_FROM:g} by a noisy number of points n",
     "grid": "a noisy histogram over a uniform grid, sized by a noisy number of points, and k-means of its cells",
     "quadtree": "noisy counts of cells that are cut up where points are, and k-means of the cells",
     "local_search": "exchanges of centers among private candidates by the exponential mechanism (Balcan et al. 2017)",
@@ -58,6 +58,8 @@ def reason_text(design: Design) -> str:
     if design.config.clustering.method != "auto":
         return f"The settings name the method {design.method}."
     if design.central is None:
+        if design.collection.lifted:
+            return "In the local model it is the one above 6 coordinates whose error falls with the number of users."
         return "In the local model it needs one round and has the least error of those that are offered."
     reason = design.central.reason
     return f"{reason[0].upper()}{reason[1:]}."

@@ -21,7 +21,7 @@ import statistics
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from fractions import Fraction
-from itertools import pairwise
+from itertools import pairwise, product
 from pathlib import Path
 from typing import Any
 
@@ -45,7 +45,7 @@ Results = dict[str, dict[str, Any]]
 
 STORED = Path(__file__).with_suffix(".json")
 N_KEYS = 3
-BINS = (0.0, 60.0, QUADTREE_FROM, 1000.0, np.inf)
+BINS = (0.0, QUADTREE_FROM, 16.0, 64.0, 256.0, np.inf)
 RIVALS = ("grid", "quadtree", "tree_coreset", "local_search", "lloyd")
 CHANGES: dict[str, dict[str, Any]] = {
     "no Lloyd rounds": {"n_rounds": 0},
@@ -80,24 +80,24 @@ def losses(data: Data, run: Callable[[Blocks, KeyedNoise, Problem], Clustering])
 
 def grids() -> Iterator[tuple[str, Callable[[], dict[str, float]]]]:
     """Question 1."""
-    for d in (1, 2, 3):
-        for n in (1_000, 10_000, 100_000):
-            for k in (4, 25):
-                for fill in (0.8, 0.3):
-                    data, epsilon = uneven(n, d, k, 301 + d, fill), Fraction(1, 2)
+    sizes = ((1_000, 4), (1_000, 15), (5_000, 15), (20_000, 8), (100_000, 8))
+    for d, (n, k), fill, epsilon in product((1, 2, 3), sizes, (0.8, 0.3), ("1/50", "1/10", "1/2")):
+        data = uneven(n, d, k, 301 + d, fill)
 
-                    def answer(data: Data = data, epsilon: Fraction = epsilon) -> dict[str, float]:
-                        one = losses(data, lambda s, noise, p: grid(s, noise, p, epsilon))
-                        other = losses(data, lambda s, noise, p: quadtree(s, noise, p, epsilon))
-                        ratio = statistics.median(one) / statistics.median(other)
-                        return {"signal": len(data.points) * float(epsilon) / data.k, "ratio": ratio}
+        def answer(data: Data = data, epsilon: Fraction = Fraction(epsilon)) -> dict[str, float]:
+            one = losses(data, lambda source, noise, problem: grid(source, noise, problem, epsilon))
+            other = losses(data, lambda source, noise, problem: quadtree(source, noise, problem, epsilon))
+            ratio = statistics.median(one) / statistics.median(other)
+            return {"signal": len(data.points) * float(epsilon) / data.k, "ratio": ratio}
 
-                    yield data.name, answer
+        yield f"{data.name}; epsilon {epsilon}", answer
 
 
 def coresets() -> Iterator[tuple[str, Callable[[], dict[str, float]]]]:
     """Question 2."""
-    for d, n, k in ((5, 20_000, 5), (12, 5_000, 4), (12, 50_000, 10), (40, 50_000, 5), (40, 50_000, 20)):
+    sizes = [(5, 20_000, 5), (12, 5_000, 4), (12, 50_000, 10), (40, 50_000, 5), (40, 50_000, 20)]
+    sizes += [(4, 5_000, 8), (6, 10_000, 4), (8, 10_000, 6), (12, 10_000, 6), (16, 20_000, 8), (30, 20_000, 4)]
+    for d, n, k in sizes:
         data = uneven(n, d, k, 311 + d)
 
         def answer(data: Data = data) -> dict[str, float]:
@@ -189,26 +189,24 @@ def answer_all(results: Results, folder: Path | None) -> None:
                 print(question, name, known[name], flush=True)
 
 
-def mean_ratio(ratios: list[float]) -> float:
-    """Geometric mean."""
-    return float(np.exp(np.mean(np.log(ratios))))
+def summary_of(label: str, ratios: list[float]) -> str:
+    """A line of a table."""
+    numbers = (statistics.median(ratios), min(ratios), max(ratios))
+    return f"| {label} | {len(ratios)} | {' | '.join(f'{each:.2f}' for each in numbers)} |"
 
 
 def render(results: Results) -> str:
     """The guide's three tables in Markdown."""
-    lines = ["| n epsilon / k | sets | loss of grid / quadtree, mean | least | largest |", "|---|---:|---:|---:|---:|"]
+    heads = "sets | median | least | largest |\n|---|---:|---:|---:|---:|"
+    lines = [f"| loss of `grid` / `quadtree`, n epsilon / k | {heads}"]
     for low, high in pairwise(BINS):
         found = [each["ratio"] for each in results["grids"].values() if low <= each["signal"] < high]
         label = f"{low:g} to {high:g}" if np.isfinite(high) else f"above {low:g}"
-        lines.append(f"| {label} | {len(found)} | {mean_ratio(found):.2f} | {min(found):.2f} | {max(found):.2f} |")
-    lines += [
-        "",
-        "| changed setting of `tree_coreset` | loss / default's, mean | least | largest |",
-        "|---|---:|---:|---:|",
-    ]
+        lines.append(summary_of(label, found))
+    lines += ["", f"| loss of `tree_coreset` with one setting changed / default's | {heads}"]
     for change in CHANGES:
         found = [each[change] for each in results["coresets"].values()]
-        lines.append(f"| {change} | {mean_ratio(found):.2f} | {min(found):.2f} | {max(found):.2f} |")
+        lines.append(summary_of(change, found))
     lines += ["", "| held-out set | auto took | least loss | loss of auto / least |", "|---|---|---|---:|"]
     for name, each in results["held_out"].items():
         lines.append(f"| {name} | `{each['took']}` | `{each['best']}` | {each['ratio']:.2f} |")

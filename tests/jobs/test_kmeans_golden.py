@@ -16,7 +16,8 @@ from tests.jobs_support import SECRET
 from tests.kmeans_support import GAUSSIAN, design_of, keys_of, rows_in, settings_of
 
 CASES = {
-    "grid": settings_of("auto", {"epsilon": 1}),
+    "auto": settings_of("auto", {"epsilon": 1}),
+    "grid": settings_of("grid", {"epsilon": 1}),
     "local_search": settings_of("local_search", {"epsilon": 1}, d=3),
     "tree_coreset": settings_of("tree_coreset", GAUSSIAN, d=5),
 }

@@ -37,7 +37,7 @@ def test_auto_follows_dimension_and_budget(d: int, budget: Budget, method: str) 
     assert str(d) in plan.reason
 
 
-@pytest.mark.parametrize(("n", "k", "method"), [(300, 4, "grid"), (20_000, 4, "quadtree"), (20_000, 90, "grid")])
+@pytest.mark.parametrize(("n", "k", "method"), [(10, 4, "grid"), (300, 4, "quadtree"), (300, 90, "grid")])
 def test_the_noisy_number_of_points_decides_between_the_grids(n: int, k: int, method: str) -> None:
     problem = _problem(2, k)
     source = Blocks(problem.space.to_units(mixture(n, 2, 4, 1)))
