@@ -80,17 +80,18 @@ def init_command(prepare: Callable[[Path], Prepared[Any]]) -> Callable[..., None
             require(bool(name), "--dataset", "name the account to create", "nothing")
             if any(account.dataset == name for account in opened.accounts()):
                 out.print(f"The account {name} exists; its terms are fixed.", markup=False)
-                return
-            kind = Currency(one_of("currency", setting("currency", currency, "pure"), [c.value for c in Currency]))
-            who = setting("unit", unit, "event")
-            relation = one_of("neighbors", setting("neighbors", neighbors, "add_remove"), [n.value for n in Neighbors])
-            terms = Terms(kind, who if renewal is None else renewal.unit_of(who), Neighbors(relation))
-            total = as_fraction("budget", setting("budget", budget, "1" if kind is Currency.ZCDP else "10"))
-            at = as_fraction("delta", setting("delta", delta, _DELTAS[kind])) if kind in _DELTAS else None
-            account = opened.create_account(name, terms, total, at, "dplib init", renewal)
-            out.print(describe(account), markup=False)
-            if terms.unit != who:
-                out.print(f"Configurations that draw on it say privacy.unit: {terms.unit}", markup=False)
+            else:
+                kind = Currency(one_of("currency", setting("currency", currency, "pure"), [c.value for c in Currency]))
+                who = setting("unit", unit, "event")
+                relation = setting("neighbors", neighbors, "add_remove")
+                one_of("neighbors", relation, [each.value for each in Neighbors])
+                terms = Terms(kind, who if renewal is None else renewal.unit_of(who), Neighbors(relation))
+                total = as_fraction("budget", setting("budget", budget, "1" if kind is Currency.ZCDP else "10"))
+                at = as_fraction("delta", setting("delta", delta, _DELTAS[kind])) if kind in _DELTAS else None
+                account = opened.create_account(name, terms, total, at, "dplib init", renewal)
+                out.print(describe(account), markup=False)
+                if terms.unit != who:
+                    out.print(f"Configurations that draw on it say privacy.unit: {terms.unit}", markup=False)
             if require_approval:
                 opened.require_approval(name, True, "dplib init")
                 out.print("Its runs need an approved plan (dplib ledger approve).")

@@ -287,6 +287,20 @@ def test_show_filters_exports_and_audits_from_a_file(tmp_path: Path) -> None:
     assert dplib("ledger", "audit", "--from", str(shop.config)).code == 2
 
 
+def test_tables_alone_and_the_rule_for_an_account_that_exists(tmp_path: Path) -> None:
+    address = ("--ledger", f"sqlite:///{tmp_path}/team.db")
+    for _ in range(2):
+        assert dplib("ledger", "create", *address).out == f"The ledger is in place: sqlite:///{tmp_path}/team.db\n"
+    assert dplib("ledger", "show", *address).out == f"Tip: 0:{'0' * 64}\n"
+    key = ("--secret", f"file:{tmp_path}/dplib.key", "--dataset", "shop", "--yes")
+    assert dplib("init", *address, *key).code == 0
+    later = dplib("init", *address, *key, "--require-approval")
+    assert "exists; its terms are fixed" in later.out
+    assert "need an approved plan" in later.out
+    shown = json.loads(dplib("ledger", "show", "--json", *address).out)
+    assert shown["accounts"][0]["needs_approval"] is True
+
+
 # ---- a server --------------------------------------------------------------------------------------------------------
 
 
