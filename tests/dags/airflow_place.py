@@ -70,8 +70,8 @@ OWN = {
     "clustered": {"connection": "spark_cluster"},
     # A retry may meet the driver that outlived its Spark for a moment.
     "killed": {"retries": 5},
-    # For a scheduler: two days to catch up with, in one pool.
-    "first": {"catchup": True, "end_date": dt.date(2024, 1, 2)},
+    # For a scheduler: two days to catch up with, and two to backfill.
+    "first": {"end_date": dt.date(2024, 1, 2)},
     "second": {"catchup": True, "end_date": dt.date(2024, 1, 2)},
 }
 """What the schedule file says of single jobs."""

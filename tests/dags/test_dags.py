@@ -63,7 +63,7 @@ def test_nothing_is_spent_by_a_click_or_by_loading_a_new_dag(dags: dict[str, DAG
     for name, dag in dags.items():
         assert dict(dag.params) == {}
         assert dag.is_paused_upon_creation is True
-        assert dag.catchup is (name in ("first", "second"))
+        assert dag.catchup is (name == "second")
         for task in dag.tasks:
             shown = " ".join(str(getattr(task, name)) for name in task.template_fields)
             assert "{{" not in shown
