@@ -45,7 +45,7 @@ def races() -> Iterator[Result]:
         "all other races: leases, kills, one key from many processes", "tests/unit/test_ledger_races.py"
     )
     yield from tests_pass(
-        "4 real `dplib run` with a Spark each on a budget for 2: two succeed, two exit 4 (both databases)",
+        "3 real `dplib run` at once, a Spark each, on a budget for 1: one succeeds, two exit 4 (both databases)",
         "tests/jobs/test_team_ledger.py::test_real_jobs_at_once_spend_no_more_than_there_is",
     )
 
