@@ -67,6 +67,15 @@ CLAIMS = {
     "no budget: failed at the first try with exit code 4, from the plan and from spark-submit": (
         "spark_submit_s_refusal",
     ),
+    "a real scheduler: a backfill and a catch-up in one pool release each day once, and no two submissions overlap": (
+        "a_backfill_and_a_catch_up",
+    ),
+    "the guide's page: its commands parse, its keys, defaults and exit codes are those of the code": (
+        "every_airflow_command",
+        "the_keys_and_their_defaults",
+        "the_exit_codes",
+        "every_file_named",
+    ),
     "spark-submit killed in measure and retried, then Airflow and Spark killed before publish: same bytes, one entry": (
         "a_run_that_is_killed",
     ),
