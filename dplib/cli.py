@@ -11,7 +11,7 @@ import os
 import sys
 import traceback
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any, NoReturn
@@ -60,6 +60,11 @@ def exit_codes() -> Iterator[None]:
     log.begin()
     try:
         yield
+    except BrokenPipeError:
+        # Whoever read the output has enough, as `| head` has; Python would complain once more at its end.
+        with suppress(OSError, ValueError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(1)
     except (Exception, KeyboardInterrupt) as error:  # the last place that can keep values off the screen
         fail(error)
 

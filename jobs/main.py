@@ -1,15 +1,18 @@
 """The console script ``dplib``: commands over all jobs."""
 
+import json
 import shutil
+from dataclasses import asdict
 from pathlib import Path
 from types import ModuleType
 from typing import Annotated, Any
 
 import typer
 
-from dplib.cli import exit_codes, out, table
+from dplib.cli import LogMode, exit_codes, out, table
 from dplib.config.load import read_yaml
 from dplib.errors import ConfigError, DplibError
+from dplib.progress import log
 from dplib.release.ledger import Ledger
 from dplib.release.ledger_schema import resolve_ledger_url
 from dplib.release.manifest import load_manifest
@@ -19,6 +22,7 @@ from dplib.workflow.prepared import Prepared
 from jobs import consistent_histograms, kmeans, minimum_cuts, network_statistics, range_histograms
 from jobs.doctor import look_around
 from jobs.guide import guide
+from jobs.help_texts import example_of, start
 from jobs.init import init_command
 from jobs.ledger import ledger_app
 from jobs.secret import secret_app
@@ -33,14 +37,14 @@ JOBS: dict[str, ModuleType] = {
 
 app = typer.Typer(
     name="dplib",
-    help="Differentially private releases as batch jobs on Apache Spark.",
+    epilog=start(list(JOBS)),
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     add_completion=False,
 )
-app.add_typer(ledger_app, name="ledger")
-app.add_typer(secret_app, name="secret")
-app.command("guide")(guide)
+app.add_typer(ledger_app, name="ledger", epilog=example_of("ledger"))
+app.add_typer(secret_app, name="secret", epilog=example_of("secret"))
+app.command("guide", epilog=example_of("guide"))(guide)
 
 JobName = Annotated[str, typer.Argument(help=f"Job: {', '.join(JOBS)}.", metavar="JOB")]
 ConfigFile = Annotated[Path, typer.Option("--config", "-c", help="Configuration file (YAML).")]
@@ -48,6 +52,13 @@ Assignments = Annotated[list[str] | None, typer.Option("--set", help="Replace a 
 LogicalDate = Annotated[str, typer.Option("--date", help="Logical date that fills {date}; never today by itself.")]
 ReleaseDir = Annotated[Path, typer.Argument(help="Directory of a release.", metavar="RELEASE")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+
+@app.callback()
+def options(log_mode: LogMode = None) -> None:
+    """Differentially private releases as batch jobs on Apache Spark: numbers about many, with noise for each."""
+    with exit_codes():
+        log.choose(log_mode)
 
 
 def _job(name: str) -> ModuleType:
@@ -60,17 +71,17 @@ def _prepare(path: Path) -> Prepared[Any]:
     return found
 
 
-app.command("init")(init_command(_prepare))
+app.command("init", epilog=example_of("init"))(init_command(_prepare))
 
 
-@app.command()
+@app.command(epilog=example_of("example"))
 def example(job: JobName) -> None:
     """Write a commented configuration to start from."""
     with exit_codes():
         print(_job(job).example(), end="")
 
 
-@app.command()
+@app.command(epilog=example_of("inspect"))
 def inspect(job: JobName, config: ConfigFile, assignments: Assignments = None, date: LogicalDate = "") -> None:
     """For the data's owner only: rows kept and dropped by each rule. Not private; writes nothing."""
     with exit_codes():
@@ -78,7 +89,7 @@ def inspect(job: JobName, config: ConfigFile, assignments: Assignments = None, d
         module.inspect(module.prepare(config, tuple(assignments or ()), date))
 
 
-@app.command()
+@app.command(epilog=example_of("plan"))
 def plan(
     job: JobName, config: ConfigFile, assignments: Assignments = None, date: LogicalDate = "", as_json: AsJson = False
 ) -> None:
@@ -88,7 +99,7 @@ def plan(
         module.plan(module.prepare(config, tuple(assignments or ()), date), as_json)
 
 
-@app.command()
+@app.command(epilog=example_of("run"))
 def run(
     job: JobName,
     config: ConfigFile,
@@ -97,14 +108,17 @@ def run(
     stage: Annotated[str, typer.Option(help="measure, publish or all.")] = "all",
     release: Annotated[str | None, typer.Option(help="With --stage publish: which stored measurement.")] = None,
     again: Annotated[bool, typer.Option("--again", help="Measure anew and spend again.")] = False,
+    log_mode: LogMode = None,
 ) -> None:
     """Measure and publish; a run whose release exists returns it and spends nothing."""
     with exit_codes():
+        if log_mode is not None:
+            log.choose(log_mode)
         module = _job(job)
         module.run(module.prepare(config, tuple(assignments or ()), date), stage, release, again)
 
 
-@app.command()
+@app.command(epilog=example_of("rehearse"))
 def rehearse(
     job: JobName,
     config: ConfigFile,
@@ -122,7 +136,7 @@ def rehearse(
         module.rehearsal(module.prepare(config, tuple(assignments or ()), date), rows, seed)
 
 
-@app.command()
+@app.command(epilog=example_of("assign"))
 def assign(
     release: ReleaseDir,
     config: ConfigFile,
@@ -139,7 +153,7 @@ def assign(
         module.assign(module.prepare(config, tuple(assignments or ()), date), release, to)
 
 
-@app.command()
+@app.command(epilog=example_of("query"))
 def query(
     release: ReleaseDir,
     name: Annotated[
@@ -161,7 +175,7 @@ def query(
         _job(load_manifest(release).job).query(release, name or [], start, end, as_json)
 
 
-@app.command()
+@app.command(epilog=example_of("verify"))
 def verify(
     release: Annotated[Path | None, typer.Argument(help="Directory of a release.", metavar="RELEASE")] = None,
     ledger: Annotated[str | None, typer.Option(help="Also check against this ledger.")] = None,
@@ -170,6 +184,7 @@ def verify(
         typer.Option("--config", "-c", help="In place of RELEASE: the one of these settings, against their ledger."),
     ] = None,
     date: LogicalDate = "",
+    as_json: AsJson = False,
 ) -> None:
     """Check a release: files, constraints, and with --ledger or --config the books; exits 1 if a check fails."""
     with exit_codes():
@@ -187,7 +202,7 @@ def verify(
                 opened = Ledger.open(resolve_ledger_url(ledger, Path.cwd()))
             if opened is not None:
                 checks += verify_against_ledger(manifest, opened)
-        _print_checks(checks)
+        _print_checks(checks, as_json)
 
 
 def _released(config: Path, date: str) -> tuple[Path, Ledger]:
@@ -201,15 +216,18 @@ def _released(config: Path, date: str) -> tuple[Path, Ledger]:
     return Path(publication.location), opened
 
 
-def _print_checks(checks: list[Check]) -> None:
+def _print_checks(checks: list[Check], as_json: bool) -> None:
     rows = [["ok" if check.ok else "FAILED", check.name, check.detail] for check in checks]
-    out.print(table("", ["", "check", "detail"], rows))
+    if as_json:
+        print(json.dumps([asdict(check) for check in checks], indent=2))
+    else:
+        out.print(table("", ["", "check", "detail"], rows))
     failed = sum(not check.ok for check in checks)
     if failed:
         raise DplibError(f"release must pass every check, got {failed} that failed")
 
 
-@app.command()
+@app.command(epilog=example_of("report"))
 def report(
     release: ReleaseDir,
     to: Annotated[Path | None, typer.Option(help="Write a copy of the page here.")] = None,
@@ -226,7 +244,7 @@ def report(
         print(to or page)
 
 
-@app.command()
+@app.command(epilog=example_of("doctor"))
 def doctor(
     config: Annotated[Path | None, typer.Option("--config", "-c", help="Also check what this file names.")] = None,
     date: LogicalDate = "",

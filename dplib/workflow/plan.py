@@ -6,6 +6,9 @@ from typing import Any
 from dplib.privacy.accountant import Total, totals
 from dplib.workflow.design import JobDesign, delta_of, neighbors_of
 
+PLAN_VERSION = 1
+"""Of the JSON form; raised when a key goes or changes its meaning, not when one is added."""
+
 
 @dataclass(frozen=True)
 class PlanFrame:
@@ -62,4 +65,9 @@ class JobPlan:
         """The plan as JSON values, the frame's among the others."""
         fields = asdict(self)
         frame: dict[str, Any] = fields.pop("frame")
-        return frame | {"totals": [total.to_dict() for total in self.frame.totals]} | fields
+        return (
+            {"plan_version": PLAN_VERSION}
+            | frame
+            | {"totals": [total.to_dict() for total in self.frame.totals]}
+            | fields
+        )

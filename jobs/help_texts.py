@@ -1,0 +1,67 @@
+"""What ``dplib --help`` teaches below the options: examples, exit codes, and the order for somebody who is new."""
+
+START = """In this order, the first time:
+  1. dplib doctor                         is everything here?
+  2. dplib example JOB > my.yaml          settings to edit
+  3. dplib init --config my.yaml          secret, ledger and account
+  4. dplib plan JOB --config my.yaml      errors and price; reads no row
+  5. dplib rehearse JOB --config my.yaml  the job on generated rows
+  6. dplib run JOB --config my.yaml       the last line is the release
+  7. dplib query RELEASE                  answers with their errors
+     dplib report RELEASE                 the page to hand on
+     dplib verify RELEASE                 is it whole and paid for?
+
+JOB is one of {jobs}. RELEASE is a folder of numbers with noise that anybody may read.
+
+The ledger is a book: its accounts say how much each data set may still give away, and every release is paid for once. \
+Whoever has the secret can take the noise off.
+
+More: dplib COMMAND --help, and dplib guide. Logs: --log json, or DPLIB_LOG=json.
+
+{exit_codes}
+"""
+EXIT_CODES = (
+    "Exit codes: 0 done, or already released; 2 a setting is wrong; 3 the input cannot be opened or lacks a column; "
+    "4 the account cannot pay; 1 anything else, the only one worth another try."
+)
+EXAMPLES = {
+    "init": "dplib init --config my.yaml\ndplib init --dataset shop --budget 10 --unit order --yes",
+    "example": "dplib example kmeans > my.yaml",
+    "inspect": "dplib inspect kmeans --config my.yaml",
+    "plan": "dplib plan kmeans --config my.yaml\n"
+    "dplib plan kmeans --config my.yaml --set privacy.budget.epsilon=2 --json",
+    "run": "dplib run kmeans --config my.yaml\ndplib run kmeans --config my.yaml --date 2026-01-31 --log json",
+    "rehearse": "dplib rehearse range-histograms --config my.yaml --rows 10000",
+    "assign": "dplib assign releases/shop-kmeans-undated-000002 --config my.yaml --to rows",
+    "query": "dplib query RELEASE --item bread --from 2026-01-01 --to 2026-01-31",
+    "verify": "dplib verify RELEASE --ledger sqlite:///ledger.db\n"
+    "dplib verify --config my.yaml --date 2026-01-31 --json",
+    "report": "dplib report RELEASE --to page.html",
+    "doctor": "dplib doctor\ndplib doctor --config my.yaml --json",
+    "guide": "dplib guide\ndplib guide proofs",
+    "ledger": "dplib ledger show",
+    "secret": "dplib secret show --config my.yaml",
+}
+"""By command: what to type."""
+REMARKS = {
+    "example": "The next step is to edit the file, then dplib init.",
+    "inspect": "A date format that fits no row shows here, before it costs a budget.",
+    "run": "The last line of the output is the release; with --stage measure its name. Running again gives the same "
+    "release and spends nothing.",
+    "query": "Asking is free: answers come from the release, not from rows.",
+    "ledger": "dplib ledger COMMAND --help tells more.",
+    "secret": "dplib secret COMMAND --help tells more.",
+}
+"""By command: a sentence where it helps."""
+
+
+def start(jobs: list[str]) -> str:
+    """What stands below ``dplib --help``."""
+    listed = f"{', '.join(jobs[:-1])} and {jobs[-1]}"
+    return START.format(jobs=listed, exit_codes=EXIT_CODES).strip()
+
+
+def example_of(command: str) -> str:
+    """What stands below the help of a command: an example and the exit codes."""
+    typed = "\n".join(["Example:", *(f"  {line}" for line in EXAMPLES[command].splitlines())])
+    return "\n\n".join([typed, *([REMARKS[command]] if command in REMARKS else []), EXIT_CODES])
