@@ -71,6 +71,7 @@ class PackedCuts:
 
     Attributes:
         totals: places of each tree.
+        bits: a place stands for a mass of ``2^-bits``.
     """
 
     def __init__(self, graph: Graph, label: IntArray, trees: TreeArray, least: int, bound: int, decay: Decay) -> None:
@@ -86,6 +87,7 @@ class PackedCuts:
         """
         self._graph, self._label, self._trees = graph, label, trees
         self._least, self._bound, self._decay = least, bound, decay
+        self.bits = decay.bits
         self._last: tuple[int, HeavyPaths] | None = None
         self._ends = [np.cumsum(self._masses(self._paths(tree))) for tree in range(len(trees))]
         self.totals: Sequence[int] = [int(ends[-1]) for ends in self._ends]

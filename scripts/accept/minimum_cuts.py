@@ -1,6 +1,6 @@
 """Acceptance of minimum cuts.
 
-The claims are spread over five modules of one shape: each has ``CHECKS: tuple[Check, ...]``, functions without
+The claims are spread over six modules of one shape: each has ``CHECKS: tuple[Check, ...]``, functions without
 arguments that yield `scripts.accept.claims.Result`, one a claim (`at_most`, `at_least`, `tests_pass`, or
 ``Result(claim, target, measured, ok)``; ``ok`` None where the machine lacks what the check needs, such as the folder
 that DPLIB_SHARED names). The name of each function says what it checks, as `make accept` can pick checks by it.
@@ -9,7 +9,8 @@ that DPLIB_SHARED names). The name of each function says what it checks, as `mak
 * `scripts.accept.minimum_cuts_graphs`: known graphs, read on Spark, against networkx;
 * `scripts.accept.minimum_cuts_speed`: times, memory, trials as Spark tasks;
 * `scripts.accept.minimum_cuts_job`: the job's releases, refusals and error cases;
-* `scripts.accept.minimum_cuts_audit`: hockey-stick divergences over all small neighbours, broken variants.
+* `scripts.accept.minimum_cuts_audit`: hockey-stick divergences over all small neighbours, broken variants;
+* `scripts.accept.minimum_cuts_any_n`: sampled cuts of 100,000 vertices, their laws and times.
 """
 
 import subprocess
@@ -29,7 +30,13 @@ from dplib.graphs.cut_structure import canonical_cuts, is_parallel_cut
 from dplib.graphs.edges import canonical
 from dplib.graphs.minimum_cut import minimum_cut
 from dplib.graphs.near_minimum import near_minimum_cuts
-from scripts.accept import minimum_cuts_audit, minimum_cuts_graphs, minimum_cuts_job, minimum_cuts_speed
+from scripts.accept import (
+    minimum_cuts_any_n,
+    minimum_cuts_audit,
+    minimum_cuts_graphs,
+    minimum_cuts_job,
+    minimum_cuts_speed,
+)
 from scripts.accept.claims import Check, Result, tests_pass
 from tests.graph_oracles import CUT_CASES, case_cactus, case_edges, minimum_cuts, random_graph, sides
 
@@ -160,4 +167,5 @@ CHECKS: tuple[Check, ...] = (
     *minimum_cuts_speed.CHECKS,
     *minimum_cuts_audit.CHECKS,
     *minimum_cuts_job.CHECKS,
+    *minimum_cuts_any_n.CHECKS,
 )

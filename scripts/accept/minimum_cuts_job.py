@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from dplib.graphs.edges import Graph, canonical, cut_values, pack_sides
-from dplib.mechanisms.cut_sampler_plan import plan_cut_sampler
+from dplib.mechanisms.cut_sampler_plan import ENUMERABLE, plan_cut_sampler
 from dplib.minimum_cuts.estimate import make_results
 from dplib.minimum_cuts.measure import drawn, true_values
 from dplib.minimum_cuts.private_graph import CycledGraph
@@ -85,7 +85,7 @@ def least_values_of_the_plan() -> Iterator[Result]:
         yield at_most(f"T_low, n = {n}, k = {k} ({took:.2f} s)", plan.lowest, 1.02 * target)
         # No smaller than what the tail bound of the module leaves: below it the bound passes the ratio.
         below = plan.exact_bound(plan.lowest - 1)
-        least = below is None or below > plan.ratio * (plan.lowest - 1)
+        least = below is None or below > ENUMERABLE * (plan.lowest - 1)
         yield Result(f"T_low, n = {n}, k = {k}: smallest that the tail bound allows", "holds", f"{least}", least)
 
 
