@@ -16,7 +16,7 @@ from fractions import Fraction
 from pathlib import Path
 
 from dplib.config.day_window import DayWindow
-from dplib.errors import ConfigError, DplibError, IntegrityError
+from dplib.errors import BudgetError, ConfigError, DplibError, IntegrityError
 from dplib.release.files import MANIFEST, file_sha256
 from dplib.release.ledger import Ledger
 from dplib.release.manifest import load_manifest
@@ -153,7 +153,12 @@ def _measure_into_staging(ledger: Ledger, run: Run, output: Path, measure: Measu
             key_commitment=hashlib.sha256(keys.measurement_key).hexdigest(),
             data_digest=keys.data_digest.hex(),
         )
-        measured = ledger.record_measurement(run, mine)
+        try:
+            measured = ledger.record_measurement(run, mine)
+        except (BudgetError, ConfigError, IntegrityError):
+            # Refused, and so rolled back. An answer that got lost is no refusal: the ledger may name this one by now.
+            staging.discard()
+            raise
         if measured.measurement != mine:
             staging.discard()
     _stored(measured)

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from dplib.errors import BudgetError, ConfigError, IntegrityError
+from dplib.errors import BudgetError, ConfigError, DplibError, IntegrityError
 from dplib.release.files import MANIFEST
 from dplib.release.ledger import Ledger
 from dplib.release.lifecycle import Measure, MeasurementKeys, Publish, Request, measure_run, publish_run
-from dplib.release.runs import Balance, Run
+from dplib.release.runs import Balance, Run, StoredMeasurement
 from dplib.release.staging import MEASUREMENT, Staging
 from tests.ledgers import KEY, TERMS, exported, open_with, url_of
 
@@ -167,3 +167,37 @@ def test_a_changed_stored_measurement_is_never_published(tmp_path: Path) -> None
     with pytest.raises(IntegrityError, match="got a changed one"):
         publish_run(ledger, run, output, "plain", publishing("plain"))
     assert not (output / run.release_id / MANIFEST).exists()
+
+
+def test_a_measurement_that_the_ledger_refuses_is_discarded_unseen(tmp_path: Path) -> None:
+    ledger, output, plan = open_with(tmp_path), tmp_path / "releases", "a" * 64
+    ledger.require_approval("takeaway", True, "board")
+    ledger.approve("takeaway", plan, "officer", "")
+
+    def revoked_meanwhile(run: Run, staging: Path) -> MeasurementKeys:
+        ledger.revoke("takeaway", plan, "officer", "stop")
+        return measuring("rows")(run, staging)
+
+    with pytest.raises(BudgetError, match="revoked"):
+        measure_run(ledger, Request(KEY, TERMS, COST, "test", plan=plan), output, revoked_meanwhile)
+    assert visible(output) == []
+    assert ledger.balance("takeaway").spent == 0
+    assert ledger.audit() == []
+
+
+def test_a_record_whose_answer_got_lost_is_found_by_the_retry(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The server committed and died before it could say so."""
+    ledger, output = open_with(tmp_path), tmp_path / "releases"
+    record = Ledger.record_measurement
+
+    def record_and_lose_the_answer(self: Ledger, run: Run, measurement: StoredMeasurement) -> Run:
+        record(self, run, measurement)
+        raise DplibError("ledger must be reachable, got no answer")
+
+    with monkeypatch.context() as lost:
+        lost.setattr(Ledger, "record_measurement", record_and_lose_the_answer)
+        with pytest.raises(DplibError, match="no answer"):
+            whole_run(ledger, output, "first")
+    release = whole_run(ledger, output, "second")
+    assert text_of(release) == "plain of noisy first"
+    assert ledger.balance("takeaway") == Balance(Fraction(1), COST, Fraction(0))
