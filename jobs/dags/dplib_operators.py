@@ -24,7 +24,7 @@ from airflow.sdk.exceptions import AirflowException, AirflowFailException
 from dplib_days import DayError, check_day, day_of
 from dplib_schedules import Schedule
 
-REFUSALS = {2: "a setting is wrong", 3: "the input cannot be opened or lacks a column", 4: "the budget is short"}
+REFUSALS = {2: "a setting is wrong", 3: "the input cannot be opened or lacks a column", 4: "the account does not pay"}
 _DRIVER_STATUS = re.compile(r"User application exited with status (\d+)")
 """YARN's diagnostics of a driver in cluster mode."""
 
@@ -54,9 +54,14 @@ def refusal(ledger: Mapping[str, Any]) -> tuple[int, str] | None:
     """
     if ledger["account"] is None:
         return 2, str(ledger["problem"])
-    if ledger["existing_run"] is None and Fraction(ledger["cost"]) > Fraction(ledger["left"]):
-        account, cost, left = (ledger[name] for name in ("account", "cost", "left"))
+    if ledger["existing_run"] is not None:
+        return None
+    account, cost, left = (ledger[name] for name in ("account", "cost", "left"))
+    if Fraction(cost) > Fraction(left):
         return 4, f"dataset {account} must have {cost} left for this release, got {left} of {ledger['total']}"
+    approval = ledger.get("approval") or {"required": False}
+    if approval["required"] and not approval["runs_left"]:
+        return 4, f"plan {ledger['plan_hash']} must be approved for dataset {account} (dplib ledger approve), got none"
     return None
 
 

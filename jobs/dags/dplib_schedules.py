@@ -219,6 +219,8 @@ def _positive(name: str, value: object) -> int:
 def _settings(name: str, value: object) -> dict[str, str]:
     settings = _mapping(name, value or {})
     for key, inner in settings.items():
+        if key in ("spark.master", "spark.submit.deployMode"):
+            _refuse(f"{name}.{key}", "be set in Airflow's connection", inner)
         if not key.startswith("spark.") or not isinstance(inner, str | int | float):
             _refuse(f"{name}.{key}", "be a setting spark.* with one value", inner)
     # Spark writes truth in small letters.

@@ -66,8 +66,13 @@ def test_a_refused_publication_is_not_tried_again(code: int, world: World) -> No
 
 @pytest.mark.parametrize(
     "answer",
-    ["2 dplib: a.b must be c, got d", planned(left="1/2"), planned(account=None, problem="dataset must be an account")],
-    ids=["wrong setting", "short budget", "no account"],
+    [
+        "2 dplib: a.b must be c, got d",
+        planned(left="1/2"),
+        planned(account=None, problem="dataset must be an account"),
+        planned(approval={"required": True, "runs_left": 0}, plan_hash="abc"),
+    ],
+    ids=["wrong setting", "short budget", "no account", "no approval"],
 )
 def test_a_refused_plan_starts_no_spark(answer: str, world: World) -> None:
     world.tell("dplib", answer)

@@ -65,6 +65,7 @@ def test_the_example_is_right() -> None:
         ({"retries": True}, "schedules[0].retries"),
         ({"retry_delay": 0}, "schedules[0].retry_delay"),
         ({"conf": {"master": "yarn"}}, "schedules[0].conf.master"),
+        ({"conf": {"spark.master": "yarn"}}, "schedules[0].conf.spark.master"),
         ({"conf": {"spark.x": {}}}, "schedules[0].conf.spark.x"),
         ({"config": "{{ params.file }}"}, "schedules[0].config"),
         ({"config": ""}, "schedules[0].config"),
