@@ -6,6 +6,7 @@ The retry shows the rest: what a whole run prints, the ledger and the release.
 """
 
 import base64
+import hashlib
 import re
 import signal
 import time
@@ -21,13 +22,14 @@ from dplib.release.run_keys import RunKeys
 from dplib.release.runs import Run
 from dplib.spark.session import QUIET
 from tests.every_job import JOBS, new_place_of
-from tests.jobs_support import ROOT, SECRET, Outcome, Shop, python_process
+from tests.jobs_support import ROOT, Outcome, Shop, python_process
 
 N_ROWS, N_KEPT = 7919, 283
 """Primes that stand nowhere but for the number of rows read and of rows kept; their difference is looked for too."""
 QUANTITY, COORDINATE, STRANGER = "999983", "17.982451653", "CanaryStranger"
 """A quantity within its cap, alone in its cell; a coordinate; a name outside of the domain."""
 UNIT = "CanaryUnit"
+KEY = hashlib.sha256(b"a key that looks random, so that no table holds its bytes by chance").digest()
 
 
 def rows_of(job: str) -> list[tuple[Any, ...]]:
@@ -50,6 +52,7 @@ def rows_of(job: str) -> list[tuple[Any, ...]]:
 def place_of(job: str, folder: Path) -> Shop:
     """A place of a job with these rows, Spark's event log on, and all temporary files below it."""
     place = new_place_of(job, folder).rows(rows_of(job))
+    (folder / "shop.key").write_text(KEY.hex())
     for name in ("events", "temporary"):
         (folder / name).mkdir()
     if job == "consistent-histograms":
@@ -66,9 +69,9 @@ def place_of(job: str, folder: Path) -> Shop:
 
 def keys_of(run: Run) -> Iterator[bytes]:
     """The secret and all keys that the driver derives from it for a run, but for that of the noise."""
-    secret = Secret(SECRET)
+    secret = Secret(KEY)
     keys = RunKeys.derive(secret, run)
-    yield from (SECRET, keys.bounding, keys.digest, keys.parent)
+    yield from (KEY, keys.bounding, keys.digest, keys.parent)
 
 
 def forms(key: bytes) -> Iterator[bytes]:
@@ -149,7 +152,7 @@ def test_nothing_private_is_said_or_left_behind(job: str, tmp_path: Path) -> Non
     whole = place.run()
     (run,) = place.ledger.runs(place.settings["dataset"])
     assert run.measurement is not None
-    noise_key = RunKeys.derive(Secret(SECRET), run).measurement(bytes.fromhex(run.measurement.data_digest))
+    noise_key = RunKeys.derive(Secret(KEY), run).measurement(bytes.fromhex(run.measurement.data_digest))
     said = {"stdout": whole.out.encode(), "stderr": whole.err.encode() + killed.err.encode()}
     said |= readable(whole.release) | {"ledger": (tmp_path / "ledger.db").read_bytes()}
     check_keys(said | left, [*keys, noise_key])
