@@ -17,7 +17,7 @@ from dplib.clustering.space import UNITS
 from dplib.clustering.sums import nearest
 from dplib.errors import ConfigError
 from dplib.spark.contributions import Batches
-from dplib.spark.point_rows import point_numbers
+from dplib.spark.point_batches import point_numbers
 from dplib.spark.session import quiet_spark_errors
 
 NOTICE = "_NOT_PRIVATE.txt"

@@ -1,4 +1,4 @@
-"""Rows with numbers: opening them, reading a batch, and the one public rule for which of them count.
+"""Rows with numbers: opening them, and the one public rule for which of them count.
 
 A row is judged by these rules in order and dropped at the first that it fails; nothing else about it is ever shown.
 
@@ -11,18 +11,17 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, DataType
 
-from dplib.clustering.point_frame import FloatArray, PointFrame
+from dplib.clustering.point_frame import PointFrame
 from dplib.config.kmeans import PointInput
 from dplib.errors import SchemaError
 from dplib.spark.contributions import Batches
 from dplib.spark.inspect import RuleCount
+from dplib.spark.point_batches import has_unit, point_numbers
 from dplib.spark.read import KEY_TYPES, NUMBER_TYPES, open_columns
 from dplib.spark.resolve import number_column, text_column
 from dplib.spark.session import quiet_spark_errors
@@ -99,29 +98,6 @@ def inspect_points(rows: DataFrame, frame: PointFrame, max_rows: int) -> list[Ru
             within = kept.agg(F.coalesce(F.sum("n"), F.lit(0))).collect()[0][0]
             found.append(RuleCount("rows are within the cap a unit", within, left - within))
     return found
-
-
-def point_numbers(batch: pa.RecordBatch, dimension: int) -> FloatArray:
-    """The coordinates of a batch of rows, shape (n, d); NaN for what is missing."""
-    if "vector" not in batch.schema.names:
-        rows = np.empty((batch.num_rows, dimension))
-        for place in range(dimension):
-            rows[:, place] = batch.column(f"x{place}").to_numpy(zero_copy_only=False)
-        return rows
-    vector = batch.column("vector")
-    rows = np.full((batch.num_rows, dimension), np.nan)
-    fits = pc.fill_null(pc.equal(pc.list_value_length(vector), dimension), False).to_numpy(zero_copy_only=False)
-    numbers = pc.list_flatten(vector.filter(pa.array(fits))).to_numpy(zero_copy_only=False)
-    rows[fits] = numbers.reshape(-1, dimension)
-    return rows
-
-
-def has_unit(batch: pa.RecordBatch) -> npt.NDArray[np.bool_]:
-    """Which rows of a batch have a unit, shape (n,); all where every row is its own."""
-    if "unit" not in batch.schema.names:
-        return np.ones(batch.num_rows, dtype=np.bool_)
-    given = pc.fill_null(pc.greater(pc.binary_length(batch.column("unit")), 0), False)
-    return np.asarray(given.to_numpy(zero_copy_only=False), dtype=np.bool_)
 
 
 def _judge(frame: PointFrame) -> Callable[[Batches], Batches]:

@@ -24,7 +24,7 @@ from dplib.clustering.point_frame import FloatArray, IntArray, PointFrame
 from dplib.clustering.source import Keyed, Summary, add_keyed
 from dplib.randomness.user_streams import name_users
 from dplib.spark.contributions import KEY_BYTES, PRIORITY_BYTES, Batches
-from dplib.spark.point_rows import has_unit, point_numbers
+from dplib.spark.point_batches import has_unit, point_numbers
 from dplib.spark.session import quiet_spark_errors
 from dplib.validate import require
 

@@ -1,5 +1,7 @@
 """Points on Spark against the kernels on one block: the same totals for every partitioning, sharded or not."""
 
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -72,3 +74,10 @@ def test_opened_columns_are_numbers_or_missing(spark: Any, tmp_path: Path) -> No
     )
     found = open_points(spark, source, tmp_path).collect()
     assert {tuple(row) for row in found} == {(1.0, 2.5, b"a"), (None, None, b"")}
+
+
+def test_a_worker_loads_no_settings_with_what_it_runs() -> None:
+    """Every Python worker imports the modules of its functions: settings and solvers would cost each a second."""
+    look = "import sys, dplib.spark.points, dplib.clustering.simhash, dplib.clustering.sums; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", look], capture_output=True, text=True, check=True)
+    assert not {"pydantic", "pandas", "scipy.optimize", "sqlalchemy"} & set(done.stdout.split())

@@ -24,7 +24,7 @@ from dplib.randomness.keyed import derive_key
 from dplib.randomness.user_streams import number_users
 from dplib.release.canonical import canonical_json
 from dplib.release.tables import read_table
-from dplib.spark.point_rows import point_numbers
+from dplib.spark.point_batches import point_numbers
 from tests.clustering_support import mixture
 from tests.jobs_support import SECRET
 from tests.kmeans_support import (
