@@ -10,7 +10,7 @@ shows it before a file is deployed (exit code 2). Reading touches the file alone
 import datetime as dt
 import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import MISSING, dataclass, fields
 from pathlib import Path
 from typing import Any, NoReturn
@@ -34,6 +34,16 @@ _FIXED_TIME = re.compile(r"\d{1,2} \d{1,2} \S+ \S+ \S+")
 
 class ScheduleError(ValueError):
     """The schedule file is wrong: one sentence."""
+
+
+class _Loader(yaml.SafeLoader):
+    """YAML in which a key that stands twice is an error: the last would win in silence."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
+        keys = [key.value for key, _ in node.value]
+        if len(set(map(str, keys))) < len(keys):
+            raise yaml.MarkedYAMLError(problem="a key stands twice", problem_mark=node.start_mark)
+        return super().construct_mapping(node, deep)
 
 
 @dataclass(frozen=True)
@@ -114,7 +124,7 @@ def read_schedules(path: Path) -> ScheduleFile:
 
 def _load(path: Path) -> object:
     try:
-        return yaml.safe_load(path.read_text(encoding="utf-8"))
+        return yaml.load(path.read_text(encoding="utf-8"), _Loader)  # noqa: S506  # a SafeLoader
     except (OSError, UnicodeDecodeError):
         raise ScheduleError(f"the schedule file must be a readable file, got {path}") from None
     except yaml.YAMLError as error:

@@ -112,6 +112,7 @@ def test_the_file_can_be_checked_before_it_is_deployed(tmp_path: Path) -> None:
         return done.returncode, done.stderr
 
     assert checked(write(tmp_path, ENTRY).read_text()) == (0, "")
+    assert checked(write(tmp_path, ENTRY).read_text() + "home: elsewhere\n")[0] == 2
     code, said = checked("schedules: [")
     assert code == 2
     assert re.fullmatch(r"dplib: the schedule file must be valid YAML, got \S+ with an error in line \d+\n", said)
