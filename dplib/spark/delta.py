@@ -16,6 +16,7 @@ Reference: Armbrust et al., "Delta Lake: high-performance ACID table storage ove
 import json
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
@@ -54,7 +55,8 @@ def open_delta(spark: SparkSession, source: Source, base: Path) -> DataFrame:
     _require_plain(table, path)
     schema = StructType.fromJson(json.loads(table.schema().to_json()))
     partitioned_by = list(table.metadata().partition_columns)
-    files = table.file_uris()
+    actions = pa.table(table.get_add_actions(flatten=True))
+    files = [_place(path, str(name)) for name in actions.column("path").to_pylist()]
     if not files:
         return spark.createDataFrame([], schema)
     stored = StructType([field for field in schema.fields if field.name not in partitioned_by])
@@ -62,7 +64,7 @@ def open_delta(spark: SparkSession, source: Source, base: Path) -> DataFrame:
     if not partitioned_by:
         return frame
     frame = frame.withColumn(_FILE, F.col("_metadata.file_name"))
-    values = spark.createDataFrame(_partition_values(table, files, partitioned_by, path))
+    values = spark.createDataFrame(_partition_values(actions, files, partitioned_by, path))
     joined = frame.join(F.broadcast(values), _FILE)
     return joined.select(*(F.col(f"`{field.name}`").cast(field.dataType).alias(field.name) for field in schema.fields))
 
@@ -112,12 +114,16 @@ def _require_plain(table: Any, path: str) -> None:
         )
 
 
-def _partition_values(table: Any, files: list[str], partitioned_by: list[str], path: str) -> pa.Table:
+def _place(path: str, name: str) -> str:
+    """Where a file of the log is: the log's names are escaped as in an address, relative to the table or absolute."""
+    plain = unquote(name)
+    return plain if plain.startswith("/") or "://" in plain else f"{path.rstrip('/')}/{plain}"
+
+
+def _partition_values(actions: pa.Table, files: list[str], partitioned_by: list[str], path: str) -> pa.Table:
     """The values of the partition columns by file: they stand in the log, not in the files."""
     names = [file.rpartition("/")[2] for file in files]
-    actions = pa.table(table.get_add_actions(flatten=True))
-    listed = [str(place).rpartition("/")[2] for place in actions.column("path").to_pylist()]
-    if len(set(names)) < len(names) or set(names) != set(listed):
+    if len(set(names)) < len(names):
         raise SchemaError(f"input.path must name a Delta table whose files have different names, got {path}")
     columns = [actions.column(f"partition.{name}") for name in partitioned_by]
-    return pa.table([pa.array(listed, pa.string()), *columns], names=[_FILE, *partitioned_by])
+    return pa.table([pa.array(names, pa.string()), *columns], names=[_FILE, *partitioned_by])

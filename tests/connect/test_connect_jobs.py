@@ -1,5 +1,8 @@
 """Every job over Spark Connect: the bytes of local mode, from a server whose Python does not have this project."""
 
+import os
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,7 +14,7 @@ from tests.jobs.test_kmeans import new_places
 from tests.jobs.test_minimum_cuts import new_contacts
 from tests.jobs.test_network_statistics import new_network
 from tests.jobs.test_range_histograms import new_visits
-from tests.jobs_support import Shop, content, new_shop, python_process
+from tests.jobs_support import ROOT, Shop, content, new_shop, python_process
 
 PROJECTED = {
     "privacy__neighbors": "vertex",
@@ -65,9 +68,16 @@ def remote(connect_server: Server, tmp_path_factory: pytest.TempPathFactory) -> 
     folder = tmp_path_factory.mktemp("remote")
     places = {case: new(folder / str(number), **changes) for number, (case, (new, changes)) in enumerate(CASES.items())}
     named = [f"{place.job}@{place.config}" for place in places.values()]
-    outcome = python_process("-c", IN_ONE_SESSION, connect_server.address, *named)
-    assert outcome.code == 0, outcome.err
-    assert "warning" not in outcome.out + outcome.err
+    done = subprocess.run(
+        [sys.executable, "-c", IN_ONE_SESSION, connect_server.address, *named],
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        timeout=1500,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "warning" not in done.stdout + done.stderr
     return places
 
 
