@@ -15,6 +15,7 @@ from dplib.clustering.weighted_kmeans import weighted_kmeans
 from dplib.errors import ConfigError
 from dplib.mechanisms.choose_oracle import OracleName, choose_oracle
 from dplib.mechanisms.discrete_laplace import discrete_laplace_probability
+from dplib.mechanisms.local_hashing import LocalHashing
 from dplib.mechanisms.noisy_vector import NoisyVector, draw_geometric
 from dplib.randomness.user_streams import UserStreams, number_users
 from tests.clustering_support import run_rounds
@@ -24,6 +25,7 @@ from tests.statistics import PASS, REJECT, chi_square_p_value, epsilon_lower_bou
 KEY = bytes(range(32))
 PLANE = Space.ball([0.0, 0.0], 1.0)
 CORNERS = [(-UNITS, 0), (UNITS, 0), (0, UNITS), (0, 0)]
+LINE, ON_LINE = Space.box([-1.0], [1.0]), np.array([[-30_000.0], [30_000.0], [0.0]])
 PLACES = np.array([[-30_000.0, 0.0], [30_000.0, 0.0], [0.0, 30_000.0]])
 
 
@@ -31,8 +33,10 @@ def _streams(n: int, *labels: int) -> UserStreams:
     return UserStreams(KEY, number_users(np.arange(n)), "rounds", *labels)
 
 
-def _rounds(epsilon: Fraction, n_scales: int, name: str = OracleName.AUTO, k: int = 4) -> HashRounds:
-    return HashRounds(Problem(PLANE, k), n_scales, lambda n_values: choose_oracle(n_values, epsilon, name))
+def _rounds(
+    epsilon: Fraction, n_scales: int, name: str = OracleName.AUTO, k: int = 4, space: Space = PLANE
+) -> HashRounds:
+    return HashRounds(Problem(space, k), n_scales, lambda n_values: choose_oracle(n_values, epsilon, name))
 
 
 def _mixture(n: int, seed: int) -> np.ndarray:
@@ -43,19 +47,31 @@ def _mixture(n: int, seed: int) -> np.ndarray:
 
 def _transcript_laws(rounds: HashRounds) -> list[Law]:
     """The law of all that one user ever sends, whatever the server publishes between the rounds."""
+    hashes = isinstance(rounds.oracle(3), LocalHashing)
+    word_bits = 2 if hashes else 1
 
-    def client(streams: UserStreams, point: tuple[int, int]) -> tuple[bytes, ...]:
-        places = [PLACES[:0], PLACES, PLACES[:2], PLACES[1:]]
+    def client(streams: UserStreams, point: tuple[int]) -> tuple[bytes, ...]:
+        places = [ON_LINE[:0], ON_LINE, ON_LINE[:2], ON_LINE[1:]]
         sent = [rounds.encode(streams, np.array([point]), r, places[r]) for r in range(N_ROUNDS)]
         return tuple(reports.tobytes() for answers in sent for reports in answers)
 
-    return [exact_law(lambda streams, point=point: client(streams, point)) for point in CORNERS[:2]]
+    return [
+        exact_law(lambda streams, point=point: client(streams, point), word_bits) for point in ((-UNITS,), (UNITS,))
+    ]
 
 
-@pytest.mark.parametrize("name", [OracleName.GENERALIZED_RESPONSE, OracleName.HADAMARD_RESPONSE])
-def test_all_rounds_together_are_epsilon_private_and_a_planted_epsilon_is_caught(name: str) -> None:
-    assert largest_ratio(_transcript_laws(_rounds(Fraction(1), 1, name))) == pytest.approx(exp(1), rel=1e-12)
-    assert largest_ratio(_transcript_laws(_rounds(Fraction(5, 4), 1, name))) > exp(1.2)
+QUICK = [name for name in OracleName if name is not OracleName.LOCAL_HASHING]
+
+
+@pytest.mark.parametrize("name", [*QUICK, pytest.param(OracleName.LOCAL_HASHING, marks=pytest.mark.slow)])
+def test_all_rounds_together_are_epsilon_private_and_a_planted_epsilon_is_caught(name: OracleName) -> None:
+    laws = _transcript_laws(_rounds(Fraction(1), 1, name, space=LINE))
+    assert all(float(sum(law.values())) == pytest.approx(1) for law in laws)
+    assert largest_ratio(laws) == pytest.approx(exp(1), rel=1e-12)
+    for number in range(N_ROUNDS):
+        parts = [{sent: chance for sent, chance in law.items() if sent[number]} for law in laws]
+        assert 1 < largest_ratio(parts) <= exp(1) * (1 + 1e-12)
+    assert largest_ratio(_transcript_laws(_rounds(Fraction(5, 4), 1, name, space=LINE))) > exp(1.2)
 
 
 def test_a_user_speaks_once() -> None:

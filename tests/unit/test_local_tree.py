@@ -13,8 +13,9 @@ from dplib.clustering.space import UNITS, Space
 from dplib.clustering.weighted_kmeans import weighted_kmeans
 from dplib.errors import ConfigError
 from dplib.mechanisms.choose_oracle import Oracle, OracleName, choose_oracle, rare_variance
+from dplib.mechanisms.local_hashing import LocalHashing
 from dplib.randomness.user_streams import UserStreams, number_users
-from tests.local_oracles import exact_law, largest_ratio
+from tests.local_oracles import Law, exact_law, largest_ratio
 
 KEY = bytes(range(32))
 PLANE = Space.ball([0.0, 0.0], 1.0)
@@ -39,23 +40,59 @@ def _loss(points: np.ndarray, centers: np.ndarray) -> float:
     return float(((points[:, np.newaxis] - centers) ** 2).sum(axis=2).min(axis=1).sum())
 
 
-@pytest.mark.parametrize(("name", "depth"), [("auto", 1), ("unary_encoding", 1), ("hadamard_response", 2)])
-def test_whole_reports_are_epsilon_private_on_worst_case_points_and_a_planted_epsilon_is_caught(
-    name: str, depth: int
+def _laws(tree: LocalTree, points: list[tuple[int, ...]]) -> list[Law]:
+    """The law of all that a user sends, from every outcome of every coin; hashing looks at 2 bits of a word here."""
+
+    def client(streams: UserStreams, point: tuple[int, ...]) -> tuple[bytes, ...]:
+        return tuple(reports.tobytes() for reports in tree.encode(streams, np.array([point])))
+
+    hashes = any(isinstance(question.oracle, LocalHashing) for question in tree.questions.questions)
+    return [exact_law(lambda streams, p=p: client(streams, p), 2 if hashes else 1) for p in points]
+
+
+LINE = Space.box([-1.0], [1.0])
+ENDS = [(-UNITS,), (UNITS,), (0,), (1,)]
+LONG = (OracleName.LOCAL_HASHING, OracleName.UNARY_ENCODING)  # reports with many coins
+PROTOCOLS = [(name, LINE, 2 if name in LONG else 3, ENDS[: 2 if name in LONG else 4]) for name in OracleName]
+PROTOCOLS += [(name, PLANE, 1, WORST_POINTS) for name in OracleName if name not in LONG]
+PROTOCOLS += [(OracleName.HADAMARD_RESPONSE, PLANE, 2, WORST_POINTS)]
+
+
+@pytest.mark.parametrize(("name", "space", "depth", "points"), PROTOCOLS)
+def test_reports_of_every_oracle_and_level_reach_epsilon_and_no_more(
+    name: OracleName, space: Space, depth: int, points: list[tuple[int, ...]]
 ) -> None:
-    epsilon = Fraction(1)
+    laws = _laws(_tree(Fraction(1), depth, name, space), points)
+    assert all(float(sum(law.values())) == pytest.approx(1) for law in laws)
+    assert largest_ratio(laws) == pytest.approx(exp(1), rel=1e-12)
+    # Level by level: a report of any level has the same worst case, whichever level a user's name leads to.
+    for level in range(depth):
+        parts = [{report: chance for report, chance in law.items() if report[level]} for law in laws]
+        assert [float(sum(part.values())) for part in parts] == pytest.approx([1 / depth] * len(points))
+        assert largest_ratio(parts) == pytest.approx(exp(1), rel=1e-12)
+    # Planted: a quarter more epsilon than agreed on, and half the noise.
+    assert largest_ratio(_laws(_tree(Fraction(5, 4), depth, name, space), points)) > exp(1.2)
+    if name is not OracleName.LOCAL_HASHING:  # whose reports at epsilon 2 are too many
+        assert largest_ratio(_laws(_tree(Fraction(2), depth, name, space), points)) == pytest.approx(exp(2), rel=1e-12)
 
-    def laws(spent: Fraction) -> list:
-        # Every outcome of every coin is run, so the trees are small.
-        tree = _tree(spent, depth, name)
-        return [
-            exact_law(lambda streams, point=point: tuple(a.tobytes() for a in tree.encode(streams, np.array([point]))))
-            for point in WORST_POINTS
-        ]
 
-    assert largest_ratio(laws(epsilon)) == pytest.approx(exp(1), rel=1e-12)
-    # A client that spends epsilon at every level, or a quarter too much, would show.
-    assert largest_ratio(laws(Fraction(5, 4))) > exp(1.2)
+def test_a_client_that_lies_with_the_same_coins_at_two_levels_is_caught() -> None:
+    oracle = choose_oracle(4, Fraction(1), OracleName.HADAMARD_RESPONSE)
+
+    def client(streams: UserStreams, values: tuple[int, int]) -> tuple[int, ...]:
+        own = streams.under("level 1")
+        return tuple(int(oracle.randomize(own, np.array([value]))[0]) for value in values)
+
+    laws = [exact_law(lambda streams, v=v: client(streams, v)) for v in ((0, 0), (0, 1), (0, 3))]
+    # Both reports lie or neither does, so together they tell whether the answers are equal.
+    assert largest_ratio(laws) == float("inf")
+
+    def other(streams: UserStreams, value: int) -> tuple[int, ...]:
+        sizes = [choose_oracle(size, Fraction(1), OracleName.HADAMARD_RESPONSE) for size in (4, 8)]
+        return tuple(int(each.randomize(streams.under("level 1"), np.array([value]))[0]) for each in sizes)
+
+    with pytest.raises(AssertionError, match="two different draws from one stream"):
+        exact_law(lambda streams: other(streams, 0))
 
 
 def test_a_client_that_answers_two_questions_is_caught() -> None:
