@@ -108,6 +108,24 @@ def test_a_changed_ledger_pays_for_nothing(statement: str, place: Place) -> None
         ledger.reserve(key_number(9), TERMS, Fraction(1, 100), "")
 
 
+def test_a_ledger_whose_spending_was_cut_out_or_exchanged_pays_for_nothing(place: Place) -> None:
+    """Each entry that is left is sound by itself, and the account would look richer."""
+    ledger = with_history(place)
+    book = ledger.entries()[0]
+    place.change("DELETE FROM entries WHERE sequence BETWEEN 2 AND 4")
+    assert ledger.balance("takeaway").left == Fraction(3, 4)
+    with pytest.raises(IntegrityError, match="one whole chain"):
+        ledger.reserve(key_number(9), TERMS, Fraction(1, 100), "")
+    cheaper = {name: value for name, value in vars(book[1]).items() if name != "digest"}
+    cheaper["body"] = book[1].body.replace("1/4", "1/400")
+    place.store([book[0], seal(**cheaper), *book[2:]])
+    assert ledger.balance("takeaway").left > Fraction(1, 2)
+    with pytest.raises(IntegrityError, match="one whole chain"):
+        ledger.reserve(key_number(9), TERMS, Fraction(1, 100), "")
+    place.store(book)
+    assert ledger.reserve(key_number(9), TERMS, Fraction(1, 100), "").sequence == len(book) + 1
+
+
 def test_a_run_of_another_account_cannot_be_recorded(place: Place) -> None:
     ledger = open_with(place)
     ledger.create_account("other", TERMS, Fraction(1))
