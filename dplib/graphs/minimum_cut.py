@@ -8,8 +8,8 @@ the graph shrinks to one vertex. Graphs like the hypercube give a scan hardly mo
 flows between neighbours finish them where ways around an edge are short (`dplib.graphs.local_flows`), else packed trees
 (`dplib.graphs.tree_packing`), with the certificate for every cut below the least one seen.
 
-Cost: a few scans on most graphs; else about linear on grids, and O(n^2 + m depth) for each of a few trees on what is
-left. Rings, which give a scan one edge to contract, fall to the second rule in one pass.
+Cost: a few scans on most graphs; else about linear on grids, and for each of a few trees on what is left the less of
+O(n^2 + m depth) and O(m log^3 n). Rings, which give a scan one edge to contract, fall to the second rule in one pass.
 
 References: Nagamochi, Ono, Ibaraki, "Implementing an efficient minimum capacity cut algorithm", Math. Programming 67
 (1994); Padberg, Rinaldi, "An efficient algorithm for the minimum capacity cut problem", Math. Programming 47 (1990),
@@ -40,7 +40,8 @@ from dplib.graphs.two_respecting import least_cut_of_trees
 # A scan is of use if it joins one vertex in so many. After idle ones a large graph is left to trees.
 _USEFUL, _PATIENCE, _LARGE = 32, 4, 400
 _TREES = (64, 512)
-_FLOWS_SHARE = 8  # flows may take this part of the steps of a tree
+# Flows may look at so many arcs a vertex, at most this part of all pairs of vertices: grids need a few hundred.
+_FLOWS_ARCS, _FLOWS_SHARE = 1000, 8
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,7 +84,8 @@ def minimum_cut(graph: Graph) -> MinimumCut:
 
 def _finished(graph: Graph, seen: int) -> tuple[int, BoolArray]:
     """The minimum cut of a connected graph, if it is below ``seen``; else ``seen`` or more, with any side."""
-    value, side, done = least_by_flows(graph, seen, graph.n_vertices**2 // _FLOWS_SHARE)
+    n = graph.n_vertices
+    value, side, done = least_by_flows(graph, seen, n * min(n // _FLOWS_SHARE, _FLOWS_ARCS))
     if done:
         return value, side
     less, its_side = _finished_by_trees(graph, value)

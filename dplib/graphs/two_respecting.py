@@ -7,7 +7,8 @@ weights are found for all later positions: in a shallow tree by walking up from 
 deep one by differences of prefix sums. Two subtrees with no weight between them need no look where the bound is below
 twice the least value around a single one.
 
-Cost: O(n^2 + m depth) a tree at worst; O(m depth^2) for shallow trees and near bounds; O(n^2 / 64) words for lists.
+Cost: O(n^2 + m depth) a tree at worst (the least cut alone: O(m log^3 n) where that is less, by
+`dplib.graphs.path_masses`); O(m depth^2) for shallow trees and near bounds; O(n^2 / 64) words for lists.
 
 Notation: ``position`` numbers vertices in preorder, vertex 0 first; the subtree at ``p`` is ``p .. end[p] - 1``;
 ``above[p]`` is the position of its parent.

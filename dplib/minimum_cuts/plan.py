@@ -189,5 +189,7 @@ def _sampler_note(sampled: Measurement) -> str:
         after = f"adds edges of a public cycle until the minimum cut value is about {plan.target}"
     return (
         f"sampled_cuts works on graphs whose minimum cut value is at least {plan.lowest}; where the noisy value is "
-        f"below {plan.gate} it {after}. Its delta pays for the cuts that are too large to be listed."
+        f"below {plan.gate} it {after}. Its delta pays for the cuts that are too large to be looked at. How long it "
+        "takes depends on the graph and is no output: seconds for 100,000 vertices with few edges each, minutes for a "
+        "thousand with edges between most pairs."
     )
