@@ -11,7 +11,7 @@ import pytest
 from tests.every_job import JOBS, ONE_RUN, entries_of, new_place_of
 from tests.jobs_support import Shop, content, dplib, new_shop, visible
 
-pytestmark = pytest.mark.usefixtures("spark")
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("spark")]
 SIZE = 2 << 20
 PAGE = 4096
 
@@ -75,7 +75,6 @@ def check_full(shop: Shop, disk: Path, free: int) -> bool:
     return False
 
 
-@pytest.mark.slow
 def test_a_disk_that_is_full_at_any_moment(tmp_path: Path, undisturbed: dict[str, str]) -> None:
     moments = []
     for number, free in enumerate([0, 1, 3, 5, 8, 13, 21, 34, 55, 89, 144]):
@@ -92,7 +91,6 @@ def test_a_disk_that_is_full_at_any_moment(tmp_path: Path, undisturbed: dict[str
     assert set(moments) == {0, 1, 2}
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("job", JOBS[1:])
 def test_a_full_disk_under_every_job(job: str, tmp_path: Path) -> None:
     expected = content(new_place_of(job, tmp_path / "undisturbed").run().release)
