@@ -1,0 +1,112 @@
+"""Whole jobs whose input and output are tables: Delta by path, and a table of Spark's own catalogue."""
+
+import datetime as dt
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from deltalake import DeltaTable, write_deltalake
+from pyspark.sql import SparkSession
+
+from dplib.release.tables import read_table
+from tests.jobs_support import ITEMS, ROWS, Shop, content, dplib, new_shop, noisy_days
+
+EXACT = {"privacy__budget": {"epsilon": 900}}
+"""Noise that is 0 but for a chance of 1e-12 a count."""
+
+
+def table() -> pa.Table:
+    days, items, quantities, units = zip(*ROWS, strict=True)
+    return pa.table(
+        {
+            "date": pa.array([dt.date.fromisoformat(day) for day in days]),
+            "product": list(items),
+            "quantity": pa.array([int(quantity) for quantity in quantities]),
+            "order_id": list(units),
+        }
+    )
+
+
+def new_table_shop(folder: Path, **source: Any) -> Shop:
+    shop = new_shop(folder, budget="100000").set(**EXACT)
+    shop.settings["input"] = {"columns": shop.settings["input"]["columns"]} | source
+    return shop.set()
+
+
+def events(err: str) -> list[str]:
+    return [json.loads(line)["event"] for line in err.splitlines() if json.loads(line)["event"] != "stage"]
+
+
+def test_delta_tables_in_and_out(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_deltalake(tmp_path / "shop" / "orders", table())
+    shop = new_table_shop(tmp_path / "shop", path="orders", format="delta")
+    from_text = new_shop(tmp_path / "text", budget="100000").set(**EXACT).run().release
+    blocked = shop.folder / "lake"
+    blocked.write_text("a file where a folder should be")
+    shop.set(publish__output__tables={"published": "lake", "estimates": "errors"})
+    monkeypatch.setenv("DPLIB_LOG", "json")
+    outcome = shop.run()
+    # The release is complete all the same; only its table is missing.
+    assert outcome.code == 1
+    assert events(outcome.err) == ["started", "reserved", "measured", "published", "failed"]
+    assert "complete; run again" in json.loads(outcome.err.splitlines()[-1])["message"]
+    assert shop.ledger.runs("shop")[0].state.value == "published"
+    (release,) = (path for path in shop.output.iterdir() if path.name != ".lock")
+    before = content(release)
+    assert np.array_equal(noisy_days(release, ITEMS), noisy_days(from_text, ITEMS))
+    blocked.unlink()
+    write_deltalake(shop.folder / "orders", table(), mode="append")
+    again = shop.run()
+    assert (again.code, again.release) == (0, release)
+    assert events(again.err) == ["started", "published", "appended", "appended", "finished"]
+    assert events(shop.run().err) == ["started", "published", "finished"]
+    assert content(release) == before
+    for name, place in (("published", "lake"), ("estimates", "errors")):
+        stored = DeltaTable(shop.folder / place).to_pyarrow_table().to_pandas()
+        own = read_table(release / name).to_pandas()
+        assert set(stored.release_id) == {release.name}
+        assert stored.drop(columns=["release_id", "dataset", "logical_date"]).astype(str).equals(own.astype(str))
+    # Nothing says how often rows came in, or how many.
+    texts = outcome.err + again.err + (release / "manifest.json").read_text()
+    assert not any(word in texts for word in ('"version": 0', '"version": 1', "rows read"))
+
+
+def test_a_pinned_version_is_a_measurement_setting(spark: SparkSession, tmp_path: Path) -> None:
+    for n_times in (1, 2):
+        write_deltalake(tmp_path / "orders", table(), mode="append" if n_times > 1 else "error")
+    shop = new_table_shop(tmp_path, path="orders", format="delta")
+    hashes, counts = [], []
+    for version in (None, 0, 1):
+        shop.settings["input"] = {k: v for k, v in shop.settings["input"].items() if k != "version"}
+        shop.settings["input"] |= {} if version is None else {"version": version}
+        shop.set()
+        hashes.append(json.loads(shop.command("plan", "--json").out)["settings_hash"])
+        if version is not None:
+            counts.append(noisy_days(shop.run().release, ITEMS).sum())
+    assert len(set(hashes)) == 3
+    assert counts[1] > counts[0] == 9
+    missing = shop.set(input__version=5).run()
+    assert (missing.code, missing.err.splitlines()[-1].startswith("dplib: input.version must be a version")) == (
+        2,
+        True,
+    )
+    for wrong in ({"format": "parquet"}, {"version": -1}, {"path": ["orders", "more"]}):
+        refused = dplib("plan", shop.job, "--config", str(Shop(tmp_path, shop.settings | {
+            "input": shop.settings["input"] | wrong}).set().config))  # fmt: skip
+        assert refused.code == 2, refused.out
+
+
+def test_a_table_of_the_sessions_catalogue(spark: SparkSession, tmp_path: Path) -> None:
+    spark.sql("CREATE DATABASE IF NOT EXISTS dplib_tables")
+    try:
+        spark.createDataFrame(table()).write.mode("overwrite").saveAsTable("dplib_tables.orders")
+        shop = new_table_shop(tmp_path / "table", table="dplib_tables.orders")
+        from_text = new_shop(tmp_path / "text", budget="100000").set(**EXACT).run().release
+        assert np.array_equal(noisy_days(shop.run().release, ITEMS), noisy_days(from_text, ITEMS))
+        missing = new_table_shop(tmp_path / "missing", table="dplib_tables.none").run()
+        assert (missing.code, missing.err.splitlines()[-1].partition(" must")[0]) == (3, "dplib: input.table")
+    finally:
+        spark.sql("DROP DATABASE dplib_tables CASCADE")
