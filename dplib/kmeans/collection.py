@@ -23,7 +23,8 @@ from typing import Any
 from dplib.clustering.local_lift import LiftedTree
 from dplib.clustering.local_questions import Rounds
 from dplib.clustering.local_rounds import HashRounds
-from dplib.clustering.local_tree import LocalTree, TreeRound, best_depth
+from dplib.clustering.local_tree import LocalTree, best_depth
+from dplib.clustering.local_tree_round import TreeRound
 from dplib.clustering.noisy_coordinates import NoisyCoordinates
 from dplib.clustering.point_frame import PointFrame
 from dplib.clustering.problem import Problem

@@ -8,7 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from dplib.clustering.local_questions import Answers, Oracle, Reports, keyed_counts
-from dplib.clustering.local_tree import LocalTree, TreeRound
+from dplib.clustering.local_tree import LocalTree
+from dplib.clustering.local_tree_round import TreeRound
 from dplib.clustering.noisy_coordinates import STEPS, NoisyCoordinates
 from dplib.clustering.source import Keyed
 from dplib.errors import ConfigError

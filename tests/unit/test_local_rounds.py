@@ -6,7 +6,8 @@ from math import exp
 import numpy as np
 import pytest
 
-from dplib.clustering.local_rounds import N_ROUNDS, Buckets, HashRounds
+from dplib.clustering.local_buckets import Buckets
+from dplib.clustering.local_rounds import N_ROUNDS, HashRounds
 from dplib.clustering.local_tree import local_points
 from dplib.clustering.noisy_coordinates import STEPS, NoisyCoordinates
 from dplib.clustering.problem import Problem
