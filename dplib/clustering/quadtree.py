@@ -136,7 +136,7 @@ def quadtree(
     require(d <= LARGEST_DIMENSION, "dimension", f"be at most {LARGEST_DIMENSION} for quadtree", d)
     n, of_count = counted or measure_count(source, noise, problem, epsilon * count_share)
     share = epsilon * (1 - count_share)
-    first, depth = _measured_levels(cells_an_axis(n, float(share) / problem.rows, d), d)
+    first, depth = measured_levels(cells_an_axis(n, float(share) / problem.rows, d), d)
     shares = split(share, [GROWTH**level for level in range(first, depth + 1)])
     events = [problem.laplace_event(f"cells of level {first + i}", 1, part) for i, part in enumerate(shares)]
     scales = [float(of_count.scale), *[_UNMEASURED] * (first - 1)][:first] + [float(event.scale) for event in events]
@@ -168,7 +168,7 @@ def quadtree(
     )
 
 
-def _measured_levels(n_cells: int, dimension: int) -> tuple[int, int]:
+def measured_levels(n_cells: int, dimension: int) -> tuple[int, int]:
     """First and last level for points that a uniform grid of that many cells an axis would suit."""
     depth = min(max(1, round(math.log2(n_cells)) + _AROUND), cube_depth(dimension))
     return min(depth, max(0, math.floor(math.log2(n_cells)) - _AROUND)), depth

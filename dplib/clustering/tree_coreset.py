@@ -47,7 +47,7 @@ MOST_EXPANDED = 1 << 14
 
 @dataclass(frozen=True)
 class CoresetSettings:
-    """How the budget is divided and the tree grown; first values that were not tuned to any data.
+    """How the budget is divided and the tree grown; `scripts/experiments/kmeans_rules.py` changes them one by one.
 
     Attributes:
         mean_share: part of rho for the number of points, their mean and their sum of squares.

@@ -6,6 +6,7 @@ from typing import Any
 
 from dplib.clustering.choose import QUADTREE_FROM
 from dplib.clustering.grid import COUNT_SHARE, cells_an_axis
+from dplib.clustering.quadtree import measured_levels
 from dplib.kmeans.design import Design
 from dplib.kmeans.methods import method_text, reason_text, warning_text
 from dplib.mechanisms.choose_oracle import choose_oracle, rare_variance
@@ -159,6 +160,10 @@ def _outlook(design: Design, n: int) -> Outlook:
         method = "quadtree" if n * share / design.problem.n_clusters >= QUADTREE_FROM else "grid"
     if method == "grid":
         detail = f"{cells_an_axis(n, share, len(design.coordinates))} cells an axis"
+    elif method == "quadtree":
+        d = len(design.coordinates)
+        first, last = measured_levels(cells_an_axis(n, share, d), d)
+        detail = f"sides 1/{1 << first} to 1/{1 << last}"
     elif method == "ldp_tree":
         detail = f"{_levels(design)} levels"
     return Outlook(n, method, detail, blur, blur < _most_blur(design))

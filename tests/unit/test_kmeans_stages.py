@@ -181,6 +181,7 @@ def test_auto_follows_from_settings(d: int, budget: dict[str, Any], method: str)
     assert str(d) in reason_text(design)
     plan = make_plan(design, "").to_dict()
     assert plan["method"] == method
+    assert (plan["outlook"][1]["detail"].startswith("sides 1/")) == (d <= 3)
     assert [each["n_points"] for each in plan["outlook"]] == sorted(each["n_points"] for each in plan["outlook"])
 
 
