@@ -1,4 +1,4 @@
-"""The guide's page about reports of devices: its settings resolve, its program runs, its text is the one that is sent."""
+"""The guide's page about reports of devices: its settings resolve, its program runs, its text is what is sent."""
 
 import re
 from pathlib import Path
