@@ -8,7 +8,7 @@ as private as the rows: it should be encrypted, or stay on one machine.
 A client cannot change how a server was started. What of that could show rows is read where it can be, and each is a
 warning of the logger ``dplib``: the web page and event log, which hold numbers of rows, and a connection that others
 can read. The level of the server's log, which may quote values of rows that failed, cannot be read: start servers with
-``conf/spark`` (`dplib guide connect`).
+the settings that `dplib guide connect` names.
 """
 
 import hashlib

@@ -69,6 +69,9 @@ def test_delta_tables_in_and_out(spark: SparkSession, tmp_path: Path, monkeypatc
         own = read_table(release / name).to_pandas()
         assert set(stored.release_id) == {release.name}
         assert stored.drop(columns=["release_id", "dataset", "logical_date"]).astype(str).equals(own.astype(str))
+    checked = json.loads(dplib("verify", str(release), "--ledger", f"sqlite:///{shop.folder}/ledger.db", "--json").out)
+    assert checked
+    assert all(check["ok"] is True for check in checked)
     # Nothing says how often rows came in, or how many.
     texts = outcome.err + again.err + (release / "manifest.json").read_text()
     assert not any(word in texts for word in ('"version": 0', '"version": 1', "rows read"))
