@@ -29,6 +29,7 @@ from dplib.randomness.user_streams import UserStreams, number_users
 from dplib.release.manifest import load_manifest
 from jobs.kmeans import verify
 from scripts.accept.claims import Check, Result, at_most, load, tests_pass
+from scripts.accept.kmeans_local import CHECKS as LOCAL_CHECKS
 from scripts.accept.main_job import release_of, run_command
 from scripts.experiments.kmeans_table import Data, loss, mixture, reference_loss
 
@@ -200,6 +201,7 @@ CHECKS: tuple[Check, ...] = (
     mixture_losses,
     point_set_losses,
     local_loss,
+    *LOCAL_CHECKS,
     audits,
     job,
     kernel_speed,
