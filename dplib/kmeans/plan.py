@@ -116,6 +116,22 @@ def plan_notes(design: Design) -> tuple[str, ...]:
     warning = warning_text(design.method)
     if warning is not None:
         notes.append(warning)
+    notes += _model_notes(design)
+    if privacy.rows_per_unit > 1:
+        notes.append(f"A {privacy.unit} counts with at most {privacy.rows_per_unit} rows; noise grows with this cap.")
+    if clustering.missing != "drop":
+        notes.append("Rows without a readable number in some coordinate count with the given numbers in its place.")
+    if clustering.bounds is not None and clustering.scale == "none" and _uneven(design):
+        notes.append(
+            "The bounds of the coordinates differ tenfold or more: without clustering.scale: bounds the narrow ones "
+            "hardly matter for distances, and get as much noise as the wide ones."
+        )
+    return tuple(notes)
+
+
+def _model_notes(design: Design) -> list[str]:
+    """Sentences about whom the guarantee is for."""
+    notes = []
     if design.local and design.collection.lifted:
         notes.append(
             "Above 6 coordinates the tree works in a public projection to 3, and a second round brings centers back. "
@@ -133,18 +149,9 @@ def plan_notes(design: Design) -> tuple[str, ...]:
             "This simulates the local model: whoever runs the job holds the rows. The guarantee is for readers of what "
             "is stored, not against whoever runs it. That a unit reports at all is public."
         )
-    elif not design.gaussian and privacy.budget.delta is not None:
+    elif not design.gaussian and design.config.privacy.budget.delta is not None:
         notes.append("This method needs no delta: the release is private for epsilon alone.")
-    if privacy.rows_per_unit > 1:
-        notes.append(f"A {privacy.unit} counts with at most {privacy.rows_per_unit} rows; noise grows with this cap.")
-    if clustering.missing != "drop":
-        notes.append("Rows without a readable number in some coordinate count with the given numbers in its place.")
-    if clustering.bounds is not None and clustering.scale == "none" and _uneven(design):
-        notes.append(
-            "The bounds of the coordinates differ tenfold or more: without clustering.scale: bounds the narrow ones "
-            "hardly matter for distances, and get as much noise as the wide ones."
-        )
-    return tuple(notes)
+    return notes
 
 
 def _uneven(design: Design) -> bool:
