@@ -3,12 +3,10 @@
 Client. Let H be the Hadamard matrix of order K, the least power of 2 that is at least D: H[j, v] = (-1)^<j, v>, with
 the inner product of the binary digits. The user draws j uniformly, independently of the value, and reports j with the
 bit <j, v>, flipped with probability 1 / (e^epsilon + 1). Guarantee: j tells nothing, the bit is randomized response:
-the likelihood ratio of two inputs is 1 or e^epsilon. A signed value, s e_v with s = 1 or -1, is reported in the same
-way with s H[j, v]: the server then estimates the *sum* of the signs at each value, which is how sums of bounded vectors
-are found without asking for the value and the vector apart.
+the likelihood ratio of two inputs is 1 or e^epsilon.
 
 Server. The sum S_j of reported signs in each row; a fast Walsh-Hadamard transform gives all D estimates in K log2 K
-additions. A report contributes z = +-c, c = (e^epsilon + 1) / (e^epsilon - 1), with mean s at the user's own value and
+additions. A report contributes z = +-c, c = (e^epsilon + 1) / (e^epsilon - 1), with mean 1 at the user's own value and
 0 elsewhere; so the variance of an estimate is N c^2 - n_v exactly, n_v the number of users at v.
 
 Cost: a row and a bit a user; O(K log K) for the server after one addition a report.
@@ -17,8 +15,6 @@ References:
     Bassily, Smith: Local, private, efficient protocols for succinct histograms. STOC 2015 (one bit of a random row).
     Apple Differential Privacy Team: Learning with privacy at scale. 2017 (Hadamard count mean sketch).
     Acharya, Sun, Zhang: Hadamard response. AISTATS 2019. At epsilon <= 1 the one-bit form here is within a constant.
-    Chang, Ghazi, Kumar, Manurangsi: Locally private k-means in one round. ICML 2021 (bucketized vector sums; there with
-    Gaussian noise, here with randomized signs, hence pure).
 """
 
 from dataclasses import dataclass
@@ -72,13 +68,12 @@ class HadamardResponse:
         """Length of a report."""
         return self.order.bit_length()
 
-    def randomize(self, streams: UserStreams, values: IntArray, negative: BoolArray | None = None) -> IntArray:
+    def randomize(self, streams: UserStreams, values: IntArray) -> IntArray:
         """The reports of some users; the same users, labels and values give the same reports.
 
         Args:
             streams: the users' randomness, under a label of this collection.
             values: the truth, from 0 to D - 1, shape (n,).
-            negative: where the value counts -1 instead of 1 (signed sums), shape (n,).
 
         Returns:
             2 j + bit for the row j, shape (n,).
@@ -86,8 +81,6 @@ class HadamardResponse:
         require_answers(streams, values, self.n_values)
         rows = streams.under("row").uniform_below(self.order)
         bits = parity(rows & values) ^ streams.under("flip").bernoulli_once(Logistic(Fraction(self.epsilon)))
-        if negative is not None:
-            bits = bits ^ negative
         return np.asarray(2 * rows + bits)
 
     def aggregate(self, reports: IntArray) -> IntArray:
@@ -98,22 +91,14 @@ class HadamardResponse:
 
     def estimate(self, counts: IntArray) -> FrequencyEstimate:
         """Estimate how many users have each value from merged counts."""
-        sums = self.estimate_sums(counts)
-        n_reports = int(counts[0])
-        return FrequencyEstimate(n_reports, sums, self.variance(n_reports, np.clip(sums, 0, n_reports)))
-
-    def estimate_sums(self, counts: IntArray) -> FloatArray:
-        """Estimate the sum of the users' signs at each value, shape (D,).
-
-        The variance is at most N c^2: N c^2 - sum of the squares of each user's mean, which are at most 1.
-        """
         require_counts(counts, self.order + 1)
-        transformed = counts[1:].copy()
+        transformed, n_reports = counts[1:].copy(), int(counts[0])
         walsh_hadamard(transformed)
-        return np.asarray(transformed[: self.n_values] * self.contrast)
+        found = np.asarray(transformed[: self.n_values] * self.contrast)
+        return FrequencyEstimate(n_reports, found, self.variance(n_reports, np.clip(found, 0, n_reports)))
 
     def variance(self, n_reports: float, true_counts: FloatArray) -> FloatArray:
-        """Exact variance of the estimated counts of unsigned values, where ``true_counts`` users have the value."""
+        """Exact variance of the estimated counts, where ``true_counts`` users have the value."""
         return np.asarray(n_reports * self.contrast**2 - true_counts)
 
 

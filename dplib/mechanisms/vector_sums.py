@@ -8,8 +8,8 @@ X with probability (1 + |x| / R) / 2, and report u, j and the bit
 
 Guarantee: (u, j) tells nothing, and given it the bit is randomized response: the likelihood ratio of two inputs is at
 most e^epsilon, attained. No rounding of lengths, directions or products changes that: they decide which bit is
-flipped, and the flip is exact. The report is ``<u, X>``'s sign for a random half-space, which is the optimal
-order of Duchi et al.'s mechanism for balls, with u in place of the half-sphere's point.
+flipped, and the flip is exact. It is Duchi et al.'s mechanism for balls, told as a question: they report a point of the
+half-sphere around X or of the opposite one, which is u with the sign of the bit.
 
 Server. E[u sign(<u, X>)] = m X / R, m the mean magnitude of a coordinate of u. So with c = (e^epsilon + 1) /
 (e^epsilon - 1), the sum of (c R / m) bit H[j, v] u over all users is without bias the sum of x over those of group v,

@@ -163,23 +163,6 @@ def test_transform_is_multiplication_by_the_matrix() -> None:
     assert (transformed == matrix @ values).all()
 
 
-def test_signed_reports_estimate_sums() -> None:
-    epsilon, n = Fraction(2), 200_000
-    oracle = HadamardResponse(6, epsilon)
-    rng = np.random.default_rng(5)
-    values, negative = rng.integers(0, 6, n), rng.random(n) < 0.3
-    reports = oracle.randomize(UserStreams(KEY, number_users(np.arange(n)), "signs"), values, negative)
-    truth = np.bincount(values, weights=np.where(negative, -1, 1), minlength=6)
-    z = (oracle.estimate_sums(oracle.aggregate(reports)) - truth) / (oracle.contrast * np.sqrt(n))
-    assert (np.abs(z) < 5).all()
-    signs = [
-        exact_law(lambda s, v=v, m=m: int(oracle.randomize(s, np.array([v]), np.array([m]))[0]))
-        for v in (0, 5)
-        for m in (False, True)
-    ]
-    assert largest_ratio(signs) == pytest.approx(exp(epsilon), rel=1e-12)
-
-
 def test_support_of_candidates_in_a_huge_domain() -> None:
     n = 20_000
     oracle = LocalHashing(1 << 60, Fraction(2))
