@@ -42,7 +42,8 @@ FloatArray = npt.NDArray[np.float64]
 TreeArray = npt.NDArray[np.int32]
 MOST_TREES = 512
 MOST_UNPROVED_TREES = 8192
-_CAREFUL = 1 + 1e-9  # far above rounding: a certificate is never taken for granted because of it
+# Far above rounding, whose share grows with the number of sums: a certificate is never taken for granted because of it.
+_CAREFUL, _ROUNDING = 1 + 1e-9, 2.0**-50
 _TIES = 2.0**-30  # of a logarithm: only tells equal loads apart
 _FIRST_TREES = 16
 
@@ -140,7 +141,7 @@ def _pack(
             load[edge] += lightest / weight[edge]
         amounts[number] = lightest
         total += lightest
-        if 3.0 * total > bound * load.max() * _CAREFUL:
+        if 3.0 * total > bound * load.max() * (_CAREFUL + number * _ROUNDING):
             return trees[: number + 1].copy(), amounts[: number + 1].copy(), True
     return trees, amounts, False
 

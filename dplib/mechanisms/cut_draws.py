@@ -197,7 +197,7 @@ def decay_table(rate: Fraction, reach: int, n_positions: int) -> tuple[IntArray,
     """
     positive("rate", rate)
     at_least("reach", reach, 0)
-    bits = max(1, min(28, 62 - 2 * n_positions.bit_length()))
+    bits = max(0, min(28, 62 - 2 * n_positions.bit_length()))
     shift = max(0, (1 / rate).__floor__().bit_length() - 1 - _FINE)
     step = ExpNegative(rate * (1 << shift)).prefix(_STEP_BITS) + 1
     table, bound = [], 1 << _STEP_BITS

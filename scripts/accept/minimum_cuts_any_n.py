@@ -7,12 +7,14 @@ from collections.abc import Iterator
 from fractions import Fraction
 from math import comb
 from pathlib import Path
+from unittest.mock import patch
 
 import numpy as np
 import numpy.typing as npt
 from scipy import stats
 
-from dplib.graphs.edges import Graph, canonical, cut_values, pack_sides, unpack_sides
+from dplib.graphs import packed_cuts as packed
+from dplib.graphs.edges import Graph, canonical, components, cut_values, pack_sides, unpack_sides
 from dplib.graphs.packed_cuts import PackedCuts
 from dplib.mechanisms.cut_sampler import sample_cuts
 from dplib.mechanisms.cut_sampler_plan import SamplerPlan, WhenWeak, plan_cut_sampler
@@ -21,6 +23,8 @@ from dplib.privacy.budget import ApproxDP
 from dplib.randomness.keyed import KeyedStream, derive_key
 from scripts.accept.claims import Check, Result, at_least, at_most, tests_pass
 from scripts.accept.main_job import run_command
+from tests.cut_mechanism_laws import graphs
+from tests.packed_cut_laws import is_exact, small_graphs
 
 KEY = bytes(range(32))
 N, N_RING, N_JOB = 100_000, 20_000, 5_000
@@ -62,7 +66,7 @@ def minimum_cuts_of_a_ring_are_uniform() -> Iterator[Result]:
     cuts = packed_cuts(ring(N_RING, 300), 600, 870, Fraction(1, 5))
     entries = cuts.entries
     assert isinstance(entries, PackedCuts)
-    weights, packed = cuts.draw(KeyedStream(KEY, "ring"), 2_000)
+    weights, drawn = cuts.draw(KeyedStream(KEY, "ring"), 2_000)
     took = time.process_time() - started
     mass = sum(entries.totals) / 2**entries.bits
     exact = N_RING - 1 + 2 * comb(N_RING - 1, 2)  # two edges of the tree are met from either one
@@ -70,7 +74,7 @@ def minimum_cuts_of_a_ring_are_uniform() -> Iterator[Result]:
     yield at_most(f"ring of {N_RING:,}: |mass / number of its {comb(N_RING, 2):,} minimum cuts - 1|", off, 1e-6)
     yield at_most(f"ring of {N_RING:,}: 2,000 draws, processor time", took, 60, " s")
     yield at_most(f"ring of {N_RING:,}: draws that are no minimum cut", int((weights != 600).sum()), 0)
-    sides = unpack_sides(packed, N_RING)
+    sides = unpack_sides(drawn, N_RING)
     sizes, first = sides.sum(axis=1), sides.argmax(axis=1)
     # An arc of s vertices without vertex 0 begins at any of n - s places: P(size <= s) by summing these.
     below = (sizes - 0.5) * (2 * N_RING - sizes - 0.5) / (N_RING * (N_RING - 1.0))
@@ -109,6 +113,18 @@ def plans_of_any_size() -> Iterator[Result]:
         plan = plan_of(n, "pad")
         took = time.process_time() - started
         yield at_most(f"plan for {n:,} vertices: T_low {plan.lowest}, target {plan.target}", took, 5, " s")
+
+
+def laws_of_all_small_graphs() -> Iterator[Result]:
+    """Exactly e^(-r w), in fractions, for every way to a cut: both ways to the masses, careful keys in between."""
+    small = [canonical(n, *np.triu_indices(n, 1), row) for n in (2, 3, 4, 5) for row in graphs(n, range(2))]
+    small = [graph for graph in small if components(graph)[0] == 1] + list(small_graphs(5, 300))
+    rates = Fraction(1, 50), Fraction(3, 10), Fraction(2)
+    for name, answer in (("rows", True), ("ranges", False)):
+        with patch.object(packed, "rows_are_cheaper", lambda _, answer=answer: answer):
+            exact = sum(is_exact(graph, rates[i % 3], 1 if i % 4 == 0 else 100) for i, graph in enumerate(small))
+        claim = f"law of sampled cuts by {name}: all connected graphs of at most 5 vertices, 300 weighted ones of 6"
+        yield Result(claim, f"{len(small)} exact", f"{exact} exact", exact == len(small))
 
 
 def laws_and_certificates() -> Iterator[Result]:
@@ -171,6 +187,7 @@ CHECKS: tuple[Check, ...] = (
     minimum_cuts_of_a_ring_are_uniform,
     hundred_thousand_vertices,
     plans_of_any_size,
+    laws_of_all_small_graphs,
     laws_and_certificates,
     job_above_1414_vertices,
 )

@@ -1,89 +1,27 @@
 """Cuts without a list: the exact law of proposed entries, one entry a cut, known counts at size, packings that end."""
 
-from collections.abc import Iterator
+from dataclasses import replace
 from fractions import Fraction
-from itertools import product
-from math import comb
+from math import comb, exp
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from dplib.graphs import packed_cuts, path_masses
-from dplib.graphs.edges import Graph, canonical, components, cut_value
+from dplib.graphs import packed_cuts
+from dplib.graphs.edges import Graph, WordArray, canonical, components, cut_value
 from dplib.graphs.heavy_paths import heavy_paths
 from dplib.graphs.kernel import kernel
 from dplib.graphs.minimum_cut import minimum_cut
-from dplib.graphs.near_minimum import near_minimum_cuts
 from dplib.graphs.packed_cuts import Entry, PackedCuts
-from dplib.graphs.path_masses import Decay, least_pair
+from dplib.graphs.path_masses import least_pair
 from dplib.graphs.tree_packing import certified_trees
 from dplib.graphs.two_respecting import _least
-from dplib.mechanisms.cut_draws import decay_table
+from dplib.mechanisms.cut_draws import ScaledExponential, decay_table
 from tests.cut_graphs import weighted_graphs
+from tests.packed_cut_laws import RATIO, entries_of, is_exact, law_of, small_graphs, ways
 
-Law = dict[bytes, Fraction]
-RATIO = Fraction(29, 20)
-
-
-def entries_of(graph: Graph, rate: Fraction, most_unproved: int = 100) -> PackedCuts:
-    """The cuts up to 1.45 times the minimum, which is above 0."""
-    least = minimum_cut(graph).value
-    bound = int(RATIO * least)
-    small = kernel(graph, bound)
-    trees = certified_trees(small.graph, bound, most_unproved).trees
-    decay = Decay(*decay_table(rate, bound - least, small.graph.n_vertices))
-    return PackedCuts(small.graph, small.label, trees, least, bound, decay)
-
-
-def ways(cuts: PackedCuts, tree: int) -> Iterator[tuple[Entry, Fraction]]:
-    """Every entry of a tree with the chance that it is proposed."""
-    paths, ends = heavy_paths(cuts._graph, cuts._trees[tree]), cuts._ends[tree].tolist()
-    whole = sum(cuts.totals)
-    for row in range(1, len(ends)):
-        place, mass = ends[row - 1], ends[row] - ends[row - 1]
-        while packed_cuts.rows_are_cheaper(paths) and place < ends[row]:  # places side by side stand for one entry
-            (entry,) = cuts.propose(tree, np.array([place]), lambda _: 0)
-            yield entry, Fraction(entry.chance[1], whole)
-            place += entry.chance[1]
-        if place == ends[row] or not mass:
-            continue
-        masses = path_masses.new_masses(paths, cuts._decay)
-        path_masses.grow(paths, masses, cuts._decay, -1, row)
-        path_masses.open_row(paths, masses, cuts._decay, row)
-        depth = (len(masses.low) // 2).bit_length() - 1
-        for turns in product([True, False], repeat=depth):
-            chance = chance_of(masses, cuts._decay, turns)
-            if chance:
-                answers = iter(turns)
-                entry = cuts._descend(tree, paths, masses, row, lambda end, turn=answers: 0 if next(turn) else end - 1)
-                yield entry, Fraction(mass, whole) * chance
-
-
-def chance_of(masses: path_masses.Masses, decay: Decay, turns: tuple[bool, ...]) -> Fraction:
-    """The chance of a walk down the binary tree; True is the turn to the part with the smaller least value."""
-    chance, node = Fraction(1), 1
-    for turn in turns:
-        one, other = 2 * node, 2 * node + 1
-        near, far = (one, other) if masses.low[one] <= masses.low[other] else (other, one)
-        rest = int(path_masses.decayed(masses.mass[far], masses.low[far] - masses.low[near], decay))
-        taken, node = (int(masses.mass[near]), near) if turn else (rest, far)
-        chance *= Fraction(taken, int(masses.mass[near]) + rest)
-    return chance
-
-
-def law_of(cuts: PackedCuts, corrected: bool = True) -> tuple[Law, dict[bytes, int]]:
-    """How likely each cut is met and kept, but for ``e^(-r (w - least))``, and its value."""
-    law: Law = {}
-    values: dict[bytes, int] = {}
-    for tree in range(len(cuts.totals)):
-        for entry, chance in ways(cuts, tree):
-            words = cuts.packed(entry)
-            if words is not None:
-                kept = chance * (Fraction(*entry.chance) if corrected else 1)
-                law[words.tobytes()] = law.get(words.tobytes(), Fraction(0)) + kept
-                values[words.tobytes()] = entry.value
-    return law, values
+PACKED = PackedCuts.packed
 
 
 @pytest.fixture(params=[True, False], ids=["listed rows", "ranges"])
@@ -93,28 +31,12 @@ def by_rows(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
     return bool(request.param)
 
 
-def small_graphs(seed: int, n_graphs: int) -> Iterator[Graph]:
-    rng = np.random.default_rng(seed)
-    while n_graphs:
-        n = int(rng.integers(2, 7))
-        pairs = np.triu_indices(n, 1)
-        graph = canonical(n, *pairs, rng.integers(0, 4, len(pairs[0])) * rng.integers(1, 20))
-        if minimum_cut(graph).value > 0:
-            n_graphs -= 1
-            yield graph
-
-
 @pytest.mark.usefixtures("by_rows")
 def test_every_cut_is_met_by_one_entry_with_exactly_its_share() -> None:
     """After the chance to keep, all cuts have the same factor of ``e^(-r w)``; the cuts are all up to the bound."""
     rates = [Fraction(1, 50), Fraction(3, 10), Fraction(2)]
     for number, graph in enumerate(small_graphs(2, 40)):
-        cuts = entries_of(graph, rates[number % 3], 1 if number % 4 == 0 else 100)
-        law, values = law_of(cuts)
-        found = near_minimum_cuts(graph, int(RATIO * minimum_cut(graph).value)).cuts.spread()
-        listed = zip(found.packed, found.values, strict=True)
-        assert values == {words.tobytes(): int(value) for words, value in listed}
-        assert set(law.values()) == {Fraction(1 << cuts._decay.bits, sum(cuts.totals))}
+        assert is_exact(graph, rates[number % 3], 1 if number % 4 == 0 else 100)
 
 
 @pytest.mark.usefixtures("by_rows")
@@ -129,6 +51,12 @@ def test_the_chance_to_keep_an_entry_is_one() -> None:
                     assert 0 < keep <= 1 + 1e-12
 
 
+def turned(cuts: PackedCuts, entry: Entry) -> WordArray | None:
+    """The side of an entry whichever edge came first."""
+    ordered = replace(entry, one=min(entry.one, entry.other), other=max(entry.one, entry.other))
+    return PACKED(cuts, ordered)
+
+
 @pytest.mark.parametrize("fault", ["every tree counts", "either edge counts", "nothing is corrected"])
 def test_a_law_without_its_corrections_is_caught(fault: str, by_rows: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     if fault == "either edge counts" and by_rows:
@@ -139,10 +67,7 @@ def test_a_law_without_its_corrections_is_caught(fault: str, by_rows: bool, monk
     for graph in small_graphs(2, 40):
         cuts = entries_of(graph, Fraction(1, 3))
         if fault == "either edge counts":
-            known = cuts.packed
-            cuts.packed = lambda e, known=known: known(  # type: ignore[method-assign]
-                Entry(e.tree, min(e.one, e.other), max(e.one, e.other), e.value, e.chance)
-            )
+            monkeypatch.setattr(PackedCuts, "packed", turned)
         law, _ = law_of(cuts, fault != "nothing is corrected")
         wrong += len(set(law.values())) > 1
     assert wrong > 5
@@ -191,7 +116,7 @@ def adverse(kind: str) -> Graph:
     if kind == "a heavy star in a light clique":
         return canonical(24, *pairs, np.where(pairs[0] == 0, 2**40, 2**36 + rng.integers(0, 2**20, len(pairs[0]))))
     if kind == "heavy pairs":
-        return heavy_pairs(40)
+        return heavy_pairs(26)
     # A heavy path whose ends fall behind by factors of two, closed by light edges all over.
     vertex = np.arange(200)
     light = rng.integers(0, 200, (2, 1500))
@@ -219,3 +144,29 @@ def test_a_certificate_is_found_whatever_the_weights(kind: str, most_unproved: i
 def connected_tree(graph: Graph, tree: list[int]) -> bool:
     spanning = canonical(graph.n_vertices, graph.source[tree], graph.target[tree])
     return components(spanning)[0] == 1 and len(tree) == graph.n_vertices - 1
+
+
+@pytest.mark.parametrize("chance", [(1, 3), (7, 5), (2**70 + 1, 3**40), (5, 5)])
+@pytest.mark.parametrize("x", [Fraction(0), Fraction(1, 3), Fraction(41, 2), Fraction(3, 10**9)])
+def test_digits_of_a_scaled_exponential(chance: tuple[int, int], x: Fraction) -> None:
+    """Against the exponential's own digits, 200 more of them."""
+    law = ScaledExponential(*chance, x)
+    digits = ScaledExponential(1, 1, x).prefix(400)
+    assert digits == pytest.approx(exp(-x) * 2**400, rel=1e-12)
+    for n in (0, 1, 16, 80, 200):
+        low, high = (digits * chance[0] // chance[1] >> 400 - n), ((digits + 1) * chance[0] // chance[1] >> 400 - n)
+        assert low <= law.prefix(n) <= high <= low + 1
+
+
+@pytest.mark.parametrize("rate", [Fraction(3), Fraction(1, 5), Fraction(1, 1000), Fraction(7, 10**6)])
+def test_the_table_bounds_the_exponential_from_above_and_closely(rate: Fraction) -> None:
+    reach = int(40 / rate)
+    table, shift, bits = decay_table(rate, reach, 1000)
+    gaps = np.unique(np.linspace(0, reach, 5000).astype(np.int64))
+    exact = np.exp(-float(rate) * gaps) * 2.0**bits
+    assert len(table) == (reach >> shift) + 1
+    assert table[0] == 1 << bits
+    assert (table[gaps >> shift] >= exact * (1 - 1e-12)).all()
+    assert (table[gaps >> shift] <= exact * np.exp(2.0**-6) * (1 + 1e-12) + 1).all()
+    for n in (2, 10**5, 2**30):
+        assert n * n << decay_table(rate, reach, n)[2] < 2**63
