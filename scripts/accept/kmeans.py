@@ -19,9 +19,9 @@ import pyarrow.parquet as pq
 from dplib.clustering.choose import METHODS, plan_method, run_plan
 from dplib.clustering.local_tree import LocalTree, best_depth
 from dplib.clustering.problem import Problem
-from dplib.clustering.refused import REFUSED
 from dplib.clustering.source import Blocks
 from dplib.clustering.space import Space
+from dplib.config.kmeans import LOCAL_METHODS
 from dplib.mechanisms.choose_oracle import choose_oracle, rare_variance
 from dplib.mechanisms.clustering_noise import KeyedNoise
 from dplib.privacy.budget import ApproxDP, PureDP
@@ -31,12 +31,18 @@ from jobs.kmeans import verify
 from scripts.accept.claims import Check, Result, at_most, load, tests_pass
 from scripts.accept.kmeans_local import CHECKS as LOCAL_CHECKS
 from scripts.accept.main_job import release_of, run_command
+from scripts.experiments.kmeans_rules import HELD_OUT, of_auto, uneven
 from scripts.experiments.kmeans_table import Data, loss, mixture, reference_loss
 
 ROOT = Path(__file__).resolve().parents[2]
 DELTA = Fraction(1, 10**6)
 N_KEYS = 5
 SQUARE = Space.box([0.0, 0.0], [1e6, 1e6])
+CHOICE = "tests/unit/test_choose_clustering.py"
+SURVEY_TESTS = (
+    "test_every_algorithm_of_the_survey_is_a_method_or_refused_by_name",
+    "test_the_table_holds_every_algorithm_that_the_survey_cites",
+)
 
 
 def ratio_of(data: Data, epsilon: str, method: str = "auto", pure: bool = False) -> float:
@@ -94,21 +100,61 @@ def local_loss() -> Iterator[Result]:
 
 
 def methods() -> Iterator[Result]:
-    """Every algorithm of the survey by name, or refused with the reason."""
-    wanted = {"lloyd", "kvariates", "local_search", "max_cover", "sample_aggregate", "privgene"}
-    wanted |= {"tree_coreset", "grid", "quadtree"}
-    yield Result(
-        "central methods by name", ", ".join(sorted(wanted)), ", ".join(sorted(METHODS)), wanted == set(METHODS)
-    )
-    yield Result("refused by name with a reason", ">= 3", str(len(REFUSED)), len(REFUSED) >= 3)
+    """Every algorithm of the survey by name, or refused with the reason; what holds for each of them."""
+    central = {"lloyd", "kvariates", "local_search", "max_cover", "sample_aggregate", "privgene"}
+    central |= {"tree_coreset", "grid", "quadtree"}
+    local = {"ldp_tree", "ldp_hash_rounds", "noisy_coordinates"}
+    for model, wanted, found in (("central", central, METHODS), ("local", local, LOCAL_METHODS)):
+        yield Result(
+            f"{model} methods by name", ", ".join(sorted(wanted)), ", ".join(sorted(found)), wanted == {*found}
+        )
+    guide = "tests/docs/test_kmeans_guide.py"
     yield from tests_pass(
-        "every central method for 0, 1 and 600 rows: k centers, costs within the budget, a release from stored answers",
-        "tests/unit/test_kmeans_stages.py",
+        "every algorithm that the survey cites is a method or refused by name",
+        *(f"{guide}::{test}" for test in SURVEY_TESTS),
     )
+    yield from tests_pass("methods refused by name say why and what to use", f"{CHOICE}", "-k", "refused")
+    yield from tests_pass("passes over the points: two for grid and quadtree whatever the depth", guide, "-k", "passes")
     yield from tests_pass(
-        "local methods: stored reports are enough, one report a user in any blocks, the tree beats noisy coordinates",
-        "tests/unit/test_kmeans_local.py",
+        "auto follows from settings and a noisy number", CHOICE, "-k", "auto or noisy_number or budget"
     )
+    yield from tests_pass("the table of methods x data x epsilon is what its script stored", guide, "-k", "tables")
+
+
+def details() -> Iterator[Result]:
+    """What the issue calls private details, for every method."""
+    stages = "tests/unit/test_kmeans_stages.py"
+    claims = {
+        "NaN, infinities, nulls, short arrays, n < k, n = 0 in every central method: k centers and no error": (
+            stages,
+            "-k",
+            "without_a_point",
+        ),
+        "the same in the local model": (stages, "-k", "no_point"),
+        "an empty cluster gets noise as any other": (stages, "-k", "empty_cluster"),
+        "centers, weights, errors and loss follow from stored noisy answers alone": (stages, "-k", "stored_answers"),
+        "a private radius costs its share, and no answer is an answer": (stages, "-k", "private_radius"),
+        "nothing past the noise: the same answers give the same bytes and words for no rows": (
+            "tests/jobs/test_kmeans_leaks.py",
+        ),
+        "a person counts with at most the cap, by a keyed hash": ("tests/spark/test_points.py", "-k", "cap"),
+        "design, budgets, blocks, replay": (stages, "tests/unit/test_central_clustering.py"),
+        "local methods: stored reports are enough, one report a user in any blocks": (
+            "tests/unit/test_kmeans_local.py",
+        ),
+    }
+    for claim, arguments in claims.items():
+        yield from tests_pass(claim, *arguments)
+
+
+def held_out() -> Iterator[Result]:
+    """The choice of auto on sets that decided no rule."""
+    for n, d, k, fill in HELD_OUT:
+        if n <= 20_000:
+            data = uneven(n, d, k, 331 + d + k, fill)
+            found = of_auto(data, ApproxDP(Fraction(1), DELTA))
+            claim = f"auto on held-out {data.name}, epsilon 1: loss over the least of five methods ({found['best']})"
+            yield at_most(claim, found["ratio"], 1.1)
 
 
 def audits() -> Iterator[Result]:
@@ -116,6 +162,18 @@ def audits() -> Iterator[Result]:
     yield from tests_pass(
         "audits of every method on worst-case neighbours, the empty-cluster attack caught on a planted copy",
         "tests/statistical/test_clustering_audit.py",
+    )
+    yield from tests_pass(
+        "audit of whole runs: every default method, lloyd, a private radius; planted faults caught",
+        "tests/jobs/test_kmeans_audit.py",
+    )
+
+
+def cluster() -> Iterator[Result]:
+    """A standalone cluster."""
+    yield from tests_pass(
+        "standalone cluster: the release of local mode byte for byte, also with an executor killed; paid once",
+        "tests/cluster/test_kmeans_cluster.py",
     )
 
 
@@ -198,12 +256,15 @@ def million_points(folder: Path) -> Path:
 
 CHECKS: tuple[Check, ...] = (
     methods,
+    details,
     mixture_losses,
     point_set_losses,
     local_loss,
     *LOCAL_CHECKS,
+    held_out,
     audits,
     job,
+    cluster,
     kernel_speed,
     whole_speed,
 )

@@ -7,8 +7,7 @@ Results go to ``kmeans_table.json`` beside this file after every number, and fro
 two markers. The ratio is the loss on the points over that of scikit-learn's KMeans with 10 seedings. Each number is the
 median over noise keys (`keys_for`: fewer where a method is slow on many points). Methods that need a delta get 1e-6.
 ``one center`` is the ratio of the mean of all points: a method above it is worth nothing there. Data: generated
-mixtures in the unit ball, and from ``--points`` the sets s1.txt and birch1.data.gz. Methods of the local model have a
-table of their own: `scripts.experiments.local_table`.
+mixtures in the unit ball, and from ``--points`` the sets s1.txt and birch1.data.gz.
 """
 
 import argparse

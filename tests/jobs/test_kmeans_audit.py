@@ -80,7 +80,7 @@ PURE: dict[str, Case] = {
     "auto": Case("auto", {"epsilon": 1}),
     "grid": Case("grid", {"epsilon": 1}, FAR[:0]),
     "quadtree": Case("quadtree", {"epsilon": 4}, NEAR),
-    "lloyd": Case("lloyd", {"epsilon": 2}),
+    "lloyd": Case("lloyd", {"epsilon": 2}, least=0.05),
     "lloyd of many coordinates": Case(
         "lloyd", {"epsilon": 2}, np.full((20, 16), -9.0), np.full((1, 16), 9.0), least=-1
     ),
