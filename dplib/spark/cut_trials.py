@@ -31,7 +31,7 @@ from dplib.graphs.karger import TrialPlan, contraction_cuts, split_trials
 from dplib.graphs.karger_stein import karger_stein_cuts
 from dplib.graphs.kernel import kernel
 from dplib.graphs.near_minimum import MOST_KERNEL_VERTICES, NearMinimumCuts, near_minimum_cuts
-from dplib.graphs.tree_packing import MOST_TREES, pack_trees
+from dplib.graphs.tree_packing import MOST_TREES, TreeArray, pack_trees
 from dplib.graphs.two_respecting import cuts_of_trees
 from dplib.spark.session import quiet_spark_errors
 from dplib.validate import at_least
@@ -143,7 +143,7 @@ def _by_trials(
     return cuts if len(cuts) <= limit else None
 
 
-def _by_trees(graph: Graph, trees: IntArray, bound: int, limit: int, group: Range) -> CutList | None:
+def _by_trees(graph: Graph, trees: TreeArray, bound: int, limit: int, group: Range) -> CutList | None:
     first, n_trees = group
     cuts, all_of_them = cuts_of_trees(graph, trees[first : first + n_trees], bound, limit)
     return cuts if all_of_them else None

@@ -126,6 +126,19 @@ def test_what_is_not_private_is_refused_by_name_with_the_reason(name: str) -> No
     assert str(refusal.value) == f"cuts.releases.{name} must be private, got {name}: {REFUSED_RELEASES[name]}"
 
 
+@pytest.mark.parametrize("when", ["refuse", "pad"])
+def test_sampled_cuts_have_a_plan_for_any_number_of_vertices(when: str) -> None:
+    """What they need of the minimum cut grows with the logarithm alone."""
+    lowest = []
+    for n in (1_414, 1_415, 100_000, 10_000_000):
+        plan = design_of({"sampled_cuts": SAMPLED | {"when_small": when}}, APPROX, n=n).measurements[0].sampler
+        assert plan is not None
+        assert plan.guarantee.epsilon <= Fraction(str(APPROX["epsilon"]))
+        lowest.append(plan.lowest)
+    assert lowest[0] <= lowest[1] <= lowest[0] + 1
+    assert lowest[1] < lowest[2] < lowest[3] < 2 * lowest[1]
+
+
 WRONG: list[tuple[str, dict[str, Any]]] = [
     ("cuts.releases", {"releases": {}}),
     ("cuts.releases.beauty", {"releases": {"beauty": {}}}),
