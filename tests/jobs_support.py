@@ -165,6 +165,13 @@ def new_shop(folder: Path, rows: Sequence[Sequence[str]] = ROWS, budget: str = "
     return Shop(folder).set().rows(rows).account(budget)
 
 
+def new_shop_without_ledger(folder: Path, **changes: object) -> Shop:
+    """A shop before `dplib init`."""
+    shop = new_shop(folder).set(**changes)
+    (folder / "ledger.db").unlink()
+    return shop
+
+
 def new_place(kind: type[AnyShop], folder: Path, settings: dict[str, Any], budget: str, **changes: object) -> AnyShop:
     """A place of another job that is ready but for its rows; its account has the terms of its settings."""
     place = kind(new_shop(folder, budget="1").folder, deepcopy(settings)).set(**changes)

@@ -46,7 +46,7 @@ def races() -> Iterator[Result]:
     )
     yield from tests_pass(
         "3 real `dplib run` at once, a Spark each, on a budget for 1: one succeeds, two exit 4 (both databases)",
-        "tests/jobs/test_team_ledger.py::test_real_jobs_at_once_spend_no_more_than_there_is",
+        "tests/jobs/test_ledger_server.py::test_real_jobs_at_once_spend_no_more_than_there_is",
     )
 
 
@@ -96,7 +96,7 @@ def server() -> Iterator[Result]:
         yield from tests_pass(claim, f"{page}::{test}")
     yield from tests_pass(
         "a whole run on a server: its password is in no output, release, key, configuration or ledger file",
-        "tests/jobs/test_team_ledger.py::test_a_whole_run_on_a_server_leaves_its_password_nowhere",
+        "tests/jobs/test_ledger_server.py::test_a_whole_run_on_a_server_leaves_its_password_nowhere",
     )
 
 

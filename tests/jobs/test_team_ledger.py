@@ -1,10 +1,7 @@
-"""The ledger from the command line: approved plans, budgets that renew, moves, passwords, many jobs at once."""
+"""The ledger from the command line: approved plans, budgets that renew, moves, older backups, audits."""
 
 import json
 import shutil
-import subprocess
-import sys
-from contextlib import ExitStack
 from copy import deepcopy
 from pathlib import Path
 from typing import Any
@@ -13,7 +10,6 @@ import pytest
 from sqlalchemy import make_url
 
 from tests.jobs_support import (
-    ROOT,
     ROWS,
     SETTINGS,
     Shop,
@@ -21,9 +17,10 @@ from tests.jobs_support import (
     dplib,
     named,
     new_shop,
+    new_shop_without_ledger,
     refuse_spark,
 )
-from tests.ledgers import Place, Postgres
+from tests.ledgers import Place
 
 MONTH = {"privacy__unit": "order-month", "domain__first_day": "2024-01-01", "domain__last_day": "2024-01-14"}
 DAILY: dict[str, Any] = {"domain__first_day": "{date}", "domain__last_day": "{date}", "tree": "(dropped)"}
@@ -31,13 +28,6 @@ DAILY: dict[str, Any] = {"domain__first_day": "{date}", "domain__last_day": "{da
 
 def ledger_of(shop: Shop) -> tuple[str, str]:
     return "--ledger", f"sqlite:///{shop.folder}/ledger.db"
-
-
-def bare(folder: Path, **changes: object) -> Shop:
-    """A shop without a ledger."""
-    shop = new_shop(folder).set(**changes)
-    (folder / "ledger.db").unlink()
-    return shop
 
 
 def plan_of(shop: Shop, *words: str) -> dict[str, Any]:
@@ -54,7 +44,7 @@ def plan_of(shop: Shop, *words: str) -> dict[str, Any]:
 def test_a_run_waits_for_the_approval_of_its_plan_and_a_schedule_needs_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    shop = bare(tmp_path, **DAILY)
+    shop = new_shop_without_ledger(tmp_path, **DAILY)
     at = {date: ("--date", date) for date in ("2024-01-01", "2024-01-03", "2024-01-14")}
     key = ("--secret", f"file:{shop.folder}/shop.key")
     made = dplib("init", *ledger_of(shop), *key, "--dataset", "shop", "--unit", "order", "--require-approval", "--yes")
@@ -106,7 +96,7 @@ def test_a_run_waits_for_the_approval_of_its_plan_and_a_schedule_needs_one(
 def test_a_budget_renews_by_the_month_of_the_rows_and_everything_says_so(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    shop = bare(tmp_path)
+    shop = new_shop_without_ledger(tmp_path)
     made = dplib("init", "--config", str(shop.config), "--renew", "monthly", "--budget", "1", "--yes")
     assert made.code == 0, made.err
     assert "Account shop: 1 (pure) each month, unit order-month, neighbours add_remove." in made.out
@@ -153,7 +143,7 @@ def test_a_budget_renews_by_the_month_of_the_rows_and_everything_says_so(
 
 
 def test_a_job_without_declared_days_cannot_draw_on_an_account_that_renews(tmp_path: Path) -> None:
-    shop = bare(tmp_path, **MONTH)
+    shop = new_shop_without_ledger(tmp_path, **MONTH)
     assert dplib("init", "--config", str(shop.config), "--renew", "monthly", "--yes").code == 0
     config = tmp_path / "points.yaml"
     settings = {
@@ -198,7 +188,7 @@ def test_rows_of_other_periods_change_nothing_of_a_period_even_of_the_same_custo
         ("no day", "milk", "3", "a"),
     ] * 5
     for name, rows in {"alone": ROWS, "with others": [*others, *ROWS]}.items():
-        shop = bare(tmp_path / name, **MONTH)
+        shop = new_shop_without_ledger(tmp_path / name, **MONTH)
         if job == "range-histograms":
             kept = {
                 key: value for key, value in deepcopy(SETTINGS).items() if key not in ("domain", "constraints", "tree")
@@ -299,64 +289,3 @@ def test_tables_alone_and_the_rule_for_an_account_that_exists(tmp_path: Path) ->
     assert "need an approved plan" in later.out
     shown = json.loads(dplib("ledger", "show", "--json", *address).out)
     assert shown["accounts"][0]["needs_approval"] is True
-
-
-# ---- a server --------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.postgres
-@pytest.mark.usefixtures("spark")
-def test_a_whole_run_on_a_server_leaves_its_password_nowhere(
-    postgres_server: Postgres, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    place = postgres_server.new_place()
-    password = str(make_url(place.url).password)
-    monkeypatch.setenv("LEDGER_PASSWORD", password)
-    shop = bare(tmp_path, ledger=place.url.replace(password, "${LEDGER_PASSWORD}"))
-    made = dplib("init", "--config", str(shop.config), "--yes")
-    assert made.code == 0, made.err
-    run = shop.run()
-    others = [
-        shop.command("plan", "--json"),
-        shop.run("--again"),
-        dplib("verify", str(run.release), "--ledger", place.url),
-        dplib("ledger", "show", "--ledger", place.url),
-        dplib("doctor", "--config", str(shop.config)),
-    ]
-    for outcome in (made, run, *others):
-        assert outcome.code == 0, outcome.err
-        assert password not in outcome.out + outcome.err
-    files = [path for path in tmp_path.rglob("*") if path.is_file()]
-    assert len(files) > 10
-    assert not [path for path in files if password.encode() in path.read_bytes()]
-    monkeypatch.setenv("LEDGER_PASSWORD", "hunter2")
-    wrong = shop.run("--again")
-    assert wrong.code == 2
-    assert named(wrong) == "ledger"
-    assert "hunter2" not in wrong.err
-
-
-@pytest.mark.slow
-def test_real_jobs_at_once_spend_no_more_than_there_is(place: Place, tmp_path: Path) -> None:
-    """Three processes of the console script, each with a Spark of its own, on a budget for one."""
-    shop = bare(tmp_path, ledger=place.url)
-    assert dplib("init", "--config", str(shop.config), "--budget", "1", "--yes").code == 0
-    words = ["-m", "jobs.main", "run", shop.job, "--config", str(shop.config), "--date"]
-    with ExitStack() as stack:
-        jobs = [
-            stack.enter_context(
-                subprocess.Popen(
-                    [sys.executable, *words, f"2024-01-0{number}"],
-                    cwd=ROOT,
-                    stdout=subprocess.DEVNULL,
-                    stderr=subprocess.DEVNULL,
-                )
-            )
-            for number in range(1, 4)
-        ]
-        for job in jobs:
-            stack.callback(job.kill)  # runs before it is waited for; without effect on one that has ended
-        codes = sorted(job.wait(timeout=1200) for job in jobs)
-    assert codes == [0, 4, 4]
-    assert len([path for path in shop.output.iterdir() if (path / "manifest.json").is_file()]) == 1
-    assert dplib("ledger", "audit", "--ledger", place.url, "--releases", str(shop.output)).code == 0
