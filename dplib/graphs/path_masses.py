@@ -10,10 +10,10 @@ head; all subtrees together take ``O(n log n)`` moves.
 A binary tree over the positions holds, for its part of them, the least value ``low`` and a *mass*, at least ``sum e^(-r
 (value - low))`` in units of 2^-bits. Adding to all values of a part leaves its mass as it is. Two parts whose least
 values are ``gap`` apart join as ``mass + ceil(other mass decay(gap))`` with a table of upper bounds ``decay(gap) >=
-e^(-r gap)``. Beyond the table's reach the decay is 0: such a value is more than the reach above the least cut. All
-numbers are integers, all roundings up. `PackedCuts` tells the exact chance with which a walk down the binary tree
-arrives at a cut, so that the draw can be corrected to its law exactly (`dplib.mechanisms.cut_draws`): nothing is as
-precise as its bounds.
+e^(-r gap)``. In an open row every value is that of a cut, so none is below the minimum; beyond the table's reach the
+decay is 0, since such a value is more than the reach above that. All numbers are integers, all roundings up.
+`PackedCuts` tells the exact chance with which a walk down the binary tree arrives at a cut, so that the draw can be
+corrected to its law exactly (`dplib.mechanisms.cut_draws`); the bounds need not be sharp for that.
 
 Cost: O(log^2 n) an edge and move at worst, hence O(m log^3 n) a tree; O(m log n) where the tree is a path, as in a ring
 of so many vertices that its n^2 / 2 minimum cuts could not be counted one by one.
