@@ -47,7 +47,7 @@ def pause(folder: Path, spared: int = 0) -> None:
         return
     part.write_text(str(me))
     part.rename(paused)
-    until = time.monotonic() + 480
+    until = time.monotonic() + 900
     while not (folder / "go").exists():
         if time.monotonic() > until:
             raise TimeoutError("nobody let the task go on")

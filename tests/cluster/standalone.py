@@ -19,7 +19,7 @@ SPARK_HOME = Path(pyspark.__file__).parent
 EXECUTOR = "CoarseGrainedExecutorBackend"
 QUICK_JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 """Small processes that live for seconds."""
-PATIENCE = 480
+PATIENCE = 900
 """Seconds; a shared machine may be slow, a broken test should still end."""
 T = TypeVar("T")
 
