@@ -2,7 +2,7 @@
 
 import sys
 
-from scripts.accept import kmeans, main_job, minimum_cuts, network_statistics, range_histograms
+from scripts.accept import kmeans, main_job, minimum_cuts, network_statistics, operations, range_histograms
 from scripts.accept.claims import accept
 
 ISSUES = {
@@ -11,6 +11,7 @@ ISSUES = {
     "network-statistics": network_statistics.CHECKS,
     "minimum-cuts": minimum_cuts.CHECKS,
     "kmeans": kmeans.CHECKS,
+    "operations": operations.CHECKS,
 }
 
 
