@@ -191,7 +191,7 @@ def answer_all(results: Results, folder: Path | None) -> None:
 
 def summary_of(label: str, ratios: list[float]) -> str:
     """A line of a table."""
-    numbers = (statistics.median(ratios), min(ratios), max(ratios))
+    numbers = (float(np.median(ratios)), min(ratios), max(ratios))
     return f"| {label} | {len(ratios)} | {' | '.join(f'{each:.2f}' for each in numbers)} |"
 
 
