@@ -6,7 +6,26 @@ from dplib.guide import titles
 from scripts.accept.claims import Check, Result, tests_pass
 
 PAGES = frozenset(
-    ["airflow", "cluster", "connect", "consistent-histograms", "device-reports", "extending", "kmeans", "known-vulnerabilities", "ledger", "minimum-cuts", "network-statistics", "proofs", "range-histograms", "recovery", "secrets", "sizing", "tables", "threat-model"]
+    [
+        "airflow",
+        "cluster",
+        "connect",
+        "consistent-histograms",
+        "device-reports",
+        "extending",
+        "kmeans",
+        "known-vulnerabilities",
+        "ledger",
+        "minimum-cuts",
+        "network-statistics",
+        "proofs",
+        "range-histograms",
+        "recovery",
+        "secrets",
+        "sizing",
+        "tables",
+        "threat-model",
+    ]
 )
 
 
