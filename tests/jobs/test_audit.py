@@ -29,8 +29,8 @@ from dplib.privacy.events import DiscreteGaussianEvent, DiscreteLaplaceEvent
 from dplib.privacy.measurement import Measurement
 from dplib.randomness.keyed import derive_key
 from dplib.release.run_keys import RunKeys
+from tests.goodness_of_fit import epsilon_lower_bound
 from tests.jobs_support import JOB
-from tests.statistics import epsilon_lower_bound
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]

@@ -35,8 +35,8 @@ from dplib.privacy.events import DiscreteLaplaceEvent
 from dplib.randomness.keyed import derive_key
 from dplib.release.run_keys import RunKeys
 from tests.clustering_support import Asked, Weak, Witness, lloyd_without_noise_for_empty_clusters
+from tests.goodness_of_fit import epsilon_lower_bound
 from tests.kmeans_support import design_of, rows_in, settings_of
-from tests.statistics import epsilon_lower_bound
 
 FloatArray = npt.NDArray[np.float64]
 Pair = tuple[FloatArray, FloatArray]

@@ -20,8 +20,8 @@ from dplib.minimum_cuts.design import Design
 from dplib.minimum_cuts.measure import drawn, every_cut, true_number
 from dplib.minimum_cuts.tables import Stored
 from dplib.randomness.keyed import derive_key
+from tests.goodness_of_fit import epsilon_lower_bound
 from tests.minimum_cuts_support import design_of
-from tests.statistics import epsilon_lower_bound
 
 FloatArray = npt.NDArray[np.float64]
 KEY = bytes(range(9, 41))

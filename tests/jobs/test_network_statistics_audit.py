@@ -21,7 +21,7 @@ from dplib.network_statistics.measure import count_facts, noisy_statistics, proj
 from dplib.network_statistics.measurements import LADDER
 from dplib.privacy.events import DiscreteLaplaceEvent
 from dplib.randomness.keyed import derive_key
-from tests.statistics import epsilon_lower_bound
+from tests.goodness_of_fit import epsilon_lower_bound
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]

@@ -21,7 +21,7 @@ from dplib.range_histograms.design import Design
 from dplib.range_histograms.measure import measure_on_driver, noisy_histogram
 from dplib.release.run_keys import RunKeys
 from dplib.trees.budgets import WHOLE, noise_parameter
-from tests.statistics import epsilon_lower_bound
+from tests.goodness_of_fit import epsilon_lower_bound
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]

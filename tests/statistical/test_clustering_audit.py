@@ -30,7 +30,7 @@ from tests.clustering_support import (
     keyed,
     lloyd_without_noise_for_empty_clusters,
 )
-from tests.statistics import epsilon_lower_bound
+from tests.goodness_of_fit import epsilon_lower_bound
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]

@@ -36,7 +36,7 @@ from dplib.privacy.budget import ZCDP, ApproxDP, PureDP
 from dplib.randomness.keyed import KeyedStream, derive_key
 from tests.cut_mechanism_laws import all_cuts, all_sides, oneshot_two, peel_two
 from tests.cut_padded_graph import DensePaddedGraph
-from tests.statistics import PASS, REJECT, chi_square_p_value
+from tests.goodness_of_fit import PASS, REJECT, chi_square_p_value
 
 KEY = bytes(range(32))
 FloatArray = npt.NDArray[np.float64]

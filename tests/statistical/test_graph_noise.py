@@ -21,7 +21,7 @@ from dplib.mechanisms.smooth_noise import (
 )
 from dplib.randomness.keyed import KeyedStream
 from tests import network_oracles as oracle
-from tests.statistics import PASS, REJECT, chi_square_p_value, epsilon_lower_bound
+from tests.goodness_of_fit import PASS, REJECT, chi_square_p_value, epsilon_lower_bound
 from tests.streams import ScriptedStream
 
 KEY = bytes(range(32))

@@ -13,8 +13,8 @@ from dplib.mechanisms import randomized_response as response
 from dplib.mechanisms.discrete_laplace import discrete_laplace_probability, draw_discrete_laplace
 from dplib.randomness.digits import Probability
 from dplib.randomness.keyed import KeyedStream
+from tests.goodness_of_fit import PASS, REJECT, epsilon_lower_bound
 from tests.network_oracles import all_graphs, pairs, random_edges, stored_graph
-from tests.statistics import PASS, REJECT, epsilon_lower_bound
 
 KEY = bytes(range(32))
 EPSILONS = [Fraction(1, 2), Fraction(1), Fraction(2)]

@@ -26,7 +26,7 @@ from dplib.network_statistics.parts import choice_rate
 from dplib.network_statistics.whole_graph import draw_parts
 from dplib.randomness.keyed import derive_key
 from tests import network_oracles as oracle
-from tests.statistics import epsilon_lower_bound
+from tests.goodness_of_fit import epsilon_lower_bound
 
 IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]

@@ -18,8 +18,8 @@ from dplib.mechanisms.partition import PartitionNoise
 from dplib.randomness.keyed import KeyedStream
 from dplib.trees.complete import kary_tree
 from dplib.trees.structure_search import best_design
+from tests.goodness_of_fit import epsilon_lower_bound
 from tests.oracles import discrete_laplace_pmf
-from tests.statistics import epsilon_lower_bound
 from tests.tree_oracles import random_tree
 
 KEY = bytes(range(32))

@@ -12,7 +12,7 @@ from dplib.errors import ConfigError
 from dplib.randomness.digits import ExpNegative, Rational
 from dplib.randomness.integers import BernoulliTable, bernoulli, bernoulli_exp, resolve_ties, uniform_below
 from dplib.randomness.keyed import KeyedStream
-from tests.statistics import PASS, REJECT
+from tests.goodness_of_fit import PASS, REJECT
 from tests.streams import ScriptedStream
 
 KEY = bytes(range(32))

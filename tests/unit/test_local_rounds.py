@@ -20,8 +20,8 @@ from dplib.mechanisms.local_hashing import LocalHashing
 from dplib.mechanisms.noisy_vector import NoisyVector, draw_geometric
 from dplib.randomness.user_streams import UserStreams, number_users
 from tests.clustering_support import run_rounds
+from tests.goodness_of_fit import PASS, REJECT, chi_square_p_value, epsilon_lower_bound, kolmogorov_p_value
 from tests.local_oracles import Law, exact_law, largest_ratio
-from tests.statistics import PASS, REJECT, chi_square_p_value, epsilon_lower_bound, kolmogorov_p_value
 
 KEY = bytes(range(32))
 PLANE = Space.ball([0.0, 0.0], 1.0)

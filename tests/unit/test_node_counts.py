@@ -8,7 +8,7 @@ from dplib.mechanisms.discrete_laplace import discrete_laplace_probability, disc
 from dplib.mechanisms.node_counts import NodeMechanism
 from dplib.trees.budgets import WHOLE
 from dplib.trees.complete import kary_tree
-from tests.statistics import PASS, REJECT, chi_square_p_value
+from tests.goodness_of_fit import PASS, REJECT, chi_square_p_value
 
 KEY = bytes(range(32))
 

@@ -9,7 +9,7 @@ from scipy import stats
 from dplib.errors import ConfigError
 from dplib.randomness.digits import Logistic, Probability, Rational
 from dplib.randomness.user_streams import UserStreams, name_users, number_users
-from tests.statistics import PASS
+from tests.goodness_of_fit import PASS
 
 KEY = bytes(range(32))
 
