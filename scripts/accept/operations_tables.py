@@ -17,7 +17,7 @@ FILES = (
     "tests/unit/test_progress.py",
     "tests/spark/test_delta.py",
     "tests/spark/test_read.py",
-    "tests/jobs/test_tables.py",
+    "tests/jobs/test_delta_jobs.py",
     "tests/jobs/test_help_and_plans.py",
 )
 JOBS = ("consistent-histograms", "kmeans", "minimum-cuts", "network-statistics", "range-histograms")

@@ -9,6 +9,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
+from dplib import cli
 from jobs.help_texts import EXAMPLES
 from jobs.main import JOBS, app
 from tests.jobs_support import Outcome, dplib, refuse_spark
@@ -94,7 +95,8 @@ def test_the_first_steps_name_every_job_and_commands_that_exist() -> None:
 
 
 def both_plans(job: str, config: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[dict[str, Any], str]:
-    monkeypatch.setenv("COLUMNS", "1000")
+    # A console that was made where COLUMNS is set keeps that width.
+    monkeypatch.setattr(cli.out, "_width", 1000)
     asked = ("plan", job, "--config", str(config))
     return json.loads(dplib(*asked, "--json").out), dplib(*asked).out
 

@@ -26,8 +26,8 @@ CASES: dict[str, dict[str, Any]] = {
 
 
 def said(text: str) -> str:
-    """What a command wrote, without how long it took."""
-    return re.sub(r"\d+(\.\d+)? ?s\b", "", text)
+    """What a command wrote, without when it was and how long it took."""
+    return re.sub(r"\d{4}-\d\d-\d\dT[\d:]+Z|\d+(\.\d+)? ?s\b", "", text)
 
 
 def run_on(
