@@ -79,7 +79,7 @@ class Case:
 
 
 PURE: dict[str, Case] = {
-    "auto": Case("auto", {"epsilon": 1}),
+    "auto": Case("auto", {"epsilon": 4}, NEAR),
     "grid": Case("grid", {"epsilon": 1}, FAR[:0]),
     "quadtree": Case("quadtree", {"epsilon": 4}, NEAR),
     "lloyd": Case("lloyd", {"epsilon": 2}, least=0.05),
