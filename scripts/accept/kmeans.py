@@ -190,6 +190,7 @@ def job() -> Iterator[Result]:
     yield from tests_pass(
         "the job: bad values, short rows, arrays, no rows, caps, settings, budgets, assign, the local model, rehearsal",
         "tests/jobs/test_kmeans.py",
+        "tests/jobs/test_kmeans_refusals.py",
         "tests/jobs/test_kmeans_golden.py",
     )
     yield from tests_pass(

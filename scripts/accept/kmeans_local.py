@@ -47,7 +47,13 @@ def device_reports() -> Iterator[Result]:
     claim = "texts of every oracle and of noisy coordinates; wrong and foreign ones are none; made without Spark"
     yield from tests_pass(claim, "tests/unit/test_kmeans_local.py", "-k", "text or device or collection")
     claim = "reports of devices become a release; methods with rounds refuse them by name"
-    yield from tests_pass(claim, "tests/jobs/test_kmeans.py", "-k", "devices or input.columns.report")
+    yield from tests_pass(
+        claim,
+        "tests/jobs/test_kmeans.py",
+        "tests/jobs/test_kmeans_refusals.py",
+        "-k",
+        "devices or input.columns.report",
+    )
     yield from tests_pass("the guide's page about device reports runs", "tests/docs/test_device_page.py")
 
 

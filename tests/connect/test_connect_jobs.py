@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from tests.connect.server import Server
-from tests.jobs.test_kmeans import new_places
 from tests.jobs.test_minimum_cuts import new_contacts
 from tests.jobs.test_network_statistics import new_network
 from tests.jobs.test_range_histograms import new_visits
 from tests.jobs_support import ROOT, Shop, content, new_shop, python_process
+from tests.places import new_places
 
 PROJECTED = {
     "privacy__neighbors": "vertex",

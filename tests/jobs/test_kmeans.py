@@ -1,7 +1,6 @@
 """The job kmeans from the command line: what it counts, publishes, answers, spends and refuses."""
 
 import json
-from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
@@ -15,42 +14,8 @@ from dplib.kmeans.report_text import report_of
 from dplib.release.tables import read_table
 from dplib.spark.point_rows import open_points
 from jobs.kmeans import example
-from tests.jobs_support import DROP, Shop, content, dplib, named, new_place, refuse_spark, require_refused
-
-JOB = "kmeans"
-SETTINGS: dict[str, Any] = {
-    "config_version": 1,
-    "job": JOB,
-    "dataset": "places",
-    "input": {
-        "path": "orders.csv",
-        "format": "csv",
-        "options": {"header": "true"},
-        "columns": {"coordinates": ["east", "north"], "unit": "person"},
-    },
-    "privacy": {"unit": "person", "max_rows_per_unit": 1, "budget": {"epsilon": 1}},
-    "clustering": {"bounds": [[0, 100], [0, 100]], "n_clusters": 2, "method": "grid"},
-    "publish": {"output": {"path": "releases"}},
-    "ledger": "sqlite:///ledger.db",
-    "secret": "file:shop.key",
-}
-HEADER = ("east", "north", "person")
-LOCAL: dict[str, Any] = {"privacy__neighbors": "local", "clustering__method": "auto"}
-EXACT = {"epsilon": 30}
-"""Noise of scale 1 / 28 a cell: weights can be compared, rounded."""
-GROUPS = [(f"{20 + i % 5}", f"{30 - i % 3}", f"a{i}") for i in range(60)]
-GROUPS += [(f"{80 - i % 4}", f"{75 + i % 5}", f"b{i}") for i in range(40)]
-
-
-class Places(Shop):
-    """A shop whose rows are places of people."""
-
-    job, header = JOB, HEADER
-
-    def weight(self, *words: str) -> int:
-        """All weights of a release together, rounded: the number of points where noise is hardly there."""
-        weights = read_table(self.run(*words).release / "estimates", ["weight"], blocks=("weights",))["weight"]
-        return round(float(weights.to_numpy().sum()))
+from tests.jobs_support import content, dplib, named
+from tests.places import EXACT, GROUPS, LOCAL, Places, new_places
 
 
 def shown_by(places: Places) -> dict[str, list[str]]:
@@ -62,10 +27,6 @@ def shown_by(places: Places) -> dict[str, list[str]]:
 def read_table_of(folder: Path) -> pd.DataFrame:
     """Rows that Spark wrote."""
     return pd.read_parquet(folder)
-
-
-def new_places(folder: Path, budget: str = "1000", **changes: object) -> Places:
-    return new_place(Places, folder, SETTINGS, budget, **changes).rows(GROUPS)
 
 
 @pytest.fixture
@@ -271,100 +232,3 @@ def test_plan_rehearsal_and_example(tmp_path: Path, spark: object) -> None:
     found = places.command("plan")
     assert found.code == 0, found.err
     assert "grid or quadtree" in found.out
-
-
-def test_over_budget_writes_nothing(tmp_path: Path) -> None:
-    require_refused(new_places(tmp_path, budget="0.5"), 4)
-
-
-NEEDS_DELTA: dict[str, Any] = {"epsilon": 1, "delta": "1e-6"}
-WRONG: list[tuple[str, dict[str, Any]]] = [
-    ("clustering", {"clustering__bounds": DROP}),
-    ("clustering", {"clustering__radius": 3}),
-    ("clustering.bounds", {"clustering__bounds": [[0, 0], [0, 1]]}),
-    ("clustering.bounds", {"clustering__bounds": [[0, 1]]}),
-    ("clustering.bounds", {"clustering__bounds": []}),
-    ("clustering.center", {"clustering__center": [0, 0]}),
-    ("clustering.center", {"clustering": {"radius": 1, "center": [0], "n_clusters": 2}}),
-    ("clustering.radius", {"clustering": {"radius": 0, "n_clusters": 2}}),
-    ("clustering.scale", {"clustering": {"radius": 1, "scale": "bounds", "n_clusters": 2}}),
-    ("clustering.dimension", {"clustering__dimension": 3}),
-    ("clustering.missing", {"clustering__missing": [0]}),
-    ("clustering.n_clusters", {"clustering__n_clusters": 0}),
-    ("clustering.n_clusters", {"clustering__n_clusters": 2.5}),
-    ("clustering.method", {"clustering__method": "magic"}),
-    ("clustering.method", {"clustering__method": "ghazi_2020"}),
-    ("clustering.method", {"clustering__method": "kvariates_paper"}),
-    ("privacy.budget", {"clustering__method": "tree_coreset"}),
-    (
-        "clustering.dimension",
-        {
-            "clustering": {"radius": 1, "dimension": 7, "n_clusters": 2, "method": "quadtree"},
-            "input__columns": {"vector": "v", "unit": "person"},
-        },
-    ),
-    (
-        "clustering.dimension",
-        {"clustering": {"radius": 1, "n_clusters": 2}, "input__columns": {"vector": "v", "unit": "person"}},
-    ),
-    ("clustering.seed", {"clustering__seed": -1}),
-    ("clustering.inertia", {"clustering__inertia": True}),
-    ("input.columns", {"input__columns__vector": "v"}),
-    ("input.columns.coordinates", {"input__columns__coordinates": ["east", "east"]}),
-    ("input.columns.unit", {"input__columns__unit": DROP}),
-    ("privacy.noise", {"privacy__noise": "discrete_gaussian", "privacy__budget": NEEDS_DELTA}),
-    ("privacy.budget.epsilon", {"privacy__budget": {"epsilon": -1}}),
-    ("privacy.budget.delta", {"privacy__budget": {"epsilon": 1, "delta": 1}}),
-    ("privacy.budget", {"privacy__budget": {"epsilon": 1000}}),
-    ("publish.picture.x", {"publish__picture": {"x": "west"}}),
-    ("publish.picture.y", {"publish__picture": {"y": 2}}),
-    ("privacy.neighbors", {"clustering__method": "ldp_tree"}),
-    ("clustering.method", LOCAL | {"clustering__method": "grid"}),
-    ("clustering.method", LOCAL | {"clustering__method": "kaplan_stemmer_2018"}),
-    ("privacy.max_rows_per_unit", LOCAL | {"privacy__max_rows_per_unit": 2}),
-    ("privacy.unit", LOCAL | {"privacy__unit": "event", "input__columns__unit": DROP}),
-    ("privacy.budget", LOCAL | {"privacy__budget": {"rho": 1}}),
-    ("input.columns.report", {"input__columns": {"report": "r", "unit": "person"}}),
-    (
-        "input.columns.report",
-        LOCAL | {"clustering__method": "ldp_hash_rounds", "input__columns": {"report": "r", "unit": "person"}},
-    ),
-    (
-        "input.columns.report",
-        LOCAL
-        | {"clustering": {"radius": 1, "dimension": 7, "n_clusters": 2}}
-        | {"input__columns": {"report": "r", "unit": "person"}},
-    ),
-    (
-        "clustering.dimension",
-        LOCAL
-        | {"clustering": {"radius": 1, "dimension": 7, "n_clusters": 2, "method": "ldp_hash_rounds"}}
-        | {"input__columns": {"vector": "v", "unit": "person"}},
-    ),
-    (
-        "clustering.local.oracle",
-        LOCAL | {"clustering__local": {"oracle": "unary_encoding", "expected_users": 10**12}},
-    ),
-    ("clustering.radius", LOCAL | {"clustering": {"radius": "private", "n_clusters": 2}}),
-    ("clustering.local.oracle", {"clustering__local": {"oracle": "magic"}}),
-    ("dataset", {"dataset": "unknown"}),
-]
-
-
-@pytest.fixture(scope="module")
-def untouched(tmp_path_factory: pytest.TempPathFactory) -> Places:
-    return new_places(tmp_path_factory.mktemp("places"))
-
-
-@pytest.mark.parametrize(("name", "changes"), WRONG, ids=[f"{n}-{name}" for n, (name, _) in enumerate(WRONG)])
-def test_a_wrong_setting_is_named_and_nothing_happens(
-    name: str, changes: dict[str, Any], untouched: Places, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    refuse_spark(monkeypatch)
-    wrong = Places(untouched.folder, deepcopy(SETTINGS)).set(**changes)
-    assert named(require_refused(wrong, 2)) == name
-
-
-@pytest.mark.parametrize(("header", "path"), [(("east", "west", "person"), "orders.csv"), (HEADER, "absent.csv")])
-def test_a_wrong_schema_is_named_and_nothing_happens(places: Places, header: tuple[str, ...], path: str) -> None:
-    require_refused(places.rows(GROUPS, header).set(input__path=path), 3)

@@ -15,8 +15,8 @@ import pytest
 from dplib.clustering.record import Replayed
 from dplib.kmeans import measure as measuring
 from dplib.kmeans.tables import read_records
-from tests.jobs.test_kmeans import GROUPS, new_places
 from tests.jobs_support import content
+from tests.places import GROUPS, new_places
 
 CASES: dict[str, dict[str, Any]] = {
     "grid": {"clustering__method": "grid"},
