@@ -13,10 +13,11 @@ import tempfile
 from pathlib import Path
 
 from scripts.make_data import flights
+from scripts.marked import marked, with_marked
 
 ROOT = Path(__file__).resolve().parents[1]
 README = ROOT / "README.md"
-BEGIN, END = "<!-- example: made by `python -m scripts.readme` -->", "<!-- end of example -->"
+PART = "example"
 CONFIG = "conf/nycflights13.yaml"
 RELEASE = "releases/nycflights13-consistent-histograms-undated-000002"
 COMMANDS = (
@@ -59,18 +60,15 @@ def _output(command: str, folder: Path) -> str:
 
 def shown(text: str) -> str:
     """The example of a README."""
-    block = text.partition(BEGIN)[2].partition(END)[0]
-    return block.strip().removeprefix("```text").removesuffix("```").strip()
+    return marked(text, PART).removeprefix("```text").removesuffix("```").strip()
 
 
 def main() -> None:
     """Write the example into the README."""
-    text = README.read_text(encoding="utf-8")
-    before, _, rest = text.partition(BEGIN)
     with tempfile.TemporaryDirectory() as name:
         made = example(Path(name))
-    after = rest.partition(END)[2]
-    README.write_text(f"{before}{BEGIN}\n\n```text\n{made}\n```\n\n{END}{after}", encoding="utf-8")
+    page = README.read_text(encoding="utf-8")
+    README.write_text(with_marked(page, PART, f"```text\n{made}\n```"), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -43,14 +43,17 @@ def readme() -> Iterator[Result]:
         "-m",
         "slow",
     )
-    yield from tests_pass("its targets, options, files and configurations exist", "tests/docs/test_readme.py")
+    yield from tests_pass("every configuration of conf/ loads", "tests/docs/test_configurations.py")
 
 
 def guide() -> Iterator[Result]:
     """The pages of `dplib guide`."""
     missing = PAGES - set(titles())
     yield Result("pages of the guide", "none missing", f"{', '.join(sorted(missing)) or 'none'} missing", not missing)
-    yield from tests_pass("every mechanism and job has its proof; what pages name exists", "tests/docs/test_guide.py")
+    yield from tests_pass(
+        "every mechanism and job has its proof; commands, options, targets and files that pages name exist",
+        "tests/docs/test_guide.py",
+    )
     yield from tests_pass("figures of the pages are computed again", "tests/docs/test_guide_figures.py")
 
 

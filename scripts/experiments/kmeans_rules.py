@@ -15,7 +15,6 @@ for the third question also s2.txt, s3.txt, mopsi-finland.arff and sklearn_digit
 ``kmeans_rules.json`` beside this file, and from there into the guide's page between two markers.
 """
 
-import argparse
 import json
 import statistics
 from collections.abc import Callable, Iterator
@@ -38,7 +37,8 @@ from dplib.clustering.tree_coreset import CoresetSettings, tree_coreset
 from dplib.errors import ConfigError
 from dplib.mechanisms.clustering_noise import KeyedNoise
 from dplib.privacy.budget import ApproxDP, Budget, Currency, PureDP, cost
-from scripts.experiments.kmeans_table import DELTA, GUIDE, Data, loss, write_between
+from scripts.experiments.kmeans_page import run_and_render
+from scripts.experiments.kmeans_table import DELTA, Data, loss
 
 FloatArray = npt.NDArray[np.float64]
 Results = dict[str, dict[str, Any]]
@@ -213,16 +213,5 @@ def render(results: Results) -> str:
     return "\n".join(lines) + "\n"
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--points", type=Path)
-    parser.add_argument("--render", action="store_true")
-    settings = parser.parse_args()
-    results: Results = json.loads(STORED.read_text(encoding="utf-8")) if STORED.exists() else {}
-    if not settings.render:
-        answer_all(results, settings.points)
-    write_between(GUIDE, "kmeans_rules", render(results))
-
-
 if __name__ == "__main__":
-    main()
+    run_and_render(__doc__, "kmeans_rules", STORED, answer_all, render)

@@ -10,7 +10,6 @@ median over noise keys (`keys_for`: fewer where a method is slow on many points)
 mixtures in the unit ball, and from ``--points`` the sets s1.txt and birch1.data.gz.
 """
 
-import argparse
 import json
 import statistics
 import sys
@@ -34,13 +33,12 @@ from dplib.clustering.space import Space
 from dplib.errors import ConfigError
 from dplib.mechanisms.clustering_noise import KeyedNoise
 from dplib.privacy.budget import ApproxDP
+from scripts.experiments.kmeans_page import run_and_render
 
 FloatArray = npt.NDArray[np.float64]
 Results = dict[str, Any]
 
-ROOT = Path(__file__).resolve().parents[2]
 STORED = Path(__file__).with_suffix(".json")
-GUIDE = ROOT / "dplib" / "guide" / "kmeans.md"
 EPSILONS = ("0.1", "0.5", "1", "2")
 DELTA = Fraction(1, 10**6)
 N_KEYS = 5
@@ -161,26 +159,14 @@ def _cell(found: Results | None) -> str:
     return f"{value:.2f}" if value < 10 else f"{value:.0f}"
 
 
-def write_between(page: Path, name: str, text: str) -> None:
-    """Put a text between the page's two markers of a name."""
-    before, rest = page.read_text(encoding="utf-8").split(f"<!-- {name} -->\n")
-    after = rest.split(f"<!-- /{name} -->")[1]
-    page.write_text(f"{before}<!-- {name} -->\n{text}<!-- /{name} -->{after}", encoding="utf-8")
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--points", type=Path)
-    parser.add_argument("--render", action="store_true")
-    settings = parser.parse_args()
-    results: Results = json.loads(STORED.read_text(encoding="utf-8")) if STORED.exists() else {}
-    if not settings.render:
-        results = {"delta": str(DELTA), "reference": f"scikit-learn {sklearn_version}", "data": {}} | results
-        if settings.points is not None:
-            for data in data_sets(settings.points):
-                measure(results, data)
-    write_between(GUIDE, "kmeans_table", render(results))
+def fill(results: Results, points: Path | None) -> None:
+    """Measure what is missing."""
+    for name, value in (("delta", str(DELTA)), ("reference", f"scikit-learn {sklearn_version}"), ("data", {})):
+        results.setdefault(name, value)
+    if points is not None:
+        for data in data_sets(points):
+            measure(results, data)
 
 
 if __name__ == "__main__":
-    main()
+    run_and_render(__doc__, "kmeans_table", STORED, fill, render)

@@ -5,11 +5,11 @@ from pathlib import Path
 
 from matplotlib.figure import Figure
 
+from scripts.marked import with_marked
 from scripts.sizing.measure import Run
 from scripts.sizing.model import Cost, fit
 from scripts.sizing.workloads import Workload
 
-BEGIN, END = "<!-- {}: made by `python -m scripts.sizing page` -->", "<!-- end of {} -->"
 EXECUTORS, CORES = 100, 4
 LARGE = (
     Workload("consistent-histograms", 10**9, 10**8, 5 * 10**6, 2000),
@@ -25,10 +25,7 @@ def rewrite(text: str, runs: Sequence[Run]) -> str:
     """The page with its tables made anew."""
     costs = {job: fit([run for run in runs if run.workload.job == job]) for job in _jobs(runs)}
     for name, table in (("measured", _measured(runs)), ("model", _model(costs)), ("predicted", _predicted(costs))):
-        begin, end = BEGIN.format(name), END.format(name)
-        before, _, rest = text.partition(begin)
-        _, _, after = rest.partition(end)
-        text = f"{before}{begin}\n\n{table}\n\n{end}{after}"
+        text = with_marked(text, name, table)
     return text
 
 

@@ -17,13 +17,10 @@ from dplib.config.kmeans import LOCAL_METHODS
 from dplib.guide import read_page
 from dplib.privacy.budget import ZCDP, Budget, PureDP
 from scripts.experiments import kmeans_rules, kmeans_table
+from scripts.marked import marked
 from tests.clustering_support import keyed, mixture
 
 PAGE = read_page("kmeans")
-
-
-def between(name: str) -> str:
-    return PAGE.split(f"<!-- {name} -->\n")[1].split(f"<!-- /{name} -->")[0]
 
 
 def rows_of(first_header: str) -> list[list[str]]:
@@ -40,10 +37,10 @@ def rows_of(first_header: str) -> list[list[str]]:
 
 def test_measured_tables_are_those_of_the_stored_results() -> None:
     stored = json.loads(kmeans_table.STORED.read_text(encoding="utf-8"))
-    assert between("kmeans_table") == kmeans_table.render(stored)
+    assert marked(PAGE, "kmeans_table") == kmeans_table.render(stored).strip()
     assert len(stored["data"]) == 6
     rules = json.loads(kmeans_rules.STORED.read_text(encoding="utf-8"))
-    assert between("kmeans_rules") == kmeans_rules.render(rules)
+    assert marked(PAGE, "kmeans_rules") == kmeans_rules.render(rules).strip()
 
 
 def test_every_algorithm_of_the_survey_is_a_method_or_refused_by_name() -> None:

@@ -1,0 +1,27 @@
+"""Every configuration of conf/ loads."""
+
+from pathlib import Path
+
+import pytest
+
+from dplib.config.consistent_histograms import ConsistentHistogramsConfig
+from dplib.config.load import load, read_yaml
+from jobs.main import JOBS
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "conf").glob("*.yaml")), ids=lambda path: path.stem)
+def test_every_configuration_loads(path: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    if "DPLIB_SHARED" in path.read_text(encoding="utf-8"):
+        folder = tmp_path / "data" / "retail"
+        folder.mkdir(parents=True)
+        config = load(ConsistentHistogramsConfig, path)
+        names = [member for c in config.constraints for members in (c.totals or {}).values() for member in members]
+        totals = {name for c in config.constraints for name in c.totals or {}}
+        items = [name for name in dict.fromkeys(names) if name not in totals]
+        table = "\n".join(["Item Name,Product Price", *(f"{name},1" for name in items)])
+        (folder / "restaurant-1-products-price.csv").write_text(table, encoding="utf-8")
+        monkeypatch.setenv("DPLIB_SHARED", str(tmp_path))
+    prepared = JOBS[str(read_yaml(path)["job"])].prepare(path)
+    assert prepared.design.events
