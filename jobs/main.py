@@ -3,6 +3,7 @@
 import json
 import shutil
 from dataclasses import asdict
+from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 from typing import Annotated, Any
@@ -19,7 +20,6 @@ from dplib.release.manifest import load_manifest
 from dplib.release.verify import Check, verify_against_ledger, verify_content, verify_files
 from dplib.validate import one_of, require
 from dplib.workflow.prepared import Prepared
-from jobs import consistent_histograms, kmeans, minimum_cuts, network_statistics, range_histograms
 from jobs.doctor import look_around
 from jobs.guide import guide
 from jobs.help_texts import example_of, start
@@ -27,13 +27,7 @@ from jobs.init import init_command
 from jobs.ledger import ledger_app
 from jobs.secret import secret_app
 
-JOBS: dict[str, ModuleType] = {
-    "consistent-histograms": consistent_histograms,
-    "kmeans": kmeans,
-    "minimum-cuts": minimum_cuts,
-    "network-statistics": network_statistics,
-    "range-histograms": range_histograms,
-}
+JOBS = ("consistent-histograms", "kmeans", "minimum-cuts", "network-statistics", "range-histograms")
 
 app = typer.Typer(
     name="dplib",
@@ -61,13 +55,19 @@ def options(log_mode: LogMode = None) -> None:
         log.choose(log_mode)
 
 
-def _job(name: str) -> ModuleType:
+def job_module(name: str) -> ModuleType:
+    """The file of a job, loaded now: each brings libraries that the others do not need, and seconds to load them.
+
+    Raises:
+        ConfigError: if there is no such job.
+    """
     one_of("JOB", name, JOBS)
-    return JOBS[name]
+    return import_module(f"jobs.{name.replace('-', '_')}")
 
 
-def _prepare(path: Path) -> Prepared[Any]:
-    found: Prepared[Any] = _job(str(read_yaml(path).get("job"))).prepare(path)
+def _prepare(path: Path, date: str = "") -> Prepared[Any]:
+    """The configuration of the job that it names."""
+    found: Prepared[Any] = job_module(str(read_yaml(path).get("job"))).prepare(path, (), date)
     return found
 
 
@@ -78,14 +78,14 @@ app.command("init", epilog=example_of("init"))(init_command(_prepare))
 def example(job: JobName) -> None:
     """Write a commented configuration to start from."""
     with exit_codes():
-        print(_job(job).example(), end="")
+        print(job_module(job).example(), end="")
 
 
 @app.command(epilog=example_of("inspect"))
 def inspect(job: JobName, config: ConfigFile, assignments: Assignments = None, date: LogicalDate = "") -> None:
     """For the data's owner only: rows kept and dropped by each rule. Not private; writes nothing."""
     with exit_codes():
-        module = _job(job)
+        module = job_module(job)
         module.inspect(module.prepare(config, tuple(assignments or ()), date))
 
 
@@ -95,7 +95,7 @@ def plan(
 ) -> None:
     """Noise, expected errors, cost and balance, from settings alone: reads no rows, spends nothing."""
     with exit_codes():
-        module = _job(job)
+        module = job_module(job)
         module.plan(module.prepare(config, tuple(assignments or ()), date), as_json)
 
 
@@ -114,7 +114,7 @@ def run(
     with exit_codes():
         if log_mode is not None:
             log.choose(log_mode)
-        module = _job(job)
+        module = job_module(job)
         module.run(module.prepare(config, tuple(assignments or ()), date), stage, release, again)
 
 
@@ -132,7 +132,7 @@ def rehearse(
 ) -> None:
     """The whole job on generated rows of the declared domain: errors to expect; no ledger, no private data."""
     with exit_codes():
-        module = _job(job)
+        module = job_module(job)
         module.rehearsal(module.prepare(config, tuple(assignments or ()), date), rows, seed)
 
 
@@ -147,7 +147,7 @@ def assign(
     """For the data's owner only: input rows with their nearest center of a k-means release. Not private."""
     with exit_codes():
         job = load_manifest(release).job
-        module = _job(job)
+        module = job_module(job)
         require(hasattr(module, "assign"), "RELEASE", "be of a job that assigns rows (kmeans)", job)
         require(not to.resolve().is_relative_to(release.resolve()), "--to", "lie outside the release", to)
         module.assign(module.prepare(config, tuple(assignments or ()), date), release, to)
@@ -172,7 +172,7 @@ def query(
 ) -> None:
     """Answer a range with its standard error and 95 % interval; free."""
     with exit_codes():
-        _job(load_manifest(release).job).query(release, name or [], start, end, as_json)
+        job_module(load_manifest(release).job).query(release, name or [], start, end, as_json)
 
 
 @app.command(epilog=example_of("verify"))
@@ -197,7 +197,7 @@ def verify(
         checks = verify_files(release)
         if all(check.ok for check in checks):
             manifest = load_manifest(release)
-            checks += verify_content(lambda: _job(manifest.job).verify(release, manifest))
+            checks += verify_content(lambda: job_module(manifest.job).verify(release, manifest))
             if ledger is not None:
                 opened = Ledger.open(resolve_ledger_url(ledger, Path.cwd()))
             if opened is not None:
@@ -207,7 +207,7 @@ def verify(
 
 def _released(config: Path, date: str) -> tuple[Path, Ledger]:
     """The release of a configuration and date, and their ledger."""
-    prepared = _job(str(read_yaml(config).get("job"))).prepare(config, (), date)
+    prepared = _prepare(config, date)
     opened = prepared.open_ledger()
     run = opened.find_run(prepared.key)
     publication = None if run is None else run.publication
@@ -234,7 +234,7 @@ def report(
 ) -> None:
     """Print where the page of a release is, or write a copy of it."""
     with exit_codes():
-        page = release / _job(load_manifest(release).job).PAGE
+        page = release / job_module(load_manifest(release).job).PAGE
         require(page.is_file(), "RELEASE", f"hold {page.name}", release)
         if to is not None:
             try:
@@ -252,7 +252,7 @@ def doctor(
 ) -> None:
     """Java, Spark, packages, secret, ledger, disk: what is wrong and how to mend it; exits 1 if something is bad."""
     with exit_codes():
-        prepare = None if config is None else lambda: _job(str(read_yaml(config).get("job"))).prepare(config, (), date)
+        prepare = None if config is None else lambda: _prepare(config, date)
         look_around(prepare, as_json)
 
 

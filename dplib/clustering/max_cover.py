@@ -28,7 +28,6 @@ from fractions import Fraction
 
 import numpy as np
 import numpy.typing as npt
-from scipy.signal import fftconvolve
 
 from dplib.clustering.grid import CellCounts, cell_places
 from dplib.clustering.lloyd import add_noise, deviation, gaussian_rounds, take_rounds
@@ -118,6 +117,9 @@ def _cover(noise: Noise, cells: IntArray, problem: Problem, rate: Fraction) -> I
 
 def _scores(left: IntArray, ball: npt.NDArray[np.bool_]) -> IntArray:
     """Points in the ball around every cell; in double precision sums below 2^40 are off by far less than a half."""
+    # Imported where it is needed: scipy.signal takes longer to load than most methods to run.
+    from scipy.signal import fftconvolve
+
     return np.asarray(np.rint(fftconvolve(left.astype(np.float64), ball.astype(np.float64), mode="same")), np.int64)
 
 

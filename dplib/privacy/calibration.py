@@ -15,8 +15,6 @@ import math
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 
-from scipy.optimize import brentq
-
 from dplib.privacy.rounding import log_above, round_down, round_up, sqrt_above
 from dplib.validate import at_least, between, positive, require
 
@@ -134,6 +132,9 @@ def _root(function: Callable[[float], float], low: float, high: float) -> Fracti
         return 1 + Fraction(math.exp(high))
     if function(math.exp(low)) >= 0:
         return 1 + Fraction(math.exp(low))
+    # Imported where it is needed: scipy.optimize takes a good part of a second to load, and pure budgets do without.
+    from scipy.optimize import brentq
+
     return 1 + Fraction(math.exp(float(brentq(lambda log_u: function(math.exp(log_u)), low, high))))
 
 

@@ -10,7 +10,6 @@ from dplib.config.sections import expand
 from dplib.errors import ConfigError
 from dplib.privacy.budget import Currency
 from dplib.randomness.secret import load_secret
-from dplib.release.delta_tables import append_release, require_library
 from dplib.release.ledger import Ledger
 from dplib.release.lifecycle import MeasurementKeys, Request, measure_run, publish_run, run_to_publish
 from dplib.release.run_keys import RunKeys, secret_of
@@ -120,6 +119,8 @@ def run_job(
             return run, None
         release = _published(resources, stages, ledger, run)
         if places:
+            from dplib.release.delta_tables import append_release
+
             with progress("writing tables"):
                 written = append_release(release, places)
             for name in written:
@@ -131,6 +132,9 @@ def _table_places(prepared: Prepared[AnyDesign]) -> dict[str, str]:
     """Where the tables of the release go besides, checked before anything is spent."""
     tables = prepared.design.config.publish.output.tables
     if tables:
+        # Imported where it is needed: it brings pyarrow's data sets.
+        from dplib.release.delta_tables import require_library
+
         require_library()
     expanded = {name: expand("publish.output.tables", place) for name, place in tables.items()}
     return {name: place if "://" in place else str(prepared.base / place) for name, place in expanded.items()}

@@ -20,7 +20,7 @@ from dplib.randomness.secret_file import create_secret_file
 from dplib.release.ledger import Ledger
 from dplib.release.ledger_schema import resolve_ledger_url
 from dplib.workflow.design import cost_of, natural_terms
-from jobs.main import JOBS
+from jobs.main import job_module
 
 PIECE = 500_000
 
@@ -75,7 +75,7 @@ def write(workload: Workload, folder: Path) -> Path:
     config = folder / "sizing.yaml"
     config.write_text(json.dumps(settings), encoding="utf-8")
     create_secret_file(folder / "sizing.key")
-    prepared = JOBS[workload.job].prepare(config)
+    prepared = job_module(workload.job).prepare(config)
     terms = natural_terms(prepared.design)
     cost = cost_of(prepared.design, terms.currency)
     ledger = Ledger.open(resolve_ledger_url("sqlite:///ledger.db", folder), create=True)

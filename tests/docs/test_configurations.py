@@ -6,7 +6,7 @@ import pytest
 
 from dplib.config.consistent_histograms import ConsistentHistogramsConfig
 from dplib.config.load import load, read_yaml
-from jobs.main import JOBS
+from jobs.main import job_module
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -23,5 +23,5 @@ def test_every_configuration_loads(path: Path, monkeypatch: pytest.MonkeyPatch, 
         table = "\n".join(["Item Name,Product Price", *(f"{name},1" for name in items)])
         (folder / "restaurant-1-products-price.csv").write_text(table, encoding="utf-8")
         monkeypatch.setenv("DPLIB_SHARED", str(tmp_path))
-    prepared = JOBS[str(read_yaml(path)["job"])].prepare(path)
+    prepared = job_module(str(read_yaml(path)["job"])).prepare(path)
     assert prepared.design.events
