@@ -19,7 +19,8 @@ import pyspark.sql.functions as f
 from dplib.config.sections import SparkSettings
 from dplib.errors import DplibError
 from dplib.spark.blocks import Batches, SparkSession
-from dplib.spark.session import deploy_mode, open_session, prepare_java, quiet_spark_errors
+from dplib.spark.java import prepare_java
+from dplib.spark.session import deploy_mode, open_session, quiet_spark_errors
 
 LEAST_JAVA = 17
 _HALF_YEAR = 182 * 86_400

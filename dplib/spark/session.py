@@ -23,6 +23,7 @@ from pyspark.logger import PySparkLogger
 from pyspark.sql import SparkSession
 
 from dplib.errors import ConfigError, DplibError, SchemaError
+from dplib.spark.java import java_options, prepare_java
 
 if TYPE_CHECKING:
     # Every Python worker loads this module with the function it runs; settings would cost each of them a second.
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
 SPARK_ERRORS = (PySparkException, Py4JError, ArrowException)
 """What a call into Spark may raise; all of them may quote values of rows."""
 JAVA_OPTIONS = "spark.driver.extraJavaOptions"
-LOG_SETTINGS = Path(__file__).with_name("log4j2.properties")
 PINNED = {
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.legacy.timeParserPolicy": "CORRECTED",
@@ -102,7 +102,7 @@ def _get_or_create(app_name: str, settings: "SparkSettings") -> SparkSession:
         _set_python(settings.master)
         prepare_java()
         conf = _local_defaults(settings.master) | QUIET | settings.conf | PINNED
-        conf[JAVA_OPTIONS] = f"{_log_option()} {settings.conf.get(JAVA_OPTIONS, '')}".strip()
+        conf[JAVA_OPTIONS] = " ".join([*java_options(), settings.conf.get(JAVA_OPTIONS, "")]).strip()
         builder = builder.master(settings.master)
     for key, value in conf.items():
         builder = builder.config(key, value)
@@ -209,20 +209,6 @@ def _set_python(master: str) -> None:
             os.environ.setdefault(name, sys.executable)
 
 
-def prepare_java() -> None:
-    """Find a Java: JAVA_HOME, then the one that set-up linked into this environment, then PATH."""
-    given = os.environ.get("JAVA_HOME")
-    if given:
-        if not (Path(given) / "bin" / "java").exists():
-            raise ConfigError(f"JAVA_HOME must name a folder with bin/java, got {given}")
-        return
-    linked = Path(sys.prefix) / "jre"
-    if (linked / "bin" / "java").exists():
-        os.environ["JAVA_HOME"] = str(linked)
-    elif shutil.which("java") is None:
-        raise ConfigError("JAVA_HOME must name a Java 17 or newer, which Spark needs, got nothing and no java on PATH")
-
-
 def _local_defaults(master: str) -> dict[str, str]:
     """Settings of a JVM that we start; ``spark.conf`` may change them."""
     if not master.startswith("local"):
@@ -235,10 +221,6 @@ def _local_defaults(master: str) -> dict[str, str]:
         "spark.driver.host": "127.0.0.1",
         "spark.driver.bindAddress": "127.0.0.1",
     }
-
-
-def _log_option() -> str:
-    return f"-Dlog4j2.configurationFile={LOG_SETTINGS.as_uri()}"
 
 
 def _silence_python_loggers() -> None:

@@ -112,22 +112,6 @@ def test_a_setting_that_decides_counts_is_refused() -> None:
         start_session("refused", settings)
 
 
-def test_java_is_looked_for_in_three_places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
-    with pytest.raises(ConfigError, match="JAVA_HOME must name a folder with bin/java"):
-        session.prepare_java()
-    monkeypatch.delenv("JAVA_HOME")
-    monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.setattr(sys, "prefix", str(tmp_path))
-    with pytest.raises(ConfigError, match="JAVA_HOME must name a Java 17 or newer"):
-        session.prepare_java()
-    java = tmp_path / "jre" / "bin" / "java"
-    java.parent.mkdir(parents=True)
-    java.write_text("")
-    session.prepare_java()
-    assert os.environ["JAVA_HOME"] == str(tmp_path / "jre")
-
-
 def test_the_interpreter_of_the_workers(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYSPARK_PYTHON", "/cluster/python")
     monkeypatch.delenv("PYSPARK_DRIVER_PYTHON", raising=False)

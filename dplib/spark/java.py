@@ -1,0 +1,44 @@
+"""The Java that Spark runs on, and the options that a JVM of ours gets.
+
+Half of a small local run is a JVM that loads and checks thousands of Spark's classes. Set-up keeps them in an archive
+beside the environment (`scripts/class_archive.py`); a JVM that finds it maps them instead. Java itself compares the
+archive with its own version and with every jar, and does without it where anything differs.
+"""
+
+import os
+import shlex
+import shutil
+import sys
+from pathlib import Path
+
+from dplib.errors import ConfigError
+
+LOG_SETTINGS = Path(__file__).with_name("log4j2.properties")
+
+
+def prepare_java() -> None:
+    """Find a Java: JAVA_HOME, then the one that set-up linked into this environment, then PATH."""
+    given = os.environ.get("JAVA_HOME")
+    if given:
+        if not (Path(given) / "bin" / "java").exists():
+            raise ConfigError(f"JAVA_HOME must name a folder with bin/java, got {given}")
+        return
+    linked = Path(sys.prefix) / "jre"
+    if (linked / "bin" / "java").exists():
+        os.environ["JAVA_HOME"] = str(linked)
+    elif shutil.which("java") is None:
+        raise ConfigError("JAVA_HOME must name a Java 17 or newer, which Spark needs, got nothing and no java on PATH")
+
+
+def class_archive() -> Path:
+    """Where set-up keeps Spark's classes for this environment; the file need not be there."""
+    return Path(sys.prefix) / "spark-classes.jsa"
+
+
+def java_options() -> list[str]:
+    """Options of a JVM that we start: log settings, the archive of classes, and no words of Java's own on stdout."""
+    options = [f"-Dlog4j2.configurationFile={LOG_SETTINGS.as_uri()}", "-Xlog:disable", "-Xlog:all=error:stderr"]
+    archive = class_archive()
+    if archive.is_file():
+        options += ["-Xshare:auto", shlex.quote(f"-XX:SharedArchiveFile={archive}")]
+    return options
