@@ -19,6 +19,8 @@ LARGE = (
     Workload("minimum-cuts", 10**8, 10**7, 10**7, 2000),
 )
 """What the page predicts."""
+FAR = 100.0
+"""Million rows that the picture goes to."""
 
 
 def rewrite(text: str, runs: Sequence[Run]) -> str:
@@ -30,19 +32,21 @@ def rewrite(text: str, runs: Sequence[Run]) -> str:
 
 
 def draw(runs: Sequence[Run], path: Path) -> None:
-    """Peak memory by rows, and on to 100 million."""
-    figure = Figure(figsize=(7, 4), layout="constrained")
-    axes = figure.add_subplot()
-    for job in _jobs(runs):
-        points = sorted((run.workload.rows, run.memory) for run in _by_rows(runs, job))
-        rows = [count / 1e6 for count, _ in points]
-        driver = [memory["driver"] / 2**30 for _, memory in points]
-        (line,) = axes.plot(rows, driver, "o-", label=job)
-        slope = (driver[-1] - driver[0]) / (rows[-1] - rows[0])
-        axes.plot([rows[-1], 100], [driver[-1], driver[-1] + slope * (100 - rows[-1])], ":", color=line.get_color())
-    axes.set(xscale="log", xlabel="million rows (dotted: extrapolated)", ylabel="driver's Python, GiB", ylim=(0, None))
-    axes.legend(frameon=False)
-    figure.savefig(path, metadata={"Date": None})
+    """Peak memory by rows, and on to 100 million; Java's is its heap's limit and not drawn."""
+    figure = Figure(figsize=(9, 3.8), layout="constrained")
+    panels = figure.subplots(1, 2)
+    for axes, kind, title in zip(panels, ("driver", "workers"), ("the driver's Python", "Python workers"), strict=True):
+        for job in _jobs(runs):
+            points = sorted((run.workload.rows / 1e6, run.memory[kind] / 2**30) for run in _by_rows(runs, job))
+            rows, memory = zip(*points, strict=True)
+            (line,) = axes.plot(rows, memory, "o-", markersize=4, label=job)
+            slope = (memory[-1] - memory[-2]) / (rows[-1] - rows[-2])
+            end = memory[-1] + slope * (FAR - rows[-1])
+            axes.plot([rows[-1], FAR], [memory[-1], end], ":", color=line.get_color())
+        axes.set(title=f"peak memory of {title}, GiB", xlabel="million rows (dotted: extrapolated)", ylim=(0, None))
+        axes.spines[["top", "right"]].set_visible(False)
+    panels[0].legend(frameon=False)
+    figure.savefig(path, metadata={"Date": None} if path.suffix == ".svg" else None)
 
 
 def _jobs(runs: Sequence[Run]) -> list[str]:
