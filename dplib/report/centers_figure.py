@@ -70,15 +70,15 @@ def centers_over_cells(shown: CenterMap) -> str:
         _centers(axes, shown)
         axes.set_xlim(shown.low[0], shown.high[0])
         axes.set_ylim(shown.low[1], shown.high[1])
-        axes.set_xlabel(clean_text(shown.names[0]), loc="left")
-        axes.set_title(clean_text(shown.names[1]))
+        axes.set_xlabel(clean_text(shown.names[0]), loc="right")
+        axes.set_title(clean_text(shown.names[1]), loc="left")
         axes.grid(visible=False)
         for axis in (axes.xaxis, axes.yaxis):
             axis.set_major_locator(MaxNLocator(6))
             axis.set_major_formatter(FuncFormatter(lambda value, _: number_text(value)))
         if not shown.names[1]:
             axes.set_yticks([])
-        axes.legend(handles=handles, ncols=len(handles), loc="lower left", bbox_to_anchor=(0, 1.02))
+        axes.legend(handles=handles, ncols=len(handles), loc="lower left", bbox_to_anchor=(0, 1.06 if shown.names[1] else 1.02))
 
     return draw(paint, WIDTH, HEIGHT if shown.names[1] else 160.0)
 

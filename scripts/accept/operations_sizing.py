@@ -11,7 +11,7 @@ from scripts.sizing.workloads import Workload
 
 FEW, MANY = 1_000_000, 20_000_000
 UNSEEN = (
-    Workload("consistent-histograms", 2_000_000, 1_460_000, 73_000),
+    Workload("consistent-histograms", 2_000_000, 1_460_000, 3_650),
     Workload("range-histograms", 3_000_000, 1_024_000, 500),
 )
 """Runs that the model was not fitted to."""

@@ -12,7 +12,7 @@ from scripts.sizing.workloads import Workload
 
 EXECUTORS, CORES = 100, 4
 LARGE = (
-    Workload("consistent-histograms", 10**9, 10**8, 5 * 10**6, 2000),
+    Workload("consistent-histograms", 10**9, 10**8, 7_300, 2000),
     Workload("range-histograms", 10**9, 10**8, 10**5, 2000),
     Workload("kmeans", 10**9, 10**10, 10, 2000),
     Workload("network-statistics", 10**8, 10**7, 10**7, 2000),
