@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from dplib.consistent_histograms.design import Design
 from dplib.consistent_histograms.measure import noisy_block, write_top
-from dplib.consistent_histograms.rows import row_kinds, series_counts
+from dplib.consistent_histograms.rows import SeriesCounts, row_kinds
 from dplib.consistent_histograms.tables import write_measurement
 from dplib.errors import IntegrityError
 from dplib.release.digest import block_digest, combine_digests
@@ -63,7 +63,7 @@ def _summarise(design: Design, digest_key: bytes, n_kinds: int, block: int, colu
     """The digest and the series' totals of one block."""
     counts = block_counts(columns["counts"], n_kinds)
     plan = design.blocks
-    total = series_counts(design, counts, plan.days(block)[0]).sum(axis=0)
+    total = SeriesCounts(design).of(counts, plan.days(block)[0]).sum(axis=0)
     digest = block_digest(digest_key, plan.name(block), counts)
     return {"digest": digest, "total": total.astype("<i8").tobytes()}
 
@@ -83,5 +83,5 @@ def _add_noise(
     name = plan.name(block)
     if block_digest(digest_key, name, counts) != digests[name]:
         return {"noisy": b""}
-    leaves = series_counts(design, counts, plan.days(block)[0])
+    leaves = SeriesCounts(design).of(counts, plan.days(block)[0])
     return {"noisy": noisy_block(design, block, leaves, key).astype("<i8").tobytes()}

@@ -48,7 +48,7 @@ def page_content(design: Design, results: Results, run: Run, account: AccountSta
         account: the account around this release.
     """
     assert run.measurement is not None
-    config = design.config
+    config, errors = design.config, Errors(design)
     privacy = config.privacy
     return PageContent(
         release_id=run.release_id,
@@ -68,8 +68,8 @@ def page_content(design: Design, results: Results, run: Run, account: AccountSta
             public_settings="Items, days, caps, constraints and budget",
         ),
         noise=_noise(design),
-        errors=_errors(design),
-        charts=_charts(design, results),
+        errors=_errors(design, errors),
+        charts=_charts(design, results, errors),
         totals=_totals(design, results),
         estimation=_estimation(design, results),
         account=account,
@@ -104,8 +104,8 @@ def _noise(design: Design) -> tuple[NoiseRow, ...]:
     return tuple(found)
 
 
-def _errors(design: Design) -> ExpectedErrors:
-    found = query_errors(design, Errors(design))
+def _errors(design: Design, errors: Errors) -> ExpectedErrors:
+    found = query_errors(design, errors)
     return ExpectedErrors(
         of="the mean over the items",
         queries=tuple(each.query for each in found),
@@ -114,17 +114,18 @@ def _errors(design: Design) -> ExpectedErrors:
     )
 
 
-def _charts(design: Design, results: Results) -> tuple[SeriesChart, ...]:
+def _charts(design: Design, results: Results, errors: Errors) -> tuple[SeriesChart, ...]:
     order = np.argsort(-results.solution.values[0], kind="stable")[:CHARTS]
     return tuple(
         SeriesChart(
-            design.series[series], tuple(_points(design, results, int(series), name) for name in ("day", "month"))
+            design.series[series],
+            tuple(_points(design, results, errors, int(series), name) for name in ("day", "month")),
         )
         for series in order
     )
 
 
-def _points(design: Design, results: Results, series: int, period: str) -> Points:
+def _points(design: Design, results: Results, errors: Errors, series: int, period: str) -> Points:
     """One series by day, or by the calendar's months where the tree has them or days are summed to them."""
     domain = design.config.domain
     if period == "day":
@@ -139,7 +140,6 @@ def _points(design: Design, results: Results, series: int, period: str) -> Point
         leaves = design.tree.leaf_nodes
         estimate = np.add.reduceat(results.solution.values[leaves, series], edges[:-1])
         counts = np.add.reduceat(results.tables.counts[leaves, series], edges[:-1])
-        errors = Errors(design)
         error = np.array([errors.range_std_error(int(lo), int(hi))[series] for lo, hi in pairwise(edges)])
     return Points(period, dates, estimate, error, counts if results.tables.published[series] else None)
 

@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dplib.consistent_histograms.design import Design
-from dplib.consistent_histograms.rows import series_counts
+from dplib.consistent_histograms.rows import SeriesCounts
 from dplib.consistent_histograms.tables import write_measurement
 from dplib.mechanisms.tree_counts import measure_levels
 from dplib.privacy.measurement import Measurement
@@ -53,8 +53,9 @@ def measure_on_driver(design: Design, counts: IntArray, keys: RunKeys, directory
     digest = combine_digests(keys.digest, digests)
     key = keys.measurement(digest)
     totals = np.empty((plan.n_blocks, len(design.measured_series)), dtype=np.int64)
+    series = SeriesCounts(design)
     for block, part in enumerate(parts):
-        leaves = series_counts(design, part, int(bounds[block]))
+        leaves = series.of(part, int(bounds[block]))
         totals[block] = leaves.sum(axis=0)
         write_measurement(directory, design, names[block], noisy_block(design, block, leaves, key))
     write_top(directory, design, totals, key)

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from dplib.consistent_histograms.day_tree import query_ranges
 from dplib.consistent_histograms.design import Design
 from dplib.consistent_histograms.estimate import Errors
-from dplib.consistent_histograms.rows import row_kinds, series_counts
+from dplib.consistent_histograms.rows import SeriesCounts, row_kinds
 from dplib.consistent_histograms.run import stages
 from dplib.consistent_histograms.tables import ESTIMATES, scatter
 from dplib.metrics.error import range_sums
@@ -57,7 +57,7 @@ def rehearse(prepared: Prepared[Design], rows_per_day: int, seed: int, progress:
         table = read_table(release / ESTIMATES, ["item", "node", "estimate"])
         leaves = scatter(table, "estimate", design)[design.tree.leaf_nodes]
     measured = design.constraints.measured
-    true = series_counts(design, counts).astype(np.float64)
+    true = SeriesCounts(design).of(counts).astype(np.float64)
     errors, found = Errors(design), []
     for query in design.config.queries:
         ranges = np.array(query_ranges(design.config, query))

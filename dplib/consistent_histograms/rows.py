@@ -8,6 +8,7 @@ from itertools import groupby
 
 import numpy as np
 import numpy.typing as npt
+from scipy.sparse import csr_array
 
 from dplib.consistent_histograms.design import Design
 from dplib.spark.resolve import RowDomain
@@ -40,21 +41,36 @@ def row_kinds(design: Design) -> list[tuple[int, int, int]]:
     return kinds
 
 
-def series_counts(design: Design, counts: IntArray, first_day: int = 0) -> IntArray:
-    """Turn exact counts of rows into exact counts of the measured series.
+class SeriesCounts:
+    """From exact counts of rows to exact counts of the measured series.
+
+    Cost: O(non-zero entries of the incidence) a day; the matrices are built once, O(series x kinds) a menu.
 
     Args:
         design: the design.
-        counts: by day and row kind, shape (n, n_kinds), for the days from ``first_day``.
-        first_day: first day of ``counts``.
-
-    Returns:
-        Shape (n, n_measured_series).
     """
-    constraints = design.constraints
-    types = [row_type for row_type, _, _ in row_kinds(design)]
-    series = np.zeros((len(counts), int(constraints.measured.sum())), dtype=np.int64)
-    for menu, incidence in zip(constraints.menus, constraints.incidence, strict=True):
-        days = slice(max(menu.first - first_day, 0), max(menu.end - first_day, 0))
-        series[days] = counts[days] @ incidence[constraints.measured][:, types].T
-    return series
+
+    def __init__(self, design: Design) -> None:
+        constraints = design.constraints
+        types = [row_type for row_type, _, _ in row_kinds(design)]
+        self._menus = [
+            (menu.first, menu.end, csr_array(incidence[constraints.measured][:, types]))
+            for menu, incidence in zip(constraints.menus, constraints.incidence, strict=True)
+        ]
+        self._width = int(constraints.measured.sum())
+
+    def of(self, counts: IntArray, first_day: int = 0) -> IntArray:
+        """Counts of the measured series.
+
+        Args:
+            counts: by day and row kind, shape (n, n_kinds), for the days from ``first_day``.
+            first_day: first day of ``counts``.
+
+        Returns:
+            Shape (n, n_measured_series).
+        """
+        series = np.zeros((len(counts), self._width), dtype=np.int64)
+        for first, end, incidence in self._menus:
+            days = slice(max(first - first_day, 0), max(end - first_day, 0))
+            series[days] = np.asarray(incidence @ counts[days].T).T
+        return series

@@ -75,16 +75,21 @@ class AnswerVariance:
         Raises:
             ConfigError: if the range is empty or leaves the days.
         """
-        tree = self._plan.tree
-        require(
-            0 <= lo < hi <= tree.n_leaves, "range", f"be a non-empty range of days 0..{tree.n_leaves - 1}", (lo, hi)
-        )
-        found = self._walk.covariance(lo, hi)
+        found = self._days_covariance(lo, hi)
         return found if self._factor is None else found[0, 0] * self._factor
 
     def variance(self, lo: int, hi: int) -> FloatArray:
         """Variances of the series' counts over the days ``lo <= t < hi``, shape (n_series,)."""
-        return np.maximum(np.diagonal(self.covariance(lo, hi)), 0.0)
+        found = np.diagonal(self._days_covariance(lo, hi))
+        # Not all pairs of series where only the days' part differs by range: the page asks for hundreds of ranges.
+        own = found if self._factor is None else found[0] * np.diagonal(self._factor)
+        return np.asarray(np.maximum(own, 0.0))
+
+    def _days_covariance(self, lo: int, hi: int) -> FloatArray:
+        """Covariance of all series, or of the one that stands for all where days and series factor."""
+        n_days = self._plan.tree.n_leaves
+        require(0 <= lo < hi <= n_days, "range", f"be a non-empty range of days 0..{n_days - 1}", (lo, hi))
+        return self._walk.covariance(lo, hi)
 
     def standard_errors(self) -> FloatArray:
         """Standard error of every node's estimate, shape (n_nodes, n_series)."""

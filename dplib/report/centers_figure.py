@@ -78,7 +78,9 @@ def centers_over_cells(shown: CenterMap) -> str:
             axis.set_major_formatter(FuncFormatter(lambda value, _: number_text(value)))
         if not shown.names[1]:
             axes.set_yticks([])
-        axes.legend(handles=handles, ncols=len(handles), loc="lower left", bbox_to_anchor=(0, 1.06 if shown.names[1] else 1.02))
+        axes.legend(
+            handles=handles, ncols=len(handles), loc="lower left", bbox_to_anchor=(0, 1.06 if shown.names[1] else 1.02)
+        )
 
     return draw(paint, WIDTH, HEIGHT if shown.names[1] else 160.0)
 

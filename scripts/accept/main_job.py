@@ -19,7 +19,7 @@ from dplib.config.load import read_yaml
 from dplib.consistent_histograms.design import Design
 from dplib.consistent_histograms.estimate import Errors, estimate
 from dplib.consistent_histograms.measure import measure_on_driver
-from dplib.consistent_histograms.rows import row_kinds, series_counts
+from dplib.consistent_histograms.rows import SeriesCounts, row_kinds
 from dplib.consistent_histograms.tables import ESTIMATES, PUBLISHED, read_measurement
 from dplib.constraints.resolve import resolve
 from dplib.constraints.specs import Package
@@ -207,7 +207,7 @@ def honest_errors(design: Design, counts: np.ndarray, n_keys: int = 20, n_ranges
     """Predicted errors against measured ones over random ranges and noise keys."""
     generator = np.random.default_rng(2)
     measured = np.flatnonzero(design.constraints.measured)
-    true = series_counts(design, counts).astype(np.float64)
+    true = SeriesCounts(design).of(counts).astype(np.float64)
     per_key = n_ranges // n_keys
     errors, coverages, squares = Errors(design), [], []
     for key_number in range(n_keys):

@@ -12,7 +12,7 @@ import pytest
 from dplib.config.consistent_histograms import ConsistentHistogramsConfig
 from dplib.config.load import check
 from dplib.consistent_histograms.design import Design
-from dplib.consistent_histograms.rows import row_kinds, series_counts
+from dplib.consistent_histograms.rows import SeriesCounts, row_kinds
 from dplib.errors import ConfigError
 from dplib.privacy.budget import Currency
 from dplib.workflow.design import cost_of
@@ -62,7 +62,7 @@ def unit_levels(made: Design) -> Iterator[list[np.ndarray]]:
             counts[day, kind] += quantity
             per_day[day] += 1
         if per_day.max() <= privacy.rows_per_day:
-            values = made.tree.sums(series_counts(made, counts))
+            values = made.tree.sums(SeriesCounts(made).of(counts))
             yield [values[made.tree.level_slice(level)] for level in range(made.tree.n_levels)]
 
 
