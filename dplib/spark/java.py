@@ -35,10 +35,13 @@ def class_archive() -> Path:
     return Path(sys.prefix) / "spark-classes.jsa"
 
 
+def archive_options() -> list[str]:
+    """Options that let a JVM start from the archive of classes; none where there is none."""
+    archive = class_archive()
+    return ["-Xshare:auto", shlex.quote(f"-XX:SharedArchiveFile={archive}")] if archive.is_file() else []
+
+
 def java_options() -> list[str]:
     """Options of a JVM that we start: log settings, the archive of classes, and no words of Java's own on stdout."""
-    options = [f"-Dlog4j2.configurationFile={LOG_SETTINGS.as_uri()}", "-Xlog:disable", "-Xlog:all=error:stderr"]
-    archive = class_archive()
-    if archive.is_file():
-        options += ["-Xshare:auto", shlex.quote(f"-XX:SharedArchiveFile={archive}")]
-    return options
+    quiet = ["-Xlog:disable", "-Xlog:all=error:stderr"]
+    return [f"-Dlog4j2.configurationFile={LOG_SETTINGS.as_uri()}", *quiet, *archive_options()]

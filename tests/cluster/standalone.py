@@ -15,9 +15,11 @@ from typing import TypeVar
 
 import pyspark
 
+from dplib.spark.java import archive_options
+
 SPARK_HOME = Path(pyspark.__file__).parent
 EXECUTOR = "CoarseGrainedExecutorBackend"
-QUICK_JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+QUICK_JAVA = " ".join(["-XX:TieredStopAtLevel=1 -XX:+UseSerialGC", *archive_options()])
 """Small processes that live for seconds."""
 PATIENCE = 900
 """Seconds; a shared machine may be slow, a broken test should still end."""
