@@ -1,9 +1,12 @@
-"""``python -m scripts.accept NAME [PART]``: check the claims of an issue, or those whose check's name holds PART."""
+"""``python -m scripts.accept NAME [PART ...]``: check the claims of an issue, or the checks whose names hold a PART.
+
+A check's name is module.function: ``operations operations_ledger``, ``kmeans whole_speed``.
+"""
 
 import sys
 
 from scripts.accept import kmeans, main_job, minimum_cuts, network_statistics, operations, range_histograms
-from scripts.accept.claims import accept
+from scripts.accept.claims import Check, accept
 
 ISSUES = {
     "main-job": main_job.CHECKS,
@@ -17,11 +20,15 @@ ISSUES = {
 
 def main() -> int:
     """Run the checks named on the command line."""
-    if len(sys.argv) not in (2, 3) or sys.argv[1] not in ISSUES:
-        sys.exit(f"usage: python -m scripts.accept {'|'.join(ISSUES)} [PART]")
-    part = sys.argv[2] if len(sys.argv) == 3 else ""
-    chosen = [check for check in ISSUES[sys.argv[1]] if part in getattr(check, "__name__", "")]
+    if len(sys.argv) < 2 or sys.argv[1] not in ISSUES:
+        sys.exit(f"usage: python -m scripts.accept {'|'.join(ISSUES)} [PART ...]")
+    parts = sys.argv[2:] or [""]
+    chosen = [check for check in ISSUES[sys.argv[1]] if any(part in _name(check) for part in parts)]
     return accept(sys.argv[1], chosen)
+
+
+def _name(check: Check) -> str:
+    return f"{check.__module__.rpartition('.')[2]}.{getattr(check, '__name__', '')}"
 
 
 if __name__ == "__main__":
