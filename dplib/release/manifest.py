@@ -2,7 +2,8 @@
 
 It is written last; a directory without it is no release. It holds public settings, public keys, the noise's scales
 where they are public, and the checksums of the published files; no time, no fingerprint of the rows, nothing private.
-Its bytes are canonical, so two publications of one measurement with the same settings are the same file.
+Its bytes are canonical, so two publications of one measurement with the same settings are the same file, and hold their
+own checksum, so that damage to the manifest shows like damage to any other file.
 """
 
 import hashlib
@@ -87,6 +88,9 @@ class Manifest(_Part):
     """Of the resolved publish settings."""
     files: list[FileEntry]
     """All files of the release but the manifest, sorted by path."""
+    checksum: str = ""
+    """SHA-256, hex, of the canonical text with this empty: a changed bit shows without the ledger. It is no signature:
+    whoever edits the text can write it anew, which only the ledger shows."""
 
     @field_validator("neighbors")
     @classmethod
@@ -102,8 +106,14 @@ class Manifest(_Part):
         return files
 
     def to_bytes(self) -> bytes:
-        """The canonical text."""
-        return canonical_json(self.model_dump(mode="json"), indent=2) + b"\n"
+        """The canonical text, with its checksum whatever the field says."""
+        fields = self.model_dump(mode="json") | {"checksum": self.own_checksum()}
+        return canonical_json(fields, indent=2) + b"\n"
+
+    def own_checksum(self) -> str:
+        """What `checksum` must be."""
+        fields = self.model_dump(mode="json") | {"checksum": ""}
+        return hashlib.sha256(canonical_json(fields, indent=2)).hexdigest()
 
     def sha256(self) -> str:
         """SHA-256, hex, of the canonical text, as the ledger records it."""
@@ -128,9 +138,10 @@ def build_manifest(directory: Path, content: Mapping[str, Any]) -> Manifest:
     files.sort(key=lambda entry: str(entry["path"]))
     fields = plain({**content, "files": files}, "manifest")
     try:
-        return Manifest.model_validate(fields)
+        manifest = Manifest.model_validate(fields)
     except ValidationError as error:
         raise ConfigError(_sentence(error)) from None
+    return manifest.model_copy(update={"checksum": manifest.own_checksum()})
 
 
 def write_manifest(directory: Path, manifest: Manifest) -> str:
@@ -158,7 +169,7 @@ def load_manifest(directory: Path) -> Manifest:
         # The parser lets NaN and infinity pass.
         raise IntegrityError(f"{error} ({directory / MANIFEST})") from None
     if canonical != text:
-        raise IntegrityError(f"{MANIFEST} must be the canonical text that was written, got another in {directory}")
+        raise IntegrityError(f"{MANIFEST} must be the text that was written, got another in {directory}")
     return manifest
 
 

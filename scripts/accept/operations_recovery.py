@@ -200,7 +200,7 @@ def pages() -> Iterator[Result]:
         yield Result(f"dplib guide {page}", f"speaks of {len(words)} topics", ", ".join(missing) or "all", not missing)
     yield from tests_pass(
         "files and commands that the pages name exist",
-        "tests/docs/test_guide.py::test_every_file_and_make_target_a_page_names_exists",
+        "tests/docs/test_guide.py::test_what_a_page_names_exists",
     )
 
 

@@ -61,6 +61,19 @@ def test_manifest_lists_every_file_with_checksum_and_size_and_comes_back_equal(t
     assert digest == hashlib.sha256((tmp_path / MANIFEST).read_bytes()).hexdigest() == manifest.sha256()
 
 
+def test_any_changed_bit_shows(tmp_path: Path) -> None:
+    write_manifest(tmp_path, build_manifest(release(tmp_path), content()))
+    text = (tmp_path / MANIFEST).read_bytes()
+    for place in range(len(text)):
+        changed = bytearray(text)
+        changed[place] ^= 1 << place % 8
+        (tmp_path / MANIFEST).write_bytes(changed)
+        with pytest.raises(IntegrityError, match=r"manifest"):
+            load_manifest(tmp_path)
+    (tmp_path / MANIFEST).write_bytes(text)
+    assert load_manifest(tmp_path).to_bytes() == text
+
+
 def test_text_is_canonical_json_with_fractions_as_text(tmp_path: Path) -> None:
     manifest = build_manifest(release(tmp_path), content())
     reversed_content = dict(reversed(content().items()))
