@@ -1,8 +1,12 @@
-"""What a run costs as a function of its size: non-negative least squares on the measured runs of one job.
+"""What a run costs as a function of its size: non-negative least squares on the measured runs of one kind.
 
-    processor seconds of driver, executors   fixed + a rows + b cells + c tasks
-    memory of the driver's Python            fixed + b cells (+ a rows, where a job collects edges)
+    processor seconds of the driver          fixed + b cells (+ a rows, where a job collects edges) + d joined^3
+    processor seconds of executors           fixed + a rows + b cells + c tasks + e rounds x cells
+    memory of the driver's Python            fixed + b cells (+ a rows, where a job collects edges) + d joined^2
     shuffle bytes                            a rows + b cells
+
+*joined* is the number of series that the main job's constraints join. A kind is a job, or the main job in blocks, whose
+rounds run on the executors.
 
 Errors are weighted relative to the measured value, so that small runs count as much as large ones. On E executors of C
 cores a run takes about
@@ -27,6 +31,9 @@ TERMS: dict[str, Callable[[Workload], float]] = {
     "rows": lambda workload: workload.rows,
     "cells": lambda workload: workload.cells,
     "tasks": lambda workload: workload.tasks,
+    "rounds": lambda workload: workload.rounds * workload.cells,
+    "pairs": lambda workload: workload.joined**2,
+    "joined": lambda workload: workload.joined**3,
 }
 COLLECTS_EDGES = frozenset({"network-statistics", "minimum-cuts"})
 """Jobs whose driver holds the graph."""
@@ -51,7 +58,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Cost:
-    """The model of one job."""
+    """The model of one kind."""
 
     driver: Line
     executors: Line
@@ -65,12 +72,13 @@ class Cost:
 
 
 def fit(runs: Sequence[Run]) -> Cost:
-    """The model of one job from its runs."""
+    """The model of one kind from its runs."""
     own = ("fixed", "rows", "cells") if runs[0].workload.job in COLLECTS_EDGES else ("fixed", "cells")
+    work = ("fixed", "rows", "cells", "tasks", "rounds")
     return Cost(
-        driver=_line(runs, lambda run: run.cpu["driver"], own),
-        executors=_line(runs, lambda run: run.cpu["java"] + run.cpu["workers"], ("fixed", "rows", "cells", "tasks")),
-        memory=_line(runs, lambda run: run.memory["driver"], own),
+        driver=_line(runs, lambda run: run.cpu["driver"], (*own, "joined")),
+        executors=_line(runs, lambda run: run.cpu["java"] + run.cpu["workers"], work),
+        memory=_line(runs, lambda run: run.memory["driver"], (*own, "pairs")),
         shuffle=_line(runs, lambda run: run.shuffle, ("rows", "cells")),
     )
 
@@ -79,7 +87,8 @@ def _line(runs: Sequence[Run], measured: Callable[[Run], float], terms: Sequence
     wanted = np.array([measured(run) for run in runs], dtype=float)
     weight = 1 / np.maximum(wanted, 1e-3)
     sizes = np.array([[TERMS[term](run.workload) for term in terms] for run in runs])
-    scale = sizes.max(axis=0)
+    # A term that no run has costs nothing.
+    scale = np.maximum(sizes.max(axis=0), 1)
     found, _ = nnls(sizes / scale * weight[:, np.newaxis], wanted * weight)
     error = np.abs(sizes / scale @ found * weight - wanted * weight).max()
     return Line(dict(zip(terms, (found / scale).tolist(), strict=True)), float(error))

@@ -1,6 +1,7 @@
 """The numbers of the guide's page on sizing, made from the file of runs, and its picture."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from matplotlib import rc_context
@@ -13,7 +14,9 @@ from scripts.sizing.workloads import Workload
 
 EXECUTORS, CORES = 100, 4
 LARGE = (
+    Workload("consistent-histograms", 10**9, 10**8, 36_500, 2000),
     Workload("consistent-histograms", 10**9, 10**8, 7_300, 2000),
+    Workload("consistent-histograms", 10**9, 10**8, 36_500, 2000, rounds=50),
     Workload("range-histograms", 10**9, 10**8, 10**5, 2000),
     Workload("kmeans", 10**9, 10**10, 10, 2000),
     Workload("network-statistics", 10**8, 10**7, 10**7, 2000),
@@ -26,7 +29,7 @@ FAR = 100.0
 
 def rewrite(text: str, runs: Sequence[Run]) -> str:
     """The page with its tables made anew."""
-    costs = {job: fit([run for run in runs if run.workload.job == job]) for job in _jobs(runs)}
+    costs = {kind: fit([run for run in runs if run.workload.kind == kind]) for kind in _kinds(runs)}
     for name, table in (("measured", _measured(runs)), ("model", _model(costs)), ("predicted", _predicted(costs))):
         text = with_marked(text, name, table)
     return text
@@ -37,7 +40,7 @@ def draw(runs: Sequence[Run], path: Path) -> None:
     figure = Figure(figsize=(9, 3.8), layout="constrained")
     panels = figure.subplots(1, 2)
     for axes, kind, title in zip(panels, ("driver", "workers"), ("the driver's Python", "Python workers"), strict=True):
-        for job in _jobs(runs):
+        for job in (each for each in _kinds(runs) if len(_by_rows(runs, each)) > 1):
             points = sorted((run.workload.rows / 1e6, run.memory[kind] / 2**30) for run in _by_rows(runs, job))
             rows, memory = zip(*points, strict=True)
             (line,) = axes.plot(rows, memory, "o-", markersize=4, label=job)
@@ -52,15 +55,18 @@ def draw(runs: Sequence[Run], path: Path) -> None:
         figure.savefig(path, metadata={"Date": None} if path.suffix == ".svg" else None)
 
 
-def _jobs(runs: Sequence[Run]) -> list[str]:
-    return list(dict.fromkeys(run.workload.job for run in runs))
+def _kinds(runs: Sequence[Run]) -> list[str]:
+    return list(dict.fromkeys(run.workload.kind for run in runs))
 
 
-def _by_rows(runs: Sequence[Run], job: str) -> list[Run]:
-    """The runs of a job that differ from its first one in the rows only."""
-    first = next(run.workload for run in runs if run.workload.job == job)
-    same = (first.groups, first.tasks)
-    return [run for run in runs if run.workload.job == job and (run.workload.groups, run.workload.tasks) == same]
+def _by_rows(runs: Sequence[Run], kind: str) -> list[Run]:
+    """The runs of a kind that differ from its first one in the rows only (and with them the points of kmeans)."""
+
+    def apart_from_rows(workload: Workload) -> Workload:
+        return replace(workload, rows=0, cells=0 if workload.job == "kmeans" else workload.cells)
+
+    first = next(run.workload for run in runs if run.workload.kind == kind)
+    return [run for run in runs if apart_from_rows(run.workload) == apart_from_rows(first)]
 
 
 def _table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
@@ -69,7 +75,10 @@ def _table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 def _measured(runs: Sequence[Run]) -> str:
-    columns = ["job", "rows", "cells", "tasks", "seconds", "CPU s driver / Java / workers", "GiB", "shuffle MiB"]
+    columns = [
+        "job", "rows", "cells", "joined", "rounds", "tasks", "seconds", "CPU s driver / Java / workers", "GiB",
+        "shuffle MiB",
+    ]  # fmt: skip
     return _table(
         columns,
         (
@@ -77,6 +86,8 @@ def _measured(runs: Sequence[Run]) -> str:
                 run.workload.job,
                 f"{run.workload.rows:,}",
                 f"{run.workload.cells:,}",
+                f"{run.workload.joined:,}" if run.workload.joined else "-",
+                str(run.workload.rounds or "-"),
                 str(run.workload.tasks),
                 f"{run.seconds:.0f}",
                 " / ".join(f"{run.cpu[kind]:.0f}" for kind in ("driver", "java", "workers")),
@@ -90,10 +101,11 @@ def _measured(runs: Sequence[Run]) -> str:
 
 def _model(costs: dict[str, Cost]) -> str:
     columns = [
-        "job", "fixed s", "driver: s per 1e6 cells", "executors: s per 1e6 rows", "executors: s per 1e6 cells",
-        "s a task", "driver: bytes a cell", "shuffle: bytes a row", "largest error",
+        "job", "fixed s", "driver: s per 1e6 cells", "driver: s per 1,000 joined, cubed", "executors: s per 1e6 rows",
+        "executors: s per 1e6 cells", "executors: s per 1e6 cells and round", "s a task", "driver: bytes a cell",
+        "driver: bytes a pair joined", "shuffle: bytes a row", "largest error",
     ]  # fmt: skip
-    return _table(columns, ([job, *_coefficients(cost)] for job, cost in costs.items()))
+    return _table(columns, ([kind, *_coefficients(cost)] for kind, cost in costs.items()))
 
 
 def _coefficients(cost: Cost) -> list[str]:
@@ -101,25 +113,33 @@ def _coefficients(cost: Cost) -> list[str]:
     return [
         f"{driver['fixed'] + executors['fixed']:.1f}",
         f"{driver['cells'] * 1e6:.2g}",
+        f"{driver['joined'] * 1e9:.2g}",
         f"{executors['rows'] * 1e6:.2g}",
         f"{executors['cells'] * 1e6:.2g}",
+        f"{executors['rounds'] * 1e6:.2g}",
         f"{executors['tasks']:.2g}",
         f"{cost.memory.coefficients['cells']:.0f}",
+        f"{cost.memory.coefficients['pairs']:.0f}",
         f"{cost.shuffle.coefficients['rows']:.0f}",
         f"{max(line.error for line in (cost.driver, cost.executors)):.0%}",
     ]
 
 
 def _predicted(costs: dict[str, Cost]) -> str:
-    columns = ["job", "rows", "cells", "minutes", "of it the driver's", "driver's memory, GiB", "shuffle, GiB"]
+    columns = [
+        "job", "rows", "cells", "joined", "rounds", "minutes", "of it the driver's", "driver's memory, GiB",
+        "shuffle, GiB",
+    ]  # fmt: skip
     rows = []
-    for large in (large for large in LARGE if large.job in costs):
-        cost = costs[large.job]
+    for large in (large for large in LARGE if large.kind in costs):
+        cost = costs[large.kind]
         rows.append(
             [
                 large.job,
                 f"{large.rows:.0e}",
                 f"{large.cells:.0e}",
+                f"{large.joined:,}" if large.joined else "-",
+                str(large.rounds or "-"),
                 f"{cost.seconds(large, EXECUTORS * CORES) / 60:.0f}",
                 f"{cost.driver.at(large) / 60:.0f}",
                 f"{cost.memory.at(large) / 2**30:.1f}",

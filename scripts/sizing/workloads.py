@@ -35,6 +35,7 @@ class Workload:
         cells: cells of the measurement's largest level; for kmeans coordinates of all points.
         groups: days, groups, vertices or dimensions, whichever the job has.
         tasks: tasks of a shuffle.
+        rounds: of alternating projections on Spark, the main job's layout in blocks; 0 leaves solver and layout to it.
     """
 
     job: str
@@ -42,11 +43,23 @@ class Workload:
     cells: int
     groups: int
     tasks: int = 8
+    rounds: int = 0
 
     @property
     def name(self) -> str:
         """Short and unique."""
-        return f"{self.job} {self.rows} rows {self.cells} cells {self.groups} groups {self.tasks} tasks"
+        sizes = f"{self.rows} rows {self.cells} cells {self.groups} groups {self.tasks} tasks"
+        return f"{self.kind} {sizes}" + (f" {self.rounds} rounds" if self.rounds else "")
+
+    @property
+    def kind(self) -> str:
+        """What has a cost of its own: the job, or its layout in blocks."""
+        return f"{self.job}, blocks" if self.rounds else self.job
+
+    @property
+    def joined(self) -> int:
+        """Series that constraints join: half of the items of the main job, and their total."""
+        return max(2, self.cells // self.groups // 2) + 1 if self.job == "consistent-histograms" else 0
 
 
 def write(workload: Workload, folder: Path) -> Path:
@@ -125,6 +138,11 @@ def _consistent(workload: Workload) -> tuple[dict[str, Any], Columns]:
             "unit": _units(generator, size, workload.rows),
         }
 
+    half = {"totals": {"half": [f"item {i}" for i in range(workload.joined - 1)]}}
+    # A total that is measured, and only from some day on, makes the projections differ: rounds do not end early.
+    late = half | {"measured": True, "first": str(first + n_days // 3)}
+    constraints = [late if workload.rounds else half]
+    solver = {"method": "alternating", "layout": "blocks", "max_rounds": max(1, workload.rounds), "tol": 1e-300}
     return {
         "input": _input({"day": "day", "item": "item", "unit": "unit"}),
         "privacy": {"unit": "order", "max_rows_per_unit": 2, "budget": {"epsilon": 1}},
@@ -133,7 +151,8 @@ def _consistent(workload: Workload) -> tuple[dict[str, Any], Columns]:
             "first_day": str(first),
             "last_day": str(last),
         },
-        "constraints": [{"totals": {"half": [f"item {i}" for i in range(max(2, n_items // 2))]}}],
+        "constraints": constraints,
+        **({"publish": {"solver": solver, "output": {"path": "releases"}}} if workload.rounds else {}),
     }, columns
 
 
