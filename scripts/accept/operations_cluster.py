@@ -3,15 +3,10 @@
 import re
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 
-from scripts.accept.claims import Check, Result, at_most, console, load, tests_pass, unless_busy
+from scripts.accept.claims import Check, Result, console, tests_pass
 
-BUSY = 3
-"""Load average up to which two cores are ours."""
-MINUTES = 15
-"""Longest time of all tests on the cluster."""
 DISTURBED, JOBS, KMEANS = "test_disturbed", "test_every_job", "test_kmeans_cluster"
 ON_THE_CLUSTER: tuple[tuple[str, tuple[str, ...]], ...] = (
     (
@@ -42,15 +37,11 @@ ON_THE_CLUSTER: tuple[tuple[str, tuple[str, ...]], ...] = (
 
 def on_the_cluster() -> Iterator[Result]:
     """All tests on the standalone cluster, in one run that shares it."""
-    before, start = load(), time.monotonic()
     outcomes = _outcomes("-m", "cluster", "tests/cluster")
-    minutes = (time.monotonic() - start) / 60
     for claim, names in ON_THE_CLUSTER:
         found = {name: good for name, good in outcomes.items() if name.startswith(names)}
         good = sum(found.values())
         yield Result(claim, "all tests pass", f"{good} of {len(found)} passed", bool(found) and good == len(found))
-    claim = f"all tests on the cluster ({len(outcomes)}; {before} at the start)"
-    yield unless_busy(at_most(claim, minutes, MINUTES, " min"), BUSY)
 
 
 def _outcomes(*arguments: str) -> dict[str, bool]:
