@@ -87,6 +87,7 @@ class Errors:
     def __init__(self, design: Design) -> None:
         self._design = design
         self._groups = groups(design, design.constraints.components)
+        self._ranges: dict[tuple[int, int], FloatArray] = {}
 
     @cached_property
     def _parts(self) -> list[tuple[IntArray, AnswerVariance]]:
@@ -97,10 +98,16 @@ class Errors:
         ]
 
     def range_std_error(self, lo: int, hi: int) -> FloatArray:
-        """Standard error of each series' count over the days ``lo <= t < hi``, shape (n_series,)."""
+        """Standard error of each series' count over the days ``lo <= t < hi``, shape (n_series,); read-only."""
+        known = self._ranges.get((lo, hi))
+        if known is not None:
+            return known
         found = np.empty(len(self._design.series))
         for group, part in self._parts:
             found[group] = np.sqrt(part.variance(lo, hi))
+        # The charts of a page ask for the same months, which cost the cube of the series that constraints join.
+        found.setflags(write=False)
+        self._ranges[lo, hi] = found
         return found
 
     def node_std_error(self) -> FloatArray:

@@ -45,7 +45,7 @@ class FileEntry(_Part):
 class Manifest(_Part):
     """All that a reader of a release is told; see the module docstring."""
 
-    manifest_version: Literal[1] = 1
+    manifest_version: Literal[2] = 2
     release_id: str
     """Public name of the run."""
     dataset: str

@@ -1,8 +1,8 @@
 """The Java that Spark runs on, and the options that a JVM of ours gets.
 
-Half of a small local run is a JVM that loads and checks thousands of Spark's classes. Set-up keeps them in an archive
-beside the environment (`scripts/class_archive.py`); a JVM that finds it maps them instead. Java itself compares the
-archive with its own version and with every jar, and does without it where anything differs.
+A small local run spends many of its seconds on a JVM that loads and checks thousands of Spark's classes. Set-up keeps
+them in an archive beside the environment (`scripts/class_archive.py`); a JVM that finds it maps them instead. Java
+itself compares the archive with its own version and with every jar, and does without it where anything differs.
 """
 
 import os

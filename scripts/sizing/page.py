@@ -39,11 +39,12 @@ def draw(runs: Sequence[Run], path: Path) -> None:
     """Peak memory by rows, and on to 100 million; Java's is its heap's limit and not drawn."""
     figure = Figure(figsize=(9, 3.8), layout="constrained")
     panels = figure.subplots(1, 2)
-    for axes, kind, title in zip(panels, ("driver", "workers"), ("the driver's Python", "Python workers"), strict=True):
-        for job in (each for each in _kinds(runs) if len(_by_rows(runs, each)) > 1):
-            points = sorted((run.workload.rows / 1e6, run.memory[kind] / 2**30) for run in _by_rows(runs, job))
+    titles = {"driver": "the driver's Python", "workers": "Python workers"}
+    for axes, (process, title) in zip(panels, titles.items(), strict=True):
+        for kind in _kinds(runs):
+            points = sorted((run.workload.rows / 1e6, run.memory[process] / 2**30) for run in _by_rows(runs, kind))
             rows, memory = zip(*points, strict=True)
-            (line,) = axes.plot(rows, memory, "o-", markersize=4, label=job)
+            (line,) = axes.plot(rows, memory, "o-", markersize=4, label=kind)
             slope = (memory[-1] - memory[-2]) / (rows[-1] - rows[-2])
             end = memory[-1] + slope * (FAR - rows[-1])
             axes.plot([rows[-1], FAR], [memory[-1], end], ":", color=line.get_color())

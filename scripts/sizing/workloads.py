@@ -141,8 +141,7 @@ def _consistent(workload: Workload) -> tuple[dict[str, Any], Columns]:
     half = {"totals": {"half": [f"item {i}" for i in range(workload.joined - 1)]}}
     # A total that is measured, and only from some day on, makes the projections differ: rounds do not end early.
     late = half | {"measured": True, "first": str(first + n_days // 3)}
-    constraints = [late if workload.rounds else half]
-    solver = {"method": "alternating", "layout": "blocks", "max_rounds": max(1, workload.rounds), "tol": 1e-300}
+    solver = {"method": "alternating", "layout": "blocks", "max_rounds": workload.rounds, "tol": 1e-300}
     return {
         "input": _input({"day": "day", "item": "item", "unit": "unit"}),
         "privacy": {"unit": "order", "max_rows_per_unit": 2, "budget": {"epsilon": 1}},
@@ -151,8 +150,8 @@ def _consistent(workload: Workload) -> tuple[dict[str, Any], Columns]:
             "first_day": str(first),
             "last_day": str(last),
         },
-        "constraints": constraints,
-        **({"publish": {"solver": solver, "output": {"path": "releases"}}} if workload.rounds else {}),
+        "constraints": [late if workload.rounds else half],
+        **({"publish": {"solver": solver}} if workload.rounds else {}),
     }, columns
 
 

@@ -1,5 +1,6 @@
 """A release that was damaged, by chance or on purpose: `dplib verify` names the file, exits 1; running again mends."""
 
+import json
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -101,6 +102,17 @@ def test_a_manifest_that_was_edited_with_its_form_kept_is_found_by_the_ledger(pl
     text = manifest.to_bytes().replace(b'"cost": "1"', b'"cost":  "1"')
     (release / MANIFEST).write_bytes(text)
     assert MANIFEST in failed(dplib("verify", str(release)))
+
+
+def test_a_manifest_of_an_older_version_is_told_and_written_anew_for_nothing(place: Shop, release: Path) -> None:
+    before, spent = content(release), place.spent()
+    fields = json.loads((release / MANIFEST).read_bytes())
+    del fields["checksum"]
+    (release / MANIFEST).write_text(json.dumps({**fields, "manifest_version": 1}), encoding="utf-8")
+    assert "manifest_version" in failed(dplib("verify", str(release)))
+    assert place.run().release == release
+    assert content(release) == before
+    assert place.spent() == spent
 
 
 def test_running_again_mends_all_but_the_measurement_for_nothing(place: Shop, release: Path) -> None:

@@ -106,6 +106,22 @@ def test_replacing_a_unit_stays_below_twice_the_sensitivity() -> None:
         assert l2.sensitivity >= max(int((gap**2).sum()) for gap in gaps)
 
 
+def test_series_are_what_the_packages_of_each_day_hold() -> None:
+    contents = {"small": {"a": 1, "b": 1}, "large": {"a": 2, "b": 1, "c": 3}}
+    early = {"packages": {"small": contents["small"]}, "last": "2024-01-02"}
+    late = {"packages": {"large": contents["large"]}, "first": "2024-01-03"}
+    made = design(input=PACKAGES["input"], constraints=[early, late])
+    names = [made.constraints.row_types[row_type] for row_type, _, _ in row_kinds(made)]
+    counts = np.random.default_rng(1).integers(0, 9, (N_DAYS, len(names)))
+    for kind, (_, first, end) in enumerate(row_kinds(made)):
+        counts[:first, kind] = counts[end:, kind] = 0
+    expected = [[sum(day[k] * contents[n].get(i, 0) for k, n in enumerate(names)) for i in "abc"] for day in counts]
+    series = SeriesCounts(made)
+    assert series.of(counts).tolist() == expected
+    for start in range(N_DAYS):
+        assert series.of(counts[start : start + 2], start).tolist() == expected[start : start + 2]
+
+
 @pytest.mark.parametrize("budget", [{"epsilon": "0.3"}, {"rho": "0.3"}, {"epsilon": 1, "delta": "1e-6"}])
 def test_levels_cost_no_more_than_the_budget(budget: dict[str, Any]) -> None:
     made = design(privacy={"budget": budget}, tree={"shares": [1, "0.7", 3]})

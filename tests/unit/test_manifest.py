@@ -127,9 +127,15 @@ def edited(change: Callable[[dict[str, Any]], Any]) -> Callable[[bytes], bytes]:
     def edit(text: bytes) -> bytes:
         parsed = json.loads(text)
         change(parsed)
-        return json.dumps(parsed, sort_keys=True, indent=2, ensure_ascii=False).encode() + b"\n"
+        # With a right checksum: what is refused is the edit.
+        plain = canonical({**parsed, "checksum": ""})
+        return canonical({**parsed, "checksum": hashlib.sha256(plain).hexdigest()}) + b"\n"
 
     return edit
+
+
+def canonical(fields: dict[str, Any]) -> bytes:
+    return json.dumps(fields, sort_keys=True, indent=2, ensure_ascii=False).encode()
 
 
 @pytest.mark.parametrize(
@@ -143,7 +149,7 @@ def edited(change: Callable[[dict[str, Any]], Any]) -> Callable[[bytes], bytes]:
         lambda text: text.replace(b"  ", b" "),
         lambda text: text + b"\n",
         lambda text: text.replace(b'"dataset": "takeaway"', b'"dataset": "x", "dataset": "takeaway"'),
-        edited(lambda m: m.update(manifest_version=2)),
+        edited(lambda m: m.update(manifest_version=1)),
         edited(lambda m: m.update(extra=1)),
         edited(lambda m: m.pop("cost")),
         edited(lambda m: m["files"].reverse()),
