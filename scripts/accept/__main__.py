@@ -5,7 +5,7 @@ A check's name is module.function: ``operations operations_ledger``, ``kmeans wh
 
 import sys
 
-from scripts.accept import kmeans, main_job, minimum_cuts, network_statistics, operations, range_histograms
+from scripts.accept import faults, kmeans, main_job, minimum_cuts, network_statistics, operations, range_histograms
 from scripts.accept.claims import Check, accept
 
 ISSUES = {
@@ -15,6 +15,7 @@ ISSUES = {
     "minimum-cuts": minimum_cuts.CHECKS,
     "kmeans": kmeans.CHECKS,
     "operations": operations.CHECKS,
+    "faults": faults.CHECKS,
 }
 
 
