@@ -8,7 +8,7 @@ Formats besides Spark's own:
 """
 
 from pathlib import Path
-from typing import Annotated, Literal, Self
+from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -52,8 +52,9 @@ class WeightedEdgeColumns(EdgeColumns):
 class EdgeInput(Source):
     """Where the list of edges is and how to read it."""
 
+    extra_formats: ClassVar[tuple[str, ...]] = GRAPH_FORMATS
     format: str = "csv"
-    """snap, metis, gml, or a format of Spark's reader: csv, json, parquet, orc, delta, ..."""
+    """snap, metis, gml, csv, json (one record a line), parquet, orc or delta."""
     options: dict[str, str] = Field(default_factory=dict)
     """Options of Spark's reader, for example `header: "true"`; of gml `label: id` where vertices are named by their id
     and not by their label."""

@@ -6,13 +6,14 @@ writes it beside the value.
 
 from fractions import Fraction
 from pathlib import Path
-from typing import Annotated, Literal, Self
+from typing import Annotated, ClassVar, Literal, Self
 from zoneinfo import available_timezones
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
 
 from dplib.config.paths import expand as expand
 from dplib.config.paths import has_scheme
+from dplib.config.reader_options import FORMATS, check_format, check_options
 from dplib.errors import ConfigError
 from dplib.privacy.budget import ZCDP, ApproxDP, Budget, PureDP, as_fraction
 
@@ -70,19 +71,21 @@ DELTA = "delta"
 class Source(Section):
     """Where the input is and how Spark reads it."""
 
+    extra_formats: ClassVar[tuple[str, ...]] = ()
+    """Formats that a job reads besides those of all jobs."""
     path: str | list[str] | None = None
     """A file, a folder, a glob or a list of them, relative to this file; `{date}` is the logical date, `${NAME}` an
     environment variable."""
     table: str | None = None
     """A catalogue table instead of a path."""
     format: str = "csv"
-    """A format of Spark's reader: csv, json, parquet, orc, ...; or delta, with or without its connector."""
+    """csv, json (one record a line), parquet, orc or delta: formats where no row can delete or fail others."""
     version: Annotated[int, Field(ge=0, strict=True)] | None = Field(
         default=None, exclude_if=lambda version: version is None
     )
     """Which version of a Delta table to read; the newest at the time of reading where absent."""
     options: dict[str, str] = Field(default_factory=dict)
-    """Options of Spark's reader, for example `header: "true"`."""
+    """Options of Spark's reader that are safe row by row (`dplib guide input`), for example `header: "true"`."""
 
     @model_validator(mode="after")
     def _one_source(self) -> Self:
@@ -90,6 +93,18 @@ class Source(Section):
             raise ValueError(
                 "input must name either path or table, got " + ("neither" if self.path is None else "both")
             )
+        return self
+
+    @model_validator(mode="after")
+    def _safe_reader(self) -> Self:
+        if self.table is not None:
+            if self.options:
+                given = ", ".join(self.options)
+                raise ValueError(f"input.options must be absent where input.table is given, got {given}")
+            return self
+        check_format(self.format, self.extra_formats)
+        if self.format.lower() in FORMATS:
+            check_options(self.format, self.options)
         return self
 
     @model_validator(mode="after")
