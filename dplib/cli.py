@@ -23,6 +23,8 @@ from rich.table import Table
 from dplib.errors import ConfigError, DplibError
 from dplib.progress import err as err
 from dplib.progress import log
+from dplib.release.manifest import load_manifest
+from dplib.report.notices import caps_caveat, faint_warning
 from dplib.spark.blocks import SparkSession
 from dplib.spark.session import open_session
 from dplib.workflow.plan import JobPlan
@@ -180,18 +182,30 @@ def run_and_show(
     )
     if release is not None:
         show(release)
+        warn_of(release)
         out.print(f"Report: {release / REPORT}", markup=False)
     log.final("finished", 0, release_id=found.release_id)
     # Nothing may come after: schedulers read the last line.
     print(found.release_id if release is None else release)
 
 
-def show_answers(answers: Sequence[Any], as_json: bool, show: Callable[[], None]) -> None:
-    """Print answers, which are dataclasses: as JSON, or as ``show`` does."""
+def warn_of(release: Path) -> None:
+    """Say on standard error what must not be missed about a release."""
+    warning = faint_warning(load_manifest(release).details)
+    if warning:
+        log.warning(warning)
+
+
+def show_answers(answers: Sequence[Any], as_json: bool, show: Callable[[], None], release: Path) -> None:
+    """Print answers, which are dataclasses: as JSON, or as ``show`` does; what to know of them on standard error."""
     if as_json:
         print(json.dumps([asdict(answer) for answer in answers], indent=2, default=str))
     else:
         show()
+        caveat = caps_caveat(load_manifest(release).details["design"])  # type: ignore[arg-type]  # written as a mapping
+        if caveat:
+            out.print(caveat, markup=False)
+    warn_of(release)
 
 
 def show_inspection(run: Prepared[Any], look: Callable[[SparkSession], Sequence[tuple[str, int, int]]]) -> None:

@@ -146,7 +146,7 @@ def query(release: Path, items: list[str], start: str | None, end: str | None, a
     """Print the answer for a range of days with its standard error and 95 % interval."""
     first_day, last_day = day_option("--from", start), day_option("--to", end)
     answers = query_release(release, load_manifest(release), items, first_day, last_day)
-    show_answers(answers, as_json, lambda: _print_answers(answers))
+    show_answers(answers, as_json, lambda: _print_answers(answers), release)
 
 
 def _print_answers(answers: list[Answer]) -> None:

@@ -125,7 +125,7 @@ def query(release: Path, numbers: list[str], start: str | None, end: str | None,
     require(end is None, "--to", "be absent for a release of k-means", end)
     answers = query_release(release, load_manifest(release), numbers, start)
     title = "Centers" if start is None else f"Nearest center of {start}"
-    show_answers(answers, as_json, lambda: _print_answers(title, answers))
+    show_answers(answers, as_json, lambda: _print_answers(title, answers), release)
 
 
 def verify(release: Path, manifest: Manifest) -> list[Check]:

@@ -167,7 +167,7 @@ def rehearsal(prepared: Prepared[Design], rows: int | None, seed: int) -> None:
 def query(release: Path, names: list[str], start: str | None, end: str | None, as_json: bool) -> None:
     """Print numbers, cuts, or what is around vertices, with standard errors and 95 % intervals."""
     answers = query_release(release, load_manifest(release), names, start, end)
-    show_answers(answers, as_json, lambda: _print_answers("Answers", answers))
+    show_answers(answers, as_json, lambda: _print_answers("Answers", answers), release)
 
 
 def verify(release: Path, manifest: Manifest) -> list[Check]:

@@ -191,7 +191,7 @@ def rehearsal(prepared: Prepared[Design], rows: int | None, seed: int) -> None:
 def query(release: Path, names: list[str], start: str | None, end: str | None, as_json: bool) -> None:
     """Print statistics with their standard errors and 95 % intervals."""
     answers = query_release(release, load_manifest(release), names, start, end)
-    show_answers(answers, as_json, lambda: _print_answers("Statistics", answers))
+    show_answers(answers, as_json, lambda: _print_answers("Statistics", answers), release)
 
 
 def verify(release: Path, manifest: Manifest) -> list[Check]:

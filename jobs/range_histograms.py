@@ -142,7 +142,7 @@ def rehearsal(prepared: Prepared[Design], rows: int | None, seed: int) -> None:
 def query(release: Path, groups: list[str], start: str | None, end: str | None, as_json: bool) -> None:
     """Print the answer for a range of bins with its standard error and 95 % interval."""
     answers = query_release(release, load_manifest(release), groups, start, end)
-    show_answers(answers, as_json, lambda: _print_answers(f"Counts of {answers[0].range}", answers))
+    show_answers(answers, as_json, lambda: _print_answers(f"Counts of {answers[0].range}", answers), release)
 
 
 def verify(release: Path, manifest: Manifest) -> list[Check]:

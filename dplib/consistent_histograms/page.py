@@ -7,6 +7,7 @@ estimates were made; the budget; how to query and cite.
 
 import datetime as dt
 import shlex
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -45,8 +46,13 @@ _REFERENCES = (
 )
 
 
-def build_page(content: PageContent) -> str:
-    """Return the page as HTML text; the same content gives the same bytes."""
+def build_page(content: PageContent, notices: Sequence[Callout] = ()) -> str:
+    """Return the page as HTML text; the same content gives the same bytes.
+
+    Args:
+        content: what it shows.
+        notices: what must not be missed, above all sections.
+    """
     return render_page(
         f"Daily counts of {content.dataset}",
         subtitle("Consistent histograms", content.release_id, content.logical_date),
@@ -62,6 +68,7 @@ def build_page(content: PageContent) -> str:
             budget_section(content.dataset, content.account),
             _use(content),
         ),
+        notices,
     )
 
 

@@ -7,6 +7,7 @@ from dplib.config.consistent_histograms import ConsistentHistogramsConfig
 from dplib.consistent_histograms.blocks import measure_in_blocks
 from dplib.consistent_histograms.content import page_content
 from dplib.consistent_histograms.design import Design
+from dplib.consistent_histograms.faint import faint_series
 from dplib.consistent_histograms.layouts import results_in_layout
 from dplib.consistent_histograms.measure import measure_on_driver
 from dplib.consistent_histograms.publish import Results, manifest_fields, results_on_driver, write_tables
@@ -17,6 +18,7 @@ from dplib.release.lifecycle import MeasurementKeys
 from dplib.release.run_keys import RunKeys
 from dplib.release.runs import Run
 from dplib.report.account_state import AccountState
+from dplib.report.notices import release_notices
 from dplib.spark.blocks import DataFrame
 from dplib.spark.contributions import bound_rows
 from dplib.spark.counts import count_cells
@@ -76,12 +78,14 @@ def publish(on_round: OnRound | None, job: Resources[Design], run: Run, account:
         results = _results(job, design, directory, on_round)
     with job.stage("writing"):
         write_tables(design, results, directory)
+        faint = faint_series(design, results)
         # Imported where it is needed: drawing takes seconds to load, and most commands draw nothing.
         from dplib.consistent_histograms.page import build_page
 
-        page = build_page(page_content(design, results, run, account))
+        page = build_page(page_content(design, results, run, account), release_notices(faint, design.public()))
         (directory / REPORT).write_text(page, encoding="utf-8")
-        write_release_manifest(directory, design, run, account.currency, manifest_fields(design, results))
+        fields = manifest_fields(design, results)
+        write_release_manifest(directory, design, run, account.currency, fields, faint)
 
 
 def _results(job: Resources[Design], design: Design, directory: Path, on_round: OnRound | None) -> Results:

@@ -6,6 +6,7 @@ how to query and cite.
 """
 
 from collections import Counter
+from collections.abc import Sequence
 from fractions import Fraction
 
 import numpy as np
@@ -59,7 +60,9 @@ _REFERENCES = {
 }
 
 
-def build_page(design: Design, results: Results, run: Run, account: AccountState) -> str:
+def build_page(
+    design: Design, results: Results, run: Run, account: AccountState, notices: Sequence[Callout] = ()
+) -> str:
     """Return the page as HTML text; the same content gives the same bytes.
 
     Args:
@@ -67,6 +70,7 @@ def build_page(design: Design, results: Results, run: Run, account: AccountState
         results: of the stored measurement.
         run: the ledger's run, with its measurement.
         account: the account around this release.
+        notices: what must not be missed, above all sections.
     """
     return render_page(
         f"Clusters of {design.config.dataset}",
@@ -80,6 +84,7 @@ def build_page(design: Design, results: Results, run: Run, account: AccountState
             budget_section(design.config.dataset, account),
             _use(design, results, run),
         ),
+        notices,
     )
 
 

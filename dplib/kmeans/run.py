@@ -5,6 +5,7 @@ from pathlib import Path
 
 from dplib.config.kmeans import KMeansConfig
 from dplib.kmeans.design import Design
+from dplib.kmeans.faint import faint_centers
 from dplib.kmeans.measure import measure_points, measure_reports, measure_users
 from dplib.kmeans.publish import manifest_fields, write_tables
 from dplib.kmeans.report_text import ReportReader
@@ -12,6 +13,7 @@ from dplib.release.lifecycle import MeasurementKeys
 from dplib.release.run_keys import RunKeys
 from dplib.release.runs import Run
 from dplib.report.account_state import AccountState
+from dplib.report.notices import release_notices
 from dplib.spark.blocks import DataFrame
 from dplib.spark.point_reports import merge_reports, open_point_reports
 from dplib.spark.point_rows import open_points
@@ -63,11 +65,14 @@ def publish(job: Resources[Design], run: Run, account: AccountState, directory: 
     design = job.design
     with job.stage("estimating and writing"):
         results = write_tables(design, directory)
+        faint = faint_centers(design, results)
         # Imported where it is needed: drawing takes seconds to load, and most commands draw nothing.
         from dplib.kmeans.page import build_page
 
-        (directory / REPORT).write_text(build_page(design, results, run, account), encoding="utf-8")
-        write_release_manifest(directory, design, run, account.currency, manifest_fields(design, results))
+        page = build_page(design, results, run, account, release_notices(faint, design.public()))
+        (directory / REPORT).write_text(page, encoding="utf-8")
+        fields = manifest_fields(design, results)
+        write_release_manifest(directory, design, run, account.currency, fields, faint)
 
 
 STAGES = Stages(open_input, measure, publish)

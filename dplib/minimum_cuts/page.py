@@ -5,6 +5,8 @@ Sections, in this order: what was released; the guarantee; expected errors; the 
 how to query and cite.
 """
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from dplib.errors import ConfigError
@@ -45,7 +47,9 @@ _REFERENCES = (
 )
 
 
-def build_page(design: Design, results: Results, run: Run, account: AccountState) -> str:
+def build_page(
+    design: Design, results: Results, run: Run, account: AccountState, notices: Sequence[Callout] = ()
+) -> str:
     """Return the page as HTML text; the same content gives the same bytes.
 
     Args:
@@ -53,6 +57,7 @@ def build_page(design: Design, results: Results, run: Run, account: AccountState
         results: what was made of the measurement.
         run: the ledger's run, with its measurement.
         account: the account around this release.
+        notices: what must not be missed, above all sections.
     """
     noise = NoiseTable("The noise of each release (– where it chooses cuts)", "Release", "Numbers", noise_rows(design))
     return render_page(
@@ -67,6 +72,7 @@ def build_page(design: Design, results: Results, run: Run, account: AccountState
             budget_section(design.config.dataset, account),
             _use(design, run),
         ),
+        notices,
     )
 
 

@@ -7,13 +7,16 @@ from dplib.errors import DplibError
 from dplib.graphs.cut_list import CutList
 from dplib.graphs.edges import Graph
 from dplib.minimum_cuts.design import SAMPLED, Design
+from dplib.minimum_cuts.faint import faint_numbers
 from dplib.minimum_cuts.measure import measure_graph
 from dplib.minimum_cuts.private_graph import ListCuts
 from dplib.minimum_cuts.publish import manifest_fields, write_tables
+from dplib.minimum_cuts.tables import read_measurement
 from dplib.release.lifecycle import MeasurementKeys
 from dplib.release.run_keys import RunKeys
 from dplib.release.runs import Run
 from dplib.report.account_state import AccountState
+from dplib.report.notices import release_notices
 from dplib.spark.blocks import DataFrame
 from dplib.spark.cut_trials import Method, search_cuts
 from dplib.spark.edges import open_edges
@@ -75,11 +78,13 @@ def publish(job: Resources[Design], run: Run, account: AccountState, directory: 
     design = job.design
     with job.stage("estimating and writing"):
         results = write_tables(design, directory)
+        faint = faint_numbers(design, read_measurement(directory, design))
         # Imported where it is needed: drawing takes seconds to load, and most commands draw nothing.
         from dplib.minimum_cuts.page import build_page
 
-        (directory / REPORT).write_text(build_page(design, results, run, account), encoding="utf-8")
-        write_release_manifest(directory, design, run, account.currency, manifest_fields(design))
+        page = build_page(design, results, run, account, release_notices(faint, design.public()))
+        (directory / REPORT).write_text(page, encoding="utf-8")
+        write_release_manifest(directory, design, run, account.currency, manifest_fields(design), faint)
 
 
 STAGES = Stages(open_input, measure, publish)

@@ -5,6 +5,8 @@ Sections, in this order: what was released; the guarantee; expected errors; char
 budget; how to query and cite.
 """
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from dplib.graphs.network_sensitivity import Bounding, Statistic
@@ -27,6 +29,7 @@ from dplib.report.account_state import AccountState
 from dplib.report.blocks import (
     Block,
     Bullets,
+    Callout,
     Column,
     DataTable,
     Figure,
@@ -52,7 +55,9 @@ _REFERENCES = (
 )
 
 
-def build_page(design: Design, results: Results, parts: Parts, run: Run, account: AccountState) -> str:
+def build_page(
+    design: Design, results: Results, parts: Parts, run: Run, account: AccountState, notices: Sequence[Callout] = ()
+) -> str:
     """Return the page as HTML text; the same content gives the same bytes.
 
     Args:
@@ -61,6 +66,7 @@ def build_page(design: Design, results: Results, parts: Parts, run: Run, account
         parts: the noisy graph, choices and silent vertices.
         run: the ledger's run, with its measurement.
         account: the account around this release.
+        notices: what must not be missed, above all sections.
     """
     return render_page(
         f"Network statistics of {design.config.dataset}",
@@ -74,6 +80,7 @@ def build_page(design: Design, results: Results, parts: Parts, run: Run, account
             budget_section(design.config.dataset, account),
             _use(design, run),
         ),
+        notices,
     )
 
 

@@ -6,6 +6,7 @@ from dplib.config.network_releases import ReportInput
 from dplib.config.network_statistics import NetworkStatisticsConfig
 from dplib.network_statistics.design import Design
 from dplib.network_statistics.distributed import layout_of, measure_on_spark
+from dplib.network_statistics.faint import faint_statistics
 from dplib.network_statistics.measure import measure_edges
 from dplib.network_statistics.publish import manifest_fields, write_tables
 from dplib.network_statistics.reports import measure_reports
@@ -13,6 +14,7 @@ from dplib.release.lifecycle import MeasurementKeys
 from dplib.release.run_keys import RunKeys
 from dplib.release.runs import Run
 from dplib.report.account_state import AccountState
+from dplib.report.notices import release_notices
 from dplib.spark.blocks import DataFrame
 from dplib.spark.edges import collect_edges, judge_edges, open_edges
 from dplib.spark.reports import judge_reports, open_reports
@@ -58,11 +60,13 @@ def publish(job: Resources[Design], run: Run, account: AccountState, directory: 
     design = job.design
     with job.stage("estimating and writing"):
         results, parts = write_tables(design, directory)
+        faint = faint_statistics(design, results, directory)
         # Imported where it is needed: drawing takes seconds to load, and most commands draw nothing.
         from dplib.network_statistics.page import build_page
 
-        (directory / REPORT).write_text(build_page(design, results, parts, run, account), encoding="utf-8")
-        write_release_manifest(directory, design, run, account.currency, manifest_fields(design))
+        page = build_page(design, results, parts, run, account, release_notices(faint, design.public()))
+        (directory / REPORT).write_text(page, encoding="utf-8")
+        write_release_manifest(directory, design, run, account.currency, manifest_fields(design), faint)
 
 
 STAGES = Stages(open_input, measure, publish)

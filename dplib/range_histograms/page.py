@@ -7,6 +7,7 @@ budget; how to query and cite.
 
 import datetime as dt
 import shlex
+from collections.abc import Sequence
 from fractions import Fraction
 
 import numpy as np
@@ -26,6 +27,7 @@ from dplib.report.account_state import AccountState
 from dplib.report.blocks import (
     Block,
     Bullets,
+    Callout,
     Column,
     DataTable,
     Figure,
@@ -57,7 +59,9 @@ _REFERENCES = (
 )
 
 
-def build_page(design: Design, summary: Summary, layout: str, run: Run, account: AccountState) -> str:
+def build_page(
+    design: Design, summary: Summary, layout: str, run: Run, account: AccountState, notices: Sequence[Callout] = ()
+) -> str:
     """Return the page as HTML text; the same content gives the same bytes.
 
     Args:
@@ -66,6 +70,7 @@ def build_page(design: Design, summary: Summary, layout: str, run: Run, account:
         layout: where the estimates were made.
         run: the ledger's run, with its measurement.
         account: the account around this release.
+        notices: what must not be missed, above all sections.
     """
     return render_page(
         f"Range counts of {design.config.dataset}",
@@ -79,6 +84,7 @@ def build_page(design: Design, summary: Summary, layout: str, run: Run, account:
             budget_section(design.config.dataset, account),
             _use(design, run),
         ),
+        notices,
     )
 
 

@@ -4,6 +4,7 @@ from pathlib import Path
 
 from dplib.config.range_histograms import RangeHistogramsConfig
 from dplib.range_histograms.design import Design
+from dplib.range_histograms.faint import faint_groups
 from dplib.range_histograms.measure import measure_in_blocks, measure_on_driver
 from dplib.range_histograms.publish import (
     layout_of,
@@ -17,6 +18,7 @@ from dplib.release.lifecycle import MeasurementKeys
 from dplib.release.run_keys import RunKeys
 from dplib.release.runs import Run
 from dplib.report.account_state import AccountState
+from dplib.report.notices import release_notices
 from dplib.spark.bins import bin_rows, open_values
 from dplib.spark.blocks import DataFrame
 from dplib.spark.contributions import bound_rows
@@ -66,12 +68,14 @@ def publish(job: Resources[Design], run: Run, account: AccountState, directory: 
         else:
             results = results_in_blocks(job.spark(), design, directory)
         summary = write_tables(design, results, directory)
+        faint = faint_groups(design, summary, directory)
         # Imported where it is needed: drawing takes seconds to load, and most commands draw nothing.
         from dplib.range_histograms.page import build_page
 
-        page = build_page(design, summary, layout, run, account)
+        page = build_page(design, summary, layout, run, account, release_notices(faint, design.public()))
         (directory / REPORT).write_text(page, encoding="utf-8")
-        write_release_manifest(directory, design, run, account.currency, manifest_fields(design, layout))
+        fields = manifest_fields(design, layout)
+        write_release_manifest(directory, design, run, account.currency, fields, faint)
 
 
 STAGES = Stages(open_input, measure, publish)

@@ -16,17 +16,18 @@ from itertools import count
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from dplib.report.blocks import Figure, Mono, Section, Strong, Text
+from dplib.report.blocks import Callout, Figure, Mono, Section, Strong, Text
 from dplib.report.drawing import embedded
 
 
-def render_page(title: str, subtitle: str, sections: Sequence[Section]) -> str:
+def render_page(title: str, subtitle: str, sections: Sequence[Section], notices: Sequence[Callout] = ()) -> str:
     """Return the page as HTML text, to be written as UTF-8.
 
     Args:
         title: the page's heading.
         subtitle: one line below it.
         sections: in reading order; each gets an entry in the contents.
+        notices: what must not be missed, above all sections.
     """
     anchors = _anchors([section.title for section in sections])
     page = _environment().get_template("page.html.j2")
@@ -34,6 +35,7 @@ def render_page(title: str, subtitle: str, sections: Sequence[Section]) -> str:
         title=title,
         subtitle=subtitle,
         sections=list(zip(anchors, sections, strict=True)),
+        notices=notices,
         draw=_numbered_drawings(),
     )
 

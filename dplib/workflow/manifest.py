@@ -8,17 +8,24 @@ import numpy as np
 
 import dplib
 from dplib.mechanisms.tree_counts import SAMPLER_FORMAT
+from dplib.metrics.faint_totals import FaintTotals
 from dplib.privacy.accountant import totals
 from dplib.privacy.budget import Currency
 from dplib.release.canonical import settings_hash
 from dplib.release.manifest import Manifest, build_manifest, write_manifest
 from dplib.release.runs import Run
+from dplib.report.notices import FAINT
 from dplib.validate import require
 from dplib.workflow.design import JobDesign, delta_of
 
 
 def write_release_manifest(
-    directory: Path, design: JobDesign, run: Run, currency: Currency, job_fields: dict[str, Any]
+    directory: Path,
+    design: JobDesign,
+    run: Run,
+    currency: Currency,
+    job_fields: dict[str, Any],
+    faint: FaintTotals | None = None,
 ) -> None:
     """Write ``manifest.json``, the last file of the release.
 
@@ -28,6 +35,7 @@ def write_release_manifest(
         run: the ledger's run, with its measurement.
         currency: of the account that paid.
         job_fields: invariants, sensitivities, mechanisms, solver, constraints, domain and details.
+        faint: series that do not stand out from their noise; noted among the details where there are any.
     """
     assert run.measurement is not None
     config = design.config
@@ -51,7 +59,9 @@ def write_release_manifest(
         "settings_hash": run.key.settings_hash,
         "publish_hash": settings_hash(design.publish_settings),
     }
-    write_manifest(directory, build_manifest(directory, shared | job_fields))
+    noted = {FAINT: faint.to_dict()} if faint is not None and faint.names else {}
+    details = {"details": job_fields["details"] | noted}
+    write_manifest(directory, build_manifest(directory, shared | job_fields | details))
 
 
 def public_design(manifest: Manifest, job: str) -> dict[str, Any]:

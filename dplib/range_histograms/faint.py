@@ -1,0 +1,59 @@
+"""Histograms whose total over all bins is no larger than its noise; from noisy values and settings alone."""
+
+from collections.abc import Iterator
+from fractions import Fraction
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+
+from dplib.inference.tree_blue_deep import deep_gains
+from dplib.metrics.faint_totals import FaintTotals, NoisyTotal, find_faint
+from dplib.metrics.noise_sums import Draws, root_draws, sum_variance
+from dplib.range_histograms.design import Design
+from dplib.range_histograms.publish import Summary
+from dplib.range_histograms.tables import read_buckets
+from dplib.trees.budgets import distinct_shares, noise_parameter
+from dplib.trees.strategies import TreeStrategy
+
+
+def faint_groups(design: Design, summary: Summary, directory: Path) -> FaintTotals:
+    """Hold every histogram's total against its noise.
+
+    Args:
+        design: the design.
+        summary: of the tables.
+        directory: holds ``measurement/``.
+    """
+    totals = []
+    for group, draws in enumerate(_laws(design, directory)):
+        name = design.groups[group] or "all bins"
+        totals.append(NoisyTotal(name, float(summary.totals[group]), float(np.sqrt(sum_variance(draws))), draws))
+    return find_faint(totals)
+
+
+def _laws(design: Design, directory: Path) -> Iterator[tuple[Draws, ...]]:
+    """The draws of each group's total."""
+    if design.total_is_public:
+        yield from [()] * len(design.groups)
+        return
+    if not design.adaptive:
+        yield from [_draws(design, design.strategy)] * len(design.groups)
+        return
+    by_size = lru_cache(maxsize=None)(lambda n_buckets: _draws(design, design.bucket_strategy(n_buckets)))
+    for block in range(design.n_blocks):
+        for edges, _ in read_buckets(directory, design, block):
+            yield by_size(len(edges) - 1)
+
+
+def _draws(design: Design, strategy: TreeStrategy) -> tuple[Draws, ...]:
+    """The draws of the least-squares total of one tree."""
+    own = deep_gains(strategy.tree, design.node_variance(strategy)[:, None]).own[:, 0]
+    shares, kind = distinct_shares(strategy.shares)
+    budget, law = design.budget - design.partition_budget, f"discrete_{design.noise}"
+    # A share of 0 has no noise and no weight: its law is never used.
+    kinds = [
+        (law, noise_parameter(max(int(share), 1), budget, Fraction(design.sensitivity), design.noise))
+        for share in shares
+    ]
+    return root_draws(strategy.tree, own, kind, kinds)
