@@ -5,8 +5,10 @@
    children of an expanded cell get noise, empty ones too (`dplib.clustering.code_tree`), so candidates leak no
    support; they lie in the ball that the points are clipped to.
 3. A third: from a start among the candidates that follows from their noisy weights, T = min(k, 20) exchanges, then a
-   choice among the T + 1 sets of centers, each by an exponential mechanism at ``epsilon / (3 (T + 1))``. One row's cost
-   is at most ``(2R)^2``, which is the sensitivity. Keeping the centers is one of the exchanges.
+   choice among the T + 1 sets of centers, each by an exponential mechanism at ``epsilon / (3 (T + 1))``. Its losses are
+   the costs of the centers after each exchange, keeping them being one. One row's cost lies between 0 and L = (2R)^2,
+   so they are monotone: rate ``epsilon / (3 (T + 1) L)`` where a row is added or removed, half of it where one is
+   replaced, since its moves lie in [-L, L] (`dplib.mechanisms.exponential`).
 4. A third: a noisy count and sum of the points of each center give its place in the full space.
 
 With the survey's T = 100 k log(n / beta) each choice is nearly uniform and the search a random walk.
@@ -184,13 +186,13 @@ def _search(
     k, m = len(chosen), len(candidates)
     step = -(-largest_squared_distance(projection.space) // _STEPS)
     coarse = _STEPS // _LEVELS
-    # Losses move by at most `_LEVELS` for a row: the cost by at most `_STEPS` steps, `coarse` of them to a loss.
-    rate = epsilon / (2 * _LEVELS * problem.rows)
+    # A row adds 0 to `_LEVELS` to each loss: 0 to `_STEPS` steps to a cost, `coarse` of them to a loss.
+    rate = epsilon / (_LEVELS * problem.rows)
     sets, costs = [chosen], []
     for number in range(n_exchanges):
         totals = dense(source.total(ExchangeCosts(projection, candidates, chosen, step, _STEPS)), 1 + k * m, 1)[:, 0]
         costs.append(int(totals[0]))
-        losses = np.concatenate([totals[1:], [0]]) // coarse
+        losses = (totals[0] + np.concatenate([totals[1:], [0]])) // coarse
         picked = noise.choose(losses, rate, "exchange", number)
         chosen = chosen.copy()
         if picked < k * m:

@@ -4,8 +4,10 @@ A population of sets of k centers starts public. In each generation m' parents a
 replacement, by their cost on the points; pairs of parents exchange centers (crossover) and one center moves by a
 public random step that shrinks from generation to generation (mutation). After the last generation one set is chosen.
 
-Privacy. A row's cost is at most the squared diameter of the space in steps, which is the sensitivity; with r
-generations of m' choices and one last choice each spends ``epsilon / (r m' + 1)``. The number of generations is a
+Privacy. A row's cost lies between 0 and the squared diameter of the space, L in steps: costs are monotone, and a choice
+at rate r moves by at most r L for each row that is added or removed (`dplib.mechanisms.exponential`); replacing m rows
+counts as 2 m, whose moves lie in [-m L, m L]. With g generations of m' choices and one last choice each spends
+``epsilon / (g m' + 1)``. The number of generations is a
 setting, or follows from a noisy number of points for which a stated share pays: ``max(8, n epsilon / (800 m'))``.
 
 The paper sharpens the choice by the range of the scores; this is the plain exponential mechanism. Slow and weak: one
@@ -91,7 +93,7 @@ def privgene(
         epsilon: of the whole.
         population: sets in a generation.
         n_parents: m', at least 2.
-        n_generations: r; None derives it from a noisy number of points.
+        n_generations: g; None derives it from a noisy number of points.
 
     Raises:
         ConfigError: if a setting is out of range.
@@ -108,7 +110,7 @@ def privgene(
     between("n_generations", n_generations, 0, 1001)
     step = -(-largest_squared_distance(problem.space) // _STEPS)
     choice = BoundedRangeEvent("choice of a set of centers", epsilon / (n_generations * n_parents + 1))
-    rate = choice.epsilon / (2 * _LEVELS * problem.rows)
+    rate = choice.epsilon / (_LEVELS * problem.rows)
     generator = np.random.default_rng([problem.seed, 3])
     sets = np.stack([uniform_centers(problem.space, problem.n_clusters, generator) for _ in range(population)])
     for number in range(n_generations):

@@ -28,8 +28,8 @@ from typing import Any
 
 import numpy as np
 
+from dplib.clustering.choose import FEW_DIMENSIONS, plan_method
 from dplib.clustering.choose import Plan as MethodPlan
-from dplib.clustering.choose import plan_method
 from dplib.clustering.point_frame import PointFrame
 from dplib.clustering.problem import Problem
 from dplib.clustering.refused import refuse
@@ -43,6 +43,8 @@ from dplib.validate import one_of, require
 from dplib.workflow.design import require_useful_noise
 
 STATISTIC = "centers and weights"
+CHOICE_FORMAT = 2
+"""Raised when the exponential mechanism of `privgene` and `local_search` changes its law: old choices are made anew."""
 _FINEST_PART = 1000
 """No question of a method gets less than this part of the budget (per center where centers share it)."""
 
@@ -77,6 +79,8 @@ class Design:
         settings = config.measurement_settings(base) | {"sampler_format": SAMPLER_FORMAT}
         frame = _frame(config)
         found = cls(config, frame, _method_plan(config, frame), settings)
+        if found.chooses:
+            settings["choice_format"] = CHOICE_FORMAT
         found._check_noise()
         found._check_reports()
         _ = found.picture
@@ -118,6 +122,13 @@ class Design:
     def gaussian(self) -> bool:
         """Whether the budget is spent as rho."""
         return self.central is not None and self.central.noise == "gaussian"
+
+    @property
+    def chooses(self) -> bool:
+        """Whether the exponential mechanism takes part: in two methods, one of which can start a third."""
+        few = self.frame.space.dimension <= FEW_DIMENSIONS
+        started = self.method == "sample_aggregate" and not self.gaussian and not few
+        return self.method in ("local_search", "privgene") or started
 
     @property
     def radius_is_private(self) -> bool:

@@ -2,7 +2,8 @@
 
 Privacy statement. Integers with L1 sensitivity D1 get discrete Laplace noise of scale b: (D1 / b)-private; with squared
 L2 sensitivity D2 discrete Gaussian noise: (D2 / (2 sigma^2))-zCDP; a choice among public candidates by integer losses
-of sensitivity D at rate r: (2 D r)-private. Clustering asks adaptively: each question depends on the noisy answers
+at rate r: (W r)-private, W the length of an interval that holds the moves of all losses between neighbours
+(`dplib.mechanisms.exponential`). Clustering asks adaptively: each question depends on the noisy answers
 before it, and costs add up (basic composition, or the sum of rhos, both valid for adaptive questions).
 
 A keyed digest of the numbers is part of the stream's name. So a repeated question about the same numbers gets the same

@@ -12,6 +12,11 @@ and as a function of j its range is at most epsilon (*bounded range*). Bounded r
 (epsilon^2 / 8)-zCDP, a quarter of what pure epsilon implies (`exponential_rho`). An entry of multiplicity m stands for
 m candidates of one loss, so the statement is about the candidates; which of them is drawn is uniform.
 
+Which neighbours. Only the length of the interval counts. A loss that is a sum over rows of numbers from 0 to L is
+monotone when a row is *added or removed*: the moves lie in [0, L] or in [-L, 0], r = epsilon / L. When a row is
+*replaced* it is not: the moves are differences of two such numbers, in [-L, L], r = epsilon / (2 L). Between graphs,
+one edge more or less, or all edges of one vertex, is monotone where each edge can only add.
+
 Exactness. A draw inverts the distribution function at a uniform real U that is revealed in words of 64 bits.
 The values F_g of the distribution function are enclosed between certified integers (all roundings outwards); a word
 decides unless it meets an enclosure, then both U and the enclosures get 64 more bits. No floating-point number takes

@@ -7,7 +7,8 @@ Privacy. For neighbours G, G' let k lie on rung t of G, so |k - f| <= I_0 + ... 
 I_0' <= I_0' + I_1' + ... + I_t', because I_s <= I'_{s+1} and |f - f'| is at most the local sensitivity I_0': k lies on
 a rung of at most t + 1 of G'. So the quality has sensitivity 1 and the release is epsilon-private. Rungs of width 0 do
 no harm. As for every exponential mechanism the log-ratio of two neighbours lies in an interval of length epsilon, so
-one draw is (epsilon^2 / 8)-zCDP (Cesar and Rogers 2021).
+one draw is (epsilon^2 / 8)-zCDP (Cesar and Rogers 2021; `dplib.privacy.events.BoundedRangeEvent`): rho pays for twice
+the epsilon that it pays of other pure mechanisms.
 
 The draw is exact. Total weight and partial sums are enclosed by integers rounded outwards, the tail beyond the last
 rung looked at by 2 cap q^{M+1} / (1 - q), q = e^(-epsilon/2); a uniform real is compared with them as far as its first

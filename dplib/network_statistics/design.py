@@ -8,7 +8,8 @@ its part:
   sensitivities of `dplib.graphs.network_sensitivity`.
 * A noisy graph and choices among declared candidates: `dplib.network_statistics.parts`.
 * Triangles between edge neighbours: the ladder mechanism or smooth sensitivity at epsilon_i, pure; their scales depend
-  on the graph and are withheld. Of a budget in rho, epsilon_i is the largest with epsilon_i^2 / 2 at most rho_i.
+  on the graph and are withheld. Of a budget in rho, epsilon_i is the largest with epsilon_i^2 / 8 (ladder, which has
+  bounded range) or epsilon_i^2 / 2 (smooth sensitivity) at most rho_i.
 
 The parts add up: basic composition for epsilon, addition of rho. Degrees above the last bin of a histogram count in it:
 that merges bins, which no norm of a change outgrows.
@@ -31,7 +32,14 @@ from dplib.errors import ConfigError
 from dplib.graphs.network_sensitivity import Bounding, DegreeBound, Statistic
 from dplib.mechanisms.tree_counts import SAMPLER_FORMAT
 from dplib.network_statistics.declared import Declared
-from dplib.network_statistics.measurements import WHOLE, Derived, Measurement, last_bin_of, measurements_of
+from dplib.network_statistics.measurements import (
+    NOISE_FORMAT,
+    WHOLE,
+    Derived,
+    Measurement,
+    last_bin_of,
+    measurements_of,
+)
 from dplib.privacy.events import Event
 from dplib.spark.edges import VertexDomain
 from dplib.validate import at_least, require
@@ -58,12 +66,13 @@ class Design:
     settings: dict[str, Any]
 
     @classmethod
-    def resolve(cls, config: NetworkStatisticsConfig, base: Path) -> "Design":
+    def resolve(cls, config: NetworkStatisticsConfig, base: Path, noise_format: int = NOISE_FORMAT) -> "Design":
         """Derive the design of a configuration.
 
         Args:
             config: the checked configuration.
             base: folder that its relative paths refer to.
+            noise_format: of the release that is opened; today's for a new one.
 
         Raises:
             ConfigError: naming the setting that is wrong.
@@ -71,7 +80,11 @@ class Design:
         vertices, bound = _vertices(config, base), _bound(config)
         declared = Declared.resolve(config.graph, vertices, base)
         settings = config.measurement_settings(base) | {"sampler_format": SAMPLER_FORMAT}
-        measured = measurements_of(config, vertices.count, bound, declared)
+        measured = measurements_of(config, vertices.count, bound, declared, noise_format)
+        before = measurements_of(config, vertices.count, bound, declared, 1)
+        if [each.noise for each in measured] != [each.noise for each in before]:
+            # Only where the noise is another than before: everything else stays found under the settings it had.
+            settings["noise_format"] = noise_format
         found = cls(config, vertices, bound, declared, measured, settings)
         rule = "be driver or auto where degrees by vertex, a noisy graph, choices or reports are released"
         require(not found.needs_edges or config.counting.layout != "spark", "counting.layout", rule, "spark")
@@ -143,7 +156,7 @@ class Design:
 
     def public(self) -> dict[str, Any]:
         """The settings that a reader of the release needs, from which `from_public` builds the design again."""
-        kept = {"dataset", "job", "privacy", "graph"}
+        kept = {"dataset", "job", "privacy", "graph", "noise_format"}
         found = {key: value for key, value in self.settings.items() if key in kept}
         graph = found["graph"] | {"vertices": {"count": self.n_vertices, "first": self.vertices.first}}
         # Names only: members can be as many as the vertices, and stand in the release's tables where readers need them.
@@ -158,9 +171,11 @@ class Design:
     @classmethod
     def from_public(cls, public: dict[str, Any]) -> "Design":
         """The design of a release, from its manifest's `public` settings."""
+        given = dict(public)
+        noise_format = given.pop("noise_format", 1)
         columns = {"source": "source", "target": "target"}
         unused = {"config_version": 1, "input": {"path": "none", "columns": columns}}
-        return cls.resolve(NetworkStatisticsConfig.model_validate(public | unused), Path())
+        return cls.resolve(NetworkStatisticsConfig.model_validate(given | unused), Path(), noise_format)
 
 
 def _vertices(config: NetworkStatisticsConfig, base: Path) -> VertexDomain:

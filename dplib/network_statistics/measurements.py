@@ -44,6 +44,9 @@ WHOLE = (Statistic.DEGREE_SEQUENCE, Statistic.ADJACENCY, Statistic.SPLIT, Statis
 MAX_PLACES = 1 << 24
 """Vertices of a degree sequence at most."""
 LADDER, SMOOTH = "ladder", "smooth_cauchy"
+NOISE_FORMAT = 2
+"""Raised when a statistic gets other noise than before from the same settings. 1: rho paid for a ladder as for any pure
+mechanism, epsilon^2 / 2."""
 _LEAST_EPSILON, _MOST_EPSILON = Fraction(1, 1000), Fraction(1000)
 
 
@@ -81,6 +84,12 @@ class Measurement:
         return None
 
     @property
+    def noise(self) -> tuple[str, Fraction]:
+        """Its law: the mechanism, and the scale, sigma^2 or epsilon that decides it."""
+        parameter = self.parameter
+        return self.mechanism, self.epsilon if parameter is None else parameter
+
+    @property
     def epsilon(self) -> Fraction:
         """Of a mechanism without a public scale."""
         assert isinstance(self.event, PureEvent | BoundedRangeEvent)
@@ -107,7 +116,11 @@ def last_bin_of(config: NetworkStatisticsConfig, largest_degree: int) -> int:
 
 
 def measurements_of(
-    config: NetworkStatisticsConfig, n: int, bound: DegreeBound, declared: Declared
+    config: NetworkStatisticsConfig,
+    n: int,
+    bound: DegreeBound,
+    declared: Declared,
+    noise_format: int = NOISE_FORMAT,
 ) -> tuple[Measurement, ...]:
     """What is measured, in the order of `MEASURED`.
 
@@ -116,6 +129,7 @@ def measurements_of(
         n: the declared vertices.
         bound: what is known of the degrees.
         declared: candidates and blocks.
+        noise_format: up to `NOISE_FORMAT`; an older one to open an older release.
 
     Raises:
         ConfigError: naming the setting that is wrong.
@@ -128,7 +142,7 @@ def measurements_of(
     if config.privacy.model == "local":
         require_local(config, bound, wanted)
     return tuple(
-        _measurement(config, statistic, n, bound, declared, part, part / total)
+        _measurement(config, statistic, n, bound, declared, part, part / total, noise_format)
         for statistic, part in zip(wanted, parts, strict=True)
     )
 
@@ -151,6 +165,7 @@ def _measurement(
     declared: Declared,
     part: Fraction,
     share: Fraction,
+    noise_format: int,
 ) -> Measurement:
     graph, name = config.graph, f"graph.statistics.{statistic}"
     try:
@@ -166,7 +181,7 @@ def _measurement(
     else:
         require(size <= MAX_BINS, "graph.last_bin", f"be below {MAX_BINS}", size - 1)
     event = (
-        _adaptive_event(config, statistic, part)
+        _adaptive_event(config, statistic, part, noise_format)
         or _part_event(config, statistic, n, part, moved)
         or _noise_event(config, statistic, part, moved)
     )
@@ -211,13 +226,21 @@ def _size(config: NetworkStatisticsConfig, statistic: Statistic, n: int, bound: 
     }.get(statistic, 1)
 
 
-def _adaptive_event(config: NetworkStatisticsConfig, statistic: Statistic, part: Fraction) -> PureEvent | None:
+def _adaptive_event(
+    config: NetworkStatisticsConfig, statistic: Statistic, part: Fraction, noise_format: int
+) -> PureEvent | BoundedRangeEvent | None:
     """The event of a mechanism whose noise follows the graph at hand; None for any other."""
     wanted = config.graph.triangles.mechanism
     if statistic is not Statistic.TRIANGLES or config.privacy.neighbors == "vertex" or wanted == "global":
         return None
-    epsilon = part if config.privacy.mechanism == "discrete_laplace" else pure_epsilon_from_rho(part)
+    bounded_range = wanted != "smooth" and noise_format > 1
+    if config.privacy.mechanism == "discrete_laplace":
+        epsilon = part
+    else:
+        epsilon = pure_epsilon_from_rho(4 * part if bounded_range else part)
     inside = _LEAST_EPSILON <= epsilon <= _MOST_EPSILON
     rule = "give triangles an epsilon from 1/1000 to 1000"
     require(inside, "privacy.budget", rule, f"{float(epsilon):.3g}")
+    if bounded_range:
+        return BoundedRangeEvent(statistic, epsilon, LADDER)
     return PureEvent(statistic, epsilon, SMOOTH if wanted == "smooth" else LADDER)

@@ -102,7 +102,7 @@ class DiscreteGaussianEvent:
 
 @dataclass(frozen=True)
 class PureEvent:
-    """Any other mechanism with pure privacy: exponential mechanism, randomized response, ...
+    """Any other mechanism with pure privacy: randomized response, noise of smooth sensitivity, ...
 
     Attributes:
         statistic: what was measured or chosen.
@@ -131,19 +131,22 @@ class PureEvent:
 class BoundedRangeEvent:
     """One exponential mechanism: between neighbours the log ratio of two outputs' probabilities varies by ``epsilon``.
 
-    With losses of sensitivity D its rate is ``epsilon / (2 D)``, or ``epsilon / D`` where a unit moves all losses in
-    one direction (monotone). The log ratio f lies in an interval of length epsilon that holds 0, since both
-    distributions sum to 1: pure epsilon. Under the neighbour's distribution e^f has mean 1, so by Hoeffding's lemma for
-    f and its tilted laws the Rényi divergence of order alpha is at most ``alpha epsilon^2 / 8``: a quarter of what pure
-    epsilon implies.
+    Between neighbours the losses of all candidates move by amounts in one interval; where it has length W, the rate is
+    ``epsilon / W``. W is twice the sensitivity, or once where a unit moves all losses in one direction (monotone). The
+    ladder mechanism is one: its loss is the rung, its W is 2. The log ratio f lies in an interval of length epsilon
+    that holds 0, since both distributions sum to 1: pure epsilon. Under the neighbour's distribution e^f has mean 1, so
+    by Hoeffding's lemma for f and its tilted laws the Rényi divergence of order alpha is at most ``alpha epsilon^2 /
+    8``: a quarter of what pure epsilon implies.
 
     Attributes:
         statistic: what was chosen.
         epsilon: the range, and its pure privacy.
+        mechanism: its name in the manifest.
     """
 
     statistic: str
     epsilon: Fraction
+    mechanism: str = "exponential"
 
     def __post_init__(self) -> None:
         _keep_positive(self, "epsilon")
@@ -155,7 +158,7 @@ class BoundedRangeEvent:
 
     def to_dict(self) -> dict[str, str]:
         """Return the event as exact text, for the manifest."""
-        return {"mechanism": "exponential", "statistic": self.statistic, "epsilon": fraction_text(self.epsilon)}
+        return {"mechanism": self.mechanism, "statistic": self.statistic, "epsilon": fraction_text(self.epsilon)}
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,66 @@
+"""Releases keep the noise they were made with; settings hash as before wherever the noise is the same."""
+
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dplib.config.load import check
+from dplib.config.network_statistics import NetworkStatisticsConfig
+from dplib.graphs.network_sensitivity import Statistic
+from dplib.network_statistics.design import Design
+from dplib.network_statistics.measurements import NOISE_FORMAT
+from dplib.privacy.calibration import pure_epsilon_from_rho
+
+
+def design_of(budget: dict[str, Any], statistics: list[str], **graph: Any) -> Design:
+    settings = {
+        "config_version": 1,
+        "job": "network-statistics",
+        "dataset": "test",
+        "input": {"path": "none", "columns": {"source": "one", "target": "other"}},
+        "privacy": {"unit": "friendship", "budget": budget},
+        "graph": {"vertices": {"count": 50}, "statistics": dict.fromkeys(statistics, 1)} | graph,
+    }
+    return Design.resolve(check(NetworkStatisticsConfig, settings), Path())
+
+
+def test_rho_pays_for_a_ladder_as_for_any_choice() -> None:
+    """One ladder of rho 1/2: epsilon^2 / 8, so epsilon 2 and not 1."""
+    measured = design_of({"rho": "0.5"}, ["triangles"]).measurements[0]
+    assert measured.epsilon == 2
+    assert measured.event.rho == Fraction(1, 2)
+    assert measured.event.to_dict()["mechanism"] == "ladder"
+
+
+def test_rho_pays_for_smooth_sensitivity_as_for_a_pure_mechanism() -> None:
+    design = design_of({"rho": "0.5"}, ["triangles"], triangles={"mechanism": "smooth"})
+    assert design.measurements[0].epsilon == 1
+    assert "noise_format" not in design.settings
+
+
+@pytest.mark.parametrize(
+    ("budget", "statistics", "changed"),
+    [
+        ({"rho": "0.5"}, ["triangles"], True),
+        ({"epsilon": 1}, ["triangles"], False),
+        ({"rho": "0.5"}, ["edge_count", "degree_histogram"], False),
+    ],
+)
+def test_the_format_is_a_setting_where_the_noise_is_another(
+    budget: dict[str, Any], statistics: list[str], changed: bool
+) -> None:
+    assert design_of(budget, statistics).settings.get("noise_format") == (NOISE_FORMAT if changed else None)
+
+
+def test_an_old_release_opens_with_the_noise_that_it_has() -> None:
+    design = design_of({"rho": "0.5"}, ["edge_count", "triangles"])
+    public = design.public()
+    assert [each.noise for each in Design.from_public(public).measurements] == [
+        each.noise for each in design.measurements
+    ]
+    del public["noise_format"]
+    old = Design.from_public(public).find(Statistic.TRIANGLES)
+    assert old is not None
+    assert old.epsilon == pure_epsilon_from_rho(Fraction(1, 4))
