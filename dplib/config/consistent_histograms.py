@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
+from dplib.config.day_window import DayClock, DayWindow
 from dplib.config.names import ListFile, declared_names
 from dplib.config.sections import Exact, Input, JobConfig, Privacy, Publication, Section, require_unit_column
 
@@ -163,6 +164,12 @@ class ConsistentHistogramsConfig(JobConfig):
     def shape(self) -> Tree:
         """The tree section (`auto` is an empty one)."""
         return Tree() if isinstance(self.tree, str) else self.tree
+
+    @property
+    def day_window(self) -> DayWindow:
+        """The days that the domain declares."""
+        clock = DayClock(self.input.columns.day, self.input.date_format, self.input.timezone)
+        return DayWindow(self.domain.first_day, self.domain.last_day, clock)
 
     def measurement_settings(self, base: Path) -> dict[str, Any]:
         """The resolved settings that decide the counts and the noise, as JSON values.

@@ -13,17 +13,17 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
+from dplib.config.day_window import DayClock, DayWindow
 from dplib.config.names import ListFile, declared_names
 from dplib.config.sections import (
     Exact,
     JobConfig,
-    Moments,
     Publication,
     RowPrivacy,
     Section,
-    Source,
     require_unit_column,
 )
+from dplib.config.value_input import HistogramInput
 
 NAME = "range-histograms"
 COUNTING_VERSION = 1
@@ -36,28 +36,6 @@ Method = Literal[
 ]
 WITH_CHILDREN = ("blue", "lue_dptree", "boost", "boost_un")
 """Methods whose number of children a node can be chosen."""
-
-
-class HistogramColumns(Section):
-    """Which input column holds what."""
-
-    value: str
-    """What is binned: a number, a moment or a category."""
-    group: str | None = None
-    """Which histogram a row belongs to; absent for a single histogram."""
-    unit: str | None = None
-    """Whose row it is; absent where each row is its own privacy unit."""
-
-    @property
-    def names(self) -> dict[str, str]:
-        """Role to input column, the roles that are mapped only."""
-        return {role: column for role, column in self.model_dump().items() if column is not None}
-
-
-class HistogramInput(Source, Moments):
-    """Where the rows are and how to read them."""
-
-    columns: HistogramColumns
 
 
 class EvenEdges(Section):
@@ -225,6 +203,16 @@ class RangeHistogramsConfig(JobConfig):
             if histogram.total_is_public:
                 raise ValueError("histogram.total_is_public must be false for tree.method adaptive, got true")
         return self
+
+    @property
+    def day_window(self) -> DayWindow | None:
+        """The days that are the bins; None where the bins are something else."""
+        days = self.histogram.days
+        if days is None:
+            return None
+        return DayWindow(
+            days.first, days.last, DayClock(self.input.columns.value, self.input.date_format, self.input.timezone)
+        )
 
     def measurement_settings(self, base: Path) -> dict[str, Any]:
         """The resolved settings that decide the counts and the noise, as JSON values.

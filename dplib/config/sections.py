@@ -11,6 +11,7 @@ from zoneinfo import available_timezones
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
 
+from dplib.config.day_window import DayWindow
 from dplib.config.paths import expand as expand
 from dplib.config.paths import has_scheme
 from dplib.config.reader_options import FORMATS, check_format, check_options
@@ -328,3 +329,12 @@ class JobConfig(Section):
     secret: str = "file:dplib.key"  # noqa: S105 - where the secret is, not the secret
     """Where the secret is: file:PATH, env:NAME or command:..."""
     spark: SparkSettings = SparkSettings()
+
+    @property
+    def day_window(self) -> DayWindow | None:
+        """The days that the job reads; None where its rows may be of any day.
+
+        A job that declares days drops the rows of others first, before caps choose among a unit's rows
+        (`dplib.spark.resolve.resolve_rows`, `dplib.spark.bins.bin_rows`), so nothing that it publishes depends on them.
+        """
+        return None

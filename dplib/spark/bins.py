@@ -24,7 +24,7 @@ import pyarrow.compute as pc
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from dplib.config.range_histograms import HistogramInput
+from dplib.config.value_input import HistogramInput
 from dplib.spark.moments import check_date_format, day_number
 from dplib.spark.read import KEY_TYPES, MOMENT_TYPES, NUMBER_TYPES, open_columns
 from dplib.spark.resolve import number_column, text_column, trimmed_column

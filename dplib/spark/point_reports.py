@@ -23,7 +23,7 @@ from pyspark.sql import functions as F
 
 from dplib.clustering.point_frame import IntArray
 from dplib.clustering.source import Keyed
-from dplib.config.kmeans import PointInput
+from dplib.config.point_input import PointInput
 from dplib.spark.contributions import Batches
 from dplib.spark.inspect import RuleCount
 from dplib.spark.points import TOTALS, added_totals, totals_row

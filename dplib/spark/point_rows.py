@@ -17,7 +17,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, DataType
 
 from dplib.clustering.point_frame import PointFrame
-from dplib.config.kmeans import PointInput
+from dplib.config.point_input import PointInput
 from dplib.errors import SchemaError
 from dplib.spark.contributions import Batches
 from dplib.spark.inspect import RuleCount

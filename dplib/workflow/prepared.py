@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
-from dplib.config.day_window import DayWindow, day_window
+from dplib.config.day_window import DayWindow
 from dplib.config.load import load
 from dplib.config.paths import local_path
 from dplib.config.sections import JobConfig
@@ -56,7 +56,7 @@ class Prepared(Generic[Design_co]):
     @property
     def window(self) -> DayWindow | None:
         """The days that the run reads; None where its rows may be of any day."""
-        return day_window(self.design.config)
+        return self.design.config.day_window
 
     def plan_hash(self, account: Account) -> str:
         """Hash of the plan that a privacy officer approves: settings without their date, cost, unit, neighbours."""

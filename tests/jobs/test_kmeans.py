@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from dplib.config.kmeans import PointInput
+from dplib.config.point_input import PointInput
 from dplib.errors import SchemaError
 from dplib.kmeans.collection import Collection
 from dplib.kmeans.report_text import report_of

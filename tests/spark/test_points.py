@@ -12,7 +12,7 @@ from dplib.clustering.grid import CellCounts
 from dplib.clustering.point_frame import PointFrame
 from dplib.clustering.source import Blocks
 from dplib.clustering.sums import ClusterSums, Moments
-from dplib.config.kmeans import PointInput
+from dplib.config.point_input import PointInput
 from dplib.spark.point_rows import open_points
 from dplib.spark.points import SparkPoints, block_points
 from tests.kmeans_support import design_of, settings_of
