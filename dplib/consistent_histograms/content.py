@@ -21,6 +21,7 @@ from dplib.consistent_histograms.page_content import (
 from dplib.consistent_histograms.plan import plan_notes, query_errors
 from dplib.consistent_histograms.publish import Results, invariants
 from dplib.privacy.accountant import totals
+from dplib.privacy.noise_quantile import half_widths
 from dplib.release.runs import Run
 from dplib.report.account_state import AccountState
 from dplib.report.guarantee import Guarantee, NoiseRow
@@ -70,7 +71,7 @@ def page_content(design: Design, results: Results, run: Run, account: AccountSta
         noise=_noise(design),
         errors=_errors(design, errors),
         charts=_charts(design, results, errors),
-        totals=_totals(design, results),
+        totals=_totals(design, results, errors),
         estimation=_estimation(design, results),
         account=account,
     )
@@ -132,6 +133,7 @@ def _points(design: Design, results: Results, errors: Errors, series: int, perio
         nodes = design.tree.leaf_nodes
         dates = tuple(domain.first_day + dt.timedelta(days=day) for day in range(domain.n_days))
         estimate, error = results.solution.values[nodes, series], results.std_error[nodes, series]
+        ends = np.arange(domain.n_days + 1)
         counts = results.tables.counts[nodes, series]
     else:
         calendar = calendar_levels(domain.first_day, domain.last_day, [period, "day"])
@@ -141,16 +143,20 @@ def _points(design: Design, results: Results, errors: Errors, series: int, perio
         estimate = np.add.reduceat(results.solution.values[leaves, series], edges[:-1])
         counts = np.add.reduceat(results.tables.counts[leaves, series], edges[:-1])
         error = np.array([errors.range_std_error(int(lo), int(hi))[series] for lo, hi in pairwise(edges)])
-    return Points(period, dates, estimate, error, counts if results.tables.published[series] else None)
+        ends = edges
+    half = half_widths(error, lambda at: errors.half_width(int(ends[at]), int(ends[at + 1]), series))
+    return Points(period, dates, estimate, half, counts if results.tables.published[series] else None)
 
 
-def _totals(design: Design, results: Results) -> SeriesTotals:
+def _totals(design: Design, results: Results, errors: Errors) -> SeriesTotals:
     order = np.argsort(-results.solution.values[0], kind="stable")
     published = results.tables.counts[0, order] if results.tables.published.all() else None
     return SeriesTotals(
         names=tuple(design.series[series] for series in order),
         estimate=results.solution.values[0, order],
-        std_error=results.std_error[0, order],
+        half_width=half_widths(
+            results.std_error[0, order], lambda at: errors.half_width(0, design.tree.n_leaves, int(order[at]))
+        ),
         published=published,
     )
 

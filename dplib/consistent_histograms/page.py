@@ -12,7 +12,6 @@ from collections.abc import Sequence
 import numpy as np
 
 from dplib.consistent_histograms.page_content import PageContent, Points, SeriesChart
-from dplib.metrics.error import Z95
 from dplib.report.account import budget_section
 from dplib.report.blocks import (
     Block,
@@ -30,7 +29,15 @@ from dplib.report.figures import convergence, error_by_query, series_with_band
 from dplib.report.guarantee import NoiseTable, guarantee_section
 from dplib.report.number_text import count_text, number_text, with_margin
 from dplib.report.page import render_page
-from dplib.report.release_sections import RELEASED, free_to_use, identity, subtitle, tables_of_release, use_section
+from dplib.report.release_sections import (
+    INTERVALS,
+    RELEASED,
+    free_to_use,
+    identity,
+    subtitle,
+    tables_of_release,
+    use_section,
+)
 
 MAX_POINTS = 1500
 """Intervals drawn of one series at one level: the latest ones."""
@@ -112,8 +119,7 @@ def _expected_errors(content: PageContent) -> Section:
     errors = content.errors
     text = (
         f"These are standard errors of one answer, in counts ({errors.of}). They follow from the settings alone and "
-        "were known before a row was read. An estimate lies within "
-        f"{number_text(Z95, 3)} standard errors of the bounded true count in 95 of 100 cases. "
+        f"were known before a row was read. {INTERVALS} "
     )
     text += "The alternatives spend the same budget." if errors.baselines else ""
     columns = (Column("Query"), *(Column(name, numeric=True) for name in ("This release", *errors.baselines)))
@@ -149,9 +155,9 @@ def _charts(content: PageContent) -> Section:
 def _figure(chart: SeriesChart, points: Points) -> Figure:
     n_all, dates = len(points.dates), points.dates[-MAX_POINTS:]
     shown = slice(n_all - len(dates), n_all)
-    estimate, std_error = points.estimate[shown], points.std_error[shown]
+    estimate, margin = points.estimate[shown], points.half_width[shown]
     published = None if points.published is None else points.published[shown]
-    lowest, widest = float(estimate.min()), float(Z95 * std_error.max())
+    lowest, widest = float(estimate.min()), float(margin.max())
     last = "" if points.level == "day" else f" (first day of the last {points.level})"
     caption = f"{dates[0]} to {dates[-1]}{last}. 95 % intervals: up to ±\N{NO-BREAK SPACE}{number_text(widest, 3)}."
     if len(dates) < n_all:
@@ -163,7 +169,7 @@ def _figure(chart: SeriesChart, points: Points) -> Figure:
     )
     if published is not None:
         alt += f" Published counts between {count_text(published.min())} and {count_text(published.max())}."
-    drawing = series_with_band(dates, estimate, std_error, published, f"count a {points.level}")
+    drawing = series_with_band(dates, estimate, margin, published, f"count a {points.level}")
     return Figure(drawing, f"{chart.name}, by {points.level}", caption, alt)
 
 
@@ -182,7 +188,7 @@ def _totals(content: PageContent) -> DataTable:
 
 def _total_row(content: PageContent, series: int) -> tuple[Text, ...]:
     totals = content.totals
-    estimate, margin = with_margin(float(totals.estimate[series]), float(Z95 * totals.std_error[series]))
+    estimate, margin = with_margin(float(totals.estimate[series]), float(totals.half_width[series]))
     published = () if totals.published is None else (count_text(totals.published[series]),)
     return (totals.names[series], estimate, margin, *published)
 

@@ -45,14 +45,14 @@ class Points:
         level: its name, such as ``day``.
         dates: first day of each interval, n of them.
         estimate: shape (n,).
-        std_error: shape (n,).
+        half_width: of the 95 % intervals, shape (n,).
         published: shape (n,), or None where nothing is published.
     """
 
     level: str
     dates: tuple[dt.date, ...]
     estimate: FloatArray
-    std_error: FloatArray
+    half_width: FloatArray
     published: IntArray | None
 
 
@@ -66,11 +66,14 @@ class SeriesChart:
 
 @dataclass(frozen=True, eq=False)
 class SeriesTotals:
-    """Every series over the whole range: shapes (n_series,); ``published`` is None where nothing is published."""
+    """Every series over the whole range: shapes (n_series,).
+
+    ``half_width`` is that of a 95 % interval; ``published`` is None where nothing is published.
+    """
 
     names: tuple[str, ...]
     estimate: FloatArray
-    std_error: FloatArray
+    half_width: FloatArray
     published: IntArray | None
 
 

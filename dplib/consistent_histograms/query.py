@@ -5,12 +5,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+
 from dplib.config.consistent_histograms import NAME
 from dplib.consistent_histograms.design import Design
 from dplib.consistent_histograms.estimate import Errors
 from dplib.consistent_histograms.tables import ESTIMATES, PUBLISHED, scatter
 from dplib.errors import ConfigError
-from dplib.metrics.error import Z95
 from dplib.release.manifest import Manifest
 from dplib.release.tables import read_table
 from dplib.validate import require
@@ -79,18 +80,18 @@ def query_release(
     nodes = design.tree.cover(lo, hi)
     where = [("item", "in", wanted), ("node", "in", nodes.tolist())]
     estimates = scatter(read_table(directory / ESTIMATES, ["item", "node", "estimate"], where), "estimate", design)
-    errors = Errors(design).range_std_error(lo, hi)
+    errors = Errors(design)
+    numbers = np.array([design.series.index(name) for name in wanted])
+    std_errors, halves = errors.range_std_error(lo, hi)[numbers], errors.half_widths(lo, hi, numbers)
     published: dict[str, int] = {}
     if (directory / PUBLISHED).is_dir():
         table = read_table(directory / PUBLISHED, ["item", "node", "count"], where)
         totals = scatter(table, "count", design)[nodes].sum(axis=0)
         published = {name: int(totals[design.series.index(name)]) for name in set(table.column("item").to_pylist())}
     answers = []
-    for name in wanted:
-        number = design.series.index(name)
-        value, error = float(estimates[nodes, number].sum()), float(errors[number])
-        low, high = value - Z95 * error, value + Z95 * error
-        answers.append(Answer(name, first, last, value, error, low, high, published.get(name)))
+    for name, number, error, half in zip(wanted, numbers, std_errors.tolist(), halves.tolist(), strict=True):
+        value = float(estimates[nodes, number].sum())
+        answers.append(Answer(name, first, last, value, error, value - half, value + half, published.get(name)))
     return answers
 
 

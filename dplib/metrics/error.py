@@ -6,10 +6,9 @@ References: Cai, Liu, Xiong, Ying, Wu, Journal on Communications 42(6), 2021, eq
 import numpy as np
 import numpy.typing as npt
 
-FloatArray = npt.NDArray[np.float64]
+from dplib.privacy.noise_quantile import Z95 as Z95
 
-Z95 = 1.959963984540054
-"""Half width of a 95 % interval in standard errors (normal quantile); sums of many noise terms are close to normal."""
+FloatArray = npt.NDArray[np.float64]
 
 
 def err_s(estimated: FloatArray, true: FloatArray) -> float:

@@ -1,4 +1,7 @@
-"""How far the cuts of a synthetic graph can be off, all at once: what a cut is judged by that was picked by its value.
+"""How far a number can be off, and the cuts of a synthetic graph all at once, by which a cut picked by value is judged.
+
+A number is one draw, and the weight around a set of vertices that is fixed beforehand a sum of equal draws: their 95 %
+intervals are quantiles of these laws (`dplib.privacy.noise_quantile`).
 
 A cut with s vertices on one side sums ``c = s (n - s)`` noises. For Laplace noise `dplib.mechanisms.pair_weights`
 states the bound. Discrete Gaussian noise of parameter sigma^2 has a moment generating function of at most
@@ -13,12 +16,48 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import gammaln
 
+from dplib.mechanisms.cut_statistics import GRID
 from dplib.mechanisms.pair_weights import cut_error
-from dplib.minimum_cuts.design import SYNTHETIC, Design
+from dplib.minimum_cuts.design import SAMPLED, SOFT, SYNTHETIC, Design
+from dplib.minimum_cuts.tables import SAMPLED_VALUE
+from dplib.privacy.noise_quantile import DrawLaw, Draws, half_width
 
 FloatArray = npt.NDArray[np.float64]
 BETA = 0.05
 """Failure probability of the bounds that are shown."""
+
+
+def number_margin(design: Design, statistic: str, n_draws: int = 1) -> float:
+    """Half width of the 95 % interval of a noisy number, or of the sum of several of one statistic.
+
+    Args:
+        design: the design.
+        statistic: a number of the release, or a release whose cuts have noisy values of their own.
+        n_draws: how many noisy numbers are summed.
+    """
+    if statistic == SAMPLED_VALUE:
+        sampled = design.measured(SAMPLED)
+        assert sampled is not None
+        assert sampled.sampler is not None
+        law = DrawLaw("discrete_laplace", float(design.weight_cap / sampled.sampler.value_epsilon))
+    else:
+        measured = design.measured(statistic)
+        assert measured is not None
+        assert measured.noise is not None
+        law = DrawLaw(measured.noise.mechanism, float(measured.noise.parameter))
+    return half_width([Draws(law, 1.0, float(n_draws))]) / (GRID if statistic == SOFT else 1)
+
+
+def cut_margin(design: Design, release: str, side_size: int) -> float:
+    """Half width of the 95 % interval of a listed cut's value; in a synthetic graph it holds for all cuts at once.
+
+    Args:
+        design: the design.
+        release: which release listed it.
+        side_size: vertices on either side.
+    """
+    # A cut of the synthetic graph was picked by its value: only a bound on all cuts covers it.
+    return float(all_cuts_margin(design, side_size)) if release == SYNTHETIC else number_margin(design, release)
 
 
 def all_cuts_margin(design: Design, side_sizes: npt.ArrayLike, beta: float = BETA) -> FloatArray:

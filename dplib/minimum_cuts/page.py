@@ -10,8 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from dplib.errors import ConfigError
-from dplib.metrics.error import Z95
-from dplib.minimum_cuts.cut_margin import BETA, all_cuts_margin
+from dplib.minimum_cuts.cut_margin import BETA, cut_margin, number_margin
 from dplib.minimum_cuts.design import COUNT, SAMPLED, SOFT, SYNTHETIC, TOP, Design
 from dplib.minimum_cuts.estimate import SAMPLED_REFUSED, FoundCuts, Results
 from dplib.minimum_cuts.noise_rows import noise_rows
@@ -86,7 +85,7 @@ def _released(design: Design, results: Results, run: Run) -> Section:
     what = f"facts about the minimum cuts of a graph with {count_text(design.n_vertices)} declared vertices"
     blocks: list[Block] = [free_to_use(what, privacy.unit, "edges", serves)]
     blocks += _warnings(design, results)
-    blocks += _numbers(results)
+    blocks += _numbers(design, results)
     extent = ("Vertices", count_text(design.n_vertices))
     date = run.key.logical_date
     blocks.append(identity(run.release_id, design.config.dataset, date, privacy.budget.budget(), privacy.unit, extent))
@@ -115,7 +114,7 @@ def _warnings(design: Design, results: Results) -> list[Block]:
     return found
 
 
-def _numbers(results: Results) -> list[Block]:
+def _numbers(design: Design, results: Results) -> list[Block]:
     rows: list[tuple[Text, ...]] = []
     for each in results.numbers:
         if each.statistic == SAMPLED_REFUSED:
@@ -125,7 +124,7 @@ def _numbers(results: Results) -> list[Block]:
         elif each.std_error == 0:
             rows.append((_title(each.statistic), number_text(each.estimate), "–"))
         else:
-            rows.append((_title(each.statistic), *with_margin(each.estimate, Z95 * each.std_error)))
+            rows.append((_title(each.statistic), *with_margin(each.estimate, number_margin(design, each.statistic))))
     columns = (Column("Number"), Column("Estimate", numeric=True), Column("± 95 %", numeric=True))
     return [DataTable("Single numbers", columns, tuple(rows))] if rows else []
 
@@ -221,9 +220,7 @@ def _cut_table(design: Design, name: str, cuts: FoundCuts) -> DataTable:
         more = int(smaller.sum()) - len(shown)
         held = ", ".join(shown) + (f" and {count_text(more)} more" if more > 0 else "")
         value, error = float(cuts.value[cut]), float(cuts.std_error[cut])
-        # A cut of the synthetic graph was picked by its value: only a bound on all cuts covers it.
-        half = float(all_cuts_margin(design, size)) if name == SYNTHETIC else Z95 * error
-        margin = ("not measured", "–") if np.isnan(error) else with_margin(value, half)
+        margin = ("not measured", "–") if np.isnan(error) else with_margin(value, cut_margin(design, name, size))
         rows.append(
             (count_text(cut), f"{count_text(min(size, n - size))} | {count_text(max(size, n - size))}", held, *margin)
         )

@@ -14,8 +14,7 @@ import numpy.typing as npt
 
 from dplib.config.minimum_cuts import NAME
 from dplib.errors import ConfigError
-from dplib.metrics.error import Z95
-from dplib.minimum_cuts.cut_margin import all_cuts_margin
+from dplib.minimum_cuts.cut_margin import cut_margin, number_margin
 from dplib.minimum_cuts.design import SYNTHETIC, Design
 from dplib.minimum_cuts.estimate import FoundCuts, Number
 from dplib.minimum_cuts.synthetic import side_pairs, side_values
@@ -85,10 +84,10 @@ def query_release(
     design = design_of(manifest)
     numbers, cuts = read_numbers(directory), read_cuts(directory, design)
     if not names:
-        return [_number(each) for each in numbers]
+        return [_number(design, each) for each in numbers]
     known = {each.statistic for each in numbers} | set(cuts)
     if set(names) <= known:
-        found = [_number(each) for each in numbers if each.statistic in names]
+        found = [_number(design, each) for each in numbers if each.statistic in names]
         return found + [each for name in names if name in cuts for each in _cuts(design, name, cuts[name], None)]
     side = _side(directory, design, names, known)
     return _around(directory, design, side) + [each for name in cuts for each in _cuts(design, name, cuts[name], side)]
@@ -149,8 +148,9 @@ def _around(directory: Path, design: Design, side: BoolArray) -> list[Answer]:
         return []
     noisy = read_measurement(directory, design).noisy[SYNTHETIC]
     value = float(side_values(design.n_vertices, noisy, side[None])[0])
-    error = float(np.sqrt(side_pairs(side[None])[0] * variance_of(design, SYNTHETIC)))
-    return [_answer("weight around the set", None, int(side.sum()), "", value, error)]
+    pairs = int(side_pairs(side[None])[0])
+    error, half = float(np.sqrt(pairs * variance_of(design, SYNTHETIC))), number_margin(design, SYNTHETIC, pairs)
+    return [_answer("weight around the set", None, int(side.sum()), "", value, error, half)]
 
 
 def _cuts(design: Design, name: str, cuts: FoundCuts, side: BoolArray | None) -> list[Answer]:
@@ -158,9 +158,9 @@ def _cuts(design: Design, name: str, cuts: FoundCuts, side: BoolArray | None) ->
     found = []
     for cut in range(min(len(cuts.sides), MOST_ANSWERS)):
         where = "" if side is None else _where(cuts.sides[cut, side])
-        size, value = int(cuts.side_size[cut]), float(cuts.value[cut])
-        half = float(all_cuts_margin(design, size)) if name == SYNTHETIC else None
-        found.append(_answer(name, cut, size, where, value, float(cuts.std_error[cut]), half))
+        size, value, error = int(cuts.side_size[cut]), float(cuts.value[cut]), float(cuts.std_error[cut])
+        half = cut_margin(design, name, size) if error > 0 else None
+        found.append(_answer(name, cut, size, where, value, error, half))
     return found
 
 
@@ -170,23 +170,17 @@ def _where(inside: BoolArray) -> str:
     return "apart" if inside.any() else "other side"
 
 
-def _number(each: Number) -> Answer:
-    return _answer(each.statistic, None, None, "", each.estimate, each.std_error)
+def _number(design: Design, each: Number) -> Answer:
+    half = number_margin(design, each.statistic) if each.std_error > 0 else None
+    return _answer(each.statistic, None, None, "", each.estimate, each.std_error, half)
 
 
 def _answer(
-    statistic: str,
-    cut: int | None,
-    side_size: int | None,
-    where: str,
-    value: float,
-    error: float,
-    half: float | None = None,
+    statistic: str, cut: int | None, side_size: int | None, where: str, value: float, error: float, half: float | None
 ) -> Answer:
     if np.isnan(error):
         estimate = None if np.isnan(value) else value
         return Answer(statistic, cut, side_size, where, estimate, None, None, None)
-    if error == 0:  # a choice of the mechanism, no estimate of anything
-        return Answer(statistic, cut, side_size, where, value, 0.0, None, None)
-    half = Z95 * error if half is None else half
+    if half is None:  # a choice of the mechanism, no estimate of anything
+        return Answer(statistic, cut, side_size, where, value, error, None, None)
     return Answer(statistic, cut, side_size, where, value, error, value - half, value + half)

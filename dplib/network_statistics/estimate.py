@@ -27,6 +27,8 @@ from dplib.network_statistics.part_tables import pairs_of_blocks, passing_of, re
 from dplib.network_statistics.parts import threshold_law
 from dplib.network_statistics.tables import noise_variance
 from dplib.network_statistics.whole_graph import Parts
+from dplib.privacy.noise_quantile import Z95, DrawLaw, Draws, one_draw
+from dplib.privacy.noise_quantile import half_width as quantile
 from dplib.projection.rounding import round_to_totals
 
 FloatArray = npt.NDArray[np.float64]
@@ -113,6 +115,28 @@ def std_error(design: Design, statistic: Statistic, n_bins: int = 1) -> float:
     if statistic is Statistic.DEGREE_HISTOGRAM:
         variance *= n_bins - n_bins**2 / measured.size
     return float(np.sqrt(variance))
+
+
+def half_width(design: Design, statistic: Statistic, error: float, n_bins: int = 1) -> float:
+    """Half width of the 95 % interval of an estimate: of its noise's own law where that follows from the settings.
+
+    Numbers that sum the reports of many vertices or pairs are close to normal.
+
+    Args:
+        design: the design.
+        statistic: a released one.
+        error: its standard error; NaN where none is stated, and then so is the half width.
+        n_bins: of a degree histogram: how many bins are summed.
+    """
+    measured = design.find(statistic)
+    if not np.isfinite(error) or measured is None or measured.parameter is None:
+        return Z95 * error
+    law = DrawLaw(measured.mechanism, float(measured.parameter))
+    if statistic is not Statistic.DEGREE_HISTOGRAM:
+        return quantile(one_draw(law))
+    inside, outside = 1 - n_bins / measured.size, n_bins / measured.size
+    draws = [Draws(law, inside, float(n_bins)), Draws(law, outside, float(measured.size - n_bins))]
+    return quantile([each for each in draws if each.coefficient > 0])
 
 
 def whole_graph_error(design: Design, n_edges: int | None) -> float:

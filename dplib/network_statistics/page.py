@@ -10,9 +10,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from dplib.graphs.network_sensitivity import Bounding, Statistic
-from dplib.metrics.error import Z95
 from dplib.network_statistics.design import Design
-from dplib.network_statistics.estimate import Results, std_error
+from dplib.network_statistics.estimate import Results, half_width, std_error
 from dplib.network_statistics.local import estimate_degrees
 from dplib.network_statistics.measurements import LADDER, SMOOTH
 from dplib.network_statistics.part_page import model_callout, other_charts, part_tables, planned_tables
@@ -120,7 +119,9 @@ def _single_numbers(design: Design, results: Results) -> tuple[DataTable, ...]:
             continue
         value, error = float(results.estimate[each.statistic][0]), float(results.std_error[each.statistic][0])
         shown, margin = (
-            (number_text(value), "not stated") if not np.isfinite(error) else with_margin(value, Z95 * error)
+            (number_text(value), "not stated")
+            if not np.isfinite(error)
+            else with_margin(value, half_width(design, each.statistic, error))
         )
         rows.append((_title(each.statistic), shown, margin, count_text(int(results.count[each.statistic][0]))))
     columns = (
@@ -219,7 +220,7 @@ def _charts(design: Design, results: Results) -> tuple[Section, ...]:
     width = -(-(last + 1) // MAX_POINTS)
     lo = np.arange(0, last + 1, width)
     hi = np.minimum(lo + width, last + 1)
-    error = np.array([_bins_error(design, results, *ends) for ends in zip(lo.tolist(), hi.tolist(), strict=True)])
+    half = [_bins_margin(design, results, *ends) for ends in zip(lo.tolist(), hi.tolist(), strict=True)]
     middle, whole = (np.add.reduceat(values[: last + 1], lo) for values in (estimates, counts))
     each = "degree" if width == 1 else f"run of {width} degrees"
     caption = (
@@ -227,15 +228,16 @@ def _charts(design: Design, results: Results) -> tuple[Section, ...]:
         "estimates with their 95 % intervals, in orange the published whole numbers."
     )
     alt = f"Degree distribution of {count_text(design.n_vertices)} vertices up to degree {last}."
-    drawn = series_with_band(lo.astype(float).tolist(), middle, error, whole, "vertices")
+    drawn = series_with_band(lo.astype(float).tolist(), middle, half, whole, "vertices")
     return (Section("Charts", (Figure(drawn, "Degree distribution", caption, alt),)),)
 
 
-def _bins_error(design: Design, results: Results, lo: int, hi: int) -> float:
-    """Standard error of the vertices whose degree lies in the bins from ``lo`` to before ``hi``."""
+def _bins_margin(design: Design, results: Results, lo: int, hi: int) -> float:
+    """Half width of the 95 % interval of the vertices whose degree lies in the bins from ``lo`` to before ``hi``."""
+    statistic = Statistic.DEGREE_HISTOGRAM
     if results.reports is None:
-        return std_error(design, Statistic.DEGREE_HISTOGRAM, hi - lo)
-    return estimate_degrees(design, results.reports, lo, hi - 1)[1]
+        return half_width(design, statistic, std_error(design, statistic, hi - lo), hi - lo)
+    return half_width(design, statistic, estimate_degrees(design, results.reports, lo, hi - 1)[1])
 
 
 def _how_made(design: Design, results: Results) -> Section:

@@ -4,9 +4,8 @@ import numpy as np
 
 from dplib.config.network_releases import ReportInput
 from dplib.graphs.network_sensitivity import Statistic
-from dplib.metrics.error import Z95
 from dplib.network_statistics.design import Design
-from dplib.network_statistics.estimate import Results
+from dplib.network_statistics.estimate import Results, half_width
 from dplib.network_statistics.part_plan import (
     compared_models,
     local_notes,
@@ -57,7 +56,7 @@ def _blocks(design: Design, parts: Parts, results: Results) -> DataTable:
     pairs = pairs_of_blocks(design)
     for key, (one, other) in enumerate(block_names(design)):
         name = "the whole graph" if key == 0 else f"inside {one}" if one == other else f"{one} – {other}"
-        shown, margin = with_margin(float(estimate[key]), Z95 * float(error[key]))
+        shown, margin = with_margin(float(estimate[key]), half_width(design, adjacency, float(error[key])))
         density = number_text(float(estimate[key]) / max(1, int(pairs[key])), 3)
         rows.append((name, shown, margin, density, count_text(int(pairs[key]))))
     columns = (
@@ -133,7 +132,7 @@ def _cumulative(design: Design, results: Results) -> Figure:
     drawn = series_with_band(
         places.astype(float).tolist(),
         results.estimate[statistic][places],
-        results.std_error[statistic][places],
+        np.full(len(places), half_width(design, statistic, float(results.std_error[statistic][0]))),
         whole[places],
         "vertices",
     )

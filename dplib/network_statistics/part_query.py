@@ -42,7 +42,8 @@ def pair_answer(directory: Path, design: Design, start: str | None, end: str | N
     error = float(np.sqrt(max(passing.variance(pair * 0, pair)[0], passing.variance(pair, pair)[0])))
     note = (
         f"{'an edge' if there else 'no edge'} in the noisy graph; an edge is missing there with probability "
-        f"{1 - passing.edge:.4g}, a pair without one appears with probability {passing.other:.4g}"
+        f"{1 - passing.edge:.4g}, a pair without one appears with probability {passing.other:.4g}; "
+        "one bit has no 95 % interval"
     )
     return shown, value, error, int(there), note
 

@@ -9,9 +9,8 @@ import numpy as np
 from dplib.config.network_statistics import NAME
 from dplib.errors import ConfigError
 from dplib.graphs.network_sensitivity import Statistic
-from dplib.metrics.error import Z95
 from dplib.network_statistics.design import Design
-from dplib.network_statistics.estimate import std_error
+from dplib.network_statistics.estimate import half_width, std_error
 from dplib.network_statistics.local import estimate_degrees, reported
 from dplib.network_statistics.measurements import Derived, Measurement
 from dplib.network_statistics.part_query import (
@@ -102,20 +101,18 @@ def query_release(
         each = released[Statistic.DEGREE_HISTOGRAM if name == DISTRIBUTION else name]
         match each.statistic:
             case Statistic.ADJACENCY if start is not None or end is not None:
-                found.append(_filled(pair_answer(directory, design, start, end)))
+                shown, value, error, whole, note = pair_answer(directory, design, start, end)
+                found.append(Answer(name, shown, value, error, None, None, whole, note))
             case Statistic.ADJACENCY:
-                found += [_filled(answer) for answer in block_answers(directory)]
+                for shown, value, error, whole, note in block_answers(directory):
+                    half = half_width(design, each.statistic, error)
+                    found.append(Answer(name, shown, value, error, value - half, value + half, whole, note))
             case Statistic.SPLIT | Statistic.COVERAGE:
                 answers = choice_answers(directory, each.statistic)
                 found += [Answer(name, "", None, None, None, None, chosen, note) for chosen, note in answers]
             case _:
                 found += _numbers(directory, design, each, start, end, name == DISTRIBUTION)
     return found
-
-
-def _filled(part: tuple[str, float, float, int, str]) -> Answer:
-    shown, value, error, whole, note = part
-    return Answer(Statistic.ADJACENCY, shown, value, error, value - Z95 * error, value + Z95 * error, whole, note)
 
 
 def _numbers(
@@ -129,11 +126,11 @@ def _numbers(
         shown = "" if each.size == 1 else _shown(directory, design, each, lo, hi)
         value, whole = float(estimates[lo:hi].astype(np.float64).sum()), int(counts[lo:hi].sum())
         error = float(errors[lo]) if hi - lo == 1 else _error(directory, design, each, lo, hi)
+        half, n = half_width(design, each.statistic, error, hi - lo), design.n_vertices
         if shares:
-            n = design.n_vertices
-            found.append(_answer(DISTRIBUTION, shown, value / n, error / n, None))
+            found.append(_answer(DISTRIBUTION, shown, value / n, error / n, half / n, None))
         else:
-            found.append(_answer(each.statistic, shown, value, error, whole))
+            found.append(_answer(each.statistic, shown, value, error, half, whole))
     return found
 
 
@@ -185,7 +182,7 @@ def _shown(directory: Path, design: Design, each: Measurement | Derived, lo: int
     return f"degree {lo}{more}" if hi - lo == 1 else f"degree {lo} to {hi - 1}{more}"
 
 
-def _answer(statistic: str, shown: str, value: float, error: float, whole: int | None) -> Answer:
+def _answer(statistic: str, shown: str, value: float, error: float, half: float, whole: int | None) -> Answer:
     if not np.isfinite(error):
         return Answer(statistic, shown, value, None, None, None, whole)
-    return Answer(statistic, shown, value, error, value - Z95 * error, value + Z95 * error, whole)
+    return Answer(statistic, shown, value, error, value - half, value + half, whole)

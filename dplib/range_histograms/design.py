@@ -178,6 +178,11 @@ class Design:
         """Noise variances of a strategy under this design's budget, shape (n_nodes,)."""
         return self.mechanism(bytes(32), "").variances(strategy.shares)
 
+    def noise_parameter(self, share: int) -> float:
+        """Scale b, or sigma^2, of the noise of a node with an exact share above 0."""
+        counts = self.budget - self.partition_budget
+        return float(noise_parameter(share, counts, Fraction(self.sensitivity), self.noise))
+
     def check_noise(self) -> None:
         """Refuse a budget whose noise is too small or too large to be drawn and used.
 

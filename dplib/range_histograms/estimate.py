@@ -9,9 +9,11 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from dplib.inference.answer_coefficients import range_coefficients
 from dplib.inference.range_publication import publish_range_counts
 from dplib.inference.range_variance import RangeVariance
 from dplib.inference.tree_blue_deep import tree_blue_deep
+from dplib.privacy.noise_quantile import DrawLaw, grouped, half_width, half_widths
 from dplib.projection.rounding import round_to_totals
 from dplib.range_histograms.design import Design
 from dplib.trees.strategies import TreeStrategy
@@ -89,6 +91,22 @@ class Errors:
         if self._variance is None:
             return np.full(len(lo), np.nan)
         return np.sqrt(np.maximum(self._variance.of(lo, hi), 0.0))
+
+    def half_widths(self, lo: IntArray, hi: IntArray) -> FloatArray:
+        """Half widths of the 95 % intervals of the ranges ``[lo, hi)``, NaN where none is stated.
+
+        Exact for up to `MAX_EXACT` kinds of ranges (`dplib.privacy.noise_quantile.half_widths`).
+        """
+        return half_widths(self.ranges(lo, hi), lambda at: self._half_width(int(lo[at]), int(hi[at])))
+
+    def _half_width(self, lo: int, hi: int) -> float:
+        design = self._design
+        shares = design.strategy.shares
+        coefficients = range_coefficients(design.strategy.tree, design.variance, lo, hi)
+        drawn = np.flatnonzero(coefficients)
+        kinds, place = np.unique(shares[drawn], return_inverse=True)
+        laws = [DrawLaw(f"discrete_{design.noise}", design.noise_parameter(int(share))) for share in kinds]
+        return half_width(grouped(coefficients[drawn], laws, place.reshape(-1)))
 
 
 def length_variance(strategy: TreeStrategy, variance: FloatArray, length: int, n_starts: int = 2048) -> float:

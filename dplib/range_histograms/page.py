@@ -13,7 +13,6 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
-from dplib.metrics.error import Z95
 from dplib.privacy.accountant import totals
 from dplib.privacy.rounding import as_fraction
 from dplib.range_histograms.design import Design
@@ -40,7 +39,15 @@ from dplib.report.figures import error_by_length, series_with_band
 from dplib.report.guarantee import Guarantee, NoiseRow, NoiseTable, guarantee_section
 from dplib.report.number_text import count_text, number_text, with_margin
 from dplib.report.page import render_page
-from dplib.report.release_sections import RELEASED, free_to_use, identity, subtitle, tables_of_release, use_section
+from dplib.report.release_sections import (
+    INTERVALS,
+    RELEASED,
+    free_to_use,
+    identity,
+    subtitle,
+    tables_of_release,
+    use_section,
+)
 from dplib.workflow.design import delta_of, neighbors_of
 
 FloatArray = npt.NDArray[np.float64]
@@ -173,12 +180,7 @@ def _expected_errors(design: Design) -> Section:
         "length). They follow from the settings alone and were known before a row was read; the alternatives spend the "
         "same budget. "
     )
-    words += (
-        "The error of this release depends on the data and is not stated."
-        if design.adaptive
-        else f"An estimate lies within {number_text(Z95, 3)} standard errors of the bounded true count in 95 of "
-        "100 cases."
-    )
+    words += "The error of this release depends on the data and is not stated." if design.adaptive else INTERVALS
     names = ([] if ours is None else ["This release"]) + list(shown)
     every = ([] if ours is None else [ours]) + list(shown.values())
     columns = (Column("Length in bins"), *(Column(name, numeric=True) for name in names))
@@ -228,18 +230,18 @@ def _figure(design: Design, group: int, estimates: FloatArray, counts: IntArray)
     lo = np.arange(0, n_bins, width)
     hi = np.minimum(lo + width, n_bins)
     middle, whole = np.add.reduceat(estimates, lo), np.add.reduceat(counts, lo)
-    error = np.nan_to_num(Errors(design).ranges(lo, hi))
+    margin = np.nan_to_num(Errors(design).half_widths(lo, hi))
     name, each = design.groups[group], "count a bin" if width == 1 else f"count for {width} bins"
     caption = f"{design.bins.shown(0, n_bins)}, one point {'a bin' if width == 1 else f'for {width} bins'}."
     if not design.adaptive:
-        caption += f" 95 % intervals: up to ±\N{NO-BREAK SPACE}{number_text(float(Z95 * error.max()), 3)}."
+        caption += f" 95 % intervals: up to ±\N{NO-BREAK SPACE}{number_text(float(margin.max()), 3)}."
     alt = (
         f"Chart of {name}: estimates between {number_text(float(middle.min()), 3)} and "
         f"{number_text(float(middle.max()), 3)}; published counts between {count_text(whole.min())} and "
         f"{count_text(whole.max())}."
     )
     title = name if design.bins.grouped else f"All {count_text(n_bins)} bins"
-    drawing = series_with_band(_positions(design, lo, hi), middle, error, whole, each)
+    drawing = series_with_band(_positions(design, lo, hi), middle, margin, whole, each)
     return Figure(drawing, title, caption, alt)
 
 
@@ -254,11 +256,11 @@ def _positions(design: Design, lo: IntArray, hi: IntArray) -> list[dt.date] | li
 
 def _totals(design: Design, summary: Summary) -> DataTable:
     order = np.argsort(-summary.totals, kind="stable")[:MAX_ROWS]
-    error = float(Errors(design).ranges(np.array([0]), np.array([design.bins.n_bins]))[0])
+    half = float(Errors(design).half_widths(np.array([0]), np.array([design.bins.n_bins]))[0])
     rows = []
     for group in order:
         total = float(summary.totals[group])
-        value, margin = (number_text(total), "–") if np.isnan(error) else with_margin(total, Z95 * error)
+        value, margin = (number_text(total), "–") if np.isnan(half) else with_margin(total, half)
         rows.append((design.groups[group], value, margin, count_text(summary.published[group])))
     columns = (
         Column("Group"),

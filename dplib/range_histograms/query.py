@@ -10,7 +10,6 @@ import pyarrow as pa
 
 from dplib.config.range_histograms import NAME
 from dplib.errors import ConfigError
-from dplib.metrics.error import Z95
 from dplib.range_histograms.design import Design, noise_of_public
 from dplib.range_histograms.estimate import Errors
 from dplib.range_histograms.tables import ESTIMATES, PUBLISHED, group_numbers, read_strategy
@@ -79,13 +78,14 @@ def query_release(
     estimates = _sums(design, read_table(directory / ESTIMATES, ["group", "node", "estimate"], where), "estimate")
     bins = [("group", "in", wanted), ("bin", ">=", lo), ("bin", "<", hi)]
     published = _sums(design, read_table(directory / PUBLISHED, ["group", "bin", "count"], bins), "count")
-    error = float(Errors(design).ranges(np.array([lo]), np.array([hi]))[0])
+    errors, ends = Errors(design), (np.array([lo]), np.array([hi]))
+    error, margin = float(errors.ranges(*ends)[0]), float(errors.half_widths(*ends)[0])
     shown = design.bins.shown(lo, hi)
     found = []
     for name in wanted:
         number = design.groups.index(name)
         value = float(estimates[number])
-        half = None if np.isnan(error) else Z95 * error
+        half = None if np.isnan(error) else margin
         low, high = (None, None) if half is None else (value - half, value + half)
         found.append(Answer(name, shown, value, None if half is None else error, low, high, int(published[number])))
     return found

@@ -21,7 +21,6 @@ from matplotlib.patches import Patch, PathPatch
 from matplotlib.path import Path
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
-from dplib.metrics.error import Z95
 from dplib.report.drawing import COLOURS, clean_text, draw
 from dplib.report.number_text import number_text
 
@@ -53,7 +52,7 @@ class RoundRecord(Protocol):
 def series_with_band(
     positions: Sequence[dt.date] | Sequence[str] | Sequence[float],
     estimate: npt.ArrayLike,
-    std_error: npt.ArrayLike | None,
+    half_width: npt.ArrayLike | None,
     published: npt.ArrayLike | None = None,
     y_label: str = "count",
 ) -> str:
@@ -62,12 +61,12 @@ def series_with_band(
     Args:
         positions: dates, names in order, or numbers; at least one.
         estimate: shape (n,).
-        std_error: shape (n,); the band is ``estimate -+ 1.96 std_error``. None where it is not stated: no band.
+        half_width: of the 95 % intervals, shape (n,); None where none is stated: no band.
         published: shape (n,), or None where nothing was published.
         y_label: what is counted.
     """
     middle = np.asarray(estimate, dtype=float)
-    half = np.zeros(len(middle)) if std_error is None else Z95 * np.asarray(std_error, dtype=float)
+    half = np.zeros(len(middle)) if half_width is None else np.asarray(half_width, dtype=float)
     counts = None if published is None else np.asarray(published, dtype=float)
 
     def paint(figure: Figure) -> None:
@@ -87,7 +86,7 @@ def series_with_band(
         axes.yaxis.set_major_locator(MaxNLocator(6, integer=True))
         axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: number_text(value)))
         axes.margins(x=0.015, y=0.06)
-        _legend(axes, _series_handles(counts is not None, std_error is not None, few=len(middle) <= _FEW))
+        _legend(axes, _series_handles(counts is not None, half_width is not None, few=len(middle) <= _FEW))
 
     return draw(paint, WIDTH, 300)
 

@@ -9,6 +9,12 @@ from dplib.report.blocks import Bullets, Code, Column, DataTable, KeyValues, Mon
 from dplib.report.guarantee import budget_text, unit_text
 
 RELEASED = "What was released, and for whom it is safe"
+INTERVALS = (
+    "A 95 % interval is a quantile of the noise's own law: 1.96 standard errors where many draws add up, 2.12 where "
+    "one draw of Laplace noise decides, a whole number where the answer is one. It holds the bounded true value in "
+    "95 of 100 cases."
+)
+"""What the error bars of all jobs mean."""
 
 
 def subtitle(kind: str, release_id: str, logical_date: str) -> str:

@@ -11,7 +11,7 @@ import pytest
 
 from dplib.inference.problem import Round
 from dplib.report.drawing import COLOURS, embedded
-from dplib.report.figures import Z95, budget_bar, convergence, error_by_query, series_with_band
+from dplib.report.figures import budget_bar, convergence, error_by_query, series_with_band
 
 DAYS = [dt.date(2020, 2, 1) + dt.timedelta(days=day) for day in range(100)]
 NAMES = ("series", "months", "errors", "rounds", "budget")
@@ -86,7 +86,7 @@ def test_every_colour_is_a_variable_of_the_page(name: str, drawings: dict[str, s
         assert svg.count(colour) == svg.count(f"var(--fig-{variable}, {colour})")
 
 
-def test_the_band_is_as_wide_as_the_standard_error_says() -> None:
+def test_the_band_is_as_wide_as_the_interval() -> None:
     n, error = 100, 4.0
     svg = series_with_band(DAYS, np.full(n, 50.0), np.full(n, error), np.full(n, 30.0))
     line = min(
@@ -96,7 +96,7 @@ def test_the_band_is_as_wide_as_the_standard_error_says() -> None:
     # The band is a definition used once, hence drawn from another origin: its height alone matters.
     band = max((_points(path.get("d", "")) for path in _root(svg).iter("path") if path.get("id")), key=len)
     counts_per_pixel = (50.0 - 30.0) / (dots[0, 1] - line[0, 1])
-    assert np.ptp(band[:, 1]) * counts_per_pixel == pytest.approx(2 * Z95 * error, rel=0.01)
+    assert np.ptp(band[:, 1]) * counts_per_pixel == pytest.approx(2 * error, rel=0.01)
     assert len(dots) == 2 * n
 
 

@@ -211,7 +211,7 @@ def test_every_number_comes_from_the_content() -> None:
     contents = (lean(1), lean(2, first=dt.date(2047, 5, 8), n_days=433, n_items=28), lean(3, n_days=797, n_items=31))
     in_all = set.intersection(*map(numbers, contents))
     # What three contents without a number in common all show, digits apart, is fixed wording.
-    assert {number for number in in_all if len(number) > 1} == {"95", "100", "1.96", dplib.__version__}
+    assert {number for number in in_all if len(number) > 1} == {"95", "100", "1.96", "2.12", dplib.__version__}
 
 
 def test_estimates_and_counts_stand_with_their_series() -> None:
@@ -224,7 +224,7 @@ def test_estimates_and_counts_stand_with_their_series() -> None:
             cell.replace(",", "").replace("\N{MINUS SIGN}", "-") for cell in re.findall(r">([^<>\n]+)</td>", row[1])
         ]
         assert float(cells[0]) == pytest.approx(content.totals.estimate[number], abs=0.5)
-        assert float(cells[1]) == pytest.approx(1.96 * content.totals.std_error[number], abs=0.5)
+        assert float(cells[1]) == pytest.approx(content.totals.half_width[number], abs=0.5)
         assert content.totals.published is not None
         assert int(cells[2]) == content.totals.published[number]
 

@@ -1,0 +1,223 @@
+"""The stated 95 % intervals of both histogram jobs hold the truth in 95 of 100 cases, over 40,000 draws of the noise.
+
+The true counts do not matter: estimates are their own truth plus a linear function of the noise, so each test runs the
+jobs' own estimators on noise alone. Nothing starts Spark, and the noise is keyed, so nothing varies from run to run.
+"""
+
+import zlib
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from dplib.config.consistent_histograms import ConsistentHistogramsConfig
+from dplib.config.load import check
+from dplib.config.range_histograms import RangeHistogramsConfig
+from dplib.consistent_histograms import estimate as consistent
+from dplib.consistent_histograms.design import Design as ConsistentDesign
+from dplib.inference.answer_coefficients import range_coefficients
+from dplib.inference.tree_blue_deep import tree_blue_deep
+from dplib.privacy.noise_quantile import LAPLACE95, Z95, DrawLaw, Draws, event_law, half_width
+from dplib.range_histograms import estimate as ranges
+from dplib.range_histograms.design import Design as RangeDesign
+from tests.coverage_of_intervals import covered, drawn, require_coverage
+
+N_KEYS = 40_000
+FloatArray = npt.NDArray[np.float64]
+
+
+def range_design(method: str, n_bins: int, budget: dict[str, Any], **histogram: Any) -> RangeDesign:
+    settings = {
+        "config_version": 1,
+        "job": "range-histograms",
+        "dataset": "d",
+        "input": {"path": "none", "columns": {"value": "v"}},
+        "privacy": {
+            "unit": "event",
+            "budget": budget,
+            "neighbors": "replace_one" if histogram.get("total_is_public") else "add_remove",
+        },
+        "histogram": {"edges": list(range(n_bins + 1))} | histogram,
+        "tree": {"method": method},
+    }
+    return RangeDesign.resolve(check(RangeHistogramsConfig, settings), Path())
+
+
+def range_noise(design: RangeDesign) -> FloatArray:
+    """Noise of every node, shape (n_nodes, N_KEYS)."""
+    shares, noise = design.strategy.shares, np.zeros((design.strategy.tree.n_nodes, N_KEYS))
+    for share in np.unique(shares[shares > 0]).tolist():
+        nodes = np.flatnonzero(shares == share)
+        law = DrawLaw(f"discrete_{design.noise}", design.noise_parameter(share))
+        noise[nodes] = drawn(law, len(nodes) * N_KEYS, "ranges", share).reshape(len(nodes), N_KEYS)
+    return noise
+
+
+@pytest.mark.parametrize("budget", [{"epsilon": 1}, {"epsilon": "1/10"}, {"epsilon": 4}, {"rho": "1/2"}, {"rho": 8}])
+@pytest.mark.parametrize(("method", "n_bins"), [("dwork", 30), ("blue", 60), ("lue_dptree", 40), ("boost", 32)])
+def test_ranges(method: str, n_bins: int, budget: dict[str, Any]) -> None:
+    design = range_design(method, n_bins, budget)
+    tree, errors = design.strategy.tree, ranges.Errors(design)
+    values = tree_blue_deep(tree, range_noise(design), design.variance[:, None])[tree.leaf_nodes]
+    for lo, hi in ((0, 1), (0, 2), (1, 4), (3, n_bins // 2), (0, n_bins), (5, n_bins - 1)):
+        half = float(errors.half_widths(np.array([lo]), np.array([hi]))[0])
+        require_coverage(values[lo:hi].sum(axis=0), half, (method, budget, lo, hi))
+
+
+def test_ranges_under_a_public_total() -> None:
+    design = range_design("blue", 40, {"epsilon": 1}, total_is_public=True)
+    tree, errors = design.strategy.tree, ranges.Errors(design)
+    values = tree_blue_deep(tree, range_noise(design), design.variance[:, None])[tree.leaf_nodes]
+    for lo, hi in ((0, 1), (0, 20), (7, 39)):
+        half = float(errors.half_widths(np.array([lo]), np.array([hi]))[0])
+        require_coverage(values[lo:hi].sum(axis=0), half, (lo, hi))
+    assert errors.half_widths(np.array([0]), np.array([40]))[0] == 0
+
+
+def test_coefficients_give_the_estimate_and_its_error() -> None:
+    design = range_design("blue", 60, {"epsilon": 1})
+    tree, noise = design.strategy.tree, range_noise(design)[:, :50]
+    values = tree_blue_deep(tree, noise, design.variance[:, None])[tree.leaf_nodes]
+    for lo, hi in ((0, 1), (2, 50), (0, 60)):
+        found = range_coefficients(tree, design.variance, lo, hi)
+        np.testing.assert_allclose(found @ noise, values[lo:hi].sum(axis=0), rtol=1e-9, atol=1e-9)
+
+
+def test_points_of_a_chart_are_covered_at_least() -> None:
+    design = range_design("lue_dptree", 200, {"epsilon": 1})
+    lo = np.arange(200)
+    errors = ranges.Errors(design)
+    many = errors.half_widths(lo, lo + 1)
+    each = np.array([errors.half_widths(lo[at : at + 1], lo[at : at + 1] + 1)[0] for at in range(0, 200, 7)])
+    assert (many[::7] >= 0.995 * each).all()
+    assert (many[::7] <= 1.04 * each).all()
+
+
+def shop(constraints: list[dict[str, Any]], budget: dict[str, Any], **changes: Any) -> ConsistentDesign:
+    packages = any("packages" in each for each in constraints)
+    settings: dict[str, Any] = {
+        "config_version": 1,
+        "job": "consistent-histograms",
+        "dataset": "shop",
+        "input": {"path": "rows.csv", "columns": {"day": "d", ("package" if packages else "item"): "i"}},
+        "privacy": {"unit": "event", "budget": budget},
+        "domain": {"items": ["a", "b", "c", "d"], "first_day": "2024-01-01", "last_day": "2024-03-31"},
+        "tree": {"levels": ["month", "day"]},
+        "constraints": constraints,
+    } | changes
+    return ConsistentDesign.resolve(check(ConsistentHistogramsConfig, settings), Path())
+
+
+MEASURED = [{"totals": {"ab": ["a", "b"], "abcd": ["ab", "c", "d"]}, "measured": True}]
+FREE = [{"totals": {"ab": ["a", "b"]}}]
+CHANGING = [
+    {"totals": {"ab": ["a", "b"]}, "measured": True, "last": "2024-02-10"},
+    {"totals": {"cd": ["c", "d"]}, "measured": True},
+]
+PACKAGES = [{"packages": {"small": {"a": 1, "b": 1}, "large": {"a": 2, "b": 1, "c": 1, "d": 3}}}]
+CASES = {"none": [], "measured": MEASURED, "free": FREE, "changing": CHANGING, "packages": PACKAGES}
+
+
+@pytest.mark.parametrize("budget", [{"epsilon": 1}, {"epsilon": 6}, {"rho": "1/2"}])
+@pytest.mark.parametrize("case", CASES)
+def test_days_months_and_totals(case: str, budget: dict[str, Any]) -> None:
+    design = shop(CASES[case], budget)
+    errors, n_keys = consistent.Errors(design), N_KEYS // 2
+    laws = [None if each is None else event_law(each.event) for each in design.measurements]
+    for number in (0, len(design.series) - 1):
+        for lo, hi in ((3, 4), (31, 60), (10, 45), (0, 91)):
+            draws = errors._draws(lo, hi, number)
+            assert draws is not None
+            # The noise of an answer is its coefficients' (checked below), so that no tree is solved 20,000 times.
+            found = np.zeros(n_keys)
+            for place, each in enumerate(draws):
+                found += _summed(each, n_keys, f"{case} {number} {lo} {place}")
+            stated = float(errors.half_widths(lo, hi, np.array([number]))[0])
+            require_coverage(found, stated, (case, budget, design.series[number], lo, hi))
+            spread = np.sqrt(sum(each.variance for each in draws))
+            assert spread == pytest.approx(errors.range_std_error(lo, hi)[number], rel=1e-5)
+    assert {each.law for each in draws} <= {*laws, *(each.law for each in draws if each.law.mechanism == "normal")}
+
+
+def _summed(draws: Draws, n_keys: int, label: str) -> FloatArray:
+    """The sum of equal draws, n_keys times; many are summed as a normal variable."""
+    if draws.law.mechanism == "normal" or draws.count > 200:
+        rng = np.random.default_rng(zlib.crc32(label.encode()))
+        return np.asarray(rng.normal(0, np.sqrt(draws.variance), n_keys))
+    count = round(draws.count)
+    assert count == pytest.approx(draws.count)
+    return draws.coefficient * drawn(draws.law, count * n_keys, label).reshape(count, n_keys).sum(axis=0)
+
+
+@pytest.mark.parametrize("case", ["measured", "changing", "packages"])
+def test_coefficients_are_those_of_the_solver(case: str) -> None:
+    """The answer of the job's own solver, key by key, has the law that is stated."""
+    design = shop(CASES[case], {"epsilon": 1}, domain=shop_domain("2024-01-20"), tree={"branching": [4, 5]})
+    errors, runs = consistent.Errors(design), 4000
+    noise = np.zeros((runs, design.tree.n_nodes, len(design.series)))
+    for level, each in enumerate(design.measurements):
+        if each is not None:
+            nodes = design.tree.level_slice(level)
+            shape = (runs, nodes.stop - nodes.start, len(design.series))
+            noise[:, nodes] = drawn(event_law(each.event), int(np.prod(shape)), case, level).reshape(shape)
+    solver = design.config.publish.solver
+    zero = consistent.estimate(design, np.zeros(noise.shape[1:]), solver).values
+    found = np.stack([consistent.estimate(design, each, solver).values - zero for each in noise])
+    days = found[:, design.tree.leaf_nodes]
+    for number in (0, len(design.series) - 1):
+        for lo, hi in ((0, 20), (5, 6), (2, 9)):
+            stated = float(errors.half_widths(lo, hi, np.array([number]))[0])
+            part = covered(days[:, lo:hi, number].sum(axis=1), stated)
+            assert 0.938 < part < 0.964, (case, number, lo, hi, part)
+
+
+def shop_domain(last: str) -> dict[str, Any]:
+    return {"items": ["a", "b", "c", "d"], "first_day": "2024-01-01", "last_day": last}
+
+
+def test_the_bound_where_a_law_is_too_much_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    design = shop(CHANGING, {"epsilon": 1})
+    exact = consistent.Errors(design).half_widths(3, 4, np.array([0]))[0]
+    monkeypatch.setattr(consistent, "MOST_WORK", 1)
+    bound = consistent.Errors(design).half_widths(3, 4, np.array([0]))[0]
+    assert bound == pytest.approx(LAPLACE95 * consistent.Errors(design).range_std_error(3, 4)[0])
+    assert exact <= bound
+
+
+def test_the_normal_factor_misses_and_the_laws_hold() -> None:
+    """What the quantiles are for: 1.96 standard errors of one Laplace draw cover 92.7 % at scale 1."""
+    for scale, normal, low in ((1.0, 0.9272, 0.95), (40.0, 0.9375, 0.948)):
+        law = DrawLaw("discrete_laplace", scale)
+        noise = drawn(law, 400_000, "one", int(scale))
+        assert covered(noise, Z95 * law.variance**0.5) == pytest.approx(normal, abs=0.002)
+        assert covered(noise, half_width([Draws(law, 1.0, 1.0)])) >= low
+
+
+@pytest.mark.parametrize("scale", [0.1, 0.4, 1.0, 3.0, 30.0, 1e4, 1e7])
+def test_one_laplace_draw_has_its_exact_quantile(scale: float) -> None:
+    law, q = DrawLaw("discrete_laplace", scale), np.exp(-1 / scale)
+    found = half_width([Draws(law, 1.0, 1.0)])
+    if scale < 1e3:
+        # P(|Z| > k) = 2 q^(k + 1) / (1 + q)
+        assert 2 * q ** (found + 1) / (1 + q) <= 0.05
+        assert found == 0 or 2 * q**found / (1 + q) > 0.05
+    else:
+        assert found == pytest.approx(scale * np.log(20), rel=2e-3)
+
+
+def test_no_sum_of_laplace_draws_is_wider_than_one() -> None:
+    """`LAPLACE95` bounds all sums: over many weights and scales, none has a larger quantile for its standard error."""
+    rng = np.random.default_rng(5)
+    for _ in range(300):
+        weights = rng.gamma(rng.choice([0.1, 0.5, 2.0]), size=rng.integers(1, 12)) + 1e-6
+        draws = [Draws(DrawLaw("discrete_laplace", 500.0), float(each), 1.0) for each in weights]
+        assert half_width(draws) <= LAPLACE95 * np.sqrt(sum(each.variance for each in draws)) * 1.001
+
+
+def test_intervals_nest_with_the_variance() -> None:
+    law = DrawLaw("discrete_gaussian", 2.0)
+    widths = [half_width([Draws(law, 1.0, float(count))]) for count in (1, 2, 5, 20, 100)]
+    assert all(low < high for low, high in pairwise(widths))
