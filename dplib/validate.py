@@ -40,6 +40,21 @@ def between(name: str, value: Number, low: Number, high: Number) -> Number:
     return value
 
 
+def integer_norms(name: str, l1: int, l2_squared: int) -> tuple[int, int]:
+    """Return the norms of a sensitivity if integer vectors can have them; they hold whatever the settings are.
+
+    Each entry x of an integer vector has ``|x| <= x^2``, so ``L1 <= L2^2 <= L1^2``; the largest norms of several
+    vectors keep these laws.
+
+    Raises:
+        ArithmeticError: where they do not hold, or a number is no Python integer, whose arithmetic alone is exact.
+    """
+    exact = type(l1) is int and type(l2_squared) is int
+    if not (exact and 0 <= l1 <= l2_squared <= l1**2):
+        raise ArithmeticError(f"{name} must be exact integers with L1 <= L2^2 <= L1^2, got {l1} and {l2_squared}")
+    return l1, l2_squared
+
+
 def one_of(name: str, value: str, allowed: Collection[str]) -> str:
     """Return ``value`` if it is one of ``allowed``."""
     require(value in allowed, name, f"be one of {', '.join(sorted(allowed))}", value)

@@ -36,12 +36,14 @@ from dplib.privacy.events import DiscreteGaussianEvent, DiscreteLaplaceEvent, Ev
 from dplib.privacy.measurement import Measurement
 from dplib.trees.block_plan import BlockPlan
 from dplib.trees.interval_tree import IntervalTree
-from dplib.validate import require
+from dplib.validate import integer_norms, require
 from dplib.workflow.design import require_useful_noise
 
 FloatArray = npt.NDArray[np.float64]
 MAX_BLOCK_CELLS = 1 << 19
 """Cells (nodes x series) that a block should stay below: 4 MiB of counts."""
+MOST_OF_ROW = 1 << 23
+"""Counts that one row adds to one level at most: 2^40 rows then fit 64 bits (`dplib.mechanisms.tree_counts`)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -230,8 +232,10 @@ def _noise(privacy: Privacy, constraints: ResolvedConstraints, days: DayTree) ->
     neighbors = 2 if privacy.neighbors == "replace_one" else 1
     widths = days.tree.hi - days.tree.lo
     levels: list[Measurement | None] = [None] * days.tree.n_levels
+    _require_small_rows(privacy, constraints)
+    whole_l1 = neighbors * privacy.rows_per_unit * privacy.max_quantity * constraints.row_l1
     if isinstance(budget, PureDP):
-        l1 = Fraction(neighbors * privacy.rows_per_unit * privacy.max_quantity * constraints.row_l1)
+        l1 = Fraction(whole_l1)
         for level, part in zip(measured, split(budget.epsilon, [days.shares[x] for x in measured]), strict=True):
             scale = discrete_laplace_scale(l1, part)
             require_useful_noise("scale", scale)
@@ -240,10 +244,19 @@ def _noise(privacy: Privacy, constraints: ResolvedConstraints, days: DayTree) ->
     for level, part in zip(measured, split(rho_of(budget), [days.shares[x] for x in measured]), strict=True):
         width = int(widths[days.tree.level_slice(level)].max())
         meeting = min(privacy.rows_per_unit, privacy.rows_per_day * width)
-        l2_squared = Fraction(
-            neighbors * privacy.rows_per_unit * meeting * privacy.max_quantity**2 * constraints.row_l2_squared
-        )
+        square = neighbors * privacy.rows_per_unit * meeting * privacy.max_quantity**2 * constraints.row_l2_squared
+        l2_squared = Fraction(integer_norms("sensitivity of a level", whole_l1, square)[1])
         sigma_squared = gaussian_sigma_squared(l2_squared, part, max_denominator=10**6)
         require_useful_noise("sigma^2", sigma_squared)
         levels[level] = Measurement(DiscreteGaussianEvent(days.names[level], l2_squared, sigma_squared))
     return tuple(levels)
+
+
+def _require_small_rows(privacy: Privacy, constraints: ResolvedConstraints) -> None:
+    """Refuse rows that count so much that fewer than 2^40 of them could leave 64 bits."""
+    largest = constraints.row_l1
+    rule = f"let no row add more than {MOST_OF_ROW} counts to a level, measured totals included"
+    require(largest <= MOST_OF_ROW, "constraints", rule, largest)
+    most = MOST_OF_ROW // max(largest, 1)
+    rule = f"be at most {most}, since the largest row adds {largest} counts to a level, measured totals included"
+    require(privacy.max_quantity <= most, "privacy.max_quantity", rule, privacy.max_quantity)

@@ -25,7 +25,7 @@ from dplib.constraints.exact import dense, echelon, null_space, primitive
 from dplib.constraints.menu import FloatArray, IntArray, Menu
 from dplib.constraints.resolved import BoolArray, ResolvedConstraints, linked, same_constraints
 from dplib.constraints.specs import Equation, Package, Total
-from dplib.validate import at_least
+from dplib.validate import at_least, integer_norms
 
 Spec = TypeVar("Spec", Package, Total, Equation)
 
@@ -233,6 +233,7 @@ def _assemble(
     touched = [segment.incidence[measured] for segment in segments]
     matrices = [segment.menu.matrix for segment in segments]
     generators = [s.menu.generators.T for s in segments if s.menu.generators is not None]
+    row_l1, row_l2_squared = _row_norms(touched)
     return ResolvedConstraints(
         series=tuple(names.series),
         n_items=len(names.items),
@@ -241,13 +242,20 @@ def _assemble(
         menus=tuple(segment.menu for segment in segments),
         incidence=tuple(segment.incidence for segment in segments),
         valid=np.array([segment.valid for segment in segments], dtype=bool),
-        row_l1=max(int(counts.sum(axis=0).max(initial=0)) for counts in touched),
-        row_l2_squared=max(int((counts**2).sum(axis=0).max(initial=0)) for counts in touched),
+        row_l1=row_l1,
+        row_l2_squared=row_l2_squared,
         components=linked(matrices, len(names.series)),
         generator_components=linked([*matrices, *generators], len(names.series)),
         has_invariants=any(segment.menu.generators is None for segment in segments),
         notes=tuple(_notes(names, segments, rows_are_packages, day_name)),
     )
+
+
+def _row_norms(touched: Sequence[IntArray]) -> tuple[int, int]:
+    """Largest L1 and squared L2 norm of a column, by Python's integers: no setting is large enough to wrap around."""
+    columns = [[int(count) for count in column[column != 0]] for counts in touched for column in counts.T]
+    l1 = max((sum(column) for column in columns), default=0)
+    return integer_norms("norms of a row", l1, max((sum(x * x for x in column) for column in columns), default=0))
 
 
 def _notes(

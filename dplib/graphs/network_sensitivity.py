@@ -46,7 +46,7 @@ from math import comb
 
 from dplib.errors import ConfigError
 from dplib.privacy.neighbors import Neighbors
-from dplib.validate import at_least, one_of, require
+from dplib.validate import at_least, integer_norms, one_of, require
 
 
 class Statistic(StrEnum):
@@ -147,6 +147,9 @@ class Sensitivity:
 
     l1: int
     l2_squared: int
+
+    def __post_init__(self) -> None:
+        integer_norms("sensitivity", self.l1, self.l2_squared)
 
 
 def sensitivity(

@@ -26,7 +26,7 @@ import numpy.typing as npt
 from dplib.mechanisms.discrete_gaussian import draw_discrete_gaussian
 from dplib.mechanisms.discrete_laplace import draw_discrete_laplace
 from dplib.mechanisms.exponential import draw_exponential
-from dplib.mechanisms.tree_counts import add_clamped
+from dplib.mechanisms.tree_counts import add_exactly
 from dplib.randomness.keyed import Key, KeyedStream, derive_key
 from dplib.validate import require
 
@@ -50,7 +50,7 @@ class KeyedNoise:
             ConfigError: if the values are no 64-bit integers or the scale is out of range.
         """
         stream = self._stream(values, "discrete_laplace", scale, labels)
-        return add_clamped(values, draw_discrete_laplace(stream, scale, values.size).reshape(values.shape))
+        return add_exactly(values, draw_discrete_laplace(stream, scale, values.size).reshape(values.shape))
 
     def gaussian(self, values: IntArray, sigma_squared: Fraction, *labels: str | int) -> IntArray:
         """The values with independent discrete Gaussian noise, in their shape.
@@ -59,7 +59,7 @@ class KeyedNoise:
             ConfigError: if the values are no 64-bit integers or the parameter is out of range.
         """
         stream = self._stream(values, "discrete_gaussian", sigma_squared, labels)
-        return add_clamped(values, draw_discrete_gaussian(stream, sigma_squared, values.size).reshape(values.shape))
+        return add_exactly(values, draw_discrete_gaussian(stream, sigma_squared, values.size).reshape(values.shape))
 
     def choose(self, losses: IntArray, rate: Fraction, *labels: str | int) -> int:
         """A position, drawn with probability proportional to ``e^(-rate loss)``.

@@ -30,7 +30,7 @@ import numpy.typing as npt
 
 from dplib.mechanisms.discrete_gaussian import discrete_gaussian_variance, draw_discrete_gaussian
 from dplib.mechanisms.discrete_laplace import discrete_laplace_variance, draw_discrete_laplace
-from dplib.mechanisms.tree_counts import add_clamped
+from dplib.mechanisms.tree_counts import add_exactly
 from dplib.randomness.keyed import Key, KeyedStream
 from dplib.trees.budgets import Noise, distinct_shares, noise_parameter, require_within_budget
 from dplib.trees.interval_tree import IntervalTree
@@ -97,7 +97,7 @@ class NodeMechanism:
                 noise[order[start : start + size]] = draw(stream, self._parameter(share), size)
             start += size
         measured = shares > 0
-        return np.where(measured, add_clamped(counts, noise), 0)
+        return np.where(measured, add_exactly(counts, noise), 0)
 
     def _parameter(self, share: int) -> Fraction:
         return noise_parameter(share, self.budget, self.sensitivity, self.noise)

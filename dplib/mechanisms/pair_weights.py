@@ -29,7 +29,7 @@ import numpy.typing as npt
 from scipy.special import gammaln
 
 from dplib.mechanisms.discrete_laplace import draw_discrete_laplace
-from dplib.mechanisms.tree_counts import add_clamped
+from dplib.mechanisms.tree_counts import add_exactly
 from dplib.privacy.calibration import discrete_laplace_scale
 from dplib.randomness.integers import BitSource
 from dplib.randomness.keyed import Key, KeyedStream
@@ -105,7 +105,7 @@ def noisy_pairs(
     for vertex in range(n_vertices - 1):
         begin, end = end, end + n_vertices - 1 - vertex
         noise = draw(KeyedStream(key, statistic, "pairs", vertex), end - begin)
-        weights[begin:end] = add_clamped(weights[begin:end], noise)
+        weights[begin:end] = add_exactly(weights[begin:end], noise)
     return weights
 
 

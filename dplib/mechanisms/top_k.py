@@ -29,7 +29,7 @@ import numpy.typing as npt
 from dplib.mechanisms.discrete_gaussian import draw_discrete_gaussian
 from dplib.mechanisms.discrete_laplace import draw_discrete_laplace
 from dplib.mechanisms.exponential import count_losses, draw_weighted
-from dplib.mechanisms.tree_counts import add_clamped
+from dplib.mechanisms.tree_counts import add_exactly
 from dplib.privacy.budget import Budget, PureDP, rho_of
 from dplib.privacy.calibration import discrete_laplace_scale, gaussian_sigma_squared
 from dplib.randomness.integers import BitSource, uniform_below
@@ -108,6 +108,6 @@ def measure_chosen(stream: BitSource, losses: IntArray, budget: Budget, sensitiv
         return losses.copy()
     if isinstance(budget, PureDP):
         scale = discrete_laplace_scale(size * sensitivity, budget.epsilon)
-        return add_clamped(losses, draw_discrete_laplace(stream, scale, size))
+        return add_exactly(losses, draw_discrete_laplace(stream, scale, size))
     sigma_squared = gaussian_sigma_squared(size * sensitivity**2, rho_of(budget))
-    return add_clamped(losses, draw_discrete_gaussian(stream, sigma_squared, size))
+    return add_exactly(losses, draw_discrete_gaussian(stream, sigma_squared, size))

@@ -10,8 +10,8 @@ Proof sketch. A level is a vector of integers and its noise has independent cell
 of the probabilities of any output under neighbours is at most e^(||c - c'||_1 / b); for the Gaussian law, theorem 14
 of Canonne, Kamath and Steinke bounds every Renyi divergence by alpha ||c - c'||_2^2 / (2 sigma^2). Both hold exactly,
 since the samplers are exact. Levels and blocks draw from streams with different labels, hence independently; the
-levels compose additively, and the blocks of one level are parts of one vector, so they do not add. Clamping to 64 bits
-is a function of the noisy value alone. The streams are pseudorandom, so the guarantee is computational.
+levels compose additively, and the blocks of one level are parts of one vector, so they do not add. Keeping 64 bits
+(`add_exactly`) is a function of the noisy value alone. The streams are pseudorandom, so the guarantee is computational.
 
 The caller's duty. The stream is named by (key, statistic, block, level): the same name gives the same noise. Two
 different vectors of counts under one name would publish their exact difference; therefore the key must depend on a
@@ -101,13 +101,15 @@ def measure_levels(
             continue
         draw = SAMPLERS[one_of("mechanism", law.mechanism, SAMPLERS)]
         stream = KeyedStream(key, statistic, block, level)
-        measured.append(add_clamped(counts, draw(stream, law.parameter, counts.size).reshape(counts.shape)))
+        measured.append(add_exactly(counts, draw(stream, law.parameter, counts.size).reshape(counts.shape)))
     return measured
 
 
-def add_clamped(counts: IntArray, noise: IntArray) -> IntArray:
-    """``counts + noise`` computed exactly, then clamped to 64 bits: an error here would depend on private data."""
-    total = counts + noise  # wraps around
-    overflow = ((counts ^ total) & (noise ^ total)) < 0
-    limits = np.iinfo(np.int64)
-    return np.where(overflow, np.where(noise < 0, limits.min, limits.max), total)
+def add_exactly(counts: IntArray, noise: IntArray) -> IntArray:
+    """The true noisy counts modulo 2^64, as 64-bit integers: themselves, as long as they fit.
+
+    Sums of counts wrap around in the same way (numpy's, on arrays). So what comes out is a function of the true noisy
+    count alone, post-processing, however many rows there are; neither the sensitivity nor the law of the noise changes
+    where counts leave 64 bits, and nothing raises. Settings keep that beyond 2^40 rows.
+    """
+    return counts + noise

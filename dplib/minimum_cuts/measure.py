@@ -25,7 +25,7 @@ from dplib.mechanisms.exponential import exponential_rate
 from dplib.mechanisms.oneshot_laplace import draw_oneshot
 from dplib.mechanisms.pair_weights import DrawNoise, noisy_pairs
 from dplib.mechanisms.top_k import peel
-from dplib.mechanisms.tree_counts import SAMPLERS, add_clamped
+from dplib.mechanisms.tree_counts import SAMPLERS, add_exactly
 from dplib.minimum_cuts.design import COUNT, SAMPLED, SYNTHETIC, TOP, VALUE, Design
 from dplib.minimum_cuts.measurement_plan import Measurement
 from dplib.minimum_cuts.private_graph import CycledGraph, ListCuts
@@ -76,7 +76,7 @@ def drawn(design: Design, graph: Graph, key: Key, list_cuts: ListCuts | None = N
             _sampled(graph, each, key, list_cuts, stored)
         else:
             exact = np.array([true_number(design, graph, name)], dtype=np.int64)
-            stored.noisy[name] = add_clamped(exact, _drawing(each)(KeyedStream(key, name, "graph", 0), 1))
+            stored.noisy[name] = add_exactly(exact, _drawing(each)(KeyedStream(key, name, "graph", 0), 1))
     return stored
 
 
@@ -129,7 +129,7 @@ def _top_cuts(design: Design, graph: Graph, each: Measurement, key: Key, stored:
     stored.chosen[each.release] = numbered_sides(numbers + 1, graph.n_vertices)
     if each.noise is not None:
         noise = _drawing(each)(KeyedStream(key, each.release, "values"), drawing.k)
-        stored.noisy[each.release] = add_clamped(losses[numbers], noise)
+        stored.noisy[each.release] = add_exactly(losses[numbers], noise)
 
 
 def _sampled(graph: Graph, each: Measurement, key: Key, list_cuts: ListCuts | None, stored: Stored) -> None:

@@ -35,7 +35,7 @@ from dplib.graphs.triangles import count_triangles
 from dplib.graphs.truncation import edge_order, project_in_order
 from dplib.mechanisms.ladder import draw_ladder
 from dplib.mechanisms.smooth_noise import draw_smooth_cauchy
-from dplib.mechanisms.tree_counts import SAMPLERS, add_clamped
+from dplib.mechanisms.tree_counts import SAMPLERS, add_exactly
 from dplib.network_statistics.design import Design
 from dplib.network_statistics.measurements import LADDER, SMOOTH, WHOLE, Measurement
 from dplib.network_statistics.part_tables import write_parts
@@ -214,7 +214,7 @@ def _noisy(design: Design, measured: Measurement, exact: IntArray, facts: Facts,
     stream = KeyedStream(key, str(measured.statistic), "graph", 0)
     if measured.mechanism not in (LADDER, SMOOTH):
         assert measured.parameter is not None
-        return add_clamped(exact, SAMPLERS[measured.mechanism](stream, measured.parameter, len(exact)))
+        return add_exactly(exact, SAMPLERS[measured.mechanism](stream, measured.parameter, len(exact)))
     draw = draw_ladder if measured.mechanism == LADDER else draw_smooth_cauchy
     return draw(stream, int(exact[0]), rungs_of(design, facts), measured.epsilon)
 

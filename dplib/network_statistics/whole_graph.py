@@ -19,7 +19,7 @@ from dplib.mechanisms.exponential import draw_exponential
 from dplib.mechanisms.local_degrees import Counting, DegreeProtocol, simulate_reports
 from dplib.mechanisms.noisy_adjacency import ThresholdLaw, draw_noisy_adjacency
 from dplib.mechanisms.randomized_response import report_later_neighbors
-from dplib.mechanisms.tree_counts import SAMPLERS, add_clamped
+from dplib.mechanisms.tree_counts import SAMPLERS, add_exactly
 from dplib.network_statistics.design import Design
 from dplib.network_statistics.measurements import Measurement
 from dplib.network_statistics.parts import choice_rate, count_epsilon, score_unit, threshold_law
@@ -129,7 +129,7 @@ def _noisy_degrees(design: Design, measured: Measurement, source: IntArray, targ
         return simulate_reports(derive_key(key, "reports"), degrees, degree_protocol(design, measured))
     assert measured.parameter is not None
     stream = KeyedStream(key, str(measured.statistic), "graph", 0)
-    return add_clamped(degrees, SAMPLERS[measured.mechanism](stream, measured.parameter, len(degrees)))
+    return add_exactly(degrees, SAMPLERS[measured.mechanism](stream, measured.parameter, len(degrees)))
 
 
 def _noisy_graph(design: Design, measured: Measurement, source: IntArray, target: IntArray, key: bytes) -> NoisyGraph:
@@ -138,7 +138,7 @@ def _noisy_graph(design: Design, measured: Measurement, source: IntArray, target
     noisy = 0
     if own is not None:
         noise = draw_discrete_laplace(KeyedStream(key, "adjacency", "count", 0), Fraction(l1) / own, 1)
-        noisy = int(add_clamped(np.array([len(source)], dtype=np.int64), noise)[0])
+        noisy = int(add_exactly(np.array([len(source)], dtype=np.int64), noise)[0])
     law = threshold_law(design.config, design.n_vertices, epsilon, l1, noisy)
     stream = KeyedStream(key, "adjacency", "pairs", 0)
     return NoisyGraph(*draw_noisy_adjacency(stream, design.n_vertices, source, target, law), law, noisy)

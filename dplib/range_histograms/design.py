@@ -53,7 +53,7 @@ from dplib.trees.strategies import (
     hierarchical_bins,
     lue_dptree,
 )
-from dplib.validate import require
+from dplib.validate import integer_norms, require
 from dplib.workflow.design import require_useful_noise
 
 FloatArray = npt.NDArray[np.float64]
@@ -134,7 +134,8 @@ class Design:
         privacy = self.config.privacy
         neighbors = 2 if privacy.neighbors == "replace_one" else 1
         rows = privacy.rows_per_unit
-        return neighbors * (rows if self.noise == "laplace" else rows**2)
+        l1, l2_squared = integer_norms("sensitivity of a level", neighbors * rows, neighbors * rows**2)
+        return l1 if self.noise == "laplace" else l2_squared
 
     @property
     def partition_budget(self) -> Fraction:

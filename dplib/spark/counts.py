@@ -1,7 +1,8 @@
 """Exact counts of bounded rows by day and row type: on the driver, or as one binary column by logical block.
 
-Counts are sums of integers, so they do not depend on order or partitioning. Blocks come from the settings:
-every block is there, with zeros where no row fell into it, whatever the data are.
+Counts are sums of integers, so they do not depend on order or partitioning. A sum beyond 64 bits stops at `MOST`: that
+takes a unit's change of a count nowhere beyond what it was, and no number of rows ends a run. Blocks come from the
+settings: every block is there, with zeros where no row fell into it, whatever the data are.
 
 These are true counts: private until noise is added.
 """
@@ -18,6 +19,8 @@ from dplib.spark.session import quiet_spark_errors
 
 IntArray = npt.NDArray[np.int64]
 Batches = Iterator[pa.RecordBatch]
+MOST = 1 << 62
+"""A cell's count at most. Quantities are not negative, so a sum that leaves 64 bits is above it."""
 NO_DAY = -1
 """Day of the row that makes a block be there without rows."""
 
@@ -73,7 +76,9 @@ def block_counts(counts: bytes, n_row_types: int) -> IntArray:
 
 
 def _cells(rows: DataFrame) -> DataFrame:
-    return rows.groupBy("day", "row_type").agg(F.sum("quantity").alias("quantity"))
+    most = F.lit(MOST)
+    total = F.least(F.coalesce(F.try_sum("quantity"), most), most)
+    return rows.groupBy("day", "row_type").agg(total.alias("quantity"))
 
 
 def _add_block(bounds: IntArray) -> Callable[[Batches], Batches]:

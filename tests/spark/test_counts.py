@@ -2,9 +2,8 @@ import numpy as np
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
-from dplib.errors import DplibError
 from dplib.spark.contributions import bound_rows
-from dplib.spark.counts import block_counts, count_blocks, count_cells
+from dplib.spark.counts import MOST, block_counts, count_blocks, count_cells
 from dplib.spark.resolve import RowDomain, resolve_rows
 from dplib.trees.block_plan import BlockPlan
 from dplib.trees.interval_tree import IntervalTree
@@ -71,8 +70,15 @@ def test_no_rows_are_zeros_everywhere(spark: SparkSession, plan: BlockPlan) -> N
     assert not any(counts.any() for counts in blocks.values())
 
 
-def test_a_sum_beyond_64_bits_is_an_error_without_its_value(spark: SparkSession) -> None:
-    rows = spark.createDataFrame([(0, 0, 2**63 - 1), (0, 0, 2**63 - 1)], RESOLVED)
-    with pytest.raises(DplibError, match="Spark must be able to count the rows") as caught:
-        count_cells(rows, 1, 1)
-    assert str(2**63 - 1) not in str(caught.value)
+@pytest.mark.parametrize("partitions", [1, 3])
+def test_no_number_of_rows_ends_a_count(spark: SparkSession, plan: BlockPlan, partitions: int) -> None:
+    """A sum beyond 64 bits stops at the public most; one unit more or less moves it by no more than its rows."""
+    rows = [(5, 1, 2**62), (5, 1, 2**62), (5, 1, 2**62), (6, 0, 2**62 - 1), (7, 0, 3)]
+    for more in ([], [(6, 0, 1)], [(6, 0, 5)]):
+        frame = spark.createDataFrame([*rows, *more], RESOLVED).repartition(partitions)
+        counts = count_cells(frame, N_DAYS, 3)
+        assert counts[5, 1] == MOST
+        assert counts[6, 0] == MOST - (0 if more else 1)
+        assert counts[7, 0] == 3
+        blocks = collect_blocks(count_blocks(frame, plan.day_bounds, 3), 3)
+        np.testing.assert_array_equal(np.concatenate([blocks[i] for i in range(plan.n_blocks)]), counts)

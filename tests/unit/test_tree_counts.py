@@ -81,13 +81,14 @@ def test_empty_cells_get_noise_like_all_others() -> None:
     assert (measured != 0).mean() == pytest.approx(1 - np.tanh(1 / 7), abs=0.03)
 
 
-def test_sums_beyond_64_bits_are_clamped_not_wrapped(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_counts_beyond_64_bits_are_the_true_noisy_counts_modulo_2_to_the_64(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is published must be a function of the true noisy count: two ways to reach one count give one number."""
     limits = np.iinfo(np.int64)
     noise = np.array([5, -5, -5, 5, 0, 1], dtype=np.int64)
     monkeypatch.setattr(module, "SAMPLERS", {"discrete_laplace": lambda stream, parameter, size: noise})
     counts = np.array([limits.max - 4, limits.min + 4, limits.max, limits.min, limits.max, limits.max - 1])
     (measured,) = measure_levels([counts], [LAPLACE], KEY, "s", "b")
-    exact = [min(max(int(c) + int(n), limits.min), limits.max) for c, n in zip(counts, noise, strict=True)]
+    exact = [(int(c) + int(n) + 2**63) % 2**64 - 2**63 for c, n in zip(counts, noise, strict=True)]
     assert measured.tolist() == exact
 
 
