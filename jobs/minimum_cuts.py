@@ -133,11 +133,12 @@ def _number(value: float | None) -> str:
 
 def inspect(prepared: Prepared[Design]) -> None:
     """Show the data's owner what each rule keeps and drops. Not private; writes nothing."""
-    weights = prepared.design.config.graph.weights
+    config, weights = prepared.design.config, prepared.design.config.graph.weights
 
     def look(spark: SparkSession) -> list[RuleCount]:
-        rows = open_edges(spark, prepared.design.config.input, prepared.base)
-        return inspect_weighted_edges(judge_weighted_edges(rows, prepared.design.vertices, weights), weights)
+        rows = open_edges(spark, config.input, prepared.base)
+        judged = judge_weighted_edges(rows, prepared.design.vertices, weights, config.row_cap)
+        return inspect_weighted_edges(judged, weights)
 
     show_inspection(prepared, look)
 

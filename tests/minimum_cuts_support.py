@@ -13,9 +13,9 @@ def design_of(releases: dict[str, Any], budget: dict[str, Any] | None = None, n:
         "config_version": 1,
         "job": "minimum-cuts",
         "dataset": "people",
-        "input": {"path": "none", "columns": {"source": "s", "target": "t"}},
+        "input": {"path": "none", "columns": {"source": "s", "target": "t"} | changes.pop("columns", {})},
         "privacy": {"budget": budget or {"epsilon": 1}, "weight_cap": changes.pop("weight_cap", 1)},
-        "graph": {"vertices": {"count": n}},
+        "graph": {"vertices": {"count": n}, "weights": changes.pop("weights", {})},
         "cuts": {"releases": releases} | changes,
     }
     return Design.resolve(check(MinimumCutsConfig, settings), Path())

@@ -133,6 +133,10 @@ class WeightSettings(Section):
     repeats: Literal["sum", "once"] = "sum"
     """Rows that name the same two vertices, in either order: sum adds their weights, once counts one of them (of
     unweighted lists that hold every edge in both directions)."""
+    capped: Literal["row", "pair", "promised"] = "row"
+    """What is cut to `privacy.weight_cap` when it is read, so that the guarantee holds of it: row, the weight of each
+    row (one unit is one row); pair, the weight of each pair (one unit is all rows of a pair); promised, nothing: it is
+    promised that one unit changes the weight of its pair by no more, as where a row holds many units."""
 
 
 def require_fitting_weights(source: WeightedEdgeInput, weights: WeightSettings) -> None:

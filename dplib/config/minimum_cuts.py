@@ -189,6 +189,25 @@ class MinimumCutsConfig(JobConfig):
         require_fitting_weights(self.input, self.graph.weights)
         return self
 
+    @property
+    def row_cap(self) -> int:
+        """The most that one row adds to the weight of its pair."""
+        largest = self.graph.weights.largest
+        return min(largest, self.privacy.weight_cap) if self.graph.weights.capped == "row" else largest
+
+    @property
+    def pair_cap(self) -> int | None:
+        """The largest weight of a pair; None where the rows of a pair are not bounded together."""
+        return self.privacy.weight_cap if self.graph.weights.capped == "pair" else None
+
+    @property
+    def caps_change_nothing(self) -> bool:
+        """Whether the settings alone say that no weight is cut to the weight cap, whatever the rows are."""
+        weights, weighted = self.graph.weights, self.input.columns.weight is not None
+        if weights.capped == "pair":
+            return weights.repeats == "once"
+        return weights.capped == "promised" or not weighted or weights.largest <= self.privacy.weight_cap
+
     def measurement_settings(self, base: Path) -> dict[str, Any]:
         """The resolved settings that decide the graph and the noise, as JSON values.
 
@@ -198,5 +217,8 @@ class MinimumCutsConfig(JobConfig):
         names = vertex_names(self.graph.vertices, base)
         if names is not None:
             dumped["graph"]["vertices"] = list(names)
+        if self.caps_change_nothing:
+            # The counts are those of releases that were made before there was this setting: they stay found.
+            del dumped["graph"]["weights"]["capped"]
         dumped["counting_version"] = COUNTING_VERSION
         return dumped

@@ -106,7 +106,7 @@ class Design:
         """The settings that a reader of the release needs, from which `from_public` builds the design again."""
         found = {key: value for key, value in self.settings.items() if key in {"dataset", "job", "privacy", "cuts"}}
         vertices = {"count": self.n_vertices, "first": self.vertices.first}
-        graph = {"vertices": vertices, "weights": self.settings["graph"]["weights"]}
+        graph = {"vertices": vertices, "weights": self.config.graph.weights.model_dump(mode="json")}
         publish = self.config.publish.model_dump(mode="json", include={"factor", "most_cuts"})
         return found | {"graph": graph, "publish": publish}
 
@@ -115,6 +115,9 @@ class Design:
         """The design of a release, from its manifest's `public` settings."""
         columns = {"source": "source", "target": "target"}
         unused = {"config_version": 1, "input": {"path": "none", "columns": columns}}
+        # Releases that say nothing of it were made when every cap was a promise.
+        weights = {"capped": "promised"} | public["graph"]["weights"]
+        public = public | {"graph": public["graph"] | {"weights": weights}}
         return cls.resolve(MinimumCutsConfig.model_validate(public | unused), Path())
 
 

@@ -23,6 +23,7 @@ graph:
   directed: false                    # both orientations of a pair are one edge
   vertices: {count: 20, first: 0}    # whole numbers; or a list of names, or {file: people.txt}; public
   weights: {largest: 1, outside: clamp, repeats: sum}   # once: lists that hold every edge in both directions
+    # capped: row (one unit is one row), pair (all rows of a pair), or promised (nothing is cut to weight_cap)
 cuts:
   releases:                          # share: weight in the split of the budget; leave out what you do not need
     minimum_cut_value: {share: 1}

@@ -11,7 +11,7 @@ from dplib.minimum_cuts.cut_margin import all_cuts_margin
 from dplib.minimum_cuts.design import COUNT, SAMPLED, SYNTHETIC, TOP, Design
 from dplib.minimum_cuts.measurement_plan import Measurement
 from dplib.minimum_cuts.outlook import CutOutlook, outlooks
-from dplib.minimum_cuts.publish import invariants, relation
+from dplib.minimum_cuts.publish import assumption, invariants, relation
 from dplib.minimum_cuts.tables import noise_variance
 from dplib.privacy.rounding import fraction_text
 from dplib.workflow.plan import JobPlan, PlanFrame
@@ -153,12 +153,8 @@ def synthetic_errors(design: Design) -> tuple[SyntheticError, ...]:
 def plan_notes(design: Design) -> tuple[str, ...]:
     """Sentences about what the settings mean."""
     notes = [*invariants(design)]
-    weights, cap = design.config.graph.weights, design.weight_cap
-    if design.config.input.columns.weight is not None and weights.largest > cap:
-        notes.append(
-            f"A row's weight may be up to {weights.largest} (graph.weights.largest), but the guarantee is for a change "
-            f"of at most {cap} (privacy.weight_cap): a row that weighs more is protected as several units are."
-        )
+    if assumption(design) not in notes:
+        notes.append(assumption(design))
     if design.measured(COUNT) is not None:
         notes.append(COUNT_WARNING)
         notes.append("The standard error of minimum_cut_count is that of log2(count + 3 n).")

@@ -5,6 +5,10 @@ A padding of i is the first i unit edges of the public cycle, laid round after r
 enumeration lists cuts and misses one with the stated failure probability, which delta pays for
 (`dplib.minimum_cuts.measurement_plan`). Its trials are numbered; where they run does not change what they find.
 
+A list has a limit, and how many cuts there are is private: a graph that has more is drawn from without a list, as the
+deterministic methods draw. Both ways have the same law up to the enumeration's failure probability, so the distance to
+the ideal law that delta pays for covers either, and which one it was decides nothing but time.
+
 The sampler asks for the minimum cut value of some dozens of paddings. A cut crosses the cycle an even number of times;
 those that cross it twice are arcs, whose least value is known for all paddings (`dplib.graphs.cycle_arcs`). After j
 whole rounds every other cut weighs at least 4 j, so an arc below that is a minimum cut; only where there is none the
@@ -33,8 +37,9 @@ from dplib.mechanisms.cut_draws import CutSource, ListedCuts, WeighedCuts, decay
 from dplib.mechanisms.cut_sampler import cycle_edges
 
 BoolArray = npt.NDArray[np.bool_]
-ListCuts = Callable[[Graph, int, int], CutList]
-"""Lists all cuts of a connected graph of at most a bound; the last argument seeds random trials."""
+ListCuts = Callable[[Graph, int, int], CutList | None]
+"""Lists all cuts of a connected graph of at most a bound, None where they are too many to be listed; the last argument
+seeds random trials."""
 
 
 def packed_cuts(graph: Graph, least: int, bound: int, rate: Fraction) -> WeighedCuts[Entry]:
@@ -88,9 +93,9 @@ class CycledGraph:
     def cuts_up_to(self, padding: int, bound: int, rate: Fraction, /) -> CutSource | None:
         """All cuts of weight at most ``bound``; None where random trials found none."""
         graph = self.padded(padding)
-        if self.list_cuts is None:
+        found = None if self.list_cuts is None else self.list_cuts(graph, bound, self.seed)
+        if found is None:
             return packed_cuts(graph, self.minimum_cut(padding), bound, rate)
-        found = self.list_cuts(graph, bound, self.seed)
         return ListedCuts(found.values, pack_sides(found.sides()), rate) if len(found) else None
 
     def weight(self, padding: int, side: BoolArray, /) -> int:

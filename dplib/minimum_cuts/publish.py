@@ -83,9 +83,32 @@ def relation(design: Design) -> str:
     )
 
 
+def assumption(design: Design) -> str:
+    """Why one unit moves the weight of its pair by no more than the cap: what is cut, or what is promised, in words."""
+    unit, cap, weights = design.config.privacy.unit, design.weight_cap, design.config.graph.weights
+    if weights.capped == "pair" or weights.repeats == "once":
+        held = "one row of a pair counts, whatever their number" if weights.repeats == "once" else f"it is cut to {cap}"
+        return (
+            f"The weight of a pair is at most {cap} when it is read ({held}), so the guarantee covers all rows of one "
+            "pair together."
+        )
+    if weights.capped == "row":
+        return (
+            f"One {unit} is one row of the input, and a row adds at most {cap} to the weight of its pair: what is "
+            "above is cut off when it is read (graph.weights.capped: row). Several rows are protected as so many units."
+        )
+    return (
+        f"It is promised, and not checked, that one {unit} changes the weight of one pair by at most {cap} "
+        f"(graph.weights.capped: promised): a row may weigh up to {weights.largest}, and one that weighs more than "
+        f"{cap} is protected as several units are."
+    )
+
+
 def invariants(design: Design) -> list[str]:
     """The public facts on which the guarantee is conditional, in words."""
-    return [f"The graph has {design.n_vertices} declared vertices; their names and number are public."]
+    facts = [f"The graph has {design.n_vertices} declared vertices; their names and number are public."]
+    weights = design.config.graph.weights
+    return [*facts, assumption(design)] if weights.capped == "promised" and weights.repeats == "sum" else facts
 
 
 def manifest_fields(design: Design) -> dict[str, Any]:
@@ -110,6 +133,7 @@ def manifest_fields(design: Design) -> dict[str, Any]:
         "details": {
             "design": design.public(),
             "relation": relation(design),
+            "assumed_of_the_input": assumption(design),
             "shares": {each.release: each.share for each in design.measurements},
             "samplers": {each.release: _sampler(design) for each in design.measurements if each.sampler is not None},
         },

@@ -3,7 +3,6 @@
 from pathlib import Path
 
 from dplib.config.minimum_cuts import MinimumCutsConfig
-from dplib.errors import DplibError
 from dplib.graphs.cut_list import CutList
 from dplib.graphs.edges import Graph
 from dplib.minimum_cuts.design import SAMPLED, Design
@@ -46,9 +45,10 @@ def open_input(job: Resources[Design]) -> DataFrame:
 def measure(job: Resources[Design], rows: DataFrame, keys: RunKeys, directory: Path) -> MeasurementKeys:
     """Read the graph, find its cuts, draw the noise once and store it."""
     design = job.design
-    weights = design.config.graph.weights
+    config, weights = design.config, design.config.graph.weights
     with job.stage("reading the edges"):
-        graph = collect_graph(judge_weighted_edges(rows, design.vertices, weights), design.vertices, weights)
+        judged = judge_weighted_edges(rows, design.vertices, weights, config.row_cap)
+        graph = collect_graph(judged, design.vertices, weights, config.pair_cap)
     with job.stage("finding cuts and drawing noise"):
         return measure_graph(design, graph, keys, directory, lister(job))
 
@@ -64,11 +64,9 @@ def lister(job: Resources[Design]) -> ListCuts | None:
         return None
     method: Method = "karger" if design.enumeration.method == "karger" else "karger-stein"
 
-    def by_trials(graph: Graph, bound: int, seed: int) -> CutList:
+    def by_trials(graph: Graph, bound: int, seed: int) -> CutList | None:
         found = search_cuts(job.spark(), graph, bound, plan, seed, TRIAL_TASKS, method)
-        if not found.complete:
-            raise DplibError("sampled_cuts must list all cuts up to its bound, got a list that is cut short")
-        return found.cuts
+        return found.cuts if found.complete else None
 
     return by_trials
 

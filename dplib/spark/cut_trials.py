@@ -159,7 +159,8 @@ def _run(
     """The different cuts of all ranges, one task each; None where there are more than the limit."""
     n_words = word_count(len(label))
     tasks = spark.range(0, len(ranges), 1, max(len(ranges), 1))
-    found = tasks.mapInArrow(_task(tuple(ranges), search), "side binary, cut_value long").distinct()
+    # One more than the limit tells that there are too many; the driver need not hold what all tasks found.
+    found = tasks.mapInArrow(_task(tuple(ranges), search), "side binary, cut_value long").distinct().limit(limit + 1)
     with quiet_spark_errors("search the cuts"):
         table = found.toArrow()
     values = table.column("cut_value").to_numpy().astype(np.int64)

@@ -52,6 +52,8 @@ QUIET = {
     "spark.sql.execution.pyspark.udf.tracebackWithLocals.enabled": "false",
     # What executors may write follows the driver, which is silent: their logs stay on machines that others read.
     "spark.executor.syncLogLevel.enabled": "true",
+    # No limit: how large a result is depends on rows, and one row more would decide whether a run fails.
+    "spark.driver.maxResultSize": "0",
 }
 
 

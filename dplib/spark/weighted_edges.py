@@ -9,10 +9,11 @@ first four are those of `dplib.spark.edges`.
                                   is drop
 
 Where `outside` is clamp, a weight counts as the greatest whole number that is not above it, cut to the range: 2.7 as 2,
--1 as 0, infinity as `largest`. The rows of one pair, in either order, add up (`graph.weights.repeats: sum`), or one of
-them counts (once). The weight of a pair is cut to `most_pair_weight`, a number of the declared vertices alone, so that
-the total of every graph stays within the kernels' 2^59 without any look at the rows. Cutting changes no difference
-between two graphs to a greater one. Pairs of weight 0 are no edges; vertices without edges stay vertices.
+-1 as 0, infinity as `largest`. A row adds no more than its cap, where it has one (`graph.weights.capped`). The rows of
+one pair, in either order, add up (`graph.weights.repeats: sum`), or one of them counts (once). The weight of a pair is
+cut to its cap, where it has one, and to `most_pair_weight`, a number of the declared vertices alone, so that the total
+of every graph stays within the kernels' 2^59 without any look at the rows. Cutting changes no difference between two
+graphs to a greater one. Pairs of weight 0 are no edges; vertices without edges stay vertices.
 
 Cost: one pass, one shuffle of the pairs; the pairs go to the driver, 24 bytes each.
 """
@@ -39,18 +40,21 @@ def most_pair_weight(n_vertices: int) -> int:
     return MOST_TOTAL_WEIGHT // 2 // max(comb(n_vertices, 2), 1)
 
 
-def judge_weighted_edges(rows: DataFrame, domain: VertexDomain, weights: WeightSettings) -> DataFrame:
+def judge_weighted_edges(
+    rows: DataFrame, domain: VertexDomain, weights: WeightSettings, row_cap: int | None = None
+) -> DataFrame:
     """Find every row's vertices and weight and say which rule drops it.
 
     Args:
         rows: from `dplib.spark.edges.open_edges`.
         domain: the declared vertices.
         weights: section `graph.weights`.
+        row_cap: the most that a row adds to its pair; None for `graph.weights.largest`.
 
     Returns:
         columns source and target long (numbers of the vertices, the smaller first), weight long, failed int: the index
         in `WEIGHT_RULES` of the first rule that the row fails, null where it counts, and changed: whether its weight
-        was no whole number within the range; lazy.
+        was no whole number within the range and the cap; lazy.
     """
     types = {field.name: field.dataType.typeName() for field in rows.schema.fields}
     judged = judge_edges(rows, domain)
@@ -60,19 +64,24 @@ def judge_weighted_edges(rows: DataFrame, domain: VertexDomain, weights: WeightS
     within = F.floor(F.least(F.greatest("number", F.lit(0.0)), F.lit(float(weights.largest)))).cast("long")
     judged = judged.select("source", "target", "failed", given.alias("given"), within.alias("weight"), "number")
     changed = F.col("number") != F.col("weight").cast("double")
+    weight = F.col("weight") if row_cap is None else F.least("weight", F.lit(row_cap).cast("long"))
     failed = F.coalesce("failed", F.when(~F.col("given"), _NUMBER))
     if weights.outside == "drop":
         failed = F.coalesce(failed, F.when(changed, _RANGE))
-    return judged.select("source", "target", "weight", failed.alias("failed"), changed.alias("changed"))
+    changed = changed | (F.col("weight") > weight)
+    return judged.select("source", "target", weight.alias("weight"), failed.alias("failed"), changed.alias("changed"))
 
 
-def collect_graph(judged: DataFrame, domain: VertexDomain, weights: WeightSettings) -> Graph:
+def collect_graph(
+    judged: DataFrame, domain: VertexDomain, weights: WeightSettings, pair_cap: int | None = None
+) -> Graph:
     """Add up the weights of each pair and bring the graph to the driver.
 
     Args:
         judged: from `judge_weighted_edges`.
         domain: the declared vertices.
         weights: section `graph.weights`.
+        pair_cap: the largest weight of a pair; None for `most_pair_weight` alone.
 
     Returns:
         The graph in canonical form, over all declared vertices in their order. Private.
@@ -81,7 +90,8 @@ def collect_graph(judged: DataFrame, domain: VertexDomain, weights: WeightSettin
         SchemaError: if the input cannot be read.
         DplibError: if Spark fails otherwise.
     """
-    cap = F.lit(most_pair_weight(domain.count))
+    most = most_pair_weight(domain.count)
+    cap = F.lit(most if pair_cap is None else min(most, pair_cap)).cast("long")
     # A sum beyond 64 bits is null, and far above the cap.
     total = F.max("weight") if weights.repeats == "once" else F.coalesce(F.try_sum("weight"), cap)
     counted = judged.where(F.col("failed").isNull() & (F.col("weight") > 0))
@@ -101,7 +111,7 @@ def inspect_weighted_edges(judged: DataFrame, weights: WeightSettings) -> list[R
 
     Returns:
         The rules in order. Where weights are clamped, the last one's dropped rows are kept with a weight within the
-        range; where one of several rows counts, ``the edge is new`` comes last.
+        range and the cap; where one of several rows counts, ``the edge is new`` comes last.
 
     Raises:
         SchemaError: if the input cannot be read.

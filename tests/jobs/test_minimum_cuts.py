@@ -34,7 +34,7 @@ SETTINGS: dict[str, Any] = {
         "columns": {"source": "one", "target": "other", "weight": "times"},
     },
     "privacy": {"unit": "contact", "neighbors": "edge", "weight_cap": 1, "budget": {"epsilon": 1}},
-    "graph": {"vertices": {"count": N, "first": 10}, "weights": {"largest": 9}},
+    "graph": {"vertices": {"count": N, "first": 10}, "weights": {"largest": 9, "capped": "promised"}},
     "cuts": {
         "releases": {
             "minimum_cut_value": {"share": 1},

@@ -1,5 +1,6 @@
 """Searches for cuts as Spark tasks: the single process's cuts, whatever the number of tasks."""
 
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,6 +14,8 @@ from dplib.graphs.karger import contraction_cuts, plan_trials
 from dplib.graphs.karger_stein import plan_runs
 from dplib.graphs.minimum_cut import minimum_cut
 from dplib.graphs.near_minimum import near_minimum_cuts
+from dplib.minimum_cuts.private_graph import CycledGraph
+from dplib.randomness.keyed import KeyedStream
 from dplib.spark.cut_trials import Method, search_cuts, search_trees
 
 if TYPE_CHECKING:
@@ -47,6 +50,29 @@ def test_all_cuts_are_found_whatever_the_number_of_tasks(spark: "SparkSession", 
         assert found.complete
         assert found.failure <= 1e-9
         assert_same(found.cuts, expected)
+
+
+@pytest.mark.parametrize("method", ["karger", "karger-stein"])
+def test_too_many_cuts_for_a_list_end_no_run(spark: "SparkSession", method: Method) -> None:
+    """One unit of weight decides whether the list has room; the graph and its neighbour are drawn from all the same."""
+    plan, vertex = (plan_trials if method == "karger" else plan_runs)(10, 2, 1e-9), np.arange(10)
+    complete, different = {}, {}
+    for name, least in (("ring", 30), ("one unit less", 29)):  # 45 minimum cuts, and 9
+        weight = np.where(vertex == 0, least, 30)
+
+        def listed(graph: Graph, bound: int, seed: int, name: str = name) -> CutList | None:
+            found = search_cuts(spark, graph, bound, plan, seed, 3, method, limit=20)
+            complete[name] = found.complete
+            return found.cuts if found.complete else None
+
+        graph = CycledGraph(canonical(10, vertex, (vertex + 1) % 10, weight), listed, SEED)
+        cuts = graph.cuts_up_to(0, graph.minimum_cut(0), Fraction(1, 3))
+        assert cuts is not None
+        weights, packed = cuts.draw(KeyedStream(bytes(range(32)), name), 1_000)
+        assert set(weights.tolist()) == {least + 30}
+        different[name] = len(set(packed[:, 0].tolist()))
+    assert complete == {"ring": False, "one unit less": True}
+    assert different == {"ring": 45, "one unit less": 9}
 
 
 def test_few_trials_find_the_single_process_s_cuts(spark: "SparkSession") -> None:

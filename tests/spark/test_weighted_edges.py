@@ -38,6 +38,32 @@ def read(spark: "SparkSession", domain: VertexDomain, weights: WeightSettings, *
     return collect_graph(judged, domain, weights), judged
 
 
+def test_one_row_or_one_pair_adds_no_more_than_the_weight_cap(spark: "SparkSession", tmp_path: Path) -> None:
+    """The neighbour's graph differs by the cap at most: one row more, or all rows of a pair more."""
+    rows = {"s": ["0", "1", "0", "1"], "t": ["1", "2", "1", "0"], "w": ["1000000000", "2", "7", "0.5"]}
+    pq.write_table(pa.table(rows), tmp_path / "edges.parquet")
+    columns = {"source": "s", "target": "t", "weight": "w"}
+    source = WeightedEdgeInput(path=str(tmp_path / "edges.parquet"), format="parquet", columns=columns)
+    domain, found = VertexDomain(4), {}
+    for name, outside, row_cap, pair_cap in (
+        ("row", "clamp", 3, None),
+        ("drop", "drop", 3, None),
+        ("pair", "clamp", None, 3),
+        ("neither", "clamp", None, None),
+    ):
+        weights = WeightSettings.model_validate({"outside": outside, "largest": 10**6})
+        judged = judge_weighted_edges(open_edges(spark, source, Path()), domain, weights, row_cap)
+        found[name] = weights_of(collect_graph(judged, domain, weights, pair_cap))
+        changed = inspect_weighted_edges(judged, weights)[-1].dropped
+        assert changed == {"row": 3, "drop": 2}.get(name, 2), name
+    assert found == {
+        "row": {(0, 1): 6, (1, 2): 2},
+        "drop": {(0, 1): 3, (1, 2): 2},
+        "pair": {(0, 1): 3, (1, 2): 2},
+        "neither": {(0, 1): 1_000_007, (1, 2): 2},
+    }
+
+
 def weights_of(graph: Graph) -> dict[tuple[int, int], int]:
     ends = zip(graph.source.tolist(), graph.target.tolist(), strict=True)
     return dict(zip(ends, graph.weight.tolist(), strict=True))

@@ -8,6 +8,8 @@ import pytest
 from dplib.errors import ConfigError
 from dplib.mechanisms.refusals import REFUSED_RELEASES
 from dplib.minimum_cuts.design import Design
+from dplib.minimum_cuts.plan import make_plan
+from dplib.minimum_cuts.publish import assumption, invariants
 from dplib.privacy.accountant import totals
 from dplib.privacy.budget import Currency
 from dplib.privacy.calibration import epsilon_from_rho
@@ -174,3 +176,37 @@ def test_a_release_tells_its_design() -> None:
     again = Design.from_public(design.public())
     assert again.measurements == design.measurements
     assert again.vertices == design.vertices
+
+
+WEIGHTED = {"weight": "w"}
+
+
+@pytest.mark.parametrize(
+    ("weights", "columns", "row_cap", "pair_cap", "kept"),
+    [
+        ({}, {}, 3, None, True),
+        ({"largest": 3}, WEIGHTED, 3, None, True),
+        ({}, WEIGHTED, 3, None, False),
+        ({"capped": "promised"}, WEIGHTED, 10**9, None, True),
+        ({"capped": "pair"}, WEIGHTED, 10**9, 3, False),
+        ({"capped": "pair"}, {}, 10**9, 3, False),
+        ({"capped": "pair", "repeats": "once"}, {}, 10**9, 3, True),
+    ],
+)
+def test_what_is_read_is_cut_to_the_cap_unless_it_is_promised(
+    weights: dict[str, Any], columns: dict[str, str], row_cap: int, pair_cap: int | None, kept: bool
+) -> None:
+    """Settings under which nothing is cut hash as they did before there was a cap, so their releases stay found."""
+    design = design_of({"minimum_cut_value": {}}, weight_cap=3, weights=weights, columns=columns)
+    assert (design.config.row_cap, design.config.pair_cap) == (row_cap, pair_cap)
+    assert ("capped" not in design.settings["graph"]["weights"]) == kept
+    promised = weights.get("capped") == "promised"
+    assert any("promised" in fact for fact in invariants(design)) == promised
+    assert any(assumption(design) == note for note in make_plan(design, "hash").frame.notes)
+    assert assumption(Design.from_public(design.public())) == assumption(design)
+
+
+def test_a_release_from_before_the_cap_was_a_promise() -> None:
+    public = design_of({"minimum_cut_value": {}}, columns=WEIGHTED).public()
+    del public["graph"]["weights"]["capped"]
+    assert "promised" in assumption(Design.from_public(public))
