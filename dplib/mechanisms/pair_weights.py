@@ -6,8 +6,9 @@ would tell which they are. Everything computed from the noisy weights is free po
 their number, the cactus.
 
 Negative weights are part of an unbiased answer. Up to `EXACT_CUTS` vertices all cuts are enumerated, negative weights
-included. For more vertices algorithms need `clipped` weights; clipping at 0 adds `clipping_bias` in expectation to each
-absent pair, so a cut with s of n vertices on one side and no edges gains ``s (n - s)`` times that.
+included; for more they are searched for (`dplib.graphs.signed_cuts`). Setting them to 0 would add about half
+the scale to each absent pair, so a cut with s of n vertices on one side and no edges would gain ``s (n - s)`` times
+that: far more than the cuts around single vertices.
 
 Error. A cut with s vertices on one side sums ``c = s (n - s)`` noises of scale b. For ``|t| < 1 / b`` the discrete
 law's moment generating function is at most ``1 / (1 - b^2 t^2)`` (the continuous one's; sinh is convex), hence at most
@@ -41,7 +42,7 @@ DrawNoise = Callable[[BitSource, int], IntArray]
 """Draws so many independent noises from a stream."""
 
 EXACT_CUTS = 24
-"""Largest number of vertices whose cuts are all enumerated, so that negative weights need no clipping."""
+"""Largest number of vertices whose cuts are all enumerated."""
 
 
 def pair_positions(n_vertices: int, source: IntArray, target: IntArray) -> IntArray:
@@ -107,17 +108,6 @@ def noisy_pairs(
         noise = draw(KeyedStream(key, statistic, "pairs", vertex), end - begin)
         weights[begin:end] = add_exactly(weights[begin:end], noise)
     return weights
-
-
-def clipped(noisy_weights: IntArray) -> IntArray:
-    """Noisy weights with negative ones set to 0."""
-    return np.maximum(noisy_weights, 0)
-
-
-def clipping_bias(scale: Fraction) -> float:
-    """Mean of the positive part of the noise, ``q / (1 - q^2)`` with ``q = e^(-1 / scale)``: about ``scale / 2``."""
-    rate = 1 / float(positive("scale", scale))
-    return float(np.exp(-rate) / -np.expm1(-2 * rate))
 
 
 def cut_error(n_vertices: int, side_sizes: npt.ArrayLike, scale: Fraction, beta: float) -> FloatArray:

@@ -26,6 +26,7 @@ from typing import Any
 
 from dplib.config.minimum_cuts import MinimumCutsConfig, ReleaseSettings, TopCutsSettings
 from dplib.errors import ConfigError
+from dplib.mechanisms.pair_weights import EXACT_CUTS
 from dplib.mechanisms.refusals import REFUSED_RELEASES, refuse
 from dplib.mechanisms.tree_counts import SAMPLER_FORMAT
 from dplib.minimum_cuts.measurement_plan import Enumeration, Measurement, Part, plan_release
@@ -96,7 +97,9 @@ class Design:
     @property
     def publish_settings(self) -> dict[str, Any]:
         """The settings that shape a release and never spend."""
-        return self.config.model_dump(mode="json", include={"publish"}) | {"publish_format": 1}
+        # 2: cuts of larger synthetic graphs are searched by their signed weights.
+        searched = self.measured(SYNTHETIC) is not None and self.n_vertices > EXACT_CUTS
+        return self.config.model_dump(mode="json", include={"publish"}) | {"publish_format": 2 if searched else 1}
 
     def measured(self, name: str) -> Measurement | None:
         """The measurement of a release, None where it is not asked for."""

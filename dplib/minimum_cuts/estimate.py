@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from dplib.mechanisms.cut_statistics import GRID, count_estimate
 from dplib.minimum_cuts.design import COUNT, SAMPLED, SOFT, SYNTHETIC, TOP, VALUE, Design
-from dplib.minimum_cuts.synthetic import Synthetic, side_pairs, synthesise
+from dplib.minimum_cuts.synthetic import Synthetic, side_pairs, synthesise, with_cuts
 from dplib.minimum_cuts.tables import SAMPLED_PADDING, SAMPLED_VALUE, Stored, noise_variance, variance_of
 
 BoolArray = npt.NDArray[np.bool_]
@@ -65,14 +65,24 @@ class Results:
     synthetic: Synthetic | None
 
 
-def make_results(design: Design, stored: Stored) -> Results:
-    """Make numbers and cuts of all releases."""
+def make_results(design: Design, stored: Stored, listed: BoolArray | None = None) -> Results:
+    """Make numbers and cuts of all releases.
+
+    Args:
+        design: the design.
+        stored: the measurement.
+        listed: cuts of the synthetic graph to take instead of searching, shape (n_cuts, n_vertices).
+    """
     synthetic, cuts = None, {}
     if SYNTHETIC in stored.noisy:
         publish = design.config.publish
         noisy = stored.noisy[SYNTHETIC]
-        synthetic = synthesise(design.n_vertices, noisy, publish.factor, publish.most_cuts)
-        error = np.sqrt(side_pairs(synthetic.sides) * variance_of(design, SYNTHETIC))
+        variance = variance_of(design, SYNTHETIC)
+        if listed is None:
+            synthetic = synthesise(design.n_vertices, noisy, publish.factor, publish.most_cuts, variance)
+        else:
+            synthetic = with_cuts(design.n_vertices, noisy, listed)
+        error = np.sqrt(side_pairs(synthetic.sides) * variance)
         cuts[SYNTHETIC] = FoundCuts(synthetic.sides, synthetic.values.astype(np.float64), error)
     for name in (TOP, SAMPLED):
         if name in stored.chosen:

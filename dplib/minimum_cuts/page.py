@@ -10,12 +10,14 @@ from collections.abc import Sequence
 import numpy as np
 
 from dplib.errors import ConfigError
+from dplib.mechanisms.pair_weights import EXACT_CUTS
 from dplib.minimum_cuts.cut_margin import BETA, cut_margin, number_margin
 from dplib.minimum_cuts.design import COUNT, SAMPLED, SOFT, SYNTHETIC, TOP, Design
 from dplib.minimum_cuts.estimate import SAMPLED_REFUSED, FoundCuts, Results
 from dplib.minimum_cuts.noise_rows import noise_rows
 from dplib.minimum_cuts.plan import make_plan, plan_notes
 from dplib.minimum_cuts.publish import invariants, relation
+from dplib.minimum_cuts.synthetic import Synthetic
 from dplib.privacy.accountant import totals
 from dplib.release.runs import Run
 from dplib.report.account import budget_section
@@ -264,17 +266,34 @@ def _how_made(design: Design, results: Results) -> Section:
         "ones included."
     ]
     if results.synthetic is not None:
-        factor, listed = number_text(design.config.publish.factor), len(results.synthetic.sides)
         texts.append(
-            f"Cuts of the synthetic graph are listed up to {factor} times its minimum; the list holds "
-            f"{count_text(listed)}"
-            + (", all there are. " if results.synthetic.complete else ", not all there are. ")
+            _listed(design, results.synthetic)
             + "A cut that is picked because its noisy value is small is likely to be larger in truth: their margins "
             "hold for all cuts at once. A set of vertices that is fixed beforehand has a far smaller one (dplib query)."
         )
     return Section(
         "How the estimates were made",
         (Paragraphs(tuple(texts)), Paragraphs(("Notes from the plan:",)), Bullets(plan_notes(design))),
+    )
+
+
+def _listed(design: Design, synthetic: Synthetic) -> str:
+    """Which cuts of the synthetic graph are in the list, and whether it is proved to hold them all."""
+    factor, listed = number_text(design.config.publish.factor), count_text(len(synthetic.sides))
+    if design.n_vertices <= EXACT_CUTS:
+        end = "all there are. " if synthetic.complete else "the smallest of more. "
+        return (
+            f"Cuts of the synthetic graph are listed up to {factor} times its minimum; the list holds {listed}, {end}"
+        )
+    claim = (
+        "No weight is negative, so the list is proved to hold every cut up to that value. "
+        if synthetic.complete
+        else "The search can miss cuts, smaller ones too: no quick method finds the least cut of signed weights. "
+    )
+    return (
+        f"A search found the {listed} cuts of the synthetic graph in the list. A cut is listed if its value less two "
+        f"standard errors is at most {factor} times the least value found, since the noise of a cut between halves is "
+        f"far larger than that of a cut around one vertex. {claim}"
     )
 
 

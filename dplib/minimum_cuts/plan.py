@@ -6,7 +6,7 @@ from math import comb
 import numpy as np
 
 from dplib.mechanisms.cut_statistics import COUNT_WARNING, GRID
-from dplib.mechanisms.pair_weights import EXACT_CUTS, clipping_bias
+from dplib.mechanisms.pair_weights import EXACT_CUTS
 from dplib.minimum_cuts.cut_margin import all_cuts_margin
 from dplib.minimum_cuts.design import COUNT, SAMPLED, SYNTHETIC, TOP, Design
 from dplib.minimum_cuts.measurement_plan import Measurement
@@ -158,12 +158,10 @@ def plan_notes(design: Design) -> tuple[str, ...]:
     if design.measured(COUNT) is not None:
         notes.append(COUNT_WARNING)
         notes.append("The standard error of minimum_cut_count is that of log2(count + 3 n).")
-    noise = next((each.noise for each in design.measurements if each.release == SYNTHETIC), None)
-    if noise is not None and design.n_vertices > EXACT_CUTS and noise.mechanism == "discrete_laplace":
-        bias = clipping_bias(noise.parameter)
+    if design.measured(SYNTHETIC) is not None and design.n_vertices > EXACT_CUTS:
         notes.append(
-            "Cuts of the synthetic graph are searched without its negative weights, which adds about "
-            f"{bias:.3g} to a cut for each absent pair across it."
+            f"Above {EXACT_CUTS} vertices cuts of the synthetic graph are searched for by its signed weights, and some "
+            "can be missed. Its cactus is that of the graph without negative weights."
         )
     sampled = design.measured(SAMPLED)
     if sampled is not None and sampled.sampler is not None:

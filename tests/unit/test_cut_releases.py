@@ -26,8 +26,6 @@ from dplib.mechanisms.cut_statistics import (
 from dplib.mechanisms.discrete_laplace import draw_discrete_laplace
 from dplib.mechanisms.oneshot_laplace import draw_oneshot, oneshot_error, oneshot_scale
 from dplib.mechanisms.pair_weights import (
-    clipped,
-    clipping_bias,
     cut_error,
     measure_pairs,
     pair_positions,
@@ -147,22 +145,6 @@ def test_edges_out_of_form_are_refused(source: list[int], target: list[int]) -> 
         measure_pairs(
             4, np.array(source), np.array(target), np.ones(len(source), dtype=np.int64), Fraction(1), 1, KEY, "graph"
         )
-
-
-def test_clipping_adds_its_bias() -> None:
-    scale = Fraction(4)
-    empty = np.empty(0, dtype=np.int64)
-    noisy = measure_pairs(500, empty, empty, empty, 1 / scale, 1, KEY, "graph")
-    assert noisy.min() < 0 <= clipped(noisy).min()
-    k = np.arange(1, 2000)
-    assert clipping_bias(scale) == pytest.approx((k * np.tanh(1 / 8) * np.exp(-k / 4)).sum())
-    assert clipped(noisy).mean() == pytest.approx(clipping_bias(scale), abs=7 * 6 / len(noisy) ** 0.5)
-
-
-def test_no_bias_worth_the_name_at_a_huge_epsilon() -> None:
-    """e^epsilon overflows there; e^-epsilon does not."""
-    assert clipping_bias(Fraction(1, 1000)) == 0
-    assert clipping_bias(Fraction(1, 30)) == pytest.approx(np.exp(-30))
 
 
 def test_error_bounds_hold_for_all_cuts_together() -> None:
