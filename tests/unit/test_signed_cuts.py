@@ -59,12 +59,12 @@ def test_a_list_is_called_whole_only_where_that_is_proved() -> None:
 
 
 def test_cuts_are_listed_by_what_the_noise_of_their_size_leaves_open() -> None:
-    graph, split = two_cliques(40, 1)
+    graph, _ = two_cliques(40, 1)
     noisy = drawn(design_of({"synthetic_graph": {}}, n=40), graph, KEY).noisy["synthetic_graph"]
     made = synthesise(40, noisy, Fraction(1), 1_000, variance=2.0)
     size = made.sides.sum(axis=1)
     assert made.searched == made.values.min()
-    assert (made.values - 2 * np.sqrt(2.0 * size * (40 - size)) <= max(made.searched, made.searched)).all()
+    assert (made.values - 2 * np.sqrt(2.0 * size * (40 - size)) <= made.searched).all()
     again = with_cuts(40, noisy, made.sides)
     assert np.array_equal(again.values, made.values)
     assert np.array_equal(again.graph.weight, made.graph.weight)
