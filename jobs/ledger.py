@@ -13,7 +13,7 @@ from dplib.release.ledger_audit import audit_entries, export_lines, known_tips, 
 from dplib.release.ledger_migration import migrate
 from dplib.release.ledger_schema import resolve_ledger_url
 from dplib.release.ledger_summary import Summary, describe, summarise
-from dplib.release.verify import unknown_releases
+from dplib.release.verify import output_folders, unknown_releases
 
 ledger_app = typer.Typer(help="Show, check, correct and move the privacy ledger; approve plans.", no_args_is_help=True)
 
@@ -94,7 +94,8 @@ def ledger_audit(
         typer.Option(help="A tip kept elsewhere, SEQUENCE:DIGEST, or an earlier export's file; repeatable."),
     ] = None,
     releases: Annotated[
-        Path | None, typer.Option(help="Also look for releases in this folder that the book does not know.")
+        Path | None,
+        typer.Option(help="Look in this folder for releases that the book does not know; absent: where it stored any."),
     ] = None,
 ) -> None:
     """Check the hash chain and every rule; exits 1 if something is wrong."""
@@ -107,6 +108,9 @@ def ledger_audit(
         ]
         if releases is not None:
             shown += unknown_releases(releases, book)
+        elif source is None and not shown:
+            for folder in output_folders(book):
+                shown += unknown_releases(folder, book, own_accounts=True)
         for line in shown:
             err.print(line, markup=False)
         if shown:

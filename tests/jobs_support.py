@@ -27,6 +27,7 @@ from dplib.release.ledger_schema import resolve_ledger_url
 from dplib.release.runs import Terms
 from dplib.release.tables import read_table
 from jobs.main import app
+from tests.release_bytes import unreserved
 
 JOB = "consistent-histograms"
 ROOT = Path(__file__).resolve().parents[1]
@@ -237,7 +238,7 @@ def content(folder: Path) -> dict[str, str]:
     found = {}
     for path in sorted(folder.rglob("*")):
         if path.name != ".lock":
-            digest = hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else ""
+            digest = hashlib.sha256(unreserved(path)).hexdigest() if path.is_file() else ""
             found[str(path.relative_to(folder))] = digest
     return found
 

@@ -10,7 +10,7 @@ Digests cover the private parts of an entry as well. They stay in the ledger and
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -77,6 +77,7 @@ class Finding:
 
 _ENCODER = json.JSONEncoder(sort_keys=True, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 _HASHED = ("sequence", "previous", "kind", "dataset", "run", "body", "who", "at", "why")
+_FIELDS = (*_HASHED, "digest")
 
 
 def entry_digest(fields: Mapping[str, object]) -> str:
@@ -88,6 +89,36 @@ def entry_digest(fields: Mapping[str, object]) -> str:
 def seal(**fields: Any) -> Entry:
     """Return the entry of these fields with its digest."""
     return Entry(**fields, digest=entry_digest(fields))
+
+
+def sound_entries(rows: Iterable[Sequence[Any]], tip: tuple[int, str], dataset: str) -> Iterator[Entry]:
+    """The entries of one account, taken from the rows of all once these are seen to be one unchanged chain.
+
+    Entries of other accounts are digested too: one that was renamed, or moved to another account, would otherwise give
+    back what it spent. Cost: one SHA-256 an entry, about 5 microseconds.
+
+    Args:
+        rows: every entry in order, as a sequence of the fields of `Entry`.
+        tip: sequence and digest of the newest entry, as kept apart.
+        dataset: the account.
+
+    Raises:
+        IntegrityError: if an entry is missing, was exchanged or changed, or the tip is another one; at the end at the
+            latest, so whoever decides anything takes all entries first.
+    """
+    last, previous = 0, GENESIS
+    for row in rows:
+        fields = dict(zip(_FIELDS, row, strict=True))
+        digest = fields.pop("digest")
+        if fields["sequence"] != last + 1 or fields["previous"] != previous:
+            raise IntegrityError("ledger must be one whole chain, got one with entries missing or exchanged")
+        if entry_digest(fields) != digest:
+            raise IntegrityError(f"ledger entry {last + 1} must be as it was written, got a changed one")
+        last, previous = last + 1, digest
+        if fields["dataset"] == dataset:
+            yield Entry(**fields, digest=digest)
+    if tip != (last, previous):
+        raise IntegrityError("ledger must end with the entry its tip names, got another (dplib ledger audit)")
 
 
 def check_chain(entries: Iterable[Entry], tip: tuple[int, str], known: Iterable[tuple[int, str]] = ()) -> list[Finding]:

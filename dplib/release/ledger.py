@@ -24,6 +24,7 @@ The digest of the counts stands in the ledger; of the measurement key only its S
 removes no noise. Both are private to the ledger's owner, as are host and user names.
 """
 
+import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict
@@ -33,10 +34,11 @@ from typing import Any
 from sqlalchemy import select
 
 from dplib.config.day_window import DayWindow
-from dplib.errors import ConfigError, DplibError
+from dplib.errors import ConfigError, DplibError, IntegrityError
 from dplib.release import leases
 from dplib.release.ledger_accounts import Accounts, known_account
 from dplib.release.ledger_schema import entries
+from dplib.release.replay import LedgerState
 from dplib.release.runs import Publication, Run, RunKey, RunState, StoredMeasurement, Terms
 from dplib.validate import positive, require
 
@@ -100,7 +102,8 @@ class Ledger(Accounts):
             The run; this ledger object holds its lease if it is reserved.
 
         Raises:
-            ConfigError: if the dataset has no account or one with other terms, or the run's days are not of one period.
+            ConfigError: if the dataset has no account or one with other terms, the run's days are not of one period, or
+                the same words were measured from another input (``again`` measures this one besides).
             BudgetError: if the account cannot pay, or the plan is not approved; nothing was written.
             DplibError: if another process is measuring the run.
         """
@@ -110,9 +113,12 @@ class Ledger(Accounts):
             account.require_terms(terms)
             account.period_of(window)
             run = writer.state.newest(key)
+            if run is None and not again:
+                writer.state.check_place(key)
             if run is None or (again and run.state is not RunState.RESERVED):
                 body: dict[str, Any] = {name: getattr(key, name) for name in ("job", "logical_date", "settings_hash")}
-                body |= {"cost": cost} | ({"key_id": key_id} if key_id else {})
+                body |= {"cost": cost, "nonce": secrets.token_hex(16)} | ({"key_id": key_id} if key_id else {})
+                body |= {} if key.place is None else {"input": list(key.place)}
                 body |= {"plan": plan} if account.needs_approval else {}
                 body |= {"days": asdict(window)} if account.renewal is not None and window is not None else {}
                 run = writer.state.runs[writer.append("reserve", None, body, reason)]
@@ -133,11 +139,14 @@ class Ledger(Accounts):
         """Refuse early what `reserve` would refuse, before anything is opened or written for it.
 
         Raises:
-            ConfigError: if the account renews and the run's days are not of one of its periods.
+            ConfigError: if the account renews and the run's days are not of one of its periods, or the same words were
+                measured from another input.
             BudgetError: if a reservation is needed and the account cannot pay it, or the plan is not approved.
         """
         state = self.state(key.dataset)
         account, run = known_account(state, key.dataset), state.newest(key)
+        if run is None and not again:
+            state.check_place(key)
         period = account.period_of(window)
         if run is None or (again and run.state is not RunState.RESERVED):
             state.check_payable(account, cost, period, plan)
@@ -168,11 +177,11 @@ class Ledger(Accounts):
             own and uses that one.
 
         Raises:
-            IntegrityError: if the run was voided meanwhile; the caller discards its measurement.
+            IntegrityError: if the run was voided meanwhile, or the ledger holds another reservation in its place; the
+                caller discards its measurement.
         """
         with self.writing(run.key.dataset) as writer:
-            present = writer.state.runs.get(run.sequence)
-            if present is None or present.measurement is None:
+            if _reservation(writer.state, run).measurement is None:
                 writer.append("measure", run.sequence, asdict(measurement))
                 leases.drop(writer.connection, run.sequence)
             return writer.state.runs[run.sequence]
@@ -181,11 +190,10 @@ class Ledger(Accounts):
         """Record the release made of a run's measurement; spends nothing and writes nothing twice in a row.
 
         Raises:
-            IntegrityError: if the run has no measurement.
+            IntegrityError: if the run has no measurement, or the ledger holds another reservation in its place.
         """
         with self.writing(run.key.dataset) as writer:
-            present = writer.state.runs.get(run.sequence)
-            if present is None or present.publication != publication:
+            if _reservation(writer.state, run).publication != publication:
                 writer.append("publish", run.sequence, asdict(publication))
             return writer.state.runs[run.sequence]
 
@@ -196,9 +204,24 @@ class Ledger(Accounts):
             ConfigError: if the run is not an open reservation.
         """
         with self.writing(run.key.dataset) as writer:
-            present = writer.state.runs.get(run.sequence, run)
+            present = _reservation(writer.state, run)
             rule = "be a reservation without a measurement to be voided"
             require(present.state is RunState.RESERVED, run.release_id, rule, present.state)
             writer.append("void", run.sequence, {}, reason)
             leases.drop(writer.connection, run.sequence)
             return writer.state.runs[run.sequence]
+
+
+def _reservation(state: LedgerState, run: Run) -> Run:
+    """The run as the ledger has it.
+
+    Raises:
+        IntegrityError: if the ledger does not know it: another one has its number, after an older state was put back.
+    """
+    present = state.runs.get(run.sequence)
+    if present is None or not present.is_same_reservation(run):
+        raise IntegrityError(
+            f"{run.release_id} must belong to a run of its account in this ledger, got another reservation in its "
+            "place, or none (an older state that was put back?)"
+        )
+    return present

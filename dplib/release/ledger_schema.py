@@ -20,8 +20,9 @@ that holds the file. A job's own clock only dates its entries, and nothing is de
 """
 
 import os
+import secrets
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -222,14 +223,36 @@ def _arguments(url: URL) -> dict[str, Any]:
 
 
 def _prepare_file(path: Path, name: str, create: bool) -> None:
+    """See that the SQLite file is there, or make it; a file that is there is looked at and never opened.
+
+    A process that closes any descriptor of a file drops all its record locks on it (POSIX), those of a transaction that
+    another thread holds open too. So nothing but SQLite itself, which knows of this, opens the ledger's file.
+    """
     if not create:
         require(path.is_file(), "ledger", "exist (dplib init creates it)", name)
         return
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+        if not path.exists():
+            _make_empty(path)
     except OSError:
         raise ConfigError(f"ledger must be a file that can be written, got {name}") from None
+    require(path.is_file() and os.access(path, os.W_OK), "ledger", "be a file that can be written", name)
+
+
+def _make_empty(path: Path) -> None:
+    """An empty file that its owner alone can read, closed before it has the name by which others find it."""
+    new = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
+    os.close(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+    try:
+        with suppress(FileExistsError):
+            os.link(new, path)
+    except OSError:
+        # A file system without links: another thread could have it open already between these two calls, no more.
+        with suppress(FileExistsError):
+            os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+    finally:
+        new.unlink()
 
 
 def _create_tables(connection: Connection) -> None:

@@ -19,7 +19,7 @@ from dplib.config.day_window import DayWindow
 from dplib.errors import BudgetError, ConfigError, DplibError, IntegrityError
 from dplib.release.files import MANIFEST, file_sha256
 from dplib.release.ledger import Ledger
-from dplib.release.manifest import load_manifest
+from dplib.release.membership import found_in, mark, unknown
 from dplib.release.runs import Publication, Run, RunKey, RunState, StoredMeasurement, Terms
 from dplib.release.staging import Staging, check_writable, disk_errors, remove_leftovers, store_measurement
 
@@ -91,7 +91,7 @@ def measure_run(ledger: Ledger, request: Request, output: Path, measure: Measure
     # Makes no directory for a run that cannot be paid.
     ledger.check_payable(request.key, request.cost, request.again, request.plan, request.window)
     check_writable(output)
-    _check_not_older(ledger, request.key.dataset, output)
+    _check_members(ledger, request.key.dataset, output)
     run = ledger.reserve(
         request.key,
         request.terms,
@@ -109,26 +109,19 @@ def measure_run(ledger: Ledger, request: Request, output: Path, measure: Measure
         return _measure_into_staging(ledger, run, output, measure)
 
 
-def _check_not_older(ledger: Ledger, dataset: str, output: Path) -> None:
-    """Refuse to spend by a ledger that was put back to an older state than the releases it paid for.
+def _check_members(ledger: Ledger, dataset: str, output: Path) -> None:
+    """Refuse to spend by a ledger that does not know all that its account paid for in the output folder.
 
     Such a ledger would give out the numbers, and the budget, of those releases a second time.
     """
-    newest = ledger.tip[0]
-    for manifest in sorted(output.glob(f"{dataset}-*/{MANIFEST}")):
-        number = manifest.parent.name.rpartition("-")[2]
-        if number.isdecimal() and int(number) > newest and _dataset_of(manifest.parent) == dataset:
+    runs = {run.sequence: run for run in ledger.runs(dataset)}
+    for found in found_in(output):
+        problem = unknown(found, runs) if found.dataset == dataset else None
+        if problem is not None:
             raise ConfigError(
-                f"ledger must be as new as the releases of {dataset}, got one that ends at entry {newest} beside "
-                f"{manifest.parent.name}: an older backup? (dplib ledger audit --releases {output})"
+                f"ledger must be as new as the releases of {dataset}, got one that ends at entry {ledger.tip[0]} "
+                f"beside {found.name}, which is {problem} (dplib ledger audit --releases {output})"
             )
-
-
-def _dataset_of(release: Path) -> str | None:
-    try:
-        return load_manifest(release).dataset
-    except IntegrityError:
-        return None
 
 
 def _recorded(ledger: Ledger, run: Run) -> str | None:
@@ -139,6 +132,7 @@ def _recorded(ledger: Ledger, run: Run) -> str | None:
 def _measure_into_staging(ledger: Ledger, run: Run, output: Path, measure: Measure) -> Run:
     with Staging(output, run.release_id) as staging:
         try:
+            mark(staging.path, run)
             keys = measure(run, staging.path)
             content = staging.seal()
         except BaseException:

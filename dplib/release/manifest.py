@@ -82,6 +82,9 @@ class Manifest(_Part):
     """Code and formats."""
     key_id: str
     """Public name of the secret that keyed the noise."""
+    reservation: str = Field(default="", pattern=r"^([0-9a-f]{32})?$", exclude_if=lambda nonce: not nonce)
+    """Random text that was drawn with the ledger's reservation, before a row was read: shows which ledger paid. Absent
+    in releases of earlier versions."""
     settings_hash: Sha256
     """Of the resolved measurement settings."""
     publish_hash: Sha256

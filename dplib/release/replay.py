@@ -8,7 +8,7 @@ Cost: O(entries of the account), each read and digested once.
 """
 
 import datetime as dt
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -75,9 +75,23 @@ class LedgerState:
         return found or ([""] if self.accounts[dataset].renewal is None else [])
 
     def newest(self, key: RunKey) -> Run | None:
-        """The newest run of a key that is not voided."""
-        same = (run for run in self.runs.values() if run.key == key and run.state is not RunState.VOIDED)
+        """The newest run of a key, from the input that it means, that is not voided."""
+        same = (run for run in self._standing(key) if key.has_place_of(run.key))
         return max(same, key=lambda run: run.sequence, default=None)
+
+    def _standing(self, key: RunKey) -> Iterator[Run]:
+        """Runs with a key's settings, not voided, wherever their input is."""
+        return (run for run in self.runs.values() if run.state is not RunState.VOIDED and key.has_settings_of(run.key))
+
+    def check_place(self, key: RunKey) -> None:
+        """Raise `ConfigError` if the key's words were used for another input, of which alone there are runs."""
+        others = list(self._standing(key))
+        if others and self.newest(key) is None:
+            raise ConfigError(
+                f"input.path must name the input that {others[-1].release_id} was measured from, got the same words "
+                "for another place (they count from another folder, or name a variable with another value): run it "
+                "from there, write the path in full, or measure this input too and pay for it (--again)"
+            )
 
     def _create(self, entry: Entry, body: dict[str, Any]) -> None:
         if entry.dataset in self.accounts:
@@ -95,10 +109,21 @@ class LedgerState:
         account, cost = self._account(entry), Fraction(body["cost"])
         if cost <= 0:
             raise IntegrityError(f"ledger entry {entry.sequence} must reserve more than 0, got {cost}")
-        key = RunKey(entry.dataset, body["job"], body["logical_date"], body["settings_hash"])
+        place = body.get("input")
+        place = None if place is None else tuple(str(path) for path in place)
+        key = RunKey(entry.dataset, body["job"], body["logical_date"], body["settings_hash"], place=place)
         period, plan = account.period_of(_window(body.get("days"))), body.get("plan")
         self.check_payable(account, cost, period, plan)
-        run = Run(entry.sequence, key, cost, RunState.RESERVED, period=period, key_id=body.get("key_id"), at=entry.at)
+        run = Run(
+            entry.sequence,
+            key,
+            cost,
+            RunState.RESERVED,
+            period=period,
+            key_id=body.get("key_id"),
+            at=entry.at,
+            nonce=body.get("nonce"),
+        )
         if account.needs_approval:
             approval = self.approvals[entry.dataset][check_plan(plan or "")]
             used = replace(approval, left=approval.left - 1, used=approval.used + 1)

@@ -111,12 +111,17 @@ class RunKey:
         job: name of the job.
         logical_date: the schedule's date as text, empty where there is none.
         settings_hash: hash of the resolved measurement settings.
+        former: hashes of the same settings by the rules of earlier versions, under which a run may stand in the ledger.
+        place: what the input's words name here: its paths, absolute and with variables filled in; None where that is
+            not known (runs of earlier versions) or where a catalogue resolves them.
     """
 
     dataset: str
     job: str
     logical_date: str
     settings_hash: str
+    former: tuple[str, ...] = field(default=(), compare=False)
+    place: tuple[str, ...] | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
         safe_name("dataset", self.dataset)
@@ -124,6 +129,15 @@ class RunKey:
         short = len(self.logical_date) <= 64 and (self.logical_date.isprintable() or not self.logical_date)
         require(short, "date", "be at most 64 printable characters", repr(self.logical_date))
         require(bool(self.settings_hash), "settings hash", "not be empty", repr(self.settings_hash))
+
+    def has_settings_of(self, run: "RunKey") -> bool:
+        """Whether a run's key says the same as this one, be it by the rules of an earlier version."""
+        same = (self.dataset, self.job, self.logical_date) == (run.dataset, run.job, run.logical_date)
+        return same and run.settings_hash in (self.settings_hash, *self.former)
+
+    def has_place_of(self, run: "RunKey") -> bool:
+        """Whether a run may have read the very input that this key means."""
+        return self.place is None or run.place is None or self.place == run.place
 
 
 @dataclass(frozen=True)
@@ -162,7 +176,9 @@ class Run:
 
     ``key_id`` is the public name of the secret that it was reserved under and must be measured with; None in ledgers
     from before keys could change. ``period`` is the one whose budget pays, empty where the budget does not renew.
-    ``plan`` is the approved plan that it used, None where none was needed. ``at`` is when it was reserved.
+    ``plan`` is the approved plan that it used, None where none was needed. ``at`` is when it was reserved. ``nonce`` is
+    random text that was drawn with the reservation: it stands beside the measurement and in the manifest, so that
+    what lies on a disk is known as this ledger's or another's; None in entries of earlier versions.
     """
 
     sequence: int
@@ -175,6 +191,12 @@ class Run:
     period: str = ""
     plan: str | None = None
     at: str = ""
+    nonce: str | None = None
+
+    def is_same_reservation(self, other: "Run") -> bool:
+        """Whether two runs are one reservation of one ledger, whatever became of it."""
+        mine, others = ((run.sequence, run.key, run.cost, run.nonce, run.key_id) for run in (self, other))
+        return mine == others
 
     @property
     def release_id(self) -> str:

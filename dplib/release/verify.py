@@ -5,6 +5,7 @@ of their children, constraints) only the job knows: its checks return the same `
 """
 
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,6 +14,8 @@ from dplib.release.chain import Entry
 from dplib.release.files import MANIFEST, file_sha256, list_files
 from dplib.release.ledger import Ledger
 from dplib.release.manifest import FileEntry, Manifest, load_manifest
+from dplib.release.membership import FORGOTTEN, found_in, unknown
+from dplib.release.replay import LedgerState
 
 
 @dataclass(frozen=True)
@@ -83,6 +86,8 @@ def verify_against_ledger(manifest: Manifest, ledger: Ledger) -> list[Check]:
         ("key", manifest.key_id, None if measurement is None else measurement.key_id),
         ("manifest recorded", manifest.sha256(), recorded),
     ]
+    if manifest.reservation:
+        pairs.append(("reservation", manifest.reservation, run.nonce))
     checks = [Check("ledger entry", True, f"entry {run.sequence}, {run.state}")]
     checks += [Check(name, here == there, _compared(here, there)) for name, here, there in pairs]
     shown = "; ".join(f"entry {finding.sequence}: {finding.problem}" for finding in findings[:3])
@@ -100,34 +105,54 @@ def _named(folder: str, release_id: str) -> str:
     return f"release {release_id}" if folder == release_id else f"folder {folder} holds the release {release_id}"
 
 
-def unknown_releases(folder: Path, book: Iterable[Entry]) -> list[str]:
+def unknown_releases(folder: Path, book: Iterable[Entry], own_accounts: bool = False) -> list[str]:
     """What the releases in a folder and the entries of a ledger say against each other, one sentence each.
 
-    A release that the book does not name was paid for in a book that is not this one: most likely, this is an older
-    backup, and what was spent since then is forgotten.
+    A release, stored measurement or staging folder that is of no reservation of the book was paid for in a book that is
+    not this one: most likely, this is an older backup, and what was spent since then is forgotten.
 
     Args:
         folder: of all releases; other directories in it are passed over.
-        book: every entry, already audited.
+        book: every entry.
+        own_accounts: look at releases of the book's accounts only, where a folder may hold those of other ledgers too.
 
     Raises:
         ConfigError: if there is no such folder.
     """
     if not folder.is_dir():
         raise ConfigError(f"--releases must be a folder, got {folder}")
+    state, published = LedgerState(), _published(book)
+    for entry in book:
+        with suppress(DplibError):  # what breaks a rule is the audit's to say
+            state.apply(entry)
+    problems = {
+        found.name: problem
+        for found in found_in(folder)
+        if (not own_accounts or found.dataset in state.accounts) and (problem := unknown(found, state.runs)) is not None
+    }
+    for directory in sorted(path.parent for path in folder.glob(f"*/{MANIFEST}")):
+        name, recorded = directory.name, published.get(directory.name)
+        if recorded is None and not own_accounts:
+            problems.setdefault(name, FORGOTTEN)
+        elif recorded is not None and file_sha256(directory / MANIFEST) not in recorded:
+            problems.setdefault(name, "its manifest is not one that the ledger recorded")
+    return [f"{name}: {problem}" for name, problem in sorted(problems.items())]
+
+
+def output_folders(book: Iterable[Entry]) -> list[Path]:
+    """The folders on this machine in which the entries of a ledger say that measurements were stored."""
+    folders = {Path(str(entry.content().get("location"))).parent for entry in book if entry.kind == "measure"}
+    return sorted(folder for folder in folders if folder.is_dir())
+
+
+def _published(book: Iterable[Entry]) -> dict[str, set[str]]:
+    """The manifests' SHA-256 that were recorded, by release."""
     published: dict[str, set[str]] = {}
     for entry in book:
         if entry.kind == "publish":
             content = entry.content()
             published.setdefault(Path(str(content["location"])).name, set()).add(str(content["manifest_sha256"]))
-    found = []
-    for directory in sorted(path.parent for path in folder.glob(f"*/{MANIFEST}")):
-        name, digest = directory.name, file_sha256(directory / MANIFEST)
-        if name not in published:
-            found.append(f"{name}: not in the ledger, which may be an older backup that forgot what was spent since")
-        elif digest not in published[name]:
-            found.append(f"{name}: its manifest is not one that the ledger recorded")
-    return found
+    return published
 
 
 def _listing(name: str, found: list[str], good: str = "none") -> Check:

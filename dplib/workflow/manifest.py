@@ -56,6 +56,7 @@ def write_release_manifest(
             "sampler_format": str(SAMPLER_FORMAT),
         },
         "key_id": run.measurement.key_id,
+        "reservation": run.nonce or "",
         "settings_hash": run.key.settings_hash,
         "publish_hash": settings_hash(design.publish_settings),
     }

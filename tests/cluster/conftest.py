@@ -16,6 +16,7 @@ from dplib.release.ledger_schema import resolve_ledger_url
 from dplib.workflow.design import cost_of, natural_terms
 from jobs.consistent_histograms import prepare
 from tests.cluster.standalone import Cluster, bare_environment, environment, start_cluster, wait_for
+from tests.release_bytes import unreserved
 
 ROOT = Path(__file__).parents[2]
 RELEASE = "shop-consistent-histograms-undated-000002"
@@ -138,7 +139,7 @@ def release_files(place: Path) -> dict[str, bytes]:
     """The files under the folder of releases, which must hold one release and nothing else (but the lock)."""
     releases = place / "releases"
     assert sorted(path.name for path in releases.iterdir()) == [".lock", RELEASE]
-    return {str(path.relative_to(releases)): path.read_bytes() for path in releases.rglob("*") if path.is_file()}
+    return {str(path.relative_to(releases)): unreserved(path) for path in releases.rglob("*") if path.is_file()}
 
 
 def assert_paid_once(place: Path) -> None:

@@ -18,6 +18,7 @@ from dplib.workflow.design import cost_of, natural_terms
 from jobs.kmeans import prepare
 from tests.cluster.conftest import ROOT
 from tests.cluster.standalone import PATIENCE, Cluster, descendants, environment, executor_of, kill, processes, wait_for
+from tests.release_bytes import unreserved
 
 RELEASE = "people-kmeans-undated-000002"
 DIMENSION = 5
@@ -86,7 +87,7 @@ def files_of(place: Path) -> dict[str, bytes]:
     """The files of the one release."""
     releases = place / "releases"
     assert sorted(path.name for path in releases.iterdir()) == [".lock", RELEASE]
-    return {str(path.relative_to(releases)): path.read_bytes() for path in releases.rglob("*") if path.is_file()}
+    return {str(path.relative_to(releases)): unreserved(path) for path in releases.rglob("*") if path.is_file()}
 
 
 def assert_paid_once(place: Path) -> None:

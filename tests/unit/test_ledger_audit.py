@@ -4,6 +4,7 @@ import datetime as dt
 import hashlib
 import json
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -21,10 +22,11 @@ from dplib.release.ledger import Ledger
 from dplib.release.ledger_audit import audit_entries, export_lines, known_tips, read_export
 from dplib.release.ledger_migration import migrate
 from dplib.release.ledger_summary import summarise
-from dplib.release.lifecycle import MeasurementKeys, Request, measure_run
+from dplib.release.lifecycle import MeasurementKeys, Request, measure_run, publish_run
 from dplib.release.periods import Period, Renewal
-from dplib.release.runs import Publication, Run, RunKey, Terms
-from dplib.release.verify import unknown_releases
+from dplib.release.runs import Publication, Run, RunKey, StoredMeasurement, Terms
+from dplib.release.staging import MEASUREMENT, Staging
+from dplib.release.verify import output_folders, unknown_releases
 from tests.ledgers import KEY, TERMS, key_number, measurement, open_with, tamper, url_of
 
 PLAN = "a" * 64
@@ -204,7 +206,8 @@ def release(folder: Path, ledger: Ledger, number: int) -> Run:
     run = ledger.record_measurement(ledger.reserve(key_number(number), TERMS, Fraction(1, 8), ""), measurement())
     directory = folder / run.release_id
     directory.mkdir(parents=True)
-    (directory / MANIFEST).write_text(f"release {number}")
+    fields = {"release_id": run.release_id, "dataset": run.key.dataset, "reservation": run.nonce}
+    (directory / MANIFEST).write_text(json.dumps(fields))
     return ledger.record_published(run, Publication(str(directory), "p" * 64, file_sha256(directory / MANIFEST)))
 
 
@@ -225,10 +228,7 @@ def test_releases_that_an_older_backup_forgot_are_listed(tmp_path: Path) -> None
         unknown_releases(tmp_path / "nowhere", [])
 
 
-def test_a_run_spends_nothing_by_an_older_book_than_its_releases(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("dplib.release.lifecycle._dataset_of", lambda path: path.name.split("-")[0])
+def test_a_run_spends_nothing_by_an_older_book_than_its_releases(tmp_path: Path) -> None:
     ledger, releases = open_with(tmp_path), tmp_path / "releases"
     backup = (tmp_path / "ledger.db").read_bytes()
     forgotten = release(releases, ledger, 1)
@@ -243,6 +243,83 @@ def test_a_run_spends_nothing_by_an_older_book_than_its_releases(
         measure_run(restored, request, releases, measure)
     assert caught.value.exit_code == 2
     assert len(restored.entries()[0]) == 1
+
+
+def stored(folder: Path, ledger: Ledger, number: int, last: str) -> Run:
+    """A run that went as far as ``last``: staged, measured (in place, without a release), or published."""
+
+    def measure(run: Run, staging: Path) -> MeasurementKeys:
+        (staging / MEASUREMENT).mkdir()
+        (staging / MEASUREMENT / "top.parquet").write_text("noisy")
+        if last == "staged":
+            raise KeyboardInterrupt
+        return MeasurementKeys("key-1", b"key", b"digest")
+
+    def publish(run: Run, staging: Path) -> None:
+        fields = {"release_id": run.release_id, "dataset": run.key.dataset, "reservation": run.nonce}
+        (staging / MANIFEST).write_text(json.dumps(fields))
+
+    with pytest.MonkeyPatch.context() as crash:
+        crash.setattr(Staging, "discard", lambda self: None)
+        with suppress(KeyboardInterrupt):
+            run = measure_run(ledger, Request(key_number(number), TERMS, Fraction(1, 8), ""), folder, measure)
+            if last == "published":
+                publish_run(ledger, run, folder, "p" * 64, publish)
+    return ledger.runs("takeaway")[-1]
+
+
+@pytest.mark.parametrize("last", ["staged", "measured", "published"])
+@pytest.mark.parametrize("written_since", ["nothing", "unrelated", "the same run", "a run of another account"])
+def test_an_older_book_that_went_on_is_noticed_by_run_and_audit(tmp_path: Path, last: str, written_since: str) -> None:
+    ledger, releases = open_with(tmp_path), tmp_path / "releases"
+    stored(releases, ledger, 1, "published")
+    backup = (tmp_path / "ledger.db").read_bytes()
+    forgotten = stored(releases, ledger, 2, last)
+    assert unknown_releases(releases, ledger.entries()[0]) == []
+    (tmp_path / "ledger.db").write_bytes(backup)
+    restored = Ledger.open(url_of(tmp_path))
+    if written_since == "unrelated":
+        for _ in range(9):
+            restored.require_approval("takeaway", True, "")
+            restored.require_approval("takeaway", False, "")
+    elif written_since == "the same run":
+        assert restored.reserve(key_number(2), TERMS, Fraction(1, 8), "").release_id == forgotten.release_id
+    elif written_since == "a run of another account":
+        restored.create_account("other", TERMS, Fraction(1))
+        restored.reserve(RunKey("other", "job", "", "h"), TERMS, Fraction(1, 8), "")
+    before = restored.entries()
+
+    def measure(_run: Run, _staging: Path) -> MeasurementKeys:
+        raise AssertionError("nothing may be measured")
+
+    for number in (2, 3):
+        with pytest.raises(ConfigError, match="ledger must be as new as the releases of takeaway"):
+            measure_run(restored, Request(key_number(number), TERMS, Fraction(1, 8), ""), releases, measure)
+    assert restored.entries() == before
+    assert restored.audit() == []  # sound in itself
+    for own_accounts in (False, True):
+        (found,) = unknown_releases(releases, before[0], own_accounts)
+        assert forgotten.release_id in found
+    assert output_folders(before[0]) == [releases]
+
+
+def test_a_book_put_back_between_reservation_and_record_is_noticed(tmp_path: Path) -> None:
+    """The reservation is known, its measurement is not: it would be measured a second time on one payment."""
+    ledger, releases = open_with(tmp_path), tmp_path / "releases"
+    backup: list[bytes] = []
+    original = Ledger.record_measurement
+
+    def copied_before(self: Ledger, run: Run, mine: StoredMeasurement) -> Run:
+        backup.append((tmp_path / "ledger.db").read_bytes())
+        return original(self, run, mine)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Ledger, "record_measurement", copied_before)
+        run = stored(releases, ledger, 1, "measured")
+    (tmp_path / "ledger.db").write_bytes(backup[0])
+    restored = Ledger.open(url_of(tmp_path))
+    with pytest.raises(ConfigError, match=f"beside {run.release_id}, which is measured, which the ledger does not"):
+        stored(releases, restored, 1, "measured")
 
 
 # ---- what is shown ---------------------------------------------------------------------------------------------------
