@@ -56,6 +56,9 @@ class CoinTape(UserStreams):
     def under(self, *labels: Label) -> Self:
         return type(self)(self.coins, len(self), (*self.labels, *labels))
 
+    def by_name(self) -> Self:
+        return self
+
     def of(self, chosen: IntArray | BoolArray | slice) -> Self:
         return type(self)(self.coins, len(self.users[chosen]), self.labels)
 

@@ -188,7 +188,7 @@ class Questions:
 def choose_question(streams: UserStreams, shares: Sequence[int]) -> IntArray:
     """The position of each user's question by a keyed hash of the name, in proportion to the shares; shape (n,)."""
     ends = np.cumsum(shares)
-    drawn = streams.under("question").uniform_below(int(ends[-1]))
+    drawn = streams.by_name().under("question").uniform_below(int(ends[-1]))
     return np.searchsorted(ends, drawn, side="right").astype(np.int64)
 
 

@@ -5,8 +5,8 @@ changing one of them spends anew; *publish settings* (``publish``, ``ledger``, `
 made of the stored measurement and never spend.
 """
 
+from collections.abc import Sequence
 from fractions import Fraction
-from math import isfinite
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
@@ -20,6 +20,13 @@ COUNTING_VERSION = 1
 """Raised when the code that turns rows into points changes its result."""
 MAX_DIMENSION = 1 << 12
 MAX_CLUSTERS = 1 << 12
+LARGEST_NUMBER = 10**100
+"""Largest magnitude of a coordinate in the settings; its inverse is the smallest width. Their squares, and sums of
+squares over all rows there can be, are finite numbers."""
+FINEST_WIDTH = Fraction(1, 10**9)
+"""Smallest half width or radius as a part of the magnitudes around it: a double cannot tell much finer places apart."""
+MOST_UNEVEN = 1 << 16
+"""Largest ratio of widths without scaling: a coordinate that is narrower has a single step."""
 LOCAL_METHODS = ("ldp_tree", "ldp_hash_rounds", "noisy_coordinates")
 """Methods of the local model; its ``auto`` is the first."""
 
@@ -29,7 +36,7 @@ class LocalSettings(Section):
 
     oracle: Literal["auto", "generalized_response", "unary_encoding", "hadamard_response", "local_hashing"] = "auto"
     """How an answer is randomized; auto: the shortest report among those with about the least variance."""
-    expected_users: Annotated[int, Field(ge=1, strict=True)] = 100_000
+    expected_users: Annotated[int, Field(ge=1, le=10**12, strict=True)] = 100_000
     """A public guess, from which the number of levels follows; with others errors are larger than need be."""
 
 
@@ -63,15 +70,30 @@ class ClusteringSettings(Section):
     @field_validator("bounds")
     @classmethod
     def _increasing(cls, bounds: list[tuple[Fraction, Fraction]] | None) -> list[tuple[Fraction, Fraction]] | None:
-        if bounds is not None and not (bounds and all(float(low) < float(high) for low, high in bounds)):
+        if bounds is None:
+            return None
+        if not (bounds and all(low < high for low, high in bounds)):
             raise ValueError("must be one or more pairs [low, high] with low below high, got others")
+        for low, high in bounds:
+            _require_magnitude((low, high))
+            _require_width((high - low) / 2, max(abs(low), abs(high)), f"[{float(low):g}, {float(high):g}]")
         return bounds
+
+    @field_validator("center", "missing")
+    @classmethod
+    def _moderate(cls, given: list[Fraction] | str | None) -> list[Fraction] | str | None:
+        if isinstance(given, list):
+            _require_magnitude(given)
+        return given
 
     @field_validator("radius")
     @classmethod
     def _positive(cls, radius: Fraction | str | None) -> Fraction | str | None:
-        if isinstance(radius, Fraction) and not (isfinite(float(radius)) and float(radius) > 0):
-            raise ValueError(f"must be a number above 0, got {radius}")
+        if isinstance(radius, Fraction):
+            if radius <= 0:
+                raise ValueError(f"must be a number above 0, got {radius}")
+            _require_magnitude((radius,))
+            _require_width(radius, Fraction(0), f"{float(radius):g}")
         return radius
 
     @model_validator(mode="after")
@@ -83,7 +105,36 @@ class ClusteringSettings(Section):
             raise ValueError("clustering.center must be absent where there are bounds, got one")
         if self.bounds is None and self.scale == "bounds":
             raise ValueError("clustering.scale must be none where there are no bounds, got bounds")
+        self._require_resolution()
         return self
+
+    def _require_resolution(self) -> None:
+        """The steps of the public space are those of the coordinates, and doubles can tell them apart."""
+        if self.bounds is not None and self.scale == "none":
+            widths = [high - low for low, high in self.bounds]
+            ratio = max(widths) / min(widths)
+            if ratio > MOST_UNEVEN:
+                rule = f"differ in width by at most {MOST_UNEVEN:,} times where clustering.scale is none"
+                raise ValueError(f"clustering.bounds must {rule}, got {float(ratio):.3g} times")
+        radius = self.radius if isinstance(self.radius, Fraction) else Fraction(1)
+        farthest = max(map(abs, self.center or [Fraction(0)]))
+        if radius < FINEST_WIDTH * farthest:
+            rule = f"be at most {float(1 / FINEST_WIDTH):g} {'radii' if self.radius != 'private' else ''}".rstrip()
+            raise ValueError(f"clustering.center must {rule} from 0, got {float(farthest):g}")
+
+
+def _require_magnitude(numbers: Sequence[Fraction]) -> None:
+    for number in numbers:
+        if abs(number) > LARGEST_NUMBER:
+            shown = f"{float(number):g}" if abs(number) < 10**300 else "one of more than 300 digits"
+            raise ValueError(f"must be numbers of at most {float(LARGEST_NUMBER):g}, got {shown}")
+
+
+def _require_width(half: Fraction, farthest: Fraction, shown: str) -> None:
+    """Refuse what is too narrow for doubles."""
+    if half < Fraction(1, LARGEST_NUMBER) or half < FINEST_WIDTH * farthest:
+        rule = f"be wider than {float(1 / Fraction(LARGEST_NUMBER)):g}, and than a {float(1 / FINEST_WIDTH):g}th of "
+        raise ValueError(f"must {rule}the distance from 0, got {shown}")
 
 
 class KMeansPrivacy(RowPrivacy):

@@ -40,7 +40,7 @@ from dplib.kmeans.collection import Collection
 from dplib.mechanisms.tree_counts import SAMPLER_FORMAT
 from dplib.privacy.events import ConcentratedEvent, Event, PureEvent
 from dplib.validate import one_of, require
-from dplib.workflow.design import require_useful_noise
+from dplib.workflow.design import MOST_NOISE, require_useful_noise
 
 STATISTIC = "centers and weights"
 CHOICE_FORMAT = 2
@@ -194,16 +194,30 @@ class Design:
         if self.local:
             require_useful_noise("scale", 1 / self.budget)
             return
+        require(self.budget > 0, "privacy.budget", "give noise with a scale from 1/32 to 2^40", "next to nothing")
         space, sharing = self.frame.space, 4 * self.config.clustering.n_clusters**2
+        spendable = self.budget
+        if self.radius_is_private:
+            spendable = self._check_radius_share()
         if self.gaussian:
-            require_useful_noise("sigma^2", Fraction(self.rows**2) / (2 * self.budget))
-            largest = Fraction(space.norm_squared * sharing * self.rows**2 * _FINEST_PART) / self.budget
+            require_useful_noise("sigma^2", Fraction(self.rows**2) / (2 * spendable))
+            largest = Fraction(space.norm_squared * sharing * self.rows**2 * _FINEST_PART) / spendable
             rule = "give noise that fits 64 bits in every coordinate"
             require(largest <= 2**78, "privacy.budget", rule, f"a sigma^2 of up to {float(largest):.3g}")
             return
-        require_useful_noise("scale", self.rows / self.budget)
+        require_useful_noise("scale", self.rows / spendable)
         finest = 2 * self.config.clustering.n_clusters if self.method in ("kvariates", "sample_aggregate") else 16
-        require_useful_noise("scale", Fraction(2 * space.l1 * self.rows * finest) / self.budget)
+        require_useful_noise("scale", Fraction(2 * space.l1 * self.rows * finest) / spendable)
+
+    def _check_radius_share(self) -> Fraction:
+        """Refuse a share that cannot pay for the radius, or leaves nothing; what is left of the budget."""
+        share = self.config.clustering.radius_share
+        for part in (share, 1 - share):
+            # Squares, since rho pays for a squared scale.
+            squared = Fraction(self.rows**2) / (self.budget * part * 2 if self.gaussian else (self.budget * part) ** 2)
+            rule = "leave both the radius and the rest enough for noise with a scale of at most 2^39"
+            require(squared <= MOST_NOISE**2 / 4, "clustering.radius_share", rule, f"{float(share):.3g}")
+        return self.budget * (1 - share)
 
     def _check_reports(self) -> None:
         """Refuse what a method of the local model cannot ask.

@@ -20,7 +20,7 @@ from dplib.clustering.source import NoPoints
 from dplib.clustering.sums import nearest, rounded
 from dplib.errors import ConfigError, IntegrityError
 from dplib.kmeans.design import Design
-from dplib.kmeans.local import Stored, cluster_users
+from dplib.kmeans.local import Stored, UserKeys, cluster_users
 from dplib.kmeans.methods import cluster_points
 from dplib.kmeans.radius import find_bounds
 from dplib.privacy.events import DiscreteGaussianEvent, DiscreteLaplaceEvent, Event
@@ -74,7 +74,7 @@ def estimate_centers(design: Design, records: list[Record]) -> Results:
 
 def _clustered(design: Design, records: list[Record]) -> tuple[Clustering, PointFrame]:
     if design.local:
-        return cluster_users(design.collection, Stored(records), bytes(32)), design.frame
+        return cluster_users(design.collection, Stored(records), UserKeys()), design.frame
     nobody, replayed = NoPoints(), Replayed(records)
     try:
         counted = np.zeros(0, dtype=np.int64), np.zeros((0, 1), dtype=np.int64)

@@ -7,9 +7,11 @@ has no usable point reports for the middle of the space, so that silence tells n
 Simulation and server. With rows that are points the job draws the reports itself: it holds the points, so the guarantee
 is for readers of what is stored, not against whoever runs it. Every user draws from a stream of their own, named by the
 measurement key and the user (`dplib.randomness.user_streams`), so that a partition that is computed again, anywhere and
-in any order, sends the same reports. With rows that are reports (`input.columns.report`, `dplib.kmeans.report_text`)
-users made them where nobody else saw their points, and the job only adds them up; what is charged is what the reports
-have spent.
+in any order, sends the same reports. The measurement key depends on a digest of all users and their points
+(`digest_of_users`): an attempt that was broken off and a retry on data with one row changed have no noise in common,
+and so no difference of theirs is a difference of rows. With rows that are reports (`input.columns.report`,
+`dplib.kmeans.report_text`) users made them where nobody else saw their points, and the job only adds them up; what is
+charged is what the reports have spent.
 
 What is stored are the merged reports of every question: integers that are all the server's part needs. Passes: one a
 round.
@@ -18,8 +20,10 @@ References: `dplib.clustering.local_tree`, `dplib.clustering.local_lift`, `dplib
 `dplib.clustering.noisy_coordinates`.
 """
 
+import hmac
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from hashlib import blake2b
 from typing import Protocol
 
 import numpy as np
@@ -38,6 +42,8 @@ from dplib.spark.points import named_points
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
+_USERS = b"kmeans users"
+_DIGEST_WORDS = 8
 
 
 class Collector(Protocol):
@@ -50,17 +56,34 @@ class Collector(Protocol):
         """Different noisy vectors with how often each came, shape (m, 1 + d)."""
 
 
-def cluster_users(collection: Collection, collector: Collector, key: bytes) -> Clustering:
+@dataclass(frozen=True)
+class UserKeys:
+    """Keys of the users' streams; unused where nothing is simulated.
+
+    Attributes:
+        reports: of the randomness in the reports; depends on all users and points.
+        questions: of who is asked which question; depends on neither.
+    """
+
+    reports: bytes = field(default=bytes(32), repr=False)
+    questions: bytes = field(default=bytes(32), repr=False)
+
+    def streams(self, names: npt.NDArray[np.uint32]) -> UserStreams:
+        """The streams of some users."""
+        return UserStreams(self.reports, names, STREAMS, asking=self.questions)
+
+
+def cluster_users(collection: Collection, collector: Collector, keys: UserKeys) -> Clustering:
     """Ask the users and cluster.
 
     Args:
         collection: the public settings.
         collector: simulates the users, adds up what they sent, or returns what is stored.
-        key: of the users' streams; unused where nothing is simulated.
+        keys: of the users' streams.
     """
     if collection.method == "noisy_coordinates":
         protocol = collection.noisy_points
-        found = collector.vectors("noisy points", NoisyPoints(protocol, key))
+        found = collector.vectors("noisy points", NoisyPoints(protocol, keys))
         return protocol.cluster(protocol.unmerge(found), collection.problem)
     rounds, collected = collection.rounds, list[Counts]()
     for number in range(rounds.n_rounds):
@@ -69,7 +92,7 @@ def cluster_users(collection: Collection, collector: Collector, key: bytes) -> C
         if rounds.n_rounds > 1:
             names = [f"round {number + 1}, {name}" for name in names]
         sizes = question_sizes(rounds, number, places)
-        collected.append(collector.merged(names, sizes, RoundReports(rounds, key, number, places)))
+        collected.append(collector.merged(names, sizes, RoundReports(rounds, keys, number, places)))
     return rounds.cluster(collected)
 
 
@@ -83,12 +106,54 @@ def question_sizes(rounds: Rounds, number: int, places: FloatArray) -> list[int]
     return [len(counts) for counts in rounds.aggregate(empty, number, places)]
 
 
+def digest_of_users(source: PointSource, key: bytes) -> bytes:
+    """A keyed digest of who the users are and what their points are, the same in every order and layout. NOT PUBLIC.
+
+    Args:
+        source: users with their points (`dplib.spark.points.block_users`).
+        key: the run's digest key.
+    """
+    own = hmac.digest(key, _USERS, "sha256")
+    totals = dense(source.total(UserDigest(own)), 1, _DIGEST_WORDS + 1)
+    return hmac.digest(own, np.ascontiguousarray(totals, dtype="<i8").tobytes(), "sha256")
+
+
+@dataclass(frozen=True)
+class UserDigest:
+    """Summary under key 0: number of users, and the sums of the words of a keyed hash of each user and their point.
+
+    Two lists of users with equal sums would be a coincidence among 2^256, or a forgery without the key: the hashes are
+    pseudorandom, and sums of eight words of 32 bits are exact integers up to 2^31 users.
+
+    Attributes:
+        key: 16 to 64 bytes.
+
+    References:
+        Bellare, Micciancio: A new paradigm for collision-free hashing: incrementality at reduced cost. EUROCRYPT 1997
+        (hashes of sets as sums).
+    """
+
+    key: bytes = field(repr=False)
+
+    @property
+    def width(self) -> int:
+        """A number and eight sums."""
+        return 1 + _DIGEST_WORDS
+
+    def __call__(self, rows: IntArray) -> Keyed:
+        """Summarise a block."""
+        users = np.ascontiguousarray(rows, dtype="<i8")
+        hashes = b"".join(blake2b(user, key=self.key, digest_size=4 * _DIGEST_WORDS).digest() for user in users)
+        words = np.frombuffer(hashes, dtype="<u4").reshape(-1, _DIGEST_WORDS).astype(np.int64)
+        return np.zeros(1, dtype=np.int64), np.append([len(rows)], words.sum(axis=0))[np.newaxis].astype(np.int64)
+
+
 @dataclass(frozen=True)
 class RoundReports:
     """Summary of users: the merged reports of one round, its questions one after the other."""
 
     rounds: Rounds
-    key: bytes = field(repr=False)
+    keys: UserKeys
     number: int
     places: FloatArray
 
@@ -100,7 +165,7 @@ class RoundReports:
     def __call__(self, rows: IntArray) -> Keyed:
         """Summarise a block."""
         names, points = named_points(rows)
-        answers = self.rounds.encode(UserStreams(self.key, names, STREAMS), points, self.number, self.places)
+        answers = self.rounds.encode(self.keys.streams(names), points, self.number, self.places)
         return keyed_counts(self.rounds.aggregate(answers, self.number, self.places))
 
 
@@ -109,7 +174,7 @@ class NoisyPoints:
     """Summary of users by a hash of the report: how many sent it, and its sum."""
 
     protocol: NoisyCoordinates
-    key: bytes = field(repr=False)
+    keys: UserKeys
 
     @property
     def width(self) -> int:
@@ -119,7 +184,7 @@ class NoisyPoints:
     def __call__(self, rows: IntArray) -> Keyed:
         """Summarise a block."""
         names, points = named_points(rows)
-        return self.protocol.merge(self.protocol.encode(UserStreams(self.key, names, STREAMS), points))
+        return self.protocol.merge(self.protocol.encode(self.keys.streams(names), points))
 
 
 @dataclass(frozen=True, eq=False)

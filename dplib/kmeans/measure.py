@@ -5,6 +5,10 @@ the exact numbers that it hides (`dplib.mechanisms.clustering_noise`): the same 
 retry and recomputation, and different ones never share noise, whatever the questions before them were. The measurement
 key itself is the run's alone; the digest that the ledger keeps is of all exact numbers in the order of the questions.
 
+In the local model a user's stream belongs to the user, and one changed report beside thousands of equal ones would tell
+whose row changed. So there the measurement key depends on a keyed digest of all users and their points
+(`dplib.kmeans.local.UserDigest`): data that differ in one row share no noise at all, equal data share all of it.
+
 What is stored is every noisy number and every choice, in the order of drawing: with the settings it is all that a
 release needs (`dplib.clustering.record`).
 """
@@ -22,8 +26,9 @@ from dplib.clustering.bounds import RadiusClasses
 from dplib.clustering.point_frame import PointFrame
 from dplib.clustering.record import Recorded
 from dplib.clustering.source import Keyed, Noise, PointSource
+from dplib.errors import IntegrityError
 from dplib.kmeans.design import Design
-from dplib.kmeans.local import Collected, Sent, cluster_users
+from dplib.kmeans.local import Collected, Sent, UserKeys, cluster_users, digest_of_users
 from dplib.kmeans.methods import cluster_points
 from dplib.kmeans.radius import find_bounds
 from dplib.kmeans.tables import LOCAL, Draw, write_draws
@@ -80,9 +85,16 @@ def measure_users(design: Design, source: PointSource, keys: RunKeys, directory:
         source: the users with their points (`dplib.spark.points.block_users`).
         keys: the run's sub-keys.
         directory: staging directory; gets ``measurement/``.
+
+    Raises:
+        IntegrityError: if users that were computed again have other points, because the input changed meanwhile.
     """
-    key = keys.measurement(hmac.digest(keys.digest, _USERS, "sha256"))
-    return MeasurementKeys(keys.key_id, key, _store(design, source, key, keys, directory))
+    digest = digest_of_users(source, keys.digest)
+    asking = keys.measurement(hmac.digest(keys.digest, _USERS, "sha256"))
+    _store(design, source, UserKeys(keys.measurement(digest), asking), keys, directory)
+    if digest_of_users(source, keys.digest) != digest:
+        raise IntegrityError("input must not change while it is read, got users other than before")
+    return keys.recorded(digest)
 
 
 def measure_reports(design: Design, joined: Keyed, keys: RunKeys, directory: Path) -> MeasurementKeys:
@@ -94,14 +106,14 @@ def measure_reports(design: Design, joined: Keyed, keys: RunKeys, directory: Pat
         keys: the run's sub-keys.
         directory: staging directory; gets ``measurement/``.
     """
-    digest = _store(design, Sent(joined), bytes(32), keys, directory)
+    digest = _store(design, Sent(joined), UserKeys(), keys, directory)
     return keys.recorded(digest)
 
 
-def _store(design: Design, source: PointSource, key: bytes, keys: RunKeys, directory: Path) -> bytes:
+def _store(design: Design, source: PointSource, users: UserKeys, keys: RunKeys, directory: Path) -> bytes:
     """Store the merged reports of all rounds; their digest."""
     collected = Collected(source)
-    cluster_users(design.collection, collected, key)
+    cluster_users(design.collection, collected, users)
     write_draws(directory, [Draw(name, LOCAL, design.budget, merged) for name, merged in collected.records])
     digests = [
         (f"{place} {name}", block_digest(keys.digest, name, merged))

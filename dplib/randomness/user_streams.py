@@ -69,12 +69,14 @@ class UserStreams:
         key: at least 32 bytes: on a user's device their own, in a simulation the key of the collection.
         users: names (`number_users`, `name_users`), shape (n, 3).
         labels: what the draw is for; one list of labels must serve one draw only.
+        asking: key of what may depend on the names alone (`by_name`); ``key`` where absent.
     """
 
-    def __init__(self, key: Key, users: WordArray, *labels: Label) -> None:
+    def __init__(self, key: Key, users: WordArray, *labels: Label, asking: Key | None = None) -> None:
         fits = users.ndim == 2 and users.shape[1] == _NAME_WORDS and users.dtype == np.dtype("<u4")
         require(fits, "users", "be named by three words of 32 bits each", f"{users.shape} of {users.dtype}")
         self._key, self.users, self._labels = key, users, labels
+        self._asking = key if asking is None else asking
         self._sub_keys: dict[str, Key] = {}
 
     def __repr__(self) -> str:
@@ -85,11 +87,15 @@ class UserStreams:
 
     def under(self, *labels: Label) -> Self:
         """The streams of the same users for another draw, named by further labels."""
-        return type(self)(self._key, self.users, *self._labels, *labels)
+        return type(self)(self._key, self.users, *self._labels, *labels, asking=self._asking)
+
+    def by_name(self) -> Self:
+        """The streams of the same users for what must not hang on anybody's point: which question one is asked."""
+        return type(self)(self._asking, self.users, *self._labels)
 
     def of(self, chosen: IntArray | BoolArray | slice) -> Self:
         """The streams of some of the users."""
-        return type(self)(self._key, self.users[chosen], *self._labels)
+        return type(self)(self._key, self.users[chosen], *self._labels, asking=self._asking)
 
     def uint64(self, size: int) -> npt.NDArray[np.uint64]:
         """The first ``size`` words of 64 bits of each user, shape (n, size)."""

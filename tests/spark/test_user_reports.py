@@ -7,7 +7,7 @@ import pytest
 
 from dplib.clustering.source import Keyed
 from dplib.kmeans.collection import Collection
-from dplib.kmeans.local import NoisyPoints, RoundReports, question_sizes
+from dplib.kmeans.local import NoisyPoints, RoundReports, UserDigest, UserKeys, question_sizes
 from dplib.spark.points import NAME_WORDS, SparkPoints, block_users
 from tests.kmeans_support import design_of, local_settings_of
 
@@ -16,12 +16,15 @@ ROWS = [(float(n % 19) / 19 - 0.5, float(n % 7) / 7 - 0.5, f"u{n // 2}".encode()
 """Two different points of each of 150 users, one of which counts."""
 
 
-def _summaries(collection: Collection) -> list[RoundReports | NoisyPoints]:
+Summaries = list[RoundReports | NoisyPoints]
+
+
+def _summaries(collection: Collection) -> Summaries:
     if collection.method == "noisy_coordinates":
-        return [NoisyPoints(collection.noisy_points, KEY)]
+        return [NoisyPoints(collection.noisy_points, UserKeys(KEY))]
     rounds = collection.rounds
     places = np.array([[20_000.0, 0.0], [-20_000.0, 9.0]])
-    return [RoundReports(rounds, KEY, number, places) for number in range(rounds.n_rounds)]
+    return [RoundReports(rounds, UserKeys(KEY), number, places) for number in range(rounds.n_rounds)]
 
 
 @pytest.mark.parametrize("method", ["ldp_tree", "ldp_hash_rounds", "noisy_coordinates"])
@@ -32,12 +35,13 @@ def test_reports_are_the_same_in_every_partitioning_order_and_recomputation(spar
         table = spark.createDataFrame(rows, "x0 double, x1 double, unit binary").repartition(parts)
         # Never loaded, so that every pass reads and keeps the rows anew.
         source = SparkPoints(block_users(table, design.frame, KEY), NAME_WORDS + 2)
-        found += [[source.total(summary) for summary in summaries] for _ in range(2 if parts == 3 else 1)]
+        asked = [*summaries, UserDigest(KEY)]
+        found += [[source.total(summary) for summary in asked] for _ in range(2 if parts == 3 else 1)]
     for other in found[1:]:
         for one, same in zip(found[0], other, strict=True):
             assert np.array_equal(one[0], same[0])
             assert np.array_equal(one[1], same[1])
-    by_round = zip(summaries, found[0], strict=True)
+    by_round = zip(summaries, found[0][:-1], strict=True)
     assert sum(_n_reports(summary, totals) for summary, totals in by_round) == 150
 
 

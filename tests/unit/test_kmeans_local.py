@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dplib.clustering.source import Blocks
+from dplib.clustering.source import Blocks, Keyed, Summary
 from dplib.errors import ConfigError, IntegrityError
 from dplib.kmeans.collection import Collection
 from dplib.kmeans.estimate import estimate_centers
-from dplib.kmeans.local import NoisyPoints, RoundReports, question_sizes
+from dplib.kmeans.local import NoisyPoints, RoundReports, UserKeys, digest_of_users, question_sizes
 from dplib.kmeans.measure import measure_users
 from dplib.kmeans.publish import write_tables
 from dplib.kmeans.report_text import STREAMS, ReportReader, report_of, report_texts
@@ -49,6 +49,56 @@ def test_stored_reports_are_enough_and_do_not_depend_on_blocks(method: str, d: i
         for (name, merged), (other, same) in zip(*found, strict=True):
             assert name == other
             assert np.array_equal(merged, same)
+
+
+@pytest.mark.parametrize(("method", "d"), [*((method, 2) for method in LOCAL), ("ldp_tree", 7)])
+def test_data_that_differ_in_one_row_share_no_noise(method: str, d: int, tmp_path: Path) -> None:
+    """A row that is changed between an attempt that broke off and its retry must not stand out from equal reports."""
+    design = design_of(local_settings_of(method, k=3, d=d))
+    points = design.frame.to_units(mixture(300, d, 4, 1))
+    changed = points.copy()
+    changed[17] = -changed[17]
+    found, keys = {}, {}
+    for name, given in {"one": points, "again": points, "other": changed}.items():
+        keys[name] = measure_users(design, Blocks(users_of(given)), keys_of(design), tmp_path / name)
+        found[name] = read_records(tmp_path / name)
+    assert keys["one"] == keys["again"] != keys["other"]
+    assert keys["one"].measurement_key != keys["other"].measurement_key
+    # Bits that everyone sent: the one user answers a single question, so of equal noise all other sums would be equal.
+    for (_, one), (_, again), (_, other) in zip(*found.values(), strict=True):
+        assert np.array_equal(one, again)
+        if method == "noisy_coordinates":
+            assert not {*map(tuple, one.tolist())} & {*map(tuple, other.tolist())}
+        else:
+            assert not np.array_equal(one, other)
+
+
+def test_the_digest_of_users_tells_who_has_which_point_and_nothing_of_the_layout() -> None:
+    rows = users_of(np.array([[1, 2], [3, 4], [5, 6]]))
+    swapped, twice = rows.copy(), np.concatenate([rows, rows[:1]])
+    swapped[[0, 1], 3:] = swapped[[1, 0], 3:]
+    found = digest_of_users(Blocks(rows), bytes(32))
+    assert found == digest_of_users(Blocks(rows[2:], rows[:2][::-1]), bytes(32))
+    others = [digest_of_users(Blocks(each), bytes(32)) for each in (swapped, twice, rows[:2], rows[:0])]
+    others.append(digest_of_users(Blocks(rows), bytes(31) + b"1"))
+    assert len({found, *others}) == 6
+
+
+def test_users_who_change_while_they_are_read_are_refused(tmp_path: Path) -> None:
+    design = design_of(local_settings_of("ldp_tree", k=3))
+    users = users_of(design.frame.to_units(mixture(50, 2, 4, 1)))
+
+    class Changing(Blocks):
+        """Users of whom one more is there at every pass."""
+
+        passes = 0
+
+        def total(self, summary: Summary) -> Keyed:
+            self.passes += 1
+            return Blocks(users[: 40 + self.passes]).total(summary)
+
+    with pytest.raises(IntegrityError, match="must not change"):
+        measure_users(design, Changing(), keys_of(design), tmp_path)
 
 
 def test_a_user_sends_one_report_whose_level_follows_from_the_name(tmp_path: Path) -> None:
@@ -105,10 +155,10 @@ def test_reports_travel_as_texts_and_add_up_to_what_a_simulation_does(method: st
     asked, payloads = reader.read(texts)
     assert (asked >= 0).all()
     if method == "noisy_coordinates":
-        expected = NoisyPoints(collection.noisy_points, bytes(32))(users_of(points))
+        expected = NoisyPoints(collection.noisy_points, UserKeys())(users_of(points))
     else:
         rounds = collection.rounds
-        expected = RoundReports(rounds, bytes(32), 0, rounds.places_after([]))(users_of(points))
+        expected = RoundReports(rounds, UserKeys(), 0, rounds.places_after([]))(users_of(points))
     for found, wanted in zip(reader.merge(asked, payloads), expected, strict=True):
         assert np.array_equal(found, wanted)
     assert reader.width == expected[1].shape[1]
