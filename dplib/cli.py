@@ -18,6 +18,7 @@ from typing import Annotated, Any, NoReturn
 
 import typer
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from dplib.errors import ConfigError, DplibError
@@ -26,6 +27,7 @@ from dplib.progress import log
 from dplib.release.manifest import load_manifest
 from dplib.report.notices import caps_caveat, faint_warning
 from dplib.spark.blocks import SparkSession
+from dplib.spark.inspection import Inspection, Loss
 from dplib.spark.session import open_session
 from dplib.workflow.plan import JobPlan
 from dplib.workflow.prepared import Prepared, ledger_state
@@ -33,6 +35,8 @@ from dplib.workflow.run import REPORT, Stages, run_job
 
 LogMode = Annotated[str | None, typer.Option("--log", help="auto, plain or json; else what DPLIB_LOG says.")]
 out = Console(soft_wrap=True, highlight=False)
+LOSSES = 12
+"""Series in the table of what the caps take."""
 stage, show_rounds = log.stage, log.rounds
 
 
@@ -208,12 +212,15 @@ def show_answers(answers: Sequence[Any], as_json: bool, show: Callable[[], None]
     warn_of(release)
 
 
-def show_inspection(run: Prepared[Any], look: Callable[[SparkSession], Sequence[tuple[str, int, int]]]) -> None:
+def show_inspection(run: Prepared[Any], look: Callable[[SparkSession], Inspection]) -> None:
     """Show the data's owner what each rule keeps and drops. Not private; writes nothing.
 
     Args:
         run: the prepared run.
-        look: opens and counts the rows: rule, kept, dropped.
+        look: opens and counts the rows.
+
+    Raises:
+        SchemaError: if a rule drops everything, after all is shown.
     """
     config = run.design.config
     with ExitStack() as stack:
@@ -221,6 +228,37 @@ def show_inspection(run: Prepared[Any], look: Callable[[SparkSession], Sequence[
             spark = stack.enter_context(open_session(f"dplib inspect {config.job}", config.spark))
         with stage("reading"):
             found = look(spark)
-    shown = [[rule, f"{kept:,}", f"{dropped:,}"] for rule, kept, dropped in found]
+    shown = [[each.rule, f"{each.kept:,}", f"{each.dropped:,}"] for each in found.rules]
     title = "NOT PRIVATE, for the data's owner only: rows by rule"
     out.print(table(title, ["rule", "kept", "dropped"], shown, frozenset({"kept", "dropped"})))
+    for rule, values in found.values.items():
+        most = "; ".join(f"{value} ({rows:,})" for value, rows in values)
+        out.print(f"Most often dropped by `{rule}` (rows): {most}", markup=False)
+    _print_losses(found.losses)
+    for hint in found.hints:
+        out.print(f"Hint: {hint}", markup=False)
+    found.require_some_kept()
+
+
+def _print_losses(losses: Sequence[Loss]) -> None:
+    """What the caps take, the largest losses first."""
+    if not losses:
+        return
+    held, counted = (sum(getattr(each, name) for each in losses) for name in ("held", "counted"))
+    out.print(
+        f"\nWhat the caps take: the rows that pass every rule hold {held:,.0f}, of which {counted:,.0f} are counted "
+        f"({_share(held, counted)} lost). Released intervals are of what is counted.",
+        markup=False,
+    )
+    rows = [
+        [escape(each.name), f"{each.held:,.0f}", f"{each.clipped:,.0f}", f"{each.counted:,.1f}", lost]
+        for each in losses[:LOSSES]
+        if (lost := _share(each.held, each.counted)) != "0.0 %"
+    ]
+    columns = ["name", "in the rows", "after each row's cap", "after all caps", "lost"]
+    if rows:
+        out.print(table(f"The {len(rows)} largest losses", columns, rows, frozenset(columns[1:])))
+
+
+def _share(held: float, counted: float) -> str:
+    return f"{100 * (1 - counted / held):.1f} %" if held else "0.0 %"

@@ -31,7 +31,8 @@ from dplib.inference.problem import Round
 from dplib.release.manifest import Manifest, load_manifest
 from dplib.release.verify import Check
 from dplib.spark.blocks import SparkSession
-from dplib.spark.inspect import RuleCount, inspect_rows
+from dplib.spark.inspect import inspect_rows
+from dplib.spark.inspection import Inspection
 from dplib.spark.read import open_rows
 from dplib.workflow.prepared import Prepared
 from dplib.workflow.run import REPORT
@@ -124,10 +125,10 @@ def _print_plan(made: Plan) -> None:
 
 
 def inspect(prepared: Prepared[Design]) -> None:
-    """Show the data's owner what each rule keeps and drops. Not private; writes nothing."""
+    """Show the data's owner what each rule and cap does to the rows. Not private."""
     config = prepared.design.config
 
-    def look(spark: SparkSession) -> list[RuleCount]:
+    def look(spark: SparkSession) -> Inspection:
         rows = open_rows(spark, config.input, prepared.base)
         return inspect_rows(rows, config.input, config.privacy, row_domain(prepared.design))
 

@@ -19,7 +19,7 @@ from dplib.kmeans.run import STAGES, prepare
 from dplib.release.manifest import Manifest, load_manifest
 from dplib.release.verify import Check
 from dplib.spark.blocks import SparkSession
-from dplib.spark.inspect import RuleCount
+from dplib.spark.inspection import Inspection
 from dplib.spark.point_reports import inspect_point_reports, open_point_reports
 from dplib.spark.point_rows import inspect_points, open_points
 from dplib.validate import require
@@ -94,11 +94,11 @@ def inspect(prepared: Prepared[Design]) -> None:
     """Show the data's owner what each rule keeps, drops and clips. Not private; writes nothing."""
     config, frame = prepared.design.config, prepared.design.frame
 
-    def look(spark: SparkSession) -> list[RuleCount]:
+    def look(spark: SparkSession) -> Inspection:
         if prepared.design.from_reports:
             reports = open_point_reports(spark, config.input, prepared.base)
             return inspect_point_reports(reports, ReportReader(prepared.design.collection))
-        rows = open_points(spark, config.input, prepared.base)
+        rows = open_points(spark, config.input, prepared.base, for_owner=True)
         return inspect_points(rows, frame, config.privacy.rows_per_unit)
 
     show_inspection(prepared, look)

@@ -83,7 +83,7 @@ def example(job: JobName) -> None:
 
 @app.command(epilog=example_of("inspect"))
 def inspect(job: JobName, config: ConfigFile, assignments: Assignments = None, date: LogicalDate = "") -> None:
-    """For the data's owner only: rows kept and dropped by each rule. Not private; writes nothing."""
+    """For the data's owner only: what each rule and cap does to the rows. Not private; exits 3 if all are dropped."""
     with exit_codes():
         module = job_module(job)
         module.inspect(module.prepare(config, tuple(assignments or ()), date))

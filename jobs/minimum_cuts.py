@@ -20,7 +20,7 @@ from dplib.release.manifest import Manifest, load_manifest
 from dplib.release.verify import Check
 from dplib.spark.blocks import SparkSession
 from dplib.spark.edges import open_edges
-from dplib.spark.inspect import RuleCount
+from dplib.spark.inspection import Inspection
 from dplib.spark.weighted_edges import inspect_weighted_edges, judge_weighted_edges
 from dplib.workflow.prepared import Prepared
 from dplib.workflow.run import REPORT
@@ -132,13 +132,13 @@ def _number(value: float | None) -> str:
 
 
 def inspect(prepared: Prepared[Design]) -> None:
-    """Show the data's owner what each rule keeps and drops. Not private; writes nothing."""
-    config, weights = prepared.design.config, prepared.design.config.graph.weights
+    """Show the data's owner what each rule and cap does to the rows. Not private."""
+    config, vertices = prepared.design.config, prepared.design.vertices
 
-    def look(spark: SparkSession) -> list[RuleCount]:
+    def look(spark: SparkSession) -> Inspection:
         rows = open_edges(spark, config.input, prepared.base)
-        judged = judge_weighted_edges(rows, prepared.design.vertices, weights, config.row_cap)
-        return inspect_weighted_edges(judged, weights)
+        judged = judge_weighted_edges(rows, vertices, config.graph.weights, config.row_cap, for_owner=True)
+        return inspect_weighted_edges(judged, vertices, config.graph.weights, config.pair_cap)
 
     show_inspection(prepared, look)
 

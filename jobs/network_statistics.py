@@ -22,7 +22,7 @@ from dplib.release.manifest import Manifest, load_manifest
 from dplib.release.verify import Check
 from dplib.spark.blocks import SparkSession
 from dplib.spark.edges import inspect_edges, judge_edges, open_edges
-from dplib.spark.inspect import RuleCount
+from dplib.spark.inspection import Inspection
 from dplib.spark.reports import inspect_reports, judge_reports, open_reports
 from dplib.workflow.prepared import Prepared
 from dplib.workflow.run import REPORT
@@ -156,14 +156,16 @@ def _print_parts(made: Plan) -> None:
 
 
 def inspect(prepared: Prepared[Design]) -> None:
-    """Show the data's owner what each rule keeps and drops. Not private; writes nothing."""
+    """Show the data's owner what each rule and cap does to the rows. Not private."""
 
-    def look(spark: SparkSession) -> list[RuleCount]:
-        source = prepared.design.config.input
+    def look(spark: SparkSession) -> Inspection:
+        design = prepared.design
+        source, vertices = design.config.input, design.vertices
         if isinstance(source, ReportInput):
-            return inspect_reports(judge_reports(open_reports(spark, source, prepared.base), prepared.design.vertices))
+            return inspect_reports(judge_reports(open_reports(spark, source, prepared.base), vertices))
         rows = open_edges(spark, source, prepared.base)
-        return inspect_edges(judge_edges(rows, prepared.design.vertices))
+        bound = design.largest_degree if design.projected else None
+        return inspect_edges(judge_edges(rows, vertices, for_owner=True), vertices, bound)
 
     show_inspection(prepared, look)
 

@@ -19,9 +19,10 @@ from dplib.range_histograms.rehearse import rehearse
 from dplib.range_histograms.run import STAGES, prepare
 from dplib.release.manifest import Manifest, load_manifest
 from dplib.release.verify import Check
-from dplib.spark.bins import BIN_RULES, judge_values, open_values
+from dplib.spark.bins import open_values
 from dplib.spark.blocks import SparkSession
-from dplib.spark.inspect import RuleCount, inspect_judged
+from dplib.spark.inspect import inspect_values
+from dplib.spark.inspection import Inspection
 from dplib.workflow.prepared import Prepared
 from dplib.workflow.run import REPORT
 
@@ -111,13 +112,13 @@ def _noise_text(level: dict[str, Any]) -> str:
 
 
 def inspect(prepared: Prepared[Design]) -> None:
-    """Show the data's owner what each rule keeps and drops. Not private; writes nothing."""
+    """Show the data's owner what each rule and cap does to the rows. Not private."""
     config, domain = prepared.design.config, prepared.design.bins.row_domain
     cap = config.privacy.rows_per_unit
 
-    def look(spark: SparkSession) -> list[RuleCount]:
+    def look(spark: SparkSession) -> Inspection:
         rows = open_values(spark, config.input, domain, prepared.base)
-        return inspect_judged(judge_values(rows, config.input, domain), BIN_RULES, cap, cap)
+        return inspect_values(rows, config.input, domain, cap)
 
     show_inspection(prepared, look)
 

@@ -93,12 +93,18 @@ def bin_rows(rows: DataFrame, source: HistogramInput, domain: BinDomain) -> Data
     return kept.select("day", "row_type", "quantity", *(["unit"] if "unit" in rows.columns else []))
 
 
-def judge_values(rows: DataFrame, source: HistogramInput, domain: BinDomain) -> DataFrame:
+def judge_values(rows: DataFrame, source: HistogramInput, domain: BinDomain, for_owner: bool = False) -> DataFrame:
     """Find every row's bin and say which rule drops it.
+
+    Args:
+        rows: from `open_values`.
+        source: for the date pattern and the time zone.
+        domain: bins and groups.
+        for_owner: whether to keep texts of rows, for the data's owner.
 
     Returns:
         the columns of `bin_rows`, and ``failed``: the index in `BIN_RULES` of the first rule that the row fails, null
-        where it counts.
+        where it counts; for the owner ``series`` (the group) and ``shown`` (the text that the failed rule judged).
     """
     types = {field.name: field.dataType.typeName() for field in rows.schema.fields}
     has_unit = "unit" in types
@@ -106,8 +112,17 @@ def judge_values(rows: DataFrame, source: HistogramInput, domain: BinDomain) -> 
     # As bytes: a table's text need not be valid UTF-8.
     columns += [text_column(F.col(name)).cast("binary").alias(name) for name in ("group", "unit") if name in types]
     schema = "failed int, day int, row_type int, quantity long" + (", unit binary" if has_unit else "")
+    if for_owner:
+        columns.append(text_column(F.col("value")).cast("binary").alias("text"))
+        schema += ", shown binary"
     judged = rows.select(*columns).mapInArrow(_judge(domain, has_unit), schema)
-    return judged.withColumn("unit", F.col("unit").cast("string")) if has_unit else judged
+    if has_unit:
+        judged = judged.withColumn("unit", F.col("unit").cast("string"))
+    return (
+        judged.withColumn("shown", F.col("shown").cast("string")).withColumn("series", F.col("day"))
+        if for_owner
+        else judged
+    )
 
 
 def _value(value: Column, type_name: str, source: HistogramInput, domain: BinDomain) -> Column:
@@ -137,10 +152,22 @@ def _judge(domain: BinDomain, has_unit: bool) -> Callable[[Batches], Batches]:
                 failed = np.where(given, failed, _UNIT)
                 arrays.append(unit.cast(pa.binary()))
                 names.append("unit")
-            shown = pa.array(failed.astype(np.int32), pa.int32(), mask=failed < 0)
-            yield pa.RecordBatch.from_arrays([shown, *arrays], names=["failed", *names])
+            if "text" in batch.schema.names:
+                arrays.append(_judged_text(batch, failed))
+                names.append("shown")
+            first = pa.array(failed.astype(np.int32), pa.int32(), mask=failed < 0)
+            yield pa.RecordBatch.from_arrays([first, *arrays], names=["failed", *names])
 
     return judge
+
+
+def _judged_text(batch: pa.RecordBatch, failed: npt.NDArray[np.signedinteger]) -> pa.Array:
+    """The text that the failed rule of each row judged. NOT PRIVATE."""
+    shown = batch.column("text").cast(pa.binary())
+    for rule, name in ((_GROUP, "group"), (_UNIT, "unit")):
+        if name in batch.schema.names:
+            shown = pc.if_else(pa.array(failed == rule), batch.column(name).cast(pa.binary()), shown)
+    return shown
 
 
 def _finder(domain: BinDomain) -> Callable[[pa.Array], tuple[npt.NDArray[np.bool_], npt.NDArray[np.int64]]]:

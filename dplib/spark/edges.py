@@ -15,7 +15,7 @@ names, and a privacy unit ``edge`` is all rows that name one pair. Vertices that
 Cost: one pass, one shuffle of the pairs; the pairs go to the driver, 16 bytes each.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -28,7 +28,7 @@ from pyspark.sql import functions as F
 
 from dplib.config.edge_input import DeclaredVertices, EdgeInput, VertexCount, vertex_names
 from dplib.spark.graph_files import open_graph_file
-from dplib.spark.inspect import RuleCount
+from dplib.spark.inspection import Inspection, RuleCount, dropped_values, rule_counts
 from dplib.spark.read import NUMBER_TYPES, open_columns
 from dplib.spark.resolve import text_column
 from dplib.spark.session import quiet_spark_errors
@@ -109,20 +109,25 @@ def open_edges(spark: SparkSession, source: EdgeInput, base: Path) -> DataFrame:
     return open_columns(spark, source, source.columns.names, EDGE_TYPES, base)
 
 
-def judge_edges(rows: DataFrame, domain: VertexDomain) -> DataFrame:
+def judge_edges(rows: DataFrame, domain: VertexDomain, for_owner: bool = False) -> DataFrame:
     """Find every row's vertices and say which rule drops it.
 
     Args:
         rows: from `open_edges`.
         domain: the declared vertices.
+        for_owner: whether to keep texts of rows, for the data's owner.
 
     Returns:
         columns source and target long (numbers of the vertices, the smaller first; negative where there is none), and
         failed int: the index in `EDGE_RULES` of the first rule that the row fails, null where it passes all but the
-        last, which is not decided here; and weight as it was, where there is one; lazy.
+        last, which is not decided here; and weight as it was, where there is one; for the owner shown (the text of
+        the end that fails); lazy.
     """
     others = [name for name in rows.columns if name not in _ENDS]
     texts = rows.select(*(text_column(F.col(end)).alias(end) for end in _ENDS), *others)
+    if for_owner:
+        texts = texts.select("*", *(F.col(end).alias(f"{end}_text") for end in _ENDS))
+        others += [f"{end}_text" for end in _ENDS]
     if domain.names is None:
         placed = texts.select(*(_number(F.col(end), domain).alias(end) for end in _ENDS), *others)
     else:
@@ -136,6 +141,11 @@ def judge_edges(rows: DataFrame, domain: VertexDomain) -> DataFrame:
         .when(F.col("source") == F.col("target"), 3)
     )
     greatest = F.greatest("source", "target").alias("target")
+    if for_owner:
+        # The codes of what fails are below 0, and the one that fails first is the least.
+        shown = F.when(F.col("source") == least, F.col("source_text")).otherwise(F.col("target_text"))
+        placed = placed.withColumn("shown", shown)
+        others = [*(name for name in others if not name.endswith("_text")), "shown"]
     return placed.select(least.alias("source"), greatest, failed.alias("failed"), *others)
 
 
@@ -159,8 +169,17 @@ def collect_edges(judged: DataFrame) -> tuple[IntArray, IntArray]:
     return source[order], target[order]
 
 
-def inspect_edges(judged: DataFrame) -> list[RuleCount]:
+def inspect_edges(judged: DataFrame, domain: VertexDomain, largest_degree: int | None) -> Inspection:
     """Count rows by rule. NOT PRIVATE: for the eyes of the data's owner only.
+
+    Args:
+        judged: from `judge_edges`, for the owner.
+        domain: the declared vertices.
+        largest_degree: to which the graph is cut; None where it is not.
+
+    Returns:
+        The rules in order, and where the graph is cut ``the degree is within the bound`` of vertices with an edge
+        (dropped: vertices that lose edges).
 
     Raises:
         SchemaError: if the input cannot be read.
@@ -168,25 +187,30 @@ def inspect_edges(judged: DataFrame) -> list[RuleCount]:
     """
     with quiet_spark_errors("inspect the edges"):
         by_rule = {row["failed"]: row["count"] for row in judged.groupBy("failed").count().collect()}
-        n_edges = _edges(judged).count()
+        values = dropped_values(judged, EDGE_RULES) if set(by_rule) - {None} else {}
+        edges = _edges(judged)
+        n_edges = edges.count()
+        degrees = degrees_of(edges)
+        above = F.lit(0) if largest_degree is None else F.sum((F.col("count") > largest_degree).cast("long"))
+        named = degrees.agg(F.count("*"), F.coalesce(above, F.lit(0))).collect()[0]
     by_rule[len(EDGE_RULES) - 1] = by_rule.get(None, 0) - n_edges
-    return rule_counts(EDGE_RULES, by_rule, n_edges)
+    counts = rule_counts(EDGE_RULES, by_rule, n_edges)
+    if largest_degree is not None:
+        counts.append(RuleCount("the degree is within the bound", named[0] - named[1], named[1]))
+    return Inspection(counts, values, hints=isolated_hint(domain, named[0]), changing=frozenset({counts[-1].rule}))
 
 
-def rule_counts(rules: Sequence[str], dropped: Mapping[int | None, int], n_kept: int) -> list[RuleCount]:
-    """What each rule does to the rows. NOT PRIVATE.
+def degrees_of(edges: DataFrame) -> DataFrame:
+    """Vertices with an edge: vertex, count."""
+    ends = edges.select(F.explode(F.array("source", "target")).alias("vertex"))
+    return ends.groupBy("vertex").count()
 
-    Args:
-        rules: in the order in which they are judged.
-        dropped: rows by the index of the first rule that they fail.
-        n_kept: rows that pass all.
-    """
-    left = n_kept + sum(dropped.get(index, 0) for index in range(len(rules)))
-    found = []
-    for index, rule in enumerate(rules):
-        left -= dropped.get(index, 0)
-        found.append(RuleCount(rule, left, dropped.get(index, 0)))
-    return found
+
+def isolated_hint(domain: VertexDomain, n_named: int) -> list[str]:
+    """How many declared vertices have no edge. NOT PRIVATE."""
+    if n_named == domain.count:
+        return []
+    return [f"{domain.count - n_named:,} of {domain.count:,} declared vertices have no edge that counts."]
 
 
 def _edges(judged: DataFrame) -> DataFrame:

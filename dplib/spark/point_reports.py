@@ -25,7 +25,7 @@ from dplib.clustering.point_frame import IntArray
 from dplib.clustering.source import Keyed
 from dplib.config.point_input import PointInput
 from dplib.spark.contributions import Batches
-from dplib.spark.inspect import RuleCount
+from dplib.spark.inspection import Inspection, rule_counts
 from dplib.spark.points import TOTALS, added_totals, totals_row
 from dplib.spark.read import KEY_TYPES, open_columns
 from dplib.spark.resolve import text_column
@@ -75,7 +75,7 @@ def merge_reports(rows: DataFrame, reader: ReportReader) -> Keyed:
         return added_totals(merged.toArrow(), reader.width)
 
 
-def inspect_point_reports(rows: DataFrame, reader: ReportReader) -> list[RuleCount]:
+def inspect_point_reports(rows: DataFrame, reader: ReportReader) -> Inspection:
     """Count rows by rule; of the last one, units that count.
 
     Raises:
@@ -86,12 +86,7 @@ def inspect_point_reports(rows: DataFrame, reader: ReportReader) -> list[RuleCou
     with quiet_spark_errors("inspect the reports"):
         by_rule = {row["failed"]: row["count"] for row in judged.groupBy("failed").count().collect()}
         kept = _once(judged).count()
-    left, found = sum(by_rule.values()), []
-    for index, rule in enumerate(REPORT_RULES[:-1]):
-        dropped = by_rule.get(index, 0)
-        left -= dropped
-        found.append(RuleCount(rule, left, dropped))
-    return [*found, RuleCount(REPORT_RULES[-1], kept, left - kept)]
+    return Inspection(rule_counts(REPORT_RULES, by_rule | {len(REPORT_RULES) - 1: by_rule.get(None, 0) - kept}, kept))
 
 
 def _judged(rows: DataFrame, reader: ReportReader) -> DataFrame:

@@ -12,7 +12,8 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-from pyspark.sql import DataFrame, SparkSession
+import pyarrow.compute as pc
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, DataType
 
@@ -20,7 +21,7 @@ from dplib.clustering.point_frame import PointFrame
 from dplib.config.point_input import PointInput
 from dplib.errors import SchemaError
 from dplib.spark.contributions import Batches
-from dplib.spark.inspect import RuleCount
+from dplib.spark.inspection import Inspection, RuleCount, dropped_values, rule_counts
 from dplib.spark.point_batches import has_unit, point_numbers
 from dplib.spark.read import KEY_TYPES, NUMBER_TYPES, open_columns
 from dplib.spark.resolve import number_column, text_column
@@ -28,11 +29,18 @@ from dplib.spark.session import quiet_spark_errors
 
 POINT_RULES = ("unit is given", "every coordinate is given")
 _UNIT, _COORDINATES = range(2)
+INSIDE = "point is inside the bounds"
 _VECTOR_TYPES = frozenset({"array"})
 
 
-def open_points(spark: SparkSession, source: PointInput, base: Path) -> DataFrame:
+def open_points(spark: SparkSession, source: PointInput, base: Path, for_owner: bool = False) -> DataFrame:
     """Open the input; of a text file at most the header line is read.
+
+    Args:
+        spark: the session.
+        source: section `input`.
+        base: folder that relative paths refer to.
+        for_owner: whether to add a text column shown: the first coordinate that is no number. NOT PRIVATE.
 
     Returns:
         columns x0, x1, ... of doubles, or vector of arrays of doubles, and unit as bytes where it is mapped.
@@ -57,7 +65,23 @@ def open_points(spark: SparkSession, source: PointInput, base: Path) -> DataFram
             columns.append(column.try_cast("array<double>").alias(role))
         else:
             columns.append(number_column(column, kind).alias(role))
-    return rows.toDF(*roles).select(*columns)
+    named = rows.toDF(*roles)
+    if for_owner:
+        columns.append(_unreadable(source, roles, types).cast("binary").alias("shown"))
+    return named.select(*columns)
+
+
+def _unreadable(source: PointInput, roles: list[str], types: list[str]) -> Column:
+    """The first coordinate that is no number, as ``name: text``."""
+    if source.columns.vector is not None:
+        return F.col("vector").cast("string")
+    found = []
+    for role, column, kind in zip(roles, source.columns.names.values(), types, strict=True):
+        if role != "unit":
+            number = number_column(F.col(role), kind)
+            text = F.concat(F.lit(f"{column}: "), F.coalesce(text_column(F.col(role)), F.lit("")))
+            found.append(F.when(number.isNull() | F.isnan(number), text))
+    return F.coalesce(*found)
 
 
 def _require_numbers(column: str, vector: DataType) -> None:
@@ -68,8 +92,13 @@ def _require_numbers(column: str, vector: DataType) -> None:
         raise SchemaError(f"input.columns.vector must name arrays of type {allowed}, got {column} of arrays of {held}")
 
 
-def inspect_points(rows: DataFrame, frame: PointFrame, max_rows: int) -> list[RuleCount]:
+def inspect_points(rows: DataFrame, frame: PointFrame, max_rows: int) -> Inspection:
     """Count rows kept and dropped by each rule, for the data's owner. NOT PRIVATE.
+
+    Args:
+        rows: from `open_points`, for the owner.
+        frame: bounds and scales.
+        max_rows: cap of a unit's rows.
 
     Returns:
         the rules in order; then ``point is inside the bounds`` (dropped: rows that are clipped), and with units ``rows
@@ -79,25 +108,25 @@ def inspect_points(rows: DataFrame, frame: PointFrame, max_rows: int) -> list[Ru
         SchemaError: if the input cannot be read.
         DplibError: if Spark fails otherwise.
     """
-    has_unit = "unit" in rows.columns
-    schema = "failed int, outside int" + (", unit binary" if has_unit else "")
+    with_unit = "unit" in rows.columns
+    schema = "failed int, outside int, shown binary" + (", unit binary" if with_unit else "")
     judged = rows.mapInArrow(_judge(frame), schema)
     with quiet_spark_errors("inspect the rows"):
         grouped = judged.groupBy("failed").agg(F.count("*").alias("rows"), F.sum("outside").alias("outside"))
         by_rule = {row["failed"]: row for row in grouped.collect()}
-        left = sum(row["rows"] for row in by_rule.values())
-        found = []
-        for index, rule in enumerate(POINT_RULES):
-            dropped = by_rule[index]["rows"] if index in by_rule else 0
-            left -= dropped
-            found.append(RuleCount(rule, left, dropped))
-        clipped = by_rule[None]["outside"] if None in by_rule else 0
-        found.append(RuleCount("point is inside the bounds", left - clipped, clipped))
-        if has_unit:
+        values = dropped_values(judged, POINT_RULES) if set(by_rule) - {None} else {}
+        n_kept, clipped = (by_rule[None]["rows"], by_rule[None]["outside"]) if None in by_rule else (0, 0)
+        dropped = {index: row["rows"] for index, row in by_rule.items() if index is not None}
+        found = rule_counts(POINT_RULES, dropped, n_kept)
+        found.append(RuleCount(INSIDE, n_kept - clipped, clipped))
+        if with_unit:
             kept = judged.where("failed is null").groupBy("unit").agg(F.least(F.count("*"), F.lit(max_rows)).alias("n"))
             within = kept.agg(F.coalesce(F.sum("n"), F.lit(0))).collect()[0][0]
-            found.append(RuleCount("rows are within the cap a unit", within, left - within))
-    return found
+            found.append(RuleCount("rows are within the cap a unit", within, n_kept - within))
+    hints = []
+    if 2 * clipped > n_kept:
+        hints.append("More than half of the points lie outside the bounds and count at their border: are these right?")
+    return Inspection(found, values, hints=hints, changing=frozenset({INSIDE}))
 
 
 def _judge(frame: PointFrame) -> Callable[[Batches], Batches]:
@@ -110,6 +139,11 @@ def _judge(frame: PointFrame) -> Callable[[Batches], Batches]:
             outside[given] = frame.outside(rows[given])
             arrays = [pa.array(failed, mask=failed < 0), pa.array(outside)]
             names = ["failed", "outside"]
+            shown = pa.nulls(batch.num_rows, pa.binary())
+            if "shown" in batch.schema.names:
+                shown = pc.if_else(pa.array(failed == _COORDINATES), batch.column("shown").cast(pa.binary()), shown)
+            arrays.append(shown)
+            names.append("shown")
             if "unit" in batch.schema.names:
                 arrays.append(batch.column("unit").cast(pa.binary()))
                 names.append("unit")

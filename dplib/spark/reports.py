@@ -22,8 +22,8 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from dplib.config.network_releases import ReportInput
-from dplib.spark.edges import VERTEX_TYPES, VertexDomain, judge_edges, rule_counts
-from dplib.spark.inspect import RuleCount
+from dplib.spark.edges import VERTEX_TYPES, VertexDomain, judge_edges
+from dplib.spark.inspection import Inspection, rule_counts
 from dplib.spark.read import open_columns
 from dplib.spark.resolve import text_column
 from dplib.spark.session import quiet_spark_errors
@@ -108,7 +108,7 @@ def collect_reports(judged: DataFrame) -> Reports:
     return Reports(table.column("vertex").to_numpy().astype(np.int64), degree, bits)
 
 
-def inspect_reports(judged: DataFrame) -> list[RuleCount]:
+def inspect_reports(judged: DataFrame) -> Inspection:
     """Count rows by rule.
 
     Raises:
@@ -118,7 +118,7 @@ def inspect_reports(judged: DataFrame) -> list[RuleCount]:
     with quiet_spark_errors("inspect the reports"):
         by_rule = {row["failed"]: row["count"] for row in judged.groupBy("failed").count().collect()}
         kept = _once(judged).count()
-    return rule_counts(REPORT_RULES, by_rule, kept)
+    return Inspection(rule_counts(REPORT_RULES, by_rule, kept))
 
 
 def _once(judged: DataFrame) -> DataFrame:

@@ -47,6 +47,10 @@ RULES = (
     "name is valid on the day",
     "quantity is a number",
 )
+_JUDGED = ("unit", "day_text", "day_text", "name", "name", "number_text")
+"""Which text each rule judges."""
+LARGEST_HELD = 2.0**53
+"""Quantities above are shown to the data's owner as this."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,7 +122,9 @@ def judge_rows(rows: DataFrame, source: Input, privacy: Privacy, domain: RowDoma
 
     Returns:
         the columns of `resolve_rows`, and ``failed``: the index in `RULES` of the first rule that the row fails, null
-        where it counts; and ``clamped``: whether its quantity lay outside 0 ... max_quantity.
+        where it counts; ``clamped``: whether its quantity lay outside 0 ... max_quantity; and for the data's owner
+        ``series`` (the row type), ``held`` (the whole quantity before its cap) and ``shown`` (the text that the failed
+        rule judged).
     """
     types = {field.name: field.dataType.typeName() for field in rows.schema.fields}
     has_unit = "unit" in types
@@ -130,6 +136,8 @@ def judge_rows(rows: DataFrame, source: Input, privacy: Privacy, domain: RowDoma
         text_column(F.col("name")).alias("name"),
         number.alias("number"),
         *([text_column(F.col("unit")).alias("unit")] if has_unit else []),
+        text_column(F.col("day")).alias("day_text"),
+        (text_column(F.col("quantity")) if "quantity" in types else F.lit(None)).alias("number_text"),
     )
     windows = F.filter("menu", lambda window: (F.col("day") >= window["first"]) & (F.col("day") < window["end"]))
     joined = typed.join(F.broadcast(_menu_table(rows, domain)), "name", "left").withColumn(
@@ -152,6 +160,12 @@ def judge_rows(rows: DataFrame, source: Input, privacy: Privacy, domain: RowDoma
         *(["unit"] if has_unit else []),
         failed.alias("failed"),
         (~F.col("number").between(0.0, cap)).alias("clamped"),
+        # For the data's owner only (`dplib.spark.inspect`); whoever counts selects none of it.
+        F.col("row_type").alias("series"),
+        F.floor(F.least(F.greatest("number", F.lit(0.0)), F.lit(LARGEST_HELD))).cast("double").alias("held"),
+        F.coalesce(
+            *(F.when(failed == i, F.col(text)) for i, text in enumerate(_JUDGED) if text in joined.columns)
+        ).alias("shown"),
     )
 
 

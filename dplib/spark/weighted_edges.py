@@ -21,14 +21,14 @@ Cost: one pass, one shuffle of the pairs; the pairs go to the driver, 24 bytes e
 from math import comb
 
 import numpy as np
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from dplib.config.edge_input import WeightSettings
 from dplib.graphs.edges import MOST_TOTAL_WEIGHT, Graph, canonical
-from dplib.spark.edges import EDGE_RULES, VertexDomain, judge_edges, rule_counts
-from dplib.spark.inspect import RuleCount
-from dplib.spark.resolve import number_column
+from dplib.spark.edges import EDGE_RULES, VertexDomain, degrees_of, isolated_hint, judge_edges
+from dplib.spark.inspection import Inspection, Loss, RuleCount, dropped_values, rule_counts
+from dplib.spark.resolve import LARGEST_HELD, number_column, text_column
 from dplib.spark.session import quiet_spark_errors
 
 WEIGHT_RULES = (*EDGE_RULES[:-1], "the weight is a number", "the weight is within its range")
@@ -41,7 +41,11 @@ def most_pair_weight(n_vertices: int) -> int:
 
 
 def judge_weighted_edges(
-    rows: DataFrame, domain: VertexDomain, weights: WeightSettings, row_cap: int | None = None
+    rows: DataFrame,
+    domain: VertexDomain,
+    weights: WeightSettings,
+    row_cap: int | None = None,
+    for_owner: bool = False,
 ) -> DataFrame:
     """Find every row's vertices and weight and say which rule drops it.
 
@@ -50,26 +54,39 @@ def judge_weighted_edges(
         domain: the declared vertices.
         weights: section `graph.weights`.
         row_cap: the most that a row adds to its pair; None for `graph.weights.largest`.
+        for_owner: whether to keep texts of rows, for the data's owner.
 
     Returns:
         columns source and target long (numbers of the vertices, the smaller first), weight long, failed int: the index
         in `WEIGHT_RULES` of the first rule that the row fails, null where it counts, and changed: whether its weight
-        was no whole number within the range and the cap; lazy.
+        was no whole number within the range and the cap; for the owner held (the weight before its caps) and shown
+        (the text that the failed rule judged); lazy.
     """
     types = {field.name: field.dataType.typeName() for field in rows.schema.fields}
-    judged = judge_edges(rows, domain)
+    judged = judge_edges(rows, domain, for_owner)
     number = number_column(F.col("weight"), types["weight"]) if "weight" in types else F.lit(1.0)
-    judged = judged.select("source", "target", "failed", number.alias("number"))
+    text = text_column(F.col("weight")) if "weight" in types else F.lit(None).cast("string")
+    texts = [F.col("shown"), text.alias("text")] if for_owner else []
+    judged = judged.select("source", "target", "failed", number.alias("number"), *texts)
     given = F.col("number").isNotNull() & ~F.isnan("number")
     within = F.floor(F.least(F.greatest("number", F.lit(0.0)), F.lit(float(weights.largest)))).cast("long")
-    judged = judged.select("source", "target", "failed", given.alias("given"), within.alias("weight"), "number")
+    kept_texts = [name for name in judged.columns if name in ("shown", "text")]
+    judged = judged.select(
+        "source", "target", "failed", given.alias("given"), within.alias("weight"), "number", *kept_texts
+    )
     changed = F.col("number") != F.col("weight").cast("double")
     weight = F.col("weight") if row_cap is None else F.least("weight", F.lit(row_cap).cast("long"))
     failed = F.coalesce("failed", F.when(~F.col("given"), _NUMBER))
     if weights.outside == "drop":
         failed = F.coalesce(failed, F.when(changed, _RANGE))
     changed = changed | (F.col("weight") > weight)
-    return judged.select("source", "target", weight.alias("weight"), failed.alias("failed"), changed.alias("changed"))
+    owner: list[Column] = []
+    if for_owner:
+        held = F.floor(F.least(F.greatest("number", F.lit(0.0)), F.lit(LARGEST_HELD))).cast("double")
+        owner = [held.alias("held"), F.when(failed >= _NUMBER, F.col("text")).otherwise(F.col("shown")).alias("shown")]
+    return judged.select(
+        "source", "target", weight.alias("weight"), failed.alias("failed"), changed.alias("changed"), *owner
+    )
 
 
 def collect_graph(
@@ -90,28 +107,38 @@ def collect_graph(
         SchemaError: if the input cannot be read.
         DplibError: if Spark fails otherwise.
     """
-    most = most_pair_weight(domain.count)
-    cap = F.lit(most if pair_cap is None else min(most, pair_cap)).cast("long")
-    # A sum beyond 64 bits is null, and far above the cap.
-    total = F.max("weight") if weights.repeats == "once" else F.coalesce(F.try_sum("weight"), cap)
     counted = judged.where(F.col("failed").isNull() & (F.col("weight") > 0))
-    pairs = counted.groupBy("source", "target").agg(F.least(total, cap).alias("weight"))
+    pairs = counted.groupBy("source", "target").agg(_total(domain, weights, pair_cap).alias("weight"))
     with quiet_spark_errors("collect the edges"):
         table = pairs.toArrow()
     source, target, weight = (table.column(name).to_numpy().astype(np.int64) for name in ("source", "target", "weight"))
     return canonical(domain.count, source, target, weight)
 
 
-def inspect_weighted_edges(judged: DataFrame, weights: WeightSettings) -> list[RuleCount]:
+def _total(domain: VertexDomain, weights: WeightSettings, pair_cap: int | None) -> Column:
+    """The weight of one pair from those of its rows."""
+    most = most_pair_weight(domain.count)
+    cap = F.lit(most if pair_cap is None else min(most, pair_cap)).cast("long")
+    # A sum beyond 64 bits is null, and far above the cap.
+    total = F.max("weight") if weights.repeats == "once" else F.coalesce(F.try_sum("weight"), cap)
+    return F.least(total, cap)
+
+
+def inspect_weighted_edges(
+    judged: DataFrame, domain: VertexDomain, weights: WeightSettings, pair_cap: int | None = None
+) -> Inspection:
     """Count rows by rule. NOT PRIVATE: for the eyes of the data's owner only.
 
     Args:
-        judged: from `judge_weighted_edges`.
+        judged: from `judge_weighted_edges`, for the owner.
+        domain: the declared vertices.
         weights: section `graph.weights`.
+        pair_cap: the largest weight of a pair; None for `most_pair_weight` alone.
 
     Returns:
         The rules in order. Where weights are clamped, the last one's dropped rows are kept with a weight within the
-        range and the cap; where one of several rows counts, ``the edge is new`` comes last.
+        range and the cap; where one of several rows counts, ``the edge is new`` comes last. The loss is that of the
+        total weight.
 
     Raises:
         SchemaError: if the input cannot be read.
@@ -119,18 +146,32 @@ def inspect_weighted_edges(judged: DataFrame, weights: WeightSettings) -> list[R
     """
     with quiet_spark_errors("inspect the edges"):
         totals = judged.groupBy("failed").agg(
-            F.count("*").alias("rows"), F.sum(F.col("changed").cast("long")).alias("changed")
+            F.count("*").alias("rows"),
+            F.sum(F.col("changed").cast("long")).alias("changed"),
+            F.sum("held").alias("held"),
+            F.sum(F.col("weight").cast("double")).alias("weight"),
         )
         by_rule = {row["failed"]: row for row in totals.collect()}
+        values = dropped_values(judged, WEIGHT_RULES) if set(by_rule) - {None} else {}
         kept = judged.where(F.col("failed").isNull())
         n_pairs = kept.select("source", "target").distinct().count() if weights.repeats == "once" else 0
+        n_named = degrees_of(kept.where(F.col("weight") > 0)).count()
+        pairs = (
+            kept.where(F.col("weight") > 0)
+            .groupBy("source", "target")
+            .agg(_total(domain, weights, pair_cap).alias("weight"))
+        )
+        counted = pairs.agg(F.coalesce(F.sum(F.col("weight").cast("double")), F.lit(0.0))).collect()[0][0]
     dropped = {rule: row["rows"] for rule, row in by_rule.items() if rule is not None}
-    n_kept, changed = (by_rule[None]["rows"], by_rule[None]["changed"]) if None in by_rule else (0, 0)
-    if weights.outside == "clamp":
+    mine = by_rule.get(None)
+    n_kept, changed = (mine["rows"], mine["changed"]) if mine else (0, 0)
+    changing = frozenset({WEIGHT_RULES[-1]} if weights.outside == "clamp" else ())
+    if changing:
         counts = rule_counts(WEIGHT_RULES[:-1], dropped, n_kept)
         counts.append(RuleCount(WEIGHT_RULES[-1], n_kept - changed, changed))
     else:
         counts = rule_counts(WEIGHT_RULES, dropped, n_kept)
     if weights.repeats == "once":
         counts.append(RuleCount(EDGE_RULES[-1], n_pairs, n_kept - n_pairs))
-    return counts
+    losses = [Loss("weight of all edges", mine["held"], mine["weight"], counted)] if mine else []
+    return Inspection(counts, values, losses, isolated_hint(domain, n_named), changing)

@@ -34,7 +34,7 @@ LARGEST = 50
 
 def read(spark: "SparkSession", domain: VertexDomain, weights: WeightSettings, **given: Any) -> tuple[Graph, Any]:
     rows = open_edges(spark, WeightedEdgeInput.model_validate(given), Path())
-    judged = judge_weighted_edges(rows, domain, weights)
+    judged = judge_weighted_edges(rows, domain, weights, for_owner=True)
     return collect_graph(judged, domain, weights), judged
 
 
@@ -115,7 +115,10 @@ def test_rows_count_as_the_public_rule_says(spark: "SparkSession", tmp_path: Pat
     expected, dropped = by_hand(rows, NAMES, outside)
     assert graph.n_vertices == len(NAMES)
     assert weights_of(graph) == expected
-    assert [count.dropped for count in inspect_weighted_edges(judged, weights)] == dropped
+    found = inspect_weighted_edges(judged, VertexDomain(len(NAMES), 0, NAMES), weights)
+    assert [count.dropped for count in found.rules] == dropped
+    assert "mallory" in [value for value, _ in found.values["both ends are declared"]]
+    assert found.losses[0].counted == sum(expected.values())
 
 
 def test_columns_of_numbers_count_like_texts_and_overflows_stay_within_the_cap(
@@ -166,7 +169,8 @@ def test_one_graph_in_five_formats(spark: "SparkSession", tmp_path: Path) -> Non
         spark, VertexDomain(6, 1), WeightSettings(repeats="once"), path=str(tmp_path / "g.txt.gz"), format="snap"
     )
     assert weights_of(graph) == {(0, 1): 1, (1, 2): 1, (0, 2): 1, (3, 4): 1}
-    assert inspect_weighted_edges(judged, WeightSettings(repeats="once"))[-1] == ("the edge is new", 4, 1)
+    found = inspect_weighted_edges(judged, VertexDomain(6, 1), WeightSettings(repeats="once"))
+    assert found.rules[-1] == ("the edge is new", 4, 1)
 
 
 def test_graphs_without_edges_or_vertices(spark: "SparkSession", tmp_path: Path) -> None:

@@ -1,0 +1,120 @@
+"""What the data's owner is told about the rows: by rule, by value, and what the caps cost. NOT PRIVATE.
+
+Exact counts and values of rows: for the screen of somebody who may see the data, never for a log or a release. All
+numbers are of whole inputs and do not depend on a key; where a keyed hash chooses rows, they are expectations over it.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from pyspark.sql import DataFrame, Window
+from pyspark.sql import functions as F
+
+from dplib.errors import SchemaError
+
+MOST_VALUES = 5
+"""Dropped values shown of each rule: the most frequent ones."""
+MOST_LENGTH = 60
+"""Characters shown of a value."""
+NOTHING = "(nothing)"
+
+
+class RuleCount(NamedTuple):
+    """Rows that passed a rule and rows that it dropped (or, where a cap changes rows, changed)."""
+
+    rule: str
+    kept: int
+    dropped: int
+
+
+class DroppedValue(NamedTuple):
+    """A value that a rule drops, with how many rows hold it."""
+
+    value: str
+    rows: int
+
+
+class Loss(NamedTuple):
+    """What the caps take from one series: quantities (or rows) in the rows that pass every rule, and what is counted.
+
+    ``clipped`` is what is left after each row's cap; ``counted`` what is expected after the caps of a unit's rows, over
+    the keyed hash that chooses them (close to it where a unit meets its cap a day and its cap in all).
+    """
+
+    name: str
+    held: float
+    clipped: float
+    counted: float
+
+
+@dataclass(frozen=True)
+class Inspection:
+    """What an inspection found. NOT PRIVATE.
+
+    Attributes:
+        rules: in the order in which they are judged.
+        values: rule to the most frequent values among the rows that it drops.
+        losses: by series, the largest loss first; empty where nothing is capped.
+        hints: sentences about what may be wrong and how to set it right.
+        changing: rules that change rows and drop none.
+    """
+
+    rules: list[RuleCount]
+    values: dict[str, list[DroppedValue]] = field(default_factory=dict)
+    losses: list[Loss] = field(default_factory=list)
+    hints: list[str] = field(default_factory=list)
+    changing: frozenset[str] = frozenset()
+
+    def require_some_kept(self) -> None:
+        """Refuse an input of which a rule drops everything.
+
+        Raises:
+            SchemaError: naming the rule.
+        """
+        for each in self.rules:
+            if each.kept == 0 and each.dropped > 0 and each.rule not in self.changing:
+                raise SchemaError(f"input must hold rows that pass the rule `{each.rule}`, got none")
+
+
+def rule_counts(rules: Sequence[str], dropped: Mapping[int | None, int], n_kept: int) -> list[RuleCount]:
+    """What each rule does to the rows. NOT PRIVATE.
+
+    Args:
+        rules: in the order in which they are judged.
+        dropped: rows by the index of the first rule that they fail.
+        n_kept: rows that pass all.
+    """
+    left = n_kept + sum(dropped.get(index, 0) for index in range(len(rules)))
+    found = []
+    for index, rule in enumerate(rules):
+        left -= dropped.get(index, 0)
+        found.append(RuleCount(rule, left, dropped.get(index, 0)))
+    return found
+
+
+def dropped_values(judged: DataFrame, rules: Sequence[str]) -> dict[str, list[DroppedValue]]:
+    """The most frequent values that each rule drops, equally frequent ones in the order of their text. NOT PRIVATE.
+
+    Args:
+        judged: columns failed (index of the rule, null where a row counts) and shown (text of what it judged).
+        rules: names of the rules.
+    """
+    counted = judged.where(F.col("failed").isNotNull()).groupBy("failed", "shown").agg(F.count("*").alias("rows"))
+    order = Window.partitionBy("failed").orderBy(F.desc("rows"), F.col("shown"))
+    top = counted.withColumn("place", F.row_number().over(order)).where(F.col("place") <= MOST_VALUES)
+    found: dict[str, list[DroppedValue]] = {}
+    # Bytes: a table's text need not be valid UTF-8.
+    rows = top.select("failed", F.col("shown").cast("binary"), "rows", "place").collect()
+    for row in sorted(rows, key=lambda row: (row["failed"], row["place"])):
+        found.setdefault(rules[row["failed"]], []).append(DroppedValue(shown_text(row["shown"]), row["rows"]))
+    return found
+
+
+def shown_text(value: bytes | bytearray | None) -> str:
+    """A value for a screen: one line, no control characters, not too long."""
+    if value is None or not value:
+        return NOTHING
+    text = bytes(value).decode(errors="replace")
+    plain = "".join(each if each.isprintable() else each.encode("unicode_escape").decode() for each in text)
+    return plain if len(plain) <= MOST_LENGTH else plain[: MOST_LENGTH - 3] + "..."
