@@ -45,7 +45,7 @@ EXAMPLES = {
 """By command: what to type."""
 REMARKS = {
     "example": "The next step is to edit the file, then dplib init.",
-    "inspect": "A date format that fits no row, a misspelt name, a cap that cuts much: shown before they cost a budget.",
+    "inspect": "A date format that fits no row, a misspelt name, a cap that cuts much: shown before they cost budget.",
     "run": "The last line of the output is the release; with --stage measure its name. Running again gives the same "
     "release and spends nothing.",
     "query": "Asking is free: answers come from the release, not from rows.",

@@ -12,8 +12,8 @@ from difflib import get_close_matches
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
-from dplib.config.range_histograms import HistogramInput
 from dplib.config.sections import Input, Privacy
+from dplib.config.value_input import HistogramInput
 from dplib.spark.bins import BIN_RULES, BinDomain, judge_values
 from dplib.spark.date_patterns import guess_patterns
 from dplib.spark.inspection import (

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from pyspark.sql import SparkSession
 
-from dplib.config.range_histograms import HistogramInput
+from dplib.config.value_input import HistogramInput
 from dplib.errors import SchemaError
 from dplib.spark.bins import BinDomain
 from dplib.spark.edges import VertexDomain, inspect_edges, judge_edges

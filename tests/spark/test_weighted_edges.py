@@ -52,9 +52,11 @@ def test_one_row_or_one_pair_adds_no_more_than_the_weight_cap(spark: "SparkSessi
         ("neither", "clamp", None, None),
     ):
         weights = WeightSettings.model_validate({"outside": outside, "largest": 10**6})
-        judged = judge_weighted_edges(open_edges(spark, source, Path()), domain, weights, row_cap)
+        judged = judge_weighted_edges(open_edges(spark, source, Path()), domain, weights, row_cap, for_owner=True)
         found[name] = weights_of(collect_graph(judged, domain, weights, pair_cap))
-        changed = inspect_weighted_edges(judged, weights)[-1].dropped
+        inspection = inspect_weighted_edges(judged, domain, weights, pair_cap)
+        changed = inspection.rules[-1].dropped
+        assert inspection.losses[0].counted == sum(found[name].values())
         assert changed == {"row": 3, "drop": 2}.get(name, 2), name
     assert found == {
         "row": {(0, 1): 6, (1, 2): 2},
