@@ -110,6 +110,12 @@ def _print_plan(made: Plan) -> None:
         ]
         columns = ["assumed degree", "ladder (mean)", "smooth (median)", "global Laplace (mean)"]
         out.print(table("\nAbsolute error of triangles by what the graph is like", columns, rows, frozenset(columns)))
+    if made.stars:
+        rows = [
+            [f"{each.width:,}", *(f"{value:,.4g}" for value in (each.ladder, each.worst_graph))] for each in made.stars
+        ]
+        columns = ["assumed degree", "ladder (mean)", "noise of the worst graph (mean)"]
+        out.print(table("\nAbsolute error of stars by what the graph is like", columns, rows, frozenset(columns)))
     _print_parts(made)
 
 

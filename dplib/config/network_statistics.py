@@ -93,6 +93,9 @@ class GraphSettings(Section):
     degree_bound: DegreeBoundSettings = DegreeBoundSettings()
     stars: Annotated[int, Field(ge=2, le=20, strict=True)] = 2
     """Edges of the stars that `k_stars` counts."""
+    star_mechanism: Literal["auto", "ladder", "global"] = Field(default="auto", exclude_if=lambda name: name == "auto")
+    """ladder: noise that follows the largest degrees of the graph; global: noise of the worst graph; auto: ladder
+    between edge neighbours where it at least halves the noise of a graph with largest degrees of about sqrt(n)."""
     triangles: TriangleSettings = TriangleSettings()
     adjacency: AdjacencySettings = AdjacencySettings()
     split: SplitSettings | None = None
@@ -130,6 +133,8 @@ class NetworkStatisticsConfig(JobConfig):
         mechanism = self.graph.triangles.mechanism
         if self.privacy.neighbors == "vertex" and mechanism in ("ladder", "smooth"):
             raise ValueError(f"graph.triangles.mechanism must be auto or global between vertices, got {mechanism}")
+        if self.privacy.neighbors == "vertex" and self.graph.star_mechanism == "ladder":
+            raise ValueError("graph.star_mechanism must be auto or global between vertices, got ladder")
         if isinstance(self.input, ReportInput) and self.privacy.model == "central":
             raise ValueError("privacy.model must be local where the rows are reports, got central")
         for name, found in (("split", self.graph.split), ("coverage", self.graph.coverage)):

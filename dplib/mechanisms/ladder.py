@@ -42,6 +42,7 @@ IntArray = npt.NDArray[np.int64]
 
 SMALLEST_EPSILON = Fraction(1, 1000)
 LARGEST_EPSILON = Fraction(1000)
+LARGEST_VALUE = 2**62  # values beyond are cut to it, which is post-processing
 _WORD = 64
 _GUARD = 64
 _FLOAT_REACH = 60.0  # error formulas look at rungs of weight above e^-60
@@ -77,7 +78,8 @@ def draw_ladder(stream: BitSource, true_count: int, ladder: Ladder, epsilon: Fra
     drawn = np.empty(size, dtype=np.int64)
     for index in range(size):
         rung = _draw_rung(stream, ladder, epsilon, enclosure)
-        drawn[index] = true_count + _draw_on_rung(stream, ladder, rung)
+        value = true_count + _draw_on_rung(stream, ladder, rung)
+        drawn[index] = max(-LARGEST_VALUE, min(LARGEST_VALUE, value))
     return drawn
 
 
@@ -141,7 +143,8 @@ def _draw_on_rung(stream: BitSource, ladder: Ladder, rung: int) -> int:
     widths = ladder.widths(0, rung)
     width = int(widths[-1])
     side, place = divmod(int(uniform_below(stream, 2 * width, 1)[0]), width)
-    distance = int(widths[:-1].sum()) + place + 1
+    # By Python's integers: a hundred thousand rungs of 2^53 leave 64 bits.
+    distance: int = sum(widths[:-1].tolist()) + place + 1
     return distance if side else -distance
 
 

@@ -8,8 +8,10 @@ its part:
   sensitivities of `dplib.graphs.network_sensitivity`.
 * A noisy graph and choices among declared candidates: `dplib.network_statistics.parts`.
 * Triangles between edge neighbours: the ladder mechanism or smooth sensitivity at epsilon_i, pure; their scales depend
-  on the graph and are withheld. Of a budget in rho, epsilon_i is the largest with epsilon_i^2 / 8 (ladder, which has
-  bounded range) or epsilon_i^2 / 2 (smooth sensitivity) at most rho_i.
+  on the graph and are withheld. Stars likewise by the ladder, where the settings say that it lowers the error
+  (`dplib.network_statistics.measurements`; rungs and proof: `dplib.graphs.ladder_rungs`). Of a budget in rho, epsilon_i
+  is the largest with epsilon_i^2 / 8 (ladder, which has bounded range) or epsilon_i^2 / 2 (smooth sensitivity) at most
+  rho_i.
 
 The parts add up: basic composition for epsilon, addition of rho. Degrees above the last bin of a histogram count in it:
 that merges bins, which no norm of a change outgrows.
@@ -81,9 +83,7 @@ class Design:
         declared = Declared.resolve(config.graph, vertices, base)
         settings = config.measurement_settings(base) | {"sampler_format": SAMPLER_FORMAT}
         measured = measurements_of(config, vertices.count, bound, declared, noise_format)
-        before = measurements_of(config, vertices.count, bound, declared, 1)
-        if [each.noise for each in measured] != [each.noise for each in before]:
-            # Only where the noise is another than before: everything else stays found under the settings it had.
+        if not _as_before(measured, config, vertices.count, bound, declared):
             settings["noise_format"] = noise_format
         found = cls(config, vertices, bound, declared, measured, settings)
         rule = "be driver or auto where degrees by vertex, a noisy graph, choices or reports are released"
@@ -176,6 +176,22 @@ class Design:
         columns = {"source": "source", "target": "target"}
         unused = {"config_version": 1, "input": {"path": "none", "columns": columns}}
         return cls.resolve(NetworkStatisticsConfig.model_validate(given | unused), Path(), noise_format)
+
+
+def _as_before(
+    measured: tuple[Measurement, ...],
+    config: NetworkStatisticsConfig,
+    n: int,
+    bound: DegreeBound,
+    declared: Declared,
+) -> bool:
+    """Whether the noise is what format 1 gives: then everything stays found under the settings that it had."""
+    try:
+        before = measurements_of(config, n, bound, declared, 1)
+    except ConfigError:
+        # A budget that is enough for a ladder now.
+        return False
+    return [each.noise for each in measured] == [each.noise for each in before]
 
 
 def _vertices(config: NetworkStatisticsConfig, base: Path) -> VertexDomain:

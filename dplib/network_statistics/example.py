@@ -36,6 +36,7 @@ graph:
     # coverage: 1                    # the best of declared sets of seeds (see graph.coverage)
   last_bin: 100                      # of degree histograms; it holds all higher degrees too
   stars: 2                           # edges of the stars that k_stars counts
+  # star_mechanism: auto             # ladder: noise that follows the largest degrees; global: of the worst graph
   degree_bound: {bounding: none}     # or {bounding: projected, largest: 50}, or promised (by the data's collection)
   triangles: {mechanism: auto, rungs: second_degree}   # ladder, smooth, global; common_neighbors, exact: less noise
   # adjacency: {blocks: {staff: [0, 1, 2], guests: [3, 4]}}           # or {file: blocks.csv}: columns block, vertex

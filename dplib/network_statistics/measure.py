@@ -28,7 +28,14 @@ from dplib.graphs.degrees import (
     sorted_degrees,
     vertex_degrees,
 )
-from dplib.graphs.ladder_rungs import Rungs, common_neighbor_rungs, exact_rungs, largest_rung, second_degree_rungs
+from dplib.graphs.ladder_rungs import (
+    Rungs,
+    StarRungs,
+    common_neighbor_rungs,
+    exact_rungs,
+    largest_rung,
+    second_degree_rungs,
+)
 from dplib.graphs.mixing import vertex_colours
 from dplib.graphs.network_sensitivity import Bounding, Statistic
 from dplib.graphs.triangles import count_triangles
@@ -91,8 +98,9 @@ def counts_triangles(design: Design) -> bool:
 
 def needs_front(design: Design) -> bool:
     """Whether triangles are measured with rungs that common neighbours decide."""
-    mechanisms = {each.mechanism for each in design.measurements}
-    return bool(mechanisms & {LADDER, SMOOTH}) and design.config.graph.triangles.rungs != "second_degree"
+    triangles = design.find(Statistic.TRIANGLES)
+    follows = triangles is not None and triangles.mechanism in (LADDER, SMOOTH)
+    return follows and design.config.graph.triangles.rungs != "second_degree"
 
 
 def exact_statistics(design: Design, source: IntArray, target: IntArray) -> dict[Statistic, IntArray]:
@@ -215,6 +223,8 @@ def _noisy(design: Design, measured: Measurement, exact: IntArray, facts: Facts,
     if measured.mechanism not in (LADDER, SMOOTH):
         assert measured.parameter is not None
         return add_exactly(exact, SAMPLERS[measured.mechanism](stream, measured.parameter, len(exact)))
+    if measured.statistic is Statistic.K_STARS:
+        return draw_ladder(stream, int(exact[0]), star_rungs_of(design, facts), measured.epsilon)
     draw = draw_ladder if measured.mechanism == LADDER else draw_smooth_cauchy
     return draw(stream, int(exact[0]), rungs_of(design, facts), measured.epsilon)
 
@@ -223,6 +233,17 @@ def largest_rung_of(design: Design) -> int:
     """The public cap of the ladder."""
     promised = design.bound.largest if design.bound.bounding is Bounding.PROMISED else None
     return largest_rung(design.n_vertices, promised)
+
+
+def star_rungs_of(design: Design, facts: Facts) -> StarRungs:
+    """The ladder function of stars. NOT PRIVATE."""
+    two = largest_degree(facts.degrees), second_largest_degree(facts.degrees)
+    return assumed_star_rungs(design, two)
+
+
+def assumed_star_rungs(design: Design, degrees: tuple[int, int]) -> StarRungs:
+    """The ladder function of stars if the graph has these two largest degrees."""
+    return StarRungs(degrees, design.config.graph.stars - 1, design.largest_degree - 1)
 
 
 def rungs_of(design: Design, facts: Facts) -> Rungs:

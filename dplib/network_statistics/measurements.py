@@ -6,10 +6,12 @@ sensitivities: `dplib.network_statistics.design`, `dplib.network_statistics.part
 
 from dataclasses import dataclass
 from fractions import Fraction
+from math import ceil, comb, isqrt
 
 from dplib.config.network_statistics import MAX_BINS, NetworkStatisticsConfig
 from dplib.errors import ConfigError
-from dplib.graphs.network_sensitivity import DegreeBound, Sensitivity, Statistic, known_statistic, sensitivity
+from dplib.graphs.ladder_rungs import largest_star_rung
+from dplib.graphs.network_sensitivity import Bounding, DegreeBound, Sensitivity, Statistic, known_statistic, sensitivity
 from dplib.network_statistics.declared import Declared
 from dplib.network_statistics.parts import (
     NOISY_GRAPH,
@@ -46,7 +48,9 @@ MAX_PLACES = 1 << 24
 LADDER, SMOOTH = "ladder", "smooth_cauchy"
 NOISE_FORMAT = 2
 """Raised when a statistic gets other noise than before from the same settings. 1: rho paid for a ladder as for any pure
-mechanism, epsilon^2 / 2."""
+mechanism, epsilon^2 / 2, and stars had noise for the worst graph."""
+LARGEST_RUNG = 1 << 53
+"""Cap of a ladder at most: errors of the plan are then exact numbers, and draws fit 64 bits."""
 _LEAST_EPSILON, _MOST_EPSILON = Fraction(1, 1000), Fraction(1000)
 
 
@@ -181,7 +185,7 @@ def _measurement(
     else:
         require(size <= MAX_BINS, "graph.last_bin", f"be below {MAX_BINS}", size - 1)
     event = (
-        _adaptive_event(config, statistic, part, noise_format)
+        _adaptive_event(config, statistic, n, bound, part, noise_format)
         or _part_event(config, statistic, n, part, moved)
         or _noise_event(config, statistic, part, moved)
     )
@@ -227,20 +231,62 @@ def _size(config: NetworkStatisticsConfig, statistic: Statistic, n: int, bound: 
 
 
 def _adaptive_event(
-    config: NetworkStatisticsConfig, statistic: Statistic, part: Fraction, noise_format: int
+    config: NetworkStatisticsConfig,
+    statistic: Statistic,
+    n: int,
+    bound: DegreeBound,
+    part: Fraction,
+    noise_format: int,
 ) -> PureEvent | BoundedRangeEvent | None:
     """The event of a mechanism whose noise follows the graph at hand; None for any other."""
-    wanted = config.graph.triangles.mechanism
-    if statistic is not Statistic.TRIANGLES or config.privacy.neighbors == "vertex" or wanted == "global":
+    if statistic is Statistic.TRIANGLES:
+        return _triangle_event(config, part, noise_format)
+    if statistic is not Statistic.K_STARS:
         return None
-    bounded_range = wanted != "smooth" and noise_format > 1
-    if config.privacy.mechanism == "discrete_laplace":
-        epsilon = part
-    else:
-        epsilon = pure_epsilon_from_rho(4 * part if bounded_range else part)
+    wanted, epsilon = config.graph.star_mechanism, _ladder_epsilon(config, part)
+    by_rule = wanted == "auto" and noise_format > 1 and _stars_by_ladder(config, n, bound, epsilon)
+    if wanted != "ladder" and not by_rule:
+        return None
+    name, rule = "graph.star_mechanism", "be auto or global"
+    require(bound.bounding is not Bounding.PROJECTED, name, f"{rule} after a projection", wanted)
+    largest = largest_star_rung(bound.within(n), config.graph.stars)
+    require(largest <= LARGEST_RUNG, name, f"{rule} where one edge can change more than 2^53 stars", wanted)
+    return BoundedRangeEvent(statistic, _require_epsilon(statistic, epsilon), LADDER)
+
+
+def _triangle_event(
+    config: NetworkStatisticsConfig, part: Fraction, noise_format: int
+) -> PureEvent | BoundedRangeEvent | None:
+    wanted, statistic = config.graph.triangles.mechanism, Statistic.TRIANGLES
+    if config.privacy.neighbors == "vertex" or wanted == "global":
+        return None
+    if wanted != "smooth" and noise_format > 1:
+        return BoundedRangeEvent(statistic, _require_epsilon(statistic, _ladder_epsilon(config, part)), LADDER)
+    epsilon = part if config.privacy.mechanism == "discrete_laplace" else pure_epsilon_from_rho(part)
+    return PureEvent(statistic, _require_epsilon(statistic, epsilon), SMOOTH if wanted == "smooth" else LADDER)
+
+
+def _ladder_epsilon(config: NetworkStatisticsConfig, part: Fraction) -> Fraction:
+    """A ladder has bounded range: epsilon^2 / 8 is at most rho where epsilon^2 / 2 is at most 4 rho."""
+    return part if config.privacy.mechanism == "discrete_laplace" else pure_epsilon_from_rho(4 * part)
+
+
+def _require_epsilon(statistic: Statistic, epsilon: Fraction) -> Fraction:
     inside = _LEAST_EPSILON <= epsilon <= _MOST_EPSILON
-    rule = "give triangles an epsilon from 1/1000 to 1000"
-    require(inside, "privacy.budget", rule, f"{float(epsilon):.3g}")
-    if bounded_range:
-        return BoundedRangeEvent(statistic, epsilon, LADDER)
-    return PureEvent(statistic, epsilon, SMOOTH if wanted == "smooth" else LADDER)
+    require(inside, "privacy.budget", f"give {statistic} an epsilon from 1/1000 to 1000", f"{float(epsilon):.3g}")
+    return epsilon
+
+
+def _stars_by_ladder(config: NetworkStatisticsConfig, n: int, bound: DegreeBound, epsilon: Fraction) -> bool:
+    """Whether a ladder halves the noise, or more, of stars of a graph whose largest degrees are about sqrt(n).
+
+    On rung t an integer has a probability of e^(-epsilon t / 2): the error is at most about twice the rung's width at t
+    = 2 / epsilon over epsilon, that of noise for the worst graph the cap over epsilon. Whole numbers decide.
+    """
+    outside = not _LEAST_EPSILON <= epsilon <= _MOST_EPSILON
+    if config.privacy.neighbors == "vertex" or bound.bounding is Bounding.PROJECTED or outside:
+        return False
+    most, arms = bound.within(n) - 1, config.graph.stars - 1
+    reached = min(isqrt(n) + ceil(2 / epsilon), most)
+    cap = largest_star_rung(most + 1, arms + 1)
+    return 4 * 2 * comb(reached, arms) <= cap <= LARGEST_RUNG

@@ -15,7 +15,7 @@ from dplib.network_statistics.estimate import Results, half_width, std_error
 from dplib.network_statistics.local import estimate_degrees
 from dplib.network_statistics.measurements import LADDER, SMOOTH
 from dplib.network_statistics.part_page import model_callout, other_charts, part_tables, planned_tables
-from dplib.network_statistics.plan import plan_notes, planned, triangle_errors
+from dplib.network_statistics.plan import plan_notes, planned, star_errors, triangle_errors
 from dplib.network_statistics.publish import invariants, projection_loss
 from dplib.network_statistics.tables import noise_variance
 from dplib.network_statistics.whole_graph import Parts
@@ -207,8 +207,20 @@ def _expected_errors(design: Design) -> Section:
         blocks.append(
             DataTable(caption, tuple(Column(head, numeric=place > 0) for place, head in enumerate(heads)), numbers)
         )
-    blocks += planned_tables(design)
+    blocks += [*_star_table(design), *planned_tables(design)]
     return Section("Expected error by statistic", tuple(blocks))
+
+
+def _star_table(design: Design) -> tuple[DataTable, ...]:
+    """Errors of the ladder of stars, where it is used."""
+    rows = tuple(
+        tuple(number_text(value, 4) for value in (each.width, each.ladder, each.worst_graph))
+        for each in star_errors(design)
+    )
+    heads = ("Assumed degree", "Ladder (mean)", "Noise of the worst graph (mean)")
+    columns = tuple(Column(head, numeric=place > 0) for place, head in enumerate(heads))
+    caption = "Absolute error of stars, by the degree of the two vertices with most edges"
+    return (DataTable(caption, columns, rows),) if rows else ()
 
 
 def _charts(design: Design, results: Results) -> tuple[Section, ...]:

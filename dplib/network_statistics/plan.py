@@ -12,7 +12,7 @@ from dplib.mechanisms.ladder import ladder_mean_error
 from dplib.mechanisms.smooth_noise import smooth_cauchy_quantile
 from dplib.network_statistics.design import Design
 from dplib.network_statistics.estimate import std_error
-from dplib.network_statistics.measure import largest_rung_of
+from dplib.network_statistics.measure import assumed_star_rungs, largest_rung_of
 from dplib.network_statistics.measurements import LADDER, SMOOTH, Measurement
 from dplib.network_statistics.part_plan import (
     ModelError,
@@ -77,12 +77,28 @@ class TriangleError:
 
 
 @dataclass(frozen=True)
+class StarError:
+    """Errors of a count of stars if the graph has a certain width, at the budget of its share.
+
+    Attributes:
+        width: assumed degree of the two vertices with most edges.
+        ladder: mean absolute error.
+        worst_graph: mean absolute error of noise for the worst graph.
+    """
+
+    width: int
+    ladder: float
+    worst_graph: float
+
+
+@dataclass(frozen=True)
 class Plan(JobPlan):
     """Everything that can be said before a row is read."""
 
     n_vertices: int
     statistics: tuple[PlannedStatistic, ...]
     triangles: tuple[TriangleError, ...]
+    stars: tuple[StarError, ...]
     graphs: tuple[PlannedGraph, ...]
     choices: tuple[PlannedChoice, ...]
     models: tuple[ModelError, ...]
@@ -96,6 +112,7 @@ def make_plan(design: Design, settings_hash: str) -> Plan:
         n_vertices=design.n_vertices,
         statistics=tuple(planned(design, each) for each in design.measurements),
         triangles=triangle_errors(design),
+        stars=star_errors(design),
         graphs=planned_graphs(design),
         choices=planned_choices(design),
         models=compared_models(design),
@@ -120,10 +137,10 @@ def planned(design: Design, each: Measurement) -> PlannedStatistic:
 
 def triangle_errors(design: Design) -> tuple[TriangleError, ...]:
     """Errors of the ladder and of smooth sensitivity over a range of assumed degrees; none where neither is used."""
-    measured = [each for each in design.measurements if each.mechanism in (LADDER, SMOOTH)]
-    if not measured:
+    measured = design.find(Statistic.TRIANGLES)
+    if measured is None or measured.mechanism not in (LADDER, SMOOTH):
         return ()
-    epsilon, cap = measured[0].epsilon, largest_rung_of(design)
+    epsilon, cap = measured.epsilon, largest_rung_of(design)
     widest = _laplace_mean_error(Fraction(max(1, cap)) / epsilon)
     widths = [ASSUMED_STEP**k for k in range(16) if ASSUMED_STEP**k < cap]
     found = []
@@ -132,6 +149,23 @@ def triangle_errors(design: Design) -> tuple[TriangleError, ...]:
         ladder, smooth = ladder_mean_error(rungs, epsilon), smooth_cauchy_quantile(rungs, epsilon, 0.5)
         found.append(TriangleError(width, ladder, smooth, widest))
     return tuple(found)
+
+
+def star_errors(design: Design) -> tuple[StarError, ...]:
+    """Errors of the ladder over a range of assumed degrees; none where it is not used."""
+    measured = design.find(Statistic.K_STARS)
+    if measured is None or measured.mechanism != LADDER:
+        return ()
+    cap, event = measured.sensitivity.l1, measured.event
+    pure = design.config.privacy.mechanism == "discrete_laplace"
+    # Mean absolute value of Gaussian noise: sqrt(2 / pi) of sigma = cap / sqrt(2 rho).
+    worst = _laplace_mean_error(cap / measured.epsilon) if pure else float(cap / np.sqrt(np.pi * float(event.rho)))
+    most = design.largest_degree - 1
+    widths = [ASSUMED_STEP**k for k in range(16) if ASSUMED_STEP**k < most]
+    return tuple(
+        StarError(width, ladder_mean_error(assumed_star_rungs(design, (width, width)), measured.epsilon), worst)
+        for width in [*widths, most]
+    )
 
 
 def _laplace_mean_error(scale: Fraction) -> float:
@@ -160,8 +194,11 @@ def plan_notes(design: Design) -> tuple[str, ...]:
         notes.append(
             "The error of sorted degrees after isotonic regression is in all at most that of the noise, often far less."
         )
-    if any(each.mechanism in (LADDER, SMOOTH) for each in design.measurements):
-        notes.append("The noise of triangles follows the graph: its scale is private, so no standard error is stated.")
+    following = [str(each.statistic) for each in design.measurements if each.mechanism in (LADDER, SMOOTH)]
+    if following:
+        names = " and ".join(following)
+        notes.append(f"The noise of {names} follows the graph: its scale is private, so no standard error is stated.")
+    if Statistic.TRIANGLES in following:
         notes.append(
             "Beside the ladder's mean error stands the median of smooth sensitivity, whose noise has no mean: one "
             "error in twenty is above 12.7 times that median."
