@@ -136,7 +136,7 @@ def inspect(prepared: Prepared[Design]) -> None:
     config, vertices = prepared.design.config, prepared.design.vertices
 
     def look(spark: SparkSession) -> Inspection:
-        rows = open_edges(spark, config.input, prepared.base)
+        rows = open_edges(spark, config.input, prepared.base, vertices)
         judged = judge_weighted_edges(rows, vertices, config.graph.weights, config.row_cap, for_owner=True)
         return inspect_weighted_edges(judged, vertices, config.graph.weights, config.pair_cap)
 

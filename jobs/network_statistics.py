@@ -169,7 +169,7 @@ def inspect(prepared: Prepared[Design]) -> None:
         source, vertices = design.config.input, design.vertices
         if isinstance(source, ReportInput):
             return inspect_reports(judge_reports(open_reports(spark, source, prepared.base), vertices))
-        rows = open_edges(spark, source, prepared.base)
+        rows = open_edges(spark, source, prepared.base, vertices)
         bound = design.largest_degree if design.projected else None
         return inspect_edges(judge_edges(rows, vertices, for_owner=True), vertices, bound)
 

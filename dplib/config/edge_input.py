@@ -4,7 +4,7 @@ Formats besides Spark's own:
 
     snap    text, one edge a line, fields between blanks or tabs, lines that start with # left out
     metis   METIS graph files, plain or with edge weights; weights and sizes of vertices are passed over
-    gml     GML, read by networkx
+    gml     GML, read record by record
 """
 
 from pathlib import Path
@@ -14,6 +14,7 @@ from pydantic import Field, model_validator
 
 from dplib.config.names import ListFile, declared_names
 from dplib.config.sections import Section, Source
+from dplib.errors import ConfigError
 
 GraphFormat = Literal["snap", "metis", "gml"]
 GRAPH_FORMATS: tuple[GraphFormat, ...] = ("snap", "metis", "gml")
@@ -23,6 +24,10 @@ MAX_VERTICES = 1 << 28
 """Declared vertices at most: their degrees are held by one process."""
 MAX_WEIGHT = 10**15
 """Cap of a row's weight at most: whole numbers up to it are exact as 64-bit floats."""
+_GRAPH_OPTIONS: dict[str, dict[str, tuple[str, ...]]] = {
+    "gml": {"label": ("label", "id")},
+    "metis": {"first": ("0", "1")},
+}
 METIS_WEIGHT = "weight"
 """How `input.columns.weight` asks for the edge weights of a METIS file, whose fields have no names."""
 
@@ -56,8 +61,8 @@ class EdgeInput(Source):
     format: str = "csv"
     """snap, metis, gml, csv, json (one record a line), parquet, orc or delta."""
     options: dict[str, str] = Field(default_factory=dict)
-    """Options of Spark's reader, for example `header: "true"`; of gml `label: id` where vertices are named by their id
-    and not by their label."""
+    """Options of Spark's reader, for example `header: "true"`; of gml `label: id` or `label: label`, which says what
+    names a vertex, and must be said where vertices are numbers; of metis `first: "0"` where the file counts from 0."""
     columns: EdgeColumns = EdgeColumns()
 
     @model_validator(mode="after")
@@ -78,10 +83,11 @@ class EdgeInput(Source):
     def _require_file(self, graph_format: GraphFormat) -> None:
         if self.table is not None:
             raise ValueError(f"input.table must be absent where the format is {graph_format}, got {self.table}")
-        known = {"label": ("label", "id")} if graph_format == "gml" else {}
+        known = _GRAPH_OPTIONS.get(graph_format, {})
         for name, value in self.options.items():
             if value not in known.get(name, ()):
-                allowed = "be label or id" if name in known else f"be absent where the format is {graph_format}"
+                absent = f"be absent where the format is {graph_format}"
+                allowed = f"be {' or '.join(known[name])}" if name in known else absent
                 raise ValueError(f"input.options.{name} must {allowed}, got {value}")
         weight = self.columns.names.get("weight")
         if graph_format == "metis" and weight not in (None, METIS_WEIGHT):
@@ -92,6 +98,14 @@ class EdgeInput(Source):
         """The format, where it is none of Spark's."""
         lower = self.format.lower()
         return next((name for name in GRAPH_FORMATS if name == lower), None)
+
+
+def reading_format(source: EdgeInput) -> dict[str, int]:
+    """What settings hold besides the input where a graph file is read by another rule than in earlier versions.
+
+    METIS 2: an edge that stands on one line only counts.
+    """
+    return {"metis_format": 2} if source.graph_format == "metis" else {}
 
 
 class WeightedEdgeInput(EdgeInput):
@@ -120,6 +134,34 @@ def vertex_names(given: DeclaredVertices, base: Path, setting: str = "graph.vert
         ConfigError: if a listed file cannot be read, or names are empty or stand twice.
     """
     return None if isinstance(given, VertexCount) else declared_names(given, base, setting)
+
+
+def require_fitting_vertices(source: EdgeInput, vertices: DeclaredVertices, names: tuple[str, ...] | None) -> None:
+    """Refuse vertices that a graph file cannot name, so that nothing of it would be counted.
+
+    Args:
+        source: section `input`.
+        vertices: `graph.vertices`.
+        names: the declared names; None where vertices are numbers.
+
+    Raises:
+        ConfigError: naming the setting that is wrong.
+    """
+    if source.graph_format == "gml" and names is None and "label" not in source.options:
+        raise ConfigError(
+            "input.options.label must be label or id where the vertices of a gml file are numbers, got nothing"
+        )
+    if source.graph_format != "metis":
+        return
+    first = int(source.options.get("first", "1"))
+    if isinstance(vertices, VertexCount):
+        if vertices.first != first:
+            raise ConfigError(
+                f"graph.vertices.first must be {first}, where a metis file counts from {first} (input.options.first), "
+                f"got {vertices.first}"
+            )
+    elif not all(name.isascii() and name.isdecimal() for name in names or ()):
+        raise ConfigError("graph.vertices must be whole numbers for a metis file, which has no names, got another name")
 
 
 class WeightSettings(Section):

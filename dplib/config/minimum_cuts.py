@@ -15,6 +15,7 @@ from dplib.config.edge_input import (
     DeclaredVertices,
     WeightedEdgeInput,
     WeightSettings,
+    reading_format,
     require_fitting_weights,
     vertex_names,
 )
@@ -222,4 +223,5 @@ class MinimumCutsConfig(JobConfig):
             # The counts are those of releases that were made before there was this setting: they stay found.
             del dumped["graph"]["weights"]["capped"]
         dumped["counting_version"] = COUNTING_VERSION
+        dumped |= reading_format(self.input)
         return dumped

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Discriminator, Field, Tag, field_validator, model_validator
 
-from dplib.config.edge_input import MAX_VERTICES, EdgeInput, VertexCount, vertex_names
+from dplib.config.edge_input import MAX_VERTICES, EdgeInput, VertexCount, reading_format, vertex_names
 from dplib.config.names import ListFile
 from dplib.config.network_releases import (
     AdjacencySettings,
@@ -158,4 +158,6 @@ class NetworkStatisticsConfig(JobConfig):
         if resolved.coverage is not None:
             graph["coverage"]["candidates"] = resolved.coverage.resolved(base)
         dumped["counting_version"] = COUNTING_VERSION
+        if isinstance(self.input, EdgeInput):
+            dumped |= reading_format(self.input)
         return dumped

@@ -24,6 +24,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+from dplib.config.edge_input import require_fitting_vertices
 from dplib.config.minimum_cuts import MinimumCutsConfig, ReleaseSettings, TopCutsSettings
 from dplib.errors import ConfigError
 from dplib.mechanisms.pair_weights import EXACT_CUTS
@@ -126,6 +127,7 @@ class Design:
 
 def _vertices(config: MinimumCutsConfig, base: Path) -> VertexDomain:
     domain = VertexDomain.declared(config.graph.vertices, base)
+    require_fitting_vertices(config.input, config.graph.vertices, domain.names)
     require(domain.count >= 2, "graph.vertices", "be at least 2, since a smaller graph has no cut", domain.count)
     return domain
 

@@ -39,7 +39,7 @@ def prepare(path: Path, assignments: tuple[str, ...] = (), date: str = "") -> Pr
 
 def open_input(job: Resources[Design]) -> DataFrame:
     """Open the list of edges and check its schema."""
-    return open_edges(job.spark(), job.design.config.input, job.prepared.base)
+    return open_edges(job.spark(), job.design.config.input, job.prepared.base, job.design.vertices)
 
 
 def measure(job: Resources[Design], rows: DataFrame, keys: RunKeys, directory: Path) -> MeasurementKeys:

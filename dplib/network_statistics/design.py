@@ -29,6 +29,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from dplib.config.edge_input import EdgeInput, require_fitting_vertices
 from dplib.config.network_statistics import NetworkStatisticsConfig
 from dplib.errors import ConfigError
 from dplib.graphs.network_sensitivity import Bounding, DegreeBound, Statistic
@@ -196,6 +197,8 @@ def _as_before(
 
 def _vertices(config: NetworkStatisticsConfig, base: Path) -> VertexDomain:
     domain = VertexDomain.declared(config.graph.vertices, base)
+    if isinstance(config.input, EdgeInput):
+        require_fitting_vertices(config.input, config.graph.vertices, domain.names)
     at_least("graph.vertices", domain.count, 2)
     return domain
 

@@ -37,7 +37,7 @@ def open_input(job: Resources[Design]) -> DataFrame:
     source = job.design.config.input
     if isinstance(source, ReportInput):
         return open_reports(job.spark(), source, job.prepared.base)
-    return open_edges(job.spark(), source, job.prepared.base)
+    return open_edges(job.spark(), source, job.prepared.base, job.design.vertices)
 
 
 def measure(job: Resources[Design], rows: DataFrame, keys: RunKeys, directory: Path) -> MeasurementKeys:

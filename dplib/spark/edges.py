@@ -93,8 +93,14 @@ class VertexDomain:
         return place if 0 <= place < self.count else None
 
 
-def open_edges(spark: SparkSession, source: EdgeInput, base: Path) -> DataFrame:
+def open_edges(spark: SparkSession, source: EdgeInput, base: Path, domain: VertexDomain | None = None) -> DataFrame:
     """Open the input; of a text file at most the header line is read, but metis and gml files are read whole.
+
+    Args:
+        spark: the session.
+        source: section `input`.
+        base: folder that relative paths start from.
+        domain: the declared vertices, for a metis file's first line to be compared with.
 
     Returns:
         columns source and target, and weight where it is mapped.
@@ -105,7 +111,7 @@ def open_edges(spark: SparkSession, source: EdgeInput, base: Path) -> DataFrame:
         DplibError: if Spark fails otherwise.
     """
     if source.graph_format is not None:
-        return open_graph_file(spark, source, base)
+        return open_graph_file(spark, source, base, None if domain is None else domain.count)
     return open_columns(spark, source, source.columns.names, EDGE_TYPES, base)
 
 

@@ -4,49 +4,55 @@
 line with too few fields has empty ones. Read by all tasks.
 
 *METIS.* The first line is ``vertices edges [format [weights a vertex]]``, then comes one line a vertex, in order: its
-neighbours, numbered from 1, each followed by the edge's weight where the last digit of the format is 1. Lines that
-start with ``%`` are left out. Sizes and weights of vertices stand before the neighbours and are passed over. The file
-lists an edge at both ends; it is taken from the line of the smaller one. The number of edges is not compared.
+neighbours, each followed by the edge's weight where the last digit of the format is 1. Vertices are numbered from 1, or
+from 0 where `input.options.first` says so. Lines that start with ``%`` are left out. Sizes and weights of vertices
+stand before the neighbours and are passed over. An edge that stands at both ends is taken from the line of the smaller
+one; one that stands on one line only counts, too. What is no number of a vertex of the file is left to the row rule.
+The number of edges is not compared.
 
-*GML.* By networkx. Vertices are named by their label, or by their id (`input.options.label`); edges side by side and
-directed ones are edges like others. A missing or odd weight is left to the row rule.
+*GML.* Record by record (`dplib.spark.gml`). Vertices are named by their label, or by their id (`input.options.label`);
+edges side by side and directed ones are edges like others. A missing or odd weight is left to the row rule.
 
-Limits: METIS and GML input is one file of less than 2 GB, taken apart by the driver. A file whose structure is wrong (a
-METIS header, the number of its lines, anything that networkx refuses) is refused like a file that cannot be opened; the
-message says nothing of its contents.
+What a row or a record holds decides about itself only. What is refused is the form of the file, which its first lines
+and the number of its vertices show: the guarantee holds those for public, as it does the declared vertices.
+
+Limits: METIS and GML input is one file of less than 2 GB, taken apart by the driver. A file whose form is wrong (a
+METIS header, the number of its lines, more vertices than are declared, no graph in a GML file) is refused like a file
+that cannot be opened; the message says nothing of its contents.
 
 References: Leskovec, Krevl, "SNAP datasets", 2014; Karypis, "METIS: a software package", manual of version 5.1.0,
 section 4.1.1; Himsolt, "GML: a portable graph file format", 1997.
 """
 
-import re
+from array import array
 from collections.abc import Sequence
 from pathlib import Path
 
-import networkx as nx
+import numpy as np
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from dplib.config.edge_input import EdgeInput
 from dplib.errors import SchemaError
+from dplib.spark.gml import Cells, gml_edges, is_gml
 from dplib.spark.read import column_positions, opening
 from dplib.spark.resolve import text_column
 from dplib.spark.session import pin_session, quiet_spark_errors
 
-Cells = list[str | None]
 SNAP_ENDS = {"source": "_c0", "target": "_c1"}
 _FORMAT_DIGITS = 3
 _MOST_DIGITS = 18  # whole numbers that Python and 64 bits both take
 
 
-def open_graph_file(spark: SparkSession, source: EdgeInput, base: Path) -> DataFrame:
+def open_graph_file(spark: SparkSession, source: EdgeInput, base: Path, n_vertices: int | None = None) -> DataFrame:
     """Open a snap, metis or gml file; of a snap file no line is read, the others are read whole.
 
     Args:
         spark: the session; its settings that decide counts are pinned.
         source: where the input is.
         base: folder that relative paths start from (the configuration's).
+        n_vertices: how many are declared, where they are numbers.
 
     Returns:
         columns source, target and, where it is mapped, weight, all string.
@@ -61,8 +67,9 @@ def open_graph_file(spark: SparkSession, source: EdgeInput, base: Path) -> DataF
     text = _whole_text(spark, source, base)
     weight = source.columns.names.get("weight")
     if source.graph_format == "metis":
-        cells = metis_edges(text, weight is not None)
+        cells = metis_edges(text, weight is not None, int(source.options.get("first", "1")), n_vertices)
     else:
+        require_gml(text)
         cells = gml_edges(text, source.options.get("label", "label"), weight)
     roles = ("source", "target") if weight is None else ("source", "target", "weight")
     columns = [pa.array([_encoded(cell) for cell in column], pa.string()) for column in cells]
@@ -71,15 +78,17 @@ def open_graph_file(spark: SparkSession, source: EdgeInput, base: Path) -> DataF
         return spark.createDataFrame(table)
 
 
-def metis_edges(text: str, weighted: bool) -> tuple[Cells, ...]:
+def metis_edges(text: str, weighted: bool, first: int = 1, declared: int | None = None) -> tuple[Cells, ...]:
     """Take a METIS graph file apart.
 
     Args:
         text: the file.
         weighted: whether the weights of edges are wanted.
+        first: the number of the first vertex, 0 or 1.
+        declared: how many vertices are declared; None where that is not known.
 
     Returns:
-        The smaller ends, the greater ends and, where wanted, the weights, as they stand in the file.
+        The two ends and, where wanted, the weights, as they stand in the file.
 
     Raises:
         SchemaError: if the first line or the number of lines is wrong, or the file has no weights of edges.
@@ -89,6 +98,10 @@ def metis_edges(text: str, weighted: bool) -> tuple[Cells, ...]:
     n_vertices, has_weights, n_skipped = _metis_header(header.split())
     if weighted and not has_weights:
         raise SchemaError("input.columns.weight must be absent for a METIS file without weights of edges, got weight")
+    if declared is not None and n_vertices > declared:
+        raise SchemaError(
+            f"graph.vertices must be no fewer than the vertices in a METIS file's first line, got {declared}"
+        )
     while len(lines) > n_vertices and not lines[-1].strip():
         lines.pop()
     if len(lines) != n_vertices:
@@ -96,51 +109,52 @@ def metis_edges(text: str, weighted: bool) -> tuple[Cells, ...]:
             "input.path must name a METIS file with one line a vertex, as many as its first line says, got another"
             " number of lines"
         )
-    sources: Cells = []
-    targets: Cells = []
-    weights: Cells = []
-    step = 2 if has_weights else 1
-    for vertex, line in enumerate(lines, 1):
+    step, last = 2 if has_weights else 1, first + n_vertices - 1
+    edges = _EdgesByLine()
+    for vertex, line in enumerate(lines, first):
         fields = line.split()[n_skipped:]
         for place in range(0, len(fields), step):
-            end = fields[place]
-            if _is_smaller(end, vertex):
-                continue
-            sources.append(str(vertex))
-            targets.append(end)
-            if weighted:
-                weights.append(fields[place + 1] if place + 1 < len(fields) else None)
-    return (sources, targets, weights) if weighted else (sources, targets)
+            weight = fields[place + 1] if weighted and place + 1 < len(fields) else None
+            edges.add(vertex, fields[place], weight, first, last)
+    return edges.cells(weighted)
 
 
-def gml_edges(text: str, label: str, weight: str | None) -> tuple[Cells, ...]:
-    """Take a GML file apart.
+class _EdgesByLine:
+    """Edges as they are met; those of the greater end's line count where the smaller end's line lacks them."""
 
-    Args:
-        text: the file.
-        label: what names a vertex: label or id.
-        weight: the attribute of an edge that is wanted as its weight, if any.
+    def __init__(self) -> None:
+        self._kept: tuple[Cells, Cells, Cells] = ([], [], [])
+        self._again: tuple[Cells, Cells, Cells] = ([], [], [])
+        self._named, self._again_named = array("q"), array("q")
 
-    Returns:
-        The two ends of each edge and, where wanted, its weight.
+    def add(self, vertex: int, end: str, weight: str | None, first: int, last: int) -> None:
+        """Add what stands on a vertex's line; anything but one of the file's vertices is kept as it stands."""
+        number = int(end) if _is_whole(end) else -1
+        inside = first <= number <= last
+        again = inside and number < vertex
+        for cells, cell in zip(self._again if again else self._kept, (str(vertex), end, weight), strict=True):
+            cells.append(cell)
+        if inside:
+            low, high = sorted((number, vertex))
+            (self._again_named if again else self._named).append(low * (last + 1) + high)
+
+    def cells(self, weighted: bool) -> tuple[Cells, ...]:
+        """The columns."""
+        named, again = (np.frombuffer(each, np.int64) for each in (self._named, self._again_named))
+        for place in np.flatnonzero(~np.isin(again, named)).tolist():
+            for kept, cells in zip(self._kept, self._again, strict=True):
+                kept.append(cells[place])
+        return self._kept if weighted else self._kept[:2]
+
+
+def require_gml(text: str) -> None:
+    """Refuse a file without a graph.
 
     Raises:
-        SchemaError: if networkx cannot read the file.
+        SchemaError: likewise.
     """
-    # Without this line networkx refuses edges side by side.
-    lines = re.sub(r"(?m)^\s*multigraph\s+\d+\s*$", "", text)
-    lines = re.sub(r"(?m)^(\s*graph\s*\[)", "\\1\nmultigraph 1\n", lines, count=1)
-    try:
-        graph = nx.parse_gml(lines.splitlines(), label=label)
-        edges = list(graph.edges(data=True))
-    except Exception:  # whatever networkx meets in a broken file, its message quotes the file
-        raise SchemaError(
-            f"input.path must name a GML file that networkx can read, each vertex with its {label}, got another file"
-        ) from None
-    ends: tuple[Cells, ...] = ([str(edge[0]) for edge in edges], [str(edge[1]) for edge in edges])
-    if weight is None:
-        return ends
-    return (*ends, [str(edge[2][weight]) if weight in edge[2] else None for edge in edges])
+    if not is_gml(text):
+        raise SchemaError("input.path must name a GML file, in which a graph begins with graph [, got another file")
 
 
 def _open_snap(spark: SparkSession, source: EdgeInput, base: Path) -> DataFrame:
@@ -187,7 +201,3 @@ def _encoded(cell: str | None) -> bytes | None:
 
 def _is_whole(text: str) -> bool:
     return text.isascii() and text.isdecimal() and len(text) <= _MOST_DIGITS
-
-
-def _is_smaller(text: str, vertex: int) -> bool:
-    return _is_whole(text) and int(text) < vertex

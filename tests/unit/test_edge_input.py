@@ -14,13 +14,15 @@ from dplib.config.edge_input import (
     VertexCount,
     WeightedEdgeInput,
     WeightSettings,
+    require_fitting_vertices,
     require_fitting_weights,
     vertex_names,
 )
 from dplib.config.names import ListFile
 from dplib.errors import ConfigError, SchemaError
 from dplib.spark.edges import VertexDomain
-from dplib.spark.graph_files import gml_edges, metis_edges
+from dplib.spark.gml import gml_edges
+from dplib.spark.graph_files import metis_edges, require_gml
 
 
 @pytest.mark.parametrize(
@@ -32,6 +34,7 @@ from dplib.spark.graph_files import gml_edges, metis_edges
         ("input.columns.weight", "be absent or weight", {"format": "metis", "columns": {"weight": "w"}}),
         ("input.options.header", "be absent where", {"format": "snap", "options": {"header": "true"}}),
         ("input.options.label", "be label or id", {"format": "gml", "options": {"label": "name"}}),
+        ("input.options.first", "be 0 or 1", {"format": "metis", "options": {"first": "2"}}),
         ("input.table", "be absent where", {"format": "METIS", "table": "t", "path": None}),
     ],
 )
@@ -105,7 +108,30 @@ def test_metis_keeps_what_the_row_rule_has_to_judge() -> None:
         ("1", "x", "2"),
         ("1", "9", "4"),
         ("1", "3", None),
+        ("3", "2", "2"),
     ]
+
+
+@given(weighted_graphs(), st.integers(0, 1), st.sampled_from(["both", "smaller", "greater"]))
+def test_metis_edges_count_once_whichever_line_names_them(graph: nx.Graph, first: int, side: str) -> None:
+    """Also in files that count from 0: the graph is the same, under the file's own numbers."""
+    n, lines = graph.number_of_nodes(), []
+    for u in range(n):
+        held = [v for v in graph[u] if side == "both" or (u <= v if side == "smaller" else u >= v)]
+        lines.append(" ".join(f"{v + first} {graph[u][v]['weight']}" for v in held))
+    found = metis_edges("\n".join([f"{n} {graph.number_of_edges()} 1", *lines, ""]), True, first)
+    expected = {(frozenset((str(u + first), str(v + first))), str(w)) for u, v, w in graph.edges(data="weight")}
+    assert len(found[0]) == graph.number_of_edges()
+    assert {(frozenset((u, v)), w) for u, v, w in zip(*found, strict=True)} == expected
+
+
+def test_a_vertex_that_a_metis_file_does_not_have_is_left_to_the_row_rule() -> None:
+    """So that the owner's inspection shows what a file that counts from 0 says under a number from 1."""
+    assert metis_edges("2 1\n1\n0\n", False) == (["1", "2"], ["1", "0"])
+    assert metis_edges("2 1\n1\n0\n", False, 0) == (["0"], ["1"])
+    with pytest.raises(SchemaError, match=r"^graph\.vertices must be no fewer than .* got 1$"):
+        metis_edges("2 1\n2\n1\n", False, 1, 1)
+    assert metis_edges("2 1\n2\n1\n", False, 1, 3) == (["1"], ["2"])
 
 
 @pytest.mark.parametrize(
@@ -160,9 +186,57 @@ def test_gml_edges_side_by_side_loops_and_odd_weights_are_kept() -> None:
     assert sorted(zip(*found, strict=True), key=str) == [("1", "1", None), ("1", "2", "2"), ("2", "1", "x")]
 
 
+@pytest.mark.parametrize("text", ["", "secret", "node [ id 7 ]", '"graph [ ]"', "subgraph [ ]"])
+def test_a_text_without_a_graph_is_refused_without_its_contents(text: str) -> None:
+    with pytest.raises(SchemaError, match=r"^input\.path must name a GML file, .* got another file$"):
+        require_gml(text)
+
+
+def gml_text(broken: str = "") -> str:
+    nodes = "".join(f'node [ id {v} label "v{v}" ]\n' for v in range(4))
+    return f"graph [\n{nodes}edge [ source 0 target 1 w 5 ]\n{broken}edge [ source 2 target 3 w 6 ]\n]\n"
+
+
 @pytest.mark.parametrize(
-    "text", ["", "graph [", "graph [ node [ id 7 ] node [ id 7 ] ]", "secret", "graph [ node [ id 7 ] ]"]
+    ("broken", "rows"),
+    [
+        ("", []),
+        ("edge [ source 0 target 99 w 1 ]\n", [("v0", "99", "1")]),
+        ("edge [ source 0 target 2 w 1\n", [("v0", "v2", "1")]),
+        ("edge [ source 0 target 2 w 1 ] ] ] ]\n", [("v0", "v2", "1")]),
+        ('edge [ source 0 target 2 w "1 ]\n', [("v0", "v2", "1 ]")]),
+        ("edge [ source 0 target 2 w [ [ 1 ]\n", [("v0", "v2", None)]),
+        ("edge [ source target 2 ]\n", [("target", None, None)]),
+        ("edge [ ]\n", [(None, None, None)]),
+        ("edge [\n", [(None, None, None)]),
+        ("edge [ source 0 source 1 target 2 graphics [ w 9 ] w 1 ]\n", [("v0", "v2", "1")]),
+        ('node [ id 0 label "another" ]\n', []),
+        ('node [ id 7 label "v0" ]\nedge [ source 7 target 2 w 1 ]\n', [("v0", "v2", "1")]),
+        ("node [ id 8 ]\nedge [ source 8 target 02 w 1 ]\n", [("8", "v2", "1")]),
+        ("# edge [ source 0 target 1 ]\n", []),
+    ],
 )
-def test_broken_gml_files_are_refused_without_their_contents(text: str) -> None:
-    with pytest.raises(SchemaError, match=r"^input\.path must name a GML file .* got another file$"):
-        gml_edges(text, "label", None)
+def test_a_broken_gml_record_is_judged_alone(broken: str, rows: list[tuple[str | None, ...]]) -> None:
+    text = gml_text(broken)
+    require_gml(text)
+    found = list(zip(*gml_edges(text, "label", "w"), strict=True))
+    assert found == [("v0", "v1", "5"), *rows, ("v2", "v3", "6")]
+
+
+def test_vertices_that_a_graph_file_cannot_name_are_refused() -> None:
+    def refused(options: dict[str, str], form: str, vertices: VertexCount | list[str]) -> str:
+        source = EdgeInput.model_validate({"path": "g", "format": form, "options": options})
+        names = None if isinstance(vertices, VertexCount) else tuple(vertices)
+        try:
+            require_fitting_vertices(source, vertices, names)
+        except ConfigError as error:
+            return str(error).partition(" must ")[0]
+        return ""
+
+    count, from_one = VertexCount(count=3), VertexCount(count=3, first=1)
+    assert refused({}, "gml", count) == "input.options.label"
+    assert refused({"label": "id"}, "gml", count) == refused({}, "gml", ["a"]) == ""
+    assert refused({}, "metis", count) == refused({"first": "0"}, "metis", from_one) == "graph.vertices.first"
+    assert refused({"first": "0"}, "metis", count) == refused({}, "metis", from_one) == ""
+    assert refused({}, "metis", ["1", "b"]) == "graph.vertices"
+    assert refused({}, "metis", ["1", "2"]) == refused({}, "snap", ["a"]) == ""
