@@ -13,6 +13,7 @@ import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, NoReturn
 
@@ -29,6 +30,7 @@ from dplib.report.notices import caps_caveat, faint_warning
 from dplib.spark.blocks import SparkSession
 from dplib.spark.inspection import Inspection, Loss
 from dplib.spark.session import open_session
+from dplib.workflow.inspected import is_inspected, mark_inspected
 from dplib.workflow.plan import JobPlan
 from dplib.workflow.prepared import Prepared, ledger_state
 from dplib.workflow.run import REPORT, Stages, run_job
@@ -95,6 +97,41 @@ def table(title: str, columns: list[str], rows: list[list[str]], right: frozense
     for row in rows:
         shown.add_row(*row)
     return shown
+
+
+class Consent:
+    """What was said about runs of input rules that nobody inspected.
+
+    Attributes:
+        given: ``--yes``.
+        can_ask: whether the command may ask: never a program that a scheduler or spark-submit starts.
+    """
+
+    given = False
+    can_ask = False
+
+
+consent = Consent()
+
+
+def require_inspected(run: Prepared[Any]) -> None:
+    """Ask on a terminal, and warn elsewhere, before rules measure that nobody ever inspected.
+
+    Raises:
+        ConfigError: if the answer is no.
+    """
+    if consent.given or is_inspected(run):
+        return
+    job = run.design.config.job
+    why = (
+        f"the input rules of this configuration were never inspected; dplib inspect {job} --config FILE shows what "
+        "they drop before it costs a budget"
+    )
+    if not (consent.can_ask and sys.stdin.isatty() and err.is_terminal):
+        log.warning(why)
+        return
+    if not typer.confirm(f"{why[0].upper()}{why[1:]}. Measure and spend now?", err=True):
+        raise ConfigError("run must be confirmed where its input rules were never inspected, got no: nothing was spent")
 
 
 def submit(name: str, prepare: Callable[..., Any], run: Callable[..., None]) -> None:
@@ -182,7 +219,14 @@ def run_and_show(
     log.about(job=config.job, dataset=config.dataset, logical_date=prepared.date)
     log.event("started", stage=stage_name)
     found, release = run_job(
-        prepared, stages, stage=stage_name, release_id=release_id, again=again, progress=stage, notify=log.event
+        prepared,
+        stages,
+        stage=stage_name,
+        release_id=release_id,
+        again=again,
+        progress=stage,
+        notify=log.event,
+        before_measuring=partial(require_inspected, prepared),
     )
     if release is not None:
         show(release)
@@ -213,7 +257,7 @@ def show_answers(answers: Sequence[Any], as_json: bool, show: Callable[[], None]
 
 
 def show_inspection(run: Prepared[Any], look: Callable[[SparkSession], Inspection]) -> None:
-    """Show the data's owner what each rule keeps and drops. Not private; writes nothing.
+    """Show the data's owner what each rule keeps and drops. Not private; writes a private marker.
 
     Args:
         run: the prepared run.
@@ -238,6 +282,7 @@ def show_inspection(run: Prepared[Any], look: Callable[[SparkSession], Inspectio
     for hint in found.hints:
         out.print(f"Hint: {hint}", markup=False)
     found.require_some_kept()
+    mark_inspected(run)
 
 
 def _print_losses(losses: Sequence[Loss]) -> None:

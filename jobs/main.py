@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
-from dplib.cli import LogMode, exit_codes, out, table
+from dplib.cli import LogMode, consent, exit_codes, out, table
 from dplib.config.load import read_yaml
 from dplib.errors import ConfigError, DplibError
 from dplib.progress import log
@@ -108,12 +108,14 @@ def run(
     stage: Annotated[str, typer.Option(help="measure, publish or all.")] = "all",
     release: Annotated[str | None, typer.Option(help="With --stage publish: which stored measurement.")] = None,
     again: Annotated[bool, typer.Option("--again", help="Measure anew and spend again.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Measure input rules that nobody inspected unasked.")] = False,
     log_mode: LogMode = None,
 ) -> None:
     """Measure and publish; a run whose release exists returns it and spends nothing."""
     with exit_codes():
         if log_mode is not None:
             log.choose(log_mode)
+        consent.given, consent.can_ask = yes, True
         module = job_module(job)
         module.run(module.prepare(config, tuple(assignments or ()), date), stage, release, again)
 

@@ -55,19 +55,20 @@ def plan_hash(settings: Mapping[str, object], date: str, cost: Fraction, unit: s
         unit: the privacy unit.
         neighbors: the neighbour relation.
     """
-    plan = {"settings": _undated(settings, date), "cost": cost, "unit": unit, "neighbors": neighbors}
+    plan = {"settings": undated(settings, date), "cost": cost, "unit": unit, "neighbors": neighbors}
     return hashlib.sha256(b"dplib plan 1\n" + canonical_json(plan)).hexdigest()
 
 
-def _undated(value: object, date: str) -> object:
+def undated(value: object, date: str) -> object:
+    """Settings with their logical date left open."""
     if isinstance(value, str):
         # Braces are doubled, so that a setting that says {date} itself is told apart.
         escaped = value.replace("{", "{{")
         return escaped.replace(date, "{date}") if date else escaped
     if isinstance(value, Mapping):
-        return {key: _undated(part, date) for key, part in value.items()}
+        return {key: undated(part, date) for key, part in value.items()}
     if isinstance(value, list | tuple):
-        return [_undated(part, date) for part in value]
+        return [undated(part, date) for part in value]
     return value
 
 

@@ -86,6 +86,7 @@ def run_job(
     again: bool = False,
     progress: Stage,
     notify: Notify = _unheard,
+    before_measuring: Callable[[], None] = lambda: None,
 ) -> tuple[Run, Path | None]:
     """Run a job, or return what is already there.
 
@@ -97,6 +98,7 @@ def run_job(
         again: measure anew and spend although a measurement exists.
         progress: wraps each stage to show it.
         notify: told that a run is reserved, measured or published.
+        before_measuring: called where rows are to be read, before Spark starts and anything is reserved; may refuse.
 
     Returns:
         The ledger's run, and the release's directory (None after ``measure``).
@@ -114,7 +116,7 @@ def run_job(
         if stage == "publish":
             run = run_to_publish(ledger, prepared.key, release_id)
         else:
-            run = _measured(resources, stages, ledger, again)
+            run = _measured(resources, stages, ledger, again, before_measuring)
         if stage == "measure":
             return run, None
         release = _published(resources, stages, ledger, run)
@@ -140,7 +142,13 @@ def _table_places(prepared: Prepared[AnyDesign]) -> dict[str, str]:
     return {name: place if "://" in place else str(prepared.base / place) for name, place in expanded.items()}
 
 
-def _measured(resources: Resources[AnyDesign], stages: Stages[AnyDesign], ledger: Ledger, again: bool) -> Run:
+def _measured(
+    resources: Resources[AnyDesign],
+    stages: Stages[AnyDesign],
+    ledger: Ledger,
+    again: bool,
+    before_measuring: Callable[[], None],
+) -> Run:
     """The run with its stored measurement, made now only if there is none."""
     prepared, design = resources.prepared, resources.design
     account = ledger.account(design.config.dataset)
@@ -154,6 +162,7 @@ def _measured(resources: Resources[AnyDesign], stages: Stages[AnyDesign], ledger
     ledger.check_payable(prepared.key, cost, again, plan, prepared.window)
     ring = load_secret(design.config.secret, prepared.base)
     secret_of(ring, found if found is not None and found.state is RunState.RESERVED else None)
+    before_measuring()
     if deploy_mode(resources.spark()) == "cluster" and ledger.address.startswith("sqlite"):
         raise ConfigError("ledger must be a PostgreSQL database in cluster deploy mode, got a SQLite file")
     opened = stages.open_input(resources)
