@@ -13,30 +13,33 @@ import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict
+from fractions import Fraction
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, NoReturn
 
 import typer
-from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
 
 from dplib.errors import ConfigError, DplibError
 from dplib.progress import err as err
 from dplib.progress import log
 from dplib.release.manifest import load_manifest
+from dplib.report.account_state import AccountState
 from dplib.report.notices import caps_caveat, faint_warning
 from dplib.spark.blocks import SparkSession
 from dplib.spark.inspection import Inspection, Loss
 from dplib.spark.session import open_session
+from dplib.terminal import Terminal, cell
+from dplib.workflow.design import cost_of, natural_terms
+from dplib.workflow.dry_publication import try_publication
 from dplib.workflow.inspected import is_inspected, mark_inspected
 from dplib.workflow.plan import JobPlan
-from dplib.workflow.prepared import Prepared, ledger_state
+from dplib.workflow.prepared import Prepared, ledger_state, require_payable
 from dplib.workflow.run import REPORT, Stages, run_job
 
 LogMode = Annotated[str | None, typer.Option("--log", help="auto, plain or json; else what DPLIB_LOG says.")]
-out = Console(soft_wrap=True, highlight=False)
+out = Terminal()
 LOSSES = 12
 """Series in the table of what the caps take."""
 stage, show_rounds = log.stage, log.rounds
@@ -91,11 +94,11 @@ def day_option(name: str, text: str | None) -> dt.date | None:
 
 def table(title: str, columns: list[str], rows: list[list[str]], right: frozenset[str] = frozenset()) -> Table:
     """A plain table; the columns named in ``right`` are aligned to the right."""
-    shown = Table(title=title, title_justify="left", box=None, pad_edge=False, header_style="bold")
+    shown = Table(title=cell(title), title_justify="left", box=None, pad_edge=False, header_style="bold")
     for column in columns:
-        shown.add_column(column, justify="right" if column in right else "left", overflow="fold")
+        shown.add_column(cell(column), justify="right" if column in right else "left", overflow="fold")
     for row in rows:
-        shown.add_row(*row)
+        shown.add_row(*map(cell, row))
     return shown
 
 
@@ -168,12 +171,38 @@ def show_plan(run: Prepared[Any], plan: JobPlan, as_json: bool, show: Callable[[
         plan: the job's plan.
         as_json: print JSON instead.
         show: prints the job's own part, between the guarantee and the accountants.
+
+    Raises:
+        ConfigError: after the plan, if the account has other terms.
+        BudgetError: after the plan, if the account cannot pay for it.
     """
-    ledger, frame = ledger_state(run), plan.frame
+    ledger = ledger_state(run)
     if as_json:
         print(json.dumps(plan.to_dict() | {"ledger": ledger}, indent=2))
-        return
-    out.print(f"[bold]Plan of {frame.job} for the account {frame.dataset}[/bold] (no row is read, nothing is spent)\n")
+    else:
+        _print_plan(plan, ledger, show)
+    # Said last, so that the plan is read all the same.
+    require_payable(run)
+
+
+def check_publication(prepared: Prepared[Any], stages: Stages[Any], show: Callable[[Path], None]) -> None:
+    """Refuse settings whose release could never be published; reads no rows, spends nothing.
+
+    Raises:
+        ConfigError: if these are such.
+    """
+    terms = natural_terms(prepared.design)
+    cost = cost_of(prepared.design, terms.currency)
+    account = AccountState(terms.currency, cost, Fraction(0), cost)
+    try_publication(prepared, stages, partial(_tried, show), account)
+
+
+def _print_plan(plan: JobPlan, ledger: dict[str, Any], show: Callable[[], None]) -> None:
+    frame = plan.frame
+    out.print(
+        f"[bold]Plan of {frame.job} for the account {frame.dataset}[/bold] (no row is read, nothing is spent)\n",
+        markup=True,
+    )
     out.print(f"Guarantee: {frame.budget}; {frame.neighbors}.", markup=False)
     out.print(f"Caps: {', '.join(f'{name} at most {value}' for name, value in frame.caps.items())}.", markup=False)
     show()
@@ -185,7 +214,10 @@ def show_plan(run: Prepared[Any], plan: JobPlan, as_json: bool, show: Callable[[
     if ledger["account"] is None:
         out.print(f"Ledger: {ledger['problem']}.", markup=False)
     elif ledger["existing_run"]:
-        out.print(f"Ledger: {ledger['existing_run']} is {ledger['existing_state']}; running again spends nothing.")
+        out.print(
+            f"Ledger: {ledger['existing_run']} is {ledger['existing_state']}; running again spends nothing.",
+            markup=False,
+        )
     else:
         when = f" in {ledger['period']}" if ledger["period"] else ""
         out.print(
@@ -227,6 +259,7 @@ def run_and_show(
         progress=stage,
         notify=log.event,
         before_measuring=partial(require_inspected, prepared),
+        show=partial(_tried, show),
     )
     if release is not None:
         show(release)
@@ -235,6 +268,12 @@ def run_and_show(
     log.final("finished", 0, release_id=found.release_id)
     # Nothing may come after: schedulers read the last line.
     print(found.release_id if release is None else release)
+
+
+def _tried(show: Callable[[Path], None], release: Path) -> None:
+    """Print a release to nobody."""
+    with out.capture():
+        show(release)
 
 
 def warn_of(release: Path) -> None:
@@ -296,7 +335,7 @@ def _print_losses(losses: Sequence[Loss]) -> None:
         markup=False,
     )
     rows = [
-        [escape(each.name), f"{each.held:,.0f}", f"{each.clipped:,.0f}", f"{each.counted:,.1f}", lost]
+        [each.name, f"{each.held:,.0f}", f"{each.clipped:,.0f}", f"{each.counted:,.1f}", lost]
         for each in losses[:LOSSES]
         if (lost := _share(each.held, each.counted)) != "0.0 %"
     ]

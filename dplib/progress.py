@@ -21,6 +21,7 @@ from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from dplib.errors import BudgetError, ConfigError, SchemaError
+from dplib.terminal import Terminal, visible
 from dplib.validate import one_of
 
 MODES = ("auto", "plain", "json")
@@ -166,7 +167,7 @@ class Log:
 
     def _write(self, text: str) -> None:
         # Not through the console, which would colour, wrap and read markup.
-        self._console.file.write(text + "\n")
+        self._console.file.write(visible(text) + "\n")
         self._console.file.flush()
 
 
@@ -186,6 +187,6 @@ class _Warnings(logging.Handler):
         self._log.warning(record.getMessage())
 
 
-err = Console(stderr=True, soft_wrap=True, highlight=False)
+err = Terminal(stderr=True)
 log = Log(err)
 """The log of this process."""

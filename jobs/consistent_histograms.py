@@ -7,6 +7,7 @@
 from pathlib import Path
 
 from dplib.cli import (
+    check_publication,
     day_option,
     out,
     run_and_show,
@@ -84,6 +85,7 @@ def show_release(release: Path) -> None:
 
 def plan(prepared: Prepared[Design], as_json: bool) -> None:
     """Print the plan: noise, expected errors, cost and the ledger's balance."""
+    check_publication(prepared, stages(), show_release)
     made = make_plan(prepared.design, prepared.key.settings_hash)
     show_plan(prepared, made, as_json, lambda: _print_plan(made))
 

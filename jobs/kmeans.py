@@ -5,7 +5,17 @@
 
 from pathlib import Path
 
-from dplib.cli import out, run_and_show, show_answers, show_inspection, show_plan, stage, submit, table
+from dplib.cli import (
+    check_publication,
+    out,
+    run_and_show,
+    show_answers,
+    show_inspection,
+    show_plan,
+    stage,
+    submit,
+    table,
+)
 from dplib.config.kmeans import NAME
 from dplib.kmeans.assign import assign_to_centers
 from dplib.kmeans.check import check_tables
@@ -74,6 +84,7 @@ def _with_error(value: float, error: float | None) -> str:
 
 def plan(prepared: Prepared[Design], as_json: bool) -> None:
     """Print the plan: method and why, expected noise, cost and the ledger's balance."""
+    check_publication(prepared, STAGES, show_release)
     made = make_plan(prepared.design, prepared.key.settings_hash)
     show_plan(prepared, made, as_json, lambda: _print_plan(made))
 

@@ -7,7 +7,17 @@
 from fractions import Fraction
 from pathlib import Path
 
-from dplib.cli import out, run_and_show, show_answers, show_inspection, show_plan, stage, submit, table
+from dplib.cli import (
+    check_publication,
+    out,
+    run_and_show,
+    show_answers,
+    show_inspection,
+    show_plan,
+    stage,
+    submit,
+    table,
+)
 from dplib.config.minimum_cuts import NAME
 from dplib.minimum_cuts.check import check_tables
 from dplib.minimum_cuts.design import Design
@@ -69,6 +79,7 @@ def _print_answers(title: str, answers: list[Answer]) -> None:
 
 def plan(prepared: Prepared[Design], as_json: bool) -> None:
     """Print the plan: noise, expected errors, cost and the ledger's balance."""
+    check_publication(prepared, STAGES, show_release)
     made = make_plan(prepared.design, prepared.key.settings_hash)
     show_plan(prepared, made, as_json, lambda: _print_plan(made))
 

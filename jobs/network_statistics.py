@@ -7,7 +7,17 @@
 from fractions import Fraction
 from pathlib import Path
 
-from dplib.cli import out, run_and_show, show_answers, show_inspection, show_plan, stage, submit, table
+from dplib.cli import (
+    check_publication,
+    out,
+    run_and_show,
+    show_answers,
+    show_inspection,
+    show_plan,
+    stage,
+    submit,
+    table,
+)
 from dplib.config.network_releases import ReportInput
 from dplib.config.network_statistics import NAME
 from dplib.network_statistics.check import check_tables
@@ -79,6 +89,7 @@ def _number(answer: Answer, value: float) -> str:
 
 def plan(prepared: Prepared[Design], as_json: bool) -> None:
     """Print the plan: noise, expected errors, cost and the ledger's balance."""
+    check_publication(prepared, STAGES, show_release)
     made = make_plan(prepared.design, prepared.key.settings_hash)
     show_plan(prepared, made, as_json, lambda: _print_plan(made))
 

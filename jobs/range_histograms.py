@@ -8,7 +8,17 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from dplib.cli import out, run_and_show, show_answers, show_inspection, show_plan, stage, submit, table
+from dplib.cli import (
+    check_publication,
+    out,
+    run_and_show,
+    show_answers,
+    show_inspection,
+    show_plan,
+    stage,
+    submit,
+    table,
+)
 from dplib.config.range_histograms import NAME
 from dplib.range_histograms.check import check_tables
 from dplib.range_histograms.design import Design
@@ -72,6 +82,7 @@ def _print_answers(title: str, answers: list[Answer]) -> None:
 
 def plan(prepared: Prepared[Design], as_json: bool) -> None:
     """Print the plan: noise, expected errors of every method, cost and the ledger's balance."""
+    check_publication(prepared, STAGES, show_release)
     made = make_plan(prepared.design, prepared.key.settings_hash)
     show_plan(prepared, made, as_json, lambda: _print_plan(made))
 

@@ -22,7 +22,7 @@ from dplib.release.files import MANIFEST
 from dplib.release.ledger import Ledger
 from dplib.release.ledger_writer import Writer
 from dplib.release.staging import Staging
-from dplib.workflow import manifest
+from dplib.workflow import manifest, run
 
 WAIT = "wait with the noise drawn"
 """Point at which a process says so, by making the file named by DPLIB_TEST_WAIT, and goes on when that is gone."""
@@ -126,5 +126,7 @@ PUBLICATION_POINTS: dict[str, Callable[[], None]] = {
 
 if __name__ == "__main__":
     point = sys.argv.pop(1)
+    # The steps of the run itself, not of the publication that is tried before it.
+    run.try_publication = lambda *_: True
     (POINTS | PUBLICATION_POINTS)[point]()
     jobs.main.main()

@@ -10,6 +10,7 @@ from dplib.consistent_histograms.design import Design
 from dplib.consistent_histograms.faint import faint_series
 from dplib.consistent_histograms.layouts import results_in_layout
 from dplib.consistent_histograms.measure import measure_on_driver
+from dplib.consistent_histograms.no_rows import measure_nothing
 from dplib.consistent_histograms.publish import Results, manifest_fields, results_on_driver, write_tables
 from dplib.consistent_histograms.rows import row_domain
 from dplib.consistent_histograms.tables import read_tree, write_tree
@@ -89,7 +90,7 @@ def publish(on_round: OnRound | None, job: Resources[Design], run: Run, account:
 
 
 def _results(job: Resources[Design], design: Design, directory: Path, on_round: OnRound | None) -> Results:
-    layout = layout_of(design)
+    layout = "driver" if job.dry else layout_of(design)
     if layout == "driver":
         return results_on_driver(design, directory, on_round)
     return results_in_layout(job.spark(), design, directory, layout, on_round)
@@ -101,4 +102,4 @@ def stages(on_round: OnRound | None = None) -> Stages[Design]:
     Args:
         on_round: called after each round of an iterative solver.
     """
-    return Stages(open_input, measure, partial(publish, on_round))
+    return Stages(open_input, measure, partial(publish, on_round), measure_nothing)

@@ -25,7 +25,7 @@ import numpy.typing as npt
 from dplib.clustering.bounds import RadiusClasses
 from dplib.clustering.point_frame import PointFrame
 from dplib.clustering.record import Recorded
-from dplib.clustering.source import Keyed, Noise, PointSource
+from dplib.clustering.source import Keyed, Noise, NoPoints, PointSource, add_keyed
 from dplib.errors import IntegrityError
 from dplib.kmeans.design import Design
 from dplib.kmeans.local import Collected, Sent, UserKeys, cluster_users, digest_of_users
@@ -50,6 +50,18 @@ class PointReader(Protocol):
 
     def within(self, frame: PointFrame) -> PointSource:
         """The rows as points of a space."""
+
+
+class NoRows:
+    """A reader of no rows."""
+
+    def distances(self, summary: RowSummary) -> Keyed:
+        """No keys."""
+        return add_keyed([], summary.width)
+
+    def within(self, _: PointFrame) -> PointSource:
+        """No points."""
+        return NoPoints()
 
 
 def measure_points(design: Design, reader: PointReader, keys: RunKeys, directory: Path) -> MeasurementKeys:

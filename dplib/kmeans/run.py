@@ -7,6 +7,7 @@ from dplib.config.kmeans import KMeansConfig
 from dplib.kmeans.design import Design
 from dplib.kmeans.faint import faint_centers
 from dplib.kmeans.measure import measure_points, measure_reports, measure_users
+from dplib.kmeans.no_rows import measure_nothing
 from dplib.kmeans.publish import manifest_fields, write_tables
 from dplib.kmeans.report_text import ReportReader
 from dplib.release.lifecycle import MeasurementKeys
@@ -75,5 +76,5 @@ def publish(job: Resources[Design], run: Run, account: AccountState, directory: 
         write_release_manifest(directory, design, run, account.currency, fields, faint)
 
 
-STAGES = Stages(open_input, measure, publish)
+STAGES = Stages(open_input, measure, publish, measure_nothing)
 """What the job does in a run (`dplib.workflow.run.run_job`)."""

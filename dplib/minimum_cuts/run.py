@@ -8,6 +8,7 @@ from dplib.graphs.edges import Graph
 from dplib.minimum_cuts.design import SAMPLED, Design
 from dplib.minimum_cuts.faint import faint_numbers
 from dplib.minimum_cuts.measure import measure_graph
+from dplib.minimum_cuts.no_rows import measure_nothing
 from dplib.minimum_cuts.private_graph import ListCuts
 from dplib.minimum_cuts.publish import manifest_fields, write_tables
 from dplib.minimum_cuts.tables import read_measurement
@@ -85,5 +86,5 @@ def publish(job: Resources[Design], run: Run, account: AccountState, directory: 
         write_release_manifest(directory, design, run, account.currency, manifest_fields(design), faint)
 
 
-STAGES = Stages(open_input, measure, publish)
+STAGES = Stages(open_input, measure, publish, measure_nothing)
 """What the job does in a run (`dplib.workflow.run.run_job`)."""

@@ -35,7 +35,12 @@ def measure_reports(design: Design, judged: DataFrame, keys: RunKeys, directory:
         directory: staging directory; gets ``measurement/``.
     """
     assert isinstance(design.config.input, ReportInput)
-    parts = parts_of_reports(design, collect_reports(judged))
+    return store_reports(design, collect_reports(judged), keys, directory)
+
+
+def store_reports(design: Design, reports: Reports, keys: RunKeys, directory: Path) -> MeasurementKeys:
+    """Store collected reports as the measurement."""
+    parts = parts_of_reports(design, reports)
     stored = [(str(name), block_digest(keys.digest, str(name), numbers)) for name, numbers in parts.numbers.items()]
     if parts.graph is not None:
         pairs = np.stack([parts.graph.source, parts.graph.target])

@@ -8,6 +8,7 @@ from dplib.network_statistics.design import Design
 from dplib.network_statistics.distributed import layout_of, measure_on_spark
 from dplib.network_statistics.faint import faint_statistics
 from dplib.network_statistics.measure import measure_edges
+from dplib.network_statistics.no_rows import measure_nothing
 from dplib.network_statistics.publish import manifest_fields, write_tables
 from dplib.network_statistics.reports import measure_reports
 from dplib.release.lifecycle import MeasurementKeys
@@ -69,5 +70,5 @@ def publish(job: Resources[Design], run: Run, account: AccountState, directory: 
         write_release_manifest(directory, design, run, account.currency, manifest_fields(design), faint)
 
 
-STAGES = Stages(open_input, measure, publish)
+STAGES = Stages(open_input, measure, publish, measure_nothing)
 """What the job does in a run (`dplib.workflow.run.run_job`)."""

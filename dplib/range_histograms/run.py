@@ -6,6 +6,7 @@ from dplib.config.range_histograms import RangeHistogramsConfig
 from dplib.range_histograms.design import Design
 from dplib.range_histograms.faint import faint_groups
 from dplib.range_histograms.measure import measure_in_blocks, measure_on_driver
+from dplib.range_histograms.no_rows import measure_nothing
 from dplib.range_histograms.publish import (
     layout_of,
     manifest_fields,
@@ -61,7 +62,7 @@ def publish(job: Resources[Design], run: Run, account: AccountState, directory: 
     """Estimate from the stored measurement and write the rest of the release."""
     strategy = read_strategy(directory, job.design.noise)
     design = Design.resolve(job.design.config, job.prepared.base, strategy)
-    layout = layout_of(design)
+    layout = "driver" if job.dry else layout_of(design)
     with job.stage("estimating and writing"):
         if layout == "driver":
             results = results_on_driver(design, directory)
@@ -78,5 +79,5 @@ def publish(job: Resources[Design], run: Run, account: AccountState, directory: 
         write_release_manifest(directory, design, run, account.currency, fields, faint)
 
 
-STAGES = Stages(open_input, measure, publish)
+STAGES = Stages(open_input, measure, publish, measure_nothing)
 """What the job does in a run (`dplib.workflow.run.run_job`)."""

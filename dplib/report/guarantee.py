@@ -9,6 +9,7 @@ References:
 from dataclasses import dataclass
 from fractions import Fraction
 
+from dplib.errors import ConfigError
 from dplib.privacy.accountant import Total
 from dplib.privacy.budget import ZCDP, ApproxDP, Budget, PureDP
 from dplib.privacy.neighbors import Neighbors, group_privacy
@@ -219,7 +220,7 @@ def _settings(guarantee: Guarantee) -> tuple[tuple[str, Text], ...]:
 
 def _limits(guarantee: Guarantee) -> tuple[Text, ...]:
     unit = guarantee.unit
-    pair = budget_text(group_privacy(guarantee.budget, 2))
+    pair = _pair(guarantee.budget)
     return (
         (
             Strong("What many have in common. "),
@@ -228,8 +229,7 @@ def _limits(guarantee: Guarantee) -> tuple[Text, ...]:
         ),
         (
             Strong("More than one unit. "),
-            f"The promise is for one {unit}. Where two belong together, say to one person, both together are "
-            f"protected with {pair}, and more of them with less.",
+            f"The promise is for one {unit}. Where two belong together, say to one person, {pair}.",
         ),
         (
             Strong("Other releases. "),
@@ -241,6 +241,15 @@ def _limits(guarantee: Guarantee) -> tuple[Text, ...]:
             f"{guarantee.public_settings} are public and chosen without looking at the rows.",
         ),
     )
+
+
+def _pair(budget: Budget) -> str:
+    """What holds for two units together, the end of a sentence."""
+    try:
+        both = group_privacy(budget, 2)
+    except ConfigError:
+        return "nothing is promised for both together, since their delta would reach 1"
+    return f"both together are protected with {budget_text(both)}, and more of them with less"
 
 
 def _noise_table(noise: NoiseTable) -> DataTable:

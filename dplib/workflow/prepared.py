@@ -9,13 +9,15 @@ from dplib.config.day_window import DayWindow
 from dplib.config.load import load
 from dplib.config.paths import local_path
 from dplib.config.sections import JobConfig
-from dplib.errors import ConfigError
+from dplib.errors import BudgetError, ConfigError
+from dplib.privacy.budget import Currency
 from dplib.release.approvals import plan_hash
 from dplib.release.canonical import settings_hash
 from dplib.release.ledger import Ledger
 from dplib.release.ledger_schema import resolve_ledger_url
-from dplib.release.runs import Account, RunKey
-from dplib.workflow.design import AnyDesign, JobDesign, cost_of
+from dplib.release.replay import amount
+from dplib.release.runs import Account, RunKey, Terms
+from dplib.workflow.design import AnyDesign, JobDesign, cost_of, neighbors_of
 
 AnyConfig = TypeVar("AnyConfig", bound=JobConfig)
 Design_co = TypeVar("Design_co", bound=JobDesign, covariant=True)
@@ -102,20 +104,44 @@ def ledger_state(run: Prepared[JobDesign]) -> dict[str, Any]:
         ledger = run.open_ledger()
         account = ledger.account(run.design.config.dataset)
         period = account.period_of(run.window)
+        cost, plan = cost_of(run.design, account.terms.currency, account), run.plan_hash(account)
     except ConfigError as error:
         return {"account": None, "problem": str(error)}
     balance, found = ledger.balance(account.dataset, period=period), ledger.find_run(run.key)
-    plan = run.plan_hash(account)
     approved = {each.plan: each.left for each in ledger.approvals(account.dataset)}
     return {
         "account": account.dataset,
         "currency": account.terms.currency.value,
         "total": str(balance.total),
         "left": str(balance.left),
-        "cost": str(cost_of(run.design, account.terms.currency, account)),
+        "cost": str(cost),
         "period": period or None,
         "plan_hash": plan,
         "approval": {"required": account.needs_approval, "runs_left": approved.get(plan, 0)},
         "existing_run": found.release_id if found else None,
         "existing_state": found.state.value if found else None,
     }
+
+
+def require_payable(run: Prepared[JobDesign]) -> None:
+    """Refuse a plan that its account would not pay for; one without a ledger or an account, or approval, may be made.
+
+    Raises:
+        ConfigError: if the account has other terms.
+        BudgetError: if it has too little left.
+    """
+    try:
+        ledger = run.open_ledger()
+        account = ledger.account(run.design.config.dataset)
+    except ConfigError:
+        return
+    account.require_terms(Terms(account.terms.currency, run.design.config.privacy.unit, neighbors_of(run.design)))
+    cost, period = cost_of(run.design, account.terms.currency, account), account.period_of(run.window)
+    left = ledger.balance(account.dataset, period=period).left
+    if ledger.find_run(run.key) is None and cost > left:
+        unit = "rho" if account.terms.currency is Currency.ZCDP else "epsilon"
+        when = f" in {period}" if period else ""
+        raise BudgetError(
+            f"dataset {account.dataset} must have {unit} {amount(cost)} left{when} for this release, "
+            f"got {amount(left)} of {amount(account.total)}"
+        )

@@ -1,10 +1,9 @@
 """The whole flow of a run: open, reserve, read, draw the noise once, store, estimate, publish."""
 
 from collections.abc import Callable
-from contextlib import AbstractContextManager, ExitStack
-from dataclasses import dataclass
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from pathlib import Path
-from typing import Any, Generic
 
 from dplib.config.sections import expand
 from dplib.errors import ConfigError
@@ -15,66 +14,18 @@ from dplib.release.lifecycle import MeasurementKeys, Request, measure_run, publi
 from dplib.release.run_keys import RunKeys, secret_of
 from dplib.release.runs import Run, RunState, Terms
 from dplib.report.account_state import AccountState
-from dplib.spark.blocks import SparkSession
-from dplib.spark.session import deploy_mode, open_session
+from dplib.spark.session import deploy_mode
 from dplib.validate import one_of, require
 from dplib.workflow.design import AnyDesign, cost_of, neighbors_of
+from dplib.workflow.dry_publication import Show, try_publication, unseen
 from dplib.workflow.prepared import Prepared
+from dplib.workflow.stages import Notify, unheard
+from dplib.workflow.stages import Resources as Resources
+from dplib.workflow.stages import Stage as Stage
+from dplib.workflow.stages import Stages as Stages
 
 REPORT = "report.html"
 STAGES = ("measure", "publish", "all")
-Stage = Callable[[str], AbstractContextManager[None]]
-Notify = Callable[..., None]
-"""Told of events: their name, and ``release_id=``."""
-
-
-def _unheard(name: str, **_: object) -> None:
-    """Nobody listens."""
-
-
-class Resources(Generic[AnyDesign]):
-    """What the stages of one run share: the prepared design, progress, and Spark once it is needed."""
-
-    def __init__(self, prepared: Prepared[AnyDesign], stage: Stage, notify: Notify = _unheard) -> None:
-        self.prepared = prepared
-        self.stage = stage
-        self.notify = notify
-        self._spark: SparkSession | None = None
-        self._resources = ExitStack()
-
-    @property
-    def design(self) -> AnyDesign:
-        """The design."""
-        return self.prepared.design
-
-    def spark(self) -> SparkSession:
-        """The session, started at the first call."""
-        if self._spark is None:
-            config = self.design.config
-            with self.stage("starting Spark"):
-                session = open_session(f"dplib {config.job}", config.spark)
-                self._spark = self._resources.enter_context(session)
-        return self._spark
-
-    def close(self) -> None:
-        """Stop Spark if this run started it."""
-        self._resources.close()
-
-
-@dataclass(frozen=True)
-class Stages(Generic[AnyDesign]):
-    """What a job does; the order and the books are the workflow's.
-
-    Attributes:
-        open_input: opens the input and checks its schema, before anything is reserved; reads a header line at most.
-        measure: the private part: reads what ``open_input`` returned, draws the noise and writes ``measurement/`` into
-            the staging directory.
-        publish: the rest of the release from ``measurement/`` in the staging directory, manifest last.
-    """
-
-    open_input: Callable[[Resources[AnyDesign]], Any]
-    measure: Callable[[Resources[AnyDesign], Any, RunKeys, Path], MeasurementKeys]
-    publish: Callable[[Resources[AnyDesign], Run, AccountState, Path], None]
 
 
 def run_job(
@@ -85,8 +36,9 @@ def run_job(
     release_id: str | None = None,
     again: bool = False,
     progress: Stage,
-    notify: Notify = _unheard,
+    notify: Notify = unheard,
     before_measuring: Callable[[], None] = lambda: None,
+    show: Show = unseen,
 ) -> tuple[Run, Path | None]:
     """Run a job, or return what is already there.
 
@@ -99,6 +51,7 @@ def run_job(
         progress: wraps each stage to show it.
         notify: told that a run is reserved, measured or published.
         before_measuring: called where rows are to be read, before Spark starts and anything is reserved; may refuse.
+        show: prints the job's table of a release; tried before anything is spent, shown by the caller.
 
     Returns:
         The ledger's run, and the release's directory (None after ``measure``).
@@ -116,7 +69,7 @@ def run_job(
         if stage == "publish":
             run = run_to_publish(ledger, prepared.key, release_id)
         else:
-            run = _measured(resources, stages, ledger, again, before_measuring)
+            run = _measured(resources, stages, ledger, again, before_measuring, show)
         if stage == "measure":
             return run, None
         release = _published(resources, stages, ledger, run)
@@ -148,6 +101,7 @@ def _measured(
     ledger: Ledger,
     again: bool,
     before_measuring: Callable[[], None],
+    show: Show,
 ) -> Run:
     """The run with its stored measurement, made now only if there is none."""
     prepared, design = resources.prepared, resources.design
@@ -163,7 +117,14 @@ def _measured(
     ring = load_secret(design.config.secret, prepared.base)
     secret_of(ring, found if found is not None and found.state is RunState.RESERVED else None)
     before_measuring()
-    if deploy_mode(resources.spark()) == "cluster" and ledger.address.startswith("sqlite"):
+    balance = ledger.balance(account.dataset, period=account.period_of(prepared.window))
+    around = AccountState(terms.currency, account.total, account.total - balance.left, cost)
+    # While Java starts, which takes longer.
+    with ThreadPoolExecutor(1) as beside:
+        tried = beside.submit(try_publication, prepared, stages, show, around)
+        spark = resources.spark()
+        tried.result()
+    if deploy_mode(spark) == "cluster" and ledger.address.startswith("sqlite"):
         raise ConfigError("ledger must be a PostgreSQL database in cluster deploy mode, got a SQLite file")
     opened = stages.open_input(resources)
     reason = "dplib run --again" if again else "dplib run"

@@ -47,6 +47,7 @@ def reserve(shop: Shop, monkeypatch: pytest.MonkeyPatch, owner: Any = run, name:
     """A run that dies after its reservation."""
     broken: Callable[..., Any] = failing
     with monkeypatch.context() as patched:
+        patched.setattr("dplib.workflow.run.try_publication", lambda *_: True)
         patched.setattr(owner, name, broken)
         assert shop.run().code == 1
     assert shop.entries() == ["account", "reserve"]
@@ -94,7 +95,7 @@ def test_a_reservation_whose_key_is_gone_is_refused_until_it_is_given_back(
     key.write_text(key.read_text().split()[0])
     before = content(shop.folder)
     with monkeypatch.context() as patched:
-        patched.setattr("dplib.workflow.run.open_session", failing)
+        patched.setattr("dplib.workflow.stages.open_session", failing)
         refused = shop.run()
     assert refused.code == 2
     assert refused.err == (
