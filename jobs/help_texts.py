@@ -25,7 +25,7 @@ EXIT_CODES = (
     "4 the account cannot pay; 1 anything else, the only one worth another try."
 )
 EXAMPLES = {
-    "init": "dplib init --config my.yaml\ndplib init --dataset shop --budget 10 --unit order --yes",
+    "init": "dplib init --config my.yaml --budget 10\ndplib init --dataset shop --budget 10 --unit order --yes",
     "example": "dplib example kmeans > my.yaml",
     "inspect": "dplib inspect kmeans --config my.yaml",
     "plan": "dplib plan kmeans --config my.yaml\n"

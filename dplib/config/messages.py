@@ -98,7 +98,7 @@ def _keys(settings: Mapping[str, Any], error: ErrorDetails) -> Keys:
 
 
 def _shown(value: object) -> str:
-    text = repr(value) if not isinstance(value, str) else value
+    text = (value or "an empty text") if isinstance(value, str) else repr(value)
     return text if len(text) <= 80 else f"{text[:77]}..."
 
 

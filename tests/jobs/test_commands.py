@@ -60,7 +60,8 @@ def test_init_by_flags_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
         (("--dataset", "b", "--budget", "none"), "budget"),
         (("--dataset", "b", "--budget", "-1"), "budget"),
         (("--dataset", "b", "--currency", "euro"), "currency"),
-        (("--dataset", "a/b"), "dataset"),
+        (("--dataset", "b"), "--budget"),
+        (("--dataset", "a/b", "--budget", "1"), "dataset"),
         ((), "--dataset"),
     ]:
         refused = dplib("init", *words, "--yes")

@@ -54,7 +54,7 @@ def config(job: str, tmp_path: Path) -> Path:
     """The job's own example, beside an account that can pay."""
     path = tmp_path / "my.yaml"
     path.write_text(dplib("example", job).out, encoding="utf-8")
-    assert dplib("init", "--config", str(path), "--yes").code == 0
+    assert dplib("init", "--config", str(path), "--budget", "10", "--yes").code == 0
     return path
 
 

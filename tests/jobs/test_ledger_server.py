@@ -21,7 +21,7 @@ def test_a_whole_run_on_a_server_leaves_its_password_nowhere(
     password = str(make_url(place.url).password)
     monkeypatch.setenv("LEDGER_PASSWORD", password)
     shop = new_shop_without_ledger(tmp_path, ledger=place.url.replace(password, "${LEDGER_PASSWORD}"))
-    made = dplib("init", "--config", str(shop.config), "--yes")
+    made = dplib("init", "--config", str(shop.config), "--budget", "10", "--yes")
     assert made.code == 0, made.err
     run = shop.run()
     others = [

@@ -47,7 +47,19 @@ def test_a_run_waits_for_the_approval_of_its_plan_and_a_schedule_needs_one(
     shop = new_shop_without_ledger(tmp_path, **DAILY)
     at = {date: ("--date", date) for date in ("2024-01-01", "2024-01-03", "2024-01-14")}
     key = ("--secret", f"file:{shop.folder}/shop.key")
-    made = dplib("init", *ledger_of(shop), *key, "--dataset", "shop", "--unit", "order", "--require-approval", "--yes")
+    made = dplib(
+        "init",
+        *ledger_of(shop),
+        *key,
+        "--dataset",
+        "shop",
+        "--unit",
+        "order",
+        "--require-approval",
+        "--budget",
+        "10",
+        "--yes",
+    )
     assert made.code == 0, made.err
     assert "need an approved plan" in made.out
     plans = {date: plan_of(shop, *words) for date, words in at.items()}
@@ -144,7 +156,7 @@ def test_a_budget_renews_by_the_month_of_the_rows_and_everything_says_so(
 
 def test_a_job_without_declared_days_cannot_draw_on_an_account_that_renews(tmp_path: Path) -> None:
     shop = new_shop_without_ledger(tmp_path, **MONTH)
-    assert dplib("init", "--config", str(shop.config), "--renew", "monthly", "--yes").code == 0
+    assert dplib("init", "--config", str(shop.config), "--renew", "monthly", "--budget", "10", "--yes").code == 0
     config = tmp_path / "points.yaml"
     settings = {
         "config_version": 1,
@@ -196,7 +208,7 @@ def test_rows_of_other_periods_change_nothing_of_a_period_even_of_the_same_custo
             shop.settings = kept | deepcopy(DAYS)
             shop.set()
         shop.rows(rows)
-        assert dplib("init", "--config", str(shop.config), "--renew", "monthly", "--yes").code == 0
+        assert dplib("init", "--config", str(shop.config), "--renew", "monthly", "--budget", "10", "--yes").code == 0
         done = dplib("run", job, "--config", str(shop.config))
         made.append(content(done.release))
     assert made[0] == made[1]
@@ -283,7 +295,7 @@ def test_tables_alone_and_the_rule_for_an_account_that_exists(tmp_path: Path) ->
         assert dplib("ledger", "create", *address).out == f"The ledger is in place: sqlite:///{tmp_path}/team.db\n"
     assert dplib("ledger", "show", *address).out == f"Tip: 0:{'0' * 64}\n"
     key = ("--secret", f"file:{tmp_path}/dplib.key", "--dataset", "shop", "--yes")
-    assert dplib("init", *address, *key).code == 0
+    assert dplib("init", *address, *key, "--budget", "10").code == 0
     later = dplib("init", *address, *key, "--require-approval")
     assert "exists; its terms are fixed" in later.out
     assert "need an approved plan" in later.out
