@@ -3,8 +3,17 @@
 The root's estimate is rounded (not below 0); then every parent's integer is divided among its children: the nearest
 non-negative real division in the norm of the children's variances (a projection on a simplex), then controlled rounding
 by largest remainders. Clipping the bins themselves would push every sum up by the noise it cuts off; here each sum is
-fixed before its parts. On sparse data the result is closer to the truth than the least-squares estimate, for bins and
-for ranges, since it knows that counts are not negative; it has no standard error of its own, and bins are biased.
+fixed before its parts.
+
+One projection over many children does the same in small: what it lifts to 0 it takes from all others in equal parts,
+so that ranges of a node with n children were up to 20 times worse than least squares at n = 4,096. Post-processing
+may use any tree: a node with more than `RUNS` children is divided as if runs of them had parents of their own, with
+at most `RUNS` children each, whose estimates are the sums of theirs.
+
+Accuracy, measured over sparse, dense and skewed histograms of 32 to 16,384 bins at epsilon 0.1 and 1 (mean squared
+error against least squares): ranges 0.05 to 1.04 on the trees of the job, 0.1 to 1.2 on a flat tree; single bins
+0.001 to 1.03. Best where many counts are 0, since the result knows that counts are not negative; it has no standard
+error of its own, and small bins are biased.
 
 The estimates may be those before or after the downward pass of least squares: both differ among siblings by a multiple
 of their variances, which the projection does not see.
@@ -37,6 +46,8 @@ IntArray = npt.NDArray[np.int64]
 
 LARGEST_TOTAL = 1 << 50
 """Above it parts of 1 are lost in 64-bit floats."""
+RUNS = 16
+"""Parts that one projection is over at most: children of a node, or runs of them."""
 
 
 def publish_range_counts(
@@ -91,8 +102,56 @@ def _divide(
         children = slice(child_start[node], child_start[node] + size)
         for column in range(estimates.shape[1]):
             division[:size] = estimates[children, column]
+            if size > RUNS:
+                _divide_in_runs(division[:size], after[children], counts[node, column], counts[children, column])
+                continue
             _to_simplex(division[:size], after[children], counts[node, column])
             _round(division[:size], counts[node, column], counts[children, column])
+
+
+@compiled
+def _divide_in_runs(estimates: FloatArray, spread: FloatArray, total: int, counts: IntArray) -> None:
+    """Divide a total among many children: among runs of them first, and so on down to the children themselves."""
+    size = len(estimates)
+    sums, widths = np.zeros(size + 1), np.zeros(size + 1)
+    for entry in range(size):
+        sums[entry + 1] = sums[entry] + estimates[entry]
+        widths[entry + 1] = widths[entry] + spread[entry]
+    # Runs that wait, with their totals: at most RUNS for each of the few levels of runs.
+    room = RUNS * 64
+    first, last, totals = np.empty(room, np.int64), np.empty(room, np.int64), np.empty(room, np.int64)
+    division, width, whole = np.empty(RUNS), np.empty(RUNS), np.empty(RUNS, np.int64)
+    first[0], last[0], totals[0], waiting = 0, size, total, 1
+    while waiting > 0:
+        waiting -= 1
+        start, end, left = first[waiting], last[waiting], totals[waiting]
+        if end - start == 1:
+            counts[start] = left
+            continue
+        parts = _parts_of(end - start)
+        for part in range(parts):
+            low, high = start + (end - start) * part // parts, start + (end - start) * (part + 1) // parts
+            division[part], width[part] = sums[high] - sums[low], widths[high] - widths[low]
+        _to_simplex(division[:parts], width[:parts], left)
+        _round(division[:parts], left, whole[:parts])
+        for part in range(parts):
+            first[waiting] = start + (end - start) * part // parts
+            last[waiting] = start + (end - start) * (part + 1) // parts
+            totals[waiting] = whole[part]
+            waiting += 1
+
+
+@compiled
+def _parts_of(size: int) -> int:
+    """Into how many runs a run of so many children is divided: as few levels as `RUNS` allows, all alike."""
+    levels, reach = 1, RUNS
+    while reach < size:
+        reach *= RUNS
+        levels += 1
+    parts = 2
+    while parts**levels < size and parts < RUNS:
+        parts += 1
+    return parts
 
 
 @compiled

@@ -19,8 +19,9 @@ from math import comb
 import numpy as np
 import numpy.typing as npt
 
-from dplib.graphs.degree_estimates import estimate_from_cumulative, estimate_histogram, estimate_sorted_degrees
+from dplib.graphs.degree_estimates import estimate_from_cumulative, estimate_sorted_degrees
 from dplib.graphs.network_sensitivity import Statistic
+from dplib.inference.range_publication import publish_range_counts
 from dplib.network_statistics.design import Design
 from dplib.network_statistics.local import edges_error, estimate_derived, reported
 from dplib.network_statistics.part_tables import pairs_of_blocks, passing_of, reported_pairs
@@ -30,6 +31,7 @@ from dplib.network_statistics.whole_graph import Parts
 from dplib.privacy.noise_quantile import Z95, DrawLaw, Draws, one_draw
 from dplib.privacy.noise_quantile import half_width as quantile
 from dplib.projection.rounding import round_to_totals
+from dplib.trees.interval_tree import IntervalTree
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
@@ -167,7 +169,7 @@ def _integers(design: Design, statistic: Statistic, drawn: FloatArray, noisy: np
     n = design.n_vertices
     match statistic:
         case Statistic.DEGREE_HISTOGRAM:
-            return _whole(estimate_histogram(drawn, n), n)
+            return _histogram(drawn, n)
         case Statistic.CUMULATIVE_HISTOGRAM:
             return np.cumsum(_whole(estimate_from_cumulative(drawn, n), n))[:-1].astype(np.int64)
         case Statistic.DEGREE_SEQUENCE:
@@ -189,6 +191,15 @@ def largest_value(design: Design, statistic: Statistic) -> int:
         Statistic.TRIANGLES: n * comb(largest, 2) // 3,
     }
     return min(most[statistic], _MOST)
+
+
+def _histogram(drawn: FloatArray, n: int) -> IntArray:
+    """Non-negative whole numbers with sum n near noisy bins, so that runs of degrees keep their accuracy."""
+    if len(drawn) == 1:
+        return np.array([n], dtype=np.int64)
+    flat = IntervalTree.from_level_edges([[0, len(drawn)], np.arange(len(drawn) + 1)])
+    variance = np.append(0.0, np.ones(len(drawn)))
+    return publish_range_counts(flat, np.append(float(n), drawn), variance, np.array([n]))[1:]
 
 
 def _whole(histogram: FloatArray, n: int) -> IntArray:

@@ -11,7 +11,7 @@ from dplib.inference.range_publication import publish_range_counts
 from dplib.inference.tree_blue_deep import tree_blue_deep
 from dplib.trees.complete import kary_tree
 from dplib.trees.interval_tree import IntervalTree
-from dplib.trees.strategies import TreeStrategy, blue, lue_dptree
+from dplib.trees.strategies import TreeStrategy, blue, dwork, lue_dptree
 
 N_BINS, RUNS = 4096, 40
 
@@ -26,7 +26,7 @@ def mean_square_of_ranges(errors: np.ndarray) -> float:
     """Mean over all ranges and runs of the squared error, from prefix sums; errors of bins, shape (n_bins, runs)."""
     prefixes = np.concatenate([np.zeros((1, errors.shape[1])), np.cumsum(errors, axis=0)])
     pairs = len(prefixes) * (prefixes**2).sum(axis=0) - prefixes.sum(axis=0) ** 2
-    return float(pairs.mean() / (N_BINS * (N_BINS + 1) / 2))
+    return float(pairs.mean() / (len(errors) * (len(errors) + 1) / 2))
 
 
 def noisy_estimates(strategy: TreeStrategy, bins: np.ndarray, epsilon: float) -> tuple[np.ndarray, np.ndarray]:
@@ -66,3 +66,30 @@ def test_no_worse_than_rounding_on_rich_data() -> None:
     # Nothing is near 0, so only rounding is left: its error adds one or two tenths to a bin's variance.
     assert mean_square_of_ranges(after) < 1.01 * mean_square_of_ranges(before)
     assert (after**2).mean() < (before**2).mean() + 0.25
+
+
+SKEWED = (3000 / (1 + np.arange(1024)) ** 1.2).astype(np.int64)
+FLAT = {
+    "sparse": sparse_histogram(3, 0.3, 5.0)[:1024],
+    "zero": np.zeros(1024, dtype=np.int64),
+    "small": np.random.default_rng(1).poisson(3, 1024),
+    "skewed": SKEWED,
+    "rich": np.random.default_rng(2).poisson(10_000, 1024),
+    "bell": np.bincount(np.random.default_rng(4).poisson(300, 20_000), minlength=1024)[:1024],
+}
+
+
+@pytest.mark.parametrize("epsilon", [1.0, 0.1])
+@pytest.mark.parametrize("data", FLAT)
+@pytest.mark.parametrize("n_bins", [100, 1024])
+def test_ranges_of_a_flat_tree_keep_the_accuracy_of_least_squares(data: str, epsilon: float, n_bins: int) -> None:
+    """One projection over all bins was 4 to 20 times worse on these; now at most a quarter, mostly better."""
+    bins = FLAT[data][:n_bins]
+    estimates, variance = noisy_estimates(dwork(n_bins), bins, epsilon)
+    before = estimates[1:] - bins[:, None]
+    published = publish_range_counts(dwork(n_bins).tree, estimates, variance)
+    assert (published >= 0).all()
+    np.testing.assert_array_equal(published[1:].sum(axis=0), published[0])
+    after = published[1:] - bins[:, None]
+    assert mean_square_of_ranges(after) < 1.25 * mean_square_of_ranges(before)
+    assert (after**2).mean() < 1.1 * (before**2).mean() + 0.25
