@@ -31,6 +31,7 @@ from dplib.consistent_histograms.run import prepare, stages
 from dplib.inference.problem import Round
 from dplib.release.manifest import Manifest, load_manifest
 from dplib.release.verify import Check
+from dplib.report.number_text import span_text, terminal_number
 from dplib.spark.blocks import SparkSession
 from dplib.spark.inspect import inspect_rows
 from dplib.spark.inspection import Inspection
@@ -113,9 +114,9 @@ def _print_plan(made: Plan) -> None:
         [
             each.query,
             f"{each.days:,}",
-            f"{each.items:.1f}",
-            "" if each.totals is None else f"{each.totals:.1f}",
-            f"{each.days_only:.1f}",
+            span_text(*each.items_span),
+            "" if each.totals_span is None else span_text(*each.totals_span),
+            terminal_number(each.days_only, 3),
         ]
         for each in made.errors
     ]

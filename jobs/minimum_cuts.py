@@ -28,6 +28,7 @@ from dplib.minimum_cuts.rehearse import rehearse
 from dplib.minimum_cuts.run import STAGES, prepare
 from dplib.release.manifest import Manifest, load_manifest
 from dplib.release.verify import Check
+from dplib.report.number_text import terminal_number
 from dplib.spark.blocks import SparkSession
 from dplib.spark.edges import open_edges
 from dplib.spark.inspection import Inspection
@@ -67,7 +68,7 @@ def _print_answers(title: str, answers: list[Answer]) -> None:
             "" if each.cut is None else f"{each.cut}",
             "" if each.side_size is None else f"{each.side_size:,}",
             each.where,
-            "not measured" if each.estimate is None else f"{each.estimate:,.6g}",
+            "not measured" if each.estimate is None else terminal_number(each.estimate, 6),
             "not stated" if each.std_error is None else f"{each.std_error:,.2f}" if each.std_error else "-",
             "-" if each.low is None or each.high is None else f"{each.low:,.1f} to {each.high:,.1f}",
         ]
@@ -135,11 +136,11 @@ def _print_plan(made: Plan) -> None:
 
 
 def _fraction(text: str | None) -> str:
-    return "-" if text is None else f"{float(Fraction(text)):.6g}"
+    return "-" if text is None else terminal_number(Fraction(text), 6)
 
 
 def _number(value: float | None) -> str:
-    return "-" if value is None else f"{value:,.4g}"
+    return "-" if value is None else terminal_number(value)
 
 
 def inspect(prepared: Prepared[Design]) -> None:
@@ -161,8 +162,8 @@ def rehearsal(prepared: Prepared[Design], rows: int | None, seed: int) -> None:
     shown = [
         [
             each.release,
-            f"{each.true:,.6g}",
-            f"{each.found:,.6g}",
+            terminal_number(each.true, 6),
+            terminal_number(each.found, 6),
             "not stated" if each.predicted is None else f"{each.predicted:,.2f}",
             "not measured" if each.error is None else f"{each.error:,.2f}",
             f"{each.n_cuts:,}" if each.n_cuts else "-",

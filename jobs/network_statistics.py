@@ -30,6 +30,7 @@ from dplib.network_statistics.rehearse import rehearse
 from dplib.network_statistics.run import STAGES, prepare
 from dplib.release.manifest import Manifest, load_manifest
 from dplib.release.verify import Check
+from dplib.report.number_text import terminal_number
 from dplib.spark.blocks import SparkSession
 from dplib.spark.edges import inspect_edges, judge_edges, open_edges
 from dplib.spark.inspection import Inspection
@@ -84,7 +85,7 @@ def _print_answers(title: str, answers: list[Answer]) -> None:
 
 def _number(answer: Answer, value: float) -> str:
     # Shares and bits need their small digits.
-    return f"{value:,.1f}" if isinstance(answer.published, int) and abs(value) >= 10 else f"{value:,.4g}"
+    return f"{value:,.1f}" if isinstance(answer.published, int) and abs(value) >= 10 else terminal_number(value)
 
 
 def plan(prepared: Prepared[Design], as_json: bool) -> None:
@@ -108,7 +109,7 @@ def _print_plan(made: Plan) -> None:
             if not each.numbers
             else "depends on the graph"
             if each.std_error is None
-            else f"{each.std_error:,.4g}",
+            else terminal_number(each.std_error),
         ]
         for each in made.statistics
     ]
@@ -116,7 +117,7 @@ def _print_plan(made: Plan) -> None:
     out.print(table("Measurements", columns, rows, frozenset({"numbers", "L1", "noise parameter", "std error"})))
     if made.triangles:
         rows = [
-            [f"{each.width:,}", *(f"{value:,.4g}" for value in (each.ladder, each.smooth, each.global_laplace))]
+            [f"{each.width:,}", *(terminal_number(value) for value in (each.ladder, each.smooth, each.global_laplace))]
             for each in made.triangles
         ]
         columns = ["assumed degree", "ladder (mean)", "smooth (median)", "global Laplace (mean)"]
@@ -132,7 +133,7 @@ def _print_plan(made: Plan) -> None:
 
 def _parameter(each: PlannedStatistic) -> str:
     if each.parameter is not None:
-        return f"{float(Fraction(each.parameter)):.6g}"
+        return terminal_number(Fraction(each.parameter), 6)
     return "withheld" if each.mechanism in (LADDER, SMOOTH) else "see below"
 
 
@@ -151,22 +152,26 @@ def _print_parts(made: Plan) -> None:
             [
                 f"{each.edges:,}",
                 f"{each.threshold}",
-                f"{each.missing:.3g}",
-                f"{each.false:.3g}",
-                f"{each.expected_edges:,.4g}",
-                f"{each.expected_false:,.4g}",
-                f"{each.std_error:,.4g}",
+                terminal_number(each.missing, 3),
+                terminal_number(each.false, 3),
+                terminal_number(each.expected_edges),
+                terminal_number(each.expected_false),
+                terminal_number(each.std_error),
             ]
             for each in made.graphs
         ]
         title = "\nNoisy graph by the edges of the graph (error: of the number of edges that it tells)"
         out.print(table(title, columns, rows, frozenset(columns)))
     if made.choices:
-        rows = [[each.statistic, f"{each.candidates:,}", each.rate, f"{each.within:,.4g}"] for each in made.choices]
+        rows = [
+            [each.statistic, f"{each.candidates:,}", each.rate, terminal_number(each.within)] for each in made.choices
+        ]
         columns = ["choice", "candidates", "rate", "95 %: below the best by at most"]
         out.print(table("\nChoices by the exponential mechanism", columns, rows, frozenset(columns[1:])))
     if made.models:
-        rows = [[each.number, f"{each.central:,.4g}", f"{each.local:,.4g}", each.how] for each in made.models]
+        rows = [
+            [each.number, terminal_number(each.central), terminal_number(each.local), each.how] for each in made.models
+        ]
         columns = ["number", "central", "local", "how"]
         title = "\nStandard error (triangles: mean absolute) in both models, each at the whole budget"
         out.print(table(title, columns, rows, frozenset(columns[1:3])))

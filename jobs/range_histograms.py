@@ -29,6 +29,7 @@ from dplib.range_histograms.rehearse import rehearse
 from dplib.range_histograms.run import STAGES, prepare
 from dplib.release.manifest import Manifest, load_manifest
 from dplib.release.verify import Check
+from dplib.report.number_text import terminal_number
 from dplib.spark.bins import open_values
 from dplib.spark.blocks import SparkSession
 from dplib.spark.inspect import inspect_values
@@ -100,15 +101,15 @@ def _print_plan(made: Plan) -> None:
         [
             f"{each.method} *" if each.chosen else each.method,
             each.of,
-            f"{each.mean_variance:,.4g}",
-            f"{each.std_error:,.4g}",
+            terminal_number(each.mean_variance),
+            terminal_number(each.std_error),
         ]
         for each in made.methods
     ]
     columns = ["method", "answers", "mean variance", "std error"]
     out.print(table("\nExpected error of a query (* chosen)", columns, rows, frozenset(columns[2:])))
     rows = [
-        [f"{each.length:,}", *(f"{value:,.4g}" for value in (each.ours, each.flat, each.binary, each.privelet))]
+        [f"{each.length:,}", *(terminal_number(value) for value in (each.ours, each.flat, each.binary, each.privelet))]
         for each in made.lengths
     ]
     columns = ["length in bins", "this release", "bins only", "binary tree", "wavelets"]
@@ -118,7 +119,7 @@ def _print_plan(made: Plan) -> None:
 def _noise_text(level: dict[str, Any]) -> str:
     if level["least"] is None:
         return "not measured"
-    least, most = (f"{float(Fraction(level[end])):.6g}" for end in ("least", "most"))
+    least, most = (terminal_number(Fraction(level[end]), 6) for end in ("least", "most"))
     return least if level["least"] == level["most"] else f"{least} to {most}"
 
 

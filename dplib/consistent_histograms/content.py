@@ -1,6 +1,7 @@
 """Fills the page of a release from its design, its results and the ledger's account."""
 
 import datetime as dt
+from collections.abc import Sequence
 from fractions import Fraction
 from itertools import pairwise
 
@@ -18,14 +19,14 @@ from dplib.consistent_histograms.page_content import (
     SeriesChart,
     SeriesTotals,
 )
-from dplib.consistent_histograms.plan import plan_notes, query_errors
+from dplib.consistent_histograms.plan import QueryError, plan_notes, query_errors
 from dplib.consistent_histograms.publish import Results, invariants
 from dplib.privacy.accountant import totals
 from dplib.privacy.noise_quantile import half_widths
 from dplib.release.runs import Run
 from dplib.report.account_state import AccountState
 from dplib.report.guarantee import Guarantee, NoiseRow
-from dplib.report.number_text import count_text
+from dplib.report.number_text import count_text, number_text
 from dplib.trees.calendar import calendar_levels
 from dplib.workflow.design import delta_of, neighbors_of
 
@@ -108,11 +109,20 @@ def _noise(design: Design) -> tuple[NoiseRow, ...]:
 def _errors(design: Design, errors: Errors) -> ExpectedErrors:
     found = query_errors(design, errors)
     return ExpectedErrors(
-        of="the mean over the items",
+        of=_of_items(found),
         queries=tuple(each.query for each in found),
         ours=np.array([each.items for each in found]),
         baselines={"days only, same budget": np.array([each.days_only for each in found])},
     )
+
+
+def _of_items(found: Sequence[QueryError]) -> str:
+    """Which series the errors are for; their span where they differ."""
+    wide = [each for each in found if each.items_span[1] > 1.05 * each.items_span[0]]
+    if not wide:
+        return "the mean over the items"
+    spans = "; ".join(f"{each.query}: {' to '.join(number_text(end, 3) for end in each.items_span)}" for each in wide)
+    return f"the mean over the items, whose own errors differ: {spans}"
 
 
 def _charts(design: Design, results: Results, errors: Errors) -> tuple[SeriesChart, ...]:

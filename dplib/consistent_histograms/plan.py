@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
+import numpy.typing as npt
 
 from dplib.consistent_histograms.day_tree import query_ranges
 from dplib.consistent_histograms.design import Design
@@ -30,20 +31,26 @@ class LevelPlan:
 
 @dataclass(frozen=True)
 class QueryError:
-    """Expected error of one query: the mean over its ranges and the series of a kind.
+    """Expected error of one query: the mean over its ranges, for the series of a kind.
+
+    Totals can be of very different size and so can their errors: the least and the most say that, a mean would not.
 
     Attributes:
         query: day, month, ..., total.
         days: longest of its ranges.
         items: mean standard error over the items.
+        items_span: least and most of the items' standard errors.
         totals: mean standard error over the totals; None without any.
+        totals_span: least and most of the totals' standard errors; None without any.
         days_only: what a histogram of days with the whole budget and no constraint would have for an item.
     """
 
     query: str
     days: int
     items: float
+    items_span: tuple[float, float]
     totals: float | None
+    totals_span: tuple[float, float] | None
     days_only: float
 
 
@@ -122,11 +129,17 @@ def query_errors(design: Design, errors: Errors) -> tuple[QueryError, ...]:
                 query=query,
                 days=max(hi - lo for lo, hi in ranges),
                 items=float(mean[:n_items].mean()),
+                items_span=_span(mean[:n_items]),
                 totals=float(mean[n_items:].mean()) if len(mean) > n_items else None,
+                totals_span=_span(mean[n_items:]) if len(mean) > n_items else None,
                 days_only=float(np.mean([np.sqrt(daily * (hi - lo)) for lo, hi in ranges])),
             )
         )
     return tuple(found)
+
+
+def _span(errors: npt.NDArray[np.float64]) -> tuple[float, float]:
+    return float(errors.min()), float(errors.max())
 
 
 def days_only_variance(design: Design) -> float:

@@ -29,6 +29,18 @@ def number_text(value: float | Fraction, digits: int = _DIGITS) -> str:
     return f"{_trimmed(mantissa)}e{exponent}".replace("-", _MINUS)
 
 
+def terminal_number(value: float | Fraction, digits: int = _DIGITS) -> str:
+    """`number_text` in the characters of a terminal: one notation in a column, whatever the sizes."""
+    return number_text(value, digits).replace(_MINUS, "-").replace("\N{EN DASH}", "-").replace("\N{INFINITY}", "inf")
+
+
+def span_text(least: float, most: float) -> str:
+    """Numbers of one kind, for a terminal: one where all agree within a twentieth, else the least and the most."""
+    if not most > 1.05 * least:
+        return terminal_number((least + most) / 2, 3)
+    return f"{terminal_number(least, 3)} to {terminal_number(most, 3)}"
+
+
 def exact_text(value: Fraction) -> str:
     """A fraction as it is where a short decimal is exact, else rounded and marked so."""
     text = fraction_text(value)

@@ -10,6 +10,7 @@ import typer
 from typer.testing import CliRunner
 
 from dplib import cli
+from dplib.report.number_text import terminal_number
 from jobs.help_texts import EXAMPLES
 from jobs.main import JOBS, app
 from tests.jobs_support import Outcome, dplib, refuse_spark
@@ -129,11 +130,13 @@ def test_the_plan_for_people_says_what_the_json_says(job: str, config: Path, mon
     assert any(line.startswith(f"Ledger: costs {ledger['cost']} of {ledger['left']} left") for line in lines)
     # The job's own numbers: each standard error in the JSON stands in a table.
     own = [each["std_error"] for key in ("statistics", "releases", "methods") for each in found.get(key, [])]
-    own += [each["items"] for each in found.get("errors", [])]
+    own += [end for each in found.get("errors", []) for end in each["items_span"]]
     cells = set(shown.replace(",", "").split())
     for error in own:
         if error is not None:
-            assert any(format(error, form) in cells for form in (".4g", ".1f", ".0f")), error
+            # One notation: thousands apart, no powers of ten beside plain numbers (the commas went above).
+            assert any(terminal_number(error, digits).replace(",", "") in cells for digits in (3, 4)), error
+    assert not re.search(r"\de\+\d", shown)
 
 
 @pytest.mark.parametrize(

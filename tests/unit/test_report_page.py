@@ -22,7 +22,15 @@ from dplib.report.blocks import (
 )
 from dplib.report.drawing import COLOURS
 from dplib.report.figures import budget_bar
-from dplib.report.number_text import bound_text, count_text, exact_text, number_text, with_margin
+from dplib.report.number_text import (
+    bound_text,
+    count_text,
+    exact_text,
+    number_text,
+    span_text,
+    terminal_number,
+    with_margin,
+)
 from dplib.report.page import render_page
 
 HOSTILE = "<img src=x onerror=alert(1)> & \"'{{ 7 * 7 }}"
@@ -178,3 +186,17 @@ def test_margins_set_the_digits() -> None:
     assert with_margin(-2.3456, 0.127) == ("−2.35", "0.13")
     assert with_margin(5.0, 0.0) == ("5", "0")
     assert count_text(-1200) == "−1,200"
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(91_330.4, "91,330"), (1.1e5, "110,000"), (-4.25, "-4.25"), (float("nan"), "-"), (2.5e9, "2,500,000,000")],
+)
+def test_one_notation_in_a_terminal(value: float, text: str) -> None:
+    assert terminal_number(value) == text
+
+
+def test_numbers_of_a_kind_are_shown_from_the_least_to_the_most() -> None:
+    assert span_text(2.80, 44.71) == "2.8 to 44.7"
+    assert span_text(5.00, 5.04) == "5.02"
+    assert span_text(0.0, 0.0) == "0"
