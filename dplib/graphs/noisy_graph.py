@@ -19,19 +19,27 @@ Cost: O(m) for blocks; O(n^2) space and three products of n x n matrices' time f
 
 References:
     Warner: Randomized response. JASA 60(309), 1965.
+    Clopper, Pearson: The use of confidence or fiducial limits. Biometrika 26(4), 1934 (intervals by inverting tests).
     Imola, Murakami, Chaudhuri: Locally differentially private analysis of graph statistics. USENIX Security 2021
     (triangles from randomized neighbour lists; the variance here is exact and of our own derivation).
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from math import comb
 
 import numpy as np
 import numpy.typing as npt
+from scipy.special import bdtr, bdtrc, gammaln, xlogy
+
+from dplib.privacy.noise_quantile import Z95
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 BoolArray = npt.NDArray[np.bool_]
+EXACT_PAIRS = 1_000
+"""Pairs of a block up to which its interval is of the exact law."""
+TAIL = 0.025
 
 
 @dataclass(frozen=True)
@@ -61,10 +69,59 @@ class Passing:
         own, others = self.edge * (1 - self.edge), self.other * (1 - self.other)
         return np.asarray((edges * own + (n_pairs - edges) * others) / (self.edge - self.other) ** 2)
 
+    def interval(self, appearing: int, n_pairs: int) -> tuple[float, float]:
+        """The 95 % interval of the number of edges among ``n_pairs`` pairs of which so many appear.
+
+        It holds every number of edges under which neither so many pairs or more, nor so many or fewer, have a
+        probability below 1/40: of the exact law up to `EXACT_PAIRS` pairs, of the normal law with its variance at
+        that number of edges (score interval with a continuity correction) above. For small blocks, or where hardly
+        a pair appears by chance, standard errors put in for the unknown truth would cover far too seldom.
+        """
+        least, most = -1, n_pairs + 1
+        if n_pairs > EXACT_PAIRS:
+            low = _bisect(lambda edges: self._score(appearing - 0.5, edges, n_pairs) <= Z95, least, n_pairs)
+            high = _bisect(lambda edges: self._score(appearing + 0.5, edges, n_pairs) < -Z95, 0, most)
+            return float(low), float(high - 1)
+        low = _bisect(lambda edges: self._at_least(appearing, edges, n_pairs) > TAIL, least, n_pairs)
+        high = _bisect(lambda edges: self._at_most(appearing, edges, n_pairs) <= TAIL, 0, most)
+        return float(low), float(high - 1)
+
+    def _score(self, appearing: float, edges: int, n_pairs: int) -> float:
+        """How many standard deviations a number of pairs is above its mean."""
+        mean = edges * self.edge + (n_pairs - edges) * self.other
+        variance = edges * self.edge * (1 - self.edge) + (n_pairs - edges) * self.other * (1 - self.other)
+        return float((appearing - mean) / max(variance, 1e-12) ** 0.5)
+
+    def _at_most(self, appearing: int, edges: int, n_pairs: int) -> float:
+        own = np.arange(edges + 1)
+        left = appearing - own
+        others = np.where(left < 0, 0.0, bdtr(np.clip(left, 0, n_pairs - edges), n_pairs - edges, self.other))
+        return float(_binomial(own, edges, self.edge) @ others)
+
+    def _at_least(self, appearing: int, edges: int, n_pairs: int) -> float:
+        own = np.arange(edges + 1)
+        left = appearing - own - 1
+        others = np.where(left < 0, 1.0, bdtrc(np.clip(left, 0, n_pairs - edges), n_pairs - edges, self.other))
+        return float(_binomial(own, edges, self.edge) @ others)
+
     @property
     def noise(self) -> float:
         """s, the variance of one pair's unbiased entry under randomized response."""
         return self.edge * self.other / (self.edge - self.other) ** 2
+
+
+def _binomial(counts: IntArray, draws: int, chance: float) -> FloatArray:
+    """Probabilities of the counts under a binomial law."""
+    ways = gammaln(draws + 1) - gammaln(counts + 1) - gammaln(draws - counts + 1)
+    return np.asarray(np.exp(ways + xlogy(counts, chance) + xlogy(draws - counts, 1 - chance)))
+
+
+def _bisect(holds: Callable[[int], bool], below: int, above: int) -> int:
+    """The least whole number above ``below`` from which a monotone condition holds; ``above`` where none does."""
+    while above - below > 1:
+        middle = (below + above) // 2
+        below, above = (below, middle) if holds(middle) else (middle, above)
+    return above
 
 
 def block_pairs(sizes: IntArray) -> IntArray:

@@ -21,13 +21,14 @@ import numpy.typing as npt
 
 from dplib.graphs.degree_estimates import estimate_from_cumulative, estimate_sorted_degrees
 from dplib.graphs.network_sensitivity import Statistic
+from dplib.graphs.reported_degrees import worst_bin_variance
 from dplib.inference.range_publication import publish_range_counts
 from dplib.network_statistics.design import Design
 from dplib.network_statistics.local import edges_error, estimate_derived, reported
 from dplib.network_statistics.part_tables import pairs_of_blocks, passing_of, reported_pairs
 from dplib.network_statistics.parts import threshold_law
 from dplib.network_statistics.tables import noise_variance
-from dplib.network_statistics.whole_graph import Parts
+from dplib.network_statistics.whole_graph import Parts, degree_protocol
 from dplib.privacy.noise_quantile import Z95, DrawLaw, Draws, one_draw
 from dplib.privacy.noise_quantile import half_width as quantile
 from dplib.projection.rounding import round_to_totals
@@ -122,7 +123,9 @@ def std_error(design: Design, statistic: Statistic, n_bins: int = 1) -> float:
 def half_width(design: Design, statistic: Statistic, error: float, n_bins: int = 1) -> float:
     """Half width of the 95 % interval of an estimate: of its noise's own law where that follows from the settings.
 
-    Numbers that sum the reports of many vertices or pairs are close to normal.
+    In the local model numbers that sum many reports are close to normal. The estimated variance of a bin that few
+    vertices are near can miss the one report that matters: such bins get the variance that one more vertex could bring
+    and half a vertex for the step.
 
     Args:
         design: the design.
@@ -131,7 +134,18 @@ def half_width(design: Design, statistic: Statistic, error: float, n_bins: int =
         n_bins: of a degree histogram: how many bins are summed.
     """
     measured = design.find(statistic)
-    if not np.isfinite(error) or measured is None or measured.parameter is None:
+    if not np.isfinite(error):
+        return float("nan")
+    if measured is None and statistic in (Statistic.EDGE_COUNT, Statistic.DEGREE_HISTOGRAM):
+        degrees = design.find(Statistic.DEGREE_SEQUENCE)
+        assert degrees is not None
+        scale = float(degree_protocol(design, degrees).scale)
+        if statistic is Statistic.DEGREE_HISTOGRAM:
+            return Z95 * float(np.hypot(error, np.sqrt(worst_bin_variance(scale, 1)))) + 0.5
+        each = DrawLaw("discrete_laplace", scale)
+        sums = Draws(each, 1.0, float(design.n_vertices))
+        return float(quantile([sums]) / np.sqrt(sums.variance) * error)
+    if measured is None or measured.parameter is None:
         return Z95 * error
     law = DrawLaw(measured.mechanism, float(measured.parameter))
     if statistic is not Statistic.DEGREE_HISTOGRAM:
@@ -139,6 +153,24 @@ def half_width(design: Design, statistic: Statistic, error: float, n_bins: int =
     inside, outside = 1 - n_bins / measured.size, n_bins / measured.size
     draws = [Draws(law, inside, float(n_bins)), Draws(law, outside, float(measured.size - n_bins))]
     return quantile([each for each in draws if each.coefficient > 0])
+
+
+def block_intervals(design: Design, estimate: FloatArray, parts: Parts) -> FloatArray:
+    """The 95 % intervals of the edges of the whole graph and of blocks, shape (n_keys, 2).
+
+    Args:
+        design: the design.
+        estimate: edges by key, shape (n_keys,).
+        parts: with the noisy graph.
+    """
+    assert parts.graph is not None
+    passing = passing_of(parts.graph.law)
+    pairs = pairs_of_blocks(design)
+    told = reported_pairs(design, parts.silent.get(Statistic.ADJACENCY, np.zeros(0, dtype=np.int64)))
+    more = pairs / np.maximum(told, 1)
+    drawn = np.rint(estimate / more * (passing.edge - passing.other) + told * passing.other).astype(np.int64)
+    found = [passing.interval(int(each), int(all_)) for each, all_ in zip(drawn, told, strict=True)]
+    return np.asarray(np.array(found) * more[:, np.newaxis], dtype=np.float64)
 
 
 def whole_graph_error(design: Design, n_edges: int | None) -> float:

@@ -5,7 +5,7 @@ import numpy as np
 from dplib.config.network_releases import ReportInput
 from dplib.graphs.network_sensitivity import Statistic
 from dplib.network_statistics.design import Design
-from dplib.network_statistics.estimate import Results, half_width
+from dplib.network_statistics.estimate import Results, block_intervals, half_width
 from dplib.network_statistics.part_plan import (
     compared_models,
     local_notes,
@@ -17,7 +17,7 @@ from dplib.network_statistics.part_tables import block_names, chosen_name, pairs
 from dplib.network_statistics.whole_graph import Parts
 from dplib.report.blocks import Block, Callout, Column, DataTable, Figure, Mono, Section, Text
 from dplib.report.figures import series_with_band
-from dplib.report.number_text import count_text, number_text, with_margin
+from dplib.report.number_text import count_text, number_text
 
 MAX_POINTS = 500
 """Points drawn of a cumulative or sorted sequence; more are drawn at equal distances."""
@@ -52,17 +52,17 @@ def part_tables(design: Design, parts: Parts, results: Results) -> list[Block]:
 def _blocks(design: Design, parts: Parts, results: Results) -> DataTable:
     assert parts.graph is not None
     passing, adjacency = passing_of(parts.graph.law), Statistic.ADJACENCY
-    estimate, error, rows = results.estimate[adjacency], results.std_error[adjacency], []
-    pairs = pairs_of_blocks(design)
+    estimate, rows = results.estimate[adjacency], []
+    pairs, ends = pairs_of_blocks(design), block_intervals(design, estimate, parts)
     for key, (one, other) in enumerate(block_names(design)):
         name = "the whole graph" if key == 0 else f"inside {one}" if one == other else f"{one} – {other}"
-        shown, margin = with_margin(float(estimate[key]), half_width(design, adjacency, float(error[key])))
+        low, high = (count_text(end) for end in ends[key])
         density = number_text(float(estimate[key]) / max(1, int(pairs[key])), 3)
-        rows.append((name, shown, margin, density, count_text(int(pairs[key]))))
+        rows.append((name, number_text(float(estimate[key])), f"{low} to {high}", density, count_text(int(pairs[key]))))
     columns = (
         Column("Vertices"),
         Column("Edges", numeric=True),
-        Column("± 95 %", numeric=True),
+        Column("95 % interval", numeric=True),
         Column("Density", numeric=True),
         Column("Pairs", numeric=True),
     )

@@ -10,7 +10,7 @@ from dplib.config.network_statistics import NAME
 from dplib.errors import ConfigError
 from dplib.graphs.network_sensitivity import Statistic
 from dplib.network_statistics.design import Design
-from dplib.network_statistics.estimate import half_width, std_error
+from dplib.network_statistics.estimate import block_intervals, half_width, std_error
 from dplib.network_statistics.local import estimate_degrees, reported
 from dplib.network_statistics.measurements import Derived, Measurement
 from dplib.network_statistics.part_query import (
@@ -104,12 +104,15 @@ def query_release(
                 shown, value, error, whole, note = pair_answer(directory, design, start, end)
                 found.append(Answer(name, shown, value, error, None, None, whole, note))
             case Statistic.ADJACENCY:
-                for shown, value, error, whole, note in block_answers(directory):
-                    half = half_width(design, each.statistic, error)
-                    found.append(Answer(name, shown, value, error, value - half, value + half, whole, note))
+                answers = block_answers(directory)
+                ends = block_intervals(
+                    design, np.array([answer[1] for answer in answers]), read_parts(directory, design)
+                )
+                for (shown, value, error, whole, note), (low, high) in zip(answers, ends.tolist(), strict=True):
+                    found.append(Answer(name, shown, value, error, low, high, whole, note))
             case Statistic.SPLIT | Statistic.COVERAGE:
-                answers = choice_answers(directory, each.statistic)
-                found += [Answer(name, "", None, None, None, None, chosen, note) for chosen, note in answers]
+                chosen = choice_answers(directory, each.statistic)
+                found += [Answer(name, "", None, None, None, None, candidate, note) for candidate, note in chosen]
             case _:
                 found += _numbers(directory, design, each, start, end, name == DISTRIBUTION)
     return found

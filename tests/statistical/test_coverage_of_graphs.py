@@ -1,0 +1,211 @@
+"""The stated 95 % intervals of both graph jobs hold the truth in 95 of 100 cases, over thousands of draws of the noise.
+
+Keyed or seeded noise, no Spark. Numbers that are sums of bits or of few reports have steps; of those the coverage may
+be larger, never smaller.
+"""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from dplib.config.load import check
+from dplib.config.network_statistics import NetworkStatisticsConfig
+from dplib.graphs.network_sensitivity import Statistic
+from dplib.graphs.noisy_graph import Passing, estimate_triangles
+from dplib.mechanisms.cut_statistics import GRID
+from dplib.minimum_cuts.cut_margin import all_cuts_margin, cut_margin, number_margin
+from dplib.minimum_cuts.design import Design as CutDesign
+from dplib.minimum_cuts.synthetic import side_values
+from dplib.minimum_cuts.tables import SAMPLED_VALUE
+from dplib.network_statistics.design import Design
+from dplib.network_statistics.estimate import half_width, std_error
+from dplib.network_statistics.local import estimate_degrees, estimate_derived
+from dplib.network_statistics.whole_graph import Parts, degree_protocol
+from dplib.privacy.noise_quantile import DrawLaw
+from tests.coverage_of_intervals import LOWEST, drawn, require_coverage
+from tests.minimum_cuts_support import design_of as cut_design
+
+N_KEYS = 40_000
+IntArray = npt.NDArray[np.int64]
+NUMBERS = ("edge_count", "largest_degree", "k_stars", "triangles")
+
+
+def network(statistics: tuple[str, ...], budget: dict[str, Any], n: int = 60, **changes: Any) -> Design:
+    settings = {
+        "config_version": 1,
+        "job": "network-statistics",
+        "dataset": "people",
+        "input": {"path": "none", "columns": {"source": "s", "target": "t"}},
+        "privacy": {"budget": budget} | changes.pop("privacy", {}),
+        "graph": {"vertices": {"count": n}, "statistics": dict.fromkeys(statistics, 1)} | changes,
+    }
+    return Design.resolve(check(NetworkStatisticsConfig, settings), Path())
+
+
+@pytest.mark.parametrize("budget", [{"epsilon": 1}, {"epsilon": 12}, {"rho": "1/2"}, {"rho": 20}])
+def test_single_numbers(budget: dict[str, Any]) -> None:
+    design = network(NUMBERS, budget, triangles={"mechanism": "global"})
+    stated = 0
+    for each in design.measurements:
+        error = std_error(design, each.statistic)
+        half = half_width(design, each.statistic, error)
+        if each.parameter is None:
+            # Noise that follows the graph: no error may be stated.
+            assert np.isnan(error)
+            assert np.isnan(half)
+            continue
+        noise = drawn(DrawLaw(each.mechanism, float(each.parameter)), N_KEYS, str(each.statistic))
+        require_coverage(noise, half, (each.statistic, budget))
+        stated += 1
+    assert stated >= 3
+
+
+@pytest.mark.parametrize("budget", [{"epsilon": 1}, {"epsilon": 4}, {"rho": "1/2"}])
+@pytest.mark.parametrize("last_bin", [3, 40])
+def test_runs_of_degrees(budget: dict[str, Any], last_bin: int) -> None:
+    design = network(("degree_histogram",), budget, last_bin=last_bin)
+    (each,) = design.measurements
+    assert each.parameter is not None
+    law = DrawLaw(each.mechanism, float(each.parameter))
+    noise = drawn(law, each.size * N_KEYS, "degrees").reshape(each.size, N_KEYS)
+    found = noise - noise.mean(axis=0)  # the estimate's bins sum to the public n
+    for bins in (1, 2, each.size - 1):
+        error = std_error(design, each.statistic, bins)
+        require_coverage(found[:bins].sum(axis=0), half_width(design, each.statistic, error, bins), (budget, bins))
+
+
+def graph(n: int, density: float) -> tuple[IntArray, IntArray]:
+    pairs = np.triu(np.random.default_rng(n).random((n, n)) < density, 1)
+    source, target = np.nonzero(pairs)
+    return source.astype(np.int64), target.astype(np.int64)
+
+
+@pytest.mark.parametrize(("n", "density", "epsilon"), [(100, 0.06, 1), (100, 0.06, 4), (400, 0.01, 8)])
+def test_numbers_from_reported_degrees(n: int, density: float, epsilon: int) -> None:
+    """Errors that are estimated from the reports themselves: 1,500 collections."""
+    design = network(
+        ("degree_sequence",),
+        {"epsilon": epsilon},
+        n,
+        privacy={"model": "local", "budget": {"epsilon": epsilon}},
+        last_bin=12,
+    )
+    measured = design.find(Statistic.DEGREE_SEQUENCE)
+    assert measured is not None
+    protocol = degree_protocol(design, measured)
+    source, target = graph(n, density)
+    counted, keys = protocol.true_degrees(n, source, target), 1500
+    scale = float(protocol.scale)
+    noise = drawn(DrawLaw("discrete_laplace", scale), n * keys, "reports", n, epsilon).reshape(keys, n)
+    bins = {(0, 0): [], (3, 3): [], (4, 8): [], (10, 10): [], (11, 11): [], (12, 12): []}  # type: dict[Any, list[bool]]
+    numbers: dict[Statistic, list[bool]] = {}
+    truth = {
+        Statistic.EDGE_COUNT: float(len(source)),
+        Statistic.K_STARS: float((counted * (counted - 1) // 2).sum()),
+    }
+    parts = Parts({}, None, {}, {})
+    for reports in counted + noise:
+        for (low, high), inside in bins.items():
+            value, error = estimate_degrees(design, reports, low, high)
+            true = int(((counted >= low) & ((counted <= high) | (high == design.last_bin))).sum())
+            inside.append(abs(value - true) <= half_width(design, Statistic.DEGREE_HISTOGRAM, error))
+        for statistic, found in estimate_derived(design, reports, parts).items():
+            if statistic in truth:
+                half = half_width(design, statistic, float(found.std_error[0]))
+                numbers.setdefault(statistic, []).append(abs(float(found.value[0]) - truth[statistic]) <= half + 1e-9)
+    for name, inside in (bins | numbers).items():
+        # Two standard deviations of 1,500 collections beside the half percent.
+        assert np.mean(inside) >= LOWEST - 0.012, (name, n, epsilon, np.mean(inside))
+    assert numbers
+    assert 0.938 <= np.mean(numbers[Statistic.EDGE_COUNT]) <= 0.98
+
+
+@pytest.mark.parametrize(("edge", "other"), [(0.73, 0.27), (0.95, 0.05), (0.98, 0.02), (0.8, 0.01), (0.3, 0.0001)])
+@pytest.mark.parametrize("n_pairs", [1, 6, 45, 1000, 1001, 20_000])
+def test_edges_of_blocks(edge: float, other: float, n_pairs: int) -> None:
+    """Whatever the number of edges, an interval holds it with at least 95 %: exactly for small blocks."""
+    passing, rng = Passing(edge, other), np.random.default_rng(n_pairs)
+    for edges in sorted({0, 1, 2, n_pairs // 10, n_pairs // 2, n_pairs}):
+        if edges > n_pairs:
+            continue
+        seen = rng.binomial(edges, edge, N_KEYS) + rng.binomial(n_pairs - edges, other, N_KEYS)
+        kinds, times = np.unique(seen, return_counts=True)
+        few = np.argsort(-times)[:60]
+        inside = [low <= edges <= high for low, high in (passing.interval(int(each), n_pairs) for each in kinds[few])]
+        # Intervals are monotone in what appears: a kind that was left out lies outside of all that were looked at.
+        part = float(times[few] @ np.array(inside)) / N_KEYS
+        unseen = 1 - float(times[few].sum()) / N_KEYS
+        assert part + unseen >= LOWEST, (edge, other, n_pairs, edges, part)
+        if n_pairs <= 1000:
+            assert part >= LOWEST - unseen
+
+
+def test_triangles_of_reported_bits() -> None:
+    n, passing, rng = 40, Passing(0.88, 0.12), np.random.default_rng(8)
+    source, target = graph(n, 0.2)
+    there = np.zeros((n, n), dtype=bool)
+    there[source, target] = True
+    symmetric = (there | there.T).astype(np.int64)
+    true = np.trace(symmetric @ symmetric @ symmetric) / 6
+    design, inside = network(("edge_count",), {"epsilon": 1}), []
+    upper = np.triu(np.ones((n, n), dtype=bool), 1)
+    for _ in range(3000):
+        bits = upper & (rng.random((n, n)) < np.where(there, passing.edge, passing.other))
+        ends = np.nonzero(bits)
+        value, variance = estimate_triangles(n, ends[0], ends[1], passing, np.zeros(n, dtype=bool))
+        inside.append(abs(value - true) <= half_width(design, Statistic.TRIANGLES, variance**0.5))
+    assert 0.935 <= np.mean(inside) <= 0.965
+
+
+CUTS: dict[str, Any] = {"minimum_cut_value": {}, "soft_cut_count": {}, "synthetic_graph": {}, "top_cuts": {"k": 3}}
+
+
+@pytest.mark.parametrize("budget", [{"epsilon": 1}, {"epsilon": 20}, {"rho": "1/2"}])
+def test_numbers_and_cuts(budget: dict[str, Any]) -> None:
+    design: CutDesign = cut_design(dict(CUTS), budget)
+    seen = 0
+    for each in design.measurements:
+        if each.noise is None or each.release == "minimum_cut_count":
+            continue
+        law = DrawLaw(each.noise.mechanism, float(each.noise.parameter))
+        noise = drawn(law, N_KEYS, each.release)
+        unit = GRID if each.release == "soft_cut_count" else 1
+        require_coverage(noise / unit, number_margin(design, each.release), (each.release, budget))
+        if each.release == "synthetic_graph":
+            for pairs in (11, 36):
+                sums = drawn(law, pairs * N_KEYS, each.release, pairs).reshape(pairs, N_KEYS).sum(axis=0)
+                require_coverage(sums, number_margin(design, each.release, pairs), (pairs, budget))
+        else:
+            assert cut_margin(design, each.release, 3) == number_margin(design, each.release)
+        seen += 1
+    assert seen >= 3
+
+
+def test_cuts_picked_by_their_value_are_held_all_at_once() -> None:
+    """The margin of a synthetic graph's cuts holds for every cut together: the worst of all cuts of 10 vertices."""
+    n, keys = 10, 1500
+    design = cut_design({"synthetic_graph": {}}, {"epsilon": 1}, n=n)
+    measured = design.measured("synthetic_graph")
+    assert measured is not None
+    assert measured.noise is not None
+    law = DrawLaw(measured.noise.mechanism, float(measured.noise.parameter))
+    numbers = np.arange(1, 2 ** (n - 1))
+    sides = ((numbers[:, None] >> np.arange(n - 1)) & 1).astype(bool)
+    sides = np.concatenate([np.zeros((len(sides), 1), dtype=bool), sides], axis=1)
+    pairs = n * (n - 1) // 2
+    noise = drawn(law, pairs * keys, "all cuts").reshape(keys, pairs)
+    margins = all_cuts_margin(design, sides.sum(axis=1))
+    held = [bool((np.abs(side_values(n, each, sides)) <= margins).all()) for each in noise[:300]]
+    assert np.mean(held) >= 0.95
+
+
+def test_the_value_of_sampled_cuts() -> None:
+    design = cut_design({"sampled_cuts": {"k": 2}}, {"epsilon": 10, "delta": 1e-6}, n=30)
+    sampled = design.measured("sampled_cuts")
+    assert sampled is not None
+    assert sampled.sampler is not None
+    law = DrawLaw("discrete_laplace", float(design.weight_cap / sampled.sampler.value_epsilon))
+    require_coverage(drawn(law, N_KEYS, "sampled"), number_margin(design, SAMPLED_VALUE), "sampled")
