@@ -39,6 +39,9 @@ FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 BoolArray = npt.NDArray[np.bool_]
 
+LARGEST_TOTAL = 2.0**62
+"""Counts of the whole range beyond are published as this: no number of rows ends a run."""
+
 
 def publish_counts(
     tree: IntervalTree,
@@ -149,7 +152,7 @@ def root_counts(
         target = _nearest_in_cone(space.matrix.astype(np.float64), estimate, weights)
     tree, order = _generator_tree(space.matrix)
     nested = tree.sums(target[order, None]).astype(np.float64)
-    total = np.rint(np.maximum(nested[:1, 0], 0.0)).astype(np.int64)
+    total = np.rint(np.clip(nested[:1, 0], 0.0, LARGEST_TOTAL)).astype(np.int64)
     divided = divide_counts(tree, nested, total)
     root = np.empty(space.n_generators, dtype=np.int64)
     root[order] = divided[tree.leaf_nodes, 0]
@@ -161,7 +164,12 @@ def _nearest_in_cone(matrix: FloatArray, estimate: FloatArray, weights: FloatArr
     root = np.ones(len(matrix)) if weights is None else np.sqrt(weights)
     pull = 1e-4 * float(np.linalg.norm(root[:, None] * matrix, 2))
     stacked = np.vstack([root[:, None] * matrix, pull * np.eye(matrix.shape[1])])
-    solution: FloatArray = nnls(stacked, np.concatenate([root * estimate, np.zeros(matrix.shape[1])]))[0]
+    wanted = np.concatenate([root * estimate, np.zeros(matrix.shape[1])])
+    try:
+        solution: FloatArray = nnls(stacked, wanted)[0]
+    except RuntimeError:
+        # It gives up after so many steps, which the rows decide: least squares without the bound, then cut at 0.
+        solution = np.maximum(np.linalg.lstsq(stacked, wanted, rcond=None)[0], 0.0)
     return solution
 
 

@@ -32,6 +32,10 @@ MAX_PROGRAMME_CELLS = 20_000
 """Days times series up to which integer programmes are solved: about a minute."""
 
 
+LARGEST_DAY = 2.0**40
+"""Counts of a day beyond are published as this where programmes find them: floats hold every equation up to it."""
+
+
 class TableMethod(StrEnum):
     """How the integer tables come about."""
 
@@ -123,7 +127,7 @@ def solve_days(estimates: FloatArray, menus: Sequence[Menu], weights: FloatArray
     series_weights = np.ones(estimates.shape[1]) if weights is None else weights
     for menu in menus:
         for day in range(menu.first, menu.end):
-            wanted = estimates[day] + carried
+            wanted = np.clip(estimates[day] + carried, -LARGEST_DAY, LARGEST_DAY)
             counts[day] = _solve_day(wanted, series_weights, menu)
             carried = wanted - counts[day]
     return counts

@@ -35,7 +35,6 @@ import numpy as np
 import numpy.typing as npt
 
 from dplib.compiled import compiled
-from dplib.errors import SolverError
 from dplib.inference.tree_blue_deep import deep_gains
 from dplib.projection.rounding import SNAP, STEPS
 from dplib.trees.interval_tree import IntervalTree
@@ -63,11 +62,11 @@ def publish_range_counts(
         totals: known totals, integers of at least 0, one a histogram; None to take the rounded estimates of the root.
 
     Returns:
-        Integers of at least 0, in the shape of the estimates.
+        Integers of at least 0, in the shape of the estimates; a total above 2^50 is published as 2^50, since it may
+        come from the rows, which end no run.
 
     Raises:
         ConfigError: if the shapes do not fit, a bin is not measured or a known total is negative.
-        SolverError: if a total is above 2^50.
     """
     values = np.asarray(estimates, dtype=np.float64).reshape(len(estimates), -1)
     fits = len(values) == len(variance) == tree.n_nodes
@@ -80,9 +79,7 @@ def publish_range_counts(
         root = np.asarray(totals)
         good = root.size == values.shape[1] and np.issubdtype(root.dtype, np.integer) and bool((root >= 0).all())
         require(good, "totals", f"be {values.shape[1]} integers of at least 0", "others")
-    if not (root <= LARGEST_TOTAL).all():
-        raise SolverError("totals to divide must be at most 2^50, got a larger one")
-    counts[0] = np.rint(root)
+    counts[0] = np.rint(np.minimum(root, LARGEST_TOTAL))
     after = deep_gains(tree, variance[:, None]).after[:, 0]
     _divide(tree.child_start, tree.child_count, values, after, counts)
     return counts.reshape(estimates.shape)

@@ -4,6 +4,9 @@ Every group's values are rounded down, and the units still missing from its sum 
 remainders, equal remainders in order of position (Hamilton's method). Entries that are integers stay, so zeros
 stay zeros.
 
+Beyond 2^50 floats hold no unit any more and sums miss their totals by more than rounding. Such values come from rows,
+so nothing is refused: the total is divided in their proportion, by exact integers.
+
 Cost: O(k log k) a group of k rows, vectorised over groups of equal size and over columns.
 
 References:
@@ -26,6 +29,8 @@ IntArray = npt.NDArray[np.int64]
 STEPS = 2.0**20
 # Values this close to an integer are taken for it: arithmetic error must not cost a unit.
 SNAP = 1e-6
+EXACT = 2.0**50
+"""Groups with larger values may miss their totals."""
 
 
 def round_to_totals(values: FloatArray, offsets: IntArray, totals: IntArray) -> IntArray:
@@ -40,7 +45,7 @@ def round_to_totals(values: FloatArray, offsets: IntArray, totals: IntArray) -> 
         Integers, shape (n_rows, n_columns).
 
     Raises:
-        SolverError: if a group's values do not sum to its total within a quarter.
+        SolverError: if values below 2^50 do not sum to their group's total within a quarter.
     """
     rounded = np.empty(values.shape, dtype=np.int64)
     for groups, rows in equal_sized_batches(offsets, len(values)):
@@ -49,9 +54,27 @@ def round_to_totals(values: FloatArray, offsets: IntArray, totals: IntArray) -> 
 
 
 def _round_batch(values: FloatArray, totals: IntArray) -> IntArray:
-    size = values.shape[1]
-    if (np.abs(values.sum(axis=1) - totals) > 0.25).any():
+    huge = values.max(axis=1) >= EXACT
+    missed = np.abs(values.sum(axis=1) - totals) > 0.25
+    if (missed & ~huge).any():
         raise SolverError("totals to round to must be the sums of their groups, got other ones")
+    rounded = _round_groups(values, totals)
+    for group, column in np.argwhere(huge).tolist():
+        rounded[group, :, column] = _divide_huge(values[group, :, column], int(totals[group, column]))
+    return rounded
+
+
+def _divide_huge(values: FloatArray, total: int) -> list[int]:
+    """Divide a total in the proportion of the values, by exact integers; zeros stay."""
+    parts = [max(int(value), 0) for value in values]
+    whole = sum(parts)
+    found = [total * part // whole for part in parts]
+    found[int(np.argmax(values))] += total - sum(found)
+    return found
+
+
+def _round_groups(values: FloatArray, totals: IntArray) -> IntArray:
+    size = values.shape[1]
     floors = np.floor(values + min(SNAP, 0.1 / size))
     remainders = np.maximum(values - floors, 0.0)
     snapped = remainders <= min(SNAP, 0.1 / size)

@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
 
-from dplib.errors import ConfigError, SolverError
+from dplib.errors import ConfigError
 from dplib.inference.integer_tables import divide_counts
-from dplib.inference.range_publication import publish_range_counts
+from dplib.inference.range_publication import LARGEST_TOTAL, publish_range_counts
 from dplib.inference.tree_blue_deep import deep_gains, tree_blue_deep
 from dplib.projection.simplex import project_simplex
 from dplib.trees.complete import caterpillar, kary_tree
@@ -110,5 +110,11 @@ def test_errors() -> None:
         publish_range_counts(tree, np.ones(6), np.ones(7))
     with pytest.raises(ConfigError, match="variance must be finite for every bin"):
         publish_range_counts(tree, np.ones(7), np.full(7, np.inf))
-    with pytest.raises(SolverError, match="at most 2\\^50"):
-        publish_range_counts(tree, np.full(7, 1e18), np.ones(7))
+
+
+def test_totals_beyond_a_float_s_units_are_published_as_the_largest() -> None:
+    """They may come from the rows, and no number of rows ends a run."""
+    found = publish_range_counts(kary_tree(4, 2), np.array([4e18, 2e18, 2e18, 1e18, 1e18, 1e18, 1e18]), np.ones(7))
+    assert found[0] == LARGEST_TOTAL
+    assert found[1] + found[2] == found[0]
+    assert found.min() >= 0

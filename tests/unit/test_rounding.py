@@ -45,6 +45,18 @@ def test_large_counts_are_exact() -> None:
     assert sum(rounded(values.tolist(), 10**13)) == 10**13
 
 
+@pytest.mark.parametrize("scale", [2.0**53, 2.0**58, 2.0**61])
+def test_values_beyond_a_float_s_units_end_nothing(scale: float) -> None:
+    """Sums miss the total by arithmetic: it is divided all the same, zeros stay zeros, nothing is negative."""
+    values = np.array([0.3, 0.0, 0.2000001, 0.4]) * scale
+    total = int(values.sum()) + 12345
+    found = rounded(values.tolist(), total)
+    assert sum(found) == total
+    assert found[1] == 0
+    assert min(found) >= 0
+    assert np.abs(np.array(found) - values).max() <= 1e-9 * scale + 12345
+
+
 def test_totals_that_are_not_the_sums_are_refused() -> None:
     with pytest.raises(SolverError, match="sums of their groups"):
         rounded([1.0, 2.0], 4)
