@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from dplib.clustering.space import Space
 from dplib.privacy.events import DiscreteGaussianEvent, DiscreteLaplaceEvent, Event
-from dplib.validate import at_least, require
+from dplib.validate import at_least, integer_norms, require
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -41,6 +41,7 @@ class Problem:
         require(inside, "n_clusters", f"lie between 1 and {LARGEST_CLUSTERS}", self.n_clusters)
         at_least("rows", self.rows, 1)
         at_least("seed", self.seed, 0)
+        integer_norms("norms of a point", self.space.l1, self.space.norm_squared)
 
     def laplace_event(self, statistic: str, l1: int | Fraction, epsilon: Fraction) -> DiscreteLaplaceEvent:
         """Noise for integers that one row moves by ``l1`` in L1 norm, at ``epsilon`` for all rows of a unit."""

@@ -32,7 +32,7 @@ from dplib.privacy.events import (
     PureEvent,
 )
 from dplib.privacy.rounding import exp_above
-from dplib.validate import require
+from dplib.validate import integer_norms, require
 from dplib.workflow.design import require_useful_noise
 
 MOST_PAIRED_VERTICES = 2_048
@@ -152,10 +152,11 @@ def plan_release(
 
 def _noise(part: Part, n_numbers: int, step: int) -> Noise:
     """Noise on numbers of which a unit moves each by at most ``step`` (one number of many counts as one)."""
+    l1, l2_squared = integer_norms("sensitivity", n_numbers * step, n_numbers * step**2)
     if isinstance(part, ZCDP):
-        square = Fraction(n_numbers * step**2)
+        square = Fraction(l2_squared)
         return Noise("discrete_gaussian", square / (2 * part.rho), square)
-    whole = Fraction(n_numbers * step)
+    whole = Fraction(l1)
     return Noise("discrete_laplace", whole / part.epsilon, whole)
 
 

@@ -19,6 +19,7 @@ from dplib.network_statistics.parts import (
     reported_degrees,
     require_local,
     require_noisy_graph,
+    require_split,
 )
 from dplib.privacy.budget import epsilon_or_rho
 from dplib.privacy.calibration import pure_epsilon_from_rho, split
@@ -197,6 +198,8 @@ def _part_event(
 ) -> PureEvent | BoundedRangeEvent | None:
     """The event of a noisy graph or a choice; None for any other."""
     pure = config.privacy.mechanism == "discrete_laplace"
+    if statistic is Statistic.SPLIT:
+        require_split(config, n)
     if statistic in (Statistic.SPLIT, Statistic.COVERAGE):
         # epsilon^2 / 8 is at most rho where epsilon^2 / 2 is at most 4 rho.
         return BoundedRangeEvent(statistic, part if pure else pure_epsilon_from_rho(4 * part))

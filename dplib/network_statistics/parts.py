@@ -35,6 +35,8 @@ MOST_FALSE = 1 << 24
 """False edges of a noisy graph at most, as expected."""
 MOST_REPORTERS = 1 << 12
 """Vertices that can report bits at most: there is one for each pair, and triangles multiply the whole matrix."""
+MOST_SCORE = 1 << 61
+"""Of a candidate in any graph at most, in magnitude: an exact public bound."""
 _LEAST, _MOST = Fraction(1, 1000), Fraction(1000)
 
 
@@ -91,6 +93,21 @@ def require_noisy_graph(config: NetworkStatisticsConfig, n: int, epsilon: Fracti
         false = n_pairs * float(threshold_law(config, n, epsilon, l1, 0).other_passes)
         rule = f"let at most {MOST_FALSE} false edges pass"
         require(false <= MOST_FALSE, "graph.adjacency.threshold", rule, f"one that lets about {false:.3g} pass")
+
+
+def require_split(config: NetworkStatisticsConfig, n: int) -> None:
+    """Refuse a resolution with which the score of some graph would not fit 64 bits.
+
+    Raises:
+        ConfigError: naming `graph.split.resolution`.
+    """
+    assert config.graph.split is not None
+    resolution, name = config.graph.split.resolution, "graph.split.resolution"
+    require(resolution >= 0, name, "be at least 0", resolution)
+    most = MOST_SCORE // max(n * (n - 1) // 2, 1)
+    rule = f"be a fraction of whole numbers up to {most}, so that scores of {n} vertices fit 64 bits"
+    short = max(resolution.numerator, resolution.denominator) <= most
+    require(short, name, rule, resolution if len(str(resolution)) < 60 else "a longer one")
 
 
 def choice_rate(epsilon: Fraction, sensitivity: int, unit: int) -> Fraction:
