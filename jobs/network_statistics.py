@@ -124,7 +124,8 @@ def _print_plan(made: Plan) -> None:
         out.print(table("\nAbsolute error of triangles by what the graph is like", columns, rows, frozenset(columns)))
     if made.stars:
         rows = [
-            [f"{each.width:,}", *(f"{value:,.4g}" for value in (each.ladder, each.worst_graph))] for each in made.stars
+            [f"{each.width:,}", *(terminal_number(value) for value in (each.ladder, each.worst_graph))]
+            for each in made.stars
         ]
         columns = ["assumed degree", "ladder (mean)", "noise of the worst graph (mean)"]
         out.print(table("\nAbsolute error of stars by what the graph is like", columns, rows, frozenset(columns)))
