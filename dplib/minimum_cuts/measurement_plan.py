@@ -14,6 +14,7 @@ from functools import lru_cache
 from dplib.config.minimum_cuts import ReleaseSettings, SampledCutsSettings, SoftCountSettings, TopCutsSettings
 from dplib.errors import ConfigError
 from dplib.graphs.choose import MOST_TRIALS
+from dplib.graphs.edges import MOST_TOTAL_WEIGHT
 from dplib.graphs.exhaustive import MOST_LISTED_VERTICES
 from dplib.graphs.karger import TrialPlan, plan_trials
 from dplib.graphs.karger_stein import plan_runs
@@ -275,6 +276,9 @@ def _sampled(
         text = str(error)
         setting = {"epsilon": "privacy.budget"}.get(text.split()[0], key)
         raise ConfigError(f"{setting} {text.partition(' ')[2]}") from None
+    # A graph's weights add up to 2^59 at most (`dplib.spark.weighted_edges`), and with all the padding to below 2^60.
+    rule = "leave sampled_cuts a padding of fewer than 2^59 edges, with this weight cap and so many vertices"
+    require(n * plan.target // 2 < MOST_TOTAL_WEIGHT // 2, "privacy.budget", rule, f"{n * plan.target // 2:.3g}")
     enumeration.trials(n)
     require_useful_noise(f"scale for {name}", weight_cap / plan.value_epsilon)
     noise = None

@@ -51,6 +51,7 @@ TELLING = {
     "spark.driver.log.persistToDfs.enabled": ("false", "its stored driver log"),
 }
 """Settings of a server that should be false: their defaults, and what shows numbers of rows where they are true."""
+RESULT_SIZE = "spark.driver.maxResultSize"
 _log = logging.getLogger("dplib.spark.connect")
 _settled: "weakref.WeakSet[SparkSession]" = weakref.WeakSet()
 """Sessions that have our code and whose workers were asked."""
@@ -132,10 +133,12 @@ def settle(spark: SparkSession, settings: "SparkSettings") -> SparkSession:
 
 
 def warn_of_server(spark: SparkSession) -> None:
-    """Say what the server was started with that shows numbers of rows to others."""
+    """Say what the server was started with that shows numbers of rows, or fails a run by them."""
     for key, (default, what) in TELLING.items():
         if str(spark.conf.get(key, default)).lower() == "true":
             _log.warning("the Connect server has %s on (%s), which shows numbers of rows: not private", what, key)
+    if spark.conf.get(RESULT_SIZE, "1g") != QUIET[RESULT_SIZE]:
+        _log.warning("the Connect server has a limit (%s) that one row more could reach: not private", RESULT_SIZE)
 
 
 def ship_package(spark: SparkSession) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from tests.cluster.standalone import QUICK_JAVA, SPARK_HOME, descendants, environment, kill, processes, wait_for
 
-QUIET_CONF = {"spark.ui.enabled": "false", "spark.eventLog.enabled": "false"}
+QUIET_CONF = {"spark.ui.enabled": "false", "spark.eventLog.enabled": "false", "spark.driver.maxResultSize": "0"}
 _STARTED = re.compile(r"Spark Connect server started at: 127\.0\.0\.1:(\d+)")
 
 

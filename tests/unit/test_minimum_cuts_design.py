@@ -6,9 +6,11 @@ from typing import Any
 import pytest
 
 from dplib.errors import ConfigError
+from dplib.graphs.edges import MOST_TOTAL_WEIGHT, canonical
 from dplib.mechanisms.refusals import REFUSED_RELEASES
 from dplib.minimum_cuts.design import Design
 from dplib.minimum_cuts.plan import make_plan
+from dplib.minimum_cuts.private_graph import CycledGraph
 from dplib.minimum_cuts.publish import assumption, invariants
 from dplib.privacy.accountant import totals
 from dplib.privacy.budget import Currency
@@ -119,6 +121,18 @@ def test_all_noise_grows_with_the_weight_cap(budget: dict[str, Any]) -> None:
     assert plans[1] is not None
     assert plans[0].rate == 3 * plans[1].rate
     assert plans[1].lowest == pytest.approx(3 * plans[0].lowest, abs=3)
+
+
+def test_the_whole_padding_leaves_the_kernels_room() -> None:
+    """The public cycle is padded whole before anything is drawn: settings decide that it fits, not the graph."""
+    releases, budget = {"sampled_cuts": SAMPLED | {"values_share": 0}}, {"epsilon": "0.0125", "delta": "0.000001"}
+    plan = design_of(releases, budget, n=10_000, weight_cap=10**9).measurements[0].sampler
+    assert plan is not None
+    n = 10_000
+    padded = CycledGraph(canonical(n, [0], [1], [MOST_TOTAL_WEIGHT // 2])).padded(n * plan.target // 2)
+    assert padded.total_weight < MOST_TOTAL_WEIGHT
+    with pytest.raises(ConfigError, match=r"^privacy\.budget must leave sampled_cuts a padding"):
+        design_of(releases, budget, n=100_000, weight_cap=10**9)
 
 
 @pytest.mark.parametrize("name", REFUSED_RELEASES)
