@@ -108,6 +108,17 @@ def reading_format(source: EdgeInput) -> dict[str, int]:
     return {"metis_format": 2} if source.graph_format == "metis" else {}
 
 
+def reading_notes(source: EdgeInput) -> list[str]:
+    """How a graph file is read where it could be read otherwise, in words for plan and page."""
+    if source.graph_format == "metis":
+        first = source.options.get("first", "1")
+        return [f"The vertices of the METIS file are counted from {first} (input.options.first)."]
+    if source.graph_format == "gml":
+        label = source.options.get("label", "label")
+        return [f"The vertices of the GML file are named by their {label} (input.options.label)."]
+    return []
+
+
 class WeightedEdgeInput(EdgeInput):
     """Where the list of weighted edges is and how to read it."""
 

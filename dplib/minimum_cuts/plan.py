@@ -5,6 +5,7 @@ from math import comb
 
 import numpy as np
 
+from dplib.config.edge_input import reading_notes
 from dplib.mechanisms.cut_statistics import COUNT_WARNING, GRID
 from dplib.mechanisms.pair_weights import EXACT_CUTS
 from dplib.minimum_cuts.cut_margin import all_cuts_margin
@@ -155,6 +156,7 @@ def plan_notes(design: Design) -> tuple[str, ...]:
     notes = [*invariants(design)]
     if assumption(design) not in notes:
         notes.append(assumption(design))
+    notes += reading_notes(design.config.input)
     if design.measured(COUNT) is not None:
         notes.append(COUNT_WARNING)
         notes.append("The standard error of minimum_cut_count is that of log2(count + 3 n).")

@@ -5,6 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from dplib.config.edge_input import EdgeInput, reading_notes
 from dplib.graphs.ladder_rungs import second_degree_rungs
 from dplib.graphs.network_sensitivity import Bounding, Statistic
 from dplib.mechanisms.discrete_laplace import discrete_laplace_variance
@@ -179,6 +180,8 @@ def _laplace_mean_error(scale: Fraction) -> float:
 def plan_notes(design: Design) -> tuple[str, ...]:
     """Sentences about what the settings mean."""
     notes = list(invariants(design))
+    if isinstance(design.config.input, EdgeInput):
+        notes += reading_notes(design.config.input)
     notes += part_notes(design)
     measured = {each.statistic for each in design.measurements}
     if design.projected:

@@ -77,7 +77,7 @@ def remote(connect_server: Server, tmp_path_factory: pytest.TempPathFactory) -> 
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    assert "warning" not in done.stdout + done.stderr
+    assert "warning: the Connect server" not in done.stdout + done.stderr
     return places
 
 

@@ -14,6 +14,7 @@ from dplib.config.edge_input import (
     VertexCount,
     WeightedEdgeInput,
     WeightSettings,
+    reading_notes,
     require_fitting_vertices,
     require_fitting_weights,
     vertex_names,
@@ -240,3 +241,6 @@ def test_vertices_that_a_graph_file_cannot_name_are_refused() -> None:
     assert refused({"first": "0"}, "metis", count) == refused({}, "metis", from_one) == ""
     assert refused({}, "metis", ["1", "b"]) == "graph.vertices"
     assert refused({}, "metis", ["1", "2"]) == refused({}, "snap", ["a"]) == ""
+    for form, word in (("metis", "counted from 1"), ("gml", "named by their label")):
+        (note,) = reading_notes(EdgeInput.model_validate({"path": "g", "format": form}))
+        assert word in note

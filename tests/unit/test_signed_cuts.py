@@ -1,6 +1,9 @@
 """Searches for small cuts by signed weights: planted cuts behind noise, exact sums, the same cuts every time."""
 
+import shutil
 from fractions import Fraction
+from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -9,11 +12,16 @@ import pytest
 from dplib.graphs.edges import BoolArray, Graph, IntArray, canonical
 from dplib.graphs.exhaustive import all_cut_values, numbered_sides
 from dplib.graphs.signed_cuts import cut_sums, different, leading_vectors, small_cuts
-from dplib.minimum_cuts.estimate import make_results
-from dplib.minimum_cuts.measure import drawn
+from dplib.minimum_cuts import publish
+from dplib.minimum_cuts.check import check_tables
+from dplib.minimum_cuts.estimate import FoundCuts, Number, Results, make_results
+from dplib.minimum_cuts.measure import drawn, measure_graph
 from dplib.minimum_cuts.page import _listed
+from dplib.minimum_cuts.publish import write_tables
 from dplib.minimum_cuts.synthetic import pair_matrix, side_values, synthesise, with_cuts
+from dplib.minimum_cuts.tables import read_measurement, variance_of
 from dplib.randomness.keyed import derive_key
+from tests.golden_support import golden_keys
 from tests.minimum_cuts_support import design_of
 
 KEY = bytes(range(5, 37))
@@ -115,3 +123,25 @@ def test_vectors_are_whole_and_near_the_eigenvectors() -> None:
     assert side_values(60, weights[np.triu_indices(60, 1)], split[None])[0] == 0
     # In another order of the vertices sums meet in another order; whole numbers below 2^53 do not notice.
     assert np.array_equal(small_cuts(weights), small_cuts(np.asfortranarray(weights)))
+
+
+def test_releases_of_any_search_are_verified_by_their_values(tmp_path: Path) -> None:
+    """Another version may find other cuts, so a release from before still verifies; a changed value does not."""
+    graph, _ = two_cliques(30, 1)
+    design = design_of({"synthetic_graph": {}}, {"epsilon": 1}, n=30)
+    measure_graph(design, graph, golden_keys("minimum-cuts", design.settings), tmp_path)
+    write_tables(design, tmp_path)
+    manifest: Any = SimpleNamespace(job="minimum-cuts", details={"design": design.public()})
+    assert all(check.ok for check in check_tables(tmp_path, manifest))
+    noisy = read_measurement(tmp_path, design).noisy["synthetic_graph"]
+    single = with_cuts(30, noisy, np.eye(30, dtype=np.bool_)[3:5])
+    values = single.values.astype(np.float64)
+    for off in (0, 1):
+        shutil.rmtree(tmp_path / "estimates")
+        found = FoundCuts(single.sides, values + off, np.sqrt(29 * variance_of(design, "synthetic_graph")) * np.ones(2))
+        numbers = (Number("synthetic_graph_value", float(values.min())), Number("synthetic_graph_cuts", 2.0))
+        old = Results(numbers, {"synthetic_graph": found}, single)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(publish, "make_results", lambda *_, old=old: old)
+            write_tables(design, tmp_path)
+        assert all(check.ok for check in check_tables(tmp_path, manifest)) == (off == 0)
