@@ -127,7 +127,8 @@ def check_equations(equations: Sequence[Equation], series: Iterable[str]) -> Non
 def _require_short(setting: str, number: Fraction, most: int) -> None:
     short = abs(number.numerator) <= most and number.denominator <= most
     rule = f"be a fraction of whole numbers up to {most}"
-    require(short, setting, rule, number if short or number.numerator.bit_length() < 200 else "a longer one")
+    shown = max(abs(number.numerator), number.denominator) < 10**40
+    require(short, setting, rule, number if shown else "a longer one")
 
 
 def check_holds_of_rows(equation: Equation, violated_by: str | None) -> None:

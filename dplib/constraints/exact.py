@@ -109,7 +109,12 @@ def dense(rows: Sequence[Mapping[int, int]], n_columns: int) -> FloatArray:
     """
     array = np.zeros((len(rows), n_columns))
     for index, row in enumerate(rows):
-        largest = max(map(abs, row.values()))
-        exact = largest <= 2**53
-        array[index, list(row)] = [float(value if exact else Fraction(value, largest)) for value in row.values()]
+        divisor = dense_divisor(row)
+        array[index, list(row)] = [value / divisor for value in row.values()]
     return array
+
+
+def dense_divisor(row: Mapping[int, int]) -> int:
+    """What `dense` divides a row by, and what its right-hand side must be divided by."""
+    largest = max(map(abs, row.values()))
+    return 1 if largest <= 2**53 else largest

@@ -21,7 +21,7 @@ from typing import TypeVar
 import numpy as np
 
 from dplib.constraints import checks
-from dplib.constraints.exact import dense, echelon, null_space, primitive
+from dplib.constraints.exact import dense, dense_divisor, echelon, null_space, primitive
 from dplib.constraints.menu import FloatArray, IntArray, Menu
 from dplib.constraints.resolved import BoolArray, ResolvedConstraints, linked, same_constraints
 from dplib.constraints.specs import Equation, Package, Total
@@ -219,7 +219,7 @@ def _invariants(
         whole = primitive(row)
         pivot = min(whole)
         rows.append(whole)
-        values.append(float(Fraction(equation.value) * whole[pivot] / row[pivot]))
+        values.append(float(Fraction(equation.value) * whole[pivot] / row[pivot] / dense_divisor(whole)))
     return dense(rows, len(names.series)), np.array(values, dtype=np.float64), frozenset(redundant)
 
 

@@ -186,3 +186,31 @@ def test_checks_pass_what_holds() -> None:
     check_consistent("constraints.0", contradictory=False)
     check_holds_of_rows(Equation({"a": 1}, invariant=True), "a")
     assert expand_total("t", {"t": Total("t", ("b", "u")), "u": Total("u", ("a",))}, {"a": 0, "b": 1}) == [0, 1]
+
+
+@pytest.mark.parametrize(
+    ("coefficient", "value", "message"),
+    [
+        (
+            Fraction(10**9 + 1),
+            Fraction(0),
+            "balance.coefficients.a must be a fraction of whole numbers up to 1000000000",
+        ),
+        (Fraction(1, 10**9 + 1), Fraction(0), "balance.coefficients.a must be a fraction of whole numbers up to"),
+        (Fraction(10**300), Fraction(0), "balance.coefficients.a must be .*, got a longer one"),
+        (Fraction(1), Fraction(10**400), "balance.value must be a fraction of whole numbers up to 1000000000000000"),
+        (Fraction(1), Fraction(1, 10**400), "balance.value must be .*, got a longer one"),
+    ],
+)
+def test_long_coefficients_are_refused(coefficient: Fraction, value: Fraction, message: str) -> None:
+    equation = Equation({"a": coefficient, "b": Fraction(-1)}, value, invariant=True, setting="balance")
+    with pytest.raises(ConfigError, match=message):
+        resolve(["a", "b"], 1, equations=[equation])
+
+
+def test_coefficients_at_the_bound_are_exact() -> None:
+    most = Fraction(10**9)
+    equation = Equation({"a": most, "b": Fraction(-1) / most}, Fraction(10**15), invariant=True, setting="balance")
+    (menu,) = resolve(["a", "b"], 1, equations=[equation]).menus
+    assert menu.matrix.tolist() == [[1.0, -1e-18]]
+    assert menu.rhs.tolist() == [10.0**6]
