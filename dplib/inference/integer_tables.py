@@ -5,7 +5,9 @@ at the end, so both kinds of constraint hold by construction: node counts are su
 day's counts are a non-negative integer sum of its menu's generators. At each node the parent's integers are divided
 among its children: the real division nearest to the estimates (a projection on a simplex), then controlled rounding.
 Clipping or rounding the days themselves would push every sum up; here each sum is fixed before its parts, so
-range answers keep the accuracy of the estimates.
+range answers keep the accuracy of the estimates: also on a flat tree, whose days are divided in runs first (one
+division among 1,500 days made ranges up to 4 times worse), but not where generators that share a series are divided
+together.
 
 Always feasible: a generator's count is above 0 only in nodes with a day that offers it. That holds at the root, and
 where it holds at a parent some child offers the generator too, so its simplex has a vertex; rounding leaves zeros.
@@ -34,10 +36,15 @@ from dplib.inference.generator_space import GeneratorSpace
 from dplib.projection.rounding import round_to_totals
 from dplib.projection.simplex import project_simplex
 from dplib.trees.interval_tree import IntervalTree
+from dplib.trees.narrowed import narrowed
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 BoolArray = npt.NDArray[np.bool_]
+MOST_CHILDREN = 64
+"""More children of one node than these (a year of days, say) are divided in runs."""
+RUNS = 16
+"""Runs of a node's children, and of a run, at most."""
 
 LARGEST_TOTAL = 2.0**62
 """Counts of the whole range beyond are published as this: no number of rows ends a run."""
@@ -110,6 +117,21 @@ def divide_counts(
     Returns:
         Integers of at least 0, shape (n_nodes, n_generators); every inner node is the sum of its children.
     """
+    narrow = None if coupling is not None else narrowed(tree, MOST_CHILDREN, RUNS)
+    if narrow is not None:
+        return _divide_narrowed(tree, *narrow, targets, root, offered, node_weights)
+    return _divide(tree, targets, root, offered, node_weights, coupling)
+
+
+def _divide(
+    tree: IntervalTree,
+    targets: FloatArray,
+    root: IntArray,
+    offered: BoolArray | None = None,
+    node_weights: FloatArray | None = None,
+    coupling: Coupling | None = None,
+) -> IntArray:
+    """`divide_counts` on the tree as it is."""
     counts = np.empty(targets.shape, dtype=np.int64)
     counts[0] = root
     for level in range(tree.n_levels - 1):
@@ -126,6 +148,27 @@ def divide_counts(
             divided = coupling.refine(divided, children, offsets, counts[inner], allowed)
         counts[children] = round_to_totals(divided, offsets, counts[inner])
     return counts
+
+
+def _divide_narrowed(
+    tree: IntervalTree,
+    narrow: IntervalTree,
+    place: IntArray,
+    targets: FloatArray,
+    root: IntArray,
+    offered: BoolArray | None,
+    node_weights: FloatArray | None,
+) -> IntArray:
+    """`divide_counts` on a narrowed tree: runs of nodes have the sums of their targets, and of their variances."""
+    leaves = tree.leaf_nodes
+    offers = None if offered is None else narrow.sums(offered[leaves].astype(np.int64)).astype(np.bool_)
+    weights = None
+    if node_weights is not None:
+        weights = 1 / narrow.sums(1 / node_weights[leaves, None])[:, 0].astype(np.float64)
+        weights[place] = node_weights
+    sums = narrow.sums(targets[leaves]).astype(np.float64)
+    sums[place] = targets
+    return _divide(narrow, sums, root, offers, weights)[place]
 
 
 def root_counts(
@@ -153,7 +196,7 @@ def root_counts(
     tree, order = _generator_tree(space.matrix)
     nested = tree.sums(target[order, None]).astype(np.float64)
     total = np.rint(np.clip(nested[:1, 0], 0.0, LARGEST_TOTAL)).astype(np.int64)
-    divided = divide_counts(tree, nested, total)
+    divided = _divide(tree, nested, total)
     root = np.empty(space.n_generators, dtype=np.int64)
     root[order] = divided[tree.leaf_nodes, 0]
     return root

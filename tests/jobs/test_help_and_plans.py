@@ -27,7 +27,7 @@ OWN = {
         "n_clusters", "coordinates", "space", "method", "what", "why", "spent_as", "blur", "collection", "outlook",
     },
     "minimum-cuts": {"n_vertices", "relation", "releases", "sampler", "synthetic", "outlook"},
-    "network-statistics": {"n_vertices", "statistics", "triangles", "graphs", "choices", "models"},
+    "network-statistics": {"n_vertices", "statistics", "triangles", "stars", "graphs", "choices", "models"},
     "range-histograms": {
         "n_groups", "n_bins", "n_nodes", "n_levels", "n_blocks", "method", "queries", "levels", "methods", "lengths",
     },

@@ -34,7 +34,7 @@ def noisy_estimates(strategy: TreeStrategy, bins: np.ndarray, epsilon: float) ->
     tree: IntervalTree = strategy.tree
     variance = strategy.unit_variances / epsilon**2
     scale = np.where(np.isfinite(variance), np.sqrt(variance / 2), 0.0)[:, None]
-    noisy = tree.sums(bins).astype(float)[:, None] + scale * rng.laplace(size=(tree.n_nodes, RUNS))
+    noisy = tree.sums(bins).astype(float)[:, None] + np.rint(scale * rng.laplace(size=(tree.n_nodes, RUNS)))
     return tree_blue_deep(tree, noisy, variance[:, None]), variance
 
 
@@ -64,24 +64,24 @@ def test_no_worse_than_rounding_on_rich_data() -> None:
     before = estimates[leaves] - bins[:, None]
     after = publish_range_counts(strategy.tree, estimates, variance)[leaves] - bins[:, None]
     # Nothing is near 0, so only rounding is left: its error adds one or two tenths to a bin's variance.
-    assert mean_square_of_ranges(after) < 1.01 * mean_square_of_ranges(before)
+    assert mean_square_of_ranges(after) < 1.02 * mean_square_of_ranges(before)
     assert (after**2).mean() < (before**2).mean() + 0.25
 
 
-SKEWED = (3000 / (1 + np.arange(1024)) ** 1.2).astype(np.int64)
+SKEWED = (3000 / (1 + np.arange(N_BINS)) ** 1.2).astype(np.int64)
 FLAT = {
-    "sparse": sparse_histogram(3, 0.3, 5.0)[:1024],
-    "zero": np.zeros(1024, dtype=np.int64),
-    "small": np.random.default_rng(1).poisson(3, 1024),
+    "sparse": sparse_histogram(3, 0.3, 5.0),
+    "zero": np.zeros(N_BINS, dtype=np.int64),
+    "small": np.random.default_rng(1).poisson(3, N_BINS),
     "skewed": SKEWED,
-    "rich": np.random.default_rng(2).poisson(10_000, 1024),
-    "bell": np.bincount(np.random.default_rng(4).poisson(300, 20_000), minlength=1024)[:1024],
+    "rich": np.random.default_rng(2).poisson(10_000, N_BINS),
+    "bell": np.bincount(np.random.default_rng(4).poisson(300, 20_000), minlength=N_BINS),
 }
 
 
 @pytest.mark.parametrize("epsilon", [1.0, 0.1])
 @pytest.mark.parametrize("data", FLAT)
-@pytest.mark.parametrize("n_bins", [100, 1024])
+@pytest.mark.parametrize("n_bins", [100, 1024, N_BINS])
 def test_ranges_of_a_flat_tree_keep_the_accuracy_of_least_squares(data: str, epsilon: float, n_bins: int) -> None:
     """One projection over all bins was 4 to 20 times worse on these; now at most a quarter, mostly better."""
     bins = FLAT[data][:n_bins]
