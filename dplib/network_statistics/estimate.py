@@ -81,7 +81,8 @@ def make_results(design: Design, noisy: dict[Statistic, npt.NDArray[np.generic]]
         results.std_error[Statistic.DEGREE_SEQUENCE][silent] = np.nan
     for statistic, found in estimate_derived(design, results.reports, parts).items():
         results.estimate[statistic], results.std_error[statistic] = found.value, found.std_error
-        whole = np.rint(found.value).astype(np.int64)
+        # Stars of reported degrees can leave 64 bits.
+        whole = np.clip(np.rint(found.value), -_MOST, _MOST).astype(np.int64)
         results.count[statistic] = _integers(design, statistic, found.value, whole)
     return results
 
