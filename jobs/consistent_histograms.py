@@ -71,7 +71,7 @@ def show_release(release: Path) -> None:
         [
             answer.item,
             f"{answer.estimate:,.1f}",
-            f"{answer.std_error:,.1f}",
+            "not stated" if answer.std_error is None else f"{answer.std_error:,.1f}",
             "-" if answer.published is None else f"{answer.published:,}",
         ]
         for answer in answers[:TOP_ROWS]
@@ -158,8 +158,8 @@ def _print_answers(answers: list[Answer]) -> None:
         [
             each.item,
             f"{each.estimate:,.2f}",
-            f"{each.std_error:,.2f}",
-            f"{each.low:,.1f} to {each.high:,.1f}",
+            "not stated" if each.std_error is None else f"{each.std_error:,.2f}",
+            "-" if each.low is None or each.high is None else f"{each.low:,.1f} to {each.high:,.1f}",
             "-" if each.published is None else f"{each.published:,}",
         ]
         for each in answers

@@ -154,6 +154,8 @@ def _points(design: Design, results: Results, errors: Errors, series: int, perio
         counts = np.add.reduceat(results.tables.counts[leaves, series], edges[:-1])
         error = np.array([errors.range_std_error(int(lo), int(hi))[series] for lo, hi in pairwise(edges)])
         ends = edges
+    if not results.solution.converged:
+        error = np.full(len(dates), np.nan)
     half = half_widths(error, lambda at: errors.half_width(int(ends[at]), int(ends[at + 1]), series))
     return Points(period, dates, estimate, half, counts if results.tables.published[series] else None)
 
@@ -165,7 +167,7 @@ def _totals(design: Design, results: Results, errors: Errors) -> SeriesTotals:
         names=tuple(design.series[series] for series in order),
         estimate=results.solution.values[0, order],
         half_width=half_widths(
-            results.std_error[0, order], lambda at: errors.half_width(0, design.tree.n_leaves, int(order[at]))
+            results.stated_error[0, order], lambda at: errors.half_width(0, design.tree.n_leaves, int(order[at]))
         ),
         published=published,
     )

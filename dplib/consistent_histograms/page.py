@@ -158,18 +158,20 @@ def _figure(chart: SeriesChart, points: Points) -> Figure:
     estimate, margin = points.estimate[shown], points.half_width[shown]
     published = None if points.published is None else points.published[shown]
     lowest, widest = float(estimate.min()), float(margin.max())
+    stated = not np.isnan(widest)
     last = "" if points.level == "day" else f" (first day of the last {points.level})"
-    caption = f"{dates[0]} to {dates[-1]}{last}. 95 % intervals: up to ±\N{NO-BREAK SPACE}{number_text(widest, 3)}."
+    caption = f"{dates[0]} to {dates[-1]}{last}."
+    caption += f" 95 % intervals: up to ±\N{NO-BREAK SPACE}{number_text(widest, 3)}." if stated else ""
     if len(dates) < n_all:
         caption += f" The latest {count_text(len(dates))} of {count_text(n_all)} intervals are drawn."
     alt = (
         f"Chart of {chart.name} by {points.level} from {dates[0]} to {dates[-1]}: estimates between "
-        f"{number_text(lowest, 3)} and {number_text(float(estimate.max()), 3)}, 95 % intervals up to plus or minus "
-        f"{number_text(widest, 3)}."
+        f"{number_text(lowest, 3)} and {number_text(float(estimate.max()), 3)}"
+        + (f", 95 % intervals up to plus or minus {number_text(widest, 3)}." if stated else ".")
     )
     if published is not None:
         alt += f" Published counts between {count_text(published.min())} and {count_text(published.max())}."
-    drawing = series_with_band(dates, estimate, margin, published, f"count a {points.level}")
+    drawing = series_with_band(dates, estimate, margin if stated else None, published, f"count a {points.level}")
     return Figure(drawing, f"{chart.name}, by {points.level}", caption, alt)
 
 
@@ -188,7 +190,8 @@ def _totals(content: PageContent) -> DataTable:
 
 def _total_row(content: PageContent, series: int) -> tuple[Text, ...]:
     totals = content.totals
-    estimate, margin = with_margin(float(totals.estimate[series]), float(totals.half_width[series]))
+    value, half = float(totals.estimate[series]), float(totals.half_width[series])
+    estimate, margin = (number_text(value), "–") if np.isnan(half) else with_margin(value, half)
     published = () if totals.published is None else (count_text(totals.published[series]),)
     return (totals.names[series], estimate, margin, *published)
 
@@ -209,9 +212,10 @@ def _how_made(content: PageContent) -> Section:
     ]
     if not made.converged:
         text = (
-            "The solver reached its limit of rounds: the estimates are close to the optimum but not at it, and their "
+            "The solver reached its limit of rounds: the estimates are near the optimum but not at it, by an unknown "
+            "distance, so no errors are stated. Publishing again with more rounds, or with an exact solver, costs no "
+            "budget."
         )
-        text += "standard errors are approximate."
         blocks.append(Callout("Stopped before the threshold", text, tone="warning"))
     if made.rounds:
         blocks.append(_convergence(content))

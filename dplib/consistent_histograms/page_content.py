@@ -45,7 +45,7 @@ class Points:
         level: its name, such as ``day``.
         dates: first day of each interval, n of them.
         estimate: shape (n,).
-        half_width: of the 95 % intervals, shape (n,).
+        half_width: of the 95 % intervals, shape (n,); NaN where none is stated.
         published: shape (n,), or None where nothing is published.
     """
 
@@ -68,7 +68,8 @@ class SeriesChart:
 class SeriesTotals:
     """Every series over the whole range: shapes (n_series,).
 
-    ``half_width`` is that of a 95 % interval; ``published`` is None where nothing is published.
+    ``half_width`` is that of a 95 % interval, NaN where none is stated; ``published`` is None where nothing is
+    published.
     """
 
     names: tuple[str, ...]

@@ -46,6 +46,14 @@ class Results:
     tables: IntegerTables
     layout: str
 
+    @property
+    def stated_error(self) -> FloatArray:
+        """The standard errors that may be stated: NaN where rounds stopped before their threshold.
+
+        The errors are those of the optimum; estimates short of it can be off by several of them.
+        """
+        return self.std_error if self.solution.converged else np.full(self.std_error.shape, np.nan)
+
 
 def results_on_driver(design: Design, directory: Path, on_round: OnRound | None = None) -> Results:
     """Estimate, bound the errors and round, all in this process."""
@@ -59,7 +67,7 @@ def write_tables(design: Design, results: Results, directory: Path) -> None:
     csv = design.config.publish.output.csv
     for name in block_names(design):
         nodes = block_nodes(design, name)
-        estimates = {"estimate": results.solution.values[nodes], "std_error": results.std_error[nodes]}
+        estimates = {"estimate": results.solution.values[nodes], "std_error": results.stated_error[nodes]}
         write_block(directory, ESTIMATES, design, name, estimates, csv)
         if results.tables.published.any():
             counts = {"count": results.tables.counts[nodes]}

@@ -27,8 +27,8 @@ class Answer:
         first_day: first day of the range.
         last_day: last day, inclusive.
         estimate: unbiased estimate, in counts; may be negative.
-        std_error: its exact standard error.
-        low: lower end of the 95 % interval.
+        std_error: its exact standard error; None where rounds stopped before their threshold.
+        low: lower end of the 95 % interval; None likewise.
         high: upper end.
         published: the integer count of the published table; None where the release has none.
     """
@@ -37,9 +37,9 @@ class Answer:
     first_day: dt.date
     last_day: dt.date
     estimate: float
-    std_error: float
-    low: float
-    high: float
+    std_error: float | None
+    low: float | None
+    high: float | None
     published: int | None
 
 
@@ -91,7 +91,11 @@ def query_release(
     answers = []
     for name, number, error, half in zip(wanted, numbers, std_errors.tolist(), halves.tolist(), strict=True):
         value = float(estimates[nodes, number].sum())
-        answers.append(Answer(name, first, last, value, error, value - half, value + half, published.get(name)))
+        whole = published.get(name)
+        if manifest.solver["converged"]:
+            answers.append(Answer(name, first, last, value, error, value - half, value + half, whole))
+        else:
+            answers.append(Answer(name, first, last, value, None, None, None, whole))
     return answers
 
 

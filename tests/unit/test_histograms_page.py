@@ -307,6 +307,7 @@ def test_rounds_are_drawn_and_a_missed_threshold_is_said() -> None:
     html = build_page(_alternating(lean(), converged=False))
     assert "Convergence of the rounds" in html
     assert "reached its limit of rounds" in html
+    assert "no errors are stated" in html
     exact = build_page(lean())
     assert "Convergence of the rounds" not in exact
     assert "reached its limit of rounds" not in exact
