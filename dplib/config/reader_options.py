@@ -121,6 +121,7 @@ _JSON = (
     _one_of("charset", "UTF-8"),
 )
 _PARQUET = (_one_of("datetimeRebaseMode", "CORRECTED", "LEGACY"), _one_of("int96RebaseMode", "CORRECTED", "LEGACY"))
+_METIS = (_one_of("first", "0", "1"),)
 _GML = (_one_of("label", "label", "id", lower=False),)
 OPTIONS: dict[str, tuple[ReaderOption, ...]] = {
     "csv": (*_FILES, *_LINES, *_CSV),
@@ -129,7 +130,7 @@ OPTIONS: dict[str, tuple[ReaderOption, ...]] = {
     "orc": _FILES,
     "delta": (),
     "snap": (),
-    "metis": (),
+    "metis": _METIS,
     "gml": _GML,
 }
 """The options of each format. Those of `ACCESS` may stand beside them."""

@@ -156,7 +156,7 @@ def job_above_1414_vertices() -> Iterator[Result]:
                 "columns": {"source": "one", "target": "other", "weight": "times"},
             },
             "privacy": {"unit": "tie", "budget": {"epsilon": 4, "delta": "0.000001"}},
-            "graph": {"vertices": {"count": N_JOB}, "weights": {"largest": 1_000}},
+            "graph": {"vertices": {"count": N_JOB}, "weights": {"largest": 1_000, "capped": "promised"}},
             "cuts": {"releases": {"sampled_cuts": {"share": 1, "k": 3, "values_share": "1/3"}}},
             "publish": {"output": {"path": "releases"}},
         }

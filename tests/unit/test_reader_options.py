@@ -75,6 +75,7 @@ def test_what_is_counted_and_how_it_is_reached_are_two_things() -> None:
     assert counted_options("csv", {"header": "true"}) == {"header": "true"}
     assert counted_options("csv", {"mode": "permissive", "multiLine": "false"}) == {}
     assert counted_options("gml", {"label": "id"}) == {"label": "id"}
+    assert counted_options("metis", {"first": "0"}) == {"first": "0"}
     keys = {"AWS_ACCESS_KEY_ID": "a", "aws_secret_access_key": "b", "azure_storage_account_key": "c", "region": "d"}
     assert counted_options("delta", keys) == {}
     assert access_options("delta", keys) == keys
