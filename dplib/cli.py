@@ -7,6 +7,7 @@ foresaw ends with 1 and names its class and place only, since its message could 
 
 import datetime as dt
 import json
+import math
 import os
 import sys
 import traceback
@@ -163,6 +164,19 @@ def submit(name: str, prepare: Callable[..., Any], run: Callable[..., None]) -> 
     typer.run(main)
 
 
+def json_text(value: Any) -> str:
+    """JSON as its standard has it: null in place of NaN and infinity, other values as texts."""
+    return json.dumps(_finite(value), indent=2, default=str, allow_nan=False)
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _finite(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(inner) for inner in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
 def show_plan(run: Prepared[Any], plan: JobPlan, as_json: bool, show: Callable[[], None]) -> None:
     """Print a plan with what the ledger says about it.
 
@@ -178,7 +192,7 @@ def show_plan(run: Prepared[Any], plan: JobPlan, as_json: bool, show: Callable[[
     """
     ledger = ledger_state(run)
     if as_json:
-        print(json.dumps(plan.to_dict() | {"ledger": ledger}, indent=2))
+        print(json_text(plan.to_dict() | {"ledger": ledger}))
     else:
         _print_plan(plan, ledger, show)
     # Said last, so that the plan is read all the same.
@@ -286,7 +300,7 @@ def warn_of(release: Path) -> None:
 def show_answers(answers: Sequence[Any], as_json: bool, show: Callable[[], None], release: Path) -> None:
     """Print answers, which are dataclasses: as JSON, or as ``show`` does; what to know of them on standard error."""
     if as_json:
-        print(json.dumps([asdict(answer) for answer in answers], indent=2, default=str))
+        print(json_text([asdict(answer) for answer in answers]))
     else:
         show()
         caveat = caps_caveat(load_manifest(release).details["design"])  # type: ignore[arg-type]  # written as a mapping

@@ -14,6 +14,7 @@ from dplib.cli import LogMode, consent, exit_codes, out, table
 from dplib.config.load import read_yaml
 from dplib.errors import ConfigError, DplibError
 from dplib.progress import log
+from dplib.release.files import MANIFEST
 from dplib.release.ledger import Ledger
 from dplib.release.ledger_schema import resolve_ledger_url
 from dplib.release.manifest import load_manifest
@@ -148,7 +149,7 @@ def assign(
 ) -> None:
     """For the data's owner only: input rows with their nearest center of a k-means release. Not private."""
     with exit_codes():
-        job = load_manifest(release).job
+        job = load_manifest(_release(release)).job
         module = job_module(job)
         require(hasattr(module, "assign"), "RELEASE", "be of a job that assigns rows (kmeans)", job)
         require(not to.resolve().is_relative_to(release.resolve()), "--to", "lie outside the release", to)
@@ -174,7 +175,7 @@ def query(
 ) -> None:
     """Answer a range with its standard error and 95 % interval; free."""
     with exit_codes():
-        job_module(load_manifest(release).job).query(release, name or [], start, end, as_json)
+        job_module(load_manifest(_release(release)).job).query(release, name or [], start, end, as_json)
 
 
 @app.command(epilog=example_of("verify"))
@@ -196,7 +197,7 @@ def verify(
             release, opened = _released(config, date)
         if release is None:
             raise ConfigError("RELEASE must be given, or --config, got neither")
-        checks = verify_files(release)
+        checks = verify_files(release if config is not None else _release(release))
         if all(check.ok for check in checks):
             manifest = load_manifest(release)
             checks += verify_content(lambda: job_module(manifest.job).verify(release, manifest))
@@ -205,6 +206,16 @@ def verify(
             if opened is not None:
                 checks += verify_against_ledger(manifest, opened)
         _print_checks(checks, as_json)
+
+
+def _release(directory: Path) -> Path:
+    """A directory that holds a release.
+
+    Raises:
+        ConfigError: if it does not.
+    """
+    require((directory / MANIFEST).is_file(), "RELEASE", f"be a directory with a {MANIFEST}", directory)
+    return directory
 
 
 def _released(config: Path, date: str) -> tuple[Path, Ledger]:
@@ -236,7 +247,7 @@ def report(
 ) -> None:
     """Print where the page of a release is, or write a copy of it."""
     with exit_codes():
-        page = release / job_module(load_manifest(release).job).PAGE
+        page = release / job_module(load_manifest(_release(release)).job).PAGE
         require(page.is_file(), "RELEASE", f"hold {page.name}", release)
         if to is not None:
             try:

@@ -9,13 +9,15 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
-from ruamel.yaml import YAML
-from ruamel.yaml.error import MarkedYAMLError, YAMLError
 
 import dplib
 from dplib.config.messages import sentence
+from dplib.config.paths import read_text
+from dplib.config.yaml_text import parse_yaml
 from dplib.errors import ConfigError
 
+MOST_BYTES = 1 << 26
+"""Of a configuration."""
 CONFIG_VERSION = 1
 """The version of settings that this package reads; raised when a key changes its meaning."""
 Model = TypeVar("Model", bound=BaseModel)
@@ -27,18 +29,7 @@ def read_yaml(path: Path) -> dict[str, Any]:
     Raises:
         ConfigError: if the file cannot be read or is not a mapping.
     """
-    try:
-        loaded = YAML(typ="safe", pure=True).load(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"--config must name a readable file, got {path}") from error
-    except MarkedYAMLError as error:
-        mark = error.problem_mark
-        where = f"line {mark.line + 1}" if mark else "an unknown line"
-        raise ConfigError(
-            f"--config must be valid YAML, got {path} with an error in {where}: {error.problem}"
-        ) from error
-    except YAMLError as error:  # for example a control character
-        raise ConfigError(f"--config must be valid YAML, got {path}, which is not") from error
+    loaded = parse_yaml(read_text("--config", path, MOST_BYTES, str(path)), "--config")
     if not isinstance(loaded, dict):
         raise ConfigError(f"--config must hold a mapping of settings, got {path}")
     return loaded
@@ -60,10 +51,7 @@ def override(settings: dict[str, Any], assignments: Sequence[str]) -> dict[str, 
             target = target.setdefault(step, {}) if isinstance(target, dict) else None
         if not isinstance(target, dict):
             raise ConfigError(f"--set must name a key inside mappings, got {key}")
-        try:
-            target[last] = YAML(typ="safe", pure=True).load(text)
-        except YAMLError as error:
-            raise ConfigError(f"--set {key} must have a YAML value, got {text}") from error
+        target[last] = parse_yaml(text, f"--set {key}")
     return settings
 
 

@@ -3,10 +3,13 @@
 import csv
 from pathlib import Path
 
-from dplib.config.paths import local_path
+from dplib.config.paths import local_path, read_text
 from dplib.config.sections import Section
+from dplib.config.yaml_text import CONTROLS
 from dplib.errors import ConfigError
 
+MOST_BYTES = 1 << 28
+"""Of a list of names."""
 BLANKS = " \t\r\n\f\v\ufeff"
 """What is cut from both ends of a text of a row before it is compared with a name."""
 
@@ -30,18 +33,18 @@ class ListFile(Section):
             ConfigError: if the file cannot be read or lacks the column.
         """
         path = local_path(f"{setting}.file", self.file, base)
-        try:
-            lines = path.read_text(encoding="utf-8-sig").splitlines()
-        except (OSError, UnicodeDecodeError) as error:
-            raise ConfigError(f"{setting}.file must name a readable text file, got {self.file}") from error
-        if self.column is None:
-            cells = lines
-        else:
-            reader = csv.DictReader(lines)
-            if self.column not in (reader.fieldnames or ()):
-                raise ConfigError(f"{setting}.column must be a column of {self.file}, got {self.column}")
-            cells = [row[self.column] or "" for row in reader]
+        text = read_text(f"{setting}.file", path, MOST_BYTES, self.file)
+        cells = text.splitlines() if self.column is None else self._cells(text, setting, self.column)
         return [cell.strip() for cell in cells if cell.strip()]
+
+    def _cells(self, text: str, setting: str, column: str) -> list[str]:
+        try:
+            reader = csv.DictReader(text.splitlines())
+            if column not in (reader.fieldnames or ()):
+                raise ConfigError(f"{setting}.column must be a column of {self.file}, got {column}")
+            return [row[column] or "" for row in reader]
+        except csv.Error as error:
+            raise ConfigError(f"{setting}.file must be a CSV file, got {self.file}: {error}") from error
 
 
 def declared_names(given: list[str] | ListFile, base: Path, setting: str) -> tuple[str, ...]:
@@ -55,6 +58,8 @@ def declared_names(given: list[str] | ListFile, base: Path, setting: str) -> tup
     for name in names:
         if not name or name != name.strip(BLANKS):
             raise ConfigError(f"{setting} must hold names without blanks at their ends, got {name!r}")
+        if CONTROLS.search(name):
+            raise ConfigError(f"{setting} must hold names without control characters, got {name!r}")
         if name in seen:
             raise ConfigError(f"{setting} must hold each name once, got {name} twice")
         seen.add(name)

@@ -15,8 +15,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from dplib.config.names import BLANKS
-from dplib.config.paths import local_path
+from dplib.config.names import BLANKS, MOST_BYTES
+from dplib.config.paths import local_path, read_text
 from dplib.config.sections import Exact, Section, Source
 from dplib.errors import ConfigError
 
@@ -41,14 +41,14 @@ class MemberFile(Section):
             ConfigError: if the file cannot be read or lacks a column.
         """
         path = local_path(f"{setting}.file", self.file, base)
+        reader = csv.DictReader(read_text(f"{setting}.file", path, MOST_BYTES, self.file).splitlines())
         try:
-            reader = csv.DictReader(path.read_text(encoding="utf-8-sig").splitlines())
-        except (OSError, UnicodeDecodeError) as error:
-            raise ConfigError(f"{setting}.file must name a readable text file, got {self.file}") from error
-        for column in columns:
-            if column not in (reader.fieldnames or ()):
-                raise ConfigError(f"{setting}.file must have a column {column}, got {self.file} without it")
-        return [tuple((row[column] or "").strip(BLANKS) for column in columns) for row in reader]
+            for column in columns:
+                if column not in (reader.fieldnames or ()):
+                    raise ConfigError(f"{setting}.file must have a column {column}, got {self.file} without it")
+            return [tuple((row[column] or "").strip(BLANKS) for column in columns) for row in reader]
+        except csv.Error as error:
+            raise ConfigError(f"{setting}.file must be a CSV file, got {self.file}: {error}") from error
 
 
 class AdjacencySettings(Section):

@@ -56,3 +56,28 @@ def local_path(setting: str, path: str, base: Path, why: str = "") -> Path:
     if local is None:
         raise ConfigError(f"{setting} must be a path or a file:// URL on the driver's machine{why}, got {path}")
     return Path(local[1])
+
+
+def read_text(setting: str, path: Path, most: int, shown: str) -> str:
+    """A public text file; no more of it than could be one, however long the file is (``/dev/zero`` has no end).
+
+    Args:
+        setting: for messages.
+        path: of the file.
+        most: bytes that it may have.
+        shown: the path as configured, for messages.
+
+    Raises:
+        ConfigError: if it cannot be read, is too long, or is no UTF-8 text.
+    """
+    try:
+        with path.open("rb") as file:
+            found = file.read(most + 1)
+    except (OSError, ValueError) as error:
+        raise ConfigError(f"{setting} must name a readable text file, got {shown}") from error
+    if len(found) > most:
+        raise ConfigError(f"{setting} must name a text file of at most {most >> 20} MiB, got {shown}")
+    try:
+        return found.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{setting} must name a readable text file, in UTF-8, got {shown}") from error

@@ -127,9 +127,9 @@ class QueryLaw(Section):
     """All ranges of so many bins."""
     ranges: list[tuple[int, int]] | None = None
     """A list of ranges as pairs of bin numbers from 0, [first, end)."""
-    starts: list[Annotated[float, Field(ge=0)]] | None = None
+    starts: list[Annotated[float, Field(ge=0, le=1e100)]] | None = None
     """With `ends`: a range from bin f to bin g has the weight starts[f] x ends[g]."""
-    ends: list[Annotated[float, Field(ge=0)]] | None = None
+    ends: list[Annotated[float, Field(ge=0, le=1e100)]] | None = None
 
     @model_validator(mode="after")
     def _one_law(self) -> Self:
@@ -147,7 +147,7 @@ class TreeSettings(Section):
 
     method: Method = "auto"
     """auto: `blue` for uniform queries, `workload_aware` for others."""
-    branching: Annotated[int, Field(ge=2, strict=True)] | None = None
+    branching: Annotated[int, Field(ge=2, le=65_536, strict=True)] | None = None
     """Children of every node; for blue, lue_dptree, boost and boost_un; found by the method where absent."""
     queries: Literal["uniform", "prefix"] | QueryLaw = "uniform"
     """The ranges for which the expected error shall be small."""

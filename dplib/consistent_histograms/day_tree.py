@@ -141,4 +141,4 @@ def _score(config: ConsistentHistogramsConfig, days: DayTree, noise: Noise) -> f
     for query in config.queries:
         ranges = np.array(query_ranges(config, query))
         errors.append(np.sqrt(variance.of(ranges[:, 0], ranges[:, 1])).mean())
-    return float(np.mean(errors))
+    return float(np.mean(errors)) if errors else 0.0

@@ -255,7 +255,7 @@ def _convergence(content: PageContent) -> Figure:
 
 def _use(content: PageContent) -> Section:
     name = content.charts[0].name if content.charts else content.totals.names[0]
-    last = min(content.last_day, content.first_day + dt.timedelta(days=30))
+    last = content.first_day + min(content.last_day - content.first_day, dt.timedelta(days=30))
     return use_section(
         content.release_id,
         f"{content.dataset}: consistent histograms, {content.first_day} to {content.last_day}",

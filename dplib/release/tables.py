@@ -28,6 +28,8 @@ Column: TypeAlias = npt.NDArray[Any] | Sequence[str] | pa.Array
 Filter: TypeAlias = tuple[str, str, Any]
 
 _ROW_GROUP = 1 << 20
+_FORMULA = frozenset("=+-@'\t\r\uff1d\uff0b\uff0d\uff20")
+"""First characters that make a formula of a cell, the wide ones too, and the shield itself."""
 _TEXT = pa.dictionary(pa.int32(), pa.string())
 
 
@@ -41,7 +43,7 @@ def write_table(
         block_name: fixed by the settings; names the file.
         columns: by name, arrays of one length: integers, floats, texts (or a dictionary array), datetime64[D].
         sort_by: columns that order the rows and tell them apart.
-        csv: write the same rows as comma-separated text beside it.
+        csv: write the same rows as comma-separated text beside it, names shielded (`shielded_text`).
 
     Returns:
         Path of the Parquet file.
@@ -69,7 +71,7 @@ def write_table(
         write_statistics=True,
     )
     if csv:
-        plain = pa.table({name: _decoded(table.column(name)) for name in table.column_names})
+        plain = pa.table({name: _as_csv(table.column(name)) for name in table.column_names})
         pa_csv.write_csv(plain, directory / f"{block_name}.csv", pa_csv.WriteOptions(quoting_style="needed"))
     return path
 
@@ -169,5 +171,23 @@ def _rank(column: Any) -> npt.NDArray[Any]:
     return np.asarray(column.to_numpy(zero_copy_only=False))
 
 
-def _decoded(column: Any) -> Any:
-    return column.cast(pa.string()) if pa.types.is_dictionary(column.type) else column
+def _as_csv(column: Any) -> Any:
+    """The column as it stands in CSV: texts shielded."""
+    if not pa.types.is_dictionary(column.type):
+        return column
+    texts = column.combine_chunks()
+    shielded = pa.array([shielded_text(text) for text in texts.dictionary.to_pylist()], pa.string())
+    return pa.DictionaryArray.from_arrays(texts.indices, shielded).cast(pa.string())
+
+
+def shielded_text(text: str) -> str:
+    """A text as a CSV file holds it: no spreadsheet takes it for a formula, and `plain_text` gives it back.
+
+    A text whose first character begins a formula somewhere, or is an apostrophe, has an apostrophe before it.
+    """
+    return f"'{text}" if text[:1] in _FORMULA else text
+
+
+def plain_text(cell: str) -> str:
+    """The text of a cell of a CSV file: without the first apostrophe, where there is one."""
+    return cell.removeprefix("'")

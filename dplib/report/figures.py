@@ -217,15 +217,17 @@ def budget_bar(total: Fraction, before: Fraction, this: Fraction, currency: str)
 
 def _positions(axes: Axes, positions: Sequence[dt.date] | Sequence[str] | Sequence[float]) -> FloatArray:
     """Set the ticks of the horizontal axis and return where each value stands."""
-    if isinstance(positions[0], dt.date):
+    days = [day for day in positions if isinstance(day, dt.date)]
+    if days and min(days).year > dt.MINYEAR + 1 and max(days).year < dt.MAXYEAR - 1:
         locator = AutoDateLocator(minticks=4, maxticks=9)  # type: ignore[no-untyped-call]
         axes.xaxis.set_major_locator(locator)
         axes.xaxis.set_major_formatter(ConciseDateFormatter(locator))  # type: ignore[no-untyped-call]
-        numbers = date2num(list(positions))  # type: ignore[no-untyped-call]
+        numbers = date2num(days)  # type: ignore[no-untyped-call]
         return np.asarray(numbers, dtype=np.float64)
-    if not isinstance(positions[0], str):
+    if not days and not isinstance(positions[0], str):
         axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: number_text(value)))
         return np.asarray(positions, dtype=np.float64)
+    # Also days beside the ends of the calendar: ticks and margins would leave it.
     at = np.arange(len(positions), dtype=float)
     step = -(-len(positions) // 12)
     axes.set_xticks(at[::step], [clean_text(str(name)) for name in positions[::step]])

@@ -16,7 +16,7 @@ from fractions import Fraction
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from dplib.errors import ConfigError, DplibError
+from dplib.errors import ConfigError, DplibError, SolverError
 from dplib.release.run_keys import RunKeys
 from dplib.release.runs import Run, RunState, StoredMeasurement
 from dplib.report.account_state import AccountState
@@ -83,6 +83,9 @@ def try_publication(
             show(folder)
     except ConfigError:
         raise
+    except SolverError as error:
+        sentence = str(error) if ", got " in str(error) else f"{error}, got these settings"
+        raise ConfigError(f"publish.{sentence}" if sentence.startswith("solver") else sentence) from error
     except (OSError, MemoryError) as error:
         raise DplibError(f"the folder of temporary files must have room for a release, got {error}") from error
     except Exception as error:  # whatever the settings make of the job's code

@@ -7,11 +7,13 @@ from typing import Any
 import numpy as np
 
 import dplib
+from dplib.errors import IntegrityError
 from dplib.mechanisms.tree_counts import SAMPLER_FORMAT
 from dplib.metrics.faint_totals import FaintTotals
 from dplib.privacy.accountant import totals
 from dplib.privacy.budget import Currency
 from dplib.release.canonical import settings_hash
+from dplib.release.files import MANIFEST
 from dplib.release.manifest import Manifest, build_manifest, write_manifest
 from dplib.release.runs import Run
 from dplib.report.notices import FAINT
@@ -72,4 +74,23 @@ def public_design(manifest: Manifest, job: str) -> dict[str, Any]:
         ConfigError: if the release is of another job.
     """
     require(manifest.job == job, "release", f"be one of {job}", manifest.job)
-    return dict(manifest.details["design"])  # type: ignore[arg-type]  # JSON: written as a mapping
+    design: dict[str, Any] = dict(manifest.details["design"])  # type: ignore[arg-type]  # JSON: written as a mapping
+    _require_own_names(design)
+    return design
+
+
+def _require_own_names(value: Any) -> None:
+    """Refuse a manifest that leads to a file of the reader's machine: a release holds its lists itself.
+
+    Raises:
+        IntegrityError: if it does.
+    """
+    if isinstance(value, dict):
+        place = value.get("file")
+        if isinstance(place, str) and set(value) <= {"file", "column"}:
+            raise IntegrityError(f"{MANIFEST} must hold the names of its release, got a reference to the file {place}")
+        # The keys of coefficients are items, one of which may be called file.
+        _require_own_names([inner for key, inner in value.items() if key != "coefficients"])
+    elif isinstance(value, list):
+        for inner in value:
+            _require_own_names(inner)

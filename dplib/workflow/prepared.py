@@ -1,5 +1,6 @@
 """A checked configuration, ready to run."""
 
+import datetime as dt
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +18,7 @@ from dplib.release.ledger import Ledger
 from dplib.release.ledger_schema import resolve_ledger_url
 from dplib.release.replay import amount
 from dplib.release.runs import Account, RunKey, Terms
+from dplib.validate import require
 from dplib.workflow.design import AnyDesign, JobDesign, cost_of, neighbors_of
 
 AnyConfig = TypeVar("AnyConfig", bound=JobConfig)
@@ -89,6 +91,7 @@ def prepare_job(
     Raises:
         ConfigError: naming the setting that is wrong.
     """
+    require(not date or _is_moment(date), "--date", "be a day such as 2024-05-03, or a moment of ISO 8601", date)
     config = load(model, path, assignments=assignments, date=date)
     base = path.resolve().parent
     found = Prepared(resolve(config, base), base, date)
@@ -96,6 +99,14 @@ def prepare_job(
     config.input.paths(base)
     _ = found.output
     return found
+
+
+def _is_moment(text: str) -> bool:
+    try:
+        dt.datetime.fromisoformat(text)
+    except ValueError:
+        return False
+    return True
 
 
 def ledger_state(run: Prepared[JobDesign]) -> dict[str, Any]:

@@ -42,12 +42,28 @@ def check_day(schedule: Schedule, day: dt.date, now: dt.datetime) -> None:
     Raises:
         DayError: saying which.
     """
-    midnight = dt.datetime.combine(day, dt.time(), ZoneInfo(schedule.timezone))
-    begin, end = midnight, midnight + dt.timedelta(days=1)
+    # The clock on the wall: on it a day has one of each time, however often or seldom the zone's clock shows it.
+    midnight = dt.datetime.combine(day, dt.time())
+    begin, following = midnight, midnight + dt.timedelta(days=1)
     if schedule.schedule is not None:
         ticks = croniter(schedule.schedule, midnight - dt.timedelta(seconds=1))
-        begin, end = ticks.get_next(dt.datetime), ticks.get_next(dt.datetime)
+        begin, following = ticks.get_next(dt.datetime), ticks.get_next(dt.datetime)
     if begin.date() != day:
         raise DayError(f"the logical date must be a first day of the schedule {schedule.schedule}, got {day}")
+    end = moment(following, ZoneInfo(schedule.timezone))
     if now < end:
         raise DayError(f"the logical date must be a day whose period is over (from {end} on), got {day}")
+
+
+def moment(wall: dt.datetime, zone: ZoneInfo) -> dt.datetime:
+    """The moment at which a schedule's clock time comes, in the zone.
+
+    Of an hour that the clock shows twice the second one, of a time that it skips the one as much later: so Airflow's
+    timetables have it, and no period ends before its last hour.
+
+    Args:
+        wall: without a time zone.
+        zone: of the schedule.
+    """
+    both = (wall.replace(tzinfo=zone, fold=fold).astimezone(dt.UTC) for fold in (0, 1))
+    return max(both).astimezone(zone)

@@ -152,6 +152,30 @@ def test_a_day_is_released_once_its_period_is_over(schedule: str | None, day: st
         check_day(entry, dt.date.fromisoformat(day), utc(over) - dt.timedelta(seconds=1))
 
 
+@pytest.mark.parametrize(
+    ("schedule", "zone", "day", "over"),
+    [
+        # The clock is put back: the day has 25 hours, and its own time comes twice.
+        ("0 2 * * *", "Europe/Paris", "2024-10-26", "2024-10-27T01:00"),
+        ("0 2 * * *", "Europe/Paris", "2024-10-27", "2024-10-28T01:00"),
+        ("30 1 * * *", "America/New_York", "2024-11-03", "2024-11-04T06:30"),
+        ("0 0 * * *", "America/Havana", "2024-11-03", "2024-11-04T05:00"),
+        (None, "America/Havana", "2024-11-02", "2024-11-03T05:00"),
+        # It is put forward: the time is skipped, and comes an hour later.
+        ("30 2 * * *", "Europe/Paris", "2024-03-30", "2024-03-31T01:30"),
+        ("30 2 * * *", "Europe/Paris", "2024-03-31", "2024-04-01T00:30"),
+        (None, "Europe/Paris", "2024-03-31", "2024-03-31T22:00"),
+    ],
+)
+def test_a_clock_hour_that_comes_twice_or_never_ends_no_day_early(
+    schedule: str | None, zone: str, day: str, over: str
+) -> None:
+    entry = made(schedule=schedule, timezone=zone)
+    check_day(entry, dt.date.fromisoformat(day), utc(over))
+    with pytest.raises(DayError, match="must be a day whose period is over"):
+        check_day(entry, dt.date.fromisoformat(day), utc(over) - dt.timedelta(seconds=1))
+
+
 def test_a_day_in_the_middle_of_a_week_is_no_release_of_the_week() -> None:
     with pytest.raises(DayError, match="must be a first day of the schedule"):
         check_day(made(schedule="0 0 * * 0"), dt.date(2024, 1, 8), utc("2024-02-01T00:00"))

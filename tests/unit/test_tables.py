@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from dplib.errors import ConfigError, IntegrityError
-from dplib.release.tables import read_table, write_table
+from dplib.release.tables import plain_text, read_table, shielded_text, write_table
 
 ITEMS = ["naan", "éclair", "bhaji", "naan", "bhaji"]
 DAYS = np.array(["2020-01-02", "2020-01-01", "2020-01-01", "2020-01-01", "2019-12-31"], dtype="datetime64[D]")
@@ -149,3 +149,27 @@ def test_missing_broken_or_unknown_parts_are_clear_errors(tmp_path: Path) -> Non
     path.write_bytes(path.read_bytes()[:-20])
     with pytest.raises(IntegrityError, match="sound Parquet"):
         read_table(tmp_path)
+
+
+def test_no_text_of_a_csv_file_is_a_formula_and_each_comes_back(tmp_path: Path) -> None:
+    names = [
+        '=HYPERLINK("http://a.example","x")',
+        "+1",
+        "-1",
+        "@SUM(A1)",
+        "'",
+        "'=1",
+        "''",
+        "\uff1d1+1",
+        "a=1",
+        "",
+        'a,b"c',
+    ]
+    write_table(tmp_path, "top", {"item": names, "count": np.arange(len(names)) - 5}, ["item"], csv=True)
+    read = pd.read_csv(tmp_path / "top.csv", keep_default_na=False)
+    assert not any(cell.startswith(tuple("=+-@\uff1d")) for cell in read["item"])
+    stored = read_table(tmp_path).to_pylist()
+    assert [plain_text(cell) for cell in read["item"]] == [row["item"] for row in stored]
+    assert sorted(row["item"] for row in stored) == sorted(names)
+    assert read["count"].tolist() == [row["count"] for row in stored]
+    assert [shielded_text(name) for name in ("bread", "-1", "'x")] == ["bread", "'-1", "''x"]

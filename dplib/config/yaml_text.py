@@ -1,0 +1,116 @@
+"""From YAML 1.2 text to plain values; what no setting can be is refused with the key and the line where it stands.
+
+YAML 1.2 keeps ``NO``, ``on`` and ``12:30`` texts. The library reads ``1_0`` as ten and ``1e999`` as infinity, follows
+aliases into themselves, and gives each half of a character that JSON writes as two escapes: all of that is met here, on
+the tree of nodes, before a value is made of it.
+"""
+
+import math
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from ruamel.yaml import YAML
+from ruamel.yaml.error import MarkedYAMLError, YAMLError
+from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
+
+from dplib.errors import ConfigError
+
+MOST_NODES = 5_000_000
+"""Values of a text, each alias counted as what it stands for."""
+MOST_DEPTH = 50
+"""Levels of lists and mappings inside each other; a configuration has six."""
+CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ufffe\uffff]")
+"""Control characters and other ends of lines: no name of anything that is published."""
+_FREE = ("input.options", "input.path", "spark", "secret", "ledger")
+"""Settings that may hold any character, for example a separator."""
+_INT, _FLOAT = "tag:yaml.org,2002:int", "tag:yaml.org,2002:float"
+_TEXT = "tag:yaml.org,2002:str"
+
+
+def parse_yaml(text: str, name: str) -> Any:
+    """The value of a text.
+
+    Args:
+        text: YAML.
+        name: what the text is, for messages: ``--config`` or ``--set a.b``.
+
+    Raises:
+        ConfigError: if it is no YAML, or holds what no setting can be.
+    """
+    reader = YAML(typ="safe", pure=True)
+    try:
+        node = reader.compose(text)
+        if node is None:
+            return None
+        _check(node)
+        return reader.constructor.construct_document(node)
+    except ConfigError:
+        raise
+    except MarkedYAMLError as error:
+        mark = error.problem_mark
+        where = f"line {mark.line + 1}" if mark else "an unknown line"
+        raise ConfigError(f"{name} must be valid YAML, got an error in {where}: {error.problem}") from error
+    except YAMLError as error:  # for example a control character
+        raise ConfigError(f"{name} must be valid YAML, got characters that are not") from error
+    except RecursionError as error:
+        raise ConfigError(f"{name} must have at most {MOST_DEPTH} levels inside each other, got more") from error
+    except (ValueError, OverflowError) as error:  # a day that is none, a number of thousands of digits
+        raise ConfigError(f"{name} must hold values that can be read, got one that cannot: {error}") from error
+
+
+def _check(root: Node) -> None:
+    """Walk over all nodes, each as often as aliases name it."""
+    waiting: list[tuple[Node, str, tuple[int, ...]]] = [(root, "", ())]
+    seen = 0
+    while waiting:
+        node, path, inside = waiting.pop()
+        seen += 1
+        where = f"line {node.start_mark.line + 1}"
+        if id(node) in inside:
+            raise ConfigError(f"{path} must not hold itself, got an alias that does in {where}")
+        if seen > MOST_NODES:
+            raise ConfigError(
+                f"the configuration must hold at most {MOST_NODES:,} values, got more through its aliases"
+            )
+        if len(inside) > MOST_DEPTH:
+            raise ConfigError(
+                f"{path[:80]} must have at most {MOST_DEPTH} levels inside each other, got more in {where}"
+            )
+        if isinstance(node, ScalarNode):
+            _check_scalar(node, path, where)
+        else:
+            waiting.extend((child, name, (*inside, id(node))) for child, name in _children(node, path))
+
+
+def _children(node: Node, path: str) -> Iterator[tuple[Node, str]]:
+    if isinstance(node, SequenceNode):
+        for place, child in enumerate(node.value):
+            yield child, f"{path}.{place}" if path else str(place)
+    elif isinstance(node, MappingNode):
+        for key, child in node.value:
+            name = str(key.value) if isinstance(key, ScalarNode) else "a key"
+            inner = f"{path}.{name}" if path else name
+            yield key, inner
+            yield child, inner
+
+
+def _check_scalar(node: ScalarNode, path: str, where: str) -> None:
+    if node.tag in (_INT, _FLOAT):
+        if "_" in node.value:
+            raise ConfigError(f"{path} must be a number without underscores, got {node.value} in {where}")
+        if node.tag == _FLOAT and not math.isfinite(float(node.value.replace(".inf", "inf").replace(".nan", "nan"))):
+            raise ConfigError(f"{path} must be a finite number, got {node.value} in {where}")
+        return
+    node.value = _whole(node.value, path, where)
+    free = any(path == name or path.startswith(f"{name}.") for name in _FREE)
+    if node.tag == _TEXT and not free and CONTROLS.search(node.value):
+        raise ConfigError(f"{path} must be a text without control characters, got {node.value!r} in {where}")
+
+
+def _whole(text: str, path: str, where: str) -> str:
+    """The text, halves of characters joined."""
+    try:
+        return text.encode("utf-16", "surrogatepass").decode("utf-16")
+    except UnicodeDecodeError:
+        raise ConfigError(f"{path!a} must be a text of whole characters, got half a one in {where}") from None

@@ -1,0 +1,70 @@
+"""What no setting can be is refused with its key; what JSON writes as two halves is one character."""
+
+import pytest
+
+from dplib.config.load import override, read_yaml
+from dplib.config.names import ListFile, declared_names
+from dplib.config.yaml_text import parse_yaml
+from dplib.errors import ConfigError
+
+BOMB = "a: &a [x, x, x, x, x, x, x, x, x, x]\n" + "".join(
+    f"{name}: &{name} [{', '.join([f'*{before}'] * 10)}]\n" for before, name in zip("abcdefgh", "bcdefghi", strict=True)
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("a: {b: 1e999}", "a.b"),
+        ("a: [0, .inf]", "a.1"),
+        ("a: .nan", "a"),
+        ("a: 1_0", "a"),
+        ("a: 0.1_0", "a"),
+        ("a: &x [*x]", "a.0"),
+        ("a: &x {b: {c: *x}}", "a.b.c"),
+        ("a: 2024-02-30", "--config"),
+        (f"a: {'9' * 5000}", "--config"),
+        (f"a: {'[' * 60 + ']' * 60}", "a" + ".0" * 39 + "."),
+        (f"a: {'[' * 5000}", "--config"),
+        ("a: 1\na: 2", "--config"),
+        (BOMB, "the configuration"),
+        ('a: "\\ud800"', "'a'"),
+        ('a: {"b\\e": 1}', "a.b\x1b"),
+        ('a: ["\\0"]', "a.0"),
+        ('domain: {items: ["x\\x7f"]}', "domain.items.0"),
+    ],
+    ids=range(17),
+)
+def test_what_no_setting_can_be_is_named(text: str, name: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        parse_yaml(text, "--config")
+    assert str(caught.value).startswith(f"{name} must ") or name.endswith(".")
+    assert ", got " in str(caught.value)
+
+
+def test_other_texts_stay_as_they_are() -> None:
+    found = parse_yaml(
+        '{a: 12:30, b: NO, c: "\\ud83c\\udf5e", d: "1_0", input: {options: {sep: "\\t"}}, e: 0x1F}', "--config"
+    )
+    assert found == {"a": "12:30", "b": "NO", "c": "🍞", "d": "1_0", "input": {"options": {"sep": "\t"}}, "e": 31}
+    assert parse_yaml("", "--config") is None
+
+
+def test_an_assignment_is_checked_like_the_file() -> None:
+    with pytest.raises(ConfigError, match=r"--set a\.b must be valid YAML"):
+        override({}, ["a.b=[1"])
+    with pytest.raises(ConfigError, match=r"must be a finite number, got 1e999"):
+        override({}, ["a.b=1e999"])
+
+
+def test_a_file_without_an_end_is_no_list_and_no_configuration(tmp_path) -> None:  # type: ignore[no-untyped-def]
+    with pytest.raises(ConfigError, match=r"--config must name a text file of at most 64 MiB, got /dev/zero"):
+        read_yaml(tmp_path / "/dev/zero")
+    with pytest.raises(ConfigError, match=r"domain\.items\.file must .* at most 256 MiB, got /dev/zero"):
+        declared_names(ListFile(file="/dev/zero"), tmp_path, "domain.items")
+
+
+def test_a_listed_name_has_no_control_characters(tmp_path) -> None:  # type: ignore[no-untyped-def]
+    (tmp_path / "items.txt").write_text("bread\nmi\x1b[31mlk\n", encoding="utf-8")
+    with pytest.raises(ConfigError, match=r"domain\.items must hold names without control characters, got 'mi"):
+        declared_names(ListFile(file="items.txt"), tmp_path, "domain.items")
