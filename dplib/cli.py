@@ -27,6 +27,7 @@ from dplib.progress import err as err
 from dplib.progress import log
 from dplib.release.manifest import load_manifest
 from dplib.report.account_state import AccountState
+from dplib.release.repricing import Pricing
 from dplib.report.notices import caps_caveat, faint_warning
 from dplib.spark.blocks import SparkSession
 from dplib.spark.inspection import Inspection, Loss
@@ -250,6 +251,7 @@ def run_and_show(
     release_id: str | None,
     again: bool,
     show: Callable[[Path], None],
+    pricing: Pricing | None = None,
 ) -> None:
     """Run a job and print what it made; the last line is the release alone (its id after ``measure``).
 
@@ -260,6 +262,7 @@ def run_and_show(
         release_id: with ``publish``, which stored measurement.
         again: measure anew and spend again.
         show: prints the job's own table of a release.
+        pricing: works the costs of the account's reservations out again.
     """
     config = prepared.design.config
     log.about(job=config.job, dataset=config.dataset, logical_date=prepared.date)
@@ -274,6 +277,7 @@ def run_and_show(
         notify=log.event,
         before_measuring=partial(require_inspected, prepared),
         show=partial(_tried, show),
+        pricing=pricing,
     )
     if release is not None:
         show(release)

@@ -38,6 +38,7 @@ from dplib.spark.inspection import Inspection
 from dplib.spark.read import open_rows
 from dplib.workflow.prepared import Prepared
 from dplib.workflow.run import REPORT
+from jobs.pricing import price
 
 PAGE = REPORT
 TOP_ROWS = 12
@@ -60,7 +61,7 @@ def run(
     def on_round(each: Round) -> None:
         rounds(each.number, each.change, each.deviation)
 
-    run_and_show(prepared, stages(on_round), stage_name, release_id, again, show_release)
+    run_and_show(prepared, stages(on_round), stage_name, release_id, again, show_release, price)
 
 
 def show_release(release: Path) -> None:

@@ -35,6 +35,7 @@ from dplib.spark.point_rows import inspect_points, open_points
 from dplib.validate import require
 from dplib.workflow.prepared import Prepared
 from dplib.workflow.run import REPORT
+from jobs.pricing import price
 
 PAGE = REPORT
 TOP_CENTERS, TOP_COORDINATES = 12, 6
@@ -52,7 +53,7 @@ def run(
     prepared: Prepared[Design], stage_name: str = "all", release_id: str | None = None, again: bool = False
 ) -> None:
     """Run the job and print what was made; the last line of the output is the release (its id after ``measure``)."""
-    run_and_show(prepared, STAGES, stage_name, release_id, again, show_release)
+    run_and_show(prepared, STAGES, stage_name, release_id, again, show_release, price)
 
 
 def show_release(release: Path) -> None:

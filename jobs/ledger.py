@@ -9,11 +9,12 @@ import typer
 from dplib.cli import day_option, err, exit_codes, out
 from dplib.errors import DplibError
 from dplib.release.ledger import Ledger
-from dplib.release.ledger_audit import audit_entries, export_lines, known_tips, read_export
+from dplib.release.ledger_audit import audit_entries, export_lines, known_tips, not_recomputed, read_export
 from dplib.release.ledger_migration import migrate
 from dplib.release.ledger_schema import resolve_ledger_url
 from dplib.release.ledger_summary import Summary, describe, summarise
 from dplib.release.verify import output_folders, unknown_releases
+from jobs.pricing import price
 
 ledger_app = typer.Typer(help="Show, check, correct and move the privacy ledger; approve plans.", no_args_is_help=True)
 
@@ -101,7 +102,7 @@ def ledger_audit(
     """Check the hash chain and every rule; exits 1 if something is wrong."""
     with exit_codes():
         book, tip = read_export(source) if source else _open(ledger, even_closed=True).entries()
-        findings = audit_entries(book, tip, known_tips(known or []))
+        findings = audit_entries(book, tip, known_tips(known or []), price)
         shown = [
             f"{'ledger' if finding.sequence is None else f'entry {finding.sequence}'}: {finding.problem}"
             for finding in findings
@@ -115,6 +116,12 @@ def ledger_audit(
             err.print(line, markup=False)
         if shown:
             raise DplibError(f"ledger must be sound, got {len(shown)} findings")
+        older = not_recomputed(book)
+        if older:
+            out.print(
+                f"Not recomputed: {older} reservations of earlier versions carry no settings; their costs and plans "
+                "are taken as stated."
+            )
         out.print(f"The hash chain is whole and every entry keeps the rules. Tip: {tip[0]}:{tip[1]}", markup=False)
 
 

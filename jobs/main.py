@@ -26,6 +26,7 @@ from jobs.guide import guide
 from jobs.help_texts import example_of, start
 from jobs.init import init_command
 from jobs.ledger import ledger_app
+from jobs.pricing import price
 from jobs.secret import secret_app
 
 JOBS = ("consistent-histograms", "kmeans", "minimum-cuts", "network-statistics", "range-histograms")
@@ -204,7 +205,7 @@ def verify(
             if ledger is not None:
                 opened = Ledger.open(resolve_ledger_url(ledger, Path.cwd()))
             if opened is not None:
-                checks += verify_against_ledger(manifest, opened)
+                checks += verify_against_ledger(manifest, opened, price)
         _print_checks(checks, as_json)
 
 

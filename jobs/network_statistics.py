@@ -37,6 +37,7 @@ from dplib.spark.inspection import Inspection
 from dplib.spark.reports import inspect_reports, judge_reports, open_reports
 from dplib.workflow.prepared import Prepared
 from dplib.workflow.run import REPORT
+from jobs.pricing import price
 
 PAGE = REPORT
 EDGES_PER_VERTEX = 4
@@ -54,7 +55,7 @@ def run(
     prepared: Prepared[Design], stage_name: str = "all", release_id: str | None = None, again: bool = False
 ) -> None:
     """Run the job and print what was made; the last line of the output is the release (its id after ``measure``)."""
-    run_and_show(prepared, STAGES, stage_name, release_id, again, show_release)
+    run_and_show(prepared, STAGES, stage_name, release_id, again, show_release, price)
 
 
 def show_release(release: Path) -> None:

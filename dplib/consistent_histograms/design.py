@@ -13,7 +13,7 @@ Notation: ``A`` is the incidence of `ResolvedConstraints` (measured series only)
 
 import datetime as dt
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property, partial
 from pathlib import Path
@@ -58,6 +58,8 @@ class Design:
         measurements: the noise of each level from the root down; None where a level is not measured.
         settings: the resolved measurement settings: what decides counts and noise, as JSON values.
         block_cells: cells that a logical block stays below.
+        block_width: cells of a node that blocks are made for: totals that are not measured come and go without
+            another block, so they are not among them; in measurements of versions before they are.
     """
 
     config: ConsistentHistogramsConfig
@@ -67,6 +69,7 @@ class Design:
     measurements: tuple[Measurement | None, ...]
     settings: dict[str, Any]
     block_cells: int
+    block_width: int
 
     @classmethod
     def resolve(cls, config: ConsistentHistogramsConfig, base: Path, shape: Tree | None = None) -> "Design":
@@ -85,7 +88,8 @@ class Design:
         days = build_day_tree(config if shape is None else config.model_copy(update={"tree": shape}))
         settings = config.measurement_settings(base) | {"sampler_format": SAMPLER_FORMAT}
         measurements = _noise(config.privacy, constraints, days)
-        return cls(config, items, constraints, days, measurements, settings, MAX_BLOCK_CELLS)
+        width = int(np.count_nonzero(constraints.measured))
+        return cls(config, items, constraints, days, measurements, settings, MAX_BLOCK_CELLS, width)
 
     @property
     def tree(self) -> IntervalTree:
@@ -95,7 +99,7 @@ class Design:
     @cached_property
     def blocks(self) -> BlockPlan:
         """The logical blocks."""
-        return BlockPlan.for_cells(self.tree, len(self.series), self.block_cells)
+        return BlockPlan.for_cells(self.tree, self.block_width, self.block_cells)
 
     @property
     def series(self) -> tuple[str, ...]:
@@ -140,15 +144,17 @@ class Design:
     def public(self) -> dict[str, Any]:
         """The settings that a reader of the release needs, from which `from_public` builds the design again."""
         kept = {"dataset", "job", "privacy", "domain", "constraints", "tree"}
+        width = {} if self.block_width == len(self.series) else {"block_width": self.block_width}
         return {key: value for key, value in self.settings.items() if key in kept} | {
             "tree": self.days.shape.model_dump(mode="json"),
             "rows_are_packages": self.config.input.columns.package is not None,
+            **width,
         }
 
     @classmethod
     def from_public(cls, public: dict[str, Any]) -> "Design":
         """The design of a release, from its manifest's `public` settings."""
-        settings = {key: value for key, value in public.items() if key != "rows_are_packages"}
+        settings = {key: value for key, value in public.items() if key not in ("rows_are_packages", "block_width")}
         columns = {"day": "day", ("package" if public["rows_are_packages"] else "item"): "name"}
         if settings["privacy"]["max_quantity"] != 1:
             columns["quantity"] = "quantity"
@@ -157,7 +163,12 @@ class Design:
         config = ConsistentHistogramsConfig.model_validate(
             settings | {"config_version": 1, "input": {"path": "none", "columns": columns}}
         )
-        return cls.resolve(config, Path())
+        found = cls.resolve(config, Path())
+        return replace(found, block_width=public.get("block_width", len(found.series)))
+
+    def in_former_blocks(self) -> "Design":
+        """The design of a measurement that a version before made, or reserved, under its own hash of the settings."""
+        return replace(self, block_width=len(self.series))
 
 
 def _constraints(config: ConsistentHistogramsConfig, items: tuple[str, ...]) -> ResolvedConstraints:

@@ -58,7 +58,7 @@ def open_input(job: Resources[Design]) -> DataFrame:
 
 def measure(job: Resources[Design], rows: DataFrame, keys: RunKeys, directory: Path) -> MeasurementKeys:
     """Count, draw the noise once and store it."""
-    design, privacy = job.design, job.design.config.privacy
+    design, privacy = _laid_out(job, job.design, keys.settings_hash), job.design.config.privacy
     write_tree(directory, design)
     domain = row_domain(design)
     resolved = resolve_rows(rows, design.config.input, privacy, domain)
@@ -75,6 +75,7 @@ def measure(job: Resources[Design], rows: DataFrame, keys: RunKeys, directory: P
 def publish(on_round: OnRound | None, job: Resources[Design], run: Run, account: AccountState, directory: Path) -> None:
     """Estimate from the stored measurement and write the rest of the release."""
     design = Design.resolve(job.design.config, job.prepared.base, read_tree(directory))
+    design = _laid_out(job, design, run.key.settings_hash)
     with job.stage("estimating"):
         results = _results(job, design, directory, on_round)
     with job.stage("writing"):
@@ -87,6 +88,11 @@ def publish(on_round: OnRound | None, job: Resources[Design], run: Run, account:
         (directory / REPORT).write_text(page, encoding="utf-8")
         fields = manifest_fields(design, results)
         write_release_manifest(directory, design, run, account.currency, fields, faint)
+
+
+def _laid_out(job: Resources[Design], design: Design, run_hash: str) -> Design:
+    """The design with the blocks of a run's measurement, which follow from the hash that it was reserved under."""
+    return design if run_hash == job.prepared.key.settings_hash else design.in_former_blocks()
 
 
 def _results(job: Resources[Design], design: Design, directory: Path, on_round: OnRound | None) -> Results:

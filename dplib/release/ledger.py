@@ -25,7 +25,7 @@ removes no noise. Both are private to the ledger's owner, as are host and user n
 """
 
 import secrets
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from fractions import Fraction
@@ -39,6 +39,7 @@ from dplib.release import leases
 from dplib.release.ledger_accounts import Accounts, known_account
 from dplib.release.ledger_schema import entries
 from dplib.release.replay import LedgerState
+from dplib.release.repricing import settings_body
 from dplib.release.runs import Publication, Run, RunKey, RunState, StoredMeasurement, Terms
 from dplib.validate import positive, require
 
@@ -81,6 +82,7 @@ class Ledger(Accounts):
         key_id: str | None = None,
         plan: str | None = None,
         window: DayWindow | None = None,
+        settings: Mapping[str, Any] | None = None,
     ) -> Run:
         """Reserve a run's cost, or return the run that was paid for already; never both.
 
@@ -97,6 +99,7 @@ class Ledger(Accounts):
             key_id: public name of the secret that a new reservation is measured with; an open one keeps its own.
             plan: hash of the run's plan, for an account that requires approval.
             window: the days that the run reads, for an account that renews.
+            settings: what the plan is of, without anything secret: from them cost and plan can be worked out again.
 
         Returns:
             The run; this ledger object holds its lease if it is reserved.
@@ -119,6 +122,7 @@ class Ledger(Accounts):
                 body: dict[str, Any] = {name: getattr(key, name) for name in ("job", "logical_date", "settings_hash")}
                 body |= {"cost": cost, "nonce": secrets.token_hex(16)} | ({"key_id": key_id} if key_id else {})
                 body |= {} if key.place is None else {"input": list(key.place)}
+                body |= settings_body(settings)
                 body |= {"plan": plan} if account.needs_approval else {}
                 body |= {"days": asdict(window)} if account.renewal is not None and window is not None else {}
                 run = writer.state.runs[writer.append("reserve", None, body, reason)]

@@ -8,6 +8,7 @@ from dplib.release.approvals import Approval, check_plan
 from dplib.release.ledger_book import Book
 from dplib.release.periods import Renewal, check_unit
 from dplib.release.replay import LedgerState
+from dplib.release.repricing import COST_FORMAT
 from dplib.release.runs import Account, Balance, Terms, safe_name
 from dplib.validate import at_least, between, positive, require
 
@@ -45,7 +46,7 @@ class Accounts(Book):
             require(delta is not None, "delta", f"be set for a {terms.currency.value} account", delta)
             between("delta", delta or Fraction(0), Fraction(0), Fraction(1))
         check_unit(terms.unit, terms.neighbors, renewal)
-        body = {**asdict(terms), "budget": budget, "delta": delta}
+        body = {**asdict(terms), "budget": budget, "delta": delta, "cost_format": COST_FORMAT}
         if renewal is not None:
             body["renewal"] = asdict(renewal)
         with self.writing(dataset) as writer:

@@ -18,26 +18,39 @@ from typing import Any
 from dplib.errors import ConfigError, DplibError, IntegrityError
 from dplib.release.chain import Entry, Finding, check_chain
 from dplib.release.replay import LedgerState
+from dplib.release.repricing import COST_FORMAT, Pricing, forged
 
 FORMAT = "dplib ledger export 1"
 
 
-def audit_entries(book: list[Entry], tip: tuple[int, str], known: Iterable[tuple[int, str]] = ()) -> list[Finding]:
+def audit_entries(
+    book: list[Entry],
+    tip: tuple[int, str],
+    known: Iterable[tuple[int, str]] = (),
+    pricing: Pricing | None = None,
+) -> list[Finding]:
     """Check the hash chain and replay every entry by the rules; an empty list means all is well.
 
     Args:
         book: every entry in order.
         tip: sequence and digest of the newest one, as kept apart.
         known: pairs (sequence, digest) kept elsewhere.
+        pricing: works costs and plans of reservations out again; they are taken as stated where None.
     """
     findings = check_chain(book, tip, known)
-    state = LedgerState()
+    state, sound = LedgerState(), []
     for entry in book:
         try:
             state.apply(entry)
+            sound.append(entry)
         except DplibError as error:
             findings.append(Finding(entry.sequence, f"breaks a rule: {error}"))
-    return findings
+    return findings if pricing is None else findings + forged(sound, state.accounts, pricing)
+
+
+def not_recomputed(book: Iterable[Entry]) -> int:
+    """How many reservations carry no settings, so that their costs and plans are taken as they are stated."""
+    return sum(entry.kind == "reserve" and entry.content().get("cost_format", 0) < COST_FORMAT for entry in book)
 
 
 def replay_sound(book: Iterable[Entry]) -> LedgerState:

@@ -9,13 +9,16 @@ from typing import Self
 
 from sqlalchemy import Connection, Engine, select
 
+from dplib.errors import IntegrityError
 from dplib.release import leases
 from dplib.release.chain import Entry, Finding
-from dplib.release.ledger_audit import audit_entries
+from dplib.release.ledger_audit import audit_entries, replay_sound
 from dplib.release.ledger_errors import database_errors
 from dplib.release.ledger_schema import connect, entries, head, public_address, transaction
 from dplib.release.ledger_writer import CLOSING, Clock, Writer, moved_error, newest_entry, replayed, utc_now
 from dplib.release.replay import LedgerState
+from dplib.release.repricing import Pricing, forged
+from dplib.release.runs import RunState
 
 
 class Book:
@@ -67,14 +70,40 @@ class Book:
             rows = connection.execute(select(entries).order_by(entries.c.sequence))
             return [Entry(**row) for row in rows.mappings()], (tip.sequence, tip.digest)
 
-    def audit(self, known: Iterable[tuple[int, str]] = ()) -> list[Finding]:
+    def audit(self, known: Iterable[tuple[int, str]] = (), pricing: Pricing | None = None) -> list[Finding]:
         """Check the hash chain and replay every entry by the rules; an empty list means all is well.
 
         Args:
             known: pairs (sequence, digest) from earlier exports kept elsewhere; they catch a chain rewritten whole.
+            pricing: works costs and plans of reservations out again; they are taken as stated where None.
         """
         book, tip = self.entries()
-        return audit_entries(book, tip, known)
+        return audit_entries(book, tip, known, pricing)
+
+    def require_priced(self, dataset: str, period: str, pricing: Pricing) -> None:
+        """Refuse an account whose reservations state less than their settings cost, or another plan or period.
+
+        Args:
+            dataset: the account.
+            period: of an account that renews: reservations of other periods decide nothing in it.
+            pricing: works cost and plan out from settings.
+
+        Raises:
+            IntegrityError: if a reservation that holds budget is forged.
+        """
+        with self.transaction(write=False) as connection:
+            query = select(entries).where(entries.c.dataset == dataset).order_by(entries.c.sequence)
+            book = [Entry(**row) for row in connection.execute(query).mappings()]
+        state = replay_sound(book)
+        decides = {
+            run.sequence for run in state.runs.values() if run.period == period and run.state is not RunState.VOIDED
+        }
+        relied_on = [entry for entry in book if entry.kind == "account" or entry.sequence in decides]
+        for finding in forged(relied_on, state.accounts, pricing):
+            raise IntegrityError(
+                f"ledger entry {finding.sequence} must say what its settings cost, got one that "
+                f"{finding.problem} (dplib ledger audit)"
+            )
 
     @contextmanager
     def transaction(self, write: bool) -> Iterator[Connection]:

@@ -10,10 +10,11 @@ A crash at any point is met by calling the same function again (see `dplib.relea
 """
 
 import hashlib
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 from dplib.config.day_window import DayWindow
 from dplib.errors import BudgetError, ConfigError, DplibError, IntegrityError
@@ -37,6 +38,7 @@ class Request:
         key_id: public name of the secret that a new reservation is measured with.
         plan: hash of the plan, which an account may require to be approved.
         window: the days that the run reads, None where it may read any.
+        settings: the plan's settings, for the ledger.
     """
 
     key: RunKey
@@ -47,6 +49,7 @@ class Request:
     key_id: str | None = None
     plan: str | None = None
     window: DayWindow | None = None
+    settings: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True)
@@ -101,6 +104,7 @@ def measure_run(ledger: Ledger, request: Request, output: Path, measure: Measure
         request.key_id,
         request.plan,
         request.window,
+        request.settings,
     )
     if run.state is not RunState.RESERVED:
         return run
@@ -232,7 +236,7 @@ def run_to_publish(ledger: Ledger, key: RunKey, release_id: str | None) -> Run:
     if run is None or run.measurement is None:
         named = release_id or "these settings and date"
         raise DplibError(f"--stage publish must find a stored measurement, got none for {named}")
-    if (run.key.dataset, run.key.job, run.key.settings_hash) != (key.dataset, key.job, key.settings_hash):
+    if not replace(key, logical_date=run.key.logical_date).has_settings_of(run.key):
         raise ConfigError(
             f"--release must name a run of this configuration's measurement settings, got {run.release_id}"
         )

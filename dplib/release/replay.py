@@ -7,19 +7,19 @@ breaks a rule is never written, and an audit that replays the ledger finds any t
 Cost: O(entries of the account), each read and digested once.
 """
 
-import datetime as dt
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
-from dplib.config.day_window import DayClock, DayWindow
+from dplib.config.day_window import DayClock
 from dplib.errors import BudgetError, ConfigError, IntegrityError
 from dplib.privacy.budget import Currency
 from dplib.privacy.neighbors import Neighbors
 from dplib.release.approvals import Approval, check_plan, require_approved, require_not_revoked
 from dplib.release.chain import Entry
 from dplib.release.periods import Period, Renewal, check_unit
+from dplib.release.repricing import window_of
 from dplib.release.runs import Account, Balance, Publication, Run, RunKey, RunState, StoredMeasurement, Terms
 
 
@@ -112,7 +112,7 @@ class LedgerState:
         place = body.get("input")
         place = None if place is None else tuple(str(path) for path in place)
         key = RunKey(entry.dataset, body["job"], body["logical_date"], body["settings_hash"], place=place)
-        period, plan = account.period_of(_window(body.get("days"))), body.get("plan")
+        period, plan = account.period_of(window_of(body.get("days"))), body.get("plan")
         self.check_payable(account, cost, period, plan)
         run = Run(
             entry.sequence,
@@ -218,13 +218,6 @@ class LedgerState:
             names = " or ".join(allowed)
             raise IntegrityError(f"{run.release_id} must be {names} before this {entry.kind}, got {run.state}")
         return run
-
-
-def _window(days: dict[str, Any] | None) -> DayWindow | None:
-    if days is None:
-        return None
-    first, last = dt.date.fromisoformat(days["first"]), dt.date.fromisoformat(days["last"])
-    return DayWindow(first, last, DayClock(**days["clock"]))
 
 
 def _check_balance(account: Account, cost: Fraction, balance: Balance, period: str) -> None:

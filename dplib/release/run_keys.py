@@ -46,12 +46,14 @@ class RunKeys:
         bounding: chooses the rows that a cap keeps; belongs to the account.
         digest: keys the digest of the exact statistics.
         parent: what the measurement key is derived from, together with that digest.
+        settings_hash: public hash of the settings that the run was reserved under.
     """
 
     key_id: str
     bounding: bytes = field(repr=False)
     digest: bytes = field(repr=False)
     parent: bytes = field(repr=False)
+    settings_hash: str = ""
 
     @classmethod
     def derive(cls, secret: Secret, run: Run) -> "RunKeys":
@@ -63,6 +65,7 @@ class RunKeys:
             bounding=secret.derive("bounding", key.dataset),
             digest=secret.derive("digest", *entry),
             parent=secret.derive("measurement", *entry, key.settings_hash, SAMPLER_FORMAT),
+            settings_hash=key.settings_hash,
         )
 
     def measurement(self, digest: bytes) -> bytes:

@@ -16,6 +16,7 @@ from dplib.release.ledger import Ledger
 from dplib.release.manifest import FileEntry, Manifest, load_manifest
 from dplib.release.membership import FORGOTTEN, found_in, unknown
 from dplib.release.replay import LedgerState
+from dplib.release.repricing import Pricing
 
 
 @dataclass(frozen=True)
@@ -63,12 +64,18 @@ def verify_content(check: Callable[[], list[Check]]) -> list[Check]:
         return [Check("content", False, f"{MANIFEST} must fit the tables beside it, got one that does not ({name})")]
 
 
-def verify_against_ledger(manifest: Manifest, ledger: Ledger) -> list[Check]:
-    """Check that the ledger knows this release, with these settings, this cost and this very manifest."""
+def verify_against_ledger(manifest: Manifest, ledger: Ledger, pricing: Pricing | None = None) -> list[Check]:
+    """Check that the ledger knows this release, with these settings, this cost and this very manifest.
+
+    Args:
+        manifest: the release's.
+        ledger: the open ledger.
+        pricing: works the costs of the ledger's reservations out again; they are taken as stated where None.
+    """
     try:
         run = ledger.run(manifest.release_id)
         account = ledger.account(run.key.dataset)
-        findings = ledger.audit()
+        findings = ledger.audit(pricing=pricing)
     except DplibError as error:
         return [Check("ledger entry", False, str(error))]
     publication, measurement = run.publication, run.measurement

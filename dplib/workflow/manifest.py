@@ -12,13 +12,13 @@ from dplib.mechanisms.tree_counts import SAMPLER_FORMAT
 from dplib.metrics.faint_totals import FaintTotals
 from dplib.privacy.accountant import totals
 from dplib.privacy.budget import Currency
-from dplib.release.canonical import settings_hash
 from dplib.release.files import MANIFEST
 from dplib.release.manifest import Manifest, build_manifest, write_manifest
 from dplib.release.runs import Run
 from dplib.report.notices import FAINT
 from dplib.validate import require
 from dplib.workflow.design import JobDesign, delta_of
+from dplib.workflow.settings import publish_hash
 
 
 def write_release_manifest(
@@ -60,7 +60,7 @@ def write_release_manifest(
         "key_id": run.measurement.key_id,
         "reservation": run.nonce or "",
         "settings_hash": run.key.settings_hash,
-        "publish_hash": settings_hash(design.publish_settings),
+        "publish_hash": publish_hash(design, run.key.settings_hash),
     }
     noted = {FAINT: faint.to_dict()} if faint is not None and faint.names else {}
     details = {"details": job_fields["details"] | noted}

@@ -13,13 +13,13 @@ from dplib.config.sections import JobConfig
 from dplib.errors import BudgetError, ConfigError
 from dplib.privacy.budget import Currency
 from dplib.release.approvals import plan_hash
-from dplib.release.canonical import settings_hash
 from dplib.release.ledger import Ledger
 from dplib.release.ledger_schema import resolve_ledger_url
 from dplib.release.replay import amount
-from dplib.release.runs import Account, RunKey, Terms
+from dplib.release.runs import Account, Run, RunKey, Terms
 from dplib.validate import require
 from dplib.workflow.design import AnyDesign, JobDesign, cost_of, neighbors_of
+from dplib.workflow.settings import counted_hash, former_hashes, input_place, plan_settings, publish_hash
 
 AnyConfig = TypeVar("AnyConfig", bound=JobConfig)
 Design_co = TypeVar("Design_co", bound=JobDesign, covariant=True)
@@ -50,12 +50,23 @@ class Prepared(Generic[Design_co]):
     def key(self) -> RunKey:
         """What makes two runs the same run."""
         config = self.design.config
-        return RunKey(config.dataset, config.job, self.date, settings_hash(self.design.settings))
+        return RunKey(
+            config.dataset,
+            config.job,
+            self.date,
+            counted_hash(self.design),
+            former_hashes(self.design),
+            input_place(config.input, self.base),
+        )
 
     @property
-    def publish_hash(self) -> str:
-        """Hash of the publish settings."""
-        return settings_hash(self.design.publish_settings)
+    def plan_settings(self) -> dict[str, Any]:
+        """The measurement settings that an officer reads and the ledger keeps."""
+        return plan_settings(self.design)
+
+    def publish_hash(self, run: Run) -> str:
+        """Hash of what shapes the release of a run's measurement."""
+        return publish_hash(self.design, run.key.settings_hash)
 
     @property
     def window(self) -> DayWindow | None:
@@ -64,6 +75,11 @@ class Prepared(Generic[Design_co]):
 
     def plan_hash(self, account: Account) -> str:
         """Hash of the plan that a privacy officer approves: settings without their date, cost, unit, neighbours."""
+        cost, terms = cost_of(self.design, account.terms.currency, account), account.terms
+        return plan_hash(self.plan_settings, self.date, cost, terms.unit, terms.neighbors)
+
+    def former_plan_hash(self, account: Account) -> str:
+        """The same as versions before made it, of all settings: an open reservation may name it."""
         cost, terms = cost_of(self.design, account.terms.currency, account), account.terms
         return plan_hash(self.design.settings, self.date, cost, terms.unit, terms.neighbors)
 

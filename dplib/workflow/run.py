@@ -3,14 +3,16 @@
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
+from fractions import Fraction
 from pathlib import Path
 
 from dplib.config.sections import expand
-from dplib.errors import ConfigError
+from dplib.errors import ConfigError, IntegrityError
 from dplib.privacy.budget import Currency
 from dplib.randomness.secret import load_secret
 from dplib.release.ledger import Ledger
 from dplib.release.lifecycle import MeasurementKeys, Request, measure_run, publish_run, run_to_publish
+from dplib.release.repricing import Pricing
 from dplib.release.run_keys import RunKeys, secret_of
 from dplib.release.runs import Run, RunState, Terms
 from dplib.report.account_state import AccountState
@@ -39,6 +41,7 @@ def run_job(
     notify: Notify = unheard,
     before_measuring: Callable[[], None] = lambda: None,
     show: Show = unseen,
+    pricing: Pricing | None = None,
 ) -> tuple[Run, Path | None]:
     """Run a job, or return what is already there.
 
@@ -52,6 +55,8 @@ def run_job(
         notify: told that a run is reserved, measured or published.
         before_measuring: called where rows are to be read, before Spark starts and anything is reserved; may refuse.
         show: prints the job's table of a release; tried before anything is spent, shown by the caller.
+        pricing: works the costs of the account's other reservations out again before this one is made; they are taken
+            as stated where None.
 
     Returns:
         The ledger's run, and the release's directory (None after ``measure``).
@@ -69,7 +74,7 @@ def run_job(
         if stage == "publish":
             run = run_to_publish(ledger, prepared.key, release_id)
         else:
-            run = _measured(resources, stages, ledger, again, before_measuring, show)
+            run = _measured(resources, stages, ledger, again, before_measuring, show, pricing)
         if stage == "measure":
             return run, None
         release = _published(resources, stages, ledger, run)
@@ -102,6 +107,7 @@ def _measured(
     again: bool,
     before_measuring: Callable[[], None],
     show: Show,
+    pricing: Pricing | None,
 ) -> Run:
     """The run with its stored measurement, made now only if there is none."""
     prepared, design = resources.prepared, resources.design
@@ -114,6 +120,10 @@ def _measured(
         return found
     # Before Spark starts; the reservation decides again.
     ledger.check_payable(prepared.key, cost, again, plan, prepared.window)
+    if found is not None and found.state is RunState.RESERVED:
+        _require_own_price(found, cost, {None, plan, prepared.former_plan_hash(account)})
+    if pricing is not None:
+        ledger.require_priced(account.dataset, account.period_of(prepared.window), pricing)
     ring = load_secret(design.config.secret, prepared.base)
     secret_of(ring, found if found is not None and found.state is RunState.RESERVED else None)
     before_measuring()
@@ -128,15 +138,44 @@ def _measured(
         raise ConfigError("ledger must be a PostgreSQL database in cluster deploy mode, got a SQLite file")
     opened = stages.open_input(resources)
     reason = "dplib run --again" if again else "dplib run"
-    request = Request(prepared.key, terms, cost, reason, again, ring.current.key_id, plan, prepared.window)
+    request = Request(
+        prepared.key,
+        terms,
+        cost,
+        reason,
+        again,
+        ring.current.key_id,
+        plan,
+        prepared.window,
+        prepared.plan_settings,
+    )
 
     def measure(run: Run, directory: Path) -> MeasurementKeys:
+        _require_own_price(run, cost, {None, plan, prepared.former_plan_hash(account)})
         resources.notify("reserved", release_id=run.release_id)
         return stages.measure(resources, opened, RunKeys.derive(secret_of(ring, run), run), directory)
 
     run = measure_run(ledger, request, prepared.output, measure)
     resources.notify("measured", release_id=run.release_id)
     return run
+
+
+def _require_own_price(run: Run, cost: Fraction, plans: set[str | None]) -> None:
+    """Refuse an open reservation that was made for less than its settings cost, or under another plan's approval.
+
+    Raises:
+        IntegrityError: saying which.
+    """
+    if run.cost < cost:
+        raise IntegrityError(
+            f"{run.release_id} must be reserved at what its settings cost, {cost}, got {run.cost}: forged "
+            "(dplib ledger audit; dplib ledger void gives it back)"
+        )
+    if run.plan not in plans:
+        raise IntegrityError(
+            f"{run.release_id} must be reserved under the plan of its own settings, got another one's: forged "
+            "(dplib ledger audit; dplib ledger void gives it back)"
+        )
 
 
 def _published(resources: Resources[AnyDesign], stages: Stages[AnyDesign], ledger: Ledger, run: Run) -> Path:
@@ -146,7 +185,7 @@ def _published(resources: Resources[AnyDesign], stages: Stages[AnyDesign], ledge
     def publish(measured: Run, directory: Path) -> None:
         stages.publish(resources, measured, _account_around(ledger, measured), directory)
 
-    release = publish_run(ledger, run, prepared.output, prepared.publish_hash, publish)
+    release = publish_run(ledger, run, prepared.output, prepared.publish_hash(run), publish)
     resources.notify("published", release_id=run.release_id)
     return release
 

@@ -76,13 +76,13 @@ def test_a_job_with_a_wrong_clock_takes_no_live_lease_waits_for_no_dead_one_and_
 def test_holding_keeps_the_lease_alive_and_lets_go_even_after_an_error(
     place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(leases, "LEASE_SECONDS", 0.4)
+    monkeypatch.setattr(leases, "LEASE_SECONDS", 2.0)
     first, second = open_with(place), Ledger.open(url_of(place))
     run = first.reserve(KEY, TERMS, Fraction(1, 4), "")
 
     def hold_and_fail() -> None:
         with first.holding(run):
-            time.sleep(1.0)
+            time.sleep(3.0)
             with pytest.raises(DplibError, match="is being measured"):
                 second.reserve(KEY, TERMS, Fraction(1, 4), "")
             raise RuntimeError("planted")

@@ -1,0 +1,108 @@
+"""What of a design's settings is hashed: what decides counts and noise, and nothing that must not be told.
+
+A design's `settings` hold all that its configuration says about the measurement. Three texts are made of them:
+
+    counted     decides the counts and the noise: names the run and enters the noise key; its hash is in the manifest
+    plan        `counted`, and what is free besides: what a privacy officer approves, and what the ledger keeps, so that
+                cost and plan can be worked out again (`dplib.release.repricing`)
+    former      all of `settings`, as versions before hashed them: such runs are still found, under the hash that they
+                have, from which a retry derives the same noise
+
+Left out of `plan` are the reader's options that only say how the input is reached: addresses and credentials change
+without another row being read, and an unsalted hash of a password can be guessed. Left out of `counted` besides are
+totals that are not measured, unless one that is measured has them as members: they are sums, made when publishing.
+"""
+
+import hashlib
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from dplib.config.paths import has_scheme
+from dplib.config.reader_options import counted_options
+from dplib.config.sections import Source
+from dplib.release.canonical import settings_hash
+from dplib.workflow.design import JobDesign
+
+
+def plan_settings(design: JobDesign) -> dict[str, Any]:
+    """The measurement settings that an officer reads and the ledger keeps; nothing in them is secret."""
+    source = design.config.input
+    given = design.settings["input"] | {"options": counted_options(source.format, source.options)}
+    return design.settings | {"input": given}
+
+
+def counted_settings(plan: Mapping[str, Any]) -> dict[str, Any]:
+    """What of a plan's settings decides the counts and the noise."""
+    if "constraints" not in plan:
+        return dict(plan)
+    free = _free(plan["constraints"])
+    return dict(plan) | {"constraints": [each for number, each in enumerate(plan["constraints"]) if number not in free]}
+
+
+def free_settings(plan: Mapping[str, Any]) -> dict[str, Any]:
+    """The rest of a plan's settings, which shapes a release and spends nothing; empty where there is none."""
+    given = plan.get("constraints", [])
+    free = [given[number] for number in sorted(_free(given))]
+    return {"constraints": free} if free else {}
+
+
+def _free(constraints: Sequence[Mapping[str, Any]]) -> set[int]:
+    """Numbers of the constraints that are totals without a measurement, which nothing that is measured refers to."""
+    free = {n for n, each in enumerate(constraints) if each["totals"] is not None and not each["measured"]}
+    while True:
+        others = [each for number, each in enumerate(constraints) if number not in free]
+        named = {name for each in others for members in (each["totals"] or {}).values() for name in members}
+        named |= {
+            name
+            for each in others
+            for equation in (each["equations"] or {}).values()
+            for name in equation["coefficients"]
+        }
+        needed = {number for number in free if named & set(constraints[number]["totals"])}
+        if not needed:
+            return free
+        free -= needed
+
+
+def counted_hash(design: JobDesign) -> str:
+    """Hash of what decides the counts and the noise."""
+    return settings_hash(counted_settings(plan_settings(design)))
+
+
+def former_hashes(design: JobDesign) -> tuple[str, ...]:
+    """Hashes under which versions before would have made a run of this design, where they are other ones."""
+    former = settings_hash(design.settings)
+    return () if former == counted_hash(design) else (former,)
+
+
+def publish_hash(design: JobDesign, run_hash: str) -> str:
+    """Hash of all that shapes the release of a measurement and spends nothing.
+
+    Args:
+        design: the design.
+        run_hash: hash of the settings that the run was made under: a former one holds the free settings already.
+    """
+    free = free_settings(plan_settings(design)) if run_hash == counted_hash(design) else {}
+    return settings_hash(design.publish_settings | free)
+
+
+def input_place(source: Source, base: Path) -> tuple[str, ...] | None:
+    """What the paths of an input name here, for the ledger; None for a catalogue's table.
+
+    A path is hashed as it is written, so that a folder that moves changes no settings. Two folders may then mean two
+    inputs by one word, and so may two values of a variable; what is named is compared besides. What variables held is
+    kept as a digest only.
+    """
+    if source.path is None:
+        return None
+    given = [source.path] if isinstance(source.path, str) else source.path
+    return tuple(
+        f"sha256:{hashlib.sha256(path.encode()).hexdigest()}" if "${" in word else _normal(path)
+        for word, path in zip(given, source.paths(base), strict=True)
+    )
+
+
+def _normal(path: str) -> str:
+    return path if has_scheme(path) else os.path.normpath(path)
