@@ -9,8 +9,10 @@ file that belongs to this process's user or to root and that nobody else can ope
 neither as written nor with all links followed, lets every user replace it (world-writable without the sticky bit).
 Access-control lists are not looked at.
 
-*Variable*: taken out of this process's environment when it is read, so that Java, Spark's Python workers and other
-children do not inherit it; a second read gets it from memory. Whoever may read ``/proc/PID/environ`` still sees it.
+*Variable*: taken out of this process's environment as soon as a configuration names it (`withhold`), so that Java,
+Spark's Python workers and other children do not inherit it; reading gets it from memory. What was started before has
+it: under spark-submit Java starts Python, so there such a secret is refused (`dplib.spark.session.java_holds`). Whoever
+may read ``/proc/PID/environ`` of this very process still sees it.
 
 *Command*: gets no input, must end in time and with code 0 and print no more than a key ring; it and what it started
 are killed otherwise. Nothing of what it prints is ever shown.
@@ -56,6 +58,23 @@ def read_place(spec: str, base: Path) -> str:
     return readers[kind](place, base)
 
 
+def withhold(spec: str) -> None:
+    """Take the variable that a secret is in out of the environment, before anything is started that would inherit it.
+
+    Args:
+        spec: where the secret is; only ``env:NAME`` names a variable.
+    """
+    name = variable_of(spec)
+    if name is not None and name in os.environ:
+        _taken[name] = os.environ.pop(name)
+
+
+def variable_of(spec: str) -> str | None:
+    """The environment variable that a secret is in; None where it is elsewhere."""
+    kind, colon, name = spec.partition(":")
+    return name if colon and kind == "env" else None
+
+
 def shown_place(place: str) -> str:
     """A place for a message, unless it looks like a secret that was written where its place should be."""
     return "a name that looks like a secret itself" if _LOOKS_SECRET.search(place) else place
@@ -96,8 +115,7 @@ def _require_guarded(folder: Path) -> None:
 
 def _read_variable(place: str, base: Path) -> str:
     name = shown_place(f"env:{place}")
-    if place in os.environ:
-        _taken[place] = os.environ.pop(place)
+    withhold(f"env:{place}")
     require(place in _taken, "secret", "be an environment variable that is set", name)
     return _text(_taken[place].encode("utf-8", "surrogateescape"))
 

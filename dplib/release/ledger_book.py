@@ -80,13 +80,14 @@ class Book:
         book, tip = self.entries()
         return audit_entries(book, tip, known, pricing)
 
-    def require_priced(self, dataset: str, period: str, pricing: Pricing) -> None:
+    def require_priced(self, dataset: str, period: str, pricing: Pricing, own: int | None = None) -> None:
         """Refuse an account whose reservations state less than their settings cost, or another plan or period.
 
         Args:
             dataset: the account.
             period: of an account that renews: reservations of other periods decide nothing in it.
             pricing: works cost and plan out from settings.
+            own: the caller's own reservation, which it has compared with its settings itself.
 
         Raises:
             IntegrityError: if a reservation that holds budget is forged.
@@ -98,7 +99,7 @@ class Book:
         decides = {
             run.sequence for run in state.runs.values() if run.period == period and run.state is not RunState.VOIDED
         }
-        relied_on = [entry for entry in book if entry.kind == "account" or entry.sequence in decides]
+        relied_on = [entry for entry in book if entry.kind == "account" or entry.sequence in decides - {own}]
         for finding in forged(relied_on, state.accounts, pricing):
             raise IntegrityError(
                 f"ledger entry {finding.sequence} must say what its settings cost, got one that "

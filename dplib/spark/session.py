@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Literal
 
 from py4j.protocol import Py4JError, Py4JJavaError
 from pyarrow import ArrowException
-from pyspark import SparkFiles
+from pyspark import SparkContext, SparkFiles
 from pyspark.errors import AnalysisException, PySparkException
 from pyspark.logger import PySparkLogger
 from pyspark.sql import SparkSession
@@ -185,6 +185,24 @@ def quiet_spark_errors(task: str = "finish the job") -> Iterator[None]:
         else:
             failure = DplibError(f"Spark must be able to {task}, got {name}")
         raise failure from None
+
+
+def java_holds(variable: str) -> bool:
+    """Whether the Java that serves this process was started with an environment variable, which its workers inherit.
+
+    Under ``spark-submit`` it was: Java starts Python and hands its environment on. A Java that this process started
+    itself is asked where the system tells (Linux).
+    """
+    if _under_submit():
+        return True
+    process = getattr(getattr(SparkContext, "_gateway", None), "proc", None)
+    if process is None:
+        return False
+    try:
+        entries = Path(f"/proc/{process.pid}/environ").read_bytes().split(b"\0")
+    except OSError:
+        return False
+    return any(entry.startswith(f"{variable}=".encode()) for entry in entries)
 
 
 def _ship_package(spark: SparkSession) -> None:

@@ -12,6 +12,7 @@ from dplib.config.paths import local_path
 from dplib.config.sections import JobConfig
 from dplib.errors import BudgetError, ConfigError
 from dplib.privacy.budget import Currency
+from dplib.randomness.secret_places import withhold
 from dplib.release.approvals import plan_hash
 from dplib.release.ledger import Ledger
 from dplib.release.ledger_schema import resolve_ledger_url
@@ -109,6 +110,8 @@ def prepare_job(
     """
     require(not date or _is_moment(date), "--date", "be a day such as 2024-05-03, or a moment of ISO 8601", date)
     config = load(model, path, assignments=assignments, date=date)
+    # Whatever the command starts from here on does not inherit it, whether or not the secret is needed.
+    withhold(config.secret)
     base = path.resolve().parent
     found = Prepared(resolve(config, base), base, date)
     # Environment variables that paths name are missed here, not when something was spent.

@@ -10,13 +10,14 @@ from dplib.config.sections import expand
 from dplib.errors import ConfigError, IntegrityError
 from dplib.privacy.budget import Currency
 from dplib.randomness.secret import load_secret
+from dplib.randomness.secret_places import shown_place, variable_of
 from dplib.release.ledger import Ledger
 from dplib.release.lifecycle import MeasurementKeys, Request, measure_run, publish_run, run_to_publish
 from dplib.release.repricing import Pricing
 from dplib.release.run_keys import RunKeys, secret_of
 from dplib.release.runs import Run, RunState, Terms
 from dplib.report.account_state import AccountState
-from dplib.spark.session import deploy_mode
+from dplib.spark.session import deploy_mode, java_holds
 from dplib.validate import one_of, require
 from dplib.workflow.design import AnyDesign, cost_of, neighbors_of
 from dplib.workflow.dry_publication import Show, try_publication, unseen
@@ -66,6 +67,7 @@ def run_job(
     require(
         stage != "publish" or not again, "--again", "not stand with --stage publish, which measures nothing", "both"
     )
+    _require_unseen(prepared.design.config.secret)
     places = _table_places(prepared)
     ledger = prepared.open_ledger()
     resources = Resources(prepared, progress, notify)
@@ -86,6 +88,21 @@ def run_job(
             for name in written:
                 notify("appended", release_id=run.release_id, table=name)
         return run, release
+
+
+def _require_unseen(secret: str) -> None:
+    """Refuse a secret in an environment variable that Java, and with it every worker, already has.
+
+    Raises:
+        ConfigError: saying what to do instead.
+    """
+    variable = variable_of(secret)
+    if variable is not None and java_holds(variable):
+        raise ConfigError(
+            "secret must be file:PATH or command:WORDS where Java runs before dplib does, as under spark-submit: Java "
+            "and every Python worker got the environment with the secret in it; put it into a file of mode 0600, and "
+            f"take the variable away, got {shown_place(f'env:{variable}')}"
+        )
 
 
 def _table_places(prepared: Prepared[AnyDesign]) -> dict[str, str]:
@@ -120,12 +137,14 @@ def _measured(
         return found
     # Before Spark starts; the reservation decides again.
     ledger.check_payable(prepared.key, cost, again, plan, prepared.window)
-    if found is not None and found.state is RunState.RESERVED:
-        _require_own_price(found, cost, {None, plan, prepared.former_plan_hash(account)})
+    open_run = found if found is not None and found.state is RunState.RESERVED else None
+    if open_run is not None:
+        _require_own_price(open_run, cost, {None, plan, prepared.former_plan_hash(account)})
     if pricing is not None:
-        ledger.require_priced(account.dataset, account.period_of(prepared.window), pricing)
+        own = None if open_run is None else open_run.sequence
+        ledger.require_priced(account.dataset, account.period_of(prepared.window), pricing, own)
     ring = load_secret(design.config.secret, prepared.base)
-    secret_of(ring, found if found is not None and found.state is RunState.RESERVED else None)
+    secret_of(ring, open_run)
     before_measuring()
     balance = ledger.balance(account.dataset, period=account.period_of(prepared.window))
     around = AccountState(terms.currency, account.total, account.total - balance.left, cost)

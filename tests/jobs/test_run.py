@@ -111,7 +111,7 @@ def test_the_stages_one_after_the_other(shop: Shop, monkeypatch: pytest.MonkeyPa
     assert "--stage publish must find a stored measurement, got none" in nothing.err
     measured = shop.run("--stage", "measure")
     assert (measured.code, measured.out) == (0, "shop-consistent-histograms-undated-000002\n")
-    assert visible(shop.output / measured.last) == ["measurement"]
+    assert visible(shop.output / measured.last) == [".reservation", "measurement"]
     assert shop.run("--stage", "measure").last == measured.last
     forbid_rows(shop, monkeypatch)
     published = shop.run("--stage", "publish").release

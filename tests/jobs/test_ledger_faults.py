@@ -1,0 +1,188 @@
+"""Restored, edited and forged ledgers stop run and audit; what is free or secret spends and shows nothing."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from dplib.release.ledger import Ledger
+from dplib.workflow.settings import counted_hash
+from jobs.consistent_histograms import prepare
+from tests.jobs_support import Shop, content, dplib, new_shop
+from tests.ledger_faults import (
+    OTHER,
+    aged,
+    attacked,
+    audit,
+    bypassed,
+    copy_of,
+    crash_at_record,
+    edited,
+    files_with,
+    forged,
+    forged_beside,
+    measurement_of,
+    restored,
+    two_folders,
+    under_former_hash,
+)
+
+pytestmark = pytest.mark.spark
+FREE = {"totals": {"food": ["bread", "milk"]}}
+SECRETIVE = {"header": "true", "fs.s3a.secret.key": "hunter2"}
+
+
+@pytest.fixture(autouse=True)
+def _spark(spark: object) -> object:
+    """One session for all runs."""
+    return spark
+
+
+@pytest.mark.parametrize("stage", ["measure", "all"])
+def test_a_restored_backup_is_refused_although_entries_followed(stage: str, tmp_path: Path) -> None:
+    seen = restored(tmp_path, stage)
+    assert seen.refused, str(seen)
+    assert "ledger must be as new as the releases of shop" in seen.run.err
+    assert "not in the ledger, which may be an older backup" in seen.audit.err
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE entries SET dataset = 'x' WHERE kind <> 'account'",
+        'UPDATE entries SET body = replace(body, \'"cost":"1"\', \'"cost":"1/9"\') WHERE kind = \'reserve\'',
+        "DELETE FROM entries WHERE kind <> 'account'",
+    ],
+)
+def test_an_edited_ledger_gives_no_budget_back(statement: str, tmp_path: Path) -> None:
+    seen = edited(tmp_path, statement)
+    assert seen.refused, str(seen)
+
+
+def test_forged_reservations_are_refused(tmp_path: Path) -> None:
+    for number, seen in enumerate(
+        [
+            forged(tmp_path / "a", with_settings=True),
+            forged(tmp_path / "b", with_settings=False),
+            forged_beside(tmp_path / "c"),
+            bypassed(tmp_path / "d"),
+        ]
+    ):
+        assert seen.refused, f"{number}: {seen}"
+        assert "forged" in seen.run.err + seen.audit.err
+
+
+def test_honest_runs_are_recomputed_and_verified(tmp_path: Path) -> None:
+    shop = new_shop(tmp_path)
+    release = shop.run().release
+    assert shop.run(*OTHER).code == 0
+    found = audit(shop)
+    assert (found.code, "Not recomputed" in found.out) == (0, False)
+    assert shop.command("plan").code == 0
+    manifest = json.loads((release / "manifest.json").read_text())
+    assert manifest["reservation"] == shop.ledger.run(release.name).nonce
+
+
+def test_runs_of_earlier_versions_are_said_not_to_be_recomputed(tmp_path: Path) -> None:
+    shop = aged(new_shop(tmp_path))
+    assert under_former_hash(shop).code == 0
+    assert shop.run(*OTHER).code == 0
+    found = audit(shop)
+    assert found.code == 0
+    assert "Not recomputed: 1 reservations of earlier versions" in found.out
+    # Once the account has reservations with settings it takes none without.
+    assert under_former_hash(shop, "--set", "privacy.budget.epsilon=3").code == 0
+    seen = attacked(shop, "--set", "privacy.budget.epsilon=1/2")
+    assert seen.refused, str(seen)
+
+
+def test_a_new_password_spends_nothing_and_shows_nowhere(tmp_path: Path) -> None:
+    shop = new_shop(tmp_path)
+    plain = counted_hash(prepare(shop.config).design)
+    shop.set(input__options=SECRETIVE)
+    release = shop.run().release
+    spent = shop.spent()
+    assert json.loads((release / "manifest.json").read_text())["settings_hash"] == plain
+    assert shop.set(input__options={"header": "true", "fs.s3a.secret.key": "another"}).run().release == release
+    assert shop.spent() == spent
+    assert files_with(tmp_path, "hunter2") == []
+
+
+def test_a_run_under_the_hash_of_earlier_versions_is_found(tmp_path: Path) -> None:
+    shop = new_shop(tmp_path).set(input__options=SECRETIVE)
+    shop.settings["constraints"].append(FREE)
+    shop.set()
+    release = under_former_hash(shop).release
+    before, spent = content(shop.output), shop.spent()
+    assert shop.run().release == release
+    assert (content(shop.output), shop.spent()) == (before, spent)
+
+
+def test_a_retry_of_a_reservation_of_earlier_versions_repeats_its_noise(tmp_path: Path) -> None:
+    shop = aged(new_shop(tmp_path / "shop").set(input__options=SECRETIVE))
+    shop.settings["constraints"].append(FREE)
+    shop.set()
+    undisturbed = copy_of(shop, tmp_path / "undisturbed")
+    crash_at_record(lambda: under_former_hash(shop))
+    assert shop.entries()[-1] == "reserve"
+    assert measurement_of(shop.run().release) == measurement_of(under_former_hash(undisturbed).release)
+    assert shop.entries() == ["account", "reserve", "measure", "publish"]
+
+
+def test_a_free_total_added_later_is_published_from_the_same_measurement(tmp_path: Path) -> None:
+    shop = new_shop(tmp_path)
+    release = shop.run().release
+    noisy, spent = measurement_of(release), shop.spent()
+    shop.settings["constraints"].append(FREE)
+    assert shop.set().run().release == release
+    assert (measurement_of(release), shop.spent()) == (noisy, spent)
+    answer = json.loads(shop_query(release, "food"))
+    assert [each["item"] for each in answer] == ["food"]
+    before = content(release)
+    assert shop.run().release == release
+    assert content(release) == before
+    checked = dplib("verify", str(release), "--ledger", f"sqlite:///{tmp_path}/ledger.db")
+    assert checked.code == 0, checked.out
+
+
+def shop_query(release: Path, item: str) -> str:
+    found = dplib("query", str(release), "--item", item, "--json")
+    assert found.code == 0, found.err
+    return found.out
+
+
+def test_the_same_words_in_another_folder_are_another_input(tmp_path: Path) -> None:
+    first, second = two_folders(tmp_path)
+    release = first.run().release
+    entries = first.entries()
+    refused = second.run()
+    assert refused.code == 2
+    assert f"input.path must name the input that {release.name} was measured from" in refused.err
+    assert first.entries() == entries
+    other = second.run("--again").release
+    assert other != release
+    assert (first.run().release, second.run().release) == (release, other)
+    assert measurement_of(other) != measurement_of(release)
+
+
+def test_a_measurement_of_a_lost_reservation_is_not_recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The ledger is put back while a run counts, and another run reserves the same number."""
+    shop = new_shop(tmp_path)
+    backup = (tmp_path / "ledger.db").read_bytes()
+    original = Ledger.record_measurement
+
+    def put_back(self: Ledger, run: object, mine: object) -> object:
+        (tmp_path / "ledger.db").write_bytes(backup)
+        reserved = prepare(shop.config)
+        ledger = shop.ledger
+        account = ledger.account("shop")
+        ledger.reserve(reserved.key, account.terms, 1, "another", settings=reserved.plan_settings)  # type: ignore[arg-type]
+        return original(self, run, mine)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(Ledger, "record_measurement", put_back)
+    refused = shop.run()
+    assert refused.code == 1
+    assert "must belong to a run of its account in this ledger, got another reservation in its place" in refused.err
+    assert shop.entries() == ["account", "reserve"]
+    assert [path.name for path in shop.output.iterdir() if path.name != ".lock"] == []
+    assert isinstance(shop, Shop)
