@@ -26,8 +26,8 @@ from dplib.errors import ConfigError, DplibError
 from dplib.progress import err as err
 from dplib.progress import log
 from dplib.release.manifest import load_manifest
-from dplib.report.account_state import AccountState
 from dplib.release.repricing import Pricing
+from dplib.report.account_state import AccountState
 from dplib.report.notices import caps_caveat, faint_warning
 from dplib.spark.blocks import SparkSession
 from dplib.spark.inspection import Inspection, Loss

@@ -138,8 +138,9 @@ def _measured(
     # Before Spark starts; the reservation decides again.
     ledger.check_payable(prepared.key, cost, again, plan, prepared.window)
     open_run = found if found is not None and found.state is RunState.RESERVED else None
+    plans = {None, plan, prepared.former_plan_hash(account)}
     if open_run is not None:
-        _require_own_price(open_run, cost, {None, plan, prepared.former_plan_hash(account)})
+        _require_own_price(open_run, cost, plans)
     if pricing is not None:
         own = None if open_run is None else open_run.sequence
         ledger.require_priced(account.dataset, account.period_of(prepared.window), pricing, own)
@@ -157,20 +158,11 @@ def _measured(
         raise ConfigError("ledger must be a PostgreSQL database in cluster deploy mode, got a SQLite file")
     opened = stages.open_input(resources)
     reason = "dplib run --again" if again else "dplib run"
-    request = Request(
-        prepared.key,
-        terms,
-        cost,
-        reason,
-        again,
-        ring.current.key_id,
-        plan,
-        prepared.window,
-        prepared.plan_settings,
-    )
+    now = (again, ring.current.key_id, plan, prepared.window, prepared.plan_settings)
+    request = Request(prepared.key, terms, cost, reason, *now)
 
     def measure(run: Run, directory: Path) -> MeasurementKeys:
-        _require_own_price(run, cost, {None, plan, prepared.former_plan_hash(account)})
+        _require_own_price(run, cost, plans)
         resources.notify("reserved", release_id=run.release_id)
         return stages.measure(resources, opened, RunKeys.derive(secret_of(ring, run), run), directory)
 
