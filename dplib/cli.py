@@ -30,6 +30,7 @@ from dplib.release.repricing import Pricing
 from dplib.report.account_state import AccountState
 from dplib.report.notices import caps_caveat, faint_warning
 from dplib.spark.blocks import SparkSession
+from dplib.spark.input_files import require_input_here
 from dplib.spark.inspection import Inspection, Loss
 from dplib.spark.session import open_session
 from dplib.terminal import Terminal, cell
@@ -324,6 +325,7 @@ def show_inspection(run: Prepared[Any], look: Callable[[SparkSession], Inspectio
         SchemaError: if a rule drops everything, after all is shown.
     """
     config = run.design.config
+    require_input_here(config.input, run.base, config.spark)
     with ExitStack() as stack:
         with stage("starting Spark"):
             spark = stack.enter_context(open_session(f"dplib inspect {config.job}", config.spark))

@@ -6,14 +6,18 @@ appear by renaming a folder, under a lock: object stores and HDFS through a clie
 reader could meet half a release. They are refused instead; a finished release is copied there with its manifest last.
 """
 
+import glob
 import os
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
-from dplib.errors import ConfigError
+from dplib.errors import ConfigError, SchemaError
 
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:/")
 _FILE = re.compile(r"file:(?://)?(/[^/].*|/)", re.IGNORECASE)
+_PATTERN_SIGNS = "[]{}*?\\"
+"""Signs that Spark takes for a pattern's."""
 
 
 def expand(setting: str, path: str) -> str:
@@ -81,3 +85,47 @@ def read_text(setting: str, path: Path, most: int, shown: str) -> str:
         return found.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise ConfigError(f"{setting} must name a readable text file, in UTF-8, got {shown}") from error
+
+
+def literal(path: str) -> str:
+    """A path whose signs of a pattern stand for themselves, as Spark reads it."""
+    return "".join("\\" + sign if sign in _PATTERN_SIGNS else sign for sign in path)
+
+
+def below(base: Path, path: str) -> str:
+    """The pattern of a path that starts from a folder: the folder is literal, the path may be a pattern.
+
+    A path that is there as it is written is literal too.
+    """
+    if (base / path).exists():
+        return literal(str(base / path))
+    return path if Path(path).is_absolute() else f"{literal(str(base))}/{path}"
+
+
+def require_local_files(setting: str, places: Sequence[str]) -> None:
+    """Refuse paths of this machine at which there is nothing.
+
+    Args:
+        setting: for the message.
+        places: absolute paths or patterns, or URLs; those of other file systems are not looked at.
+
+    Raises:
+        SchemaError: naming the place.
+    """
+    for place in places:
+        local = _FILE.fullmatch(place) if has_scheme(place) else None
+        if has_scheme(place) and local is None:
+            continue
+        path = place if local is None else local[1]
+        if Path(path).exists() or _may_match(path):
+            continue
+        pattern = any(sign in path for sign in _PATTERN_SIGNS)
+        rule = "match at least one file" if pattern else "name a file or folder that is there"
+        raise SchemaError(f"{setting} must {rule}, got {place}")
+
+
+def _may_match(path: str) -> bool:
+    """Whether a pattern matches something; those that only Spark understands are left to it."""
+    if "{" in path or "\\" in path:
+        return True
+    return any(sign in path for sign in "[*?") and next(glob.iglob(path), None) is not None

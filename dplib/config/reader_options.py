@@ -272,6 +272,11 @@ def is_access(format_name: str, name: str) -> bool:
     return ACCESS.fullmatch(name) is not None
 
 
+def is_file_option(name: str) -> bool:
+    """Whether an option chooses files, in whatever format they are."""
+    return name.lower() in {option.name.lower() for option in _FILES}
+
+
 def _known(format_name: str) -> dict[str, ReaderOption]:
     return {option.name.lower(): option for option in OPTIONS.get(format_name.lower(), ())}
 

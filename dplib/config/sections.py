@@ -12,8 +12,8 @@ from zoneinfo import available_timezones
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
 
 from dplib.config.day_window import DayWindow
+from dplib.config.paths import below, has_scheme
 from dplib.config.paths import expand as expand
-from dplib.config.paths import has_scheme
 from dplib.config.reader_options import FORMATS, check_format, check_options
 from dplib.errors import ConfigError
 from dplib.privacy.budget import ZCDP, ApproxDP, Budget, PureDP, as_fraction
@@ -129,11 +129,22 @@ class Source(Section):
             raise ValueError("must not be empty, got an empty path")
         return path
 
-    def paths(self, base: Path) -> list[str]:
+    @property
+    def shown(self) -> str:
+        """The table or the paths as they are configured, for messages."""
+        return self.table or (self.path if isinstance(self.path, str) else ", ".join(self.path or []))
+
+    def places(self, base: Path) -> list[str]:
         """The paths, variables expanded, absolute against ``base`` unless they are absolute or carry a scheme."""
+        return [path if has_scheme(path) else str(base / path) for path in self._expanded()]
+
+    def paths(self, base: Path) -> list[str]:
+        """The paths as Spark takes them: what they say may be a pattern, the folder they start from is literal."""
+        return [path if has_scheme(path) else below(base, path) for path in self._expanded()]
+
+    def _expanded(self) -> list[str]:
         given = [self.path] if isinstance(self.path, str) else list(self.path or [])
-        expanded = [expand("input.path", path) for path in given]
-        return [path if has_scheme(path) else str(base / path) for path in expanded]
+        return [expand("input.path", path) for path in given]
 
 
 class Moments(Section):

@@ -12,6 +12,7 @@ from dplib.kmeans.query import design_of
 from dplib.kmeans.tables import read_centers, read_records
 from dplib.release.manifest import load_manifest
 from dplib.spark.assign import assign_rows, write_assigned
+from dplib.spark.input_files import require_input_here
 from dplib.spark.point_rows import open_points
 from dplib.spark.session import open_session
 from dplib.validate import require
@@ -41,6 +42,7 @@ def assign_to_centers(prepared: Prepared[Design], release: Path, to: Path, progr
     centers, _ = read_centers(release, released.coordinates)
     frame = estimate_centers(released, read_records(release)).frame
     units = rounded((frame.scaled(centers) - np.array(frame.space.center)) / frame.space.unit)
+    require_input_here(config.input, prepared.base, config.spark)
     with ExitStack() as stack:
         with progress("starting Spark"):
             spark = stack.enter_context(open_session(f"dplib assign {config.job}", config.spark))

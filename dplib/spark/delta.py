@@ -23,6 +23,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
+from dplib.config.paths import literal
 from dplib.config.sections import DELTA, Source
 from dplib.errors import ConfigError, SchemaError
 
@@ -47,7 +48,7 @@ def open_delta(spark: SparkSession, source: Source, base: Path) -> DataFrame:
         ConfigError: if the extra ``delta`` is not installed, or the table has no such version.
         SchemaError: if there is no table, or reading it needs the connector.
     """
-    (path,) = source.paths(base)
+    (path,) = source.places(base)
     if CONNECTOR in str(spark.conf.get("spark.sql.extensions", "")):
         options = source.options | ({} if source.version is None else {"versionAsOf": str(source.version)})
         return spark.read.format(DELTA).options(**options).load(path)
@@ -60,7 +61,7 @@ def open_delta(spark: SparkSession, source: Source, base: Path) -> DataFrame:
     if not files:
         return spark.createDataFrame([], schema)
     stored = StructType([field for field in schema.fields if field.name not in partitioned_by])
-    frame = spark.read.schema(stored).parquet(*files)
+    frame = spark.read.schema(stored).parquet(*map(literal, files))
     if not partitioned_by:
         return frame
     frame = frame.withColumn(_FILE, F.col("_metadata.file_name"))

@@ -36,7 +36,9 @@ from pyspark.sql import functions as F
 from dplib.config.edge_input import EdgeInput
 from dplib.errors import SchemaError
 from dplib.spark.gml import Cells, gml_edges, is_gml
-from dplib.spark.read import column_positions, opening
+from dplib.spark.input_files import LINE_LIMIT, MAX_LINE, list_files
+from dplib.spark.path_input import column_positions
+from dplib.spark.read import opening
 from dplib.spark.resolve import text_column
 from dplib.spark.session import pin_session, quiet_spark_errors
 
@@ -160,7 +162,9 @@ def require_gml(text: str) -> None:
 def _open_snap(spark: SparkSession, source: EdgeInput, base: Path) -> DataFrame:
     positions = column_positions(SNAP_ENDS | source.columns.names, "where input.format is snap")
     with opening(source):
-        lines = spark.read.text(source.paths(base)).select(text_column(F.col("value")).alias("line"))
+        list_files(spark, source, base)
+        text = spark.read.option(LINE_LIMIT, str(MAX_LINE)).text(source.paths(base))
+        lines = text.select(text_column(F.col("value")).alias("line"))
         edges = lines.where((F.col("line") != "") & ~F.col("line").startswith("#"))
         fields = F.split(F.translate("line", "\t", " "), " +")
         return edges.select(*(F.get(fields, F.lit(position)).alias(role) for role, position in positions.items()))

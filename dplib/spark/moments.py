@@ -10,10 +10,13 @@ beyond 294246, and far instants are not shifted to a zone, which could overflow.
 
 import datetime as dt
 import re
+from calendar import monthrange
 
+import pyarrow as pa
 from pyspark.sql import Column, SparkSession
 from pyspark.sql import functions as F
 
+from dplib.config.date_patterns import check_pattern, suggestion
 from dplib.config.sections import Moments
 from dplib.errors import ConfigError
 from dplib.spark.session import SPARK_ERRORS
@@ -25,24 +28,53 @@ OUTSIDE = -1
 
 
 def check_date_format(spark: SparkSession, pattern: str) -> None:
-    """Refuse a date pattern that Spark cannot read or that does not hold the whole date; reads no rows.
+    """Refuse a date pattern that Spark cannot read or that would lose days; reads no rows.
 
-    A pattern is good if Spark reads back the day of what it writes with it: `dd/mm/yyyy` (minutes for months) fails.
+    A pattern is good if no field stands in it twice or in two ways (`dplib.config.date_patterns`), and if Spark reads
+    back, of what it writes with it, the day and the hour of moments all over a leap year and a common one.
 
     Raises:
         ConfigError: naming `input.date_format`.
     """
-    noon = F.timestamp_seconds(F.lit((dt.date(2013, 11, 24) - EPOCH).days * 86_400 + 43_200))
     try:
-        day = F.unix_date(parse_moment(F.date_format(noon, pattern), pattern).cast("date"))
-        # A literal query: the text is made inside Spark, so nothing of the input is touched.
-        found = spark.range(1).select(day).collect()[0][0]
+        check_pattern(pattern)
+    except ValueError as error:
+        raise ConfigError(f"input.date_format {error}") from None
+    # A literal query: the texts are made inside Spark, so nothing of the input is touched.
+    probes = spark.createDataFrame(pa.table({"seconds": pa.array(_PROBES, pa.int64())}))
+    moment = F.timestamp_seconds("seconds")
+    read = parse_moment(F.date_format(moment, pattern), pattern).cast("timestamp")
+    try:
+        found = probes.select("seconds", F.unix_micros(read).alias("read")).collect()
     except SPARK_ERRORS:
         raise ConfigError(
-            f"input.date_format must be a pattern that Spark can read dates with, got {pattern}"
+            f"input.date_format must be a pattern that Spark can read dates with, got {pattern}{suggestion(pattern)}"
         ) from None
-    if found != (dt.date(2013, 11, 24) - EPOCH).days:
-        raise ConfigError(f"input.date_format must hold year, month (MM) and day (dd), got {pattern}")
+    for row in found:
+        # A pattern may leave out seconds, minutes or the time of day, and nothing else.
+        kept = {row["seconds"] - row["seconds"] % step for step in (1, 60, 3600, 86_400)}
+        if row["read"] is None or row["read"] // 1_000_000 not in kept:
+            raise ConfigError(
+                "input.date_format must hold year, month (MM) and day (dd), and read back every moment that it "
+                f"writes, got {pattern}{suggestion(pattern)}"
+            )
+
+
+def _probes() -> list[int]:
+    """Seconds of moments of a common and a leap year: days of one and two digits, times before and after noon."""
+    days = [1, 2, 5, 9, 10, 11, 12, 13, 20, 28, 29, 30, 31]
+    dates = [
+        dt.date(year, month, day)
+        for year in (2013, 2024)
+        for month in range(1, 13)
+        for day in days
+        if day <= monthrange(year, month)[1]
+    ]
+    times = [0, 43_200, 47_103, 86_399, 3_723]
+    return [(day - EPOCH).days * 86_400 + times[place % len(times)] for place, day in enumerate(dates)]
+
+
+_PROBES = _probes()
 
 
 def day_number(moment: Column, type_name: str, source: Moments, first_day: dt.date, n_days: int) -> Column:

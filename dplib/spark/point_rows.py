@@ -56,13 +56,15 @@ def open_points(spark: SparkSession, source: PointInput, base: Path, for_owner: 
     if source.columns.vector is not None:
         _require_numbers(source.columns.vector, rows.schema["vector"].dataType)
     roles = [role.replace("coordinates.", "x") for role in names]
+    of_texts = source.columns.vector is not None and _held(rows.schema["vector"].dataType) == "string"
     columns = []
     for role, kind in zip(roles, types, strict=True):
         column = F.col(role)
         if role == "unit":
             columns.append(text_column(column).cast("binary").alias(role))
         elif role == "vector":
-            columns.append(column.try_cast("array<double>").alias(role))
+            numbers = F.transform(column, lambda item: number_column(item, "string")) if of_texts else column
+            columns.append(numbers.try_cast("array<double>").alias(role))
         else:
             columns.append(number_column(column, kind).alias(role))
     named = rows.toDF(*roles)
@@ -86,10 +88,14 @@ def _unreadable(source: PointInput, roles: list[str], types: list[str]) -> Colum
 
 def _require_numbers(column: str, vector: DataType) -> None:
     """Refuse arrays of what is no number; Spark would say so only later, in words of its own."""
-    held = vector.elementType.typeName() if isinstance(vector, ArrayType) else "none"
+    held = _held(vector)
     if held not in NUMBER_TYPES:
         allowed = ", ".join(sorted(NUMBER_TYPES))
         raise SchemaError(f"input.columns.vector must name arrays of type {allowed}, got {column} of arrays of {held}")
+
+
+def _held(vector: DataType) -> str:
+    return vector.elementType.typeName() if isinstance(vector, ArrayType) else "none"
 
 
 def inspect_points(rows: DataFrame, frame: PointFrame, max_rows: int) -> Inspection:

@@ -11,7 +11,10 @@ value stops a run. Texts (names, units, dates, quantities as text) are compared 
 | day is in the domain | the day is one of `domain.first_day` to `domain.last_day` |
 | name is in the domain | its item is a declared item, or its package a declared package |
 | name is valid on the day | the item or package is on the menu of that day |
-| quantity is a number | its quantity as a 64-bit float is neither null nor NaN (1 where no column is set) |
+| quantity is a number | its quantity is a number (1 where no column is set); NaN and null are none |
+
+A text is a number where it is a plain decimal one: digits with at most one point, a sign before them or none, an
+exponent (e or E, a sign or none, digits) or none. `5f`, `0x5`, `2L`, `1,000`, `NaN` and `Infinity` are no numbers.
 
 What passes counts as its quantity cut to 0 ... `privacy.max_quantity` and rounded down: infinity counts as the cap,
 negative quantities as 0.
@@ -182,9 +185,17 @@ def text_column(column: Column) -> Column:
     return F.btrim(column.cast("string"), F.lit(BLANKS))
 
 
+_NUMBER_SIGNS = "0123456789+-.eE"
+
+
 def number_column(column: Column, type_name: str) -> Column:
-    """A column of numbers or texts as double; null where a text is no number."""
-    return trimmed_column(column, type_name).try_cast("double")
+    """A column of numbers or texts as double; null where a text is no plain decimal number."""
+    if type_name != "string":
+        return column.try_cast("double")
+    text = text_column(column)
+    # Of these signs alone Java reads decimal numbers only: no suffix (5f), no hexadecimal one, no NaN.
+    plain = F.translate(text, _NUMBER_SIGNS, "") == ""
+    return F.when(plain, text.try_cast("double"))
 
 
 def trimmed_column(column: Column, type_name: str) -> Column:

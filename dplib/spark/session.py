@@ -13,7 +13,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from py4j.protocol import Py4JError, Py4JJavaError
 from pyarrow import ArrowException
@@ -31,12 +31,23 @@ if TYPE_CHECKING:
 
 SPARK_ERRORS = (PySparkException, Py4JError, ArrowException)
 """What a call into Spark may raise; all of them may quote values of rows."""
+MAX_CAUSES = 20
 JAVA_OPTIONS = "spark.driver.extraJavaOptions"
 PINNED = {
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.legacy.timeParserPolicy": "CORRECTED",
     "spark.sql.timestampType": "TIMESTAMP_LTZ",
     "spark.sql.ansi.enabled": "true",
+    # Values of partition folders stay text: 01 is not 1.
+    "spark.sql.sources.partitionColumnTypeInference.enabled": "false",
+    # What is damaged or gone is an error, never fewer rows.
+    "spark.sql.files.ignoreCorruptFiles": "false",
+    "spark.sql.files.ignoreMissingFiles": "false",
+    # No value of a Parquet column stops a run: old days are read as they are written, nanoseconds as numbers.
+    "spark.sql.parquet.datetimeRebaseModeInRead": "CORRECTED",
+    "spark.sql.parquet.int96RebaseModeInRead": "CORRECTED",
+    "spark.sql.parquet.inferTimestampNTZ.enabled": "true",
+    "spark.sql.legacy.parquet.nanosAsLong": "true",
 }
 """Settings that decide what a row counts as; they cannot be changed in `spark.conf`."""
 QUIET = {
@@ -163,6 +174,20 @@ def error_name(error: BaseException) -> str:
     return f"{name} {condition}" if condition else name
 
 
+def _is_damaged_input(error: BaseException) -> bool:
+    """Whether Spark could not read a file; what it says is looked at, never shown.
+
+    Tables that go to the driver through Arrow wrap the reason: in a cause, or in the text of a failed stage alone.
+    """
+    told = [error_name(error), str(error)]
+    cause: Any = getattr(error, "java_exception", None) or getattr(error, "_origin", None)
+    with suppress(Exception):  # the JVM may be gone
+        while cause is not None and len(told) < MAX_CAUSES:
+            told.append(str(cause.toString()))
+            cause = cause.getCause()
+    return any("FAILED_READ_FILE" in text for text in told)
+
+
 @contextmanager
 def quiet_spark_errors(task: str = "finish the job") -> Iterator[None]:
     """Replace Spark's exceptions by sentences without any value of a row.
@@ -180,7 +205,7 @@ def quiet_spark_errors(task: str = "finish the job") -> Iterator[None]:
         yield
     except SPARK_ERRORS as error:
         name = error_name(error)
-        if isinstance(error, AnalysisException) or "FAILED_READ_FILE" in name:
+        if isinstance(error, AnalysisException) or _is_damaged_input(error):
             failure: DplibError = SchemaError(f"input must hold files and columns that Spark can read, got {name}")
         else:
             failure = DplibError(f"Spark must be able to {task}, got {name}")
@@ -213,6 +238,16 @@ def _ship_package(spark: SparkSession) -> None:
         copy = Path(tempfile.mkdtemp(dir=SparkFiles.getRootDirectory())) / f"{archive.stem}.zip"
         shutil.copyfile(archive, copy)
         spark.sparkContext.addPyFile(str(copy))
+
+
+def runs_here(settings: "SparkSettings") -> bool:
+    """Whether a job with these settings reads this machine's files: in a JVM that it starts, or one in local mode."""
+    from dplib.spark.connect import connect_address
+
+    active = SparkSession.getActiveSession()
+    if active is not None:
+        return deploy_mode(active) == "local"
+    return not _under_submit() and connect_address(settings) is None and settings.master.startswith("local")
 
 
 def _under_submit() -> bool:

@@ -17,6 +17,7 @@ from dplib.release.repricing import Pricing
 from dplib.release.run_keys import RunKeys, secret_of
 from dplib.release.runs import Run, RunState, Terms
 from dplib.report.account_state import AccountState
+from dplib.spark.input_files import require_input_here
 from dplib.spark.session import deploy_mode, java_holds
 from dplib.validate import one_of, require
 from dplib.workflow.design import AnyDesign, cost_of, neighbors_of
@@ -146,6 +147,7 @@ def _measured(
         ledger.require_priced(account.dataset, account.period_of(prepared.window), pricing, own)
     ring = load_secret(design.config.secret, prepared.base)
     secret_of(ring, open_run)
+    require_input_here(design.config.input, prepared.base, design.config.spark)
     before_measuring()
     balance = ledger.balance(account.dataset, period=account.period_of(prepared.window))
     around = AccountState(terms.currency, account.total, account.total - balance.left, cost)
