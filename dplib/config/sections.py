@@ -11,6 +11,7 @@ from zoneinfo import available_timezones
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
 
+from dplib.config.date_patterns import check_pattern
 from dplib.config.day_window import DayWindow
 from dplib.config.paths import below, has_scheme
 from dplib.config.paths import expand as expand
@@ -154,6 +155,12 @@ class Moments(Section):
     """Spark's pattern of the day column; ignored where the column already is a date or a timestamp."""
     timezone: str = "UTC"
     """Fixed time zone in which a timestamp becomes a day; never the session's."""
+
+    @field_validator("date_format")
+    @classmethod
+    def _one_meaning(cls, pattern: str) -> str:
+        check_pattern(pattern)
+        return pattern
 
     @field_validator("timezone")
     @classmethod

@@ -14,7 +14,8 @@ value stops a run. Texts (names, units, dates, quantities as text) are compared 
 | quantity is a number | its quantity is a number (1 where no column is set); NaN and null are none |
 
 A text is a number where it is a plain decimal one: digits with at most one point, a sign before them or none, an
-exponent (e or E, a sign or none, digits) or none. `5f`, `0x5`, `2L`, `1,000`, `NaN` and `Infinity` are no numbers.
+exponent (e or E, a sign or none, digits) or none; or the word inf or infinity, with a sign or none, in any capitals.
+`5f`, `0x5`, `2L`, `1,000` and `NaN` are no numbers.
 
 What passes counts as its quantity cut to 0 ... `privacy.max_quantity` and rounded down: infinity counts as the cap,
 negative quantities as 0.
@@ -186,6 +187,7 @@ def text_column(column: Column) -> Column:
 
 
 _NUMBER_SIGNS = "0123456789+-.eE"
+_INFINITIES = tuple(sign + word for sign in ("", "+", "-") for word in ("inf", "infinity"))
 
 
 def number_column(column: Column, type_name: str) -> Column:
@@ -195,7 +197,7 @@ def number_column(column: Column, type_name: str) -> Column:
     text = text_column(column)
     # Of these signs alone Java reads decimal numbers only: no suffix (5f), no hexadecimal one, no NaN.
     plain = F.translate(text, _NUMBER_SIGNS, "") == ""
-    return F.when(plain, text.try_cast("double"))
+    return F.when(plain | F.lower(text).isin(*_INFINITIES), text.try_cast("double"))
 
 
 def trimmed_column(column: Column, type_name: str) -> Column:
