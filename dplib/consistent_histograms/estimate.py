@@ -35,7 +35,7 @@ from dplib.privacy.noise_quantile import (
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
-MOST_WORK = 1 << 25
+MOST_WORK = 1 << 30
 """Nodes times the cube of the series that constraints join, up to which the law of a single answer is worked out."""
 MOST_KINDS = 100
 """Answers of different laws to one question that are worked out one by one."""

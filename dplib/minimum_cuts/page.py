@@ -27,7 +27,15 @@ from dplib.report.cactus_figure import cactus_drawing
 from dplib.report.guarantee import Guarantee, NoiseTable, guarantee_section
 from dplib.report.number_text import count_text, number_text, with_margin
 from dplib.report.page import render_page
-from dplib.report.release_sections import RELEASED, free_to_use, identity, subtitle, tables_of_release, use_section
+from dplib.report.release_sections import (
+    INTERVALS,
+    RELEASED,
+    free_to_use,
+    identity,
+    subtitle,
+    tables_of_release,
+    use_section,
+)
 from dplib.workflow.design import delta_of, neighbors_of
 
 SHOWN_CUTS = 20
@@ -160,7 +168,7 @@ def _guarantee(design: Design, run: Run) -> Guarantee:
 
 def _expected(design: Design, run: Run) -> Section:
     plan = make_plan(design, run.key.settings_hash)
-    words = "These follow from the settings alone and were known before a row was read."
+    words = f"These follow from the settings alone and were known before a row was read. {INTERVALS}"
     blocks: list[Block] = [Paragraphs((words,))]
     rows: list[tuple[Text, ...]] = []
     for each in plan.releases:

@@ -40,7 +40,15 @@ from dplib.report.figures import series_with_band
 from dplib.report.guarantee import Guarantee, NoiseRow, NoiseTable, guarantee_section
 from dplib.report.number_text import count_text, number_text, with_margin
 from dplib.report.page import render_page
-from dplib.report.release_sections import RELEASED, free_to_use, identity, subtitle, tables_of_release, use_section
+from dplib.report.release_sections import (
+    INTERVALS,
+    RELEASED,
+    free_to_use,
+    identity,
+    subtitle,
+    tables_of_release,
+    use_section,
+)
 from dplib.workflow.design import delta_of, neighbors_of
 
 MAX_POINTS = 500
@@ -193,7 +201,8 @@ def _expected_errors(design: Design) -> Section:
     )
     words = (
         "These follow from the settings alone and were known before a row was read. Where noise follows the graph, or "
-        "where the estimate uses the order of degrees, the error depends on private facts and is not stated."
+        "where the estimate uses the order of degrees, the error depends on private facts and is not stated. "
+        f"{INTERVALS}"
     )
     blocks: list[Block] = [Paragraphs((words,)), DataTable("Expected error of one number", columns, tuple(rows))]
     triangles = triangle_errors(design)
