@@ -28,6 +28,7 @@ from dplib.kmeans.report_text import ReportReader
 from dplib.kmeans.run import STAGES, prepare
 from dplib.release.manifest import Manifest, load_manifest
 from dplib.release.verify import Check
+from dplib.report.number_text import terminal_number, terminal_with_error
 from dplib.spark.blocks import SparkSession
 from dplib.spark.inspection import Inspection
 from dplib.spark.point_reports import inspect_point_reports, open_point_reports
@@ -68,7 +69,7 @@ def _print_answers(title: str, answers: list[Answer]) -> None:
     names = list(answers[0].coordinates)[:TOP_COORDINATES]
     rows = []
     for each in answers:
-        weight = "-" if each.weight_error is None else f"{each.weight_error:,.4g}"
+        weight = "-" if each.weight_error is None else terminal_number(each.weight_error)
         places = [_with_error(each.coordinates[name], each.std_errors[name]) for name in names]
         away = [] if each.distance is None else [f"{each.distance:.4g}"]
         rows.append([str(each.center), f"{each.weight:,.1f}", weight, *places, *away])
@@ -80,7 +81,7 @@ def _print_answers(title: str, answers: list[Answer]) -> None:
 
 
 def _with_error(value: float, error: float | None) -> str:
-    return f"{value:,.5g}" if error is None else f"{value:,.5g} ({error:.2g})"
+    return terminal_with_error(value, error)
 
 
 def plan(prepared: Prepared[Design], as_json: bool) -> None:
@@ -119,7 +120,7 @@ def inspect(prepared: Prepared[Design]) -> None:
 def rehearsal(prepared: Prepared[Design], rows: int | None, seed: int) -> None:
     """Run the whole job on generated clusters and compare its loss with that of k-means without privacy."""
     found = rehearse(prepared, rows or REHEARSED_POINTS, seed, stage)
-    shown = [[each.centers, f"{each.loss:.4g}", f"{each.ratio:.3f}"] for each in found]
+    shown = [[each.centers, terminal_number(each.loss), f"{each.ratio:.3f}"] for each in found]
     columns = ["centers", "mean squared distance (square radii)", "ratio"]
     title = f"Rehearsal on {rows or REHEARSED_POINTS:,} generated points (no ledger, no private data)"
     out.print(table(title, columns, shown, frozenset(columns[1:])))

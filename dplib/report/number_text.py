@@ -34,6 +34,14 @@ def terminal_number(value: float | Fraction, digits: int = _DIGITS) -> str:
     return number_text(value, digits).replace(_MINUS, "-").replace("\N{EN DASH}", "-").replace("\N{INFINITY}", "inf")
 
 
+def terminal_with_error(value: float, error: float | None) -> str:
+    """A value with its error in brackets, both in one notation and to the digit that the error allows."""
+    if error is None or not error > 0:
+        return terminal_number(value, 5)
+    shown, margin = with_margin(value, error)
+    return f"{shown} ({margin})".replace(_MINUS, "-")
+
+
 def span_text(least: float, most: float) -> str:
     """Numbers of one kind, for a terminal: one where all agree within a twentieth, else the least and the most."""
     if not most > 1.05 * least:

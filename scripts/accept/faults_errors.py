@@ -27,6 +27,7 @@ from dplib.privacy.noise_quantile import Z95, DrawLaw, event_law, half_width, on
 from dplib.projection.rounding import round_to_totals
 from dplib.projection.simplex import project_simplex
 from dplib.range_histograms import estimate as ranges
+from dplib.report.number_text import terminal_with_error
 from dplib.trees.strategies import dwork
 from jobs.main import app
 from scripts.accept.claims import Check, Result, at_least, at_most
@@ -203,6 +204,8 @@ def plans_say_what_they_mean() -> Iterator[Result]:
     found.append(_plan(settings))
     for job, more in _tiny_budgets().items():
         found.append(_plan(settings | {"job": job, "dataset": job, "domain": None} | more))
+    shown = terminal_with_error(91_330.0, 1.1e5)
+    yield Result("a center's coordinate with its error (`91,330 (1.1e+05)`)", "one notation", shown, "e" not in shown)
     mixed = [line.strip() for each in found for line in each.splitlines() if re.search(r"\de\+\d", line)]
     lines = sum(len(each.splitlines()) for each in found)
     ok = not mixed and all("error" in each for each in found)

@@ -29,6 +29,7 @@ from dplib.report.number_text import (
     number_text,
     span_text,
     terminal_number,
+    terminal_with_error,
     with_margin,
 )
 from dplib.report.page import render_page
@@ -194,6 +195,12 @@ def test_margins_set_the_digits() -> None:
 )
 def test_one_notation_in_a_terminal(value: float, text: str) -> None:
     assert terminal_number(value) == text
+
+
+def test_a_value_and_its_error_have_one_notation() -> None:
+    assert terminal_with_error(91_330.2, 1.1e5) == "91,330 (110,000)"
+    assert terminal_with_error(-4.25, 0.013) == "-4.250 (0.013)"
+    assert terminal_with_error(12.0, None) == "12"
 
 
 def test_numbers_of_a_kind_are_shown_from_the_least_to_the_most() -> None:
