@@ -6,11 +6,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import settings
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from tests.ledgers import Place, Postgres
+
+# No test may depend on speed: a first call compiles, and other processes hold the cores.
+settings.register_profile("dplib", deadline=None)
+settings.load_profile("dplib")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
