@@ -72,12 +72,16 @@ def _print_answers(title: str, answers: list[Answer]) -> None:
         weight = "-" if each.weight_error is None else terminal_number(each.weight_error)
         places = [_with_error(each.coordinates[name], each.std_errors[name]) for name in names]
         away = [] if each.distance is None else [f"{each.distance:.4g}"]
-        rows.append([str(each.center), f"{each.weight:,.1f}", weight, *places, *away])
+        mark = " (noise?)" if each.may_be_noise else ""
+        shown = "-" if each.weight is None else f"{each.weight:,.1f}"
+        rows.append([f"{each.center}{mark}", shown, weight, *places, *away])
     columns = ["center", "weight", "std error", *(f"{name} (std error)" for name in names)]
     columns += ["distance"] if answers[0].distance is not None else []
     hidden = len(answers[0].coordinates) - len(names)
     title += f"; {hidden} more coordinates with --json" if hidden else ""
     out.print(table(title, columns, rows, frozenset(columns)))
+    if any(each.may_be_noise for each in answers):
+        out.print("(noise?): the weight is no larger than twice its standard error.", markup=False)
 
 
 def _with_error(value: float, error: float | None) -> str:

@@ -1,12 +1,11 @@
 """Which method runs, by name or by rule.
 
-`plan_method` decides from settings alone and says why. With ``auto`` in at most 3 dimensions the last step, `grid` or
-`quadtree`, takes a noisy number of points for which the stated share of the budget pays.
+`plan_method` decides from settings alone and says why.
 
 The rule, from point sets that no published figure uses (`scripts/experiments/kmeans_rules.py`; the guide's page kmeans
-shows the outcome): up to 3 dimensions a noisy grid is best, adaptive unless ``n~ epsilon / k`` is below `QUADTREE_FROM`
-and hardly anything stands out of the noise; from 4 dimensions on `tree_coreset` where a delta (or rho) is given, else
-`local_search`.
+shows the outcome): up to 3 dimensions the noisy grid; from 4 dimensions on `tree_coreset` where a delta (or rho) is
+given, else `local_search`. (Before the grid dropped cells that do not stand out from the noise, format 1, ``auto`` took
+the quadtree from ``n~ epsilon / k`` of `QUADTREE_FROM` on; stored measurements are still read so.)
 
 References:
     Su, Cao, Li, Bertino, Jin: Differentially private k-means clustering. CODASPY 2016 (grids win in few dimensions).
@@ -50,7 +49,7 @@ METHODS = (
 )
 FEW_DIMENSIONS = 3
 QUADTREE_FROM = 4.0
-"""In n epsilon / k; `scripts/experiments/kmeans_rules.py` measures where it comes from."""
+"""In n epsilon / k, of format 1."""
 _LARGEST = {"grid": 20, "quadtree": MOST_CUBED, "max_cover": MOST_COVERED}
 
 
@@ -89,7 +88,7 @@ def plan_method(problem: Problem, budget: Budget, method: str = "auto", noise: s
     d, pure = problem.space.dimension, isinstance(budget, PureDP)
     if method == "auto":
         require(noise == "auto", "noise", "be auto where the method is auto", noise)
-        return _automatic(d, pure, budget)
+        return _automatic(d, pure, budget, problem.format)
     limit = _LARGEST.get(method, d)
     require(d <= limit, "dimension", f"be at most {limit} for {method} (use tree_coreset)", d)
     law = _law(method, noise, d, pure)
@@ -99,7 +98,7 @@ def plan_method(problem: Problem, budget: Budget, method: str = "auto", noise: s
 def run_plan(source: PointSource, noise: Noise, problem: Problem, plan: Plan) -> Clustering:
     """Run what `plan_method` decided."""
     match plan.method:
-        case "grid or quadtree":
+        case "grid or quadtree":  # what `auto` took in format 1
             return _grid_or_quadtree(source, noise, problem, plan.amount)
         case "lloyd":
             lloyd = lloyd_laplace if plan.noise == "laplace" else lloyd_gaussian
@@ -124,7 +123,12 @@ _BY_NAME: Mapping[str, Callable[[PointSource, Noise, Problem, Fraction], Cluster
 }
 
 
-def _automatic(d: int, pure: bool, budget: Budget) -> Plan:
+def _automatic(d: int, pure: bool, budget: Budget, rules: int) -> Plan:
+    if d <= FEW_DIMENSIONS and rules > 1:
+        reason = (
+            f"{d} dimension{'s' if d > 1 else ''}: a noisy grid, of which the cells are kept that stand out from noise"
+        )
+        return Plan("grid", "laplace", reason, _amount(budget, "laplace"))
     if d <= FEW_DIMENSIONS:
         reason = f"{d} dimensions: a noisy grid; adaptive unless the noisy number of points says that there are too few"
         return Plan("grid or quadtree", "laplace", reason, _amount(budget, "laplace"))

@@ -1,9 +1,14 @@
 """`grid` (EUGkM): a noisy histogram over a uniform grid, then k-means of its cells. Pure epsilon, two passes.
 
-The number of cells comes from a noisy count of the points, n~: ``M = (n~ epsilon / 10)^(2d / (2 + d))``. A stated share
-of epsilon pays that count, the rest one discrete Laplace draw in every cell, empty or not. One row is in one cell, so
-the histogram has sensitivity 1 and the cost is epsilon whatever the grid. Cells that the public space does not meet
-hold no points by definition; they are left out.
+The number of cells comes from a noisy count of the points, n~: ``M = (n~ epsilon / 3)^(2d / (2 + d))``. (Su et al.
+have 10 for 3, for a histogram that is used as it is. Here cells that do not stand out from the noise are dropped,
+`dplib.clustering.occupied_cells`, so finer cells cost little.) A stated share of epsilon pays that count, the rest one
+discrete Laplace draw in every cell, empty or not. One row is in one cell, so the histogram has sensitivity 1 and the
+cost is epsilon whatever the grid. Cells that the public space does not meet hold no points by definition; they are
+left out.
+
+Weights and loss come from all cells, dropped ones too: sums of noisy counts as they were drawn, without the bias of
+dropping. Errors: `dplib.clustering.cell_errors`.
 
 Good where the clusters fill the space (d at most 3); at d = 6 and beyond two cells an axis are all that is left.
 
@@ -17,22 +22,28 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
+from dplib.clustering.cell_errors import Cells
+from dplib.clustering.occupied_cells import occupied_cells
 from dplib.clustering.problem import Clustering, Problem
 from dplib.clustering.source import Keyed, Noise, PointSource, dense
 from dplib.clustering.space import UNITS
 from dplib.clustering.start import spread_centers
 from dplib.clustering.sums import PointCount
-from dplib.clustering.weighted_kmeans import weighted_kmeans
+from dplib.clustering.weighted_kmeans import nearest_centers, weighted_kmeans
 from dplib.clustering.weights import nearest_weights
 from dplib.privacy.events import DiscreteLaplaceEvent
 from dplib.validate import between, positive, require
 
+BoolArray = npt.NDArray[np.bool_]
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 
 COUNT_SHARE = Fraction(1, 20)
 MOST_CELLS = 1 << 20
-_POINTS_A_CELL = 10.0  # in units of 1 / epsilon: Su et al.'s constant
+POINTS_A_CELL = 3.0
+"""Points a cell for epsilon 1."""
+SU_POINTS_A_CELL = 10.0
+"""The same in Su et al.'s rule, which sizes the quadtree, and sized the grid in format 1."""
 
 
 @dataclass(frozen=True)
@@ -70,9 +81,9 @@ def measure_count(
     return int(noise.laplace(counted, event.scale, "number of points")[0]), event
 
 
-def cells_an_axis(n: float, epsilon: float, dimension: int) -> int:
+def cells_an_axis(n: float, epsilon: float, dimension: int, points_a_cell: float = POINTS_A_CELL) -> int:
     """Cells an axis for about n points: at least 2, at most `MOST_CELLS` cells together."""
-    wanted = (max(n, 1.0) * epsilon / _POINTS_A_CELL) ** (2 / (2 + dimension))
+    wanted = (max(n, 1.0) * epsilon / points_a_cell) ** (2 / (2 + dimension))
     largest = int(float(MOST_CELLS) ** (1 / dimension) + 1e-9)
     return max(2, min(round(float(wanted)), largest))
 
@@ -110,54 +121,65 @@ def grid(
     require(2**space.dimension <= MOST_CELLS, "dimension", "be at most 20 for grid", space.dimension)
     n, of_count = counted or measure_count(source, noise, problem, epsilon * count_share)
     share = epsilon * (1 - count_share)
-    n_cells = cells_an_axis(n, float(share) / problem.rows, space.dimension)
+    points_a_cell = POINTS_A_CELL if problem.format > 1 else SU_POINTS_A_CELL
+    n_cells = cells_an_axis(n, float(share) / problem.rows, space.dimension, points_a_cell)
     event = problem.laplace_event("cells of the grid", 1, share)
     size = n_cells**space.dimension
     exact = dense(source.total(CellCounts(space.half_widths, n_cells)), size, 1)[:, 0]
     noisy = noise.laplace(exact, event.scale, "cells of the grid").astype(np.float64)
     places = cell_places(space.half_widths, n_cells)
-    inside = _meets_space(places, problem, n_cells)
-    total = _total(n, float(of_count.scale), noisy[inside], float(event.scale))
-    weights = nearest_weights(noisy[inside][np.newaxis], np.array([total]))[0]
-    scales = np.full(len(weights), float(event.scale))
-    found = cluster_cells("grid", problem, space.clip(places[inside]), weights, scales)
-    return replace(
-        found,
-        loss=found.loss + total * _within_cell(space.half_widths, n_cells),
-        events=(of_count, event),
-        choices={"cells an axis": n_cells},
-    )
+    inside, scale = _meets_space(places, problem, n_cells), float(event.scale)
+    total, kept = _total(n, float(of_count.scale), noisy[inside], scale), inside
+    if problem.format > 1:
+        kept = occupied_cells(noisy, inside, scale, total, n_cells)
+    found = _cluster(problem, noisy[inside], space.clip(places[inside]), kept[inside], total, scale, n_cells)
+    choices: dict[str, str | int | float] = {"cells an axis": n_cells, "cells kept": int(kept.sum())}
+    return replace(found, events=(of_count, event), choices=choices)
 
 
-def cluster_cells(
-    method: str, problem: Problem, places: FloatArray, weights: FloatArray, scales: FloatArray
+def _cluster(
+    problem: Problem, noisy: FloatArray, places: FloatArray, kept: BoolArray, total: float, scale: float, n_cells: int
 ) -> Clustering:
-    """k-means of noisy cells, with what independent Laplace noise in them does to the centers.
+    """k-means of the kept cells; weights and loss from all of them; without events.
 
     Args:
-        method: name of the method.
         problem: the settings.
-        places: shape (m, d).
-        weights: at least 0, shape (m,).
-        scales: of the noise of each cell, shape (m,).
-
-    Returns:
-        A clustering without events.
+        noisy: noisy counts of the cells that the space meets, shape (m,).
+        places: their middles, shape (m, d).
+        kept: which of them the centers are found from, shape (m,).
+        total: noisy number of points.
+        scale: of the noise.
+        n_cells: cells an axis.
     """
-    k = problem.n_clusters
-    fit = weighted_kmeans(places, weights, spread_centers(problem.space, k, problem.seed), problem.seed)
-    # Noise w in a cell moves its center by w (place - center) / weight.
-    moved = 2 * scales**2 * ((places - fit.centers[fit.labels]) ** 2).sum(axis=1) / problem.space.dimension
-    spread = np.sqrt(np.bincount(fit.labels, moved, minlength=k))
+    space, k = problem.space, problem.n_clusters
+    mass = total if kept.all() else max(float(noisy[kept].sum()), 1.0)
+    cell_weights = nearest_weights(noisy[kept][np.newaxis], np.array([mass]))[0]
+    fit = weighted_kmeans(places[kept], cell_weights, spread_centers(space, k, problem.seed), problem.seed)
+    widths = (2.0 * np.array(space.half_widths) + 1) / n_cells
+
+    def cells(of: BoolArray, weights: FloatArray, noise_where: BoolArray) -> Cells:
+        labels = np.zeros(len(weights), dtype=np.int64)
+        nearest_centers(np.ascontiguousarray(places[of]), fit.centers, labels)
+
+        def noise(factors: FloatArray) -> FloatArray:
+            return np.asarray(np.bincount(labels, 2 * (scale * factors * noise_where) ** 2, minlength=k), np.float64)
+
+        sides = np.broadcast_to(widths, places[of].shape)
+        return Cells(places[of], sides, weights, fit.centers, labels, noise)
+
+    everywhere = cells(np.ones(len(noisy), dtype=np.bool_), noisy, np.ones(len(noisy), dtype=np.bool_))
+    loss, loss_deviation = everywhere.loss()
     return Clustering(
-        method=method,
+        method="grid",
         centers=fit.centers,
-        weights=fit.weights,
-        deviations=np.where(fit.weights > 0, spread / np.maximum(fit.weights, 1e-9), np.inf),
-        loss=fit.loss,
+        weights=np.maximum(np.bincount(everywhere.labels, noisy, minlength=k), 0.0),
+        deviations=cells(kept, cell_weights, cell_weights > 0).center_errors(),
+        loss=loss,
         events=(),
-        cells=places,
-        cell_weights=weights,
+        cells=places[kept],
+        cell_weights=cell_weights,
+        weight_deviations=everywhere.weight_errors(),
+        loss_deviation=loss_deviation,
     )
 
 
@@ -173,8 +195,3 @@ def _total(n: float, count_scale: float, noisy: FloatArray, cell_scale: float) -
     """Two noisy totals, weighted by their variances."""
     first, second = 1 / count_scale**2, 1 / (cell_scale**2 * len(noisy))
     return float((first * n + second * noisy.sum()) / (first + second))
-
-
-def _within_cell(half_widths: tuple[int, ...], n_cells: int) -> float:
-    """Mean squared distance to the middle of a cell of evenly spread points."""
-    return sum((2 * half / n_cells) ** 2 / 12 for half in half_widths)

@@ -11,6 +11,8 @@ l1 the largest sum of magnitudes of a point. So ``b = 2 k l1 / epsilon`` is enou
 rows that change and any neighbours. (A spherical density would ask for 2 k R / epsilon; its exact draw is not at hand,
 and at this scale it makes no difference.)
 
+No weight is measured, and no error is stated: a center stands for one drawn point, not for a mean of points.
+
 At any epsilon below 2k this is noise on the scale of the whole space: about as good as centers drawn at random.
 
 Passes: two a center, a draw of a bucket of rows, and of a row among those.
@@ -124,12 +126,11 @@ def kvariates(source: PointSource, noise: Noise, problem: Problem, epsilon: Frac
         drawn = _draw(source, centers, problem, generator.random(2))
         noisy = noise.laplace(drawn, event.scale, "center", j)
         centers = np.concatenate([centers, rounded(space.clip(noisy[np.newaxis].astype(np.float64)))])
-    spread = np.sqrt(2.0) * float(events[0].scale)
     return Clustering(
         method="kvariates",
         centers=centers.astype(np.float64),
-        weights=np.zeros(k),
-        deviations=np.full(k, spread),
+        weights=np.full(k, np.nan),
+        deviations=np.full((k, space.dimension), np.nan),
         loss=float("nan"),
         events=tuple(events),
     )

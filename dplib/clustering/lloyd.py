@@ -14,11 +14,19 @@ coordinate of a sum stand as ``(4 d rho^2)^(1/3) : 1``, rho = 0.225; a round nee
 / n^2 (d + (4 d rho^2)^(1/3))^3)``; T is ``epsilon / epsilon_m`` kept between 2 and 7. Here n is a noisy number of
 points, paid for by a stated share, and so T is public.
 
+Errors. A center is the quotient of a noisy sum and a noisy count: an estimate of the mean m of the n points that were
+nearest to the center of the round before. With noise h in a coordinate of the sum and g in the count, ``(n m + h) / (n
++ g) - m`` is about ``(h - m g) / n`` (delta method): variance ``(s_sum^2 + c^2 s_count^2) / N^2``, c the coordinate
+from the middle of the space and N the noisy count. For counts that are not many times their noise the quotient is
+skewed; Fieller's exact set for a quotient is wider by about ``1 / (1 - z^2 s_count^2 / N^2)``, which the stated error
+is too. Below `_CLEAR` deviations no error is stated.
+
 The public start leaves it in poor local optima in many dimensions; `tree_coreset` starts from the points.
 
 References:
     Blum, Dwork, McSherry, Nissim: Practical privacy, the SuLQ framework. PODS 2005.
     Su, Cao, Li, Bertino, Jin: Differentially private k-means clustering. CODASPY 2016, sections 3 and 4.1.
+    Fieller: Some problems in interval estimation. Journal of the Royal Statistical Society B 16(2), 1954.
 """
 
 from collections.abc import Sequence
@@ -42,6 +50,8 @@ IntArray = npt.NDArray[np.int64]
 _RHO = 0.225
 _FEWEST, _MOST = 2, 7
 _SURE = 2.0  # standard deviations of a count above which its quotient is taken
+_CLEAR = 6.0  # standard deviations of a count above which the error of its quotient is stated
+_Z = 1.96
 _COUNT_PART = Fraction(1, 10)  # of a Gaussian round's rho, for counts
 
 
@@ -65,7 +75,7 @@ class Step:
     Attributes:
         centers: shape (k, d).
         counts: noisy counts, shape (k,).
-        deviations: standard deviation of a center's coordinate, ``inf`` for a center that stayed, shape (k,).
+        deviations: standard error of a center's coordinates, ``inf`` for a center that stayed, shape (k, d).
     """
 
     centers: FloatArray
@@ -144,7 +154,7 @@ def take_rounds(
 ) -> Step:
     """Go through the rounds from a start, shape (k, d), that is public or noisy."""
     k = problem.n_clusters
-    step = Step(problem.space.clip(start), np.zeros(k), np.full(k, np.inf))
+    step = Step(problem.space.clip(start), np.zeros(k), np.full((k, problem.space.dimension), np.inf))
     for number, each in enumerate(rounds):
         centers = rounded(step.centers)
         exact = dense(source.total(ClusterSums(centers)), k, 1 + problem.space.dimension)
@@ -175,8 +185,16 @@ def quotients(problem: Problem, before: IntArray, counts: FloatArray, sums: Floa
     sure = counts > max(_SURE * deviation(noise.count), 1.0)
     quotients = sums / np.where(sure, counts, 1.0)[:, np.newaxis]
     centers = problem.space.clip(np.where(sure[:, np.newaxis], quotients, before))
-    spread = np.where(sure, deviation(noise.sums) / np.where(sure, counts, 1.0), np.inf)
-    return Step(centers, counts, spread)
+    return Step(centers, counts, np.where(sure[:, np.newaxis], quotient_errors(centers, counts, noise), np.inf))
+
+
+def quotient_errors(centers: FloatArray, counts: FloatArray, noise: Round) -> FloatArray:
+    """Standard errors of quotients by the delta method, NaN where the count is not clear of its noise, shape (k, d)."""
+    of_count, of_sum = deviation(noise.count), deviation(noise.sums)
+    clear = counts > max(_CLEAR * of_count, 1.0)
+    divisors = np.where(clear, counts, np.nan)[:, np.newaxis]
+    skew = 1.0 / (1.0 - (_Z * of_count / divisors) ** 2)
+    return np.asarray(np.sqrt(of_sum**2 + (centers * of_count) ** 2) / divisors * skew)
 
 
 def _finished(
@@ -197,4 +215,5 @@ def _finished(
         loss=float("nan"),
         events=(*before, *(event for each in rounds for event in (each.count, each.sums))),
         choices={"rounds": len(rounds)},
+        weight_deviations=np.full(problem.n_clusters, deviation(rounds[-1].count)),
     )

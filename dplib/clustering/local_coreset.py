@@ -52,15 +52,20 @@ def cluster_coreset(
         choices: what the method decided.
         errors: standard errors of the centers' weights, given the places' centers and those weights.
     """
-    k, d = problem.n_clusters, problem.space.dimension
+    k = problem.n_clusters
     fit = weighted_kmeans(coreset.places, coreset.weights, spread_centers(problem.space, k, problem.seed), problem.seed)
-    squared = ((coreset.places - fit.centers[fit.labels]) ** 2).sum(axis=1) * coreset.variances
-    spread = np.bincount(fit.labels, squared, minlength=k)
+    spread = np.stack(
+        [
+            np.bincount(fit.labels, away**2 * coreset.variances, minlength=k)
+            for away in (coreset.places - fit.centers[fit.labels]).T
+        ],
+        axis=1,
+    )
     return Clustering(
         method=method,
         centers=fit.centers,
         weights=fit.weights,
-        deviations=np.where(fit.weights > 0, np.sqrt(spread / d) / np.maximum(fit.weights, 1e-9), np.inf),
+        deviations=np.where(fit.weights > 0, np.sqrt(spread).T / np.maximum(fit.weights, 1e-9), np.inf).T,
         loss=fit.loss + float(coreset.sides @ coreset.weights) / 6,
         events=(PureEvent("one report of each user", questions.epsilon, "local randomizer"),),
         choices={**choices, "places": len(coreset.weights)},

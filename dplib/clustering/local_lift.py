@@ -176,11 +176,11 @@ class LiftedTree:
         weights, noise = published.weights * times[0], self._sums.deviation * sqrt(in_sums) * times[1]
         divisors = np.maximum(weights, 1.0)[:, np.newaxis]
         sums = self._sums.estimate(collected[1][0]) * times[1]
-        mean, deviations = sums.sum(axis=0) / max(n_users, 1), noise / divisors[:, 0]
+        mean, spreads = sums.sum(axis=0) / max(n_users, 1), noise / divisors[:, 0]
         away = sums / divisors - mean
         # One square unit is far below any noise; the bound only keeps the quotient finite.
         lengths = np.maximum((away**2).sum(axis=1), 1.0)
-        kept = np.maximum(0.0, 1 - self.problem.space.dimension * deviations**2 / lengths)
+        kept = np.maximum(0.0, 1 - self.problem.space.dimension * spreads**2 / lengths)
         assert published.weight_deviations is not None
         # Those who are asked in the first round stand for the others too.
         sampled = (times[0] - 1) * weights * (1 - weights / max(n_users, 1))
@@ -188,7 +188,9 @@ class LiftedTree:
             published,
             centers=self.problem.space.clip(mean + kept[:, np.newaxis] * away),
             weights=weights,
-            deviations=np.where(weights >= 1, deviations, np.inf),
+            deviations=np.repeat(
+                np.where(weights >= 1, spreads, np.inf)[:, np.newaxis], self.problem.space.dimension, axis=1
+            ),
             loss=float("nan"),
             choices={**published.choices, "rounds": N_ROUNDS, "projected dimension": PROJECTED_DIMENSION},
             cells=None,

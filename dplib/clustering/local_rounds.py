@@ -21,8 +21,8 @@ Cost: client O(candidates) a user in the later rounds; one pass over the users a
 
 References:
     Stemmer: Locally private k-means clustering. SODA 2020; JMLR 22, 2021, algorithms 1 and 2.
-    Chaturvedi, Nguyen, Xu: Differentially private k-means via exponential mechanism and max cover, and locally private
-    k-means clustering in fixed rounds. 2021.
+    Chaturvedi, Jones, Nguyen: Locally private k-means clustering with constant multiplicative approximation and
+    near-optimal additive error. AAAI 2022.
     Bassily, Nissim, Stemmer, Thakurta: Practical locally private heavy hitters. NeurIPS 2017.
 """
 

@@ -27,7 +27,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dplib.clustering.code_tree import grow, leaves_of
-from dplib.clustering.lloyd import Round, add_noise, quotients
+from dplib.clustering.lloyd import Round, add_noise, deviation, quotients
 from dplib.clustering.problem import Clustering, Problem
 from dplib.clustering.projection import Projection, largest_squared_distance
 from dplib.clustering.quadtree import GROWTH, CubeCodes, cube_depth, expand_above_noise
@@ -135,6 +135,7 @@ def local_search(
         deviations=step.deviations,
         loss=float("nan"),
         events=(*tree_events, *(choice for _ in range(n_exchanges + 1)), mean.count, mean.sums),
+        weight_deviations=np.full(k, deviation(mean.count)),
         choices={"candidates": len(candidates), "exchanges": n_exchanges, "dimensions": projection.space.dimension},
     )
 

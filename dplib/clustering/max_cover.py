@@ -88,6 +88,7 @@ def max_cover(source: PointSource, noise: Noise, problem: Problem, rho: Fraction
         loss=float("nan"),
         events=(*(draw for _ in middles), weigh, rounds[0].count, rounds[0].sums),
         choices={"balls": len(middles)},
+        weight_deviations=np.full(k, deviation(rounds[0].count)),
         cells=places.astype(np.float64),
         cell_weights=weights,
     )

@@ -115,7 +115,7 @@ class NoisyCoordinates:
             method="noisy_coordinates",
             centers=fit.centers,
             weights=fit.weights,
-            deviations=np.full(k, np.nan),
+            deviations=np.full((k, self.space.dimension), np.nan),
             loss=float("nan"),
             events=(PureEvent("one report of each user", randomizer.epsilon, "local randomizer"),),
             weight_deviations=np.full(k, np.nan),

@@ -57,5 +57,5 @@ class PointFrame:
         return np.asarray(self.space.to_data(units) * np.array(self.divisors) + np.array(self.shifts))
 
     def lengths(self, units: FloatArray) -> FloatArray:
-        """Lengths along each coordinate, shape (m,), in the coordinates of the rows, shape (m, d)."""
-        return np.asarray(units[:, np.newaxis] * self.space.unit * np.array(self.divisors))
+        """Lengths along each coordinate, in units, in the coordinates of the rows, shape (m, d)."""
+        return np.asarray(units * self.space.unit * np.array(self.divisors))

@@ -10,6 +10,8 @@ counts as 2 m, whose moves lie in [-m L, m L]. With g generations of m' choices 
 ``epsilon / (g m' + 1)``. The number of generations is a
 setting, or follows from a noisy number of points for which a stated share pays: ``max(8, n epsilon / (800 m'))``.
 
+Centers are sets chosen whole: nothing is measured of any one, so that weights and errors are unknown.
+
 The paper sharpens the choice by the range of the scores; this is the plain exponential mechanism. Slow and weak: one
 pass with 200 k distances a point for every generation.
 
@@ -121,8 +123,8 @@ def privgene(
     return Clustering(
         method="privgene",
         centers=sets[last],
-        weights=np.zeros(problem.n_clusters),
-        deviations=np.full(problem.n_clusters, np.nan),
+        weights=np.full(problem.n_clusters, np.nan),
+        deviations=np.full((problem.n_clusters, problem.space.dimension), np.nan),
         loss=float("nan"),
         events=(*counted, *(choice for _ in range(n_generations * n_parents + 1))),
         choices={"generations": n_generations, "population": population, "parents": n_parents},

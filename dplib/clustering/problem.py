@@ -17,6 +17,8 @@ from dplib.validate import at_least, integer_norms, require
 FloatArray = npt.NDArray[np.float64]
 
 LARGEST_CLUSTERS = 4096
+FORMAT = 2
+"""Of the rules by which noisy numbers are asked for and used; 1 is what releases were made by before."""
 
 
 @dataclass(frozen=True)
@@ -29,12 +31,14 @@ class Problem:
         rows: most rows (points) that differ between neighbours: 1 for one row added or removed, m for a privacy unit of
             at most m rows, twice that for replacing.
         seed: of the public randomness: starts, hyperplanes, projections, seedings.
+        format: of the rules; stored measurements are read by those that they were made by.
     """
 
     space: Space
     n_clusters: int
     rows: int = 1
     seed: int = 0
+    format: int = FORMAT
 
     def __post_init__(self) -> None:
         inside = 1 <= self.n_clusters <= LARGEST_CLUSTERS
@@ -66,16 +70,17 @@ class Clustering:
     Attributes:
         method: name of the method.
         centers: shape (k, d), inside the space.
-        weights: noisy number of points of each center, at least 0, shape (k,).
-        deviations: standard deviation of the noise on each coordinate of a center, shape (k,); ``inf`` where the center
-            came from no measured points, NaN where the method knows none.
+        weights: noisy number of points of each center, at least 0, NaN where none was measured, shape (k,).
+        deviations: standard error of each coordinate of a center (`dplib.kmeans.errors` says of what), shape (k, d);
+            ``inf`` where the center came from no measured points, NaN where the method knows none.
         loss: estimate of the sum of squared distances from noisy numbers, in square units; NaN where there is none.
         events: the noise that was drawn, for the accountants.
         choices: what the method decided from settings and noisy numbers.
         cells: positions of noisy cells or leaves for a picture, shape (m, d).
         cell_weights: their noisy weights, shape (m,).
-        weight_deviations: standard deviation of the noise on each weight, NaN where it is not known, shape (k,); None
-            where the method states none.
+        weight_deviations: standard error of each weight, NaN where it is not known, shape (k,); None where the method
+            states none.
+        loss_deviation: standard error of the loss; NaN where none is known.
     """
 
     method: str
@@ -88,3 +93,4 @@ class Clustering:
     cells: FloatArray | None = None
     cell_weights: FloatArray | None = None
     weight_deviations: FloatArray | None = None
+    loss_deviation: float = float("nan")

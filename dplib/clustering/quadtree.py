@@ -9,7 +9,7 @@ A noisy number of points n~ decides, at a stated share of epsilon, which levels 
 that `grid` would take, from two levels above m cells to two levels below. Coarser levels would spend budget on what
 their children tell, finer ones on cells of less than one point.
 
-As good as the uniform grid where the points fill the space, far better where they fill little of it.
+Cells differ so much in size that nothing can be said about the error of the loss: it is not published.
 
 References:
     Cormode, Procopiuc, Srivastava, Shen, Yu: Differentially private spatial decompositions. ICDE 2012, section 4.2
@@ -19,18 +19,20 @@ References:
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
 import numpy.typing as npt
 
+from dplib.clustering.cell_errors import Cells
 from dplib.clustering.code_tree import Expand, grow, leaves_of
-from dplib.clustering.grid import COUNT_SHARE, cells_an_axis, cluster_cells, measure_count
+from dplib.clustering.grid import COUNT_SHARE, SU_POINTS_A_CELL, cells_an_axis, measure_count
 from dplib.clustering.problem import Clustering, Problem
 from dplib.clustering.source import Keyed, Noise, PointSource
-from dplib.clustering.sums import nearest, rounded
+from dplib.clustering.start import spread_centers
 from dplib.clustering.tree_errors import weight_variances
+from dplib.clustering.weighted_kmeans import weighted_kmeans
 from dplib.privacy.calibration import split
 from dplib.privacy.events import DiscreteLaplaceEvent
 from dplib.validate import between, positive, require
@@ -132,11 +134,11 @@ def quadtree(
     """
     positive("epsilon", epsilon)
     between("count_share", count_share, Fraction(0), Fraction(1))
-    space, d = problem.space, problem.space.dimension
+    space, d, k = problem.space, problem.space.dimension, problem.n_clusters
     require(d <= LARGEST_DIMENSION, "dimension", f"be at most {LARGEST_DIMENSION} for quadtree", d)
     n, of_count = counted or measure_count(source, noise, problem, epsilon * count_share)
     share = epsilon * (1 - count_share)
-    first, depth = measured_levels(cells_an_axis(n, float(share) / problem.rows, d), d)
+    first, depth = levels_around(n, float(share) / problem.rows, d)
     shares = split(share, [GROWTH**level for level in range(first, depth + 1)])
     events = [problem.laplace_event(f"cells of level {first + i}", 1, part) for i, part in enumerate(shares)]
     scales = [float(of_count.scale), *[_UNMEASURED] * (first - 1)][:first] + [float(event.scale) for event in events]
@@ -155,20 +157,29 @@ def quadtree(
     levels = grow(source.total(codes), d, depth, measure, expand, MOST_EXPANDED)
     leaves = leaves_of(levels, d, depth, [2.0 * scale**2 for scale in scales])
     places = space.clip(codes.places(leaves.first_codes, leaves.levels))
-    found = cluster_cells("quadtree", problem, places, leaves.weights, np.array(scales)[leaves.levels])
-    labels = nearest(rounded(places), rounded(found.centers))
-    errors = weight_variances(leaves.errors, labels, problem.n_clusters)[0]
-    sides = 4.0 * float(sum(half**2 for half in space.half_widths)) / 12 * 4.0**-leaves.levels
-    return replace(
-        found,
-        loss=found.loss + float(sides @ leaves.weights),
+    fit = weighted_kmeans(places, leaves.weights, spread_centers(space, k, problem.seed), problem.seed)
+
+    def variances(factors: FloatArray) -> FloatArray:
+        return weight_variances(leaves.errors, fit.labels, k, factors)[0]
+
+    sides = (2.0 * np.array(space.half_widths) + 1) * 2.0 ** -leaves.levels[:, np.newaxis]
+    cells = Cells(places, sides, leaves.weights, fit.centers, fit.labels, variances, spread=1 / 24)
+    return Clustering(
+        method="quadtree",
+        centers=fit.centers,
+        weights=fit.weights,
+        deviations=cells.center_errors(),
+        loss=cells.loss()[0],
         events=(of_count, *events),
         choices={"first level": first, "last level": depth, "cells": len(places)},
-        weight_deviations=np.sqrt(errors),
+        cells=places,
+        cell_weights=leaves.weights,
+        weight_deviations=cells.weight_errors(),
     )
 
 
-def measured_levels(n_cells: int, dimension: int) -> tuple[int, int]:
-    """First and last level for points that a uniform grid of that many cells an axis would suit."""
+def levels_around(n: float, epsilon: float, dimension: int) -> tuple[int, int]:
+    """First and last level for about n points: those around the uniform grid of Su et al."""
+    n_cells = cells_an_axis(n, epsilon, dimension, SU_POINTS_A_CELL)
     depth = min(max(1, round(math.log2(n_cells)) + _AROUND), cube_depth(dimension))
     return min(depth, max(0, math.floor(math.log2(n_cells)) - _AROUND)), depth

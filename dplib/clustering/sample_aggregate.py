@@ -116,7 +116,7 @@ def sample_aggregate(
         method="sample_aggregate",
         centers=space.clip(noisy / n_blocks),
         weights=first.weights,
-        deviations=np.full(k, spread),
+        deviations=np.full((k, space.dimension), spread),
         loss=float("nan"),
         events=(*first.events, event),
         choices={"start": first.method, "blocks": n_blocks, "iterations": n_iterations},

@@ -34,6 +34,7 @@ from dplib.clustering.source import Noise, PointSource, dense
 from dplib.clustering.space import UNITS
 from dplib.clustering.start import spread_centers
 from dplib.clustering.sums import Moments, rounded
+from dplib.clustering.tree_errors import NOBODY, weight_variances
 from dplib.clustering.weighted_kmeans import Fit, weighted_kmeans
 from dplib.privacy.events import DiscreteGaussianEvent
 from dplib.validate import at_least, between, positive
@@ -120,17 +121,21 @@ def tree_coreset(
     fit = weighted_kmeans(points, weights, spread_centers(space, k, problem.seed), problem.seed)
     rounds = gaussian_rounds(problem, rho_lloyd, settings.n_rounds) if refined else []
     step = take_rounds(source, noise, problem, rounds, fit.centers)
-    of_tree = _of_fit(fit, weights, deviation(noises.leaf_sum))
+    of_tree, of_counts = _of_fit(fit, weights, leaves, deviation(noises.leaf_sum))
     centers = step.centers if refined else space.clip(fit.centers)
     counts = np.maximum(step.counts, 0.0) if refined else fit.weights
-    deviations = np.where(np.isfinite(step.deviations), step.deviations, of_tree)
+    deviations = step.deviations if refined else of_tree
+    weight_deviations = np.full(k, deviation(rounds[-1].count)) if refined else of_counts
     events = (*moments.events, noises.node, noises.leaf_sum)
+    loss, loss_deviation = _loss(moments, centers, counts, deviations, weight_deviations)
     return Clustering(
         method="tree_coreset",
         centers=centers,
         weights=counts,
         deviations=deviations,
-        loss=_loss(moments.squares, centers, counts, deviations),
+        loss=loss,
+        loss_deviation=loss_deviation,
+        weight_deviations=weight_deviations,
         events=(*events, *(event for each in rounds for event in (each.count, each.sums))),
         choices={"leaves": len(weights), "rounds": len(rounds)},
         cells=points,
@@ -162,14 +167,23 @@ def _leaf_means(
     return problem.space.clip(noisy / np.maximum(leaves.weights, 1.0)[:, np.newaxis])
 
 
-def _loss(squares: float, centers: FloatArray, counts: FloatArray, deviations: FloatArray) -> float:
-    """Sum of squared distances to noisy means: ``sum |x|^2 - sum n_j |c_j|^2``, corrected for the noise.
+def _loss(
+    moments: _Moments, centers: FloatArray, counts: FloatArray, deviations: FloatArray, of_counts: FloatArray
+) -> tuple[float, float]:
+    """Sum of squared distances to noisy means, ``sum |x|^2 - sum n_j |c_j|^2`` corrected for the noise; its error.
 
-    Noise of variance v in each of d coordinates lengthens ``|c_j|^2`` by d v and takes the center d v away from its
-    points' mean.
+    Noise of variance v in a coordinate lengthens ``|c_j|^2`` by v and takes the center v away from its points' mean.
+    ``n_j |c_j|^2`` is ``|s_j|^2 / n_j`` of a noisy sum and count: noise h and g move it by ``2 c_j h - |c_j|^2 g``,
+    where ``(v - c^2 g^2 / n^2) n^2`` is the variance of h. NaN where a center came from no measured points.
     """
-    variances = np.where(np.isfinite(deviations), deviations, 0.0) ** 2 * centers.shape[1]
-    return max(0.0, squares - float(counts @ ((centers**2).sum(axis=1) - 2 * variances)))
+    if not np.isfinite(deviations).all():
+        return float("nan"), float("nan")
+    lengths, variances = (centers**2).sum(axis=1), (deviations**2).sum(axis=1)
+    loss = moments.squares - float(counts @ (lengths - 2 * variances))
+    of_sums = np.maximum((deviations * counts[:, np.newaxis]) ** 2 - (centers * of_counts[:, np.newaxis]) ** 2, 0.0)
+    moved = 4 * (centers**2 * of_sums).sum(axis=1) + (lengths * of_counts) ** 2
+    error = np.sqrt((UNITS * deviation(moments.events[-1])) ** 2 + float(moved.sum()))
+    return max(0.0, loss), float(error)
 
 
 def _require(rho: Fraction, settings: CoresetSettings) -> None:
@@ -206,8 +220,12 @@ def _leaves(
     return leaves_of(levels, 1, settings.n_bits, [float(noises.node.sigma_squared)] * (settings.n_bits + 1))
 
 
-def _of_fit(fit: Fit, weights: FloatArray, leaf_deviation: float) -> FloatArray:
-    """Deviation of centers that are means of leaf sums."""
-    n_leaves = np.bincount(fit.labels, weights > 0, minlength=len(fit.centers))
-    spread = np.sqrt(n_leaves) * leaf_deviation / np.maximum(fit.weights, 1e-9)
-    return np.where(n_leaves > 0, spread, np.inf)
+def _of_fit(fit: Fit, weights: FloatArray, leaves: Leaves, leaf_deviation: float) -> tuple[FloatArray, FloatArray]:
+    """Errors of centers that are means of leaf sums, shape (k, d), and of their weights, shape (k,)."""
+    k = len(fit.centers)
+    labels = np.where(weights > 0, fit.labels, NOBODY)
+    n_leaves = np.bincount(fit.labels, weights > 0, minlength=k)
+    of_weights = np.sqrt(weight_variances(leaves.errors, labels, k)[0])
+    variances = (n_leaves * leaf_deviation**2)[:, np.newaxis] + (fit.centers * of_weights[:, np.newaxis]) ** 2
+    spread = np.sqrt(variances) / np.maximum(fit.weights, 1e-9)[:, np.newaxis]
+    return np.where((n_leaves > 0)[:, np.newaxis], spread, np.inf), np.where(n_leaves > 0, of_weights, np.nan)

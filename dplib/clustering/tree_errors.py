@@ -48,25 +48,34 @@ class NodeErrors:
     leaves: IntArray
 
 
-def weight_variances(levels: Sequence[NodeErrors], labels: IntArray, n_centers: int) -> tuple[FloatArray, FloatArray]:
+def weight_variances(
+    levels: Sequence[NodeErrors], labels: IntArray, n_centers: int, factors: FloatArray | None = None
+) -> tuple[FloatArray, FloatArray]:
     """Variances of the centers' weights.
 
     Args:
         levels: from the root down.
-        labels: the center of each leaf, shape (m,).
+        labels: the center of each leaf, `NOBODY` for none, shape (m,).
         n_centers: k.
+        factors: what each leaf's weight is multiplied by in the sums; 1 where absent; shape (m,).
 
     Returns:
         the variances, and each center's share g of the root, shape (k,) both.
     """
     most = max(1, _AT_ONCE // sum(len(level.own) for level in levels))
-    parts = [_some(levels, labels, np.arange(i, min(i + most, n_centers))) for i in range(0, n_centers, most)]
+    factors = np.ones(len(labels)) if factors is None else factors
+    parts = [_some(levels, labels, factors, np.arange(i, min(i + most, n_centers))) for i in range(0, n_centers, most)]
     return np.concatenate([part[0] for part in parts]), np.concatenate([part[1] for part in parts])
 
 
-def _some(levels: Sequence[NodeErrors], labels: IntArray, centers: IntArray) -> tuple[FloatArray, FloatArray]:
-    of = np.append(labels, NOBODY)  # the last one is what `NOBODY` points at
-    shares = [(of[level.leaves][:, np.newaxis] == centers).astype(np.float64) for level in levels]
+def _some(
+    levels: Sequence[NodeErrors], labels: IntArray, factors: FloatArray, centers: IntArray
+) -> tuple[FloatArray, FloatArray]:
+    of, times = np.append(labels, NOBODY), np.append(factors, 0.0)  # the last one is what `NOBODY` points at
+    shares = [
+        (of[level.leaves][:, np.newaxis] == centers) * times[level.leaves][:, np.newaxis].astype(np.float64)
+        for level in levels
+    ]
     for level, above, below in zip(levels[-2::-1], shares[-2::-1], shares[:0:-1], strict=True):
         families = int(level.expanded.sum())
         if families:

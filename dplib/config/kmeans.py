@@ -59,7 +59,7 @@ class ClusteringSettings(Section):
     n_clusters: Annotated[int, Field(ge=1, le=MAX_CLUSTERS, strict=True)]
     """k: there are always exactly so many centers."""
     method: str = "auto"
-    """auto: grid or quadtree up to 3 coordinates, above it tree_coreset, or local_search for a pure epsilon; ldp_tree
+    """auto: grid up to 3 coordinates, above it tree_coreset, or local_search for a pure epsilon; ldp_tree
     in the local model."""
     missing: Literal["drop"] | list[Exact] = "drop"
     """What a row without a readable number in some coordinate does: it is left out, or gets these public numbers."""

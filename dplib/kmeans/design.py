@@ -31,7 +31,7 @@ import numpy as np
 from dplib.clustering.choose import FEW_DIMENSIONS, plan_method
 from dplib.clustering.choose import Plan as MethodPlan
 from dplib.clustering.point_frame import PointFrame
-from dplib.clustering.problem import Problem
+from dplib.clustering.problem import FORMAT, Problem
 from dplib.clustering.refused import refuse
 from dplib.clustering.space import Space
 from dplib.config.kmeans import LOCAL_METHODS, ClusteringSettings, KMeansConfig
@@ -58,29 +58,34 @@ class Design:
         frame: bounds and scales of the points.
         central: which method runs and why; None in the local model.
         settings: the resolved measurement settings.
+        rules: format of the rules by which the measurement is made.
     """
 
     config: KMeansConfig
     frame: PointFrame
     central: MethodPlan | None
     settings: dict[str, Any]
+    rules: int = FORMAT
 
     @classmethod
-    def resolve(cls, config: KMeansConfig, base: Path) -> "Design":
+    def resolve(cls, config: KMeansConfig, base: Path, rules: int = FORMAT) -> "Design":
         """Derive the design of a configuration.
 
         Args:
             config: the checked configuration.
             base: folder that its relative paths refer to.
+            rules: format of the rules by which the measurement is made or was made.
 
         Raises:
             ConfigError: naming the setting that is wrong.
         """
         settings = config.measurement_settings(base) | {"sampler_format": SAMPLER_FORMAT}
         frame = _frame(config)
-        found = cls(config, frame, _method_plan(config, frame), settings)
+        found = cls(config, frame, _method_plan(config, frame, rules), settings, rules)
         if found.chooses:
             settings["choice_format"] = CHOICE_FORMAT
+        if rules > 1 and found.ruled:
+            settings["clustering_format"] = rules
         found._check_noise()
         found._check_reports()
         _ = found.picture
@@ -98,7 +103,7 @@ class Design:
 
     @property
     def method(self) -> str:
-        """The method; ``grid or quadtree`` where a noisy number of points decides."""
+        """The method; ``grid or quadtree`` in format 1, where a noisy number of points decides."""
         if self.central is not None:
             return self.central.method
         named = self.config.clustering.method
@@ -131,6 +136,13 @@ class Design:
         return self.method in ("local_search", "privgene") or started
 
     @property
+    def ruled(self) -> bool:
+        """Whether format 2 made a difference: the grid has other cells, simulated reports have other noise."""
+        few = self.frame.space.dimension <= FEW_DIMENSIONS
+        started = self.method == "sample_aggregate" and not self.gaussian and few
+        return self.method == "grid" or started or (self.local and not self.from_reports)
+
+    @property
     def radius_is_private(self) -> bool:
         """Whether the radius is found from the rows; that of `frame` is then 1."""
         return self.config.clustering.radius == "private"
@@ -138,7 +150,7 @@ class Design:
     @property
     def problem(self) -> Problem:
         """What all methods share."""
-        return _problem(self.config, self.frame)
+        return _problem(self.config, self.frame, self.rules)
 
     @property
     def rows(self) -> int:
@@ -247,7 +259,7 @@ class Design:
 
     def public(self) -> dict[str, Any]:
         """The settings that a reader of the release needs, from which `from_public` builds the design again."""
-        kept = {"dataset", "job", "privacy", "clustering"}
+        kept = {"dataset", "job", "privacy", "clustering", "clustering_format"}
         found = {key: value for key, value in self.settings.items() if key in kept}
         return found | {"coordinates": list(self.coordinates), "from_reports": self.from_reports}
 
@@ -256,21 +268,22 @@ class Design:
         """The design of a release, from its manifest's `public` settings."""
         given = dict(public)
         coordinates, from_reports = given.pop("coordinates"), given.pop("from_reports")
+        rules = int(given.pop("clustering_format", 1))
         if from_reports:
             given["clustering"] = given["clustering"] | {"dimension": len(coordinates)}
         columns = {"report": "report"} if from_reports else {"coordinates": coordinates}
         columns |= {"unit": "unit"} if given["privacy"]["unit"] != "event" else {}
         unused = {"config_version": 1, "input": {"path": "none", "columns": columns}}
-        return cls.resolve(KMeansConfig.model_validate(given | unused), Path())
+        return cls.resolve(KMeansConfig.model_validate(given | unused), Path(), rules)
 
 
-def _problem(config: KMeansConfig, frame: PointFrame) -> Problem:
+def _problem(config: KMeansConfig, frame: PointFrame, rules: int) -> Problem:
     privacy, clustering = config.privacy, config.clustering
     rows = privacy.rows_per_unit * (2 if privacy.neighbors == "replace_one" else 1)
-    return Problem(frame.space, clustering.n_clusters, rows, clustering.seed)
+    return Problem(frame.space, clustering.n_clusters, rows, clustering.seed, rules)
 
 
-def _method_plan(config: KMeansConfig, frame: PointFrame) -> MethodPlan | None:
+def _method_plan(config: KMeansConfig, frame: PointFrame, rules: int) -> MethodPlan | None:
     """Which central method runs, None in the local model; errors name the settings of the file."""
     keys = {"dimension": "clustering.dimension", "budget": "privacy.budget", "noise": "privacy.noise"}
     privacy, clustering = config.privacy, config.clustering
@@ -280,7 +293,7 @@ def _method_plan(config: KMeansConfig, frame: PointFrame) -> MethodPlan | None:
             refuse(clustering.method)
             one_of("method", clustering.method, ("auto", *LOCAL_METHODS))
             return None
-        return plan_method(_problem(config, frame), privacy.budget.budget(), clustering.method, law)
+        return plan_method(_problem(config, frame, rules), privacy.budget.budget(), clustering.method, law)
     except ConfigError as error:
         name, _, rule = str(error).partition(" ")
         raise ConfigError(f"{keys.get(name, f'clustering.{name}')} {rule}") from None

@@ -2,9 +2,10 @@
 
 The method is run again on no points, with the stored numbers in place of noise: the same code, so the same centers.
 
-Errors come from noisy numbers and settings alone. A center's standard error is what the noise moves each of its
-coordinates by, given which cells or rows belong to it; it does not hold what a better clustering would gain. A weight's
-is that of the noise in the counts that make it up.
+Errors come from noisy numbers and settings alone. What they are errors of follows from the method
+(`dplib.kmeans.methods.errors_text`): the mean and the number of the points that are nearest to the released center, or
+that were nearest to it when it was measured. They do not hold what a better clustering would gain. Where the method
+cannot tell, there is none.
 """
 
 from dataclasses import dataclass
@@ -17,17 +18,21 @@ from dplib.clustering.point_frame import PointFrame
 from dplib.clustering.problem import Clustering
 from dplib.clustering.record import Record, Replayed
 from dplib.clustering.source import NoPoints
-from dplib.clustering.sums import nearest, rounded
 from dplib.errors import ConfigError, IntegrityError
 from dplib.kmeans.design import Design
 from dplib.kmeans.local import Stored, UserKeys, cluster_users
 from dplib.kmeans.methods import cluster_points
 from dplib.kmeans.radius import find_bounds
-from dplib.privacy.events import DiscreteGaussianEvent, DiscreteLaplaceEvent, Event
+from dplib.metrics.error import Z95
+from dplib.privacy.events import DiscreteGaussianEvent, DiscreteLaplaceEvent
+from dplib.privacy.noise_quantile import event_law, half_width, one_draw
 
+BoolArray = npt.NDArray[np.bool_]
 FloatArray = npt.NDArray[np.float64]
-COUNTED_LAST = ("lloyd", "tree_coreset", "local_search", "max_cover")
+COUNTED_LAST = ("lloyd", "local_search", "max_cover", "tree_coreset")
 """Methods whose weights are the noisy counts of their last question but one."""
+MOST_LOSS_ERROR = 0.5
+"""Largest standard error of a loss, as a part of it, with which it is stated."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,9 +44,10 @@ class Results:
         frame: bounds and scales, a private radius found.
         centers: in the coordinates of the input, shape (k, d).
         std_errors: of the coordinates, ``inf`` or NaN where none is known, shape (k, d).
-        weights: noisy numbers of points, shape (k,).
+        weights: noisy numbers of points, NaN where none was measured, shape (k,).
         weight_errors: their standard errors, NaN where none is known, shape (k,).
-        loss: estimated sum of squared distances in (scaled) coordinates; None where there is none.
+        loss: estimated sum of squared distances in (scaled) coordinates; None where there is none, or none worth it.
+        loss_error: its standard error; None where there is no loss.
     """
 
     clustering: Clustering
@@ -51,6 +57,29 @@ class Results:
     weights: FloatArray
     weight_errors: FloatArray
     loss: float | None
+    loss_error: float | None
+
+    @property
+    def factor(self) -> float:
+        """Standard errors to each side of a 95 % interval: more where the noise of one count decides."""
+        return interval_factor(self.clustering)
+
+    @property
+    def swallowed(self) -> BoolArray:
+        """Which weights are no larger than the half width of their interval: noise alone may be all of them; (k,)."""
+        with np.errstate(invalid="ignore"):
+            return np.asarray(self.weights <= self.factor * self.weight_errors)
+
+
+def interval_factor(clustering: Clustering) -> float:
+    """Standard errors to each side of a 95 % interval of a weight, a center or a loss."""
+    if clustering.method not in COUNTED_LAST or len(clustering.events) < 2:
+        return Z95
+    event = clustering.events[-2]
+    if not isinstance(event, DiscreteLaplaceEvent | DiscreteGaussianEvent):
+        return Z95
+    draws = one_draw(event_law(event))
+    return max(Z95, half_width(draws) / deviation(event))
 
 
 def estimate_centers(design: Design, records: list[Record]) -> Results:
@@ -60,15 +89,19 @@ def estimate_centers(design: Design, records: list[Record]) -> Results:
         IntegrityError: if they are not the answers to the design's questions.
     """
     clustering, frame = _clustered(design, records)
-    loss = clustering.loss * frame.space.unit**2
+    loss, loss_error = (value * frame.space.unit**2 for value in (clustering.loss, clustering.loss_deviation))
+    # A loss that may as well be half or double says nothing; without an error nobody could tell.
+    known = np.isfinite(loss_error) and loss_error <= MOST_LOSS_ERROR * loss
+    unknown = np.full(len(clustering.weights), np.nan)
     return Results(
         clustering=clustering,
         frame=frame,
         centers=frame.to_data(clustering.centers),
         std_errors=frame.lengths(clustering.deviations),
         weights=clustering.weights,
-        weight_errors=_weight_errors(clustering),
-        loss=float(loss) if np.isfinite(loss) else None,
+        weight_errors=clustering.weight_deviations if clustering.weight_deviations is not None else unknown,
+        loss=float(loss) if np.isfinite(loss) and known else None,
+        loss_error=float(loss_error) if np.isfinite(loss) and known else None,
     )
 
 
@@ -82,20 +115,3 @@ def _clustered(design: Design, records: list[Record]) -> tuple[Clustering, Point
         return cluster_points(design, bounded, nobody, replayed), bounded.frame
     except ConfigError as error:
         raise IntegrityError(f"stored {error}") from None
-
-
-def _weight_errors(clustering: Clustering) -> FloatArray:
-    """Standard errors of the weights, where one law of noise made them."""
-    if clustering.weight_deviations is not None:
-        return clustering.weight_deviations
-    k, unknown = len(clustering.weights), np.full(len(clustering.weights), np.nan)
-    if clustering.method in COUNTED_LAST and clustering.choices.get("rounds", 1) != 0:
-        return np.full(k, _deviation(clustering.events[-2]))
-    if clustering.method == "grid" and clustering.cells is not None:
-        labels = nearest(rounded(clustering.cells), rounded(clustering.centers))
-        return np.asarray(np.sqrt(np.bincount(labels, minlength=k)) * _deviation(clustering.events[-1]))
-    return unknown
-
-
-def _deviation(event: Event) -> float:
-    return deviation(event) if isinstance(event, DiscreteLaplaceEvent | DiscreteGaussianEvent) else float("nan")

@@ -11,7 +11,8 @@ from dplib.kmeans.radius import Bounded
 _WHAT = {
     "grid or quadtree": "a noisy quadtree, or a uniform noisy grid where n epsilon / k is below "
     f"{QUADTREE_FROM:g} by a noisy number of points n",
-    "grid": "a noisy histogram over a uniform grid, sized by a noisy number of points, and k-means of its cells",
+    "grid": "a noisy histogram over a uniform grid, sized by a noisy number of points, and k-means of the cells that "
+    "stand out from the noise",
     "quadtree": "noisy counts of cells that are cut up where points are, and k-means of the cells",
     "local_search": "exchanges of centers among private candidates by the exponential mechanism (Balcan et al. 2017)",
     "tree_coreset": "noisy counts and means of a hashing tree's leaves, k-means of them, then noisy Lloyd rounds",
@@ -66,10 +67,36 @@ def reason_text(design: Design) -> str:
 
 
 def weights_text(method: str) -> str:
-    """Why a method states no errors of its weights, in a sentence."""
+    """Why a method states no errors of its weights, or no weights, in a sentence."""
     if method == "noisy_coordinates":
         return "A weight is a number of noisy points; how many true ones it stands for depends on where these are."
+    if method in ("kvariates", "privgene"):
+        return f"The method {method} measures no number of points, so that there are no weights and no errors."
+    if method == "sample_aggregate":
+        return "Weights are those of the start, whose centers are not the released ones."
     return f"The method {method} states none."
+
+
+def errors_text(clustering: Clustering) -> str:
+    """What the stated errors are errors of, in sentences."""
+    match clustering.method:
+        case "grid" | "quadtree" | "ldp_tree" | "ldp_hash_rounds":
+            return (
+                "Errors are of the mean and the number of the points that are nearest to the released center. They "
+                "hold the noise and, by a model, that nothing tells where in its cell a point is."
+            )
+        case "tree_coreset" if clustering.choices.get("rounds") == 0:
+            return "Errors are of the mean and the number of the points in the leaves that a center was made from."
+        case "lloyd" | "local_search" | "max_cover" | "tree_coreset":
+            return (
+                "Errors are of the mean and the number of the points that the last question assigned to a center: "
+                "those nearest to where it was before that question. They hold the noise of the sum and of the count."
+            )
+        case "sample_aggregate":
+            return "Errors are of the average of the centers of all blocks; they hold the noise."
+        case "kvariates" | "privgene":
+            return "No error is stated: nothing is measured of any one center."
+    return "No error of a center is stated: how far it is from a mean of points depends on where these are."
 
 
 def warning_text(method: str) -> str | None:

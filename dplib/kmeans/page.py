@@ -14,12 +14,11 @@ import numpy.typing as npt
 
 from dplib.kmeans.design import Design
 from dplib.kmeans.estimate import Results
-from dplib.kmeans.methods import method_text, reason_text, weights_text
+from dplib.kmeans.methods import errors_text, method_text, reason_text, weights_text
 from dplib.kmeans.plan import blur_limit_text, blur_text, make_plan, plan_notes, space_text
 from dplib.kmeans.publish import invariants
 from dplib.mechanisms.discrete_gaussian import discrete_gaussian_variance
 from dplib.mechanisms.discrete_laplace import discrete_laplace_variance
-from dplib.metrics.error import Z95
 from dplib.privacy.accountant import totals
 from dplib.privacy.events import DiscreteGaussianEvent, DiscreteLaplaceEvent, Event
 from dplib.release.runs import Run
@@ -107,7 +106,7 @@ def _released(design: Design, run: Run) -> Section:
             ("Points", f"in {space_text(design)}"),
         ),
         tables_of_release(
-            "The centers, coordinate by coordinate, and their weights, with standard errors of the noise where these "
+            "The centers, coordinate by coordinate, and their weights, with standard errors where these "
             "are known. For analysis.",
             "Not made by this job: weights are no table of counts.",
             "The noisy numbers as they were drawn, with their variances, and what was chosen. For making other centers "
@@ -186,11 +185,24 @@ def _centers(design: Design, results: Results) -> Section:
         blocks.insert(0, Callout("Centers without an error", said, tone="warning"))
     if not np.isfinite(results.weight_errors).all():
         blocks.append(Callout("Weights without an error", weights_text(results.clustering.method), tone="note"))
-    if results.loss is not None:
-        text = f"Estimated sum of squared distances to the nearest center: {number_text(results.loss)}"
-        scaled = " in scaled coordinates" if design.config.clustering.scale == "bounds" else ""
-        blocks.append(Paragraphs((f"{text}{scaled}, from noisy cells alone.",)))
+    swallowed = int(results.swallowed.sum())
+    if swallowed:
+        said = (
+            f"The weights of {count_text(swallowed)} of {count_text(k)} centers are no larger than their errors: noise "
+            "alone may have made these centers. They are marked (noise?)."
+        )
+        blocks.insert(0, Callout("Centers that may be noise", said, tone="warning"))
+    blocks.append(Paragraphs((errors_text(results.clustering), _loss_text(design, results))))
     return Section("Centers", tuple(blocks))
+
+
+def _loss_text(design: Design, results: Results) -> str:
+    what = "sum of squared distances to the nearest center"
+    if results.loss is None or results.loss_error is None:
+        return f"No {what} is estimated: what noisy numbers say of it may be off by more than half."
+    scaled = " in scaled coordinates" if design.config.clustering.scale == "bounds" else ""
+    shown, margin = with_margin(results.loss, results.factor * results.loss_error)
+    return f"Estimated {what}: {shown} \u00b1 {margin}{scaled}, from noisy numbers alone."
 
 
 def _figure(design: Design, results: Results) -> Figure:
@@ -213,11 +225,8 @@ def _figure(design: Design, results: Results) -> Figure:
         if len(cells)
         else "This method counts no cells. "
     )
-    caption += (
-        "Bars are 95 % intervals of the noise on a center; a dot hides what is shorter. Hollow centers have no known "
-        "error."
-    )
-    heavy = int(np.argmax(results.weights))
+    caption += "Bars are 95 % intervals; a dot hides what is shorter. Hollow centers have no known error."
+    heavy = int(np.argmax(np.nan_to_num(results.weights)))
     spot = ", ".join(number_text(float(value)) for value in results.centers[heavy, sorted({x, y})])
     alt = f"Map of {count_text(len(results.weights))} centers by {of}; the heaviest is center {heavy} at {spot}."
     return Figure(centers_over_cells(shown), f"Centers by {of}", caption, alt)
@@ -230,16 +239,20 @@ def _table(design: Design, results: Results) -> DataTable:
     for center in order:
         weight = float(results.weights[center])
         error = float(results.weight_errors[center])
-        value, margin = (number_text(weight), "–") if np.isnan(error) else with_margin(weight, Z95 * error)
-        cells = [_cell(results.centers[center, axis], results.std_errors[center, axis]) for axis in shown]
-        rows.append((str(center), value, margin, *cells))
+        value, margin = ("–" if np.isnan(weight) else number_text(weight)), "–"
+        if not np.isnan(error):
+            value, margin = with_margin(weight, results.factor * error)
+        errors = results.factor * results.std_errors[center]
+        cells = [_cell(results.centers[center, axis], errors[axis]) for axis in shown]
+        mark = " (noise?)" if results.swallowed[center] else ""
+        rows.append((f"{center}{mark}", value, margin, *cells))
     columns = (
         Column("Center"),
         Column("Weight", numeric=True),
         Column("± 95 %", numeric=True),
         *(Column(design.coordinates[axis], numeric=True) for axis in shown),
     )
-    caption = "Centers with their weights, the heaviest first; ± is 1.96 standard errors of the noise"
+    caption = f"Centers with their weights, the heaviest first; ± is {results.factor:.2f} standard errors"
     if len(order) < len(results.weights):
         caption += f"; the first {count_text(len(order))} of {count_text(len(results.weights))}"
     if len(shown) < len(design.coordinates):
@@ -247,10 +260,10 @@ def _table(design: Design, results: Results) -> DataTable:
     return DataTable(caption, columns, tuple(rows), tall=len(rows) > _SCROLLING)
 
 
-def _cell(value: float, error: float) -> str:
-    if not np.isfinite(error):
+def _cell(value: float, half: float) -> str:
+    if not np.isfinite(half):
         return number_text(float(value))
-    shown, margin = with_margin(float(value), float(Z95 * error))
+    shown, margin = with_margin(float(value), float(half))
     return f"{shown} ± {margin}"
 
 

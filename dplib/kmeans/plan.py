@@ -4,9 +4,8 @@ from dataclasses import dataclass
 from math import sqrt
 from typing import Any
 
-from dplib.clustering.choose import QUADTREE_FROM
 from dplib.clustering.grid import COUNT_SHARE, cells_an_axis
-from dplib.clustering.quadtree import measured_levels
+from dplib.clustering.quadtree import levels_around
 from dplib.kmeans.design import Design
 from dplib.kmeans.methods import method_text, reason_text, warning_text
 from dplib.mechanisms.choose_oracle import choose_oracle, rare_variance
@@ -163,13 +162,10 @@ def _outlook(design: Design, n: int) -> Outlook:
     blur = _blur(design, n)
     method, detail = design.method, ""
     share = float(design.budget * (1 - COUNT_SHARE)) / design.rows
-    if method == "grid or quadtree":
-        method = "quadtree" if n * share / design.problem.n_clusters >= QUADTREE_FROM else "grid"
     if method == "grid":
         detail = f"{cells_an_axis(n, share, len(design.coordinates))} cells an axis"
     elif method == "quadtree":
-        d = len(design.coordinates)
-        first, last = measured_levels(cells_an_axis(n, share, d), d)
+        first, last = levels_around(n, share, len(design.coordinates))
         detail = f"sides 1/{1 << first} to 1/{1 << last}"
     elif method == "ldp_tree":
         detail = f"{_levels(design)} levels"

@@ -7,7 +7,7 @@ from typing import Any
 from dplib.config.kmeans import NAME
 from dplib.kmeans.design import Design
 from dplib.kmeans.estimate import Results, estimate_centers
-from dplib.kmeans.methods import method_text, reason_text
+from dplib.kmeans.methods import errors_text, method_text, reason_text
 from dplib.kmeans.tables import read_records, write_centers, write_weights
 
 __all__ = ["NAME", "invariants", "manifest_fields", "write_tables"]
@@ -60,6 +60,8 @@ def manifest_fields(design: Design, results: Results) -> dict[str, Any]:
             "method": clustering.method,
             "choices": dict(clustering.choices),
             "estimated_loss": results.loss,
+            "estimated_loss_error": results.loss_error,
+            "errors": errors_text(clustering),
             "model": "local" if design.local else "central",
         },
     }

@@ -14,6 +14,9 @@ from dplib.release.manifest import Manifest
 from dplib.validate import require
 from dplib.workflow.manifest import public_design
 
+SURE = 2.0
+"""Standard errors up to which a weight may be noise alone."""
+
 
 @dataclass(frozen=True)
 class Answer:
@@ -23,16 +26,18 @@ class Answer:
         center: its number.
         coordinates: by name.
         std_errors: by name; None where none is known.
-        weight: noisy number of points.
+        weight: noisy number of points; None where none was measured.
         weight_error: its standard error; None where none is known.
+        may_be_noise: whether the weight is no larger than twice its error; None where there is none.
         distance: from the point asked for, in (scaled) coordinates; None where none was.
     """
 
     center: int
     coordinates: dict[str, float]
     std_errors: dict[str, float | None]
-    weight: float
+    weight: float | None
     weight_error: float | None
+    may_be_noise: bool | None
     distance: float | None = None
 
 
@@ -77,8 +82,9 @@ def query_release(directory: Path, manifest: Manifest, numbers: Sequence[str], p
             center=each,
             coordinates=dict(zip(names, centers[each].tolist(), strict=True)),
             std_errors={name: _known(value) for name, value in zip(names, errors[each], strict=True)},
-            weight=float(weights[each]),
+            weight=_known(weights[each]),
             weight_error=_known(weight_errors[each]),
+            may_be_noise=bool(weights[each] <= SURE * weight_errors[each]) if _known(weight_errors[each]) else None,
             distance=distance.get(each),
         )
         for each in wanted

@@ -3,7 +3,7 @@
     measurement/            draw, statistic, cell, coordinate, noisy, variance
     measurement/choices/    draw, statistic, choice, rate           what the exponential mechanism chose, by position
     estimates/centers       center, coordinate, value, std_error    std_error null where none is known
-    estimates/weights       center, weight, std_error
+    estimates/weights       center, weight, std_error               weight null where none was measured
 
 ``draw`` is the place in the order of drawing. ``cell`` is the position of a cell, leaf or cluster; ``coordinate`` is 0
 for counts and lists, 1 ... d for sums. Measured numbers are counts, or sums in units of the public space (see the
@@ -137,7 +137,7 @@ def write_centers(
 
 
 def write_weights(directory: Path, weights: FloatArray, std_errors: FloatArray, csv: bool) -> None:
-    """Write ``estimates/weights``; both of shape (k,), unknown errors NaN."""
+    """Write ``estimates/weights``; both of shape (k,), unknown ones NaN."""
     columns = {"center": np.arange(len(weights)), "weight": weights, "std_error": std_errors}
     write_table(directory / ESTIMATES, WEIGHTS, columns, sort_by=("center",), csv=csv)
 

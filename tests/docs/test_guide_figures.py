@@ -103,7 +103,7 @@ def test_auto_takes_the_methods_that_the_text_names(budget: Budget) -> None:
     for dimension in range(1, 7):
         chosen = plan_method(Problem(Space.ball([0.0] * dimension, 1.0), 4), budget).method
         above = "tree_coreset" if isinstance(budget, ApproxDP) else "local_search"
-        assert chosen == ("grid or quadtree" if dimension <= 3 else above)
+        assert chosen == ("grid" if dimension <= 3 else above)
 
 
 def test_every_method_is_on_the_page() -> None:

@@ -220,8 +220,8 @@ def test_reports_of_devices_become_a_release(method: str, tmp_path: Path, spark:
 def test_plan_rehearsal_and_example(tmp_path: Path, spark: object) -> None:
     places = new_places(tmp_path, clustering__method="auto")
     planned = json.loads(places.command("plan", "--json").out)
-    assert planned["method"] == "grid or quadtree"
-    assert "quadtree" in planned["what"]
+    assert planned["method"] == "grid"
+    assert "uniform grid" in planned["what"]
     found = places.command("rehearse", "--rows", "3000", "--seed", "3")
     assert found.code == 0, found.err
     ratio = {line[:14].strip(): float(line.split()[-1]) for line in found.out.splitlines()[2:]}
@@ -231,4 +231,4 @@ def test_plan_rehearsal_and_example(tmp_path: Path, spark: object) -> None:
     places.config.write_text(example(), encoding="utf-8")
     found = places.command("plan")
     assert found.code == 0, found.err
-    assert "grid or quadtree" in found.out
+    assert "noisy histogram over a uniform grid" in found.out

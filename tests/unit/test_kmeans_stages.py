@@ -67,7 +67,7 @@ def test_rows_without_a_point_count_as_if_they_were_not_there(
         assert np.abs(found[name].centers).max() <= 1 + 1e-9
     for one, other in (("bad", "none"), ("all", "good")):
         assert np.array_equal(found[one].centers, found[other].centers)
-        assert np.array_equal(found[one].weights, found[other].weights)
+        assert np.array_equal(found[one].weights, found[other].weights, equal_nan=True)
         assert np.array_equal(found[one].std_errors, found[other].std_errors, equal_nan=True)
         assert found[one].loss == found[other].loss
 
@@ -114,7 +114,7 @@ def test_a_release_follows_from_stored_answers_alone_whatever_the_rows(
         assert centers.shape == (3, 2)
         assert np.isfinite(centers).all()
         assert (np.abs(centers) <= 1 + 1e-9).all()
-        assert (weights >= 0).all()
+        assert not (weights < 0).any()
         # What is charged covers what was drawn, in the method's own currency.
         events = results.clustering.events
         spent = sum((e.rho if design.gaussian else e.epsilon or Fraction(10**9) for e in events), Fraction(0))
@@ -168,8 +168,8 @@ def test_answers_of_other_questions_are_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("d", "budget", "method"),
     [
-        (2, {"epsilon": 1}, "grid or quadtree"),
-        (3, GAUSSIAN, "grid or quadtree"),
+        (2, {"epsilon": 1}, "grid"),
+        (3, GAUSSIAN, "grid"),
         (4, {"epsilon": 1}, "local_search"),
         (4, GAUSSIAN, "tree_coreset"),
         (20, {"rho": "0.1"}, "tree_coreset"),
@@ -181,7 +181,7 @@ def test_auto_follows_from_settings(d: int, budget: dict[str, Any], method: str)
     assert str(d) in reason_text(design)
     plan = make_plan(design, "").to_dict()
     assert plan["method"] == method
-    assert (plan["outlook"][1]["detail"].startswith("sides 1/")) == (d <= 3)
+    assert (plan["outlook"][1]["detail"].endswith("cells an axis")) == (d <= 3)
     assert [each["n_points"] for each in plan["outlook"]] == sorted(each["n_points"] for each in plan["outlook"])
 
 

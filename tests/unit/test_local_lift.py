@@ -75,7 +75,7 @@ def test_centers_have_the_stated_error_and_users_speak_once() -> None:
         order = np.argmin(((centers[:, np.newaxis] - space.to_data(clustering.centers)) ** 2).sum(axis=2), axis=1)
         assert sorted(order) == [0, 1, 2]
         away = space.to_data(clustering.centers[order]) - centers
-        z.append(away / (clustering.deviations[order] * space.unit)[:, np.newaxis])
+        z.append(away / (clustering.deviations[order] * space.unit))
         assert clustering.weights.sum() == pytest.approx(n)
     # Beside the noise of the sums: weights of round 1 that are some percent off, and the bound of a report's variance.
     assert 0.7 < np.std(z) < 1.5
