@@ -36,7 +36,7 @@ import numpy.typing as npt
 
 from dplib.compiled import compiled
 from dplib.inference.tree_blue_deep import deep_gains
-from dplib.projection.rounding import SNAP, STEPS
+from dplib.projection.rounding import SNAP, STEPS, spread_order
 from dplib.trees.interval_tree import IntervalTree
 from dplib.validate import require
 
@@ -172,7 +172,7 @@ def _to_simplex(values: FloatArray, spread: FloatArray, total: int) -> None:
 
 @compiled
 def _round(values: FloatArray, total: int, rounded: IntArray) -> None:
-    """Round down, then give the units missing from the total to the largest remainders, the first of equal ones."""
+    """Round down, then give the units missing from the total to the largest remainders, spread among equal ones."""
     snap = min(SNAP, 0.1 / len(values))
     missing = total
     remainders = np.empty(len(values))
@@ -184,7 +184,8 @@ def _round(values: FloatArray, total: int, rounded: IntArray) -> None:
         missing -= rounded[entry]
     if missing == 0:
         return
-    order = np.argsort(-remainders, kind="mergesort")
+    places = spread_order(len(values))
+    order = places[np.argsort(-remainders[places], kind="mergesort")]
     while missing > 0:
         for entry in order[: min(missing, len(order))]:
             rounded[entry] += 1

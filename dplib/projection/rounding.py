@@ -1,11 +1,12 @@
 """Controlled rounding: integers with given integer sums, each less than 1 from its real value.
 
 Every group's values are rounded down, and the units still missing from its sum go to the entries with the largest
-remainders, equal remainders in order of position (Hamilton's method). Entries that are integers stay, so zeros
-stay zeros.
-
-Beyond 2^50 floats hold no unit any more and sums miss their totals by more than rounding. Such values come from rows,
-so nothing is refused: the total is divided in their proportion, by exact integers.
+remainders (Hamilton's method). Equal remainders, which siblings under whole-number noise often all have, are taken in
+the order of `spread_order`, so that the units lie evenly among them: given to the first ones, they would push the
+sums of the first siblings up by several counts (measured: mean squared errors of ranges 7 % higher at scale 2, 37 %
+at 0.6). Entries that are integers stay, so zeros stay zeros. Beyond 2^50 floats hold no unit any more and sums miss
+their totals by more than rounding. Such values come from rows, so nothing is refused: the total is divided in their
+proportion, by exact integers.
 
 Cost: O(k log k) a group of k rows, vectorised over groups of equal size and over columns.
 
@@ -18,6 +19,7 @@ References:
 import numpy as np
 import numpy.typing as npt
 
+from dplib.compiled import compiled
 from dplib.errors import SolverError
 from dplib.projection.segments import equal_sized_batches
 
@@ -64,6 +66,26 @@ def _round_batch(values: FloatArray, totals: IntArray) -> IntArray:
     return rounded
 
 
+@compiled
+def spread_order(size: int) -> IntArray:
+    """The positions 0 .. size - 1 such that those taken first lie evenly: in the order of their reversed digits.
+
+    Reference: van der Corput, "Verteilungsfunktionen", Proc. Kon. Ned. Akad. v. Wetensch. 38, 1935.
+    """
+    bits = 0
+    while (1 << bits) < size:
+        bits += 1
+    places, found = np.empty(size, dtype=np.int64), 0
+    for number in range(1 << bits):
+        place = 0
+        for bit in range(bits):
+            place |= ((number >> bit) & 1) << (bits - 1 - bit)
+        if place < size:
+            places[found] = place
+            found += 1
+    return places
+
+
 def _divide_huge(values: FloatArray, total: int) -> list[int]:
     """Divide a total in the proportion of the values, by exact integers; zeros stay."""
     parts = [max(int(value), 0) for value in values]
@@ -88,7 +110,8 @@ def _round_groups(values: FloatArray, totals: IntArray) -> IntArray:
         whole[:, 0] += missing * first
         whole[:, 1] += missing * (1 - first)
         return whole
-    order = np.argsort(-remainders, axis=1, kind="stable")
+    places = spread_order(size)
+    order = places[np.argsort(-remainders[:, places], axis=1, kind="stable")]
     extra = (np.arange(size)[None, :, None] < missing[:, None, :]).astype(np.int64)
     units = np.empty_like(whole)
     np.put_along_axis(units, order, extra, axis=1)

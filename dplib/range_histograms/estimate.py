@@ -14,7 +14,6 @@ from dplib.inference.range_publication import publish_range_counts
 from dplib.inference.range_variance import RangeVariance
 from dplib.inference.tree_blue_deep import tree_blue_deep
 from dplib.privacy.noise_quantile import DrawLaw, grouped, half_width, half_widths
-from dplib.projection.rounding import round_to_totals
 from dplib.range_histograms.design import Design
 from dplib.trees.strategies import TreeStrategy
 
@@ -68,9 +67,18 @@ def estimate_buckets(design: Design, buckets: list[tuple[IntArray, FloatArray]])
         widths = np.diff(edges)
         estimates[group] = np.repeat(values[strategy.tree.leaf_nodes, 0] / widths, widths)
         published = publish_range_counts(strategy.tree, values, variance)[strategy.tree.leaf_nodes]
-        spread = np.repeat(published[:, 0] / widths, widths)[:, None]
-        counts[group] = round_to_totals(spread, edges[:-1], published)[:, 0]
+        counts[group] = _spread(published[:, 0], edges)
     return BlockResults(tree.leaf_nodes, estimates, counts)
+
+
+def _spread(totals: IntArray, edges: IntArray) -> IntArray:
+    """Whole numbers of the bins of each bucket that sum to its total and lie evenly: every run of bins is within 1."""
+    widths = np.diff(edges)
+    before = np.arange(edges[-1]) - np.repeat(edges[:-1], widths)
+    width, rest = np.repeat(widths, widths), np.repeat(totals % widths, widths)
+    middle = width // 2
+    units = ((before + 1) * rest + middle) // width - (before * rest + middle) // width
+    return np.asarray(np.repeat(totals // widths, widths) + units, dtype=np.int64)
 
 
 class Errors:

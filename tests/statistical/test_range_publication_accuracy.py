@@ -7,8 +7,11 @@ Keyed noise and generated histograms, so nothing varies from run to run; the fac
 import numpy as np
 import pytest
 
+from dplib.constraints.menu import Menu
+from dplib.inference.integer_tables import publish_counts
 from dplib.inference.range_publication import publish_range_counts
 from dplib.inference.tree_blue_deep import tree_blue_deep
+from dplib.range_histograms.estimate import _spread
 from dplib.trees.complete import kary_tree
 from dplib.trees.interval_tree import IntervalTree
 from dplib.trees.strategies import TreeStrategy, blue, dwork, lue_dptree
@@ -93,3 +96,28 @@ def test_ranges_of_a_flat_tree_keep_the_accuracy_of_least_squares(data: str, eps
     after = published[1:] - bins[:, None]
     assert mean_square_of_ranges(after) < 1.25 * mean_square_of_ranges(before)
     assert (after**2).mean() < 1.1 * (before**2).mean() + 0.25
+
+
+def test_units_of_a_bucket_lie_evenly() -> None:
+    totals, edges = np.array([400, 7, 0, 2050]), np.array([0, 1000, 1003, 1010, 2010])
+    found = _spread(totals, edges)
+    for total, lo, hi in zip(totals.tolist(), edges[:-1].tolist(), edges[1:].tolist(), strict=True):
+        assert found[lo:hi].sum() == total
+        even = total / (hi - lo) * np.arange(1, hi - lo + 1)
+        assert np.abs(np.cumsum(found[lo:hi]) - even).max() <= 1
+    assert (found >= 0).all()
+
+
+def test_units_go_evenly_among_siblings_of_equal_remainders() -> None:
+    """Whole-number noise leaves siblings the same remainder: given to the first ones, units add up in ranges (1.38)."""
+    n_days, n_series, rng = 360, 40, np.random.default_rng(2)
+    tree = IntervalTree.from_level_edges([[0, n_days], np.arange(0, n_days + 1, 30), np.arange(n_days + 1)])
+    true, q = rng.poisson(1000, (n_days, n_series)), np.exp(-1 / 0.6)
+    noise = rng.geometric(1 - q, (tree.n_nodes, n_series)) - rng.geometric(1 - q, (tree.n_nodes, n_series))
+    variance = np.append(np.inf, np.full(tree.n_nodes - 1, 2 * q / (1 - q) ** 2))[:, None]
+    estimates = tree_blue_deep(tree, tree.sums(true).astype(float) + noise, variance)
+    names = tuple(str(number) for number in range(n_series))
+    menu = Menu(0, n_days, np.zeros((0, n_series)), np.zeros(0), np.eye(n_series, dtype=np.int64), names)
+    days = publish_counts(tree, estimates, [menu])[tree.leaf_nodes]
+    before = mean_square_of_ranges(estimates[tree.leaf_nodes] - true)
+    assert mean_square_of_ranges((days - true).astype(float)) < 1.15 * before

@@ -19,7 +19,9 @@ def rounded(values: list[float], total: int) -> list[int]:
         ([0.5, 0.5], 1, [1, 0]),
         ([0.2, 0.8], 1, [0, 1]),
         ([2.25, 2.25, 2.25, 2.25], 9, [3, 2, 2, 2]),
-        ([0.0, 0.5, 0.5], 1, [0, 1, 0]),
+        ([0.0, 0.5, 0.5], 1, [0, 0, 1]),
+        ([0.5] * 8, 4, [1, 0, 1, 0, 1, 0, 1, 0]),
+        ([0.25] * 8, 2, [1, 0, 0, 0, 1, 0, 0, 0]),
         ([7.0], 7, [7]),
         ([-0.5, 1.5], 1, [0, 1]),
     ],
@@ -31,7 +33,7 @@ def test_hand_computed(values: list[float], total: int, expected: list[int]) -> 
 def test_integers_up_to_arithmetic_error_stay() -> None:
     assert rounded([3 - 1e-10, 4 + 1e-10, 5 - 1e-10], 12) == [3, 4, 5]
     assert rounded([3 - 1e-10, 9 + 1e-10], 12) == [3, 9]
-    assert rounded([1e-12, 0.5, 0.5 - 1e-12], 1) == [0, 1, 0]
+    assert rounded([1e-12, 0.5, 0.5 - 1e-12], 1) == [0, 0, 1]
     assert rounded([1.0 - 1e-9] * 1000, 1000) == [1] * 1000
 
 
