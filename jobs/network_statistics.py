@@ -121,7 +121,7 @@ def _print_plan(made: Plan) -> None:
             [f"{each.width:,}", *(terminal_number(value) for value in (each.ladder, each.smooth, each.global_laplace))]
             for each in made.triangles
         ]
-        columns = ["assumed degree", "ladder (mean)", "smooth (median)", "global Laplace (mean)"]
+        columns = ["assumed degree", "ladder (mean)", "smooth (median)", "noise of the worst graph (mean)"]
         out.print(table("\nAbsolute error of triangles by what the graph is like", columns, rows, frozenset(columns)))
     if made.stars:
         rows = [

@@ -211,7 +211,7 @@ def _expected_errors(design: Design) -> Section:
             tuple(number_text(value, 4) for value in (each.width, each.ladder, each.smooth, each.global_laplace))
             for each in triangles
         )
-        heads = ("Assumed degree", "Ladder (mean)", "Smooth (median)", "Global Laplace (mean)")
+        heads = ("Assumed degree", "Ladder (mean)", "Smooth (median)", "Noise of the worst graph (mean)")
         caption = "Absolute error of triangles, by the second-largest degree (or most common neighbours) of the graph"
         blocks.append(
             DataTable(caption, tuple(Column(head, numeric=place > 0) for place, head in enumerate(heads)), numbers)

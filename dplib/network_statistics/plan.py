@@ -9,7 +9,7 @@ from dplib.config.edge_input import EdgeInput, reading_notes
 from dplib.graphs.ladder_rungs import second_degree_rungs
 from dplib.graphs.network_sensitivity import Bounding, Statistic
 from dplib.mechanisms.discrete_laplace import discrete_laplace_variance
-from dplib.mechanisms.ladder import ladder_mean_error
+from dplib.mechanisms.ladder import LARGEST_EPSILON, ladder_mean_error
 from dplib.mechanisms.smooth_noise import smooth_cauchy_quantile
 from dplib.network_statistics.design import Design
 from dplib.network_statistics.estimate import std_error
@@ -26,6 +26,7 @@ from dplib.network_statistics.part_plan import (
 )
 from dplib.network_statistics.publish import invariants
 from dplib.network_statistics.tables import noise_variance
+from dplib.privacy.calibration import pure_epsilon_from_rho
 from dplib.privacy.rounding import fraction_text
 from dplib.workflow.plan import JobPlan, PlanFrame
 
@@ -62,7 +63,7 @@ class PlannedStatistic:
 
 @dataclass(frozen=True)
 class TriangleError:
-    """Errors of a triangle count if the graph has a certain width, all at the epsilon of its share.
+    """Errors of a triangle count if the graph has a certain width, each at what its share of the budget buys.
 
     Attributes:
         width: assumed second-largest degree (rungs second_degree) or largest number of common neighbours.
@@ -141,15 +142,32 @@ def triangle_errors(design: Design) -> tuple[TriangleError, ...]:
     measured = design.find(Statistic.TRIANGLES)
     if measured is None or measured.mechanism not in (LADDER, SMOOTH):
         return ()
-    epsilon, cap = measured.epsilon, largest_rung_of(design)
-    widest = _laplace_mean_error(Fraction(max(1, cap)) / epsilon)
+    cap = largest_rung_of(design)
+    for_ladder, for_smooth = _adaptive_epsilons(design, measured)
+    widest = _worst_graph_error(design, measured, max(1, cap))
     widths = [ASSUMED_STEP**k for k in range(16) if ASSUMED_STEP**k < cap]
     found = []
     for width in [*widths, cap]:
         rungs = second_degree_rungs(width, cap)
-        ladder, smooth = ladder_mean_error(rungs, epsilon), smooth_cauchy_quantile(rungs, epsilon, 0.5)
+        ladder, smooth = ladder_mean_error(rungs, for_ladder), smooth_cauchy_quantile(rungs, for_smooth, 0.5)
         found.append(TriangleError(width, ladder, smooth, widest))
     return tuple(found)
+
+
+def _adaptive_epsilons(design: Design, measured: Measurement) -> tuple[Fraction, Fraction]:
+    """What its share buys a ladder and smooth sensitivity: of a budget in rho, the ladder twice as much."""
+    own, twice = measured.epsilon, 1 if design.config.privacy.mechanism == "discrete_laplace" else 2
+    if measured.mechanism == SMOOTH:
+        return min(own * twice, LARGEST_EPSILON), own
+    return own, pure_epsilon_from_rho(measured.event.rho) if twice == 2 else own
+
+
+def _worst_graph_error(design: Design, measured: Measurement, cap: int) -> float:
+    """Mean absolute error of the noise that the share pays for if any edge may change the number by the cap."""
+    if design.config.privacy.mechanism == "discrete_laplace":
+        return _laplace_mean_error(Fraction(cap) / measured.epsilon)
+    # sqrt(2 / pi) of sigma = cap / sqrt(2 rho).
+    return float(cap / np.sqrt(np.pi * float(measured.event.rho)))
 
 
 def star_errors(design: Design) -> tuple[StarError, ...]:
@@ -157,10 +175,7 @@ def star_errors(design: Design) -> tuple[StarError, ...]:
     measured = design.find(Statistic.K_STARS)
     if measured is None or measured.mechanism != LADDER:
         return ()
-    cap, event = measured.sensitivity.l1, measured.event
-    pure = design.config.privacy.mechanism == "discrete_laplace"
-    # Mean absolute value of Gaussian noise: sqrt(2 / pi) of sigma = cap / sqrt(2 rho).
-    worst = _laplace_mean_error(cap / measured.epsilon) if pure else float(cap / np.sqrt(np.pi * float(event.rho)))
+    worst = _worst_graph_error(design, measured, measured.sensitivity.l1)
     most = design.largest_degree - 1
     widths = [ASSUMED_STEP**k for k in range(16) if ASSUMED_STEP**k < most]
     return tuple(

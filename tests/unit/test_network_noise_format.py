@@ -1,6 +1,7 @@
 """Releases keep the noise they were made with; settings hash as before wherever the noise is the same."""
 
 from fractions import Fraction
+from math import pi
 from pathlib import Path
 from typing import Any
 
@@ -8,9 +9,13 @@ import pytest
 
 from dplib.config.load import check
 from dplib.config.network_statistics import NetworkStatisticsConfig
+from dplib.graphs.ladder_rungs import second_degree_rungs
 from dplib.graphs.network_sensitivity import Statistic
+from dplib.mechanisms.ladder import ladder_mean_error
+from dplib.mechanisms.smooth_noise import smooth_cauchy_quantile
 from dplib.network_statistics.design import Design
 from dplib.network_statistics.measurements import NOISE_FORMAT
+from dplib.network_statistics.plan import triangle_errors
 from dplib.privacy.calibration import pure_epsilon_from_rho
 
 
@@ -64,3 +69,15 @@ def test_an_old_release_opens_with_the_noise_that_it_has() -> None:
     old = Design.from_public(public).find(Statistic.TRIANGLES)
     assert old is not None
     assert old.epsilon == pure_epsilon_from_rho(Fraction(1, 4))
+
+
+@pytest.mark.parametrize("mechanism", ["ladder", "smooth"])
+def test_the_plan_compares_mechanisms_at_what_one_share_buys_each(mechanism: str) -> None:
+    """At rho 1/2 a ladder has epsilon 2, smooth sensitivity 1, noise of the worst graph a sigma of the cap."""
+    design = design_of({"rho": "0.5"}, ["triangles"], triangles={"mechanism": mechanism})
+    found = triangle_errors(design)[2]
+    rungs = second_degree_rungs(16, 48)
+    assert found.width == 16
+    assert found.ladder == pytest.approx(ladder_mean_error(rungs, Fraction(2)))
+    assert found.smooth == pytest.approx(smooth_cauchy_quantile(rungs, Fraction(1), 0.5))
+    assert found.global_laplace == pytest.approx(48 * (2 / pi) ** 0.5)
