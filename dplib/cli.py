@@ -39,6 +39,7 @@ from dplib.workflow.dry_publication import try_publication
 from dplib.workflow.inspected import is_inspected, mark_inspected
 from dplib.workflow.plan import JobPlan
 from dplib.workflow.prepared import Prepared, ledger_state, require_payable
+from dplib.workflow.quality import QUALITY
 from dplib.workflow.run import REPORT, Stages, run_job
 
 LogMode = Annotated[str | None, typer.Option("--log", help="auto, plain or json; else what DPLIB_LOG says.")]
@@ -282,6 +283,7 @@ def run_and_show(
     )
     if release is not None:
         show(release)
+        show_quality(release)
         warn_of(release)
         out.print(f"Report: {release / REPORT}", markup=False)
     log.final("finished", 0, release_id=found.release_id)
@@ -302,6 +304,13 @@ def warn_of(release: Path) -> None:
         log.warning(warning)
 
 
+def show_quality(release: Path) -> None:
+    """Say how much of the input was counted, where the release knows it."""
+    quality: Any = load_manifest(release).details.get(QUALITY)
+    for sentence in quality["sentences"] if quality else ():
+        out.print(sentence, markup=False)
+
+
 def show_answers(answers: Sequence[Any], as_json: bool, show: Callable[[], None], release: Path) -> None:
     """Print answers, which are dataclasses: as JSON, or as ``show`` does; what to know of them on standard error."""
     if as_json:
@@ -311,6 +320,7 @@ def show_answers(answers: Sequence[Any], as_json: bool, show: Callable[[], None]
         caveat = caps_caveat(load_manifest(release).details["design"])  # type: ignore[arg-type]  # written as a mapping
         if caveat:
             out.print(caveat, markup=False)
+        show_quality(release)
     warn_of(release)
 
 

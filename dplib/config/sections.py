@@ -206,6 +206,9 @@ class BudgetSetting(Section):
         return PureDP(self.epsilon) if self.delta is None else ApproxDP(self.epsilon, self.delta)
 
 
+MAX_QUALITY_SHARE = Fraction(1, 2)
+
+
 class Protection(Section):
     """Whose presence is protected, and at which budget."""
 
@@ -216,6 +219,9 @@ class Protection(Section):
     budget: BudgetSetting
     noise: Literal["auto", "discrete_laplace", "discrete_gaussian"] = "auto"
     """auto: discrete Laplace for a pure epsilon, discrete Gaussian otherwise."""
+    quality_share: Exact | None = Field(default=None, exclude_if=lambda share: share is None)
+    """Part of the budget that tells how many of the rows were counted, and which rule dropped the others; nothing is
+    told where absent."""
 
     @model_validator(mode="after")
     def _noise_of_budget(self) -> Self:
@@ -230,6 +236,40 @@ class Protection(Section):
                 "privacy.budget must be rho or have a delta for discrete_gaussian noise, got epsilon alone"
             )
         return self
+
+    @model_validator(mode="after")
+    def _quality(self) -> Self:
+        share = self.quality_share
+        if share is not None and not 0 < share <= MAX_QUALITY_SHARE:
+            raise ValueError(f"privacy.quality_share must be above 0 and at most {MAX_QUALITY_SHARE}, got {share}")
+        if share is not None and self.budget.delta is not None:
+            raise ValueError(
+                "privacy.quality_share must be absent where the budget has a delta (give it in rho), got one"
+            )
+        if (share is not None and "local" in (self.neighbors, getattr(self, "model", ""))) or (
+            share is not None and self.neighbors == "vertex"
+        ):
+            raise ValueError(
+                f"privacy.quality_share must be absent where the neighbours are {self.neighbors}, got {share}: "
+                "nothing bounds the rows of one unit there, or nobody counts them"
+            )
+        return self
+
+    @property
+    def main_budget(self) -> Budget:
+        """The budget without the share for the quality of the input."""
+        budget, share = self.budget.budget(), self.quality_share
+        if share is None or isinstance(budget, ApproxDP):
+            return budget
+        return PureDP(budget.epsilon * (1 - share)) if isinstance(budget, PureDP) else ZCDP(budget.rho * (1 - share))
+
+    @property
+    def quality_budget(self) -> PureDP | ZCDP | None:
+        """That share; None where there is none."""
+        budget, share = self.budget.budget(), self.quality_share
+        if share is None or isinstance(budget, ApproxDP):
+            return None
+        return PureDP(budget.epsilon * share) if isinstance(budget, PureDP) else ZCDP(budget.rho * share)
 
     @property
     def mechanism(self) -> Literal["discrete_laplace", "discrete_gaussian"]:
@@ -247,6 +287,11 @@ class RowPrivacy(Protection):
     """add_remove: one unit more or less; replace_one: one unit exchanged (needed with public invariants)."""
     max_rows_per_unit: Annotated[int, Field(ge=1, le=1_000_000, strict=True)] | None = None
     """Public cap on the rows of one unit; further rows are dropped by a keyed hash. 1 where the unit is event."""
+    quality_rows: Annotated[int, Field(ge=1, le=1000, strict=True)] | None = Field(
+        default=None, exclude_if=lambda rows: rows is None
+    )
+    """Rows of one unit, chosen by a keyed hash, by which `quality_share` tells how many were counted; 1 where absent.
+    More weigh units by their rows, with as much more noise."""
 
     @model_validator(mode="after")
     def _caps(self) -> Self:
@@ -256,6 +301,11 @@ class RowPrivacy(Protection):
             )
         if self.unit != "event" and self.max_rows_per_unit is None:
             raise ValueError(f"privacy.max_rows_per_unit must be set where the unit is {self.unit}, got nothing")
+        if self.quality_rows is not None and (self.quality_share is None or self.unit == "event"):
+            raise ValueError(
+                "privacy.quality_rows must be absent without privacy.quality_share and where the unit is event, got "
+                f"{self.quality_rows}"
+            )
         return self
 
     @property

@@ -38,6 +38,7 @@ from dplib.trees.block_plan import BlockPlan
 from dplib.trees.interval_tree import IntervalTree
 from dplib.validate import integer_norms, require
 from dplib.workflow.design import require_useful_noise
+from dplib.workflow.quality import quality_events
 
 FloatArray = npt.NDArray[np.float64]
 MAX_BLOCK_CELLS = 1 << 19
@@ -114,7 +115,8 @@ class Design:
     @property
     def events(self) -> tuple[Event, ...]:
         """What the release spends."""
-        return tuple(measurement.event for measurement in self.measurements if measurement is not None)
+        own = (measurement.event for measurement in self.measurements if measurement is not None)
+        return (*own, *quality_events(self.config))
 
     @property
     def publish_settings(self) -> dict[str, Any]:
@@ -238,7 +240,7 @@ def _validity(config: ConsistentHistogramsConfig, constraint: Constraint, name: 
 
 def _noise(privacy: Privacy, constraints: ResolvedConstraints, days: DayTree) -> tuple[Measurement | None, ...]:
     """Split the budget over the measured levels and calibrate each level's noise."""
-    budget = privacy.budget.budget()
+    budget = privacy.main_budget
     measured = [level for level, share in enumerate(days.shares) if share > 0]
     neighbors = 2 if privacy.neighbors == "replace_one" else 1
     widths = days.tree.hi - days.tree.lo

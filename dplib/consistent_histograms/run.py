@@ -23,10 +23,13 @@ from dplib.report.notices import release_notices
 from dplib.spark.blocks import DataFrame
 from dplib.spark.contributions import bound_rows
 from dplib.spark.counts import count_cells
+from dplib.spark.quality import JudgedRows
+from dplib.spark.quality_rows import judged_events
 from dplib.spark.read import open_rows
 from dplib.spark.resolve import resolve_rows
 from dplib.workflow.manifest import write_release_manifest
 from dplib.workflow.prepared import Prepared, prepare_job
+from dplib.workflow.quality import quality_sentences
 from dplib.workflow.run import REPORT, Resources, Stages
 
 DRIVER_CELLS = 1 << 26
@@ -72,6 +75,12 @@ def measure(job: Resources[Design], rows: DataFrame, keys: RunKeys, directory: P
         return measure_in_blocks(bounded, design, keys, directory)
 
 
+def judge(job: Resources[Design], rows: DataFrame) -> JudgedRows:
+    """The rows after their rules, for the quality of the input."""
+    config = job.design.config
+    return judged_events(rows, config.input, config.privacy, row_domain(job.design))
+
+
 def publish(on_round: OnRound | None, job: Resources[Design], run: Run, account: AccountState, directory: Path) -> None:
     """Estimate from the stored measurement and write the rest of the release."""
     design = Design.resolve(job.design.config, job.prepared.base, read_tree(directory))
@@ -84,7 +93,10 @@ def publish(on_round: OnRound | None, job: Resources[Design], run: Run, account:
         # Imported where it is needed: drawing takes seconds to load, and most commands draw nothing.
         from dplib.consistent_histograms.page import build_page
 
-        page = build_page(page_content(design, results, run, account), release_notices(faint, design.public()))
+        page = build_page(
+            page_content(design, results, run, account),
+            release_notices(faint, design.public(), quality_sentences(directory, design.config)),
+        )
         (directory / REPORT).write_text(page, encoding="utf-8")
         fields = manifest_fields(design, results)
         write_release_manifest(directory, design, run, account.currency, fields, faint)
@@ -108,4 +120,4 @@ def stages(on_round: OnRound | None = None) -> Stages[Design]:
     Args:
         on_round: called after each round of an iterative solver.
     """
-    return Stages(open_input, measure, partial(publish, on_round), measure_nothing)
+    return Stages(open_input, measure, partial(publish, on_round), measure_nothing, judge)

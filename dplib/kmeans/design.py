@@ -41,6 +41,7 @@ from dplib.mechanisms.tree_counts import SAMPLER_FORMAT
 from dplib.privacy.events import ConcentratedEvent, Event, PureEvent
 from dplib.validate import one_of, require
 from dplib.workflow.design import MOST_NOISE, require_useful_noise
+from dplib.workflow.quality import quality_events
 
 STATISTIC = "centers and weights"
 CHOICE_FORMAT = 2
@@ -169,9 +170,10 @@ class Design:
     @property
     def events(self) -> tuple[Event, ...]:
         """What the release spends: one event for all questions of the method."""
+        quality = quality_events(self.config)
         if self.gaussian:
-            return (ConcentratedEvent(STATISTIC, self.budget, self.method),)
-        return (PureEvent("one report of each unit" if self.local else STATISTIC, self.budget, self.method),)
+            return (ConcentratedEvent(STATISTIC, self.budget, self.method), *quality)
+        return (PureEvent("one report of each unit" if self.local else STATISTIC, self.budget, self.method), *quality)
 
     @property
     def publish_settings(self) -> dict[str, Any]:
@@ -293,7 +295,7 @@ def _method_plan(config: KMeansConfig, frame: PointFrame, rules: int) -> MethodP
             refuse(clustering.method)
             one_of("method", clustering.method, ("auto", *LOCAL_METHODS))
             return None
-        return plan_method(_problem(config, frame, rules), privacy.budget.budget(), clustering.method, law)
+        return plan_method(_problem(config, frame, rules), privacy.main_budget, clustering.method, law)
     except ConfigError as error:
         name, _, rule = str(error).partition(" ")
         raise ConfigError(f"{keys.get(name, f'clustering.{name}')} {rule}") from None

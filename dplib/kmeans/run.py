@@ -19,8 +19,11 @@ from dplib.spark.blocks import DataFrame
 from dplib.spark.point_reports import merge_reports, open_point_reports
 from dplib.spark.point_rows import open_points
 from dplib.spark.points import NAME_WORDS, SparkPoints, SparkRows, block_users
+from dplib.spark.quality import JudgedRows
+from dplib.spark.quality_rows import judged_points
 from dplib.workflow.manifest import write_release_manifest
 from dplib.workflow.prepared import Prepared, prepare_job
+from dplib.workflow.quality import quality_sentences
 from dplib.workflow.run import REPORT, Resources, Stages
 
 
@@ -61,6 +64,12 @@ def measure(job: Resources[Design], rows: DataFrame, keys: RunKeys, directory: P
             return measure_points(design, reader, keys, directory)
 
 
+def judge(job: Resources[Design], rows: DataFrame) -> JudgedRows:
+    """The rows after their rules, for the quality of the input."""
+    design = job.design
+    return judged_points(rows, design.frame, design.config.privacy.rows_per_unit, not design.radius_is_private)
+
+
 def publish(job: Resources[Design], run: Run, account: AccountState, directory: Path) -> None:
     """Estimate from the stored measurement and write the rest of the release."""
     design = job.design
@@ -70,11 +79,17 @@ def publish(job: Resources[Design], run: Run, account: AccountState, directory: 
         # Imported where it is needed: drawing takes seconds to load, and most commands draw nothing.
         from dplib.kmeans.page import build_page
 
-        page = build_page(design, results, run, account, release_notices(faint, design.public()))
+        page = build_page(
+            design,
+            results,
+            run,
+            account,
+            release_notices(faint, design.public(), quality_sentences(directory, design.config)),
+        )
         (directory / REPORT).write_text(page, encoding="utf-8")
         fields = manifest_fields(design, results)
         write_release_manifest(directory, design, run, account.currency, fields, faint)
 
 
-STAGES = Stages(open_input, measure, publish, measure_nothing)
+STAGES = Stages(open_input, measure, publish, measure_nothing, judge)
 """What the job does in a run (`dplib.workflow.run.run_job`)."""

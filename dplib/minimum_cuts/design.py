@@ -36,6 +36,7 @@ from dplib.privacy.calibration import split
 from dplib.privacy.events import AnyEvent
 from dplib.spark.edges import VertexDomain
 from dplib.validate import require
+from dplib.workflow.quality import quality_events
 
 CUT_SAMPLER_FORMAT = 2
 """Version of the draws of sampled_cuts: 1 drew from a list of the cuts. Another version is another measurement."""
@@ -93,7 +94,8 @@ class Design:
     @property
     def events(self) -> tuple[AnyEvent, ...]:
         """What the release spends."""
-        return tuple(event for each in self.measurements for event in each.events)
+        own = (event for each in self.measurements for event in each.events)
+        return (*own, *quality_events(self.config))
 
     @property
     def publish_settings(self) -> dict[str, Any]:
@@ -164,7 +166,7 @@ def _needs_delta(name: str, settings: ReleaseSettings) -> bool:
 
 def _parts(config: MinimumCutsConfig, asked: dict[str, ReleaseSettings]) -> dict[str, Part]:
     """Each release's part of the budget; see the module's three ways."""
-    budget, shares = config.privacy.budget.budget(), [each.share for each in asked.values()]
+    budget, shares = config.privacy.main_budget, [each.share for each in asked.values()]
     needy = {name: each.share for name, each in asked.items() if _needs_delta(name, each)}
     if SAMPLED in asked:
         approx = isinstance(budget, ApproxDP)

@@ -20,9 +20,12 @@ from dplib.report.notices import release_notices
 from dplib.spark.blocks import DataFrame
 from dplib.spark.cut_trials import Method, search_cuts
 from dplib.spark.edges import open_edges
+from dplib.spark.quality import JudgedRows
+from dplib.spark.quality_rows import judged_weighted_edges
 from dplib.spark.weighted_edges import collect_graph, judge_weighted_edges
 from dplib.workflow.manifest import write_release_manifest
 from dplib.workflow.prepared import Prepared, prepare_job
+from dplib.workflow.quality import quality_sentences
 from dplib.workflow.run import REPORT, Resources, Stages
 
 TRIAL_TASKS = 64
@@ -72,6 +75,12 @@ def lister(job: Resources[Design]) -> ListCuts | None:
     return by_trials
 
 
+def judge(job: Resources[Design], rows: DataFrame) -> JudgedRows:
+    """The rows after their rules, for the quality of the input."""
+    config = job.design.config
+    return judged_weighted_edges(rows, job.design.vertices, config.graph.weights, config.row_cap)
+
+
 def publish(job: Resources[Design], run: Run, account: AccountState, directory: Path) -> None:
     """Estimate from the stored measurement and write the rest of the release."""
     design = job.design
@@ -81,10 +90,16 @@ def publish(job: Resources[Design], run: Run, account: AccountState, directory: 
         # Imported where it is needed: drawing takes seconds to load, and most commands draw nothing.
         from dplib.minimum_cuts.page import build_page
 
-        page = build_page(design, results, run, account, release_notices(faint, design.public()))
+        page = build_page(
+            design,
+            results,
+            run,
+            account,
+            release_notices(faint, design.public(), quality_sentences(directory, design.config)),
+        )
         (directory / REPORT).write_text(page, encoding="utf-8")
         write_release_manifest(directory, design, run, account.currency, manifest_fields(design), faint)
 
 
-STAGES = Stages(open_input, measure, publish, measure_nothing)
+STAGES = Stages(open_input, measure, publish, measure_nothing, judge)
 """What the job does in a run (`dplib.workflow.run.run_job`)."""

@@ -46,6 +46,7 @@ from dplib.network_statistics.measurements import (
 from dplib.privacy.events import Event
 from dplib.spark.edges import VertexDomain
 from dplib.validate import at_least, require
+from dplib.workflow.quality import quality_events
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,7 +149,7 @@ class Design:
     @property
     def events(self) -> tuple[Event, ...]:
         """What the release spends."""
-        return tuple(each.event for each in self.measurements)
+        return (*(each.event for each in self.measurements), *quality_events(self.config))
 
     @property
     def publish_settings(self) -> dict[str, Any]:

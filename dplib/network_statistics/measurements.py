@@ -141,7 +141,7 @@ def measurements_of(
     """
     weights = config.graph.statistics
     chosen = {_statistic(name): weight for name, weight in weights.items()}
-    total = epsilon_or_rho(config.privacy.budget.budget())
+    total = epsilon_or_rho(config.privacy.main_budget)
     wanted = [statistic for statistic in MEASURED if statistic in chosen]
     parts = split(total, [chosen[statistic] for statistic in wanted])
     if config.privacy.model == "local":

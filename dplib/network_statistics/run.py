@@ -18,9 +18,12 @@ from dplib.report.account_state import AccountState
 from dplib.report.notices import release_notices
 from dplib.spark.blocks import DataFrame
 from dplib.spark.edges import collect_edges, judge_edges, open_edges
+from dplib.spark.quality import JudgedRows
+from dplib.spark.quality_rows import judged_edges
 from dplib.spark.reports import judge_reports, open_reports
 from dplib.workflow.manifest import write_release_manifest
 from dplib.workflow.prepared import Prepared, prepare_job
+from dplib.workflow.quality import quality_sentences
 from dplib.workflow.run import REPORT, Resources, Stages
 
 
@@ -56,6 +59,11 @@ def measure(job: Resources[Design], rows: DataFrame, keys: RunKeys, directory: P
         return measure_edges(job.design, source, target, keys, directory)
 
 
+def judge(job: Resources[Design], rows: DataFrame) -> JudgedRows:
+    """The rows after their rules, for the quality of the input."""
+    return judged_edges(rows, job.design.vertices)
+
+
 def publish(job: Resources[Design], run: Run, account: AccountState, directory: Path) -> None:
     """Estimate from the stored measurement and write the rest of the release."""
     design = job.design
@@ -65,10 +73,17 @@ def publish(job: Resources[Design], run: Run, account: AccountState, directory: 
         # Imported where it is needed: drawing takes seconds to load, and most commands draw nothing.
         from dplib.network_statistics.page import build_page
 
-        page = build_page(design, results, parts, run, account, release_notices(faint, design.public()))
+        page = build_page(
+            design,
+            results,
+            parts,
+            run,
+            account,
+            release_notices(faint, design.public(), quality_sentences(directory, design.config)),
+        )
         (directory / REPORT).write_text(page, encoding="utf-8")
         write_release_manifest(directory, design, run, account.currency, manifest_fields(design), faint)
 
 
-STAGES = Stages(open_input, measure, publish, measure_nothing)
+STAGES = Stages(open_input, measure, publish, measure_nothing, judge)
 """What the job does in a run (`dplib.workflow.run.run_job`)."""

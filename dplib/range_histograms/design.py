@@ -55,6 +55,7 @@ from dplib.trees.strategies import (
 )
 from dplib.validate import integer_norms, require
 from dplib.workflow.design import require_useful_noise
+from dplib.workflow.quality import quality_events
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
@@ -126,7 +127,7 @@ class Design:
     @cached_property
     def budget(self) -> Fraction:
         """The budget: epsilon (Laplace) or rho (Gaussian) of the release."""
-        return epsilon_or_rho(self.config.privacy.budget.budget())
+        return epsilon_or_rho(self.config.privacy.main_budget)
 
     @property
     def sensitivity(self) -> int:
@@ -146,12 +147,13 @@ class Design:
     def events(self) -> tuple[Event, ...]:
         """What the release spends: one event for all nodes of a path together, and one for the buckets."""
         counts, sensitivity = self.budget - self.partition_budget, Fraction(self.sensitivity)
+        quality = quality_events(self.config)
         if self.noise == "gaussian":
-            return (DiscreteGaussianEvent(STATISTIC, sensitivity, sensitivity / (2 * counts)),)
+            return (DiscreteGaussianEvent(STATISTIC, sensitivity, sensitivity / (2 * counts)), *quality)
         measured = DiscreteLaplaceEvent(STATISTIC, sensitivity, sensitivity / counts)
         if not self.adaptive:
-            return (measured,)
-        return (DiscreteLaplaceEvent("buckets", sensitivity, sensitivity / self.partition_budget), measured)
+            return (measured, *quality)
+        return (DiscreteLaplaceEvent("buckets", sensitivity, sensitivity / self.partition_budget), measured, *quality)
 
     @property
     def publish_settings(self) -> dict[str, Any]:

@@ -24,8 +24,11 @@ from dplib.spark.bins import bin_rows, open_values
 from dplib.spark.blocks import DataFrame
 from dplib.spark.contributions import bound_rows
 from dplib.spark.counts import count_cells
+from dplib.spark.quality import JudgedRows
+from dplib.spark.quality_rows import judged_values
 from dplib.workflow.manifest import write_release_manifest
 from dplib.workflow.prepared import Prepared, prepare_job
+from dplib.workflow.quality import quality_sentences
 from dplib.workflow.run import REPORT, Resources, Stages
 
 
@@ -58,6 +61,12 @@ def measure(job: Resources[Design], rows: DataFrame, keys: RunKeys, directory: P
         return measure_in_blocks(bounded, design, keys, directory)
 
 
+def judge(job: Resources[Design], rows: DataFrame) -> JudgedRows:
+    """The rows after their rules, for the quality of the input."""
+    config = job.design.config
+    return judged_values(rows, config.input, job.design.bins.row_domain, config.privacy.rows_per_unit)
+
+
 def publish(job: Resources[Design], run: Run, account: AccountState, directory: Path) -> None:
     """Estimate from the stored measurement and write the rest of the release."""
     strategy = read_strategy(directory, job.design.noise)
@@ -73,11 +82,18 @@ def publish(job: Resources[Design], run: Run, account: AccountState, directory: 
         # Imported where it is needed: drawing takes seconds to load, and most commands draw nothing.
         from dplib.range_histograms.page import build_page
 
-        page = build_page(design, summary, layout, run, account, release_notices(faint, design.public()))
+        page = build_page(
+            design,
+            summary,
+            layout,
+            run,
+            account,
+            release_notices(faint, design.public(), quality_sentences(directory, design.config)),
+        )
         (directory / REPORT).write_text(page, encoding="utf-8")
         fields = manifest_fields(design, layout)
         write_release_manifest(directory, design, run, account.currency, fields, faint)
 
 
-STAGES = Stages(open_input, measure, publish, measure_nothing)
+STAGES = Stages(open_input, measure, publish, measure_nothing, judge)
 """What the job does in a run (`dplib.workflow.run.run_job`)."""

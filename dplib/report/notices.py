@@ -77,12 +77,15 @@ def caps_caveat(public: Mapping[str, Any]) -> str:
     )
 
 
-def release_notices(faint: FaintTotals, public: Mapping[str, Any]) -> tuple[Callout, ...]:
+def release_notices(faint: FaintTotals, public: Mapping[str, Any], quality: Sequence[str] = ()) -> tuple[Callout, ...]:
     """What stands above all sections of a page.
 
     Args:
         faint: the comparison of totals with their noise.
         public: the release's public settings.
+        quality: sentences on how much of the input was counted.
     """
     caveat = caps_caveat(public)
-    return faint_callouts(faint) + ((Callout("What the intervals are of", caveat),) if caveat else ())
+    found = faint_callouts(faint)
+    found += (Callout("How much of the input was counted", " ".join(quality)),) if quality else ()
+    return found + ((Callout("What the intervals are of", caveat),) if caveat else ())

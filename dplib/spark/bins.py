@@ -104,7 +104,8 @@ def judge_values(rows: DataFrame, source: HistogramInput, domain: BinDomain, for
 
     Returns:
         the columns of `bin_rows`, and ``failed``: the index in `BIN_RULES` of the first rule that the row fails, null
-        where it counts; for the owner ``series`` (the group) and ``shown`` (the text that the failed rule judged).
+        where it counts; for the owner ``series`` (the group) and ``shown`` (the text that the failed rule judged) and
+        ``content`` (all texts).
     """
     types = {field.name: field.dataType.typeName() for field in rows.schema.fields}
     has_unit = "unit" in types
@@ -114,7 +115,9 @@ def judge_values(rows: DataFrame, source: HistogramInput, domain: BinDomain, for
     schema = "failed int, day int, row_type int, quantity long" + (", unit binary" if has_unit else "")
     if for_owner:
         columns.append(text_column(F.col("value")).cast("binary").alias("text"))
-        schema += ", shown binary"
+        both = [text_column(F.col(name)).alias(name) for name in ("value", "group") if name in types]
+        columns.append(F.to_json(F.struct(*both)).cast("binary").alias("content"))
+        schema += ", shown binary, content binary"
     judged = rows.select(*columns).mapInArrow(_judge(domain, has_unit), schema)
     if has_unit:
         judged = judged.withColumn("unit", F.col("unit").cast("string"))
@@ -153,8 +156,8 @@ def _judge(domain: BinDomain, has_unit: bool) -> Callable[[Batches], Batches]:
                 arrays.append(unit.cast(pa.binary()))
                 names.append("unit")
             if "text" in batch.schema.names:
-                arrays.append(_judged_text(batch, failed))
-                names.append("shown")
+                arrays += [_judged_text(batch, failed), batch.column("content").cast(pa.binary())]
+                names += ["shown", "content"]
             first = pa.array(failed.astype(np.int32), pa.int32(), mask=failed < 0)
             yield pa.RecordBatch.from_arrays([first, *arrays], names=["failed", *names])
 

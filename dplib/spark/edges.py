@@ -127,7 +127,7 @@ def judge_edges(rows: DataFrame, domain: VertexDomain, for_owner: bool = False) 
         columns source and target long (numbers of the vertices, the smaller first; negative where there is none), and
         failed int: the index in `EDGE_RULES` of the first rule that the row fails, null where it passes all but the
         last, which is not decided here; and weight as it was, where there is one; for the owner shown (the text of
-        the end that fails); lazy.
+        the end that fails) and pair (both texts, whatever their order); lazy.
     """
     others = [name for name in rows.columns if name not in _ENDS]
     texts = rows.select(*(text_column(F.col(end)).alias(end) for end in _ENDS), *others)
@@ -150,8 +150,9 @@ def judge_edges(rows: DataFrame, domain: VertexDomain, for_owner: bool = False) 
     if for_owner:
         # The codes of what fails are below 0, and the one that fails first is the least.
         shown = F.when(F.col("source") == least, F.col("source_text")).otherwise(F.col("target_text"))
-        placed = placed.withColumn("shown", shown)
-        others = [*(name for name in others if not name.endswith("_text")), "shown"]
+        texts_of_pair = F.to_json(F.array_sort(F.array("source_text", "target_text")))
+        placed = placed.select("*", shown.alias("shown"), texts_of_pair.alias("pair"))
+        others = [*(name for name in others if not name.endswith("_text")), "shown", "pair"]
     return placed.select(least.alias("source"), greatest, failed.alias("failed"), *others)
 
 

@@ -115,8 +115,7 @@ def inspect_points(rows: DataFrame, frame: PointFrame, max_rows: int) -> Inspect
         DplibError: if Spark fails otherwise.
     """
     with_unit = "unit" in rows.columns
-    schema = "failed int, outside int, shown binary" + (", unit binary" if with_unit else "")
-    judged = rows.mapInArrow(_judge(frame), schema)
+    judged = judge_points(rows, frame)
     with quiet_spark_errors("inspect the rows"):
         grouped = judged.groupBy("failed").agg(F.count("*").alias("rows"), F.sum("outside").alias("outside"))
         by_rule = {row["failed"]: row for row in grouped.collect()}
@@ -135,6 +134,24 @@ def inspect_points(rows: DataFrame, frame: PointFrame, max_rows: int) -> Inspect
     return Inspection(found, values, hints=hints, changing=frozenset({INSIDE}))
 
 
+def judge_points(rows: DataFrame, frame: PointFrame) -> DataFrame:
+    """Say which rule drops each row, and whether it is clipped.
+
+    Args:
+        rows: from `open_points`.
+        frame: bounds and scales.
+
+    Returns:
+        columns failed int (null where the row counts), outside int, shown binary, unit binary where there is one, and
+        content binary: all coordinates.
+    """
+    coordinates = [name for name in rows.columns if name not in ("unit", "shown")]
+    content = F.to_json(F.struct(*coordinates)).cast("binary").alias("content")
+    unit = ", unit binary" if "unit" in rows.columns else ""
+    schema = f"failed int, outside int, shown binary{unit}, content binary"
+    return rows.select("*", content).mapInArrow(_judge(frame), schema)
+
+
 def _judge(frame: PointFrame) -> Callable[[Batches], Batches]:
     def judge(batches: Batches) -> Batches:
         for batch in batches:
@@ -150,9 +167,10 @@ def _judge(frame: PointFrame) -> Callable[[Batches], Batches]:
                 shown = pc.if_else(pa.array(failed == _COORDINATES), batch.column("shown").cast(pa.binary()), shown)
             arrays.append(shown)
             names.append("shown")
-            if "unit" in batch.schema.names:
-                arrays.append(batch.column("unit").cast(pa.binary()))
-                names.append("unit")
+            for name in ("unit", "content"):
+                if name in batch.schema.names:
+                    arrays.append(batch.column(name).cast(pa.binary()))
+                    names.append(name)
             yield pa.record_batch(arrays, names=names)
 
     return judge

@@ -126,9 +126,9 @@ def judge_rows(rows: DataFrame, source: Input, privacy: Privacy, domain: RowDoma
 
     Returns:
         the columns of `resolve_rows`, and ``failed``: the index in `RULES` of the first rule that the row fails, null
-        where it counts; ``clamped``: whether its quantity lay outside 0 ... max_quantity; and for the data's owner
-        ``series`` (the row type), ``held`` (the whole quantity before its cap) and ``shown`` (the text that the failed
-        rule judged).
+        where it counts; ``clamped``: whether its quantity lay outside 0 ... max_quantity; and for the data's owner and
+        the quality of the input ``series`` (the row type), ``held`` (the whole quantity before its cap), ``content``
+        (all texts) and ``shown`` (the text that the failed rule judged).
     """
     types = {field.name: field.dataType.typeName() for field in rows.schema.fields}
     has_unit = "unit" in types
@@ -166,6 +166,7 @@ def judge_rows(rows: DataFrame, source: Input, privacy: Privacy, domain: RowDoma
         (~F.col("number").between(0.0, cap)).alias("clamped"),
         # For the data's owner only (`dplib.spark.inspect`); whoever counts selects none of it.
         F.col("row_type").alias("series"),
+        F.to_json(F.struct("day_text", "name", "number_text")).cast("binary").alias("content"),
         F.floor(F.least(F.greatest("number", F.lit(0.0)), F.lit(LARGEST_HELD))).cast("double").alias("held"),
         F.coalesce(
             *(F.when(failed == i, F.col(text)) for i, text in enumerate(_JUDGED) if text in joined.columns)

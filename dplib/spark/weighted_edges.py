@@ -66,11 +66,11 @@ def judge_weighted_edges(
     judged = judge_edges(rows, domain, for_owner)
     number = number_column(F.col("weight"), types["weight"]) if "weight" in types else F.lit(1.0)
     text = text_column(F.col("weight")) if "weight" in types else F.lit(None).cast("string")
-    texts = [F.col("shown"), text.alias("text")] if for_owner else []
+    texts = [F.col("shown"), F.col("pair"), text.alias("text")] if for_owner else []
     judged = judged.select("source", "target", "failed", number.alias("number"), *texts)
     given = F.col("number").isNotNull() & ~F.isnan("number")
     within = F.floor(F.least(F.greatest("number", F.lit(0.0)), F.lit(float(weights.largest)))).cast("long")
-    kept_texts = [name for name in judged.columns if name in ("shown", "text")]
+    kept_texts = [name for name in judged.columns if name in ("shown", "pair", "text")]
     judged = judged.select(
         "source", "target", "failed", given.alias("given"), within.alias("weight"), "number", *kept_texts
     )
@@ -83,7 +83,8 @@ def judge_weighted_edges(
     owner: list[Column] = []
     if for_owner:
         held = F.floor(F.least(F.greatest("number", F.lit(0.0)), F.lit(LARGEST_HELD))).cast("double")
-        owner = [held.alias("held"), F.when(failed >= _NUMBER, F.col("text")).otherwise(F.col("shown")).alias("shown")]
+        shown = F.when(failed >= _NUMBER, F.col("text")).otherwise(F.col("shown"))
+        owner = [held.alias("held"), shown.alias("shown"), F.col("pair"), F.col("text")]
     return judged.select(
         "source", "target", weight.alias("weight"), failed.alias("failed"), changed.alias("changed"), *owner
     )

@@ -18,6 +18,7 @@ from dplib.release.runs import Run
 from dplib.report.notices import FAINT
 from dplib.validate import require
 from dplib.workflow.design import JobDesign, delta_of
+from dplib.workflow.quality import QUALITY, quality_events, quality_report
 from dplib.workflow.settings import publish_hash
 
 
@@ -63,8 +64,17 @@ def write_release_manifest(
         "publish_hash": publish_hash(design, run.key.settings_hash),
     }
     noted = {FAINT: faint.to_dict()} if faint is not None and faint.names else {}
-    details = {"details": job_fields["details"] | noted}
-    write_manifest(directory, build_manifest(directory, shared | job_fields | details))
+    quality = quality_report(directory, config)
+    noted |= {} if quality is None else {QUALITY: quality.to_dict()}
+    more = {"details": job_fields["details"] | noted, "mechanisms": _mechanisms(job_fields, design)}
+    write_manifest(directory, build_manifest(directory, shared | job_fields | more))
+
+
+def _mechanisms(job_fields: dict[str, Any], design: JobDesign) -> list[dict[str, Any]]:
+    """The job's mechanisms, and those of the quality of the input if they are not among them."""
+    found = list(job_fields["mechanisms"])
+    known = {each["statistic"] for each in found if "statistic" in each}
+    return found + [event.to_dict() for event in quality_events(design.config) if event.statistic not in known]
 
 
 def public_design(manifest: Manifest, job: str) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from typing import Any
 
 from dplib.privacy.accountant import Total, totals
 from dplib.workflow.design import JobDesign, delta_of, neighbors_of
+from dplib.workflow.quality import quality_notes
 
 PLAN_VERSION = 1
 """Of the JSON form; raised when a key goes or changes its meaning, not when one is added."""
@@ -50,7 +51,7 @@ class PlanFrame:
             neighbors=relation or neighbors_of(design).describe(config.privacy.unit),
             caps=caps,
             totals=totals(design.events, delta_of(design)),
-            notes=notes,
+            notes=(*quality_notes(config), *notes),
             settings_hash=settings_hash,
         )
 

@@ -23,6 +23,7 @@ from dplib.validate import one_of, require
 from dplib.workflow.design import AnyDesign, cost_of, neighbors_of
 from dplib.workflow.dry_publication import Show, try_publication, unseen
 from dplib.workflow.prepared import Prepared
+from dplib.workflow.quality import measured_with_quality
 from dplib.workflow.stages import Notify, unheard
 from dplib.workflow.stages import Resources as Resources
 from dplib.workflow.stages import Stage as Stage
@@ -55,7 +56,7 @@ def run_job(
         again: measure anew and spend although a measurement exists.
         progress: wraps each stage to show it.
         notify: told that a run is reserved, measured or published.
-        before_measuring: called where rows are to be read, before Spark starts and anything is reserved; may refuse.
+        before_measuring: called where rows are to be read, before anything is reserved; may refuse.
         show: prints the job's table of a release; tried before anything is spent, shown by the caller.
         pricing: works the costs of the account's other reservations out again before this one is made; they are taken
             as stated where None.
@@ -148,7 +149,6 @@ def _measured(
     ring = load_secret(design.config.secret, prepared.base)
     secret_of(ring, open_run)
     require_input_here(design.config.input, prepared.base, design.config.spark)
-    before_measuring()
     balance = ledger.balance(account.dataset, period=account.period_of(prepared.window))
     around = AccountState(terms.currency, account.total, account.total - balance.left, cost)
     # While Java starts, which takes longer.
@@ -159,6 +159,7 @@ def _measured(
     if deploy_mode(spark) == "cluster" and ledger.address.startswith("sqlite"):
         raise ConfigError("ledger must be a PostgreSQL database in cluster deploy mode, got a SQLite file")
     opened = stages.open_input(resources)
+    before_measuring()
     reason = "dplib run --again" if again else "dplib run"
     now = (again, ring.current.key_id, plan, prepared.window, prepared.plan_settings)
     request = Request(prepared.key, terms, cost, reason, *now)
@@ -166,7 +167,13 @@ def _measured(
     def measure(run: Run, directory: Path) -> MeasurementKeys:
         _require_own_price(run, cost, plans)
         resources.notify("reserved", release_id=run.release_id)
-        return stages.measure(resources, opened, RunKeys.derive(secret_of(ring, run), run), directory)
+        return measured_with_quality(
+            design.config,
+            lambda: stages.judge(resources, opened),
+            lambda keys: stages.measure(resources, opened, keys, directory),
+            RunKeys.derive(secret_of(ring, run), run),
+            directory,
+        )
 
     run = measure_run(ledger, request, prepared.output, measure)
     resources.notify("measured", release_id=run.release_id)

@@ -11,6 +11,7 @@ from dplib.release.run_keys import RunKeys
 from dplib.release.runs import Run
 from dplib.report.account_state import AccountState
 from dplib.spark.blocks import SparkSession
+from dplib.spark.quality import JudgedRows
 from dplib.spark.session import open_session
 from dplib.workflow.design import AnyDesign
 from dplib.workflow.prepared import Prepared
@@ -70,9 +71,11 @@ class Stages(Generic[AnyDesign]):
         publish: the rest of the release from ``measurement/`` in the staging directory, manifest last.
         measure_nothing: writes ``measurement/`` as of an input without rows, in this process; False, and nothing is
             written, where the design is too large for that (`dplib.workflow.dry_publication`).
+        judge: what ``open_input`` returned after its rules, for the quality of the input.
     """
 
     open_input: Callable[[Resources[AnyDesign]], Any]
     measure: Callable[[Resources[AnyDesign], Any, RunKeys, Path], MeasurementKeys]
     publish: Callable[[Resources[AnyDesign], Run, AccountState, Path], None]
     measure_nothing: Callable[[Resources[AnyDesign], RunKeys, Path], bool]
+    judge: Callable[[Resources[AnyDesign], Any], JudgedRows]

@@ -1,0 +1,223 @@
+"""How much of the input was counted, from the settings to the sentences: one way for every job.
+
+The measurement keys depend on a keyed digest of the exact counters, and the counters' noise on that of everything else,
+so different inputs share no noise at all. What is counted and its sensitivity: `dplib.privacy.input_quality`.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from math import isfinite, sqrt
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from dplib.config.sections import JobConfig, RowPrivacy
+from dplib.mechanisms.tree_counts import measure_levels
+from dplib.metrics.error import Z95
+from dplib.privacy.events import DiscreteGaussianEvent, DiscreteLaplaceEvent
+from dplib.privacy.input_quality import CLIPPED, KEPT, UNITS, QualityPlan
+from dplib.randomness.keyed import derive_key
+from dplib.release.digest import block_digest, combine_digests
+from dplib.release.lifecycle import MeasurementKeys
+from dplib.release.run_keys import RunKeys
+from dplib.release.staging import MEASUREMENT
+from dplib.release.tables import read_table, write_table
+from dplib.spark.quality import JudgedRows, count_categories, count_units_above
+from dplib.workflow.design import require_useful_noise
+
+IntArray = npt.NDArray[np.int64]
+QUALITY = "quality"
+"""Folder below ``measurement/``, and the key among the manifest's ``details``."""
+
+
+def quality_plan(config: JobConfig) -> QualityPlan | None:
+    """What the settings say is measured of the input; None where no share of the budget is for it.
+
+    Raises:
+        ConfigError: if the share is too small for noise that can be drawn.
+    """
+    privacy = config.privacy
+    budget = privacy.quality_budget
+    if budget is None:
+        return None
+    if isinstance(privacy, RowPrivacy):
+        has_cap = privacy.unit != "event"
+        plan = QualityPlan.of(budget, privacy.quality_rows or 1, privacy.neighbors == "replace_one", has_cap)
+    else:
+        weighted = hasattr(getattr(config, "graph", None), "weights")
+        plan = QualityPlan.of(budget, 1, weighted, has_cap=False)
+    for each in plan.measurements:
+        require_useful_noise("scale" if each.mechanism == "discrete_laplace" else "sigma^2", each.parameter)
+    return plan
+
+
+def quality_events(config: JobConfig) -> tuple[DiscreteLaplaceEvent | DiscreteGaussianEvent, ...]:
+    """What the quality of the input spends."""
+    plan = quality_plan(config)
+    return () if plan is None else plan.events
+
+
+def quality_notes(config: JobConfig) -> tuple[str, ...]:
+    """What a plan says of it."""
+    plan = quality_plan(config)
+    if plan is None:
+        return ()
+    error, of = sqrt(plan.rows.variance), _sampled(config, plan)
+    text = (
+        f"{float(config.privacy.quality_share or 0):.3g} of the budget tells how many of the rows were counted{of}: "
+        f"the standard error of each count of rows by rule is {error:,.3g}"
+    )
+    if plan.units is not None:
+        text += f", that of the number of {config.privacy.unit}s above the cap {sqrt(plan.units.variance):,.3g}"
+    return (text + ".",)
+
+
+def _sampled(config: JobConfig, plan: QualityPlan) -> str:
+    """Which rows are looked at, where these are not all."""
+    if not isinstance(config.privacy, RowPrivacy):
+        return " (of each pair of names one row)"
+    if config.privacy.unit == "event":
+        return ""
+    rows = "one row" if plan.rows_per_unit == 1 else f"at most {plan.rows_per_unit} rows"
+    return f" (of each {config.privacy.unit} {rows}, chosen by a keyed hash)"
+
+
+def measured_with_quality(
+    config: JobConfig,
+    judge: Callable[[], JudgedRows],
+    measure: Callable[[RunKeys], MeasurementKeys],
+    keys: RunKeys,
+    directory: Path,
+) -> MeasurementKeys:
+    """Measure a job, and with it the quality of its input where the settings ask for it.
+
+    Args:
+        config: the configuration.
+        judge: the input's rows after their judgement.
+        measure: the job's own measurement under the given keys.
+        keys: the run's sub-keys.
+        directory: staging directory; gets ``measurement/quality/``.
+    """
+    plan = quality_plan(config)
+    if plan is None:
+        return measure(keys)
+    judged = judge()
+    exact = [count_categories(judged, plan.rows_per_unit, derive_key(keys.bounding, b"quality"))]
+    if plan.units is not None:
+        exact.append(count_units_above(judged))
+    named = [(str(place), block_digest(keys.digest, QUALITY, each)) for place, each in enumerate(exact)]
+    digest = combine_digests(keys.digest, named)
+    made = measure(replace(keys, parent=derive_key(keys.parent, digest)))
+    # What the job counted decides this noise, too: derived from its key and digest.
+    key = derive_key(made.measurement_key, made.data_digest)
+    noisy = measure_levels(exact, plan.measurements, key, QUALITY, "input")
+    names = [*judged.rules, KEPT, CLIPPED]
+    counters = [*names, UNITS] if plan.units is not None else names
+    variance = [plan.rows.variance] * len(names) + ([plan.units.variance] if plan.units is not None else [])
+    write_table(
+        directory / MEASUREMENT / QUALITY,
+        QUALITY,
+        {
+            "place": np.arange(len(counters)),
+            "counter": pa.array(counters),
+            "noisy": np.concatenate(noisy),
+            "variance": np.array(variance),
+        },
+        sort_by=("place",),
+    )
+    both = [("job", made.data_digest), (QUALITY, digest)]
+    return MeasurementKeys(made.key_id, made.measurement_key, combine_digests(keys.digest, both))
+
+
+@dataclass(frozen=True)
+class QualityReport:
+    """What a release says of its input; from noisy counters and settings alone.
+
+    Attributes:
+        counters: name to noisy count and standard error, the rules in order, then `KEPT`, `CLIPPED`, `UNITS`.
+        sentences: in plain words.
+    """
+
+    counters: dict[str, tuple[int, float]]
+    sentences: tuple[str, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON values, for the manifest's ``details``."""
+        counters = [{"counter": name, "noisy": n, "std_error": error} for name, (n, error) in self.counters.items()]
+        return {"counters": counters, "sentences": list(self.sentences)}
+
+
+def quality_report(directory: Path, config: JobConfig) -> QualityReport | None:
+    """The report of a stored measurement; None where it holds no counters.
+
+    Args:
+        directory: holds ``measurement/``.
+        config: the configuration.
+    """
+    plan, folder = quality_plan(config), directory / MEASUREMENT / QUALITY
+    if plan is None or not folder.is_dir():
+        return None
+    table = read_table(folder, ["place", "counter", "noisy", "variance"])
+    rows = sorted(table.to_pylist(), key=lambda row: row["place"])
+    counters = {row["counter"]: (int(row["noisy"]), sqrt(row["variance"])) for row in rows}
+    return QualityReport(counters, tuple(_sentences(config, plan, counters)))
+
+
+def quality_sentences(directory: Path, config: JobConfig) -> tuple[str, ...]:
+    """What a page says of it; nothing where nothing is measured."""
+    found = quality_report(directory, config)
+    return () if found is None else found.sentences
+
+
+def _sentences(config: JobConfig, plan: QualityPlan, counters: dict[str, tuple[int, float]]) -> list[str]:
+    rows = {name: found for name, found in counters.items() if name != UNITS}
+    counted, of = part_of(rows, (KEPT, CLIPPED)), _sampled(config, plan)
+    if counted is None:
+        sentences = ["How many of the rows were counted does not stand out from the noise: there are few."]
+    else:
+        sentences = [f"About {_percent(counted)} of the rows{of} were counted."]
+        sentences += [
+            f"About {_percent(part)} of them were dropped by the rule `{name}`."
+            for name in rows
+            if name not in (KEPT, CLIPPED)
+            and (part := part_of(rows, (name,))) is not None
+            and rows[name][0] > Z95 * rows[name][1]
+        ]
+        clipped = part_of({name: rows[name] for name in (KEPT, CLIPPED)}, (CLIPPED,))
+        if clipped is not None and rows[CLIPPED][0] > Z95 * rows[CLIPPED][1]:
+            sentences.append(
+                f"About {_percent(clipped)} of the counted ones count as less or more: a cap changed them."
+            )
+    if UNITS in counters:
+        n, error = counters[UNITS]
+        cap = getattr(config.privacy, "rows_per_unit", 1)
+        sentences.append(
+            f"About {max(n, 0):,} of the units ({config.privacy.unit}), +- {Z95 * error:,.0f}, have more rows that "
+            f"count than the cap of {cap:,}; what is above it was not counted."
+        )
+    return sentences
+
+
+def part_of(counters: dict[str, tuple[int, float]], names: tuple[str, ...]) -> tuple[float, float] | None:
+    """The part of some counters in the sum of all, and half its 95 % interval; None where the sum is mostly noise.
+
+    With P = A / (A + B) and independent errors the variance is ``((1 - P)^2 var A + P^2 var B) / (A + B)^2`` to first
+    order.
+    """
+    inside = [counters[name] for name in names]
+    outside = [found for name, found in counters.items() if name not in names]
+    a, b = (sum(n for n, _ in group) for group in (inside, outside))
+    var_a, var_b = (sum(error**2 for _, error in group) for group in (inside, outside))
+    whole = a + b
+    if whole <= 0 or whole < 4 * sqrt(var_a + var_b):
+        return None
+    part = min(max(a / whole, 0.0), 1.0)
+    error = sqrt((1 - part) ** 2 * var_a + part**2 * var_b) / whole
+    return (part, Z95 * error) if isfinite(error) else None
+
+
+def _percent(part: tuple[float, float]) -> str:
+    return f"{100 * part[0]:.1f} % (+- {100 * part[1]:.2g})"
