@@ -22,6 +22,7 @@ privacy:
   # max_rows_per_day: 5              # sharper Gaussian noise where a unit spreads over days
   max_quantity: 5                    # larger quantities count as this
   budget: {epsilon: 1}               # or {rho: 0.5}, or {epsilon: 1, delta: 1.0e-6}
+  quality_share: 0.02                # of it, to tell how many of the rows were counted; nothing is told without it
   noise: auto                        # discrete_laplace for pure epsilon, discrete_gaussian otherwise
 domain:
   items: [bread, milk, tea, coffee]  # or {file: items.txt}, or {file: items.csv, column: name}

@@ -18,6 +18,7 @@ privacy:
   neighbors: add_remove              # or replace_one
   max_rows_per_unit: 1               # public cap; rows beyond it are dropped by a keyed hash
   budget: {epsilon: 1}               # or {epsilon: 1, delta: 1.0e-6}, or {rho: 0.5}; above 3 coordinates a delta helps
+  quality_share: 0.02                # of it, to tell how many of the rows were counted; nothing is told without it
 clustering:
   bounds: [[18, 98], [0, 200], [0, 5000]]   # public, of each coordinate; or `radius` (and `center`) of a ball
   scale: bounds                      # distances in half widths of the bounds; none: as they are

@@ -18,6 +18,7 @@ privacy:
   neighbors: edge                    # graphs whose weight of one pair differs by at most weight_cap
   weight_cap: 1
   budget: {epsilon: 1}               # or {rho: 0.5}, or {epsilon: 1, delta: 1.0e-6} (needed by sampled_cuts)
+  quality_share: 0.02                # of it, to tell how many of the rows were counted; nothing is told without it
   noise: auto                        # discrete_laplace for pure epsilon, discrete_gaussian for rho
 graph:
   directed: false                    # both orientations of a pair are one edge

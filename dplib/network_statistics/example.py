@@ -18,6 +18,7 @@ privacy:
   neighbors: edge                    # or vertex: all edges of one vertex; use it with a degree bound
   model: central                     # or local: every vertex randomizes its own report (see graph.local)
   budget: {epsilon: 1}               # or {rho: 0.5}, or {epsilon: 1, delta: 1.0e-6}
+  quality_share: 0.02                # of it, to tell how many of the rows were counted; nothing is told without it
   noise: auto                        # discrete_laplace for pure epsilon, discrete_gaussian otherwise
 graph:
   directed: false                    # both orientations of a pair, and repeated rows, are one edge

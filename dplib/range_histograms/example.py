@@ -18,6 +18,7 @@ privacy:
   neighbors: add_remove              # or replace_one
   max_rows_per_unit: 3               # public cap; rows beyond it are dropped by a keyed hash
   budget: {epsilon: 1}               # or {rho: 0.5}, or {epsilon: 1, delta: 1.0e-6}
+  quality_share: 0.02                # of it, to tell how many of the rows were counted; nothing is told without it
   noise: auto                        # discrete_laplace for pure epsilon, discrete_gaussian otherwise
 histogram:
   edges: {start: 0, stop: 120, width: 1}   # or a list of edges; bins [a, b), the last one closed
