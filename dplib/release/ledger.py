@@ -132,6 +132,10 @@ class Ledger(Accounts):
                 leases.take(writer.connection, run.sequence, run.release_id, self._owner)
             return run
 
+    def check_place(self, key: RunKey) -> None:
+        """Raise `ConfigError` if a key's words were used for another input, of which alone there are runs."""
+        self.state(key.dataset).check_place(key)
+
     def check_payable(
         self,
         key: RunKey,

@@ -114,12 +114,13 @@ def measure_run(ledger: Ledger, request: Request, output: Path, measure: Measure
 
 
 def _check_members(ledger: Ledger, dataset: str, output: Path) -> None:
-    """Refuse to spend by a ledger that does not know all that its account paid for in the output folder.
+    """Refuse to spend by a ledger that does not know all that its account paid for, here or where it stored before.
 
     Such a ledger would give out the numbers, and the budget, of those releases a second time.
     """
     runs = {run.sequence: run for run in ledger.runs(dataset)}
-    for found in found_in(output):
+    stored = {Path(run.measurement.location).parent for run in runs.values() if run.measurement is not None}
+    for found in (each for folder in sorted({output.resolve(), *stored}) for each in found_in(folder)):
         problem = unknown(found, runs) if found.dataset == dataset else None
         if problem is not None:
             raise ConfigError(

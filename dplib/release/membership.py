@@ -17,6 +17,7 @@ and key must be in the ledger with its measurement.
 
 import json
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -59,7 +60,9 @@ def mark(directory: Path, run: Run) -> None:
 
 def found_in(output: Path) -> Iterator[Found]:
     """What lies in an output folder, sorted by name; what cannot be read, or is of another make, is passed over."""
-    directories = sorted(path for path in output.iterdir() if path.is_dir()) if output.is_dir() else []
+    directories: list[Path] = []
+    with suppress(OSError):
+        directories = sorted(path for path in output.iterdir() if path.is_dir())
     for directory in directories:
         fields = _fields(directory / MANIFEST) or _fields(directory / RESERVATION)
         if fields is not None:

@@ -157,7 +157,7 @@ def require_payable(run: Prepared[JobDesign]) -> None:
     """Refuse a plan that its account would not pay for; one without a ledger or an account, or approval, may be made.
 
     Raises:
-        ConfigError: if the account has other terms.
+        ConfigError: if the account has other terms, or the same words were measured from another input.
         BudgetError: if it has too little left.
     """
     try:
@@ -168,6 +168,7 @@ def require_payable(run: Prepared[JobDesign]) -> None:
     account.require_terms(Terms(account.terms.currency, run.design.config.privacy.unit, neighbors_of(run.design)))
     cost, period = cost_of(run.design, account.terms.currency, account), account.period_of(run.window)
     left = ledger.balance(account.dataset, period=period).left
+    ledger.check_place(run.key)
     if ledger.find_run(run.key) is None and cost > left:
         unit = "rho" if account.terms.currency is Currency.ZCDP else "epsilon"
         when = f" in {period}" if period else ""

@@ -158,6 +158,7 @@ def test_the_same_words_in_another_folder_are_another_input(tmp_path: Path) -> N
     refused = second.run()
     assert refused.code == 2
     assert f"input.path must name the input that {release.name} was measured from" in refused.err
+    assert second.command("plan").code == 2
     assert first.entries() == entries
     other = second.run("--again").release
     assert other != release

@@ -292,9 +292,10 @@ def test_an_older_book_that_went_on_is_noticed_by_run_and_audit(tmp_path: Path, 
     def measure(_run: Run, _staging: Path) -> MeasurementKeys:
         raise AssertionError("nothing may be measured")
 
-    for number in (2, 3):
+    # Also where the next release is to go elsewhere: the book names the folder where it stored before.
+    for number, output in ((2, releases), (3, releases), (3, tmp_path / "elsewhere")):
         with pytest.raises(ConfigError, match="ledger must be as new as the releases of takeaway"):
-            measure_run(restored, Request(key_number(number), TERMS, Fraction(1, 8), ""), releases, measure)
+            measure_run(restored, Request(key_number(number), TERMS, Fraction(1, 8), ""), output, measure)
     assert restored.entries() == before
     assert restored.audit() == []  # sound in itself
     for own_accounts in (False, True):
