@@ -164,7 +164,7 @@ def test_bad_rows_follow_the_rule_and_appear_nowhere(tmp_path: Path) -> None:
     assert "SECRETVALUE" not in found.out + found.err
     assert all(b"SECRETVALUE" not in path.read_bytes() for path in exact.output.rglob("*") if path.is_file())
     lines = [re.split(r"\s{2,}", line.strip()) for line in exact.command("inspect").out.splitlines()[2:]]
-    assert {rule: counts for rule, *counts in lines} == {
+    assert {rule: counts for rule, *counts in lines if len(counts) == 2} == {
         "both ends are given": ["11", "2"],
         "both ends can be read": ["6", "5"],
         "both ends are declared": ["4", "2"],
