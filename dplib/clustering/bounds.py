@@ -99,7 +99,7 @@ def private_radius(
     kept = np.where(noisy > least, noisy, 0).astype(np.float64)
     # A single far count that hardly stands out may be noise: it must not blow the radius up.
     target = min(covered, 1 - _HARDLY * least / max(kept.sum(), 1.0))
-    if target <= 0:
+    if target <= 0 or not kept.any():
         return PrivateRadius(None, 0.0, event)
     share = np.cumsum(kept) / kept.sum()
     place = int(np.searchsorted(share, target))

@@ -101,6 +101,7 @@ def grid(
     epsilon: Fraction,
     count_share: Fraction = COUNT_SHARE,
     counted: tuple[int, DiscreteLaplaceEvent] | None = None,
+    points_a_cell: float = POINTS_A_CELL,
 ) -> Clustering:
     """Cluster through a noisy uniform grid.
 
@@ -111,6 +112,7 @@ def grid(
         epsilon: of the whole, pure.
         count_share: part of epsilon for the noisy number of points.
         counted: that number and its noise, if it was measured before at this share.
+        points_a_cell: for epsilon 1; Su et al.'s in format 1.
 
     Raises:
         ConfigError: if a setting is out of range or the dimension above 20.
@@ -121,7 +123,7 @@ def grid(
     require(2**space.dimension <= MOST_CELLS, "dimension", "be at most 20 for grid", space.dimension)
     n, of_count = counted or measure_count(source, noise, problem, epsilon * count_share)
     share = epsilon * (1 - count_share)
-    points_a_cell = POINTS_A_CELL if problem.format > 1 else SU_POINTS_A_CELL
+    points_a_cell = points_a_cell if problem.format > 1 else SU_POINTS_A_CELL
     n_cells = cells_an_axis(n, float(share) / problem.rows, space.dimension, points_a_cell)
     event = problem.laplace_event("cells of the grid", 1, share)
     size = n_cells**space.dimension

@@ -52,7 +52,7 @@ def occupied_cells(noisy: FloatArray, inside: BoolArray, scale: float, total: fl
             break
         kept |= _blocks(counts, reach) > scale * np.sqrt(4.0 * _blocks(cells, reach) * rarity)
         kept &= cells > 0
-        if counts[kept].sum() >= MOST_OF_ALL * total:
+        if kept.any() and counts[kept].sum() >= MOST_OF_ALL * total:
             return np.asarray(kept.ravel())
     return inside
 

@@ -32,7 +32,7 @@ FloatArray = npt.NDArray[np.float64]
 COUNTED_LAST = ("lloyd", "local_search", "max_cover", "tree_coreset")
 """Methods whose weights are the noisy counts of their last question but one."""
 MOST_LOSS_ERROR = 0.5
-"""Largest standard error of a loss, as a part of it, with which it is stated."""
+"""Largest standard error of a grid's loss, as a part of it, with which it is stated."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,6 +71,13 @@ class Results:
             return np.asarray(self.weights <= self.factor * self.weight_errors)
 
 
+def states_loss(clustering: Clustering) -> bool:
+    """Whether the loss is worth stating: its error is known, and is not what cells that are too coarse do not tell."""
+    error = clustering.loss_deviation
+    coarse = clustering.method == "grid" and not error <= MOST_LOSS_ERROR * clustering.loss
+    return bool(np.isfinite(clustering.loss) and np.isfinite(error) and not coarse)
+
+
 def interval_factor(clustering: Clustering) -> float:
     """Standard errors to each side of a 95 % interval of a weight, a center or a loss."""
     if clustering.method not in COUNTED_LAST or len(clustering.events) < 2:
@@ -90,8 +97,7 @@ def estimate_centers(design: Design, records: list[Record]) -> Results:
     """
     clustering, frame = _clustered(design, records)
     loss, loss_error = (value * frame.space.unit**2 for value in (clustering.loss, clustering.loss_deviation))
-    # A loss that may as well be half or double says nothing; without an error nobody could tell.
-    known = np.isfinite(loss_error) and loss_error <= MOST_LOSS_ERROR * loss
+    known = states_loss(clustering)
     unknown = np.full(len(clustering.weights), np.nan)
     return Results(
         clustering=clustering,
@@ -100,8 +106,8 @@ def estimate_centers(design: Design, records: list[Record]) -> Results:
         std_errors=frame.lengths(clustering.deviations),
         weights=clustering.weights,
         weight_errors=clustering.weight_deviations if clustering.weight_deviations is not None else unknown,
-        loss=float(loss) if np.isfinite(loss) and known else None,
-        loss_error=float(loss_error) if np.isfinite(loss) and known else None,
+        loss=float(loss) if known else None,
+        loss_error=float(loss_error) if known else None,
     )
 
 

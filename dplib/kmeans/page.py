@@ -199,7 +199,7 @@ def _centers(design: Design, results: Results) -> Section:
 def _loss_text(design: Design, results: Results) -> str:
     what = "sum of squared distances to the nearest center"
     if results.loss is None or results.loss_error is None:
-        return f"No {what} is estimated: what noisy numbers say of it may be off by more than half."
+        return f"No {what} is estimated: the noisy numbers do not tell it, or not to half of it."
     scaled = " in scaled coordinates" if design.config.clustering.scale == "bounds" else ""
     shown, margin = with_margin(results.loss, results.factor * results.loss_error)
     return f"Estimated {what}: {shown} \u00b1 {margin}{scaled}, from noisy numbers alone."

@@ -3,8 +3,10 @@
     python -m scripts.experiments.kmeans_rules [--points FOLDER]    # minutes; goes on where it stopped
     python -m scripts.experiments.kmeans_rules --render             # only writes the guide's tables again
 
-Three questions, each answered by ratios of losses at the same noise keys:
+Four questions, each answered by ratios of losses at the same noise keys:
 
+0. cells of the grid: loss over that of Su et al.'s grid (`SU_POINTS_A_CELL`, no cell dropped), by points a cell. On
+   clusters whose sizes fall from 20 to 1, on clusters of one size, and on points spread evenly.
 1. grid or quadtree: loss of the grid over that of the quadtree, by ``n epsilon / k``.
 2. settings of the coreset: loss with one setting changed over that with the defaults.
 3. the choice of ``auto``: its loss over the least of all methods that it may choose from and of `lloyd`. The sets of
@@ -28,7 +30,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dplib.clustering.choose import QUADTREE_FROM, plan_method, run_plan
-from dplib.clustering.grid import grid
+from dplib.clustering.grid import SU_POINTS_A_CELL, grid
 from dplib.clustering.problem import Clustering, Problem
 from dplib.clustering.quadtree import quadtree
 from dplib.clustering.source import Blocks
@@ -44,7 +46,9 @@ FloatArray = npt.NDArray[np.float64]
 Results = dict[str, dict[str, Any]]
 
 STORED = Path(__file__).with_suffix(".json")
+SQUARE = Space.box([-1.0, -1.0], [1.0, 1.0])
 N_KEYS = 3
+POINTS_A_CELL = (10.0, 5.0, 4.0, 3.0, 2.5, 2.0)
 BINS = (0.0, QUADTREE_FROM, 16.0, 64.0, 256.0, np.inf)
 RIVALS = ("grid", "quadtree", "tree_coreset", "local_search", "lloyd")
 CHANGES: dict[str, dict[str, Any]] = {
@@ -76,6 +80,46 @@ def losses(data: Data, run: Callable[[Blocks, KeyedNoise, Problem], Clustering])
     source, problem = Blocks(data.space.to_units(data.points)), Problem(data.space, data.k)
     found = [run(source, KeyedNoise(key.to_bytes(32, "big")), problem) for key in range(N_KEYS)]
     return [loss(data.points, data.space.to_data(each.centers)) for each in found]
+
+
+def of_sizes(n: int, sizes: list[float], width: float, fill: float, seed: int) -> Data:
+    """Normal clusters of given sizes around places of a square, each with a width of its own."""
+    generator = np.random.default_rng(seed)
+    k, shares = len(sizes), np.array(sizes) / sum(sizes)
+    places = generator.uniform(-fill, fill, (k, 2))
+    widths = width * np.exp(generator.uniform(-0.3, 0.3, (k, 2)))
+    groups = generator.choice(k, size=n, p=shares)
+    points = np.clip(places[groups] + generator.normal(size=(n, 2)) * widths[groups], -1, 1)
+    return Data(f"k={k}, n={n:,}, largest {max(sizes):g} times the least", points, SQUARE, k)
+
+
+def cell_sets() -> Iterator[tuple[str, Data]]:
+    """The sets of question 0 by their kind."""
+    for seed, (n, k) in enumerate(((4000, 6), (5000, 10), (6000, 8), (8000, 12))):
+        falling = [20.0 ** (1 - place / (k - 1)) for place in range(k)]
+        yield "20 to 1", of_sizes(n, falling, 0.04, 0.8, 381 + seed)
+        yield "20 to 1", of_sizes(n, [20.0] * (k // 2) + [1.0] * (k - k // 2), 0.03, 0.6, 391 + seed)
+        yield "one size", of_sizes(n, [1.0] * (k + 5), 0.06, 0.9, 401 + seed)
+        even = np.random.default_rng(411 + seed).uniform(-1, 1, (n, 2))
+        yield "even", Data(f"even: k={k}, n={n:,}", even, SQUARE, k)
+
+
+def cells() -> Iterator[tuple[str, Callable[[], dict[str, Any]]]]:
+    """Question 0."""
+    for (kind, data), epsilon in product(cell_sets(), ("1/10", "1/2", "1")):
+
+        def answer(kind: str = kind, data: Data = data, epsilon: Fraction = Fraction(epsilon)) -> dict[str, Any]:
+            def mean(rules: int, points_a_cell: float) -> float:
+                def run(source: Blocks, noise: KeyedNoise, problem: Problem) -> Clustering:
+                    asked = replace(problem, format=rules)
+                    return grid(source, noise, asked, epsilon, points_a_cell=points_a_cell)
+
+                return statistics.mean(losses(data, run))
+
+            before = mean(1, SU_POINTS_A_CELL)
+            return {"kind": kind} | {f"{each:g}": mean(2, each) / before for each in POINTS_A_CELL}
+
+        yield f"{kind}, {data.name}; epsilon {epsilon}", answer
 
 
 def grids() -> Iterator[tuple[str, Callable[[], dict[str, float]]]]:
@@ -179,7 +223,7 @@ def of_auto(data: Data, budget: Budget) -> dict[str, Any]:
 
 def answer_all(results: Results, folder: Path | None) -> None:
     """Fill in what is missing, storing after every answer."""
-    questions = {"grids": grids(), "coresets": coresets(), "held_out": held_out(folder)}
+    questions = {"cells": cells(), "grids": grids(), "coresets": coresets(), "held_out": held_out(folder)}
     for question, cases in questions.items():
         known = results.setdefault(question, {})
         for name, answer in cases:
@@ -196,9 +240,21 @@ def summary_of(label: str, ratios: list[float]) -> str:
 
 
 def render(results: Results) -> str:
-    """The guide's three tables in Markdown."""
+    """The guide's four tables in Markdown."""
+    lines = [
+        "| points a cell, loss of `grid` / with Su et al.'s rule | "
+        + " | ".join(f"{each:g}" for each in POINTS_A_CELL)
+        + " |",
+        f"|---|{'---:|' * len(POINTS_A_CELL)}",
+    ]
+    for kind, epsilon in product(("20 to 1", "one size", "even"), ("1/10", "1/2", "1")):
+        found = [
+            each for name, each in results["cells"].items() if name.startswith(kind) and name.endswith(f" {epsilon}")
+        ]
+        means = [statistics.geometric_mean(each[f"{size:g}"] for each in found) for size in POINTS_A_CELL]
+        lines.append(f"| {kind}; epsilon {epsilon} | {' | '.join(f'{each:.2f}' for each in means)} |")
     heads = "sets | median | least | largest |\n|---|---:|---:|---:|---:|"
-    lines = [f"| loss of `grid` / `quadtree`, n epsilon / k | {heads}"]
+    lines += ["", f"| loss of `grid` / `quadtree`, n epsilon / k | {heads}"]
     for low, high in pairwise(BINS):
         found = [each["ratio"] for each in results["grids"].values() if low <= each["signal"] < high]
         label = f"{low:g} to {high:g}" if np.isfinite(high) else f"above {low:g}"
