@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import hypothesis
 import pytest
 from hypothesis import settings
 
@@ -16,6 +17,11 @@ if TYPE_CHECKING:
 # No test may depend on speed: a first call compiles, and other processes hold the cores.
 settings.register_profile("dplib", deadline=None)
 settings.load_profile("dplib")
+
+
+# No test fails because the machine is busy.
+hypothesis.settings.register_profile("dplib", deadline=None)
+hypothesis.settings.load_profile("dplib")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

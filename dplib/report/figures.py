@@ -176,9 +176,10 @@ def convergence(rounds: Sequence[RoundRecord]) -> str:
             style = "-" if len(values) > _FEW else "o-"
             axes.plot(numbers[shown], values[shown], style, color=COLOURS[colour], markersize=4, label=label)
         axes.set_xscale("log")
-        axes.set_yscale("log")
         _plain_log(axes.xaxis, *axes.get_xlim())
-        _plain_log(axes.yaxis, *axes.get_ylim())
+        if any((values > 0).any() for _, _, values in lines):
+            axes.set_yscale("log")
+            _plain_log(axes.yaxis, *axes.get_ylim())
         axes.set_xlabel("round", loc="left")
         _legend(axes, axes.get_legend_handles_labels()[0])
 

@@ -8,6 +8,7 @@ from multiprocessing.synchronize import Barrier
 from pathlib import Path
 
 import pytest
+from sqlalchemy import Connection
 
 from dplib.errors import BudgetError, DplibError
 from dplib.release import leases
@@ -76,20 +77,31 @@ def test_a_job_with_a_wrong_clock_takes_no_live_lease_waits_for_no_dead_one_and_
 def test_holding_keeps_the_lease_alive_and_lets_go_even_after_an_error(
     place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(leases, "LEASE_SECONDS", 2.0)
+    beats: list[int] = []
+    extend, heartbeat = leases.extend, leases.heartbeat
+
+    def counted(connection: Connection, run: int, owner: leases.Owner) -> None:
+        extend(connection, run, owner)
+        beats.append(run)
+
+    monkeypatch.setattr(leases, "extend", counted)
+    monkeypatch.setattr(leases, "heartbeat", lambda beat, _: heartbeat(beat, 0.05))
     first, second = open_with(place), Ledger.open(url_of(place))
     run = first.reserve(KEY, TERMS, Fraction(1, 4), "")
 
     def hold_and_fail() -> None:
         with first.holding(run):
-            time.sleep(3.0)
+            # Longer than a lease goes by; however slow the machine is, the next beat begins a new one.
+            place.let_leases_end(leases.LEASE_SECONDS + 1)
+            before, patience = len(beats), time.monotonic() + 120
+            while len(beats) < before + 2 and time.monotonic() < patience:
+                time.sleep(0.01)
             with pytest.raises(DplibError, match="is being measured"):
                 second.reserve(KEY, TERMS, Fraction(1, 4), "")
             raise RuntimeError("planted")
 
     with pytest.raises(RuntimeError, match="planted"):
         hold_and_fail()
-    monkeypatch.setattr(leases, "LEASE_SECONDS", 1000.0)
     assert second.reserve(KEY, TERMS, Fraction(1, 4), "") == run
 
 
