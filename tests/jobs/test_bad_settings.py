@@ -256,8 +256,8 @@ def test_an_output_that_cannot_be_written_is_refused_before_anything_is_spent(
         ({"input__columns__day": "day"}, 3, "input.columns.day"),
         ({"input__columns__item": "_c1", "input__options": {}}, 3, "input.columns.day"),
         ({"input__path": "absent.csv"}, 3, "input.path"),
-        ({"input__path": "shop.yaml", "input__format": "parquet"}, 3, "input.path"),
-        ({"input__table": "absent.orders", "input__path": DROP}, 3, "input.table"),
+        ({"input__path": "shop.yaml", "input__format": "parquet", "input__options": {}}, 3, "input.path"),
+        ({"input__table": "absent.orders", "input__path": DROP, "input__options": DROP}, 3, "input.table"),
         ({"spark": {"conf": {"spark.sql.ansi.enabled": "false"}}}, 2, "spark.conf"),
     ],
 )
