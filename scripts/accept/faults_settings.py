@@ -9,7 +9,7 @@ from contextlib import nullcontext
 from pathlib import Path
 from unittest.mock import patch
 
-import dplib.cli
+from dplib import cli
 from dplib.config.yaml_text import parse_yaml
 from dplib.errors import ConfigError
 from dplib.release.tables import plain_text, shielded_text
@@ -85,13 +85,13 @@ def paid_then_lost() -> Iterator[Result]:
 def names_do_no_harm() -> Iterator[Result]:
     """Markup, escapes and formulas."""
     names = ["beer [can]", "[/x]", "[bold]x"]
-    with dplib.cli.out.capture() as caught:
-        dplib.cli.out.print(dplib.cli.table("counts", ["item"], [[name] for name in names]))
+    with cli.out.capture() as caught:
+        cli.out.print(cli.table("counts", ["item"], [[name] for name in names]))
     printed = [name for name in names if name in caught.get()]
     yield Result("names in brackets stand in a table as they are", "3 of 3", f"{len(printed)} of 3", printed == names)
     file = io.StringIO()
-    with patch.object(dplib.cli.out, "_file", file):
-        dplib.cli.out.print("a\x1b[2Jb")
+    with patch.object(cli.out, "_file", file):
+        cli.out.print("a\x1b[2Jb")
     yield Result(
         "an escape byte does nothing to a terminal",
         "shown as \\x1b",
