@@ -7,13 +7,17 @@ from pathlib import Path
 
 import pytest
 
+from dplib.clustering.problem import FORMAT
+from dplib.config.kmeans import KMeansConfig
+from dplib.config.load import check
+from dplib.kmeans.design import Design
 from dplib.kmeans.measure import measure_points
 from dplib.kmeans.publish import write_tables
 from dplib.release.tables import read_table
 from tests.clustering_support import mixture
 from tests.golden_support import digest_of, recorded, require_recorded
 from tests.jobs_support import SECRET
-from tests.kmeans_support import GAUSSIAN, design_of, keys_of, rows_in, settings_of
+from tests.kmeans_support import GAUSSIAN, keys_of, rows_in, settings_of
 
 CASES = {
     "auto": settings_of("auto", {"epsilon": 1}),
@@ -23,9 +27,22 @@ CASES = {
 }
 
 
-def release_of(folder: Path, case: str, secret: bytes = SECRET) -> dict[str, str]:
+BEFORE = {
+    "auto": {
+        "centers": "a8ecdc594c677a77b4d47567d0457b39523be523b4a96c9801ab7cff15ebda0c",
+        "measurement": "92b65ff41b8c574ccbab3475e30e54f6697bb2410d0c621269d8e966b3649664",
+    },
+    "grid": {
+        "centers": "aaf66a899f8895fa85c0f8b6dfecad1e2967332e29be1b670c351a5d1b30efe8",
+        "measurement": "2a1c9676de7232a4c1032f42899c3a73d252bb4f296b47457d69e974fe080037",
+    },
+}
+"""What format 1 gave: releases made by it are read by it."""
+
+
+def release_of(folder: Path, case: str, secret: bytes = SECRET, rules: int = FORMAT) -> dict[str, str]:
     """SHA-256 of the tables as text, numbers in four digits: the last bits of a float depend on the machine."""
-    design = design_of(CASES[case])
+    design = Design.resolve(check(KMeansConfig, CASES[case]), Path(), rules)
     # Points on a coarse grid, so that no library's last bit moves one.
     rows = (mixture(400, design.frame.space.dimension, 4, 7) * 64).round() / 64
     measure_points(design, rows_in(rows), keys_of(design, secret), folder)
@@ -41,6 +58,17 @@ def release_of(folder: Path, case: str, secret: bytes = SECRET) -> dict[str, str
 @pytest.mark.parametrize("case", CASES)
 def test_the_release_is_the_recorded_one(case: str, tmp_path: Path) -> None:
     require_recorded("kmeans", case, release_of(tmp_path, case))
+
+
+@pytest.mark.parametrize("case", BEFORE)
+def test_releases_of_format_1_are_read_as_they_were_made(case: str, tmp_path: Path) -> None:
+    found = release_of(tmp_path, case, rules=1)
+    assert {table: found[table] for table in BEFORE[case]} == BEFORE[case]
+    public = Design.resolve(check(KMeansConfig, CASES[case]), Path(), 1).public()
+    assert "clustering_format" not in public
+    assert Design.from_public(public).rules == 1
+    now = Design.resolve(check(KMeansConfig, CASES[case]), Path())
+    assert Design.from_public(now.public()).rules == FORMAT
 
 
 def test_another_secret_gives_other_noise(tmp_path: Path) -> None:
