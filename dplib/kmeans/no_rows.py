@@ -7,6 +7,7 @@ import numpy as np
 from dplib.clustering.source import NoPoints
 from dplib.kmeans.design import Design
 from dplib.kmeans.measure import NoRows, measure_points, measure_reports, measure_users
+from dplib.kmeans.report_text import ReportReader
 from dplib.release.run_keys import RunKeys
 from dplib.workflow.stages import Resources
 
@@ -15,7 +16,8 @@ def measure_nothing(job: Resources[Design], keys: RunKeys, directory: Path) -> b
     """Ask the method's questions of no points; every method answers them at a cost that its settings bound."""
     design = job.design
     if design.from_reports:
-        measure_reports(design, (np.zeros(0, dtype=np.int64), np.zeros((0, 1), dtype=np.int64)), keys, directory)
+        nobody = np.zeros((0, ReportReader(design.collection).width), dtype=np.int64)
+        measure_reports(design, (np.zeros(0, dtype=np.int64), nobody), keys, directory)
     elif design.local:
         measure_users(design, NoPoints(), keys, directory)
     else:
