@@ -7,19 +7,21 @@ import numpy as np
 from dplib.config.network_releases import ReportInput
 from dplib.network_statistics.design import Design
 from dplib.network_statistics.measure import measure_edges
+from dplib.network_statistics.measurements import WHOLE
 from dplib.network_statistics.reports import store_reports
 from dplib.release.run_keys import RunKeys
 from dplib.spark.reports import Reports
 from dplib.workflow.stages import Resources
 
-TRIED_VERTICES = 1 << 16
-"""Vertices up to which a publication is tried before it is paid."""
+TRIED_VERTICES, TRIED_WHOLE_VERTICES = 1 << 16, 1 << 11
+"""Vertices up to which a publication is tried before it is paid; with a graph whose every pair gets noise."""
 
 
 def measure_nothing(job: Resources[Design], keys: RunKeys, directory: Path) -> bool:
     """Draw the noise of a graph without edges, or store that nobody reported."""
     design, nobody = job.design, np.zeros(0, dtype=np.int64)
-    if design.n_vertices > TRIED_VERTICES:
+    whole = any(each.statistic in WHOLE for each in design.measurements)
+    if design.n_vertices > (TRIED_WHOLE_VERTICES if whole else TRIED_VERTICES):
         return False
     if isinstance(design.config.input, ReportInput):
         columns = design.config.input.columns
