@@ -44,6 +44,7 @@ FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 
 MOST_EXPANDED = 1 << 14
+_SURE = 20.0  # deviations of every count above which the loss is stated: the correction for noise is of first order
 
 
 @dataclass(frozen=True)
@@ -174,9 +175,9 @@ def _loss(
 
     Noise of variance v in a coordinate lengthens ``|c_j|^2`` by v and takes the center v away from its points' mean.
     ``n_j |c_j|^2`` is ``|s_j|^2 / n_j`` of a noisy sum and count: noise h and g move it by ``2 c_j h - |c_j|^2 g``,
-    where ``(v - c^2 g^2 / n^2) n^2`` is the variance of h. NaN where a center came from no measured points.
+    where ``(v - c^2 g^2 / n^2) n^2`` is the variance of h. NaN where a center's count is not far above its noise.
     """
-    if not np.isfinite(deviations).all():
+    if not (np.isfinite(deviations).all() and (counts > _SURE * of_counts).all()):
         return float("nan"), float("nan")
     lengths, variances = (centers**2).sum(axis=1), (deviations**2).sum(axis=1)
     loss = moments.squares - float(counts @ (lengths - 2 * variances))
