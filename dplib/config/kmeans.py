@@ -12,8 +12,9 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
+from dplib.config.job_config import JobConfig, Publication, require_unit_column
 from dplib.config.point_input import PointInput
-from dplib.config.sections import Exact, JobConfig, Publication, RowPrivacy, Section, require_unit_column
+from dplib.config.sections import Exact, RowPrivacy, Section
 
 NAME = "kmeans"
 COUNTING_VERSION = 1

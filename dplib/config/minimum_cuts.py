@@ -19,7 +19,8 @@ from dplib.config.edge_input import (
     require_fitting_weights,
     vertex_names,
 )
-from dplib.config.sections import Exact, JobConfig, Protection, Publication, Section
+from dplib.config.job_config import JobConfig, Publication
+from dplib.config.sections import Exact, Protection, Section
 
 NAME = "minimum-cuts"
 COUNTING_VERSION = 1

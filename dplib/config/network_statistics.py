@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Discriminator, Field, Tag, field_validator, model_validator
 
 from dplib.config.edge_input import MAX_VERTICES, EdgeInput, VertexCount, reading_format, vertex_names
+from dplib.config.job_config import JobConfig
 from dplib.config.names import ListFile
 from dplib.config.network_releases import (
     AdjacencySettings,
@@ -20,7 +21,7 @@ from dplib.config.network_releases import (
     ReportInput,
     SplitSettings,
 )
-from dplib.config.sections import Exact, JobConfig, Protection, Section
+from dplib.config.sections import Exact, Protection, Section
 
 NAME = "network-statistics"
 COUNTING_VERSION = 1

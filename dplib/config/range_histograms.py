@@ -14,15 +14,9 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field, field_validator, model_validator
 
 from dplib.config.day_window import DayClock, DayWindow
+from dplib.config.job_config import JobConfig, Publication, require_unit_column
 from dplib.config.names import ListFile, declared_names
-from dplib.config.sections import (
-    Exact,
-    JobConfig,
-    Publication,
-    RowPrivacy,
-    Section,
-    require_unit_column,
-)
+from dplib.config.sections import Exact, RowPrivacy, Section
 from dplib.config.value_input import HistogramInput
 
 NAME = "range-histograms"

@@ -5,7 +5,7 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any, Protocol, TypeVar
 
-from dplib.config.sections import JobConfig
+from dplib.config.job_config import JobConfig
 from dplib.errors import ConfigError
 from dplib.privacy.budget import ApproxDP, Currency
 from dplib.privacy.calibration import epsilon_from_rho

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from dplib.config.day_window import DayWindow
+from dplib.config.job_config import JobConfig
 from dplib.config.load import load
 from dplib.config.paths import local_path
-from dplib.config.sections import JobConfig
 from dplib.errors import BudgetError, ConfigError
 from dplib.privacy.budget import Currency
 from dplib.randomness.secret_places import withhold

@@ -14,7 +14,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from dplib.config.sections import JobConfig, RowPrivacy
+from dplib.config.job_config import JobConfig
+from dplib.config.sections import RowPrivacy
 from dplib.mechanisms.tree_counts import measure_levels
 from dplib.metrics.error import Z95
 from dplib.privacy.events import DiscreteGaussianEvent, DiscreteLaplaceEvent
