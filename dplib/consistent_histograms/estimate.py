@@ -25,6 +25,7 @@ from dplib.inference.publication import PublicationPlan, TableMethod, plan_publi
 from dplib.privacy.noise_quantile import (
     LAPLACE95,
     Z95,
+    DrawLaw,
     Draws,
     event_law,
     grouped,
@@ -60,6 +61,13 @@ def menus_of(design: Design, group: IntArray) -> tuple[Menu, ...]:
 def problem(design: Design, noisy: FloatArray) -> ConsistencyProblem:
     """The least-squares problem of a measurement of shape (n_nodes, n_series)."""
     return ConsistencyProblem(design.tree, noisy, design.variance, design.constraints.menus)
+
+
+def node_laws(design: Design) -> tuple[list[DrawLaw], IntArray]:
+    """The laws of the measured levels' noise, and the place of each node's law among them, shape (n_nodes,)."""
+    place = np.cumsum([each is not None for each in design.measurements]) - 1
+    laws = [event_law(each.event) for each in design.measurements if each is not None]
+    return laws, np.maximum(place, 0)[design.tree.level].astype(np.int64)
 
 
 def options(solver: Solver) -> SolverOptions:
@@ -160,10 +168,7 @@ class Errors:
         tree, group = self._design.tree, next(each for each in self._groups if series in each)
         own = int(np.flatnonzero(group == series)[0])
         menus, variance = menus_of(self._design, group), self._design.variance[:, group]
-        levels = [each for each in self._design.measurements if each is not None]
-        laws = [event_law(each.event) for each in levels]
-        of_level = np.cumsum([each is not None for each in self._design.measurements]) - 1
-        place = np.maximum(of_level, 0)[tree.level].astype(np.int64)
+        laws, place = node_laws(self._design)
         plan = self._commuting(int(group[0]), variance, menus)
         if plan is not None:
             inner = np.where(np.isfinite(plan.item_variance), plan.projector.matrix[own], 0.0)

@@ -5,23 +5,19 @@ its draws: the levels' noise, weighted as least squares on one series' tree weig
 add draws, which brings the law closer to the normal one: the quantile is then, if anything, too high.
 """
 
-import numpy as np
-
 from dplib.consistent_histograms.design import Design
+from dplib.consistent_histograms.estimate import node_laws
 from dplib.consistent_histograms.publish import Results
-from dplib.inference.tree_blue_deep import deep_gains
+from dplib.inference.answer_coefficients import range_coefficients
 from dplib.metrics.faint_totals import FaintTotals, NoisyTotal, find_faint
-from dplib.metrics.noise_sums import root_draws
+from dplib.privacy.noise_quantile import grouped
 
 
 def faint_series(design: Design, results: Results) -> FaintTotals:
     """Hold every item's and total's estimate over all days against its noise."""
     tree = design.tree
-    own = deep_gains(tree, design.level_variance[tree.level][:, None]).own[:, 0]
-    measured = [each for each in design.measurements if each is not None]
-    kinds = [(each.mechanism, each.parameter) for each in measured]
-    place = np.cumsum([each is not None for each in design.measurements]) - 1
-    draws = root_draws(tree, own, np.maximum(place, 0)[tree.level], kinds)
+    coefficients = range_coefficients(tree, design.level_variance[tree.level], 0, tree.n_leaves)
+    draws = grouped(coefficients, *node_laws(design))
     return find_faint(
         [
             NoisyTotal(name, float(value), float(error), draws)

@@ -41,7 +41,9 @@ def range_coefficients(tree: IntervalTree, variance: FloatArray, lo: int, hi: in
     Returns:
         Shape (n_nodes,); 0 where there is no noise.
     """
-    nodes = tree.leaf_nodes[lo:hi]
+    # The root's own count, where there is one, is the total of all bins: no leaf need count as measured.
+    whole = hi - lo == tree.n_leaves and bool(np.isfinite(variance[0]))
+    nodes = np.zeros(1, dtype=np.int64) if whole else tree.leaf_nodes[lo:hi]
     known = _closed(variance, nodes)
     noisy = np.zeros(tree.n_nodes)
     noisy[nodes] = known[nodes]

@@ -4,14 +4,12 @@ Methods that state no error of a weight cannot be judged. With Laplace noise the
 tail is the heaviest among sums of the same variance: exact where a weight is one noisy count, else a little high.
 """
 
-from fractions import Fraction
-
 from dplib.kmeans.design import Design
 from dplib.kmeans.estimate import Results
 from dplib.metrics.faint_totals import FaintTotals, NoisyTotal, find_faint
-from dplib.metrics.noise_sums import Draws
+from dplib.privacy.noise_quantile import DrawLaw, one_draw
 
-_ONE_DRAW = (Draws("discrete_laplace", Fraction(1 << 20)),)
+_ONE_DRAW = one_draw(DrawLaw("discrete_laplace", float(1 << 20)))
 """The law of one Laplace draw up to its scale, fine enough to count as continuous."""
 
 

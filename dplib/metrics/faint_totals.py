@@ -12,10 +12,11 @@ also be small for its noise.
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any
 
-from dplib.metrics.noise_sums import Draws, sum_variance, upper_quantile
+from dplib.privacy import noise_quantile
+from dplib.privacy.noise_quantile import DrawLaw, Draws, one_draw
+from dplib.privacy.noise_tail import upper_quantile
 
 LEVEL = 0.05
 """Probability at most that a release of noise alone has a series that is not named."""
@@ -41,10 +42,12 @@ class NoisyTotal:
         """What its noise alone exceeds with a probability of at most ``tail``."""
         # Many small draws: a sum of Gaussians is what it is close to.
         draws = self.draws or _NORMAL
-        return self.std_error / math.sqrt(sum_variance(draws)) * upper_quantile(draws, tail)
+        return self.std_error / noise_quantile.std_error(draws) * upper_quantile(draws, tail)
 
 
-_NORMAL = (Draws("discrete_gaussian", Fraction(1 << 20), 2),)
+_ROUNDING = 1 + 1e-9
+"""A whole number on its bound is no larger than it, however the bound's factors were rounded."""
+_NORMAL = one_draw(DrawLaw("normal", 1.0))
 
 
 @dataclass(frozen=True)
@@ -73,4 +76,4 @@ def find_faint(totals: Sequence[NoisyTotal]) -> FaintTotals:
     """Hold every total against its noise."""
     judged = [each for each in totals if math.isfinite(each.value) and math.isfinite(each.std_error)]
     tail = LEVEL / max(len(judged), 1)
-    return FaintTotals(len(judged), tuple(each.name for each in judged if each.value <= each.bound(tail)))
+    return FaintTotals(len(judged), tuple(each.name for each in judged if each.value <= each.bound(tail) * _ROUNDING))

@@ -35,6 +35,17 @@ def number_margin(design: Design, statistic: str, n_draws: int = 1) -> float:
         statistic: a number of the release, or a release whose cuts have noisy values of their own.
         n_draws: how many noisy numbers are summed.
     """
+    return half_width([number_draws(design, statistic, n_draws)]) / (GRID if statistic == SOFT else 1)
+
+
+def number_draws(design: Design, statistic: str, n_draws: int = 1) -> Draws:
+    """The noise of the sum of several noisy numbers of one statistic, in the units of its draws.
+
+    Args:
+        design: the design.
+        statistic: as in `number_margin`.
+        n_draws: how many noisy numbers are summed.
+    """
     if statistic == SAMPLED_VALUE:
         sampled = design.measured(SAMPLED)
         assert sampled is not None
@@ -45,7 +56,7 @@ def number_margin(design: Design, statistic: str, n_draws: int = 1) -> float:
         assert measured is not None
         assert measured.noise is not None
         law = DrawLaw(measured.noise.mechanism, float(measured.noise.parameter))
-    return half_width([Draws(law, 1.0, float(n_draws))]) / (GRID if statistic == SOFT else 1)
+    return Draws(law, 1.0, float(n_draws))
 
 
 def cut_margin(design: Design, release: str, side_size: int) -> float:

@@ -151,9 +151,20 @@ def half_width(design: Design, statistic: Statistic, error: float, n_bins: int =
     law = DrawLaw(measured.mechanism, float(measured.parameter))
     if statistic is not Statistic.DEGREE_HISTOGRAM:
         return quantile(one_draw(law))
-    inside, outside = 1 - n_bins / measured.size, n_bins / measured.size
-    draws = [Draws(law, inside, float(n_bins)), Draws(law, outside, float(measured.size - n_bins))]
-    return quantile([each for each in draws if each.coefficient > 0])
+    return quantile(bin_draws(law, measured.size, n_bins))
+
+
+def bin_draws(law: DrawLaw, size: int, n_bins: int) -> tuple[Draws, ...]:
+    """The noise of a sum of bins of a degree histogram, after least squares under the public sum of all its bins.
+
+    Args:
+        law: of a bin's noise.
+        size: bins of the histogram.
+        n_bins: how many are summed.
+    """
+    inside, outside = 1 - n_bins / size, n_bins / size
+    draws = Draws(law, inside, float(n_bins)), Draws(law, outside, float(size - n_bins))
+    return tuple(each for each in draws if each.coefficient * each.count > 0)
 
 
 def block_intervals(design: Design, estimate: FloatArray, parts: Parts) -> FloatArray:

@@ -12,11 +12,11 @@ import numpy.typing as npt
 
 from dplib.graphs.network_sensitivity import Statistic
 from dplib.metrics.faint_totals import FaintTotals, NoisyTotal, find_faint
-from dplib.metrics.noise_sums import Draws, sum_variance
 from dplib.network_statistics.design import Design
-from dplib.network_statistics.estimate import Results
+from dplib.network_statistics.estimate import Results, bin_draws
 from dplib.network_statistics.measurements import Measurement
 from dplib.network_statistics.tables import read_values
+from dplib.privacy.noise_quantile import DrawLaw, Draws, one_draw, std_error
 from dplib.release.staging import MEASUREMENT
 
 FloatArray = npt.NDArray[np.float64]
@@ -47,16 +47,16 @@ def faint_statistics(design: Design, results: Results, directory: Path) -> Faint
 def _of_draws(design: Design, each: Measurement, noisy: FloatArray) -> NoisyTotal:
     """The total of a statistic whose numbers have independent noise of one law."""
     assert each.parameter is not None
-    law, size = (each.mechanism, each.parameter), each.size
-    draws: tuple[Draws, ...] = (Draws(*law),)
+    law, size = DrawLaw(each.mechanism, float(each.parameter)), each.size
+    draws = one_draw(law)
     value = float(noisy[0])
     match each.statistic:
         case Statistic.DEGREE_HISTOGRAM:
             # Least squares under the public sum n: what is taken off each bin depends on all of them.
             value = float(noisy.sum() - noisy[0]) - (size - 1) * float(noisy.sum() - design.n_vertices) / size
-            draws = (Draws(*law, 1, 1 - 1 / size), Draws(*law, size - 1, 1 / size)) if size > 1 else ()
+            draws = bin_draws(law, size, size - 1)
         case Statistic.CUMULATIVE_HISTOGRAM:
             value = design.n_vertices - value
         case _ if each.statistic in _BY_VERTEX:
-            value, draws = float(noisy.sum()), (Draws(*law, size),)
-    return NoisyTotal(str(each.statistic), value, float(np.sqrt(sum_variance(draws))), draws)
+            value, draws = float(noisy.sum()), (Draws(law, 1.0, float(size)),)
+    return NoisyTotal(str(each.statistic), value, std_error(draws), draws)

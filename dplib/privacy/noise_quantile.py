@@ -146,6 +146,11 @@ class Draws:
         return self.count * self.coefficient**4 * self.law.fourth_cumulant
 
 
+def std_error(draws: Sequence[Draws]) -> float:
+    """Standard error of an answer, in its own units."""
+    return math.sqrt(math.fsum(each.variance for each in draws))
+
+
 def one_draw(law: DrawLaw, coefficient: float = 1.0) -> tuple[Draws, ...]:
     """An answer that is one draw."""
     return (Draws(law, coefficient, 1.0),)
@@ -262,7 +267,7 @@ def half_widths(std_errors: FloatArray, exact: Callable[[int], float], most: int
 def _unit_half_width(scaled: tuple[tuple[DrawLaw, float, float], ...]) -> float:
     """The half width where the largest coefficient is 1."""
     draws = [Draws(*each) for each in scaled]
-    deviation = math.sqrt(sum(each.variance for each in draws))
+    deviation = std_error(draws)
     excess = sum(each.fourth for each in draws) / deviation**4
     if all(each.coefficient == 1.0 for each in draws) and deviation < _WIDE_LATTICE:
         return _lattice_half_width(draws, deviation, excess)

@@ -13,8 +13,9 @@ from dplib.inference.answer_coefficients import range_coefficients
 from dplib.inference.range_publication import publish_range_counts
 from dplib.inference.range_variance import RangeVariance
 from dplib.inference.tree_blue_deep import tree_blue_deep
-from dplib.privacy.noise_quantile import DrawLaw, grouped, half_width, half_widths
+from dplib.privacy.noise_quantile import DrawLaw, Draws, grouped, half_width, half_widths
 from dplib.range_histograms.design import Design
+from dplib.trees.budgets import distinct_shares
 from dplib.trees.strategies import TreeStrategy
 
 FloatArray = npt.NDArray[np.float64]
@@ -108,13 +109,24 @@ class Errors:
         return half_widths(self.ranges(lo, hi), lambda at: self._half_width(int(lo[at]), int(hi[at])))
 
     def _half_width(self, lo: int, hi: int) -> float:
-        design = self._design
-        shares = design.strategy.shares
-        coefficients = range_coefficients(design.strategy.tree, design.variance, lo, hi)
-        drawn = np.flatnonzero(coefficients)
-        kinds, place = np.unique(shares[drawn], return_inverse=True)
-        laws = [DrawLaw(f"discrete_{design.noise}", design.noise_parameter(int(share))) for share in kinds]
-        return half_width(grouped(coefficients[drawn], laws, place.reshape(-1)))
+        return half_width(range_draws(self._design, self._design.strategy, self._design.variance, lo, hi))
+
+
+def range_draws(design: Design, strategy: TreeStrategy, variance: FloatArray, lo: int, hi: int) -> tuple[Draws, ...]:
+    """What the noise of the range ``[lo, hi)`` is made of after least squares on one tree.
+
+    Args:
+        design: the design.
+        strategy: the tree with its shares of the budget.
+        variance: of the nodes' noise, shape (n_nodes,).
+        lo: first bin.
+        hi: one past the last.
+    """
+    coefficients = range_coefficients(strategy.tree, variance, lo, hi)
+    drawn = np.flatnonzero(coefficients)
+    shares, place = distinct_shares(strategy.shares[drawn])
+    laws = [DrawLaw(f"discrete_{design.noise}", design.noise_parameter(int(share))) for share in shares]
+    return grouped(coefficients[drawn], laws, place)
 
 
 def length_variance(strategy: TreeStrategy, variance: FloatArray, length: int, n_starts: int = 2048) -> float:

@@ -1,19 +1,15 @@
 """Histograms whose total over all bins is no larger than its noise; from noisy values and settings alone."""
 
 from collections.abc import Iterator
-from fractions import Fraction
 from functools import lru_cache
 from pathlib import Path
 
-import numpy as np
-
-from dplib.inference.tree_blue_deep import deep_gains
 from dplib.metrics.faint_totals import FaintTotals, NoisyTotal, find_faint
-from dplib.metrics.noise_sums import Draws, root_draws, sum_variance
+from dplib.privacy.noise_quantile import Draws, std_error
 from dplib.range_histograms.design import Design
+from dplib.range_histograms.estimate import range_draws
 from dplib.range_histograms.publish import Summary
 from dplib.range_histograms.tables import read_buckets
-from dplib.trees.budgets import distinct_shares, noise_parameter
 from dplib.trees.strategies import TreeStrategy
 
 
@@ -28,7 +24,7 @@ def faint_groups(design: Design, summary: Summary, directory: Path) -> FaintTota
     totals = []
     for group, draws in enumerate(_laws(design, directory)):
         name = design.groups[group] or "all bins"
-        totals.append(NoisyTotal(name, float(summary.totals[group]), float(np.sqrt(sum_variance(draws))), draws))
+        totals.append(NoisyTotal(name, float(summary.totals[group]), std_error(draws), draws))
     return find_faint(totals)
 
 
@@ -48,12 +44,4 @@ def _laws(design: Design, directory: Path) -> Iterator[tuple[Draws, ...]]:
 
 def _draws(design: Design, strategy: TreeStrategy) -> tuple[Draws, ...]:
     """The draws of the least-squares total of one tree."""
-    own = deep_gains(strategy.tree, design.node_variance(strategy)[:, None]).own[:, 0]
-    shares, kind = distinct_shares(strategy.shares)
-    budget, law = design.budget - design.partition_budget, f"discrete_{design.noise}"
-    # A share of 0 has no noise and no weight: its law is never used.
-    kinds = [
-        (law, noise_parameter(max(int(share), 1), budget, Fraction(design.sensitivity), design.noise))
-        for share in shares
-    ]
-    return root_draws(strategy.tree, own, kind, kinds)
+    return range_draws(design, strategy, design.node_variance(strategy), 0, strategy.tree.n_leaves)

@@ -18,15 +18,16 @@ from pyspark.sql import SparkSession
 from dplib.config.sections import SparkSettings
 from dplib.mechanisms.tree_counts import measure_levels
 from dplib.metrics.faint_totals import NoisyTotal, find_faint
-from dplib.metrics.noise_sums import Draws, sum_variance
 from dplib.privacy.budget import PureDP
 from dplib.privacy.input_quality import QualityPlan
+from dplib.privacy.noise_quantile import DrawLaw, Draws, std_error
 from dplib.privacy.rounding import as_fraction
 from dplib.release.tables import read_table
 from dplib.spark.session import start_session
 from dplib.workflow.inspected import VARIABLE
 from dplib.workflow.quality import part_of
 from scripts.accept.claims import Check, Result, at_least, at_most
+from tests.coverage_of_intervals import drawn
 from tests.jobs.test_nothing_counted import JOBS, made
 from tests.jobs_support import ROOT, Shop, dplib, new_shop
 from tests.statistical.test_quality_audit import (
@@ -53,18 +54,18 @@ def session() -> SparkSession:
 def noise_alone_is_named() -> Iterator[Result]:
     """How often noise of few and many draws is named whole, and how often a real count is named."""
     for n_series, count in ((1, 1), (50, 1), (50, 3)):
-        law = Draws("discrete_laplace", as_fraction("scale", 20), count)
-        size = TRIALS * n_series * count
-        (noise,) = measure_levels([np.zeros(size, dtype=np.int64)], [law], bytes(32), "accept", count)
+        law = DrawLaw("discrete_laplace", 20.0)
+        draws = (Draws(law, 1.0, float(count)),)
+        noise = drawn(law, TRIALS * n_series * count, "faint", n_series, count)
         sums = noise.reshape(TRIALS, n_series, count).sum(axis=2)
-        error = float(np.sqrt(sum_variance([law])))
+        error = std_error(draws)
         whole = sum(
-            find_faint([NoisyTotal(str(i), float(x), error, (law,)) for i, x in enumerate(row)]).everything
+            find_faint([NoisyTotal(str(i), float(x), error, draws) for i, x in enumerate(row)]).everything
             for row in sums
         )
         yield at_least(f"noise alone of {n_series} series, {count} draws each: all are named", whole / TRIALS, 0.935)
         yield at_most(f"the same, not by a bound far too high ({n_series}, {count})", whole / TRIALS, 0.975)
-        above = find_faint([NoisyTotal("s", 12 * error, error, (law,))])
+        above = find_faint([NoisyTotal("s", 12 * error, error, draws)])
         yield Result("a total of 12 standard errors", "is not named", str(above.names), above.names == ())
 
 
