@@ -180,7 +180,9 @@ def block_intervals(design: Design, estimate: FloatArray, parts: Parts) -> Float
     pairs = pairs_of_blocks(design)
     told = reported_pairs(design, parts.silent.get(Statistic.ADJACENCY, np.zeros(0, dtype=np.int64)))
     more = pairs / np.maximum(told, 1)
-    drawn = np.rint(estimate / more * (passing.edge - passing.other) + told * passing.other).astype(np.int64)
+    # A block of one vertex has no pair.
+    seen = np.divide(estimate, more, out=np.zeros_like(more), where=more > 0)
+    drawn = np.rint(seen * (passing.edge - passing.other) + told * passing.other).astype(np.int64)
     found = [passing.interval(int(each), int(all_)) for each, all_ in zip(drawn, told, strict=True)]
     return np.asarray(np.array(found) * more[:, np.newaxis], dtype=np.float64)
 

@@ -253,7 +253,7 @@ def test_both_measurements_have_the_same_bytes(
 
 def test_tasks_get_no_password(visits: Visits) -> None:
     hidden = {"ledger": "postgresql://dp:pass-word-1@host/db", "secret": "command:print pass-word-2"}
-    visits.set(**hidden, input__options={"header": "true", "password": "pass-word-3"})
+    visits.set(**hidden, input__options={"header": "true", "fs.s3a.secret.key": "pass-word-3"})
     design = Design.resolve(check(RangeHistogramsConfig, visits.settings), visits.folder)
     assert b"pass-word" in pickle.dumps(design)
     assert b"pass-word" not in pickle.dumps(for_tasks(design))
@@ -270,7 +270,8 @@ def test_rehearse_meets_what_it_predicts(visits: Visits) -> None:
 
 
 def test_the_example_is_a_configuration_that_plans(visits: Visits) -> None:
-    (visits.folder / "shop.yaml").write_text(example(), encoding="utf-8")
+    # An account of its own: the example's unit is not that of the shop's visits.
+    (visits.folder / "shop.yaml").write_text(example().replace("dataset: visits", "dataset: clinics"), encoding="utf-8")
     found = visits.command("plan")
     assert found.code == 0, found.err
     assert "blue *" in found.out
