@@ -96,12 +96,14 @@ def unequal_losses() -> Iterator[Result]:
 
 
 def covered() -> Iterator[Result]:
-    """How often stated intervals of 95 % hold, over unequal, even and tight sets, two budgets and five keys."""
+    """How often stated intervals of 95 % hold, over unequal, even and tight sets, two budgets and five keys or more."""
     cases = [(method, TWO, LAPLACE) for method in ("grid", "quadtree", "lloyd_laplace", "local_search")]
     cases += [(method, TWO, GAUSSIAN) for method in ("lloyd_gaussian", "max_cover", "tree_coreset")]
     cases += [("lloyd_laplace", TWELVE, LAPLACE), ("tree_coreset", TWELVE, GAUSSIAN)]
     for method, dimension, budgets in cases:
-        for name, (held, of) in coverage(method, dimension, budgets, 5).items():
+        # The coreset states a loss where all counts are far above their noise: in few runs of few coordinates.
+        n_keys = 20 if (method, dimension) == ("tree_coreset", TWO) else 5
+        for name, (held, of) in coverage(method, dimension, budgets, n_keys).items():
             if of < 20:
                 continue
             share, room = held / of, 1.5 * (0.05 * 0.95 / of) ** 0.5
