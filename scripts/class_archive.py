@@ -1,4 +1,4 @@
-"""Keep Spark's classes in an archive that later JVMs start from (`dplib.spark.java`): python -m scripts.class_archive.
+"""Keep Spark's classes in an archive that later JVMs start from: python -m scripts.class_archive.
 
 A small job that uses what ours use runs once; Java writes the classes that it has loaded when it ends. Where a Java
 cannot keep an archive, nothing is kept and the exit code is 1: all works without, and starts some seconds later.
@@ -15,8 +15,8 @@ from pyspark.sql import SparkSession, Window
 from pyspark.sql import functions as F
 
 from dplib.config.sections import SparkSettings
-from dplib.spark.java import class_archive
-from dplib.spark.session import JAVA_OPTIONS, start_session, stop
+from dplib.spark.engine.java import class_archive
+from dplib.spark.engine.session import JAVA_OPTIONS, start_session, stop
 
 SECONDS_TO_WRITE = 120
 

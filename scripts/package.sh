@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Builds what spark-submit takes along, in dist or in the folder named last, and prints its path.
-#   scripts/package.sh [FOLDER]                dplib-<version>-py3-none-any.whl for --py-files: the packages dplib and
-#                                              jobs, without their dependencies
+#   scripts/package.sh [FOLDER]                dplib-<version>-py3-none-any.whl for --py-files: the package dplib without
+#                                              its dependencies
 #   scripts/package.sh --environment [FOLDER]  dplib-environment-<Python>-<platform>.tar.gz for --archives: Python and
 #                                              the dependencies, for machines that have neither (needed again only
 #                                              when requirements.lock changes)

@@ -45,7 +45,7 @@ def example(folder: Path, commands: tuple[str, ...] = COMMANDS) -> str:
 def _output(command: str, folder: Path) -> str:
     words = re.findall(r'"[^"]*"|\S+', command)[1:]
     done = subprocess.run(
-        [sys.executable, "-m", "jobs.main", *(word.strip('"') for word in words)],
+        [sys.executable, "-m", "dplib.cli.main", *(word.strip('"') for word in words)],
         cwd=folder,
         env=os.environ | {"COLUMNS": "110", "PYTHONPATH": str(ROOT)},
         capture_output=True,

@@ -77,6 +77,6 @@ if [ "$kind $mode" != "kubernetes cluster" ]; then
   options+=(--py-files "${DPLIB_WHEEL:-$("$root/scripts/package.sh")}")
 fi
 # Silent from the first line on: the jobs can only silence a Spark that has started.
-export SPARK_SUBMIT_OPTS="-Dlog4j2.configurationFile=file:$root/dplib/spark/log4j2.properties ${SPARK_SUBMIT_OPTS:-}"
+export SPARK_SUBMIT_OPTS="-Dlog4j2.configurationFile=file:$root/dplib/spark/engine/log4j2.properties ${SPARK_SUBMIT_OPTS:-}"
 exec "$SPARK_HOME/bin/spark-submit" --properties-file "$root/conf/spark/$kind.conf" --load-spark-defaults \
   "${options[@]}" "$@"

@@ -10,21 +10,18 @@ from fractions import Fraction
 from itertools import product
 
 import numpy as np
-import numpy.typing as npt
 
+from dplib.arrays import FloatArray, IntArray
+from dplib.clustering.central.simhash import LeafSums
 from dplib.clustering.problem import Clustering, Problem
-from dplib.clustering.simhash import LeafSums
 from dplib.clustering.source import Blocks, Keyed, Summary
 from dplib.clustering.space import Space
 from dplib.clustering.sums import nearest, rounded
 from dplib.clustering.weighted_kmeans import nearest_centers
-from dplib.kmeans.estimate import interval_factor, states_loss
+from dplib.jobs.kmeans.estimate import interval_factor, states_loss
 from dplib.mechanisms.clustering_noise import KeyedNoise
 from tests.clustering_support import METHODS, mixture
 
-BoolArray = npt.NDArray[np.bool_]
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 LAST_ASKED = ("lloyd_laplace", "lloyd_gaussian", "local_search", "max_cover", "tree_coreset")
 
 

@@ -4,28 +4,26 @@ from collections.abc import Callable, Mapping
 from fractions import Fraction
 
 import numpy as np
-import numpy.typing as npt
 
-from dplib.clustering.grid import grid, measure_count
-from dplib.clustering.kvariates import kvariates
-from dplib.clustering.lloyd import Round, lloyd_gaussian, lloyd_laplace
-from dplib.clustering.local_questions import Counts, Rounds
-from dplib.clustering.local_search import local_search
-from dplib.clustering.max_cover import max_cover
-from dplib.clustering.privgene import privgene
+from dplib.arrays import FloatArray, IntArray
+from dplib.clustering.central.grid import grid, measure_count
+from dplib.clustering.central.kvariates import kvariates
+from dplib.clustering.central.lloyd import Round, lloyd_gaussian, lloyd_laplace
+from dplib.clustering.central.local_search import local_search
+from dplib.clustering.central.max_cover import max_cover
+from dplib.clustering.central.privgene import privgene
+from dplib.clustering.central.quadtree import quadtree
+from dplib.clustering.central.sample_aggregate import sample_aggregate
+from dplib.clustering.central.tree_coreset import tree_coreset
+from dplib.clustering.local.questions import Counts, Rounds
 from dplib.clustering.problem import Clustering, Problem
-from dplib.clustering.quadtree import quadtree
 from dplib.clustering.record import Record, Replayed
-from dplib.clustering.sample_aggregate import sample_aggregate
 from dplib.clustering.source import Noise, PointSource, dense
 from dplib.clustering.start import spread_centers
 from dplib.clustering.sums import ClusterSums, rounded
-from dplib.clustering.tree_coreset import tree_coreset
 from dplib.mechanisms.clustering_noise import KeyedNoise
 from dplib.randomness.user_streams import UserStreams
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 Method = Callable[[PointSource, Noise, Problem, Fraction], Clustering]
 Asked = tuple[str, IntArray, Fraction]
 """Mechanism, exact numbers, parameter."""

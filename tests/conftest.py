@@ -42,7 +42,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> "Iterator[SparkSession]":
     """One local session with two cores for the whole run, started as the jobs start theirs."""
     # Imported here so that tests without Spark do not pay for it.
     from dplib.config.sections import SparkSettings
-    from dplib.spark.session import start_session, stop
+    from dplib.spark.engine.session import start_session, stop
 
     conf = {
         "spark.sql.warehouse.dir": str(tmp_path_factory.mktemp("warehouse")),

@@ -3,6 +3,7 @@
 import numpy as np
 import numpy.typing as npt
 
+from dplib.arrays import IntArray
 from dplib.mechanisms.tree_counts import SAMPLERS
 from dplib.privacy.noise_quantile import DrawLaw
 from dplib.privacy.rounding import as_fraction
@@ -12,7 +13,7 @@ LOWEST, HIGHEST = 0.945, 0.955
 """95 % give or take half a percent: five standard deviations of 40,000 keys."""
 
 
-def drawn(law: DrawLaw, size: int, *labels: str | int) -> npt.NDArray[np.int64]:
+def drawn(law: DrawLaw, size: int, *labels: str | int) -> IntArray:
     """Noise from the exact samplers of the releases, shape (size,)."""
     stream = KeyedStream(b"coverage".ljust(32, b"-"), "coverage", *labels)
     return SAMPLERS[law.mechanism](stream, as_fraction("parameter", law.parameter), size)

@@ -15,10 +15,10 @@ from fractions import Fraction
 from math import comb
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import logsumexp
 
-from dplib.mechanisms.cut_statistics import (
+from dplib.arrays import FloatArray, IntArray
+from dplib.mechanisms.cuts.cut_statistics import (
     GRID,
     count_sensitivity,
     count_steps,
@@ -33,8 +33,6 @@ from dplib.privacy.budget import ZCDP, ApproxDP, PureDP
 from dplib.privacy.calibration import discrete_laplace_scale, epsilon_from_rho, gaussian_sigma_squared
 from tests.cut_mechanism_laws import all_cuts, minimum_and_number, oneshot_two, peel_two, softmin
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 ROUNDING = 1e-9
 
 

@@ -3,9 +3,9 @@
 from itertools import combinations
 
 import numpy as np
-import numpy.typing as npt
 from hypothesis import strategies as st
 
+from dplib.arrays import IntArray
 from dplib.graphs.edges import Graph, canonical
 from tests.graph_oracles import Edges, all_cuts, cut_values, sides
 
@@ -55,7 +55,7 @@ def ring_of_cliques(n_cliques: int) -> Graph:
 def ring_with_chords(n: int, m: int, most_weight: int, seed: int = 0) -> Graph:
     """A ring in random order with random chords, ``m`` edges as listed; connected."""
     rng = np.random.default_rng(seed)
-    order: npt.NDArray[np.int64] = rng.permutation(n)
+    order: IntArray = rng.permutation(n)
     source = np.concatenate([order, rng.integers(0, n, m - n)])
     target = np.concatenate([np.roll(order, 1), rng.integers(0, n, m - n)])
     return canonical(n, source, target, rng.integers(1, most_weight + 1, m))

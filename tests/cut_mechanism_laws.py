@@ -5,11 +5,8 @@ from itertools import combinations, product
 from math import comb
 
 import numpy as np
-import numpy.typing as npt
 
-BoolArray = npt.NDArray[np.bool_]
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
+from dplib.arrays import BoolArray, FloatArray, IntArray
 
 
 @cache

@@ -3,13 +3,10 @@
 from fractions import Fraction
 
 import numpy as np
-import numpy.typing as npt
 
-from dplib.mechanisms.cut_draws import ListedCuts
+from dplib.arrays import BoolArray, IntArray
+from dplib.mechanisms.cuts.cut_draws import ListedCuts
 from tests.cut_mechanism_laws import all_cuts, all_sides
-
-BoolArray = npt.NDArray[np.bool_]
-IntArray = npt.NDArray[np.int64]
 
 
 class DensePaddedGraph:

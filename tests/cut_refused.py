@@ -5,14 +5,12 @@ from itertools import combinations
 from math import exp
 
 import numpy as np
-import numpy.typing as npt
 
-from dplib.mechanisms.cut_statistics import GRID, count_steps
+from dplib.arrays import IntArray
+from dplib.mechanisms.cuts.cut_statistics import GRID, count_steps
 from dplib.mechanisms.exponential import exponential_probability
 from tests.cut_audit import Audit, Neighbours, hockey, laplace_ranges, worst_of
 from tests.cut_mechanism_laws import all_cuts, minimum_and_number, softmin
-
-IntArray = npt.NDArray[np.int64]
 
 
 def ring_with_pendant(n: int, pendant: int) -> IntArray:

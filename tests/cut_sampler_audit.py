@@ -4,16 +4,13 @@ from fractions import Fraction
 from math import comb
 
 import numpy as np
-import numpy.typing as npt
 
-from dplib.mechanisms.cut_sampler import cycle_weight
-from dplib.mechanisms.cut_sampler_plan import SamplerPlan
+from dplib.arrays import FloatArray, IntArray
+from dplib.mechanisms.cuts.cut_sampler import cycle_weight
+from dplib.mechanisms.cuts.cut_sampler_plan import SamplerPlan
 from dplib.mechanisms.exponential import exponential_probability, exponential_rate
 from tests.cut_audit import Audit, Neighbours, chunks, fallback, hockey, laplace_ranges, noise_laws, worst_of
 from tests.cut_mechanism_laws import all_cuts, all_sides, softmin
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 
 
 def sampler_law(cuts: IntArray, plan: SamplerPlan, bound: int | None = None) -> FloatArray:

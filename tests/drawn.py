@@ -7,8 +7,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from dplib.cli import check_publication, json_text, out
 from dplib.errors import ConfigError
+from dplib.terminal.output import check_publication, json_text, out
 from dplib.workflow.design import cost_of, natural_terms
 from tests.configurations import configuration
 
@@ -33,7 +33,7 @@ def outcome_of(settings: dict[str, Any], folder: Path) -> tuple[str, str]:
     """See `outcome`."""
     path = folder / "drawn.yaml"
     path.write_text(json.dumps(settings), encoding="utf-8")
-    module = import_module(f"jobs.{settings['job'].replace('-', '_')}")
+    module = import_module(f"dplib.jobs.{settings['job'].replace('-', '_')}.job")
     try:
         prepared = module.prepare(path)
         terms = natural_terms(prepared.design)

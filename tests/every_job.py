@@ -74,11 +74,11 @@ _KINDS: dict[str, tuple[type[Shop], dict[str, Any], list[tuple[Any, ...]]]] = {
 }
 JOBS = (HISTOGRAMS["job"], *_KINDS)
 MEASURED: dict[str, tuple[str, str]] = {
-    "consistent-histograms": ("dplib.consistent_histograms.run", "measure_on_driver"),
-    "range-histograms": ("dplib.range_histograms.run", "measure_on_driver"),
-    "kmeans": ("dplib.kmeans.run", "measure_points"),
-    "network-statistics": ("dplib.network_statistics.run", "measure_edges"),
-    "minimum-cuts": ("dplib.minimum_cuts.run", "measure_graph"),
+    "consistent-histograms": ("dplib.jobs.consistent_histograms.run", "measure_on_driver"),
+    "range-histograms": ("dplib.jobs.range_histograms.run", "measure_on_driver"),
+    "kmeans": ("dplib.jobs.kmeans.run", "measure_points"),
+    "network-statistics": ("dplib.jobs.network_statistics.run", "measure_edges"),
+    "minimum-cuts": ("dplib.jobs.minimum_cuts.run", "measure_graph"),
 }
 """The function of each job that gets the exact statistics, draws the noise and writes the measurement."""
 

@@ -2,7 +2,7 @@
 
     python -m tests.fault_points "in the middle of the manifest" run kmeans --config FILE
 
-Every point is a step of `dplib.release.lifecycle` or of what it calls; the process kills itself with SIGKILL, so that
+Every point is a step of `dplib.workflow.lifecycle` or of what it calls; the process kills itself with SIGKILL, so that
 nothing of it is cleaned up.
 """
 
@@ -16,13 +16,13 @@ from typing import Any
 
 import pyarrow.parquet
 
-import jobs.main
-from dplib.release import lifecycle, staging
+import dplib.cli.main
+from dplib.ledger.ledger import Ledger
+from dplib.ledger.writer import Writer
+from dplib.release import staging
 from dplib.release.files import MANIFEST
-from dplib.release.ledger import Ledger
-from dplib.release.ledger_writer import Writer
 from dplib.release.staging import Staging
-from dplib.workflow import manifest, run
+from dplib.workflow import lifecycle, manifest, run
 
 WAIT = "wait with the noise drawn"
 """Point at which a process says so, by making the file named by DPLIB_TEST_WAIT, and goes on when that is gone."""
@@ -129,4 +129,4 @@ if __name__ == "__main__":
     # The steps of the run itself, not of the publication that is tried before it.
     run.try_publication = lambda *_: True
     (POINTS | PUBLICATION_POINTS)[point]()
-    jobs.main.main()
+    dplib.cli.main.main()

@@ -12,11 +12,11 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+from dplib.canonical import settings_hash
+from dplib.ledger.runs import Run, RunKey, RunState
 from dplib.mechanisms.tree_counts import SAMPLER_FORMAT
-from dplib.randomness.secret import Secret
-from dplib.release.canonical import settings_hash
-from dplib.release.run_keys import RunKeys
-from dplib.release.runs import Run, RunKey, RunState
+from dplib.secret.secret import Secret
+from dplib.workflow.run_keys import RunKeys
 from tests.jobs_support import SECRET
 
 FOLDER = Path(__file__).resolve().parent / "golden"

@@ -7,11 +7,10 @@ law that should hold, `REJECT` for one that should not: between them lies the ga
 from collections.abc import Callable
 
 import numpy as np
-import numpy.typing as npt
 from scipy import stats
 
-IntArray = npt.NDArray[np.int64]
-FloatArray = npt.NDArray[np.float64]
+from dplib.arrays import FloatArray, IntArray
+
 Law = Callable[[IntArray], FloatArray]
 
 PASS = 1e-9

@@ -6,12 +6,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from dplib.graphs.cactus import Cactus, checked_cactus
-
-BoolArray = npt.NDArray[np.bool_]
-IntArray = npt.NDArray[np.int64]
+from dplib.arrays import BoolArray, IntArray
+from dplib.graphs.cactus.cactus import Cactus, checked_cactus
 
 CUT_CASES: list[dict[str, Any]] = json.loads((Path(__file__).parent / "data" / "minimum_cuts.json").read_text())[
     "cases"

@@ -16,17 +16,17 @@ from pathlib import Path
 from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 import pytest
 from typer.testing import CliRunner
 
+from dplib.arrays import IntArray
+from dplib.cli.main import app
+from dplib.ledger.ledger import Ledger
+from dplib.ledger.runs import Terms
+from dplib.ledger.schema import resolve_ledger_url
 from dplib.privacy.budget import Currency
 from dplib.privacy.neighbors import Neighbors
-from dplib.release.ledger import Ledger
-from dplib.release.ledger_schema import resolve_ledger_url
-from dplib.release.runs import Terms
 from dplib.release.tables import read_table
-from jobs.main import app
 from tests.release_bytes import unreserved
 
 JOB = "consistent-histograms"
@@ -219,7 +219,7 @@ def dplib(*words: str) -> Outcome:
 
 
 def python_process(*words: str, cwd: Path = ROOT, **environment: str) -> Outcome:
-    """Python in a process of its own: ``-m jobs.main run ...`` or a job's file."""
+    """Python in a process of its own: ``-m dplib.cli.main run ...`` or a job's file."""
     known = os.environ | {"PYTHONPATH": str(ROOT), "COLUMNS": "200"} | environment
     found = subprocess.run(
         [sys.executable, *words],
@@ -248,7 +248,7 @@ def visible(output: Path) -> list[str]:
     return sorted(path.name for path in output.iterdir() if path.name != ".lock")
 
 
-def noisy_days(release: Path, items: Sequence[str], n_days: int = 14) -> npt.NDArray[np.int64]:
+def noisy_days(release: Path, items: Sequence[str], n_days: int = 14) -> IntArray:
     """The measured counts of the days by item, shape (n_days, n_items): exact where the budget is enormous."""
     table = read_table(release / "measurement", ["item", "first_day", "last_day", "noisy"]).to_pandas()
     days = table[table.first_day == table.last_day]

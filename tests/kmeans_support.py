@@ -4,22 +4,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-
+from dplib.arrays import FloatArray
+from dplib.canonical import settings_hash
 from dplib.clustering.point_frame import PointFrame
 from dplib.clustering.source import Blocks, Keyed, add_keyed
-from dplib.config.kmeans import KMeansConfig
 from dplib.config.load import check
-from dplib.kmeans.design import Design
-from dplib.randomness.secret import Secret
-from dplib.release.canonical import settings_hash
-from dplib.release.run_keys import RunKeys
-from dplib.release.runs import Run, RunKey, RunState
-from dplib.spark.points import RowSummary
+from dplib.jobs.kmeans.config import KMeansConfig
+from dplib.jobs.kmeans.design import Design
+from dplib.ledger.runs import Run, RunKey, RunState
+from dplib.secret.secret import Secret
+from dplib.spark.points.points import RowSummary
+from dplib.workflow.run_keys import RunKeys
 from tests.jobs_support import SECRET
-
-FloatArray = npt.NDArray[np.float64]
 
 GAUSSIAN = {"epsilon": "0.9", "delta": "1e-6"}
 CENTRAL = [
@@ -73,7 +69,7 @@ def keys_of(design: Design, secret: bytes = SECRET) -> RunKeys:
 
 @dataclass(frozen=True)
 class RowBlocks:
-    """Rows in memory as `dplib.kmeans.measure.PointReader`, in blocks of (n, d) numbers."""
+    """Rows in memory as `dplib.jobs.kmeans.measure.PointReader`, in blocks of (n, d) numbers."""
 
     blocks: tuple[FloatArray, ...]
 

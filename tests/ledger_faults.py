@@ -9,14 +9,14 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from dplib.release.canonical import settings_hash
-from dplib.release.chain import seal
-from dplib.release.ledger import Ledger
-from dplib.release.ledger_schema import resolve_ledger_url
-from dplib.release.runs import RunKey
+from dplib.canonical import settings_hash
+from dplib.jobs.consistent_histograms.job import prepare
+from dplib.ledger.chain import seal
+from dplib.ledger.ledger import Ledger
+from dplib.ledger.runs import RunKey
+from dplib.ledger.schema import resolve_ledger_url
 from dplib.workflow.design import cost_of, neighbors_of
 from dplib.workflow.prepared import Prepared
-from jobs.consistent_histograms import prepare
 from tests.jobs_support import Outcome, Shop, content, dplib, new_shop
 from tests.ledgers import Place, open_with, tamper
 

@@ -15,13 +15,13 @@ import pytest
 from sqlalchemy import create_engine, insert, make_url, update
 from sqlalchemy.engine import Connection
 
+from dplib.ledger.chain import Entry
+from dplib.ledger.ledger import Ledger
+from dplib.ledger.runs import Publication, RunKey, StoredMeasurement, Terms
+from dplib.ledger.schema import entries, head, leases, resolve_ledger_url
+from dplib.ledger.writer import Clock, utc_now
 from dplib.privacy.budget import Currency
 from dplib.privacy.neighbors import Neighbors
-from dplib.release.chain import Entry
-from dplib.release.ledger import Ledger
-from dplib.release.ledger_schema import entries, head, leases, resolve_ledger_url
-from dplib.release.ledger_writer import Clock, utc_now
-from dplib.release.runs import Publication, RunKey, StoredMeasurement, Terms
 
 TERMS = Terms(Currency.PURE, "order", Neighbors.ADD_REMOVE)
 KEY = RunKey("takeaway", "consistent-histograms", "2024-01-01", "a" * 64)

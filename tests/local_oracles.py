@@ -12,11 +12,11 @@ from fractions import Fraction
 from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
 
+from dplib.arrays import BoolArray, IntArray, WordArray
 from dplib.randomness.digits import Probability
 from dplib.randomness.keyed import Label
-from dplib.randomness.user_streams import BoolArray, IntArray, UserStreams, number_users
+from dplib.randomness.user_streams import UserStreams, number_users
 
 DIGITS = 200  # probabilities are cut after so many binary digits
 Law = Mapping[Any, Fraction]
@@ -62,7 +62,7 @@ class CoinTape(UserStreams):
     def of(self, chosen: IntArray | BoolArray | slice) -> Self:
         return type(self)(self.coins, len(self.users[chosen]), self.labels)
 
-    def uint64(self, size: int) -> npt.NDArray[np.uint64]:
+    def uint64(self, size: int) -> WordArray:
         words = [[self._uniform(1 << self.coins.word_bits, place) for place in range(size)] for _ in range(len(self))]
         return np.array(words, dtype=np.uint64).reshape(len(self), size)
 

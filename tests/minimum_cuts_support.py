@@ -4,8 +4,8 @@ from pathlib import Path
 from typing import Any
 
 from dplib.config.load import check
-from dplib.config.minimum_cuts import MinimumCutsConfig
-from dplib.minimum_cuts.design import Design
+from dplib.jobs.minimum_cuts.config import MinimumCutsConfig
+from dplib.jobs.minimum_cuts.design import Design
 
 
 def design_of(releases: dict[str, Any], budget: dict[str, Any] | None = None, n: int = 12, **changes: Any) -> Design:

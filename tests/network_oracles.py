@@ -8,10 +8,10 @@ from pathlib import Path
 
 import networkx as nx
 import numpy as np
-import numpy.typing as npt
 import pytest
 
-IntArray = npt.NDArray[np.int64]
+from dplib.arrays import IntArray
+
 Batch = Callable[[IntArray], IntArray]
 
 

@@ -3,12 +3,11 @@
 from collections.abc import Callable, Sequence
 
 import numpy as np
-import numpy.typing as npt
 from scipy import linalg
 
-from dplib.inference.problem import ConsistencyProblem
+from dplib.arrays import FloatArray
+from dplib.consistency.problem import ConsistencyProblem
 
-FloatArray = npt.NDArray[np.float64]
 Pmf = Callable[[FloatArray], FloatArray]
 
 

@@ -6,16 +6,16 @@ from itertools import product
 
 import numpy as np
 
-from dplib.graphs import packed_cuts, path_masses
+from dplib.graphs.cuts import packed_cuts, path_masses
+from dplib.graphs.cuts.heavy_paths import HeavyPaths, heavy_paths
+from dplib.graphs.cuts.kernel import kernel
+from dplib.graphs.cuts.minimum_cut import minimum_cut
+from dplib.graphs.cuts.near_minimum import near_minimum_cuts
+from dplib.graphs.cuts.packed_cuts import Entry, PackedCuts
+from dplib.graphs.cuts.path_masses import Decay
+from dplib.graphs.cuts.tree_packing import certified_trees
 from dplib.graphs.edges import Graph, canonical
-from dplib.graphs.heavy_paths import HeavyPaths, heavy_paths
-from dplib.graphs.kernel import kernel
-from dplib.graphs.minimum_cut import minimum_cut
-from dplib.graphs.near_minimum import near_minimum_cuts
-from dplib.graphs.packed_cuts import Entry, PackedCuts
-from dplib.graphs.path_masses import Decay
-from dplib.graphs.tree_packing import certified_trees
-from dplib.mechanisms.cut_draws import decay_table
+from dplib.mechanisms.cuts.cut_draws import decay_table
 
 Law = dict[bytes, Fraction]
 RATIO = Fraction(29, 20)

@@ -6,14 +6,12 @@ import numpy as np
 import numpy.typing as npt
 from hypothesis import strategies as st
 
+from dplib.consistency.problem import ConsistencyProblem
 from dplib.constraints.menu import Menu
 from dplib.constraints.resolve import resolve
 from dplib.constraints.specs import Package
-from dplib.inference.problem import ConsistencyProblem
 from dplib.trees.interval_tree import IntervalTree
 from tests.tree_oracles import random_tree
-
-FloatArray = npt.NDArray[np.float64]
 
 PAPER_ITEMS = ("cola", "burger", "wings", "fries", "nuggets")
 PAPER_PACKAGES = np.array([[2, 1, 1, 0, 1], [0, 2, 2, 1, 0], [1, 1, 0, 1, 1]])

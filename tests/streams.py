@@ -5,6 +5,8 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
+from dplib.arrays import Word32Array, WordArray
+
 
 class ScriptedStream:
     """Gives out scripted words, one list for each width; asking for more words than there are is an error."""
@@ -15,10 +17,10 @@ class ScriptedStream:
     def uint16(self, size: int) -> npt.NDArray[np.uint16]:
         return np.array(self._take(16, size), dtype=np.uint16)
 
-    def uint32(self, size: int) -> npt.NDArray[np.uint32]:
+    def uint32(self, size: int) -> Word32Array:
         return np.array(self._take(32, size), dtype=np.uint32)
 
-    def uint64(self, size: int) -> npt.NDArray[np.uint64]:
+    def uint64(self, size: int) -> WordArray:
         return np.array(self._take(64, size), dtype=np.uint64)
 
     def _take(self, width: int, size: int) -> list[int]:

@@ -5,12 +5,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from dplib.arrays import FloatArray, IntArray
 from dplib.trees.interval_tree import IntervalTree
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 
 CASES: list[dict[str, Any]] = json.loads((Path(__file__).parent / "data" / "interval_trees.json").read_text())["cases"]
 CASE_NAMES = [case["name"] for case in CASES]

@@ -17,20 +17,20 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
 
-from dplib.clustering.grid import COUNT_SHARE, grid, measure_count
-from dplib.clustering.kvariates import kvariates
-from dplib.clustering.lloyd import lloyd_gaussian, lloyd_laplace
-from dplib.clustering.local_search import local_search
-from dplib.clustering.max_cover import LARGEST_DIMENSION as MOST_COVERED
-from dplib.clustering.max_cover import max_cover
-from dplib.clustering.privgene import privgene
+from dplib.clustering.central.grid import COUNT_SHARE, grid, measure_count
+from dplib.clustering.central.kvariates import kvariates
+from dplib.clustering.central.lloyd import lloyd_gaussian, lloyd_laplace
+from dplib.clustering.central.local_search import local_search
+from dplib.clustering.central.max_cover import LARGEST_DIMENSION as MOST_COVERED
+from dplib.clustering.central.max_cover import max_cover
+from dplib.clustering.central.privgene import privgene
+from dplib.clustering.central.quadtree import LARGEST_DIMENSION as MOST_CUBED
+from dplib.clustering.central.quadtree import quadtree
+from dplib.clustering.central.sample_aggregate import sample_aggregate
+from dplib.clustering.central.tree_coreset import tree_coreset
 from dplib.clustering.problem import Clustering, Problem
-from dplib.clustering.quadtree import LARGEST_DIMENSION as MOST_CUBED
-from dplib.clustering.quadtree import quadtree
-from dplib.clustering.refused import refuse
-from dplib.clustering.sample_aggregate import sample_aggregate
+from dplib.clustering.rejected_methods import refuse
 from dplib.clustering.source import Noise, PointSource
-from dplib.clustering.tree_coreset import tree_coreset
 from dplib.privacy.budget import ZCDP, Budget, Currency, PureDP, cost
 from dplib.validate import one_of, require
 

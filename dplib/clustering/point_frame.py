@@ -3,12 +3,9 @@
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from dplib.arrays import BoolArray, FloatArray, IntArray
 from dplib.clustering.space import UNITS, Space
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -27,7 +24,7 @@ class PointFrame:
     divisors: tuple[float, ...]
     constant: tuple[float, ...] | None = None
 
-    def given(self, rows: FloatArray) -> npt.NDArray[np.bool_]:
+    def given(self, rows: FloatArray) -> BoolArray:
         """Which rows have every coordinate, shape (n,)."""
         if self.constant is not None:
             return np.ones(len(rows), dtype=np.bool_)
@@ -44,7 +41,7 @@ class PointFrame:
         """Points of the rows that have every coordinate, in their order, shape (n_kept, d)."""
         return self.space.to_units(self.scaled(rows))
 
-    def outside(self, rows: FloatArray) -> npt.NDArray[np.bool_]:
+    def outside(self, rows: FloatArray) -> BoolArray:
         """Which rows that have every coordinate lie outside the box or ball and are clipped, shape (n,)."""
         away = np.abs(self.scaled(rows) - np.array(self.space.center))
         if not self.space.round:

@@ -7,14 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-import numpy as np
-import numpy.typing as npt
-
+from dplib.arrays import FloatArray
 from dplib.clustering.space import Space
 from dplib.privacy.events import DiscreteGaussianEvent, DiscreteLaplaceEvent, Event
 from dplib.validate import at_least, integer_norms, require
-
-FloatArray = npt.NDArray[np.float64]
 
 LARGEST_CLUSTERS = 4096
 FORMAT = 2
@@ -71,7 +67,8 @@ class Clustering:
         method: name of the method.
         centers: shape (k, d), inside the space.
         weights: noisy number of points of each center, at least 0, NaN where none was measured, shape (k,).
-        deviations: standard error of each coordinate of a center (`dplib.kmeans.errors` says of what), shape (k, d);
+        deviations: standard error of each coordinate of a center (`dplib.jobs.kmeans.errors` says of what), shape (k,
+        d);
             ``inf`` where the center came from no measured points, NaN where the method knows none.
         loss: estimate of the sum of squared distances from noisy numbers, in square units; NaN where there is none.
         events: the noise that was drawn, for the accountants.

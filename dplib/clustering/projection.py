@@ -13,11 +13,9 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from dplib.arrays import IntArray
 from dplib.clustering.space import UNITS, Space
-
-IntArray = npt.NDArray[np.int64]
 
 _STEPS = 1 << 12
 

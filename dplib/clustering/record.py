@@ -9,12 +9,11 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 import numpy as np
-import numpy.typing as npt
 
+from dplib.arrays import IntArray
 from dplib.clustering.source import Noise
 from dplib.validate import require
 
-IntArray = npt.NDArray[np.int64]
 Record = tuple[str, IntArray]
 """Name of a draw, its labels joined by ``/``, and its noisy integers or chosen position."""
 

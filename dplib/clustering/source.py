@@ -15,9 +15,9 @@ from fractions import Fraction
 from typing import Protocol
 
 import numpy as np
-import numpy.typing as npt
 
-IntArray = npt.NDArray[np.int64]
+from dplib.arrays import IntArray
+
 Keyed = tuple[IntArray, IntArray]
 """Different keys, shape (m,), and the integers under each, shape (m, width)."""
 

@@ -10,11 +10,10 @@ References:
 from functools import lru_cache
 
 import numpy as np
-import numpy.typing as npt
 
+from dplib.arrays import FloatArray
 from dplib.clustering.space import UNITS, Space
 
-FloatArray = npt.NDArray[np.float64]
 Generator = np.random.Generator
 
 _TRIES = 60

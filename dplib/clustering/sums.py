@@ -11,14 +11,11 @@ Cost: n k d multiplications.
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from dplib.arrays import FloatArray, IntArray
 from dplib.clustering.source import Keyed
 from dplib.clustering.space import UNITS
 from dplib.compiled import compiled
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)

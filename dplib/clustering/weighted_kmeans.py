@@ -18,13 +18,10 @@ References:
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from dplib.arrays import FloatArray, IntArray
 from dplib.compiled import compiled
 from dplib.validate import at_least, require
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 
 _MOST_ITERATIONS = 100
 _WORK = 4e8  # multiplications that restarts may cost together, beyond the first

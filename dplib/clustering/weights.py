@@ -9,9 +9,8 @@ References:
 """
 
 import numpy as np
-import numpy.typing as npt
 
-FloatArray = npt.NDArray[np.float64]
+from dplib.arrays import FloatArray
 
 
 def nearest_weights(noisy: FloatArray, totals: FloatArray) -> FloatArray:

@@ -66,6 +66,7 @@ class JobConfig(Section):
         """The days that the job reads; None where its rows may be of any day.
 
         A job that declares days drops the rows of others first, before caps choose among a unit's rows
-        (`dplib.spark.resolve.resolve_rows`, `dplib.spark.bins.bin_rows`), so nothing that it publishes depends on them.
+        (`dplib.spark.rows.resolve.resolve_rows`, `dplib.spark.rows.bins.bin_rows`), so nothing that it publishes
+        depends on them.
         """
         return None

@@ -15,8 +15,8 @@ class PointColumns(Section):
     vector: str | None = None
     """One column of arrays of numbers; a row whose array has another length counts as missing."""
     report: str | None = None
-    """One column of reports that units made themselves, in place of points (`dplib.kmeans.report_text`). For methods
-    of the local model that ask in one round: ldp_tree up to 6 coordinates, and noisy_coordinates."""
+    """One column of reports that units made themselves, in place of points (`dplib.jobs.kmeans.report_text`). For
+    methods of the local model that ask in one round: ldp_tree up to 6 coordinates, and noisy_coordinates."""
     unit: str | None = None
     """Whose row it is; absent where each row is its own privacy unit."""
 

@@ -17,9 +17,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 
 import numpy as np
-import numpy.typing as npt
 
-FloatArray = npt.NDArray[np.float64]
+from dplib.arrays import FloatArray
+
 Row = dict[int, Fraction]
 
 

@@ -11,11 +11,7 @@ privacy", Journal on Communications 42(6), 2021, equation 13 (``matrix`` is the 
 
 from dataclasses import dataclass
 
-import numpy as np
-import numpy.typing as npt
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
+from dplib.arrays import FloatArray, IntArray
 
 
 @dataclass(frozen=True, eq=False)

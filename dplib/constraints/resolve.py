@@ -20,10 +20,11 @@ from typing import TypeVar
 
 import numpy as np
 
+from dplib.arrays import BoolArray, FloatArray, IntArray
 from dplib.constraints import checks
 from dplib.constraints.exact import dense, dense_divisor, echelon, null_space, primitive
-from dplib.constraints.menu import FloatArray, IntArray, Menu
-from dplib.constraints.resolved import BoolArray, ResolvedConstraints, linked, same_constraints
+from dplib.constraints.menu import Menu
+from dplib.constraints.resolved import ResolvedConstraints, linked, same_constraints
 from dplib.constraints.specs import Equation, Package, Total
 from dplib.validate import at_least, integer_norms
 

@@ -10,10 +10,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from dplib.constraints.menu import IntArray, Menu
+from dplib.arrays import BoolArray, IntArray
+from dplib.constraints.menu import Menu
 from dplib.validate import require
-
-BoolArray = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)

@@ -18,12 +18,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from dplib.arrays import BoolArray, IntArray, WordArray
 from dplib.compiled import compiled
 from dplib.validate import require
-
-BoolArray = npt.NDArray[np.bool_]
-IntArray = npt.NDArray[np.int64]
-WordArray = npt.NDArray[np.uint64]
 
 MOST_VERTICES = 2**31 - 1
 MOST_TOTAL_WEIGHT = 2**60  # sums of a few cut values stay within 64 bits

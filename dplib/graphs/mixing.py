@@ -8,12 +8,9 @@ References:
 """
 
 import numpy as np
-import numpy.typing as npt
 
+from dplib.arrays import IntArray, WordArray
 from dplib.validate import between
-
-IntArray = npt.NDArray[np.int64]
-WordArray = npt.NDArray[np.uint64]
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _FIRST = np.uint64(0xBF58476D1CE4E5B9)

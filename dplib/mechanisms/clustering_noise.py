@@ -21,16 +21,14 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 import numpy as np
-import numpy.typing as npt
 
+from dplib.arrays import IntArray
 from dplib.mechanisms.discrete_gaussian import draw_discrete_gaussian
 from dplib.mechanisms.discrete_laplace import draw_discrete_laplace
 from dplib.mechanisms.exponential import draw_exponential
 from dplib.mechanisms.tree_counts import add_exactly
 from dplib.randomness.keyed import Key, KeyedStream, derive_key
 from dplib.validate import require
-
-IntArray = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)

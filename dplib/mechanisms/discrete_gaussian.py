@@ -26,14 +26,11 @@ from math import isqrt
 import numpy as np
 import numpy.typing as npt
 
+from dplib.arrays import BoolArray, FloatArray, IntArray
 from dplib.mechanisms.discrete_laplace import draw_discrete_laplace
 from dplib.randomness.digits import ExpNegative
 from dplib.randomness.integers import BitSource, resolve_ties
 from dplib.validate import at_least, require
-
-BoolArray = npt.NDArray[np.bool_]
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 
 SMALLEST_SIGMA_SQUARED, LARGEST_SIGMA_SQUARED = Fraction(1, 2**100), 2**78
 _WORD = 32

@@ -27,12 +27,10 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
+from dplib.arrays import FloatArray, IntArray
 from dplib.randomness.digits import ExpNegative, Logistic, Probability
 from dplib.randomness.integers import BernoulliTable, BitSource
 from dplib.validate import at_least, require
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 
 SMALLEST_SCALE, LARGEST_SCALE = Fraction(1, 2**100), 2**40
 _RARE = 4  # the tail is drawn where its success has probability below e^-4

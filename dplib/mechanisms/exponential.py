@@ -46,13 +46,10 @@ from math import floor
 import numpy as np
 import numpy.typing as npt
 
+from dplib.arrays import FloatArray, IntArray, WordArray
 from dplib.randomness.digits import ExpNegative
 from dplib.randomness.integers import BitSource, uniform_below
 from dplib.validate import at_least, positive, require
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
-WordArray = npt.NDArray[np.uint64]
 
 _WORD = 64
 _GUARD = 64  # digits beyond the words read: an enclosure is met once in 2^60 draws or so

@@ -33,12 +33,10 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
+from dplib.arrays import FloatArray, IntArray
 from dplib.randomness.digits import ExpNegative
 from dplib.randomness.integers import BitSource, uniform_below
 from dplib.validate import at_least, require
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 
 SMALLEST_EPSILON = Fraction(1, 1000)
 LARGEST_EPSILON = Fraction(1000)
@@ -49,7 +47,7 @@ _FLOAT_REACH = 60.0  # error formulas look at rungs of weight above e^-60
 
 
 class Ladder(Protocol):
-    """A ladder function, as `dplib.graphs.ladder_rungs` makes them."""
+    """A ladder function, as `dplib.graphs.statistics.ladder_rungs` makes them."""
 
     @property
     def largest(self) -> int:

@@ -26,8 +26,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-import numpy.typing as npt
 
+from dplib.arrays import FloatArray, IntArray
 from dplib.mechanisms.discrete_gaussian import discrete_gaussian_variance, draw_discrete_gaussian
 from dplib.mechanisms.discrete_laplace import discrete_laplace_variance, draw_discrete_laplace
 from dplib.mechanisms.tree_counts import add_exactly
@@ -35,9 +35,6 @@ from dplib.randomness.keyed import Key, KeyedStream
 from dplib.trees.budgets import Noise, distinct_shares, noise_parameter, require_within_budget
 from dplib.trees.interval_tree import IntervalTree
 from dplib.validate import positive, require
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)

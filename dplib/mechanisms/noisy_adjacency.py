@@ -30,14 +30,11 @@ from fractions import Fraction
 from functools import lru_cache
 
 import numpy as np
-import numpy.typing as npt
 
+from dplib.arrays import IntArray
 from dplib.randomness.digits import ExpNegative, Probability
 from dplib.randomness.integers import BernoulliTable, BitSource
 from dplib.validate import at_least, positive, require
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 
 DEFAULT_STEPS = 64
 LARGEST_N_VERTICES = 2**31  # so that pairs are numbered within 62 bits

@@ -28,17 +28,14 @@ References:
 from fractions import Fraction
 
 import numpy as np
-import numpy.typing as npt
 
+from dplib.arrays import BoolArray, IntArray
 from dplib.mechanisms.discrete_laplace import LARGEST_SCALE, draw_geometric
 from dplib.privacy.budget import ApproxDP, PureDP
 from dplib.privacy.rounding import log_above, round_up, sqrt_above
 from dplib.randomness.digits import Logistic
 from dplib.randomness.integers import BernoulliTable, BitSource
 from dplib.validate import between, positive, require
-
-BoolArray = npt.NDArray[np.bool_]
-IntArray = npt.NDArray[np.int64]
 
 LARGEST_EPSILON, LARGEST_DELTA = Fraction(1, 5), Fraction(1, 20)
 _GRID_BITS = 4

@@ -1,15 +1,13 @@
 """The noise of a private partition: exact discrete Laplace draws from a stream of their own.
 
-`dplib.inference.adaptive_partition` chooses buckets from noisy costs and states the privacy of the choice; it cannot
+`dplib.estimates.adaptive_partition` chooses buckets from noisy costs and states the privacy of the choice; it cannot
 draw noise, so it is given this.
 """
 
 from dataclasses import dataclass
 from fractions import Fraction
 
-import numpy as np
-import numpy.typing as npt
-
+from dplib.arrays import IntArray
 from dplib.mechanisms.discrete_laplace import draw_discrete_laplace
 from dplib.randomness.keyed import Key, KeyedStream
 
@@ -26,6 +24,6 @@ class PartitionNoise:
     key: Key
     statistic: str
 
-    def __call__(self, scale: Fraction, size: int) -> npt.NDArray[np.int64]:
+    def __call__(self, scale: Fraction, size: int) -> IntArray:
         """Draw ``size`` variables of the given scale; the same on every call."""
         return draw_discrete_laplace(KeyedStream(self.key, self.statistic, "partition"), scale, size)

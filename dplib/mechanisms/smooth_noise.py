@@ -31,13 +31,11 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
+from dplib.arrays import FloatArray, IntArray
 from dplib.mechanisms.ladder import Ladder
 from dplib.randomness.digits import ExpNegative
 from dplib.randomness.integers import BitSource
 from dplib.validate import at_least, between, require
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 
 LARGEST_VALUE = 2**62  # values beyond are cut to it, which is post-processing
 _WORD = 64

@@ -2,7 +2,7 @@
 
 Each draw removes its candidate; the order of the draws is published with them. The candidates are fixed before the
 data are looked at: all ``2^(n - 1) - 1`` cuts of n declared vertices, a declared list. Candidates found on the private
-data are not covered (see `dplib.mechanisms.refusals`).
+data are not covered (see `dplib.mechanisms.cuts.rejected_releases`).
 
 Guarantee. With rate r of `dplib.mechanisms.exponential.exponential_rate` for ``eps0`` every draw is eps0-private and
 (eps0^2 / 8)-zCDP given the draws before it, so k draws are (k eps0)-private and (k eps0^2 / 8)-zCDP: adaptive
@@ -24,8 +24,8 @@ from fractions import Fraction
 from math import isqrt
 
 import numpy as np
-import numpy.typing as npt
 
+from dplib.arrays import IntArray
 from dplib.mechanisms.discrete_gaussian import draw_discrete_gaussian
 from dplib.mechanisms.discrete_laplace import draw_discrete_laplace
 from dplib.mechanisms.exponential import count_losses, draw_weighted
@@ -34,8 +34,6 @@ from dplib.privacy.budget import Budget, PureDP, rho_of
 from dplib.privacy.calibration import discrete_laplace_scale, gaussian_sigma_squared
 from dplib.randomness.integers import BitSource, uniform_below
 from dplib.validate import at_least, positive, require
-
-IntArray = npt.NDArray[np.int64]
 
 _DECIMALS = 15
 

@@ -30,15 +30,13 @@ from types import MappingProxyType
 from typing import Protocol
 
 import numpy as np
-import numpy.typing as npt
 
+from dplib.arrays import IntArray
 from dplib.mechanisms.discrete_gaussian import discrete_gaussian_variance, draw_discrete_gaussian
 from dplib.mechanisms.discrete_laplace import discrete_laplace_variance, draw_discrete_laplace
 from dplib.randomness.integers import BitSource
 from dplib.randomness.keyed import KeyedStream
 from dplib.validate import one_of, require
-
-IntArray = npt.NDArray[np.int64]
 
 SAMPLER_FORMAT = 1
 """Number of the bits-to-noise mapping; a change of any sampler or stream raises it, and it enters the noise key."""

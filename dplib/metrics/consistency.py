@@ -6,14 +6,10 @@ privacy", Journal on Communications 42(6), 2021, equation 14.
 
 from collections.abc import Sequence
 
-import numpy as np
-import numpy.typing as npt
-
+from dplib.arrays import FloatArray
 from dplib.constraints.menu import Menu
 from dplib.projection.residual import largest_residual, mean_square_residual
 from dplib.trees.interval_tree import IntervalTree
-
-FloatArray = npt.NDArray[np.float64]
 
 
 def mse_s(tree: IntervalTree, menus: Sequence[Menu], values: FloatArray) -> float:

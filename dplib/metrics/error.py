@@ -6,9 +6,8 @@ References: Cai, Liu, Xiong, Ying, Wu, Journal on Communications 42(6), 2021, eq
 import numpy as np
 import numpy.typing as npt
 
+from dplib.arrays import FloatArray
 from dplib.privacy.noise_quantile import Z95 as Z95
-
-FloatArray = npt.NDArray[np.float64]
 
 
 def err_s(estimated: FloatArray, true: FloatArray) -> float:

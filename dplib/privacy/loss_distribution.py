@@ -26,13 +26,11 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import expit
 
+from dplib.arrays import FloatArray
 from dplib.privacy.calibration import epsilon_from_rho
 from dplib.privacy.rounding import float_above, float_below
-
-FloatArray = npt.NDArray[np.float64]
 
 # Steps of the loss grid up to the sum of all epsilons: rounding up to it costs at most one step an event.
 _PURE_STEPS = 50_000

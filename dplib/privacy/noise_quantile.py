@@ -34,13 +34,11 @@ from fractions import Fraction
 from functools import lru_cache
 
 import numpy as np
-import numpy.typing as npt
 
+from dplib.arrays import FloatArray, IntArray
 from dplib.privacy.events import DiscreteGaussianEvent, DiscreteLaplaceEvent
 from dplib.privacy.measurement import discrete_gaussian_variance, discrete_laplace_variance
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 LEVEL = 0.95
 Z95 = 1.959963984540054
 """Half width of a 95 % interval of normal noise, in standard errors."""

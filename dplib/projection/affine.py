@@ -18,12 +18,10 @@ References: Cai, Liu, Xiong, Ying, Wu, Journal on Communications 42(6), 2021, th
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 from scipy import linalg
 
+from dplib.arrays import FloatArray
 from dplib.constraints.menu import Menu
-
-FloatArray = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -21,9 +21,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-FloatArray = npt.NDArray[np.float64]
+from dplib.arrays import FloatArray
+
 Map = Callable[[FloatArray], FloatArray]
 OnRound = Callable[[int, float, float], None]
 

@@ -11,7 +11,7 @@ References:
 import numpy as np
 import numpy.typing as npt
 
-FloatArray = npt.NDArray[np.float64]
+from dplib.arrays import FloatArray
 
 
 def project_nonnegative(values: FloatArray) -> FloatArray:

@@ -18,9 +18,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-FloatArray = npt.NDArray[np.float64]
+from dplib.arrays import FloatArray
+
 Projection = Callable[[FloatArray], FloatArray]
 
 

@@ -14,14 +14,11 @@ References:
 """
 
 import numpy as np
-import numpy.typing as npt
 from scipy.optimize import Bounds, LinearConstraint, milp
 from scipy.sparse import csr_array, eye_array, hstack, vstack
 
+from dplib.arrays import FloatArray, IntArray
 from dplib.errors import SolverError
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 
 # HiGHS's status for "the constraints cannot be met".
 INFEASIBLE = 2

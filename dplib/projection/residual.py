@@ -9,12 +9,10 @@ Reference: Cai, Liu, Xiong, Ying, Wu, Journal on Communications 42(6), 2021, equ
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
+from dplib.arrays import FloatArray
 from dplib.constraints.menu import Menu
 from dplib.trees.interval_tree import IntervalTree
-
-FloatArray = npt.NDArray[np.float64]
 
 
 def tree_residual(tree: IntervalTree, values: FloatArray) -> FloatArray:

@@ -17,14 +17,11 @@ References:
 """
 
 import numpy as np
-import numpy.typing as npt
 
+from dplib.arrays import FloatArray, IntArray
 from dplib.compiled import compiled
 from dplib.errors import SolverError
 from dplib.projection.segments import equal_sized_batches
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 
 # Remainders are compared in these steps: equal ones (siblings' often are) must not be ordered by arithmetic error,
 # which depends on the layout of the computation.

@@ -7,9 +7,8 @@ are gathered into one array (groups, size, columns) and every kernel works on pl
 from collections.abc import Iterator
 
 import numpy as np
-import numpy.typing as npt
 
-IntArray = npt.NDArray[np.int64]
+from dplib.arrays import IntArray
 
 
 def equal_sized_batches(offsets: IntArray, n_rows: int) -> Iterator[tuple[IntArray, IntArray]]:

@@ -15,14 +15,10 @@ References:
 """
 
 import numpy as np
-import numpy.typing as npt
 
+from dplib.arrays import BoolArray, FloatArray, IntArray
 from dplib.errors import SolverError
 from dplib.projection.segments import equal_sized_batches
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
-BoolArray = npt.NDArray[np.bool_]
 
 
 def project_simplex(

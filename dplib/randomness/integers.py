@@ -20,11 +20,9 @@ from typing import Protocol, Self
 import numpy as np
 import numpy.typing as npt
 
+from dplib.arrays import BoolArray, IntArray, Word32Array, WordArray
 from dplib.randomness.digits import ExpNegative, Probability, Rational
 from dplib.validate import at_least, between
-
-BoolArray = npt.NDArray[np.bool_]
-IntArray = npt.NDArray[np.int64]
 
 _WORD = 16
 _TIE_WORD = 64
@@ -37,10 +35,10 @@ class BitSource(Protocol):
     def uint16(self, size: int, /) -> npt.NDArray[np.uint16]:
         """The next ``size`` words of 16 bits."""
 
-    def uint32(self, size: int, /) -> npt.NDArray[np.uint32]:
+    def uint32(self, size: int, /) -> Word32Array:
         """The next ``size`` words of 32 bits."""
 
-    def uint64(self, size: int, /) -> npt.NDArray[np.uint64]:
+    def uint64(self, size: int, /) -> WordArray:
         """The next ``size`` words of 64 bits."""
 
 
@@ -57,7 +55,7 @@ class BernoulliTable:
 
     laws: tuple[Probability, ...]
     first: npt.NDArray[np.uint16]
-    second: npt.NDArray[np.uint64]
+    second: WordArray
     sure: BoolArray
 
     @classmethod

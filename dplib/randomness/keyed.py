@@ -25,6 +25,7 @@ from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
+from dplib.arrays import Word32Array, WordArray
 from dplib.errors import ConfigError
 from dplib.validate import between, require
 
@@ -108,11 +109,11 @@ class KeyedStream:
         """The next ``size`` words of 16 bits, shape (size,)."""
         return np.frombuffer(self.bytes(2 * size), dtype="<u2")
 
-    def uint32(self, size: int) -> npt.NDArray[np.uint32]:
+    def uint32(self, size: int) -> Word32Array:
         """The next ``size`` words of 32 bits, shape (size,)."""
         return np.frombuffer(self.bytes(4 * size), dtype="<u4")
 
-    def uint64(self, size: int) -> npt.NDArray[np.uint64]:
+    def uint64(self, size: int) -> WordArray:
         """The next ``size`` words of 64 bits, shape (size,)."""
         return np.frombuffer(self.bytes(8 * size), dtype="<u8")
 

@@ -25,17 +25,13 @@ from hashlib import blake2b
 from typing import Self
 
 import numpy as np
-import numpy.typing as npt
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
+from dplib.arrays import BoolArray, ByteArray, IntArray, Word32Array, WordArray
 from dplib.randomness.digits import Probability
 from dplib.randomness.integers import resolve_ties, uniform_below
 from dplib.randomness.keyed import Key, KeyedStream, Label, derive_key
 from dplib.validate import at_least, between, require
-
-BoolArray = npt.NDArray[np.bool_]
-IntArray = npt.NDArray[np.int64]
-WordArray = npt.NDArray[np.uint32]
 
 _NAME_WORDS = 3
 _FIRST, _MORE = 16, 64
@@ -43,14 +39,14 @@ _BLOCK = 16
 _CHUNK_BYTES = 1 << 17  # what is worked on at once stays in the cache
 
 
-def number_users(numbers: IntArray) -> WordArray:
+def number_users(numbers: IntArray) -> Word32Array:
     """Names of users who are known by number, shape (n, 3); different numbers get different names."""
     names = np.zeros((len(numbers), _NAME_WORDS), dtype="<u4")
     names[:, :2] = np.ascontiguousarray(numbers, dtype="<i8").view("<u4").reshape(-1, 2)
     return names
 
 
-def name_users(key: Key, users: Iterable[bytes]) -> WordArray:
+def name_users(key: Key, users: Iterable[bytes]) -> Word32Array:
     """Names of users who are known by any bytes: keyed BLAKE2b of 96 bits, shape (n, 3).
 
     Args:
@@ -72,7 +68,7 @@ class UserStreams:
         asking: key of what may depend on the names alone (`by_name`); ``key`` where absent.
     """
 
-    def __init__(self, key: Key, users: WordArray, *labels: Label, asking: Key | None = None) -> None:
+    def __init__(self, key: Key, users: Word32Array, *labels: Label, asking: Key | None = None) -> None:
         fits = users.ndim == 2 and users.shape[1] == _NAME_WORDS and users.dtype == np.dtype("<u4")
         require(fits, "users", "be named by three words of 32 bits each", f"{users.shape} of {users.dtype}")
         self._key, self.users, self._labels = key, users, labels
@@ -97,7 +93,7 @@ class UserStreams:
         """The streams of some of the users."""
         return type(self)(self._key, self.users[chosen], *self._labels, asking=self._asking)
 
-    def uint64(self, size: int) -> npt.NDArray[np.uint64]:
+    def uint64(self, size: int) -> WordArray:
         """The first ``size`` words of 64 bits of each user, shape (n, size)."""
         at_least("size", size, 0)
         words = np.empty((len(self), size), dtype="<u8")
@@ -156,7 +152,7 @@ class UserStreams:
     def _own(self, user: int, *labels: Label) -> KeyedStream:
         return KeyedStream(self._key, "user", *self._labels, self.users[user].tobytes(), *labels)
 
-    def _chunks(self, n_blocks: int) -> Iterator[tuple[slice, npt.NDArray[np.uint8]]]:
+    def _chunks(self, n_blocks: int) -> Iterator[tuple[slice, ByteArray]]:
         """Rows of users and their first blocks, shape (rows, 16 n_blocks)."""
         at_once = max(1, _CHUNK_BYTES // max(1, _BLOCK * n_blocks))
         # A block is the name and the number, 96 and 32 bits: two words of 64 bits are quicker to fill than four.
@@ -170,7 +166,7 @@ class UserStreams:
             np.bitwise_or(names[:, 2:], number, out=part[:, :, 1])
             yield rows, self._encrypt(part.reshape(len(part), -1), "words")
 
-    def _encrypt(self, blocks: WordArray | npt.NDArray[np.uint64], use: str) -> npt.NDArray[np.uint8]:
+    def _encrypt(self, blocks: Word32Array | WordArray, use: str) -> ByteArray:
         if use not in self._sub_keys:
             self._sub_keys[use] = derive_key(self._key, "users", *self._labels, use)
         # Every block is a different counter, so what is weak about the codebook mode, equal blocks, does not occur.

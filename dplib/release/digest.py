@@ -19,11 +19,9 @@ import hmac
 from collections.abc import Iterable
 
 import numpy as np
-import numpy.typing as npt
 
+from dplib.arrays import IntArray
 from dplib.validate import require
-
-IntArray = npt.NDArray[np.int64]
 
 _BLOCK = b"dplib block digest 1"
 _ALL = b"dplib counts digest 1"

@@ -4,8 +4,8 @@ import hashlib
 import os
 from pathlib import Path
 
+from dplib.canonical import canonical_json
 from dplib.errors import IntegrityError
-from dplib.release.canonical import canonical_json
 
 MANIFEST = "manifest.json"
 

@@ -13,9 +13,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError, field_validator
 
+from dplib.canonical import canonical_json, plain
 from dplib.errors import ConfigError, IntegrityError
 from dplib.privacy.neighbors import Neighbors
-from dplib.release.canonical import canonical_json, plain
 from dplib.release.files import MANIFEST, file_sha256, list_files
 
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]

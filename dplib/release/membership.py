@@ -10,7 +10,7 @@ nonce: the file ``.reservation`` in staging and beside a stored measurement, the
 | a staging folder | the reservation with its nonce |
 | a stored measurement, or a release | the reservation with its nonce, and its measurement |
 
-A measurement that is in place was recorded first (`dplib.release.lifecycle`), so a ledger that knows its reservation
+A measurement that is in place was recorded first (`dplib.workflow.lifecycle`), so a ledger that knows its reservation
 alone is an older one too. What earlier versions wrote has no nonce: there the reservation of the same name, settings
 and key must be in the ledger with its measurement.
 """
@@ -21,9 +21,9 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from dplib.release.canonical import canonical_json
+from dplib.canonical import canonical_json
+from dplib.ledger.runs import Run
 from dplib.release.files import MANIFEST
-from dplib.release.runs import Run
 
 RESERVATION = ".reservation"
 FORGOTTEN = "not in the ledger, which may be an older backup that forgot what was spent since"

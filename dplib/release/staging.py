@@ -11,7 +11,7 @@ a reader that meets the gap tries again.
 
 Liveness is a file lock (``flock``) of the writer, which the system drops when the process ends, however it ends: no
 process numbers, which mean nothing across containers, and no ages. Staging directories can be opened by their owner
-only, since they may hold a measurement that is never to be seen (see ``dplib.release.ledger``).
+only, since they may hold a measurement that is never to be seen (see ``dplib.ledger.ledger``).
 """
 
 import errno

@@ -10,13 +10,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dplib.errors import ConfigError, DplibError
-from dplib.release.chain import Entry
+from dplib.ledger.chain import Entry
+from dplib.ledger.ledger import Ledger
+from dplib.ledger.replay import LedgerState
+from dplib.ledger.repricing import Pricing
 from dplib.release.files import MANIFEST, file_sha256, list_files
-from dplib.release.ledger import Ledger
 from dplib.release.manifest import FileEntry, Manifest, load_manifest
 from dplib.release.membership import FORGOTTEN, found_in, unknown
-from dplib.release.replay import LedgerState
-from dplib.release.repricing import Pricing
 
 
 @dataclass(frozen=True)

@@ -9,11 +9,10 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
+from dplib.arrays import IntArray
 from dplib.trees.interval_tree import IntervalTree
 
-IntArray = npt.NDArray[np.int64]
 TOP = "top"
 
 

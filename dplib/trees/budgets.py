@@ -27,13 +27,12 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from dplib.arrays import FloatArray, IntArray
 from dplib.compiled import compiled
 from dplib.errors import ConfigError
 from dplib.trees.interval_tree import IntervalTree
 from dplib.validate import between, require
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 Noise = Literal["laplace", "gaussian"]
 
 SHARE_BITS = 40

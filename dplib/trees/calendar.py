@@ -13,9 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from dplib.arrays import IntArray
 from dplib.validate import require
 
-IntArray = npt.NDArray[np.int64]
 DateArray = npt.NDArray[np.datetime64]
 
 COARSE_TO_FINE = ("year", "quarter", "month", "week", "day")

@@ -20,12 +20,11 @@ from math import prod
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
+from dplib.arrays import IntArray
 from dplib.trees.interval_tree import IntervalTree
 from dplib.validate import at_least, one_of, require
 
-IntArray = npt.NDArray[np.int64]
 Choose = Callable[[int, IntArray, IntArray], IntArray]
 Order = Literal["descending", "ascending"]
 

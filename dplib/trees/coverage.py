@@ -21,12 +21,11 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
+from dplib.arrays import FloatArray, IntArray
 from dplib.compiled import compiled
 from dplib.trees.interval_tree import IntervalTree
 from dplib.validate import at_least, require
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 MAX_BINS = (1 << 31) - 1
 
 

@@ -19,10 +19,8 @@ from typing import Self
 import numpy as np
 import numpy.typing as npt
 
+from dplib.arrays import IntArray
 from dplib.validate import require
-
-IntArray = npt.NDArray[np.int64]
-FloatArray = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,7 +1,7 @@
 """The same tree with few children a node: runs of a wide node's children get parents of their own.
 
 Post-processing may use any tree. A total that is divided among many children at once lifts those whose estimates are
-below 0 at the cost of all others, and so biases every range (`dplib.inference.range_publication` has measurements);
+below 0 at the cost of all others, and so biases every range (`dplib.estimates.range_publication` has measurements);
 divided among runs first, it does not.
 
 Cost: O(n_nodes) where a node is wide; nothing otherwise.
@@ -11,11 +11,9 @@ from collections import deque
 from itertools import pairwise
 
 import numpy as np
-import numpy.typing as npt
 
+from dplib.arrays import IntArray
 from dplib.trees.interval_tree import IntervalTree
-
-IntArray = npt.NDArray[np.int64]
 
 
 def narrowed(tree: IntervalTree, most: int, runs: int) -> tuple[IntervalTree, IntArray] | None:

@@ -14,13 +14,11 @@ from math import prod
 import numpy as np
 import numpy.typing as npt
 
+from dplib.arrays import FloatArray, IntArray
 from dplib.compiled import compiled
 from dplib.trees.complete import require_radices
 from dplib.trees.range_moments import N_COLUMNS, combine_moments, leaf_moments, total_of_root
 from dplib.validate import require
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 
 
 def padded_mean_error(n_bins: int, radices: Sequence[int], variances: npt.ArrayLike) -> float:

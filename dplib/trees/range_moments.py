@@ -22,11 +22,9 @@ References:
 """
 
 import numpy as np
-import numpy.typing as npt
 
+from dplib.arrays import FloatArray
 from dplib.compiled import compiled
-
-FloatArray = npt.NDArray[np.float64]
 
 VARIANCE = 0
 """Column: C, the variance of the node's estimate from its own subtree."""

@@ -15,13 +15,10 @@ from math import prod
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
+from dplib.arrays import FloatArray, IntArray
 from dplib.trees.padded_error import padded_mean_error
 from dplib.validate import at_least, require
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 
 
 def branching_edges(n_days: int, branching: Sequence[int]) -> tuple[IntArray, ...]:

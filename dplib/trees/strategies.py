@@ -25,8 +25,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
+from dplib.arrays import FloatArray, IntArray
 from dplib.trees.budgets import (
     SHARE_BITS,
     WHOLE,
@@ -44,9 +44,6 @@ from dplib.trees.interval_tree import IntervalTree
 from dplib.trees.struct_construct import struct_construct
 from dplib.trees.structure_search import best_design
 from dplib.validate import at_least
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 
 _NODE_DIGITS = 7
 

@@ -17,14 +17,13 @@ References:
 """
 
 import numpy as np
-import numpy.typing as npt
 
+from dplib.arrays import IntArray
 from dplib.trees.complete import Order, kary_tree, split_evenly, tree_structure_construct
 from dplib.trees.coverage import UniformRanges, covering_queries
 from dplib.trees.interval_tree import IntervalTree
 from dplib.validate import at_least
 
-IntArray = npt.NDArray[np.int64]
 LARGEST_ARITY = 20
 
 

@@ -29,11 +29,10 @@ import numpy as np
 import numpy.typing as npt
 from scipy.optimize import minimize
 
+from dplib.arrays import FloatArray
 from dplib.trees.budgets import Noise, equal_level_shares, unit_variance
 from dplib.trees.even_error import even_total
 from dplib.validate import at_least, one_of
-
-FloatArray = npt.NDArray[np.float64]
 
 WIDEST = 4096
 _MANY_LEVELS = 6  # up to this height radices vary by several units, above it by one

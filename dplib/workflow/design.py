@@ -7,11 +7,11 @@ from typing import Any, Protocol, TypeVar
 
 from dplib.config.job_config import JobConfig
 from dplib.errors import ConfigError
+from dplib.ledger.runs import Account, Terms
 from dplib.privacy.budget import ApproxDP, Currency
 from dplib.privacy.calibration import epsilon_from_rho
 from dplib.privacy.events import AnyEvent, ApproxEvent, Event
 from dplib.privacy.neighbors import Neighbors
-from dplib.release.runs import Account, Terms
 from dplib.validate import require
 
 DEFAULT_DELTA = Fraction(1, 10**6)

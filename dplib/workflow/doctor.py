@@ -20,11 +20,11 @@ from sqlalchemy import make_url
 
 from dplib.config.sections import SparkSettings
 from dplib.errors import DplibError
-from dplib.randomness.secret import load_secret
-from dplib.release.ledger import Ledger
-from dplib.release.ledger_schema import resolve_ledger_url
-from dplib.release.runs import RunState
-from dplib.spark.doctor import Finding, Verdict, check_java, check_spark
+from dplib.ledger.ledger import Ledger
+from dplib.ledger.runs import RunState
+from dplib.ledger.schema import resolve_ledger_url
+from dplib.secret.secret import load_secret
+from dplib.spark.engine.doctor import Finding, Verdict, check_java, check_spark
 from dplib.workflow.design import JobDesign
 from dplib.workflow.prepared import Prepared, ledger_state
 

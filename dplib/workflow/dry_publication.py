@@ -17,12 +17,12 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from dplib.errors import ConfigError, DplibError, SolverError
-from dplib.release.run_keys import RunKeys
-from dplib.release.runs import Run, RunState, StoredMeasurement
-from dplib.report.account_state import AccountState
-from dplib.spark.blocks import SparkSession
+from dplib.ledger.runs import Run, RunState, StoredMeasurement
+from dplib.page.account_state import AccountState
+from dplib.spark.engine.blocks import SparkSession
 from dplib.workflow.design import AnyDesign
 from dplib.workflow.prepared import Prepared
+from dplib.workflow.run_keys import RunKeys
 from dplib.workflow.stages import Resources, Stages
 
 KEYS = RunKeys("0" * 16, bytes(32), bytes(32), bytes(32))

@@ -14,8 +14,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from dplib.release.approvals import undated
-from dplib.release.canonical import canonical_json
+from dplib.canonical import canonical_json
+from dplib.ledger.approvals import undated
 from dplib.workflow.prepared import Prepared
 
 VARIABLE = "DPLIB_STATE"

@@ -8,14 +8,14 @@ import numpy as np
 
 import dplib
 from dplib.errors import IntegrityError
+from dplib.ledger.runs import Run
 from dplib.mechanisms.tree_counts import SAMPLER_FORMAT
 from dplib.metrics.faint_totals import FaintTotals
+from dplib.page.notices import FAINT
 from dplib.privacy.accountant import totals
 from dplib.privacy.budget import Currency
 from dplib.release.files import MANIFEST
 from dplib.release.manifest import Manifest, build_manifest, write_manifest
-from dplib.release.runs import Run
-from dplib.report.notices import FAINT
 from dplib.validate import require
 from dplib.workflow.design import JobDesign, delta_of
 from dplib.workflow.quality import QUALITY, quality_events, quality_report

@@ -11,13 +11,13 @@ from dplib.config.job_config import JobConfig
 from dplib.config.load import load
 from dplib.config.paths import local_path
 from dplib.errors import BudgetError, ConfigError
+from dplib.ledger.approvals import plan_hash
+from dplib.ledger.ledger import Ledger
+from dplib.ledger.replay import amount
+from dplib.ledger.runs import Account, Run, RunKey, Terms
+from dplib.ledger.schema import resolve_ledger_url
 from dplib.privacy.budget import Currency
-from dplib.randomness.secret_places import withhold
-from dplib.release.approvals import plan_hash
-from dplib.release.ledger import Ledger
-from dplib.release.ledger_schema import resolve_ledger_url
-from dplib.release.replay import amount
-from dplib.release.runs import Account, Run, RunKey, Terms
+from dplib.secret.places import withhold
 from dplib.validate import require
 from dplib.workflow.design import AnyDesign, JobDesign, cost_of, neighbors_of
 from dplib.workflow.settings import counted_hash, former_hashes, input_place, plan_settings, publish_hash

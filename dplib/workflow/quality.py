@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from dplib.config.job_config import JobConfig
@@ -22,14 +21,13 @@ from dplib.privacy.events import DiscreteGaussianEvent, DiscreteLaplaceEvent
 from dplib.privacy.input_quality import CLIPPED, KEPT, UNITS, QualityPlan
 from dplib.randomness.keyed import derive_key
 from dplib.release.digest import block_digest, combine_digests
-from dplib.release.lifecycle import MeasurementKeys
-from dplib.release.run_keys import RunKeys
 from dplib.release.staging import MEASUREMENT
 from dplib.release.tables import read_table, write_table
-from dplib.spark.quality import JudgedRows, count_categories, count_units_above
+from dplib.spark.rows.quality import JudgedRows, count_categories, count_units_above
 from dplib.workflow.design import require_useful_noise
+from dplib.workflow.lifecycle import MeasurementKeys
+from dplib.workflow.run_keys import RunKeys
 
-IntArray = npt.NDArray[np.int64]
 QUALITY = "quality"
 """Folder below ``measurement/``, and the key among the manifest's ``details``."""
 

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from dplib.config.load import check
+from dplib.ledger.ledger import Ledger
+from dplib.ledger.schema import resolve_ledger_url
 from dplib.privacy.budget import Currency
-from dplib.randomness.secret_file import create_secret_file
-from dplib.release.ledger import Ledger
-from dplib.release.ledger_schema import resolve_ledger_url
+from dplib.secret.file import create_secret_file
 from dplib.workflow.design import AnyDesign, JobDesign, cost_of, delta_of, natural_terms
 from dplib.workflow.prepared import Prepared
 

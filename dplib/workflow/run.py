@@ -8,22 +8,22 @@ from pathlib import Path
 
 from dplib.config.sections import expand
 from dplib.errors import ConfigError, IntegrityError
+from dplib.ledger.ledger import Ledger
+from dplib.ledger.repricing import Pricing
+from dplib.ledger.runs import Run, RunState, Terms
+from dplib.page.account_state import AccountState
 from dplib.privacy.budget import Currency
-from dplib.randomness.secret import load_secret
-from dplib.randomness.secret_places import shown_place, variable_of
-from dplib.release.ledger import Ledger
-from dplib.release.lifecycle import MeasurementKeys, Request, measure_run, publish_run, run_to_publish
-from dplib.release.repricing import Pricing
-from dplib.release.run_keys import RunKeys, secret_of
-from dplib.release.runs import Run, RunState, Terms
-from dplib.report.account_state import AccountState
-from dplib.spark.input_files import require_input_here
-from dplib.spark.session import deploy_mode, java_holds
+from dplib.secret.places import shown_place, variable_of
+from dplib.secret.secret import load_secret
+from dplib.spark.engine.session import deploy_mode, java_holds
+from dplib.spark.rows.input_files import require_input_here
 from dplib.validate import one_of, require
 from dplib.workflow.design import AnyDesign, cost_of, neighbors_of
 from dplib.workflow.dry_publication import Show, try_publication, unseen
+from dplib.workflow.lifecycle import MeasurementKeys, Request, measure_run, publish_run, run_to_publish
 from dplib.workflow.prepared import Prepared
 from dplib.workflow.quality import measured_with_quality
+from dplib.workflow.run_keys import RunKeys, secret_of
 from dplib.workflow.stages import Notify, unheard
 from dplib.workflow.stages import Resources as Resources
 from dplib.workflow.stages import Stage as Stage

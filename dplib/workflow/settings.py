@@ -4,7 +4,7 @@ A design's `settings` hold all that its configuration says about the measurement
 
     counted     decides the counts and the noise: names the run and enters the noise key; its hash is in the manifest
     plan        `counted`, and what is free besides: what a privacy officer approves, and what the ledger keeps, so that
-                cost and plan can be worked out again (`dplib.release.repricing`)
+                cost and plan can be worked out again (`dplib.ledger.repricing`)
     former      all of `settings`, as versions before hashed them: such runs are still found, under the hash that they
                 have, from which a retry derives the same noise
 
@@ -19,10 +19,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from dplib.canonical import settings_hash
 from dplib.config.paths import has_scheme
 from dplib.config.reader_options import counted_options
 from dplib.config.sections import Source
-from dplib.release.canonical import settings_hash
 from dplib.workflow.design import JobDesign
 
 

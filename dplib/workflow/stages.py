@@ -6,15 +6,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic
 
-from dplib.release.lifecycle import MeasurementKeys
-from dplib.release.run_keys import RunKeys
-from dplib.release.runs import Run
-from dplib.report.account_state import AccountState
-from dplib.spark.blocks import SparkSession
-from dplib.spark.quality import JudgedRows
-from dplib.spark.session import open_session
+from dplib.ledger.runs import Run
+from dplib.page.account_state import AccountState
+from dplib.spark.engine.blocks import SparkSession
+from dplib.spark.engine.session import open_session
+from dplib.spark.rows.quality import JudgedRows
 from dplib.workflow.design import AnyDesign
+from dplib.workflow.lifecycle import MeasurementKeys
 from dplib.workflow.prepared import Prepared
+from dplib.workflow.run_keys import RunKeys
 
 Stage = Callable[[str], AbstractContextManager[None]]
 Notify = Callable[..., None]

@@ -23,7 +23,7 @@ from dplib.privacy.input_quality import QualityPlan
 from dplib.privacy.noise_quantile import DrawLaw, Draws, std_error
 from dplib.privacy.rounding import as_fraction
 from dplib.release.tables import read_table
-from dplib.spark.session import start_session
+from dplib.spark.engine.session import start_session
 from dplib.workflow.inspected import VARIABLE
 from dplib.workflow.quality import part_of
 from scripts.accept.claims import Check, Result, at_least, at_most
@@ -177,7 +177,7 @@ def the_share_changes_no_old_hash() -> Iterator[Result]:
     session()
     with tempfile.TemporaryDirectory() as name:
         shop = Shop(Path(name)).set()
-        from dplib.consistent_histograms.run import prepare
+        from dplib.jobs.consistent_histograms.run import prepare
 
         dumped = prepare(shop.config).design.settings["privacy"]
         absent = not any(key.startswith("quality") for key in dumped)
@@ -220,7 +220,7 @@ def uninspected_rules_are_asked_for() -> Iterator[Result]:
 def on_a_terminal(shop: Shop, answer: bytes) -> tuple[int, str]:
     """``dplib run`` with a terminal of its own; its exit code and all that it shows."""
     ours, theirs = pty.openpty()
-    words = [sys.executable, "-m", "jobs.main", "run", shop.job, "--config", str(shop.config)]
+    words = [sys.executable, "-m", "dplib.cli.main", "run", shop.job, "--config", str(shop.config)]
     environment = os.environ | {"PYTHONPATH": str(ROOT), "TERM": "xterm", "COLUMNS": "300"}
     started = subprocess.Popen(words, cwd=ROOT, env=environment, stdin=theirs, stdout=theirs, stderr=theirs)
     os.close(theirs)

@@ -10,18 +10,19 @@ from pathlib import Path
 import numpy as np
 from pyspark.sql import SparkSession
 
+from dplib.arrays import BoolArray
 from dplib.config.sections import SparkSettings
-from dplib.graphs.cut_list import CutList
-from dplib.graphs.edges import BoolArray, Graph, canonical
-from dplib.graphs.near_minimum import near_minimum_cuts
-from dplib.minimum_cuts.estimate import make_results
-from dplib.minimum_cuts.measure import drawn
-from dplib.minimum_cuts.page import _listed
-from dplib.minimum_cuts.private_graph import CycledGraph
-from dplib.minimum_cuts.query import read_numbers
+from dplib.graphs.cuts.cut_list import CutList
+from dplib.graphs.cuts.near_minimum import near_minimum_cuts
+from dplib.graphs.edges import Graph, canonical
+from dplib.jobs.minimum_cuts.estimate import make_results
+from dplib.jobs.minimum_cuts.measure import drawn
+from dplib.jobs.minimum_cuts.page import _listed
+from dplib.jobs.minimum_cuts.private_graph import CycledGraph
+from dplib.jobs.minimum_cuts.query import read_numbers
 from dplib.randomness.keyed import KeyedStream, derive_key
-from dplib.spark.cut_trials import Method, search_cuts
-from dplib.spark.session import start_session
+from dplib.spark.engine.session import start_session
+from dplib.spark.graphs.cut_trials import Method, search_cuts
 from scripts.accept.claims import Check, Result, at_least
 from tests.jobs_support import Outcome, Shop, new_place
 from tests.minimum_cuts_support import design_of

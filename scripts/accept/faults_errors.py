@@ -15,20 +15,21 @@ import numpy.typing as npt
 import yaml
 from typer.testing import CliRunner
 
-from dplib.consistent_histograms import estimate as consistent
-from dplib.graphs.noisy_graph import Passing
-from dplib.inference.range_publication import publish_range_counts
-from dplib.inference.tree_blue_deep import tree_blue_deep
-from dplib.mechanisms.cut_statistics import GRID
-from dplib.minimum_cuts.cut_margin import number_margin
-from dplib.network_statistics.estimate import half_width as network_margin
-from dplib.network_statistics.estimate import std_error
+from dplib.arrays import FloatArray
+from dplib.cli.main import app
+from dplib.estimates.range_publication import publish_range_counts
+from dplib.estimates.tree_blue_deep import tree_blue_deep
+from dplib.graphs.statistics.noisy_graph import Passing
+from dplib.jobs.consistent_histograms import estimate as consistent
+from dplib.jobs.minimum_cuts.cut_margin import number_margin
+from dplib.jobs.network_statistics.estimate import half_width as network_margin
+from dplib.jobs.network_statistics.estimate import std_error
+from dplib.jobs.range_histograms import estimate as ranges
+from dplib.mechanisms.cuts.cut_statistics import GRID
+from dplib.page.number_text import terminal_with_error
 from dplib.privacy.noise_quantile import Z95, DrawLaw, event_law, half_width, one_draw
 from dplib.projection.simplex import project_simplex
-from dplib.range_histograms import estimate as ranges
-from dplib.report.number_text import terminal_with_error
 from dplib.trees.strategies import dwork
-from jobs.main import app
 from scripts.accept.claims import Check, Result, at_least, at_most
 from tests.coverage_of_intervals import covered, drawn
 from tests.minimum_cuts_support import design_of as cut_design
@@ -36,7 +37,6 @@ from tests.statistical.test_coverage_of_graphs import network
 from tests.statistical.test_coverage_of_histograms import CASES, N_KEYS, range_design, range_noise, shop
 from tests.statistical.test_range_publication_accuracy import FLAT, mean_square_of_ranges, noisy_estimates
 
-FloatArray = npt.NDArray[np.float64]
 LEAST, MOST = 0.945, 0.955
 NARROW = 20.0
 """From this standard error on the steps of whole numbers no longer widen an interval."""

@@ -19,8 +19,8 @@ from dplib.clustering.choose import plan_method, run_plan
 from dplib.clustering.problem import Problem
 from dplib.clustering.source import Blocks
 from dplib.clustering.space import Space
-from dplib.kmeans.measure import measure_users
-from dplib.kmeans.tables import read_records
+from dplib.jobs.kmeans.measure import measure_users
+from dplib.jobs.kmeans.tables import read_records
 from dplib.privacy.budget import PureDP
 from dplib.randomness.user_streams import number_users
 from scripts.accept.claims import Check, Result, at_least, at_most, tests_pass
@@ -153,7 +153,7 @@ def wide_bounds() -> Iterator[Result]:
 def marked() -> Iterator[Result]:
     """Centers that noise alone may have made are marked."""
     yield from tests_pass("centers whose weight is within its error are marked", "tests/unit/test_kmeans_marks.py")
-    text = Path("dplib/clustering/local_rounds.py").read_text(encoding="utf-8")
+    text = Path("dplib/clustering/local/hash_rounds.py").read_text(encoding="utf-8")
     cited = "Chaturvedi, Jones, Nguyen: Locally private k-means clustering with constant" in text
     yield Result("the citation of the rounds' paper", "authors and title of one paper", json.dumps(cited), cited)
 

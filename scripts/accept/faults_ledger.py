@@ -15,10 +15,10 @@ from pathlib import Path
 
 from dplib.config.sections import SparkSettings
 from dplib.errors import IntegrityError
-from dplib.release.ledger_schema import _prepare_file
-from dplib.spark.session import open_session
+from dplib.jobs.consistent_histograms.job import prepare
+from dplib.ledger.schema import _prepare_file
+from dplib.spark.engine.session import open_session
 from dplib.workflow.settings import counted_hash
-from jobs.consistent_histograms import prepare
 from scripts.accept.claims import Check, Result, at_most
 from tests.jobs.test_secret_variable import LOOK
 from tests.jobs_support import SECRET, new_shop

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 from pyspark.sql import SparkSession
 
 from dplib.config.sections import SparkSettings
-from dplib.spark.session import start_session
+from dplib.spark.engine.session import start_session
 from scripts.accept.claims import Check, Result
 from tests.jobs_support import ITEMS, Outcome, Shop, new_shop, noisy_days
 

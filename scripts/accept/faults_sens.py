@@ -15,34 +15,32 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import yaml
 
+from dplib.arrays import FloatArray, IntArray
 from dplib.clustering.problem import Problem
 from dplib.clustering.record import Recorded
 from dplib.clustering.source import Blocks
 from dplib.clustering.space import Space
 from dplib.config.load import check
-from dplib.config.network_statistics import NetworkStatisticsConfig
 from dplib.config.sections import SparkSettings
 from dplib.constraints.checks import MOST_OF_ITEM
 from dplib.constraints.resolve import _row_norms
-from dplib.graphs.degrees import k_stars, largest_degree, second_largest_degree, vertex_degrees
-from dplib.graphs.ladder_rungs import StarRungs
+from dplib.graphs.statistics.degrees import k_stars, largest_degree, second_largest_degree, vertex_degrees
+from dplib.graphs.statistics.ladder_rungs import StarRungs
+from dplib.jobs.network_statistics.config import NetworkStatisticsConfig
+from dplib.jobs.network_statistics.design import Design
 from dplib.mechanisms.discrete_laplace import draw_discrete_laplace
 from dplib.mechanisms.exponential import exponential_probability
 from dplib.mechanisms.ladder import draw_ladder, ladder_probability
 from dplib.mechanisms.tree_counts import add_exactly
-from dplib.network_statistics.design import Design
 from dplib.randomness.keyed import KeyedStream
-from dplib.spark.counts import MOST, count_cells
-from dplib.spark.session import open_session
+from dplib.spark.engine.session import open_session
+from dplib.spark.rows.counts import MOST, count_cells
 from scripts.accept.claims import Check, Result, at_least, at_most, tests_pass
 from tests import network_oracles as oracle
 from tests.clustering_support import METHODS, Asked, Witness, keyed
 
-IntArray = npt.NDArray[np.int64]
-FloatArray = npt.NDArray[np.float64]
 KEY = bytes(range(32))
 PACKAGES: dict[str, Any] = {
     "config_version": 1,
@@ -59,7 +57,7 @@ def plan_of_packages(packages: dict[str, dict[str, int]]) -> tuple[int, str]:
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "job.yaml"
         file.write_text(yaml.safe_dump(PACKAGES | {"constraints": [{"packages": packages}]}))
-        command = [sys.executable, "-m", "jobs.main", "plan", "consistent-histograms", "--config", str(file)]
+        command = [sys.executable, "-m", "dplib.cli.main", "plan", "consistent-histograms", "--config", str(file)]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
     return done.returncode, (done.stderr.strip().splitlines() or [""])[-1]
 

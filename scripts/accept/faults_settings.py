@@ -9,10 +9,10 @@ from contextlib import nullcontext
 from pathlib import Path
 from unittest.mock import patch
 
-from dplib import cli
 from dplib.config.yaml_text import parse_yaml
 from dplib.errors import ConfigError
 from dplib.release.tables import plain_text, shielded_text
+from dplib.terminal import output as cli
 from scripts.accept.claims import Check, Result, tests_pass
 from tests.configurations import configuration
 from tests.drawn import outcome
@@ -69,7 +69,7 @@ def paid_then_lost() -> Iterator[Result]:
     yield Result("bounds of +-1e300 in kmeans are refused before a reservation", "exits 2, no entry", said, ok)
     for job in JOBS:
         place = _place(job)
-        fault = f"dplib.{job.replace('-', '_')}.run.manifest_fields"
+        fault = f"dplib.jobs.{job.replace('-', '_')}.run.manifest_fields"
         session = patch("dplib.workflow.stages.open_session", lambda *_: nullcontext())
         with session, patch(fault, side_effect=OverflowError("planted")):
             code = place.run().code

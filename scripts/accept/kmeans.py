@@ -17,17 +17,17 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from dplib.clustering.choose import METHODS, plan_method, run_plan
-from dplib.clustering.local_tree import LocalTree, best_depth
+from dplib.clustering.local.tree import LocalTree, best_depth
 from dplib.clustering.problem import Problem
 from dplib.clustering.source import Blocks
 from dplib.clustering.space import Space
-from dplib.config.kmeans import LOCAL_METHODS
-from dplib.mechanisms.choose_oracle import choose_oracle, rare_variance
+from dplib.jobs.kmeans.config import LOCAL_METHODS
+from dplib.jobs.kmeans.job import verify
 from dplib.mechanisms.clustering_noise import KeyedNoise
+from dplib.mechanisms.local.choose_oracle import choose_oracle, rare_variance
 from dplib.privacy.budget import ApproxDP, PureDP
 from dplib.randomness.user_streams import UserStreams, number_users
 from dplib.release.manifest import load_manifest
-from jobs.kmeans import verify
 from scripts.accept.claims import Check, Result, at_most, load, tests_pass
 from scripts.accept.kmeans_local import CHECKS as LOCAL_CHECKS
 from scripts.accept.main_job import release_of, run_command

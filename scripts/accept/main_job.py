@@ -13,29 +13,29 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from dplib.config.consistent_histograms import ConsistentHistogramsConfig, Solver
+from dplib.canonical import settings_hash
 from dplib.config.load import load as load_config
 from dplib.config.load import read_yaml
-from dplib.consistent_histograms.design import Design
-from dplib.consistent_histograms.estimate import Errors, estimate
-from dplib.consistent_histograms.measure import measure_on_driver
-from dplib.consistent_histograms.rows import SeriesCounts, row_kinds
-from dplib.consistent_histograms.tables import ESTIMATES, PUBLISHED, read_measurement
+from dplib.consistency.answer_variance import AnswerVariance
+from dplib.consistency.choose import SOLVERS
+from dplib.consistency.problem import ConsistencyProblem, SolverOptions
 from dplib.constraints.resolve import resolve
 from dplib.constraints.specs import Package
-from dplib.inference.answer_variance import AnswerVariance
-from dplib.inference.choose import SOLVERS
-from dplib.inference.problem import ConsistencyProblem, SolverOptions
+from dplib.jobs.consistent_histograms.config import ConsistentHistogramsConfig, Solver
+from dplib.jobs.consistent_histograms.design import Design
+from dplib.jobs.consistent_histograms.estimate import Errors, estimate
+from dplib.jobs.consistent_histograms.job import verify
+from dplib.jobs.consistent_histograms.measure import measure_on_driver
+from dplib.jobs.consistent_histograms.rows import SeriesCounts, row_kinds
+from dplib.jobs.consistent_histograms.tables import ESTIMATES, PUBLISHED, read_measurement
+from dplib.ledger.runs import Run, RunKey, RunState
 from dplib.metrics.error import interval_coverage, range_sums
-from dplib.randomness.secret import Secret
-from dplib.release.canonical import settings_hash
 from dplib.release.manifest import load_manifest
-from dplib.release.run_keys import RunKeys
-from dplib.release.runs import Run, RunKey, RunState
 from dplib.release.tables import read_table
+from dplib.secret.secret import Secret
 from dplib.trees.interval_tree import IntervalTree
 from dplib.trees.shapes import regular_edges
-from jobs.consistent_histograms import verify
+from dplib.workflow.run_keys import RunKeys
 from scripts.accept.claims import Check, Result, at_least, at_most, load, tests_pass
 from scripts.bench import noise
 from tests.oracles import dense_day_covariance, dense_estimate

@@ -10,15 +10,22 @@ from pathlib import Path
 from unittest.mock import patch
 
 import numpy as np
-import numpy.typing as npt
 from scipy import stats
 
-from dplib.graphs import packed_cuts as packed
-from dplib.graphs.edges import Graph, canonical, components, cut_values, pack_sides, unpack_sides
-from dplib.graphs.packed_cuts import PackedCuts
-from dplib.mechanisms.cut_sampler import sample_cuts
-from dplib.mechanisms.cut_sampler_plan import SamplerPlan, WhenWeak, plan_cut_sampler
-from dplib.minimum_cuts.private_graph import CycledGraph, packed_cuts
+from dplib.arrays import FloatArray
+from dplib.graphs.cuts import packed_cuts as packed
+from dplib.graphs.cuts.packed_cuts import PackedCuts
+from dplib.graphs.edges import (
+    Graph,
+    canonical,
+    components,
+    cut_values,
+    pack_sides,
+    unpack_sides,
+)
+from dplib.jobs.minimum_cuts.private_graph import CycledGraph, packed_cuts
+from dplib.mechanisms.cuts.cut_sampler import sample_cuts
+from dplib.mechanisms.cuts.cut_sampler_plan import SamplerPlan, WhenWeak, plan_cut_sampler
 from dplib.privacy.budget import ApproxDP
 from dplib.randomness.keyed import KeyedStream, derive_key
 from scripts.accept.claims import Check, Result, at_least, at_most, tests_pass
@@ -55,7 +62,7 @@ def plan_of(n: int, when: WhenWeak) -> SamplerPlan:
     return plan_cut_sampler(n, 5, ApproxDP(Fraction(2), Fraction(1, 10**6)), when_weak=when)
 
 
-def uniform_p_value(points: npt.NDArray[np.float64]) -> float:
+def uniform_p_value(points: FloatArray) -> float:
     """Of the greatest distance from the uniform law on [0, 1]."""
     return float(stats.kstest(points, "uniform").pvalue)
 

@@ -14,8 +14,8 @@ from itertools import product
 
 import numpy as np
 
-from dplib.mechanisms.cut_sampler_plan import SamplerPlan, plan_cut_sampler
-from dplib.mechanisms.cut_statistics import count_sensitivity
+from dplib.mechanisms.cuts.cut_sampler_plan import SamplerPlan, plan_cut_sampler
+from dplib.mechanisms.cuts.cut_statistics import count_sensitivity
 from dplib.privacy.budget import ZCDP, ApproxDP, PureDP
 from scripts.accept.claims import Check, Result, tests_pass
 from tests import cut_audit, cut_refused, cut_sampler_audit

@@ -10,16 +10,16 @@ import numpy as np
 
 from dplib.config.edge_input import WeightedEdgeInput, WeightSettings
 from dplib.config.sections import SparkSettings
-from dplib.graphs.cactus_cuts import count_standard_cuts
-from dplib.graphs.cactus_search import cactus_of_graph
+from dplib.graphs.cactus.cactus_cuts import count_standard_cuts
+from dplib.graphs.cactus.cactus_search import cactus_of_graph
+from dplib.graphs.cuts.karger_stein import karger_stein_cuts, plan_runs
+from dplib.graphs.cuts.minimum_cut import count_zero_cuts, minimum_cut
+from dplib.graphs.cuts.near_minimum import near_minimum_cuts
 from dplib.graphs.edges import Graph, components, induced
-from dplib.graphs.karger_stein import karger_stein_cuts, plan_runs
-from dplib.graphs.minimum_cut import count_zero_cuts, minimum_cut
-from dplib.graphs.near_minimum import near_minimum_cuts
-from dplib.spark.blocks import SparkSession
-from dplib.spark.edges import VertexDomain, open_edges
-from dplib.spark.session import open_session
-from dplib.spark.weighted_edges import collect_graph, judge_weighted_edges
+from dplib.spark.engine.blocks import SparkSession
+from dplib.spark.engine.session import open_session
+from dplib.spark.graphs.edges import VertexDomain, open_edges
+from dplib.spark.graphs.weighted_edges import collect_graph, judge_weighted_edges
 from scripts.accept.claims import Check, Result
 from tests.graph_oracles import sides
 

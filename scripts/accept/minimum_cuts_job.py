@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 
 from dplib.graphs.edges import Graph, canonical, cut_values, pack_sides
-from dplib.mechanisms.cut_sampler_plan import ENUMERABLE, plan_cut_sampler
-from dplib.minimum_cuts.estimate import make_results
-from dplib.minimum_cuts.measure import drawn, true_values
-from dplib.minimum_cuts.private_graph import CycledGraph
-from dplib.minimum_cuts.synthetic import synthesise
+from dplib.jobs.minimum_cuts.estimate import make_results
+from dplib.jobs.minimum_cuts.measure import drawn, true_values
+from dplib.jobs.minimum_cuts.private_graph import CycledGraph
+from dplib.jobs.minimum_cuts.synthetic import synthesise
+from dplib.mechanisms.cuts.cut_sampler_plan import ENUMERABLE, plan_cut_sampler
 from dplib.privacy.budget import ApproxDP
 from dplib.randomness.keyed import derive_key
 from scripts.accept.claims import Check, Result, at_least, at_most, load, tests_pass

@@ -13,13 +13,13 @@ from math import comb
 from pathlib import Path
 
 from dplib.config.sections import SparkSettings
-from dplib.graphs.cactus_cuts import count_standard_cuts
-from dplib.graphs.cactus_search import cactus_of_graph
-from dplib.graphs.karger import contraction_cuts, plan_trials
-from dplib.graphs.minimum_cut import minimum_cut
-from dplib.graphs.near_minimum import near_minimum_cuts
-from dplib.spark.cut_trials import search_cuts
-from dplib.spark.session import open_session
+from dplib.graphs.cactus.cactus_cuts import count_standard_cuts
+from dplib.graphs.cactus.cactus_search import cactus_of_graph
+from dplib.graphs.cuts.karger import contraction_cuts, plan_trials
+from dplib.graphs.cuts.minimum_cut import minimum_cut
+from dplib.graphs.cuts.near_minimum import near_minimum_cuts
+from dplib.spark.engine.session import open_session
+from dplib.spark.graphs.cut_trials import search_cuts
 from scripts.accept.claims import Check, Result, at_least, at_most, load, tests_pass, unless_busy
 from tests.cut_graphs import ring_of_cliques, ring_with_chords
 

@@ -9,30 +9,29 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from dplib.arrays import FloatArray, IntArray
 from dplib.config.edge_input import EdgeInput
 from dplib.config.load import check
-from dplib.config.network_statistics import NetworkStatisticsConfig
 from dplib.config.sections import SparkSettings
-from dplib.graphs.candidate_scores import coverage_scores, split_scores
-from dplib.graphs.degrees import degree_histogram, k_stars, vertex_degrees
-from dplib.graphs.network_sensitivity import Statistic
-from dplib.network_statistics.design import Design
-from dplib.network_statistics.estimate import make_results, whole_graph_error
-from dplib.network_statistics.part_plan import compared_models, planned_choices
-from dplib.network_statistics.part_tables import passing_of
-from dplib.network_statistics.plan import make_plan
-from dplib.network_statistics.publish import invariants
-from dplib.network_statistics.whole_graph import draw_parts, exact_parts
+from dplib.graphs.statistics.candidate_scores import coverage_scores, split_scores
+from dplib.graphs.statistics.degrees import degree_histogram, k_stars, vertex_degrees
+from dplib.graphs.statistics.network_sensitivity import Statistic
+from dplib.jobs.network_statistics.config import NetworkStatisticsConfig
+from dplib.jobs.network_statistics.design import Design
+from dplib.jobs.network_statistics.estimate import make_results, whole_graph_error
+from dplib.jobs.network_statistics.part_plan import compared_models, planned_choices
+from dplib.jobs.network_statistics.part_tables import passing_of
+from dplib.jobs.network_statistics.plan import make_plan
+from dplib.jobs.network_statistics.publish import invariants
+from dplib.jobs.network_statistics.whole_graph import draw_parts, exact_parts
 from dplib.privacy.accountant import totals
 from dplib.randomness.keyed import derive_key
-from dplib.spark.edges import VertexDomain, collect_edges, judge_edges, open_edges
-from dplib.spark.session import open_session
+from dplib.spark.engine.session import open_session
+from dplib.spark.graphs.edges import VertexDomain, collect_edges, judge_edges, open_edges
 from dplib.workflow.design import delta_of
 from scripts.accept.claims import Check, Result, at_most, load, tests_pass
 
-IntArray = npt.NDArray[np.int64]
 Edges = tuple[IntArray, IntArray]
 KEY = bytes(range(32))
 FACEBOOK, N_FACEBOOK, TRIANGLES = "facebook_combined.txt", 4_039, 1_612_010
@@ -178,7 +177,7 @@ def local_model(edges: Edges) -> Iterator[Result]:
     yield at_most("randomized bits: error of the edges over the planned one", met, 4)
 
 
-def rms(values: npt.NDArray[np.float64]) -> float:
+def rms(values: FloatArray) -> float:
     """Root mean square."""
     return float(np.sqrt((values**2).mean()))
 

@@ -14,20 +14,19 @@ from pathlib import Path
 
 import networkx as nx
 import numpy as np
-import numpy.typing as npt
 
+from dplib.arrays import FloatArray, IntArray
 from dplib.config.edge_input import EdgeInput
 from dplib.config.load import check
-from dplib.config.network_statistics import NetworkStatisticsConfig
 from dplib.config.sections import SparkSettings
-from dplib.graphs.degrees import vertex_degrees
-from dplib.graphs.network_sensitivity import Statistic
-from dplib.graphs.triangles import count_triangles, split_for_tasks
-from dplib.mechanisms.ladder import draw_ladder, ladder_mean_error
-from dplib.mechanisms.smooth_noise import draw_smooth_cauchy, smooth_cauchy_quantile
-from dplib.network_statistics.design import Design
-from dplib.network_statistics.estimate import make_results, std_error
-from dplib.network_statistics.measure import (
+from dplib.graphs.statistics.degrees import vertex_degrees
+from dplib.graphs.statistics.network_sensitivity import Statistic
+from dplib.graphs.statistics.triangles import count_triangles, split_for_tasks
+from dplib.jobs.network_statistics.config import NetworkStatisticsConfig
+from dplib.jobs.network_statistics.design import Design
+from dplib.jobs.network_statistics.estimate import make_results, std_error
+from dplib.jobs.network_statistics.job import verify
+from dplib.jobs.network_statistics.measure import (
     add_noise,
     count_facts,
     exact_statistics,
@@ -35,22 +34,22 @@ from dplib.network_statistics.measure import (
     rungs_of,
     statistics_of,
 )
-from dplib.network_statistics.rehearse import generate
-from dplib.network_statistics.tables import ESTIMATES, noise_variance
-from dplib.network_statistics.whole_graph import Parts
+from dplib.jobs.network_statistics.rehearse import generate
+from dplib.jobs.network_statistics.tables import ESTIMATES, noise_variance
+from dplib.jobs.network_statistics.whole_graph import Parts
+from dplib.mechanisms.ladder import draw_ladder, ladder_mean_error
+from dplib.mechanisms.smooth_noise import draw_smooth_cauchy, smooth_cauchy_quantile
 from dplib.randomness.keyed import KeyedStream, derive_key
 from dplib.release.manifest import load_manifest
 from dplib.release.tables import read_table
-from dplib.spark.blocks import SparkSession
-from dplib.spark.edges import VertexDomain, collect_edges, judge_edges, open_edges
-from dplib.spark.session import open_session
-from jobs.network_statistics import verify
+from dplib.spark.engine.blocks import SparkSession
+from dplib.spark.engine.session import open_session
+from dplib.spark.graphs.edges import VertexDomain, collect_edges, judge_edges, open_edges
 from scripts.accept import network_statistics_spark
 from scripts.accept.claims import Check, Result, at_most, load, tests_pass
 from scripts.accept.main_job import release_of, run_command
 from scripts.accept.network_parts import CHECKS as PART_CHECKS
 
-IntArray = npt.NDArray[np.int64]
 ROOT = Path(__file__).resolve().parents[2]
 KEY = bytes(range(32))
 GRAPHS = (
@@ -188,7 +187,7 @@ def errors_of_single_numbers(name: str, source: IntArray, target: IntArray, n: i
         yield at_most(claim, abs(ratio - 1), 4 * (1.25 / DRAWS) ** 0.5)
 
 
-def rms(values: npt.NDArray[np.float64]) -> float:
+def rms(values: FloatArray) -> float:
     """Root mean square."""
     return float(np.sqrt((values**2).mean()))
 

@@ -7,13 +7,13 @@ from collections.abc import Iterator
 from fractions import Fraction
 from pathlib import Path
 
+from dplib.ledger.audit import audit_entries, export_lines, read_export
+from dplib.ledger.chain import Entry
+from dplib.ledger.ledger import Ledger
+from dplib.ledger.migration import migrate
+from dplib.ledger.runs import RunKey, Terms
 from dplib.privacy.budget import Currency
 from dplib.privacy.neighbors import Neighbors
-from dplib.release.chain import Entry
-from dplib.release.ledger import Ledger
-from dplib.release.ledger_audit import audit_entries, export_lines, read_export
-from dplib.release.ledger_migration import migrate
-from dplib.release.runs import RunKey, Terms
 from scripts.accept.claims import Check, Result, at_most, tests_pass
 from tests.ledgers import NoServer, Postgres, measurement
 

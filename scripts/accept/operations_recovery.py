@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from dplib.guide import read_page
-from dplib.randomness.secret import load_secret
-from dplib.randomness.secret_file import create_secret_file, rotate_secret_file
+from dplib.secret.file import create_secret_file, rotate_secret_file
+from dplib.secret.secret import load_secret
 from scripts.accept.claims import Check, Result, tests_pass
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -182,7 +182,7 @@ def damage() -> Iterator[Result]:
 def doctor() -> Iterator[Result]:
     """What the doctor sees."""
     yield from tests_pass("dplib doctor: each line well, warned or bad, with how to mend it; exit codes", DOCTOR)
-    command = [sys.executable, "-m", "jobs.main", "doctor", "--json"]
+    command = [sys.executable, "-m", "dplib.cli.main", "doctor", "--json"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=300)
     found = {each["name"]: each["verdict"] for each in json.loads(done.stdout)} if done.stdout else {}
     ill = ", ".join(name for name, verdict in found.items() if verdict == "bad")

@@ -12,18 +12,26 @@ from pathlib import Path
 
 import numpy as np
 
-from dplib.inference.adaptive_partition import adaptive_histogram
-from dplib.inference.haar import haar_mean_error
-from dplib.inference.range_estimates import mean_range_variance
-from dplib.inference.range_variance import RangeVariance
-from dplib.inference.tree_blue_deep import tree_blue_deep
+from dplib.estimates.adaptive_partition import adaptive_histogram
+from dplib.estimates.haar import haar_mean_error
+from dplib.estimates.range_estimates import mean_range_variance
+from dplib.estimates.range_variance import RangeVariance
+from dplib.estimates.tree_blue_deep import tree_blue_deep
+from dplib.jobs.range_histograms.job import verify
 from dplib.mechanisms.node_counts import NodeMechanism
 from dplib.mechanisms.partition import PartitionNoise
 from dplib.release.manifest import load_manifest
 from dplib.trees.complete import kary_tree
-from dplib.trees.strategies import blue, boost, boost_un, dwork, lue_dptree, regular, struct_construct_strategy
+from dplib.trees.strategies import (
+    blue,
+    boost,
+    boost_un,
+    dwork,
+    lue_dptree,
+    regular,
+    struct_construct_strategy,
+)
 from dplib.trees.structure_search import best_design
-from jobs.range_histograms import verify
 from scripts.accept.claims import Check, Result, at_least, at_most, load, tests_pass
 from scripts.accept.main_job import release_of, run_command
 from scripts.bench.range_histograms import least_squares_time, whole_time

@@ -11,17 +11,17 @@ from pathlib import Path
 
 import numpy as np
 
-from dplib.config.consistent_histograms import ConsistentHistogramsConfig
+from dplib.canonical import settings_hash
 from dplib.config.load import check, read_yaml
 from dplib.config.sections import SparkSettings
-from dplib.consistent_histograms.design import Design
-from dplib.consistent_histograms.measure import measure_on_driver
-from dplib.consistent_histograms.publish import results_on_driver, write_tables
-from dplib.randomness.secret import Secret
-from dplib.release.canonical import settings_hash
-from dplib.release.run_keys import RunKeys
-from dplib.release.runs import Run, RunKey, RunState
-from dplib.spark.session import start_session, stop
+from dplib.jobs.consistent_histograms.config import ConsistentHistogramsConfig
+from dplib.jobs.consistent_histograms.design import Design
+from dplib.jobs.consistent_histograms.measure import measure_on_driver
+from dplib.jobs.consistent_histograms.publish import results_on_driver, write_tables
+from dplib.ledger.runs import Run, RunKey, RunState
+from dplib.secret.secret import Secret
+from dplib.spark.engine.session import start_session, stop
+from dplib.workflow.run_keys import RunKeys
 
 CONF = Path(__file__).resolve().parents[2] / "conf"
 LAST_DAY = "4737-11-27"

@@ -12,12 +12,12 @@ from typing import NamedTuple
 
 import networkx as nx
 
-from dplib.graphs.cactus_cuts import count_standard_cuts
-from dplib.graphs.cactus_search import cactus_of_graph
+from dplib.graphs.cactus.cactus_cuts import count_standard_cuts
+from dplib.graphs.cactus.cactus_search import cactus_of_graph
+from dplib.graphs.cuts.karger import contraction_cuts
+from dplib.graphs.cuts.minimum_cut import minimum_cut
+from dplib.graphs.cuts.near_minimum import near_minimum_cuts
 from dplib.graphs.edges import Graph, canonical
-from dplib.graphs.karger import contraction_cuts
-from dplib.graphs.minimum_cut import minimum_cut
-from dplib.graphs.near_minimum import near_minimum_cuts
 from tests.cut_graphs import complete, ring_of_cliques, ring_with_chords
 
 ROUNDS = 3

@@ -21,21 +21,21 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 
+from dplib.arrays import IntArray
 from dplib.config.edge_input import EdgeInput
 from dplib.config.sections import SparkSettings
-from dplib.graphs.common_neighbors import common_neighbor_front
-from dplib.graphs.triangles import count_triangles
-from dplib.graphs.truncation import edge_order, project_in_order
-from dplib.network_statistics.distributed import LEAST_BLOCKS
-from dplib.network_statistics.rehearse import generate
-from dplib.spark.blocks import DataFrame, SparkSession, materialise_blocks
-from dplib.spark.edge_blocks import make_edge_blocks
-from dplib.spark.edges import VertexDomain, collect_edges, judge_edges, open_edges
-from dplib.spark.graph_counts import count_triangles_in_blocks, degree_counts, front_in_blocks
-from dplib.spark.graph_projection import project_blocks
-from dplib.spark.session import open_session
+from dplib.graphs.statistics.common_neighbors import common_neighbor_front
+from dplib.graphs.statistics.triangles import count_triangles
+from dplib.graphs.statistics.truncation import edge_order, project_in_order
+from dplib.jobs.network_statistics.distributed import LEAST_BLOCKS
+from dplib.jobs.network_statistics.rehearse import generate
+from dplib.spark.engine.blocks import DataFrame, SparkSession, materialise_blocks
+from dplib.spark.engine.session import open_session
+from dplib.spark.graphs.edge_blocks import make_edge_blocks
+from dplib.spark.graphs.edges import VertexDomain, collect_edges, judge_edges, open_edges
+from dplib.spark.graphs.graph_counts import count_triangles_in_blocks, degree_counts, front_in_blocks
+from dplib.spark.graphs.graph_projection import project_blocks
 
 MASTERS = ("local[1]", "local[2]")
 TARGETS = {"Email-Enron": 8, "power law": 40}
@@ -101,7 +101,7 @@ def stages(n: int) -> dict[str, Callable[[DataFrame], int]]:
     }
 
 
-def expected(n: int, source: npt.NDArray[np.int64], target: npt.NDArray[np.int64]) -> list[int]:
+def expected(n: int, source: IntArray, target: IntArray) -> list[int]:
     """The stages' numbers in one process."""
     kept = project_in_order(n, source, target, DEGREE_BOUND, edge_order(source, target, 0))
     return [count_triangles(n, source, target), len(common_neighbor_front(n, source, target)) - 1, int(kept.sum())]

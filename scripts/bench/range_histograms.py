@@ -17,8 +17,8 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
 
-from dplib.inference.range_estimates import estimate_range_counts
-from dplib.inference.tree_blue_deep import tree_blue_deep
+from dplib.estimates.range_estimates import estimate_range_counts
+from dplib.estimates.tree_blue_deep import tree_blue_deep
 from dplib.mechanisms.node_counts import NodeMechanism
 from dplib.trees.complete import kary_tree, mixed_radix_tree
 from dplib.trees.strategies import blue, lue_dptree

@@ -16,15 +16,15 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from dplib.config.sections import SparkSettings
+from dplib.jobs.range_histograms.run import STAGES, prepare
+from dplib.ledger.ledger import Ledger
+from dplib.ledger.runs import Terms
+from dplib.ledger.schema import resolve_ledger_url
 from dplib.privacy.budget import Currency
 from dplib.privacy.neighbors import Neighbors
-from dplib.randomness.secret_file import create_secret_file
-from dplib.range_histograms.run import STAGES, prepare
-from dplib.release.ledger import Ledger
-from dplib.release.ledger_schema import resolve_ledger_url
-from dplib.release.runs import Terms
 from dplib.release.tables import read_table
-from dplib.spark.session import start_session, stop
+from dplib.secret.file import create_secret_file
+from dplib.spark.engine.session import start_session, stop
 from dplib.workflow.run import run_job
 from scripts.bench.million_days import peak_gib
 

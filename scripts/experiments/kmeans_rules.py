@@ -27,22 +27,20 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from dplib.clustering.central.grid import SU_POINTS_A_CELL, grid
+from dplib.clustering.central.quadtree import quadtree
+from dplib.clustering.central.tree_coreset import CoresetSettings, tree_coreset
 from dplib.clustering.choose import QUADTREE_FROM, plan_method, run_plan
-from dplib.clustering.grid import SU_POINTS_A_CELL, grid
 from dplib.clustering.problem import Clustering, Problem
-from dplib.clustering.quadtree import quadtree
 from dplib.clustering.source import Blocks
 from dplib.clustering.space import Space
-from dplib.clustering.tree_coreset import CoresetSettings, tree_coreset
 from dplib.errors import ConfigError
 from dplib.mechanisms.clustering_noise import KeyedNoise
 from dplib.privacy.budget import ApproxDP, Budget, Currency, PureDP, cost
 from scripts.experiments.kmeans_page import run_and_render
 from scripts.experiments.kmeans_table import DELTA, Data, loss
 
-FloatArray = npt.NDArray[np.float64]
 Results = dict[str, dict[str, Any]]
 
 STORED = Path(__file__).with_suffix(".json")

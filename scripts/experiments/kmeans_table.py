@@ -22,10 +22,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from sklearn import __version__ as sklearn_version
 from sklearn.cluster import KMeans
 
+from dplib.arrays import FloatArray
 from dplib.clustering.choose import METHODS, plan_method, run_plan
 from dplib.clustering.problem import Clustering, Problem
 from dplib.clustering.source import Blocks
@@ -35,7 +35,6 @@ from dplib.mechanisms.clustering_noise import KeyedNoise
 from dplib.privacy.budget import ApproxDP
 from scripts.experiments.kmeans_page import run_and_render
 
-FloatArray = npt.NDArray[np.float64]
 Results = dict[str, Any]
 
 STORED = Path(__file__).with_suffix(".json")

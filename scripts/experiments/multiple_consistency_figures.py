@@ -17,25 +17,25 @@ from pathlib import Path
 
 import matplotlib
 
+from dplib.arrays import FloatArray
+
 matplotlib.use("Agg")
 
 import matplotlib.pyplot as plt
 import numpy as np
-import numpy.typing as npt
 
+from dplib.consistency.alternating import tree_projection
+from dplib.consistency.choose import SOLVERS
+from dplib.consistency.day_projection import project_days
+from dplib.consistency.problem import ConsistencyProblem, SolverOptions
 from dplib.constraints.resolve import resolve
 from dplib.constraints.specs import Package
-from dplib.inference.alternating import tree_projection
-from dplib.inference.choose import SOLVERS
-from dplib.inference.day_projection import project_days
-from dplib.inference.problem import ConsistencyProblem, SolverOptions
 from dplib.metrics.consistency import mse_s
 from dplib.metrics.error import err_s
 from dplib.projection.alternating import alternate
 from dplib.trees.interval_tree import IntervalTree
 from dplib.trees.shapes import regular_edges
 
-FloatArray = npt.NDArray[np.float64]
 ITEMS = ("cola", "burger", "wings", "fries", "nuggets")
 PACKAGES = (
     Package("package 1", {"cola": 2, "burger": 1, "wings": 1, "nuggets": 1}),

@@ -25,10 +25,10 @@ matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 import numpy as np
 
-from dplib.inference.adaptive_partition import adaptive_histogram
-from dplib.inference.haar import haar_mean_error, haar_range_variances
-from dplib.inference.range_estimates import estimate_range_counts, mean_range_variance, mean_variance_of_length
-from dplib.inference.range_publication import publish_range_counts
+from dplib.estimates.adaptive_partition import adaptive_histogram
+from dplib.estimates.haar import haar_mean_error, haar_range_variances
+from dplib.estimates.range_estimates import estimate_range_counts, mean_range_variance, mean_variance_of_length
+from dplib.estimates.range_publication import publish_range_counts
 from dplib.mechanisms.node_counts import NodeMechanism
 from dplib.mechanisms.partition import PartitionNoise
 from dplib.trees.complete import kary_tree

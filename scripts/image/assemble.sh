@@ -28,7 +28,7 @@ cp "$wheel" "$place/dplib.whl"
 cp -r conf "$place/"
 cp scripts/submit.sh "$place/scripts/"
 cp scripts/image/entrypoint.sh "$place/scripts/image/"
-printf '#!/bin/sh\nexec "${0%%/*}/python" -m jobs.main "$@"\n' >"$place/.venv/bin/dplib"
+printf '#!/bin/sh\nexec "${0%%/*}/python" -m dplib.cli.main "$@"\n' >"$place/.venv/bin/dplib"
 chmod 755 "$place/.venv/bin/dplib"
 find "$place" -name __pycache__ -path "*/spark/*" -prune -exec rm -rf {} +
 "$place/.venv/bin/python" -m compileall -q --invalidation-mode unchecked-hash "$place/dplib" "$place/jobs"

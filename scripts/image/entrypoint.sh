@@ -17,7 +17,7 @@ case ${1:-} in
     exec "$root/scripts/submit.sh" "${@:2}"
     ;;
   driver)
-    export SPARK_SUBMIT_OPTS="-Dlog4j2.configurationFile=file:$root/dplib/spark/log4j2.properties"
+    export SPARK_SUBMIT_OPTS="-Dlog4j2.configurationFile=file:$root/dplib/spark/engine/log4j2.properties"
     exec "$SPARK_HOME/bin/spark-submit" --deploy-mode client \
       --conf "spark.driver.bindAddress=$SPARK_DRIVER_BIND_ADDRESS" "${@:2}"
     ;;

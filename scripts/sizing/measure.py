@@ -59,7 +59,7 @@ def measure(workload: Workload) -> Run:
         config = write(workload, folder)
         started = time.monotonic()
         process = psutil.Popen(
-            [sys.executable, "-m", "jobs.main", "run", workload.job, "--config", config], stdout=-3, stderr=-3
+            [sys.executable, "-m", "dplib.cli.main", "run", workload.job, "--config", config], stdout=-3, stderr=-3
         )
         cpu, memory = _watch(process)
         seconds = time.monotonic() - started

@@ -15,12 +15,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from dplib.cli.main import job_module
+from dplib.ledger.ledger import Ledger
+from dplib.ledger.schema import resolve_ledger_url
 from dplib.privacy.budget import Currency
-from dplib.randomness.secret_file import create_secret_file
-from dplib.release.ledger import Ledger
-from dplib.release.ledger_schema import resolve_ledger_url
+from dplib.secret.file import create_secret_file
 from dplib.workflow.design import cost_of, natural_terms
-from jobs.main import job_module
 
 PIECE = 500_000
 

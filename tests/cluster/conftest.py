@@ -11,10 +11,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dplib.release.ledger import Ledger
-from dplib.release.ledger_schema import resolve_ledger_url
+from dplib.jobs.consistent_histograms.job import prepare
+from dplib.ledger.ledger import Ledger
+from dplib.ledger.schema import resolve_ledger_url
 from dplib.workflow.design import cost_of, natural_terms
-from jobs.consistent_histograms import prepare
 from tests.cluster.standalone import Cluster, bare_environment, environment, start_cluster, wait_for
 from tests.release_bytes import unreserved
 
@@ -110,7 +110,7 @@ def place(shop: Path, tmp_path: Path) -> Path:
 LOCAL_RUNS = """
 import sys
 from pathlib import Path
-from jobs.consistent_histograms import prepare, run
+from dplib.jobs.consistent_histograms.job import prepare, run
 for layout in sys.argv[1:]:
     run(prepare(Path(layout) / "config.yaml", (f"publish.solver.layout={layout}",)))
 """

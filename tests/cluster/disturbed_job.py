@@ -18,11 +18,14 @@ from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
-from dplib.cli import submit
-from dplib.consistent_histograms import blocks, run
-from dplib.range_histograms import measure as range_measure
-from dplib.spark import counts, cut_trials
-from jobs import consistent_histograms, minimum_cuts, range_histograms
+from dplib.jobs.consistent_histograms import blocks, run
+from dplib.jobs.consistent_histograms import job as consistent_histograms
+from dplib.jobs.minimum_cuts import job as minimum_cuts
+from dplib.jobs.range_histograms import job as range_histograms
+from dplib.jobs.range_histograms import measure as range_measure
+from dplib.spark.graphs import cut_trials
+from dplib.spark.rows import counts
+from dplib.terminal.output import submit
 
 Function = Callable[..., Any]
 PLACES: dict[str, tuple[ModuleType, ModuleType, str]] = {

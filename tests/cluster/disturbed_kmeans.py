@@ -12,9 +12,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from dplib.cli import submit
-from dplib.spark import points
-from jobs import kmeans
+from dplib.jobs.kmeans import job as kmeans
+from dplib.spark.points import points
+from dplib.terminal.output import submit
 
 Function = Callable[..., Any]
 

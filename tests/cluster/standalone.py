@@ -15,7 +15,7 @@ from typing import TypeVar
 
 import pyspark
 
-from dplib.spark.java import archive_options
+from dplib.spark.engine.java import archive_options
 
 SPARK_HOME = Path(pyspark.__file__).parent
 EXECUTOR = "CoarseGrainedExecutorBackend"
@@ -51,9 +51,9 @@ def bare_environment(folder: Path) -> Path:
     # installation, are not read.
     (site / "packages.pth").write_text(sysconfig.get_path("purelib") + "\n")
     python = folder / "bin" / "python"
-    look = "from importlib.util import find_spec as f; print([f(n) is not None for n in ('pyspark', 'dplib', 'jobs')])"
+    look = "from importlib.util import find_spec as f; print([f(n) is not None for n in ('pyspark', 'dplib')])"
     found = subprocess.run([python, "-I", "-c", look], capture_output=True, text=True, check=True)
-    assert found.stdout == "[True, False, False]\n"
+    assert found.stdout == "[True, False]\n"
     return python
 
 

@@ -7,8 +7,8 @@ ledger nor in those for temporary files.
 import subprocess
 from pathlib import Path
 
-from dplib.release.ledger import Ledger
-from dplib.release.ledger_schema import resolve_ledger_url
+from dplib.ledger.ledger import Ledger
+from dplib.ledger.schema import resolve_ledger_url
 from tests.cluster.conftest import ITEM, RELEASE, ROOT, assert_clean, assert_paid_once, release_files
 from tests.cluster.standalone import (
     PATIENCE,

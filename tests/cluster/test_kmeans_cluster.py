@@ -10,12 +10,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from dplib.jobs.kmeans.job import prepare
+from dplib.ledger.ledger import Ledger
+from dplib.ledger.schema import resolve_ledger_url
 from dplib.privacy.budget import Currency
-from dplib.randomness.secret_file import create_secret_file
-from dplib.release.ledger import Ledger
-from dplib.release.ledger_schema import resolve_ledger_url
+from dplib.secret.file import create_secret_file
 from dplib.workflow.design import cost_of, natural_terms
-from jobs.kmeans import prepare
 from tests.cluster.conftest import ROOT
 from tests.cluster.standalone import PATIENCE, Cluster, descendants, environment, executor_of, kill, processes, wait_for
 from tests.release_bytes import unreserved
@@ -37,7 +37,7 @@ secret: file:dplib.key
 """
 LOCAL_RUN = """
 from pathlib import Path
-from jobs.kmeans import prepare, run
+from dplib.jobs.kmeans.job import prepare, run
 run(prepare(Path("config.yaml")))
 """
 

@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from dplib.consistent_histograms import blocks, design
-from dplib.consistent_histograms.design import Design
-from dplib.consistent_histograms.run import prepare, stages
 from dplib.errors import IntegrityError
-from dplib.release.ledger import Ledger
-from dplib.release.ledger_schema import resolve_ledger_url
+from dplib.jobs.consistent_histograms import blocks, design
+from dplib.jobs.consistent_histograms.design import Design
+from dplib.jobs.consistent_histograms.run import prepare, stages
+from dplib.ledger.ledger import Ledger
+from dplib.ledger.schema import resolve_ledger_url
 from dplib.release.membership import RESERVATION
 from dplib.workflow.prepared import Prepared
 from dplib.workflow.run import run_job

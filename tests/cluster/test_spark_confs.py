@@ -9,7 +9,7 @@ import pytest
 from py4j.java_gateway import JavaObject
 from pyspark.sql import SparkSession
 
-from dplib.spark.session import PINNED, QUIET
+from dplib.spark.engine.session import PINNED, QUIET
 
 ROOT = Path(__file__).parents[2]
 KINDS = ("kubernetes", "local", "standalone", "yarn")

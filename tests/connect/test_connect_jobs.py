@@ -24,7 +24,7 @@ PROJECTED = {
 IN_ONE_SESSION = """
 import sys
 from dplib.config.sections import SparkSettings
-from dplib.spark.session import start_session
+from dplib.spark.engine.session import start_session
 from tests.jobs_support import dplib
 
 start_session("all jobs", SparkSettings(remote=sys.argv[1]))
@@ -35,9 +35,9 @@ for place in sys.argv[2:]:
     assert outcome.code == 0, outcome.err
 
 # Random trials as tasks, which no job of this size takes.
-from dplib.graphs.karger import plan_trials
-from dplib.graphs.near_minimum import near_minimum_cuts
-from dplib.spark.cut_trials import search_cuts
+from dplib.graphs.cuts.karger import plan_trials
+from dplib.graphs.cuts.near_minimum import near_minimum_cuts
+from dplib.spark.graphs.cut_trials import search_cuts
 from pyspark.sql import SparkSession
 from tests.cut_graphs import complete
 
@@ -95,7 +95,7 @@ def test_a_release_has_the_bytes_of_local_mode(case: str, remote: dict[str, Shop
 def test_a_process_of_its_own_finds_the_server(connect_server: Server, tmp_path: Path) -> None:
     local, by_setting, by_variable = (new_shop(tmp_path / name) for name in ("local", "setting", "variable"))
     by_setting.set(spark={"remote": "${CONNECT_HERE}"})
-    words = ("-m", "jobs.main", "run", local.job, "--config")
+    words = ("-m", "dplib.cli.main", "run", local.job, "--config")
     local.run()
     for place, variable in ((by_setting, "CONNECT_HERE"), (by_variable, "SPARK_REMOTE")):
         outcome = python_process(*words, str(place.config), **{variable: connect_server.address})

@@ -12,7 +12,7 @@ from tests.jobs_support import Shop, new_shop, python_process
 
 
 def ran(place: Shop, **environment: str) -> "tuple[int, str]":
-    outcome = python_process("-m", "jobs.main", "run", place.job, "--config", str(place.config), **environment)
+    outcome = python_process("-m", "dplib.cli.main", "run", place.job, "--config", str(place.config), **environment)
     assert place.spent() == 0
     assert not place.output.exists()
     lines = outcome.err.splitlines()
@@ -63,7 +63,7 @@ def test_workers_without_the_packages_are_refused_and_a_web_page_is_a_warning(tm
     place = new_shop(tmp_path / "shop")
     with start_server(tmp_path, python, spark__ui__enabled="true", spark__ui__port="0") as server:
         place.set(spark={"remote": server.address})
-        outcome = python_process("-m", "jobs.main", "run", place.job, "--config", str(place.config))
+        outcome = python_process("-m", "dplib.cli.main", "run", place.job, "--config", str(place.config))
     assert outcome.code == 1
     version = f"{sys.version_info.major}.{sys.version_info.minor}"
     lines = outcome.err.splitlines()

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from dplib.config.consistent_histograms import ConsistentHistogramsConfig
+from dplib.cli.main import job_module
 from dplib.config.load import load, read_yaml
-from jobs.main import job_module
+from dplib.jobs.consistent_histograms.config import ConsistentHistogramsConfig
 
 ROOT = Path(__file__).resolve().parents[2]
 

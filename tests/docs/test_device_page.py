@@ -6,11 +6,11 @@ from typing import Any
 
 from ruamel.yaml import YAML
 
-from dplib.config.kmeans import KMeansConfig
 from dplib.config.load import check
 from dplib.guide import read_page
-from dplib.kmeans.design import Design
-from dplib.kmeans.report_text import VERSION, ReportReader
+from dplib.jobs.kmeans.config import KMeansConfig
+from dplib.jobs.kmeans.design import Design
+from dplib.jobs.kmeans.report_text import VERSION, ReportReader
 
 PAGE = read_page("device-reports")
 

@@ -8,8 +8,8 @@ import pytest
 from typer.main import get_command
 from typer.testing import CliRunner
 
+from dplib.cli.main import JOBS, app
 from dplib.guide import read_page, titles
-from jobs.main import JOBS, app
 
 ROOT = Path(__file__).resolve().parents[2]
 NOT_MECHANISMS = {"__init__", "choose_oracle", "clustering_noise", "frequency_oracle", "partition"}

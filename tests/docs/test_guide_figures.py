@@ -11,13 +11,13 @@ from dplib.clustering.choose import METHODS, plan_method
 from dplib.clustering.problem import Problem
 from dplib.clustering.space import Space
 from dplib.config.load import check
-from dplib.config.minimum_cuts import CutReleases
-from dplib.config.network_statistics import NetworkStatisticsConfig
 from dplib.errors import ConfigError
+from dplib.estimates.range_estimates import mean_range_variance
 from dplib.guide import read_page
-from dplib.inference.range_estimates import mean_range_variance
-from dplib.network_statistics.design import Design
-from dplib.network_statistics.part_plan import ModelError, compared_models
+from dplib.jobs.minimum_cuts.config import CutReleases
+from dplib.jobs.network_statistics.config import NetworkStatisticsConfig
+from dplib.jobs.network_statistics.design import Design
+from dplib.jobs.network_statistics.part_plan import ModelError, compared_models
 from dplib.privacy.budget import ApproxDP, Budget, PureDP
 from dplib.trees.strategies import blue, boost, dwork
 from tests.minimum_cuts_support import design_of

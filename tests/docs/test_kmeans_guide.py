@@ -10,11 +10,11 @@ import pytest
 
 from dplib.clustering.choose import METHODS, plan_method, run_plan
 from dplib.clustering.problem import Problem
-from dplib.clustering.refused import REFUSED
+from dplib.clustering.rejected_methods import REFUSED
 from dplib.clustering.source import Blocks, Keyed, Summary
 from dplib.clustering.space import Space
-from dplib.config.kmeans import LOCAL_METHODS
 from dplib.guide import read_page
+from dplib.jobs.kmeans.config import LOCAL_METHODS
 from dplib.privacy.budget import ZCDP, Budget, PureDP
 from scripts.experiments import kmeans_rules, kmeans_table
 from scripts.marked import marked

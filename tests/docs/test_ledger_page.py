@@ -2,8 +2,8 @@
 
 import typer
 
+from dplib.cli.main import app
 from dplib.guide import read_page
-from jobs.main import app
 
 
 def test_the_page_has_all_commands_of_the_ledger() -> None:

@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 from dplib.guide import read_page
-from dplib.release.leases import LEASE_SECONDS
+from dplib.ledger.leases import LEASE_SECONDS
 
 ROOT = Path(__file__).resolve().parents[2]
 

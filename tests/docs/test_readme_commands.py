@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 from typer.testing import CliRunner
 
-from jobs.main import app
+from dplib.cli.main import app
 from scripts import make_data, readme
 
 if TYPE_CHECKING:

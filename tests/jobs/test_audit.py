@@ -14,26 +14,24 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pytest
 
-from dplib.config.consistent_histograms import ConsistentHistogramsConfig
+from dplib.arrays import FloatArray, IntArray
 from dplib.config.load import check
-from dplib.consistent_histograms import measure as measuring
-from dplib.consistent_histograms.design import Design
-from dplib.consistent_histograms.measure import measure_on_driver
-from dplib.consistent_histograms.rows import row_kinds
+from dplib.jobs.consistent_histograms import measure as measuring
+from dplib.jobs.consistent_histograms.config import ConsistentHistogramsConfig
+from dplib.jobs.consistent_histograms.design import Design
+from dplib.jobs.consistent_histograms.measure import measure_on_driver
+from dplib.jobs.consistent_histograms.rows import row_kinds
 from dplib.mechanisms.discrete_gaussian import discrete_gaussian_probability
 from dplib.privacy.calibration import epsilon_from_rho
 from dplib.privacy.events import DiscreteGaussianEvent, DiscreteLaplaceEvent
 from dplib.privacy.measurement import Measurement
 from dplib.randomness.keyed import derive_key
-from dplib.release.run_keys import RunKeys
+from dplib.workflow.run_keys import RunKeys
 from tests.goodness_of_fit import epsilon_lower_bound
 from tests.jobs_support import JOB
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 COPIES, KEYS = 4_000, 8
 KEY = bytes(range(3, 35))
 DAYS = 4

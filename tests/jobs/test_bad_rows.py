@@ -3,10 +3,10 @@
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow.parquet as pq
 import pytest
 
+from dplib.arrays import IntArray
 from tests.jobs_support import ITEMS, JOB, Outcome, Shop, content, dplib, new_shop, noisy_days, python_process
 
 CANARY = "Canary"
@@ -48,7 +48,7 @@ LATIN = b"2024-01-07,caf\xe9,1,CanaryLatin\xff,\n2024-01-07,milk,1,caf\xe9,\n"
 TRUNCATED = b"2024-01-08,bread,4,CanaryOrd"
 
 
-def counted(rows: list[tuple[int, str, int]]) -> npt.NDArray[np.int64]:
+def counted(rows: list[tuple[int, str, int]]) -> IntArray:
     counts = np.zeros((14, len(ITEMS)), dtype=np.int64)
     for day, item, quantity in rows:
         counts[day, ITEMS.index(item)] += quantity
@@ -109,7 +109,7 @@ def test_the_caps_cut_units_whatever_their_rows_are(tmp_path: Path, spark: objec
 def test_a_process_shows_no_value(tmp_path: Path) -> None:
     shop = nearly_exact(new_shop(tmp_path, budget="900"), HEADER + BAD + GOOD + LATIN + TRUNCATED)
     shop.set(spark={"master": "local[1]"})
-    found = python_process("-m", "jobs.main", "run", JOB, "--config", str(shop.config))
+    found = python_process("-m", "dplib.cli.main", "run", JOB, "--config", str(shop.config))
     text = seen(found, found.release)
     assert CANARY not in text
     assert NUMBER not in text
@@ -145,7 +145,7 @@ def test_an_unforeseen_error_is_named_by_class_and_place_only(
         raise ValueError(f"could not convert {CANARY}")
 
     with monkeypatch.context() as broken:
-        broken.setattr("dplib.consistent_histograms.run.measure_on_driver", break_down)
+        broken.setattr("dplib.jobs.consistent_histograms.run.measure_on_driver", break_down)
         found = shop.run()
     assert found.code == 1
     assert found.err.splitlines()[-1].startswith("dplib: unforeseen ValueError at test_bad_rows.py:")

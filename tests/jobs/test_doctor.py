@@ -9,10 +9,10 @@ from types import SimpleNamespace
 
 import pytest
 
-from dplib.randomness.secret import Secret
-from dplib.release.ledger import Ledger
-from dplib.spark import doctor as spark_doctor
-from dplib.spark.doctor import Finding, Verdict, check_java
+from dplib.ledger.ledger import Ledger
+from dplib.secret.secret import Secret
+from dplib.spark.engine import doctor as spark_doctor
+from dplib.spark.engine.doctor import Finding, Verdict, check_java
 from dplib.workflow import doctor
 from tests.jobs_support import SECRET, Outcome, Shop, content, dplib, new_shop
 from tests.ledgers import open_with, tamper
@@ -101,7 +101,7 @@ def test_what_the_account_cannot_pay_is_a_warning(shop: Shop) -> None:
 
 def test_a_changed_ledger_and_reservations_without_their_key(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as broken:
-        broken.setattr("dplib.consistent_histograms.run.count_cells", None)
+        broken.setattr("dplib.jobs.consistent_histograms.run.count_cells", None)
         assert shop.run().code == 1
     (shop.folder / "shop.key").write_text(os.urandom(32).hex())
     assert verdicts(shop) == {"secret": "warn"}

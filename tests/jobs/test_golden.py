@@ -10,13 +10,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dplib.consistent_histograms.measure import measure_on_driver
-from dplib.consistent_histograms.publish import results_on_driver, write_tables
-from dplib.consistent_histograms.run import prepare
-from dplib.randomness.secret import Secret
-from dplib.release.run_keys import RunKeys
-from dplib.release.runs import Run, RunState
+from dplib.jobs.consistent_histograms.measure import measure_on_driver
+from dplib.jobs.consistent_histograms.publish import results_on_driver, write_tables
+from dplib.jobs.consistent_histograms.run import prepare
+from dplib.ledger.runs import Run, RunState
 from dplib.release.tables import read_table
+from dplib.secret.secret import Secret
+from dplib.workflow.run_keys import RunKeys
 from tests.golden_support import digest_of, recorded, require_recorded
 from tests.jobs_support import ITEMS, SECRET, new_shop
 

@@ -9,10 +9,10 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from dplib import cli
-from dplib.report.number_text import terminal_number
-from jobs.help_texts import EXAMPLES
-from jobs.main import JOBS, app
+from dplib.cli.help_texts import EXAMPLES
+from dplib.cli.main import JOBS, app
+from dplib.page.number_text import terminal_number
+from dplib.terminal import output as cli
 from tests.jobs_support import Outcome, dplib, refuse_spark
 
 FRAME = {
@@ -184,6 +184,6 @@ def test_the_rest_of_a_pipe_may_be_cut_off(monkeypatch: pytest.MonkeyPatch) -> N
     def cut_off(*_: object) -> None:
         raise BrokenPipeError
 
-    monkeypatch.setattr("jobs.kmeans.example", cut_off)
+    monkeypatch.setattr("dplib.jobs.kmeans.job.example", cut_off)
     outcome = dplib("example", "kmeans")
     assert (outcome.code, outcome.err) == (1, "")

@@ -9,11 +9,11 @@ import pytest
 
 from dplib.config.point_input import PointInput
 from dplib.errors import SchemaError
-from dplib.kmeans.collection import Collection
-from dplib.kmeans.report_text import report_of
+from dplib.jobs.kmeans.collection import Collection
+from dplib.jobs.kmeans.job import example
+from dplib.jobs.kmeans.report_text import report_of
 from dplib.release.tables import read_table
-from dplib.spark.point_rows import open_points
-from jobs.kmeans import example
+from dplib.spark.points.point_rows import open_points
 from tests.jobs_support import content, dplib, named
 from tests.places import EXACT, GROUPS, LOCAL, Places, new_places
 

@@ -13,32 +13,31 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pytest
 from scipy.special import logsumexp
 
-from dplib.clustering.bounds import RadiusClasses
+from dplib.arrays import FloatArray
+from dplib.clustering.central.bounds import RadiusClasses
 from dplib.clustering.problem import Problem
 from dplib.clustering.record import Record
 from dplib.clustering.source import Noise, PointSource, dense
 from dplib.clustering.space import UNITS, Space
 from dplib.clustering.sums import PointCount
 from dplib.errors import ConfigError
-from dplib.kmeans import measure as measuring
-from dplib.kmeans.design import Design
-from dplib.kmeans.methods import cluster_points
-from dplib.kmeans.radius import find_bounds
-from dplib.kmeans.tables import Draw
+from dplib.jobs.kmeans import measure as measuring
+from dplib.jobs.kmeans.design import Design
+from dplib.jobs.kmeans.methods import cluster_points
+from dplib.jobs.kmeans.radius import find_bounds
+from dplib.jobs.kmeans.tables import Draw
 from dplib.mechanisms.clustering_noise import KeyedNoise
 from dplib.privacy.calibration import epsilon_from_rho
 from dplib.privacy.events import DiscreteLaplaceEvent
 from dplib.randomness.keyed import derive_key
-from dplib.release.run_keys import RunKeys
+from dplib.workflow.run_keys import RunKeys
 from tests.clustering_support import Asked, Weak, Witness, lloyd_without_noise_for_empty_clusters
 from tests.goodness_of_fit import epsilon_lower_bound
 from tests.kmeans_support import design_of, rows_in, settings_of
 
-FloatArray = npt.NDArray[np.float64]
 Pair = tuple[FloatArray, FloatArray]
 Patch = pytest.MonkeyPatch
 DELTA = Fraction(1, 100)
@@ -204,7 +203,7 @@ def true_number_of_points(monkeypatch: Patch) -> None:
         noise.laplace(np.zeros(1, dtype=np.int64), Fraction(1), "number of points")
         return 1000 * exact, problem.laplace_event("number of points", 1, epsilon)
 
-    monkeypatch.setattr("dplib.clustering.grid.measure_count", count)
+    monkeypatch.setattr("dplib.clustering.central.grid.measure_count", count)
 
 
 def no_noise_for_empty_clusters(monkeypatch: Patch) -> None:

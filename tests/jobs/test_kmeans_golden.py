@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from dplib.clustering.problem import FORMAT
-from dplib.config.kmeans import KMeansConfig
 from dplib.config.load import check
-from dplib.kmeans.design import Design
-from dplib.kmeans.measure import measure_points
-from dplib.kmeans.publish import write_tables
+from dplib.jobs.kmeans.config import KMeansConfig
+from dplib.jobs.kmeans.design import Design
+from dplib.jobs.kmeans.measure import measure_points
+from dplib.jobs.kmeans.publish import write_tables
 from dplib.release.tables import read_table
 from tests.clustering_support import mixture
 from tests.golden_support import digest_of, recorded, require_recorded

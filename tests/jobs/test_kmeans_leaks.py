@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from dplib.clustering.record import Replayed
-from dplib.kmeans import measure as measuring
-from dplib.kmeans.tables import read_records
+from dplib.jobs.kmeans import measure as measuring
+from dplib.jobs.kmeans.tables import read_records
 from tests.jobs_support import content
 from tests.places import GROUPS, new_places
 

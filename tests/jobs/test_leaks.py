@@ -17,10 +17,10 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from dplib.randomness.secret import Secret
-from dplib.release.run_keys import RunKeys
-from dplib.release.runs import Run
-from dplib.spark.session import QUIET
+from dplib.ledger.runs import Run
+from dplib.secret.secret import Secret
+from dplib.spark.engine.session import QUIET
+from dplib.workflow.run_keys import RunKeys
 from tests.every_job import JOBS, new_place_of
 from tests.jobs_support import ROOT, Outcome, Shop, python_process
 

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from dplib.release.ledger import Ledger
+from dplib.jobs.consistent_histograms.job import prepare
+from dplib.ledger.ledger import Ledger
 from dplib.workflow.settings import counted_hash
-from jobs.consistent_histograms import prepare
 from tests.jobs_support import Shop, content, dplib, new_shop
 from tests.ledger_faults import (
     OTHER,

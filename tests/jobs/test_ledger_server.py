@@ -49,7 +49,7 @@ def test_real_jobs_at_once_spend_no_more_than_there_is(place: Place, tmp_path: P
     """Three processes of the console script, each with a Spark of its own, on a budget for one."""
     shop = new_shop_without_ledger(tmp_path, ledger=place.url)
     assert dplib("init", "--config", str(shop.config), "--budget", "1", "--yes").code == 0
-    words = ["-m", "jobs.main", "run", shop.job, "--config", str(shop.config), "--date"]
+    words = ["-m", "dplib.cli.main", "run", shop.job, "--config", str(shop.config), "--date"]
     with ExitStack() as stack:
         jobs = [
             stack.enter_context(

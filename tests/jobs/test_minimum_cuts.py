@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from dplib.jobs.minimum_cuts.job import example
+from dplib.ledger.runs import Terms
 from dplib.privacy.budget import Currency
 from dplib.privacy.neighbors import Neighbors
-from dplib.release.runs import Terms
 from dplib.release.tables import read_table
-from jobs.minimum_cuts import example
 from tests.cut_mechanism_laws import all_cuts, all_sides
 from tests.jobs_support import DROP, Shop, content, dplib, named, new_place, refuse_spark, require_refused
 

@@ -11,19 +11,18 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pytest
 
+from dplib.arrays import FloatArray
+from dplib.graphs.cuts.exhaustive import numbered_sides
 from dplib.graphs.edges import Graph, canonical
-from dplib.graphs.exhaustive import numbered_sides
-from dplib.minimum_cuts.design import Design
-from dplib.minimum_cuts.measure import drawn, every_cut, true_number
-from dplib.minimum_cuts.tables import Stored
+from dplib.jobs.minimum_cuts.design import Design
+from dplib.jobs.minimum_cuts.measure import drawn, every_cut, true_number
+from dplib.jobs.minimum_cuts.tables import Stored
 from dplib.randomness.keyed import derive_key
 from tests.goodness_of_fit import epsilon_lower_bound
 from tests.minimum_cuts_support import design_of
 
-FloatArray = npt.NDArray[np.float64]
 KEY = bytes(range(9, 41))
 N, TRIALS = 4, 2_000
 RING = [(0, 1, 2), (1, 2, 2), (2, 3, 2), (0, 3, 2)]

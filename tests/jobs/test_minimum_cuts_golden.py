@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from dplib.graphs.edges import canonical
-from dplib.minimum_cuts.measure import measure_graph
-from dplib.minimum_cuts.publish import write_tables
+from dplib.jobs.minimum_cuts.measure import measure_graph
+from dplib.jobs.minimum_cuts.publish import write_tables
 from dplib.release.tables import read_table
 from tests.golden_support import digest_of, golden_keys, recorded, require_recorded
 from tests.jobs_support import SECRET

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 from dplib.config.load import check
-from dplib.config.network_statistics import NetworkStatisticsConfig
-from dplib.network_statistics.design import Design
-from dplib.network_statistics.measure import measure_edges
-from dplib.network_statistics.publish import write_tables
-from dplib.network_statistics.rehearse import generate
+from dplib.jobs.network_statistics.config import NetworkStatisticsConfig
+from dplib.jobs.network_statistics.design import Design
+from dplib.jobs.network_statistics.measure import measure_edges
+from dplib.jobs.network_statistics.publish import write_tables
+from dplib.jobs.network_statistics.rehearse import generate
 from dplib.release.tables import read_table
 from tests.golden_support import digest_of, golden_keys, recorded, require_recorded
 from tests.jobs_support import SECRET

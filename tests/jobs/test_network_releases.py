@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 from dplib.config.load import check
-from dplib.config.network_statistics import NetworkStatisticsConfig
-from dplib.graphs.network_sensitivity import Statistic
-from dplib.mechanisms.local_degrees import Counting, DegreeProtocol, report_degree
-from dplib.mechanisms.randomized_response import report_later_neighbors
-from dplib.network_statistics.design import Design
-from dplib.network_statistics.part_plan import compared_models
-from dplib.network_statistics.plan import make_plan
+from dplib.graphs.statistics.network_sensitivity import Statistic
+from dplib.jobs.network_statistics.config import NetworkStatisticsConfig
+from dplib.jobs.network_statistics.design import Design
+from dplib.jobs.network_statistics.part_plan import compared_models
+from dplib.jobs.network_statistics.plan import make_plan
+from dplib.mechanisms.local.local_degrees import Counting, DegreeProtocol, report_degree
+from dplib.mechanisms.local.randomized_response import report_later_neighbors
 from dplib.release.tables import read_table
 from tests.jobs.test_network_statistics import EDGES, JOB, N, Network, new_network, oracle
 from tests.jobs_support import DROP, dplib, named, refuse_spark, require_refused

@@ -15,15 +15,15 @@ import pytest
 
 from dplib.config.edge_input import EdgeInput
 from dplib.config.load import check
-from dplib.config.network_statistics import NetworkStatisticsConfig
-from dplib.graphs.network_sensitivity import Statistic
-from dplib.network_statistics.design import Design
-from dplib.network_statistics.measure import exact_statistics, project
-from dplib.network_statistics.tables import read_values
+from dplib.graphs.statistics.network_sensitivity import Statistic
+from dplib.jobs.network_statistics.config import NetworkStatisticsConfig
+from dplib.jobs.network_statistics.design import Design
+from dplib.jobs.network_statistics.job import example
+from dplib.jobs.network_statistics.measure import exact_statistics, project
+from dplib.jobs.network_statistics.tables import read_values
 from dplib.release.tables import read_table
-from dplib.spark.blocks import SparkSession
-from dplib.spark.edges import VertexDomain, collect_edges, judge_edges, open_edges
-from jobs.network_statistics import example
+from dplib.spark.engine.blocks import SparkSession
+from dplib.spark.graphs.edges import VertexDomain, collect_edges, judge_edges, open_edges
 from tests.jobs_support import DROP, Shop, content, dplib, named, new_place, refuse_spark, require_refused
 
 pytestmark = pytest.mark.usefixtures("spark")

@@ -9,22 +9,20 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pytest
 
+from dplib.arrays import IntArray
 from dplib.config.load import check
-from dplib.config.network_statistics import NetworkStatisticsConfig
-from dplib.graphs.network_sensitivity import Statistic
+from dplib.graphs.statistics.network_sensitivity import Statistic
+from dplib.jobs.network_statistics.config import NetworkStatisticsConfig
+from dplib.jobs.network_statistics.design import Design
+from dplib.jobs.network_statistics.measure import count_facts, noisy_statistics, project, rungs_of, statistics_of
+from dplib.jobs.network_statistics.measurements import LADDER
 from dplib.mechanisms.ladder import ladder_probability
-from dplib.network_statistics.design import Design
-from dplib.network_statistics.measure import count_facts, noisy_statistics, project, rungs_of, statistics_of
-from dplib.network_statistics.measurements import LADDER
 from dplib.privacy.events import DiscreteLaplaceEvent
 from dplib.randomness.keyed import derive_key
 from tests.goodness_of_fit import epsilon_lower_bound
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 Edges = tuple[IntArray, IntArray]
 KEY = bytes(range(9, 41))
 TRIALS = 2_000
@@ -139,6 +137,6 @@ def test_keeping_the_first_edges_of_every_vertex_is_caught(monkeypatch: pytest.M
         kept = [e for e in range(len(source)) if first[int(source[e])] == e == first[int(target[e])]]
         return source[kept], target[kept]
 
-    monkeypatch.setattr("dplib.network_statistics.measure.project", keep_first)
+    monkeypatch.setattr("dplib.jobs.network_statistics.measure.project", keep_first)
     monkeypatch.setattr(f"{__name__}.project", keep_first)
     assert empirical_epsilon(design, with_hub, without, 1_000) > 1

@@ -10,21 +10,19 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pytest
 
+from dplib.arrays import FloatArray, IntArray
 from dplib.config.load import check
-from dplib.config.range_histograms import RangeHistogramsConfig
+from dplib.jobs.range_histograms.config import RangeHistogramsConfig
+from dplib.jobs.range_histograms.design import Design
+from dplib.jobs.range_histograms.measure import measure_on_driver, noisy_histogram
 from dplib.privacy.calibration import epsilon_from_rho
 from dplib.randomness.keyed import derive_key
-from dplib.range_histograms.design import Design
-from dplib.range_histograms.measure import measure_on_driver, noisy_histogram
-from dplib.release.run_keys import RunKeys
 from dplib.trees.budgets import WHOLE, noise_parameter
+from dplib.workflow.run_keys import RunKeys
 from tests.goodness_of_fit import epsilon_lower_bound
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 COPIES, N_BINS = 2_500, 6
 KEY = bytes(range(5, 37))
 

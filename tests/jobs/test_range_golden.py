@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from dplib.config.load import check
-from dplib.config.range_histograms import RangeHistogramsConfig
-from dplib.range_histograms.design import Design
-from dplib.range_histograms.measure import measure_on_driver
-from dplib.range_histograms.publish import results_on_driver, write_tables
-from dplib.range_histograms.tables import write_strategy
+from dplib.jobs.range_histograms.config import RangeHistogramsConfig
+from dplib.jobs.range_histograms.design import Design
+from dplib.jobs.range_histograms.measure import measure_on_driver
+from dplib.jobs.range_histograms.publish import results_on_driver, write_tables
+from dplib.jobs.range_histograms.tables import write_strategy
 from dplib.release.tables import read_table
 from tests.golden_support import digest_of, golden_keys, recorded, require_recorded
 from tests.jobs_support import SECRET

@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 
 from dplib.config.load import check
-from dplib.config.range_histograms import RangeHistogramsConfig
-from dplib.range_histograms.design import Design
-from dplib.range_histograms.publish import results_in_blocks, results_on_driver
+from dplib.jobs.range_histograms.config import RangeHistogramsConfig
+from dplib.jobs.range_histograms.design import Design
+from dplib.jobs.range_histograms.job import example
+from dplib.jobs.range_histograms.publish import results_in_blocks, results_on_driver
 from dplib.release.tables import read_table
-from dplib.spark.blocks import SparkSession
+from dplib.spark.engine.blocks import SparkSession
 from dplib.workflow.design import for_tasks
-from jobs.range_histograms import example
 from tests.jobs_support import DROP, Shop, content, dplib, named, new_place, refuse_spark, require_refused
 
 pytestmark = pytest.mark.usefixtures("spark")
@@ -221,7 +221,7 @@ def test_layouts_give_the_same_bytes(tmp_path: Path, spark: SparkSession, monkey
     rows = [(str(number % 20), names[number % 7], f"p{number}") for number in range(300)]
     driver = new_visits(tmp_path / "driver", **settings).rows(rows)
     one = driver.run().release
-    monkeypatch.setattr("dplib.range_histograms.design.BLOCK_CELLS", 60)
+    monkeypatch.setattr("dplib.jobs.range_histograms.design.BLOCK_CELLS", 60)
     blocks = new_visits(tmp_path / "blocks", **settings, publish__layout="blocks").rows(rows)
     many = blocks.run().release
     columns = ["group", "node", "noisy"]
@@ -244,7 +244,7 @@ def test_both_measurements_have_the_same_bytes(
 ) -> None:
     stored = []
     for name, layout in (("driver", "driver"), ("blocks", "blocks")):
-        monkeypatch.setattr("dplib.range_histograms.run.layout_of", lambda design, layout=layout: layout)
+        monkeypatch.setattr("dplib.jobs.range_histograms.run.layout_of", lambda design, layout=layout: layout)
         visits = new_visits(tmp_path / name)
         release = visits.run().release
         stored.append({p.name: p.read_bytes() for p in (release / "measurement").rglob("*.parquet")})

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from dplib.consistent_histograms import measure, run
-from dplib.release.ledger import Ledger
+from dplib.jobs.consistent_histograms import measure, run
+from dplib.ledger.ledger import Ledger
 from dplib.release.staging import Staging
 from dplib.workflow import manifest
 from tests.jobs_support import JOB, Shop, content, dplib, new_shop, python_process, visible
@@ -28,15 +28,15 @@ STEPS: dict[str, tuple[Any, str]] = {
 }
 KILLED = """
 import os, signal, sys
-from dplib.consistent_histograms import run
-import jobs.main
+from dplib.jobs.consistent_histograms import run
+import dplib.cli.main
 original = run.measure_on_driver
 def deadly(*arguments):
     original(*arguments)
     os.kill(os.getpid(), signal.SIGKILL)
 run.measure_on_driver = deadly
 sys.argv = ["dplib", *sys.argv[1:]]
-jobs.main.main()
+dplib.cli.main.main()
 """
 """A run that dies with its noise drawn and its measurement written, before the ledger knows of it."""
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from dplib.consistent_histograms import measure, run
-from dplib.randomness.secret import Secret
+from dplib.jobs.consistent_histograms import measure, run
+from dplib.secret.secret import Secret
 from tests.jobs_support import SECRET, Shop, content, dplib, new_shop
 
 pytestmark = pytest.mark.usefixtures("spark")

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from dplib.consistent_histograms import design
+from dplib.jobs.consistent_histograms import design
 from tests.jobs_support import ROOT, Shop, content, dplib, new_shop, python_process, visible
 
 pytestmark = pytest.mark.usefixtures("spark")

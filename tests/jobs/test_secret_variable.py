@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from dplib.errors import ConfigError
-from dplib.randomness import secret_places
+from dplib.secret import places as secret_places
 from dplib.workflow import run as workflow
 from tests.jobs_support import SECRET, new_shop
 
@@ -19,8 +19,8 @@ import json, os, sys
 from pathlib import Path
 import pyarrow as pa
 from pyspark import SparkContext
-from jobs.consistent_histograms import prepare
-from dplib.spark.session import java_holds, open_session
+from dplib.jobs.consistent_histograms.job import prepare
+from dplib.spark.engine.session import java_holds, open_session
 
 prepared = prepare(Path(sys.argv[1]))
 name = sys.argv[2]
@@ -57,7 +57,7 @@ def test_under_spark_submit_such_a_secret_is_refused_by_name(tmp_path: Path, mon
     shop = new_shop(tmp_path)
     shop.set(secret=f"env:{NAME}")
     before = shop.ledger.entries()
-    code = "import sys; sys.argv[0] = 'dplib'; import jobs.main; jobs.main.main()"
+    code = "import sys; sys.argv[0] = 'dplib'; import dplib.cli.main; dplib.cli.main.main()"
     words = [sys.executable, "-c", code, "run", "consistent-histograms", "--config", str(shop.config)]
     environment = os.environ | {NAME: SECRET.hex(), "PYSPARK_GATEWAY_PORT": "1"}
     done = subprocess.run(words, env=environment, capture_output=True, text=True, check=False, timeout=120)

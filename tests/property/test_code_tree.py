@@ -5,10 +5,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dplib.clustering.code_tree import grow, leaves_of
-from dplib.clustering.quadtree import CubeCodes, cube_depth
+from dplib.clustering.central.code_tree import grow, leaves_of
+from dplib.clustering.central.quadtree import CubeCodes, cube_depth
+from dplib.clustering.central.simhash import SimHash
 from dplib.clustering.row_hash import hash_rows
-from dplib.clustering.simhash import SimHash
 from dplib.clustering.space import UNITS, Space
 
 

@@ -6,10 +6,10 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dplib.consistency.integers.coupled_division import needs_coupling
+from dplib.consistency.integers.generator_space import GeneratorSpace
+from dplib.consistency.integers.integer_tables import divide_counts, node_offers, publish_counts, root_counts
 from dplib.constraints.menu import Menu
-from dplib.inference.coupled_division import needs_coupling
-from dplib.inference.generator_space import GeneratorSpace
-from dplib.inference.integer_tables import divide_counts, node_offers, publish_counts, root_counts
 from dplib.trees.interval_tree import IntervalTree
 from dplib.trees.shapes import branching_edges
 

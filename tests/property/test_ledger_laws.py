@@ -20,8 +20,8 @@ from hypothesis.stateful import (
 )
 
 from dplib.errors import BudgetError, ConfigError, DplibError, IntegrityError
-from dplib.release.ledger import Ledger
-from dplib.release.runs import Balance, Publication, Run, RunState
+from dplib.ledger.ledger import Ledger
+from dplib.ledger.runs import Balance, Publication, Run, RunState
 from tests.ledgers import TERMS, Place, Postgres, exported, key_number, measurement, open_with, url_of
 
 MEMORY = Path("/dev/shm")  # noqa: S108 - mkdtemp makes a private directory in it

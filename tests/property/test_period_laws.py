@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dplib.errors import BudgetError, IntegrityError
-from dplib.release.chain import seal
-from dplib.release.periods import ADVERBS, Period
-from dplib.release.replay import LedgerState
+from dplib.ledger.chain import seal
+from dplib.ledger.periods import ADVERBS, Period
+from dplib.ledger.replay import LedgerState
 
 CLOCK = {"column": "day", "date_format": "yyyy-MM-dd", "timezone": "UTC"}
 FIRST = dt.date(2023, 12, 20)

@@ -10,7 +10,14 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from dplib.privacy.accountant import totals
-from dplib.privacy.budget import ZCDP, ApproxDP, Budget, PureDP, as_fraction, budget_from_dict
+from dplib.privacy.budget import (
+    ZCDP,
+    ApproxDP,
+    Budget,
+    PureDP,
+    as_fraction,
+    budget_from_dict,
+)
 from dplib.privacy.calibration import (
     discrete_laplace_scale,
     epsilon_from_rho,

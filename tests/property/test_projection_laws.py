@@ -1,21 +1,19 @@
 """Laws of projections: feasible, idempotent, non-expansive, nearest."""
 
 import numpy as np
-import numpy.typing as npt
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
+from dplib.arrays import FloatArray, IntArray
 from dplib.projection.box import project_box
 from dplib.projection.dykstra import project_intersection
 from dplib.projection.rounding import round_to_totals
 from dplib.projection.simplex import project_simplex
 
-FloatArray = npt.NDArray[np.float64]
-
 
 @st.composite
-def simplex_cases(draw: st.DrawFn) -> tuple[FloatArray, npt.NDArray[np.int64], FloatArray, FloatArray, FloatArray]:
+def simplex_cases(draw: st.DrawFn) -> tuple[FloatArray, IntArray, FloatArray, FloatArray, FloatArray]:
     """Values, offsets, totals, weights and a second array of values."""
     sizes = draw(st.lists(st.integers(1, 6), min_size=1, max_size=5))
     n_columns = draw(st.integers(1, 3))

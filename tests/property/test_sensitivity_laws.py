@@ -10,14 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dplib.config.consistent_histograms import ConsistentHistogramsConfig
 from dplib.config.load import check
-from dplib.consistent_histograms.design import MOST_OF_ROW, Design
 from dplib.constraints.checks import MOST_OF_ITEM
 from dplib.constraints.resolve import _row_norms, resolve
 from dplib.constraints.specs import Package, Total
 from dplib.errors import ConfigError
-from dplib.graphs.network_sensitivity import Bounding, DegreeBound, Statistic, sensitivity
+from dplib.graphs.statistics.network_sensitivity import Bounding, DegreeBound, Statistic, sensitivity
+from dplib.jobs.consistent_histograms.config import ConsistentHistogramsConfig
+from dplib.jobs.consistent_histograms.design import MOST_OF_ROW, Design
 from dplib.privacy.neighbors import Neighbors
 from dplib.validate import integer_norms
 

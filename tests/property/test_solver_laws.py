@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dplib.inference import general, tree_smoother
-from dplib.inference.answer_variance import AnswerVariance
-from dplib.inference.problem import ConsistencyProblem
+from dplib.consistency import general, tree_smoother
+from dplib.consistency.answer_variance import AnswerVariance
+from dplib.consistency.problem import ConsistencyProblem
 from dplib.projection.residual import largest_residual
 from tests.oracles import dense_estimate
 from tests.strategies import problems

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dplib.inference.range_variance import RangeVariance
+from dplib.estimates.range_variance import RangeVariance
 from dplib.trees.interval_tree import IntervalTree
 from dplib.trees.shapes import branching_edges, default_branching
 

@@ -9,8 +9,8 @@ from hashlib import blake2b
 from itertools import chain
 
 import numpy as np
-import numpy.typing as npt
 
+from dplib.arrays import IntArray
 from dplib.config.sections import Columns, Input, Privacy
 
 FIRST_DAY = dt.date(2020, 2, 25)
@@ -116,7 +116,7 @@ def bound_oracle(rows: Sequence[Resolved], max_rows: int, max_rows_per_day: int,
     return kept
 
 
-def count_oracle(rows: Sequence[Resolved]) -> npt.NDArray[np.int64]:
+def count_oracle(rows: Sequence[Resolved]) -> IntArray:
     """Counts by day and item."""
     counts = np.zeros((N_DAYS, len(ITEMS)), np.int64)
     for day, row_type, quantity, _ in rows:

@@ -8,7 +8,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from dplib.errors import ConfigError
-from dplib.spark.contributions import add_priority, bound_rows
+from dplib.spark.rows.contributions import add_priority, bound_rows
 from tests.spark.rows import Resolved, bound_oracle, count_oracle
 
 SCHEMA = "day int, row_type int, quantity long, unit string"

@@ -2,9 +2,9 @@ import numpy as np
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
-from dplib.spark.contributions import bound_rows
-from dplib.spark.counts import MOST, block_counts, count_blocks, count_cells
-from dplib.spark.resolve import RowDomain, resolve_rows
+from dplib.spark.rows.contributions import bound_rows
+from dplib.spark.rows.counts import MOST, block_counts, count_blocks, count_cells
+from dplib.spark.rows.resolve import RowDomain, resolve_rows
 from dplib.trees.block_plan import BlockPlan
 from dplib.trees.interval_tree import IntervalTree
 from tests.spark.rows import (

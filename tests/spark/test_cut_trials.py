@@ -7,16 +7,16 @@ import numpy as np
 import pytest
 
 from dplib.errors import ConfigError
-from dplib.graphs.cut_list import CutList
+from dplib.graphs.cuts.cut_list import CutList
+from dplib.graphs.cuts.exhaustive import listed_cuts
+from dplib.graphs.cuts.karger import contraction_cuts, plan_trials
+from dplib.graphs.cuts.karger_stein import plan_runs
+from dplib.graphs.cuts.minimum_cut import minimum_cut
+from dplib.graphs.cuts.near_minimum import near_minimum_cuts
 from dplib.graphs.edges import Graph, canonical
-from dplib.graphs.exhaustive import listed_cuts
-from dplib.graphs.karger import contraction_cuts, plan_trials
-from dplib.graphs.karger_stein import plan_runs
-from dplib.graphs.minimum_cut import minimum_cut
-from dplib.graphs.near_minimum import near_minimum_cuts
-from dplib.minimum_cuts.private_graph import CycledGraph
+from dplib.jobs.minimum_cuts.private_graph import CycledGraph
 from dplib.randomness.keyed import KeyedStream
-from dplib.spark.cut_trials import Method, search_cuts, search_trees
+from dplib.spark.graphs.cut_trials import Method, search_cuts, search_trees
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 
 from dplib.config.sections import Columns, Input
 from dplib.errors import ConfigError, SchemaError
-from dplib.spark.read import open_rows
+from dplib.spark.rows.read import open_rows
 
 DAY = dt.date(2024, 1, 1)
 COLUMNS = Columns(day="day", item="item", quantity="n", unit="unit")

@@ -7,18 +7,19 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from dplib.graphs.common_neighbors import common_neighbor_front
-from dplib.graphs.degrees import degree_histogram, largest_degree, vertex_degrees
+from dplib.arrays import IntArray
 from dplib.graphs.mixing import vertex_colours
-from dplib.graphs.triangles import count_triangles
-from dplib.graphs.truncation import edge_order, project_in_order
-from dplib.spark import graph_projection
-from dplib.spark.blocks import DataFrame, SparkSession, collect_blocks
-from dplib.spark.edge_blocks import edge_words, make_edge_blocks, pack_edges, read_ends
-from dplib.spark.graph_counts import count_triangles_in_blocks, degree_counts, front_in_blocks
-from dplib.spark.graph_projection import project_blocks
-from dplib.spark.rounds import BlockRounds
-from tests.network_oracles import IntArray, random_edges
+from dplib.graphs.statistics.common_neighbors import common_neighbor_front
+from dplib.graphs.statistics.degrees import degree_histogram, largest_degree, vertex_degrees
+from dplib.graphs.statistics.triangles import count_triangles
+from dplib.graphs.statistics.truncation import edge_order, project_in_order
+from dplib.spark.engine.blocks import DataFrame, SparkSession, collect_blocks
+from dplib.spark.engine.rounds import BlockRounds
+from dplib.spark.graphs import graph_projection
+from dplib.spark.graphs.edge_blocks import edge_words, make_edge_blocks, pack_edges, read_ends
+from dplib.spark.graphs.graph_counts import count_triangles_in_blocks, degree_counts, front_in_blocks
+from dplib.spark.graphs.graph_projection import project_blocks
+from tests.network_oracles import random_edges
 
 N = 60
 GRAPHS = {"dense": (0.3, 1), "sparse": (0.02, 5), "empty": (0.0, 1)}

@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 
 from dplib.errors import ConfigError
-from dplib.spark.java import class_archive, java_options, prepare_java
+from dplib.spark.engine.java import class_archive, java_options, prepare_java
 
 COUNT = """
 import sys
 from dplib.config.sections import SparkSettings
-from dplib.spark import java
-from dplib.spark.session import start_session, stop
+from dplib.spark.engine import java
+from dplib.spark.engine.session import start_session, stop
 from pathlib import Path
 
 java.class_archive = lambda: Path(sys.argv[1])

@@ -9,19 +9,19 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dplib.config.consistent_histograms import ConsistentHistogramsConfig
 from dplib.config.load import check
-from dplib.consistent_histograms import block_layout, reference_layout
-from dplib.consistent_histograms.design import Design
-from dplib.consistent_histograms.layouts import results_in_layout
-from dplib.consistent_histograms.measure import measure_on_driver
-from dplib.consistent_histograms.publish import Results, results_on_driver, write_tables
-from dplib.consistent_histograms.rows import row_kinds
+from dplib.consistency.problem import OnRound, Round
 from dplib.errors import SolverError
-from dplib.inference.problem import OnRound, Round
-from dplib.release.run_keys import RunKeys
-from dplib.spark.blocks import SparkSession
-from dplib.spark.rounds import BlockRounds
+from dplib.jobs.consistent_histograms import block_layout, reference_layout
+from dplib.jobs.consistent_histograms.config import ConsistentHistogramsConfig
+from dplib.jobs.consistent_histograms.design import Design
+from dplib.jobs.consistent_histograms.layouts import results_in_layout
+from dplib.jobs.consistent_histograms.measure import measure_on_driver
+from dplib.jobs.consistent_histograms.publish import Results, results_on_driver, write_tables
+from dplib.jobs.consistent_histograms.rows import row_kinds
+from dplib.spark.engine.blocks import SparkSession
+from dplib.spark.engine.rounds import BlockRounds
+from dplib.workflow.run_keys import RunKeys
 
 ITEMS = ["cola", "burger", "fries", "wings", "salad"]
 PACKAGES = {

@@ -7,16 +7,17 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from dplib.arrays import IntArray
 from dplib.config.load import check
-from dplib.config.network_statistics import NetworkStatisticsConfig
 from dplib.errors import IntegrityError
-from dplib.network_statistics import distributed
-from dplib.network_statistics.design import Design
-from dplib.network_statistics.distributed import measure_on_spark
-from dplib.network_statistics.measure import measure_edges
-from dplib.release.run_keys import RunKeys
-from dplib.spark.blocks import DataFrame, SparkSession
-from tests.network_oracles import IntArray, random_edges
+from dplib.jobs.network_statistics import distributed
+from dplib.jobs.network_statistics.config import NetworkStatisticsConfig
+from dplib.jobs.network_statistics.design import Design
+from dplib.jobs.network_statistics.distributed import measure_on_spark
+from dplib.jobs.network_statistics.measure import measure_edges
+from dplib.spark.engine.blocks import DataFrame, SparkSession
+from dplib.workflow.run_keys import RunKeys
+from tests.network_oracles import random_edges
 
 N = 40
 CASES: dict[str, dict[str, Any]] = {

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dplib.clustering.grid import CellCounts
+from dplib.clustering.central.grid import CellCounts
 from dplib.clustering.point_frame import PointFrame
 from dplib.clustering.source import Blocks
 from dplib.clustering.sums import ClusterSums, Moments
 from dplib.config.point_input import PointInput
-from dplib.spark.point_rows import open_points
-from dplib.spark.points import SparkPoints, block_points
+from dplib.spark.points.point_rows import open_points
+from dplib.spark.points.points import SparkPoints, block_points
 from tests.kmeans_support import design_of, settings_of
 
 KEY = bytes(range(32))
@@ -28,7 +28,7 @@ def frame_of() -> PointFrame:
 def test_totals_are_those_of_one_block(
     spark: Any, n_partitions: int, few: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("dplib.spark.points._FEW_PARTITIONS", few)
+    monkeypatch.setattr("dplib.spark.points.points._FEW_PARTITIONS", few)
     rows = np.random.default_rng(3).normal(size=(500, 2)) * 0.6
     rows[::50, 1] = np.nan
     frame = frame_of()
@@ -78,6 +78,7 @@ def test_opened_columns_are_numbers_or_missing(spark: Any, tmp_path: Path) -> No
 
 def test_a_worker_loads_no_settings_with_what_it_runs() -> None:
     """Every Python worker imports the modules of its functions: settings and solvers would cost each a second."""
-    look = "import sys, dplib.spark.points, dplib.clustering.simhash, dplib.clustering.sums; print(*sys.modules)"
+    modules = "dplib.spark.points.points, dplib.clustering.central.simhash, dplib.clustering.sums"
+    look = f"import sys, {modules}; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", look], capture_output=True, text=True, check=True)
     assert not {"pydantic", "pandas", "scipy.optimize", "sqlalchemy"} & set(done.stdout.split())

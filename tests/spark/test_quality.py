@@ -11,17 +11,17 @@ from dplib.clustering.point_frame import PointFrame
 from dplib.clustering.space import Space
 from dplib.config.edge_input import WeightSettings
 from dplib.config.value_input import HistogramInput
-from dplib.spark.bins import BinDomain
-from dplib.spark.edges import VertexDomain
-from dplib.spark.quality import count_categories, count_units_above
-from dplib.spark.quality_rows import (
+from dplib.spark.graphs.edges import VertexDomain
+from dplib.spark.rows.bins import BinDomain
+from dplib.spark.rows.quality import count_categories, count_units_above
+from dplib.spark.rows.quality_rows import (
     judged_edges,
     judged_events,
     judged_points,
     judged_values,
     judged_weighted_edges,
 )
-from dplib.spark.resolve import RULES, RowDomain
+from dplib.spark.rows.resolve import RULES, RowDomain
 from tests.spark.rows import FIRST_DAY, ITEMS, N_DAYS, Row, random_rows, resolve_oracle, settings
 
 DOMAIN = RowDomain(FIRST_DAY, N_DAYS, ITEMS)

@@ -12,10 +12,10 @@ from pyspark.sql import functions as F
 
 from dplib.config.sections import Columns, Input, Privacy
 from dplib.errors import ConfigError
-from dplib.spark.counts import count_cells
-from dplib.spark.moments import has_zone
-from dplib.spark.read import open_rows
-from dplib.spark.resolve import RULES, RowDomain, judge_rows, resolve_rows
+from dplib.spark.rows.counts import count_cells
+from dplib.spark.rows.moments import has_zone
+from dplib.spark.rows.read import open_rows
+from dplib.spark.rows.resolve import RULES, RowDomain, judge_rows, resolve_rows
 from tests.spark.rows import BAD_DAYS, BAD_ITEMS, BAD_QUANTITIES, BAD_UNITS, FIRST_DAY, ITEMS, N_DAYS, settings
 
 EVENT = Privacy.model_validate({"unit": "event", "budget": {"epsilon": 1}, "max_quantity": 5})

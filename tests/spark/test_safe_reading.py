@@ -16,11 +16,11 @@ from pyspark.sql import functions as F
 
 from dplib.config.sections import Columns, Input
 from dplib.errors import ConfigError, DplibError, SchemaError
-from dplib.spark.moments import check_date_format, day_number
-from dplib.spark.parquet_times import footer_types, message_types
-from dplib.spark.read import MOMENT_TYPES, NUMBER_TYPES, open_columns, open_rows
-from dplib.spark.resolve import number_column
-from dplib.spark.session import quiet_spark_errors
+from dplib.spark.engine.session import quiet_spark_errors
+from dplib.spark.rows.moments import check_date_format, day_number
+from dplib.spark.rows.parquet_times import footer_types, message_types
+from dplib.spark.rows.read import MOMENT_TYPES, NUMBER_TYPES, open_columns, open_rows
+from dplib.spark.rows.resolve import number_column
 
 HEADER = "day,item\n"
 TEXT = frozenset({"string"})

@@ -10,8 +10,8 @@ from pyspark.sql import functions as F
 
 from dplib.config.sections import SparkSettings
 from dplib.errors import ConfigError, DplibError, SchemaError
-from dplib.spark import session
-from dplib.spark.session import PINNED, deploy_mode, pin_session, quiet_spark_errors, start_session
+from dplib.spark.engine import session
+from dplib.spark.engine.session import PINNED, deploy_mode, pin_session, quiet_spark_errors, start_session
 
 VALUE = "SECRETVALUE"
 NOISY_RUN = """
@@ -20,11 +20,11 @@ from pathlib import Path
 from pyspark.sql import functions as F
 from dplib.config.sections import Columns, Input, Privacy, SparkSettings
 from dplib.errors import DplibError
-from dplib.spark.contributions import bound_rows
-from dplib.spark.counts import count_cells
-from dplib.spark.read import open_rows
-from dplib.spark.resolve import RowDomain, resolve_rows
-from dplib.spark.session import quiet_spark_errors, start_session, stop
+from dplib.spark.rows.contributions import bound_rows
+from dplib.spark.rows.counts import count_cells
+from dplib.spark.rows.read import open_rows
+from dplib.spark.rows.resolve import RowDomain, resolve_rows
+from dplib.spark.engine.session import quiet_spark_errors, start_session, stop
 import datetime as dt
 
 folder = Path(sys.argv[1])

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from dplib.clustering.source import Keyed
-from dplib.kmeans.collection import Collection
-from dplib.kmeans.local import NoisyPoints, RoundReports, UserDigest, UserKeys, question_sizes
-from dplib.spark.points import NAME_WORDS, SparkPoints, block_users
+from dplib.jobs.kmeans.collection import Collection
+from dplib.jobs.kmeans.local import NoisyPoints, RoundReports, UserDigest, UserKeys, question_sizes
+from dplib.spark.points.points import NAME_WORDS, SparkPoints, block_users
 from tests.kmeans_support import design_of, local_settings_of
 
 KEY = bytes(range(32))

@@ -15,8 +15,8 @@ import pytest
 from dplib.config.edge_input import WeightedEdgeInput, WeightSettings
 from dplib.errors import SchemaError
 from dplib.graphs.edges import Graph
-from dplib.spark.edges import VertexDomain, open_edges
-from dplib.spark.weighted_edges import (
+from dplib.spark.graphs.edges import VertexDomain, open_edges
+from dplib.spark.graphs.weighted_edges import (
     collect_graph,
     inspect_weighted_edges,
     judge_weighted_edges,

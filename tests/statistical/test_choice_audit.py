@@ -8,21 +8,20 @@ from fractions import Fraction
 from itertools import pairwise
 
 import numpy as np
-import numpy.typing as npt
 import pytest
 
+from dplib.arrays import FloatArray
 from dplib.clustering.problem import Problem
 from dplib.clustering.record import Recorded
 from dplib.clustering.source import Blocks
 from dplib.clustering.space import Space
-from dplib.graphs.degrees import second_largest_degree
-from dplib.graphs.ladder_rungs import second_degree_rungs
+from dplib.graphs.statistics.degrees import second_largest_degree
+from dplib.graphs.statistics.ladder_rungs import second_degree_rungs
 from dplib.mechanisms.exponential import exponential_probability
 from dplib.mechanisms.ladder import ladder_probability
 from dplib.privacy.events import BoundedRangeEvent, PureEvent
 from tests.clustering_support import METHODS, Asked, Witness, keyed
 
-FloatArray = npt.NDArray[np.float64]
 ORDERS = (1.01, 1.5, 2.0, 4.0, 16.0, 64.0)
 
 

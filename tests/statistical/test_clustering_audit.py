@@ -10,10 +10,10 @@ from collections.abc import Callable
 from fractions import Fraction
 
 import numpy as np
-import numpy.typing as npt
 import pytest
 
-from dplib.clustering.lloyd import lloyd_laplace
+from dplib.arrays import FloatArray, IntArray
+from dplib.clustering.central.lloyd import lloyd_laplace
 from dplib.clustering.problem import Clustering, Problem
 from dplib.clustering.record import Recorded
 from dplib.clustering.source import Blocks, Noise, PointSource
@@ -31,9 +31,6 @@ from tests.clustering_support import (
     lloyd_without_noise_for_empty_clusters,
 )
 from tests.goodness_of_fit import epsilon_lower_bound
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 
 BUDGET = Fraction(1)
 

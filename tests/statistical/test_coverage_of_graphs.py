@@ -8,28 +8,27 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pytest
 
+from dplib.arrays import IntArray
 from dplib.config.load import check
-from dplib.config.network_statistics import NetworkStatisticsConfig
-from dplib.graphs.network_sensitivity import Statistic
-from dplib.graphs.noisy_graph import Passing, estimate_triangles
-from dplib.mechanisms.cut_statistics import GRID
-from dplib.minimum_cuts.cut_margin import all_cuts_margin, cut_margin, number_margin
-from dplib.minimum_cuts.design import Design as CutDesign
-from dplib.minimum_cuts.synthetic import side_values
-from dplib.minimum_cuts.tables import SAMPLED_VALUE
-from dplib.network_statistics.design import Design
-from dplib.network_statistics.estimate import half_width, std_error
-from dplib.network_statistics.local import estimate_degrees, estimate_derived
-from dplib.network_statistics.whole_graph import Parts, degree_protocol
+from dplib.graphs.statistics.network_sensitivity import Statistic
+from dplib.graphs.statistics.noisy_graph import Passing, estimate_triangles
+from dplib.jobs.minimum_cuts.cut_margin import all_cuts_margin, cut_margin, number_margin
+from dplib.jobs.minimum_cuts.design import Design as CutDesign
+from dplib.jobs.minimum_cuts.synthetic import side_values
+from dplib.jobs.minimum_cuts.tables import SAMPLED_VALUE
+from dplib.jobs.network_statistics.config import NetworkStatisticsConfig
+from dplib.jobs.network_statistics.design import Design
+from dplib.jobs.network_statistics.estimate import half_width, std_error
+from dplib.jobs.network_statistics.local import estimate_degrees, estimate_derived
+from dplib.jobs.network_statistics.whole_graph import Parts, degree_protocol
+from dplib.mechanisms.cuts.cut_statistics import GRID
 from dplib.privacy.noise_quantile import DrawLaw
 from tests.coverage_of_intervals import LOWEST, drawn, require_coverage
 from tests.minimum_cuts_support import design_of as cut_design
 
 N_KEYS = 40_000
-IntArray = npt.NDArray[np.int64]
 NUMBERS = ("edge_count", "largest_degree", "k_stars", "triangles")
 
 

@@ -10,23 +10,29 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pytest
 
-from dplib.config.consistent_histograms import ConsistentHistogramsConfig
+from dplib.arrays import FloatArray
 from dplib.config.load import check
-from dplib.config.range_histograms import RangeHistogramsConfig
-from dplib.consistent_histograms import estimate as consistent
-from dplib.consistent_histograms.design import Design as ConsistentDesign
-from dplib.inference.answer_coefficients import range_coefficients
-from dplib.inference.tree_blue_deep import tree_blue_deep
-from dplib.privacy.noise_quantile import LAPLACE95, Z95, DrawLaw, Draws, event_law, half_width
-from dplib.range_histograms import estimate as ranges
-from dplib.range_histograms.design import Design as RangeDesign
+from dplib.consistency.answer_coefficients import range_coefficients
+from dplib.estimates.tree_blue_deep import tree_blue_deep
+from dplib.jobs.consistent_histograms import estimate as consistent
+from dplib.jobs.consistent_histograms.config import ConsistentHistogramsConfig
+from dplib.jobs.consistent_histograms.design import Design as ConsistentDesign
+from dplib.jobs.range_histograms import estimate as ranges
+from dplib.jobs.range_histograms.config import RangeHistogramsConfig
+from dplib.jobs.range_histograms.design import Design as RangeDesign
+from dplib.privacy.noise_quantile import (
+    LAPLACE95,
+    Z95,
+    DrawLaw,
+    Draws,
+    event_law,
+    half_width,
+)
 from tests.coverage_of_intervals import covered, drawn, require_coverage
 
 N_KEYS = 40_000
-FloatArray = npt.NDArray[np.float64]
 
 
 def range_design(method: str, n_bins: int, budget: dict[str, Any], **histogram: Any) -> RangeDesign:

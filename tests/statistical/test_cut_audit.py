@@ -13,9 +13,9 @@ import pytest
 
 from dplib.errors import ConfigError
 from dplib.mechanisms import exponential
-from dplib.mechanisms.cut_sampler_plan import SamplerPlan, plan_cut_sampler
+from dplib.mechanisms.cuts.cut_sampler_plan import SamplerPlan, plan_cut_sampler
+from dplib.mechanisms.cuts.rejected_releases import REFUSED_RELEASES, refuse
 from dplib.mechanisms.exponential import count_losses, exponential_rate
-from dplib.mechanisms.refusals import REFUSED_RELEASES, refuse
 from dplib.privacy.budget import ZCDP, ApproxDP, PureDP
 from tests import cut_audit, cut_refused, cut_sampler_audit
 from tests.cut_audit import Audit, Neighbours, neighbouring

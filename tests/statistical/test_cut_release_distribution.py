@@ -6,17 +6,18 @@ from fractions import Fraction
 from itertools import combinations, permutations
 
 import numpy as np
-import numpy.typing as npt
 import pytest
 from scipy import stats
 
-from dplib.graphs import packed_cuts
+from dplib.arrays import FloatArray
+from dplib.graphs.cuts import packed_cuts
+from dplib.graphs.cuts.minimum_cut import minimum_cut
+from dplib.graphs.cuts.near_minimum import near_minimum_cuts
 from dplib.graphs.edges import canonical, unpack_sides
-from dplib.graphs.minimum_cut import minimum_cut
-from dplib.graphs.near_minimum import near_minimum_cuts
-from dplib.mechanisms.cut_sampler import draw_padding, sample_cuts
-from dplib.mechanisms.cut_sampler_plan import plan_cut_sampler
-from dplib.mechanisms.cut_statistics import (
+from dplib.jobs.minimum_cuts import private_graph
+from dplib.mechanisms.cuts.cut_sampler import draw_padding, sample_cuts
+from dplib.mechanisms.cuts.cut_sampler_plan import plan_cut_sampler
+from dplib.mechanisms.cuts.cut_statistics import (
     GRID,
     count_sensitivity,
     count_steps,
@@ -26,12 +27,11 @@ from dplib.mechanisms.cut_statistics import (
     soft_count_sensitivity,
     soft_count_steps,
 )
+from dplib.mechanisms.cuts.pair_weights import measure_pairs
 from dplib.mechanisms.discrete_laplace import discrete_laplace_probability
 from dplib.mechanisms.exponential import exponential_probability
 from dplib.mechanisms.oneshot_laplace import draw_oneshot
-from dplib.mechanisms.pair_weights import measure_pairs
 from dplib.mechanisms.top_k import measure_chosen, peel
-from dplib.minimum_cuts import private_graph
 from dplib.privacy.budget import ZCDP, ApproxDP, PureDP
 from dplib.randomness.keyed import KeyedStream, derive_key
 from tests.cut_mechanism_laws import all_cuts, all_sides, oneshot_two, peel_two
@@ -39,7 +39,6 @@ from tests.cut_padded_graph import DensePaddedGraph
 from tests.goodness_of_fit import PASS, REJECT, chi_square_p_value
 
 KEY = bytes(range(32))
-FloatArray = npt.NDArray[np.float64]
 OFF = (0.7, 1.3)
 
 

@@ -3,10 +3,10 @@
 from fractions import Fraction
 
 import numpy as np
-import numpy.typing as npt
 import pytest
 from scipy import stats
 
+from dplib.arrays import FloatArray, IntArray
 from dplib.mechanisms.exponential import draw_exponential, draw_weighted, exponential_probability
 from dplib.randomness.keyed import KeyedStream
 from tests.goodness_of_fit import PASS, REJECT
@@ -21,7 +21,7 @@ LOSSES = {
 }
 
 
-def _p_value(drawn: npt.NDArray[np.int64], probability: npt.NDArray[np.float64]) -> float:
+def _p_value(drawn: IntArray, probability: FloatArray) -> float:
     """Pearson's test; cells expected below 25 are joined."""
     expected, observed = DRAWS * probability, np.bincount(drawn, minlength=len(probability)).astype(np.float64)
     rare = expected < 25

@@ -10,12 +10,12 @@ import pytest
 from scipy import stats
 
 from dplib.errors import ConfigError
-from dplib.mechanisms.choose_oracle import Oracle, OracleName, choose_oracle, rare_variance
-from dplib.mechanisms.frequency_oracle import FrequencyEstimate
-from dplib.mechanisms.generalized_response import GeneralizedResponse
-from dplib.mechanisms.hadamard_response import HadamardResponse, walsh_hadamard
-from dplib.mechanisms.local_hashing import LocalHashing
-from dplib.mechanisms.unary_encoding import UnaryEncoding
+from dplib.mechanisms.local.choose_oracle import Oracle, OracleName, choose_oracle, rare_variance
+from dplib.mechanisms.local.frequency_oracle import FrequencyEstimate
+from dplib.mechanisms.local.generalized_response import GeneralizedResponse
+from dplib.mechanisms.local.hadamard_response import HadamardResponse, walsh_hadamard
+from dplib.mechanisms.local.local_hashing import LocalHashing
+from dplib.mechanisms.local.unary_encoding import UnaryEncoding
 from dplib.randomness.user_streams import UserStreams, number_users
 from tests.goodness_of_fit import PASS, REJECT
 from tests.local_oracles import Law, exact_law, largest_ratio

@@ -4,13 +4,13 @@ from fractions import Fraction
 from functools import partial
 
 import numpy as np
-import numpy.typing as npt
 import pytest
 
+from dplib.arrays import FloatArray, IntArray
 from dplib.errors import ConfigError
-from dplib.graphs.common_neighbors import common_neighbor_front
-from dplib.graphs.degrees import second_largest_degree, vertex_degrees
-from dplib.graphs.ladder_rungs import Rungs, exact_rungs, largest_rung, second_degree_rungs
+from dplib.graphs.statistics.common_neighbors import common_neighbor_front
+from dplib.graphs.statistics.degrees import second_largest_degree, vertex_degrees
+from dplib.graphs.statistics.ladder_rungs import Rungs, exact_rungs, largest_rung, second_degree_rungs
 from dplib.mechanisms.ladder import Ladder, draw_ladder, ladder_mean_error, ladder_probability
 from dplib.mechanisms.smooth_noise import (
     SmoothSensitivity,
@@ -26,8 +26,6 @@ from tests.streams import ScriptedStream
 
 KEY = bytes(range(32))
 N = 5
-IntArray = npt.NDArray[np.int64]
-FloatArray = npt.NDArray[np.float64]
 TRIANGLES = oracle.triangles(oracle.all_graphs(N))[:, 0]
 FIRST, SECOND = oracle.edge_neighbors(N)
 OUTCOMES = np.arange(-60, 80)

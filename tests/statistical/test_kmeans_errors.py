@@ -6,8 +6,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from dplib.clustering import lloyd
-from dplib.clustering.cell_errors import Cells
+from dplib.clustering.central import lloyd
+from dplib.clustering.central.cell_errors import Cells
 from dplib.clustering.problem import Problem
 from dplib.clustering.source import Blocks
 from tests.clustering_coverage import SQUARE, coverage

@@ -6,14 +6,14 @@ from functools import partial
 import numpy as np
 import pytest
 
-from dplib.clustering.local_lift import LiftedTree
-from dplib.clustering.local_rounds import HashRounds
-from dplib.clustering.local_tree import LocalTree, best_depth, local_points
+from dplib.clustering.local.hash_rounds import HashRounds
+from dplib.clustering.local.projected_tree import LiftedTree
+from dplib.clustering.local.tree import LocalTree, best_depth, local_points
 from dplib.clustering.problem import Problem
 from dplib.clustering.space import Space
 from dplib.clustering.weighted_kmeans import weighted_kmeans
-from dplib.mechanisms.choose_oracle import Oracle, OracleName, choose_oracle, rare_variance
-from dplib.mechanisms.vector_sums import VectorSums
+from dplib.mechanisms.local.choose_oracle import Oracle, OracleName, choose_oracle, rare_variance
+from dplib.mechanisms.local.vector_sums import VectorSums
 from dplib.randomness.user_streams import UserStreams, number_users
 from tests.clustering_support import mixture, run_rounds
 

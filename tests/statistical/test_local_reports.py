@@ -7,10 +7,10 @@ import pytest
 from scipy import stats
 
 from dplib.errors import ConfigError
-from dplib.mechanisms import local_degrees as local
 from dplib.mechanisms import noisy_adjacency as adjacency
-from dplib.mechanisms import randomized_response as response
 from dplib.mechanisms.discrete_laplace import discrete_laplace_probability, draw_discrete_laplace
+from dplib.mechanisms.local import local_degrees as local
+from dplib.mechanisms.local import randomized_response as response
 from dplib.randomness.digits import Probability
 from dplib.randomness.keyed import KeyedStream
 from tests.goodness_of_fit import PASS, REJECT, epsilon_lower_bound

@@ -4,12 +4,18 @@ from collections.abc import Callable
 from fractions import Fraction
 
 import numpy as np
-import numpy.typing as npt
 import pytest
 
-from dplib.graphs.degrees import cumulative_histogram, degree_histogram, edge_count, sorted_degrees, vertex_degrees
-from dplib.graphs.network_sensitivity import Bounding, DegreeBound, Statistic, sensitivity
-from dplib.graphs.truncation import edge_order, project_in_order
+from dplib.arrays import IntArray
+from dplib.graphs.statistics.degrees import (
+    cumulative_histogram,
+    degree_histogram,
+    edge_count,
+    sorted_degrees,
+    vertex_degrees,
+)
+from dplib.graphs.statistics.network_sensitivity import Bounding, DegreeBound, Statistic, sensitivity
+from dplib.graphs.statistics.truncation import edge_order, project_in_order
 from dplib.mechanisms.discrete_laplace import draw_discrete_laplace
 from dplib.privacy.neighbors import Neighbors
 from dplib.randomness.keyed import KeyedStream
@@ -18,7 +24,6 @@ from tests.network_oracles import keep_first_at_both_ends
 
 KEY = bytes(range(32))
 RUNS = 200_000
-IntArray = npt.NDArray[np.int64]
 Edges = list[tuple[int, int]]
 
 

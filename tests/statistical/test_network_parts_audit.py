@@ -10,26 +10,24 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pytest
 
+from dplib.arrays import FloatArray, IntArray
 from dplib.config.load import check
-from dplib.config.network_statistics import NetworkStatisticsConfig
-from dplib.graphs.candidate_scores import coverage_scores, split_scores
-from dplib.graphs.network_sensitivity import Statistic
+from dplib.graphs.statistics.candidate_scores import coverage_scores, split_scores
+from dplib.graphs.statistics.network_sensitivity import Statistic
+from dplib.jobs.network_statistics import whole_graph
+from dplib.jobs.network_statistics.config import NetworkStatisticsConfig
+from dplib.jobs.network_statistics.design import Design
+from dplib.jobs.network_statistics.measure import exact_statistics
+from dplib.jobs.network_statistics.parts import choice_rate
+from dplib.jobs.network_statistics.whole_graph import draw_parts
 from dplib.mechanisms.exponential import exponential_probability
-from dplib.mechanisms.local_degrees import Counting, DegreeProtocol
-from dplib.network_statistics import whole_graph
-from dplib.network_statistics.design import Design
-from dplib.network_statistics.measure import exact_statistics
-from dplib.network_statistics.parts import choice_rate
-from dplib.network_statistics.whole_graph import draw_parts
+from dplib.mechanisms.local.local_degrees import Counting, DegreeProtocol
 from dplib.randomness.keyed import derive_key
 from tests import network_oracles as oracle
 from tests.goodness_of_fit import epsilon_lower_bound
 
-IntArray = npt.NDArray[np.int64]
-FloatArray = npt.NDArray[np.float64]
 Edges = tuple[IntArray, IntArray]
 KEY = bytes(range(3, 35))
 TRIALS = 1_200

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-import numpy.typing as npt
 import pytest
 
+from dplib.arrays import FloatArray, IntArray
 from dplib.mechanisms.discrete_gaussian import discrete_gaussian_probability
 from dplib.mechanisms.tree_counts import measure_levels
 from dplib.randomness.keyed import derive_key
@@ -18,8 +18,6 @@ from tests.goodness_of_fit import clopper_pearson, epsilon_lower_bound
 
 RUNS = 400_000
 KEY = bytes(range(32))
-IntArray = npt.NDArray[np.int64]
-FloatArray = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)

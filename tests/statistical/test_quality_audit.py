@@ -4,7 +4,6 @@ from collections.abc import Callable
 from fractions import Fraction
 
 import numpy as np
-import numpy.typing as npt
 import pytest
 
 from dplib.mechanisms.tree_counts import measure_levels
@@ -16,7 +15,6 @@ from tests.goodness_of_fit import epsilon_lower_bound
 
 RUNS = 200_000
 EPSILON = Fraction(1)
-IntArray = npt.NDArray[np.int64]
 Counters = list[int]
 
 

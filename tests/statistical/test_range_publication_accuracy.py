@@ -7,11 +7,11 @@ Keyed noise and generated histograms, so nothing varies from run to run; the fac
 import numpy as np
 import pytest
 
+from dplib.consistency.integers.integer_tables import publish_counts
 from dplib.constraints.menu import Menu
-from dplib.inference.integer_tables import publish_counts
-from dplib.inference.range_publication import publish_range_counts
-from dplib.inference.tree_blue_deep import tree_blue_deep
-from dplib.range_histograms.estimate import _spread
+from dplib.estimates.range_publication import publish_range_counts
+from dplib.estimates.tree_blue_deep import tree_blue_deep
+from dplib.jobs.range_histograms.estimate import _spread
 from dplib.trees.complete import kary_tree
 from dplib.trees.interval_tree import IntervalTree
 from dplib.trees.strategies import TreeStrategy, blue, dwork, lue_dptree

@@ -8,7 +8,7 @@ import pytest
 from scipy import stats
 
 from dplib.errors import ConfigError
-from dplib.mechanisms.vector_sums import VectorSums
+from dplib.mechanisms.local.vector_sums import VectorSums
 from dplib.randomness.user_streams import UserStreams, number_users
 from tests.goodness_of_fit import PASS
 from tests.local_oracles import Law, exact_law, largest_ratio

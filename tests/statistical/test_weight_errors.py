@@ -4,31 +4,29 @@ from fractions import Fraction
 from functools import partial
 
 import numpy as np
-import numpy.typing as npt
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import dplib.clustering.quadtree as quadtree_module
-from dplib.clustering.code_tree import Leaves, Level, leaves_of
-from dplib.clustering.local_lift import LiftedTree
-from dplib.clustering.local_questions import Counts
-from dplib.clustering.local_rounds import HashRounds
-from dplib.clustering.local_tree import LocalTree, local_points
+import dplib.clustering.central.quadtree as quadtree_module
+from dplib.arrays import FloatArray, IntArray
+from dplib.clustering.central.code_tree import Leaves, Level, leaves_of
+from dplib.clustering.central.quadtree import CubeCodes, quadtree
+from dplib.clustering.central.tree_errors import NOBODY, NodeErrors, weight_variances
+from dplib.clustering.local.hash_rounds import HashRounds
+from dplib.clustering.local.projected_tree import LiftedTree
+from dplib.clustering.local.questions import Counts
+from dplib.clustering.local.tree import LocalTree, local_points
 from dplib.clustering.problem import Problem
-from dplib.clustering.quadtree import CubeCodes, quadtree
 from dplib.clustering.source import Blocks
 from dplib.clustering.space import Space
 from dplib.clustering.sums import nearest, rounded
-from dplib.clustering.tree_errors import NOBODY, NodeErrors, weight_variances
 from dplib.clustering.weighted_kmeans import nearest_centers
-from dplib.mechanisms.choose_oracle import OracleName, choose_oracle
-from dplib.mechanisms.vector_sums import VectorSums
+from dplib.mechanisms.local.choose_oracle import OracleName, choose_oracle
+from dplib.mechanisms.local.vector_sums import VectorSums
 from dplib.randomness.user_streams import UserStreams, number_users
 from tests.clustering_support import keyed, mixture
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 K = 5
 SQUARE = Space.box([-1.0, -1.0], [1.0, 1.0])
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dplib.inference.adaptive_partition import (
+from dplib.estimates.adaptive_partition import (
     adaptive_histogram,
     best_pruning,
     bucket_costs,

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
+from dplib.consistency.answer_variance import AnswerVariance
+from dplib.consistency.problem import ConsistencyProblem
 from dplib.constraints.menu import Menu
 from dplib.errors import ConfigError, SolverError
-from dplib.inference.answer_variance import AnswerVariance
-from dplib.inference.problem import ConsistencyProblem
 from tests.oracles import dense_day_covariance, is_determined, range_rows
 from tests.strategies import paper_problem, random_menus, random_problem, regular_tree
 from tests.tree_oracles import random_tree

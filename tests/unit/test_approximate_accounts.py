@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from dplib.errors import ConfigError
+from dplib.ledger.runs import Account, Terms
 from dplib.privacy.accountant import totals
 from dplib.privacy.budget import ApproxDP, Currency, PureDP
 from dplib.privacy.events import AnyEvent, ApproxEvent, BoundedRangeEvent, DiscreteGaussianEvent, PureEvent
 from dplib.privacy.neighbors import Neighbors
-from dplib.release.runs import Account, Terms
 from dplib.workflow.design import cost_of, natural_terms
 
 MILLIONTH = Fraction(1, 10**6)

@@ -6,7 +6,15 @@ import numpy as np
 import pytest
 
 from dplib.errors import ConfigError
-from dplib.privacy.budget import ZCDP, ApproxDP, Currency, PureDP, as_fraction, budget_from_dict, cost
+from dplib.privacy.budget import (
+    ZCDP,
+    ApproxDP,
+    Currency,
+    PureDP,
+    as_fraction,
+    budget_from_dict,
+    cost,
+)
 from dplib.privacy.calibration import epsilon_from_rho
 
 

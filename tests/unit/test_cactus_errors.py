@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 
 from dplib.errors import ConfigError
-from dplib.graphs.cactus import cactus_from_edges, checked_cactus
-from dplib.graphs.cactus_cuts import cut_set
-from dplib.graphs.cactus_generation import cactus_of_cuts
-from dplib.graphs.cactus_search import cactus_of_graph
-from dplib.graphs.cactus_standard_form import standard_form
-from dplib.graphs.cut_structure import canonical_cuts
+from dplib.graphs.cactus.cactus import cactus_from_edges, checked_cactus
+from dplib.graphs.cactus.cactus_cuts import cut_set
+from dplib.graphs.cactus.cactus_generation import cactus_of_cuts
+from dplib.graphs.cactus.cactus_search import cactus_of_graph
+from dplib.graphs.cactus.cactus_standard_form import standard_form
+from dplib.graphs.cactus.cut_structure import canonical_cuts
+from dplib.graphs.cactus.tree_representation import cut_tree
 from dplib.graphs.edges import canonical
-from dplib.graphs.tree_representation import cut_tree
 from tests.graph_oracles import loosened, minimum_cuts, random_graph, sides
 
 

@@ -5,20 +5,18 @@ import re
 import xml.etree.ElementTree as ET
 
 import numpy as np
-import numpy.typing as npt
 import pytest
 
+from dplib.arrays import FloatArray
 from dplib.errors import ConfigError
-from dplib.graphs.cactus import checked_cactus
-from dplib.graphs.cactus_search import cactus_of_graph
-from dplib.graphs.cactus_standard_form import standard_form
+from dplib.graphs.cactus.cactus import checked_cactus
+from dplib.graphs.cactus.cactus_search import cactus_of_graph
+from dplib.graphs.cactus.cactus_standard_form import standard_form
 from dplib.graphs.edges import canonical
-from dplib.report.cactus_figure import MOST_NODES, cactus_drawing
-from dplib.report.drawing import COLOURS
-from dplib.report.tree_layout import tree_layout
+from dplib.page.cactus_figure import MOST_NODES, cactus_drawing
+from dplib.page.drawing import COLOURS
+from dplib.page.tree_layout import tree_layout
 from tests.graph_oracles import CUT_CASE_NAMES, CUT_CASES, case_cactus
-
-FloatArray = npt.NDArray[np.float64]
 
 
 def words(svg: str) -> list[str]:

@@ -6,14 +6,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dplib.graphs.bundle_graph import bundle_graph, is_ring
-from dplib.graphs.cactus_cuts import count_standard_cuts, cut_set
-from dplib.graphs.cactus_generation import cactus_of_cuts
-from dplib.graphs.cactus_search import cactus_of_graph
-from dplib.graphs.cactus_standard_form import equivalent, numbered, standard_form
-from dplib.graphs.cut_structure import atoms, canonical_cuts, cross, crossing_graph, is_parallel_cut
+from dplib.graphs.cactus.bundle_graph import bundle_graph, is_ring
+from dplib.graphs.cactus.cactus_cuts import count_standard_cuts, cut_set
+from dplib.graphs.cactus.cactus_generation import cactus_of_cuts
+from dplib.graphs.cactus.cactus_search import cactus_of_graph
+from dplib.graphs.cactus.cactus_standard_form import equivalent, numbered, standard_form
+from dplib.graphs.cactus.cut_structure import atoms, canonical_cuts, cross, crossing_graph, is_parallel_cut
+from dplib.graphs.cactus.tree_representation import belongs, bundle_of, cut_tree
 from dplib.graphs.edges import canonical
-from dplib.graphs.tree_representation import belongs, bundle_of, cut_tree
 from tests.graph_oracles import (
     CUT_CASE_NAMES,
     CUT_CASES,

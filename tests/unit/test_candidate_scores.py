@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from dplib.errors import ConfigError
-from dplib.graphs.candidate_scores import coverage_scores, split_scores
-from dplib.graphs.network_sensitivity import Statistic, sensitivity
+from dplib.graphs.statistics.candidate_scores import coverage_scores, split_scores
+from dplib.graphs.statistics.network_sensitivity import Statistic, sensitivity
 from dplib.mechanisms.exponential import draw_exponential, exponential_probability, exponential_rate
 from dplib.privacy.neighbors import Neighbors
 from dplib.randomness.keyed import KeyedStream

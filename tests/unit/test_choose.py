@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
+from dplib.consistency.choose import SOLVERS, choose, solve, solve_components
+from dplib.consistency.problem import ConsistencyProblem, SolverOptions
 from dplib.constraints.menu import Menu
 from dplib.constraints.resolve import resolve
 from dplib.constraints.specs import Total
-from dplib.inference.choose import SOLVERS, choose, solve, solve_components
-from dplib.inference.problem import ConsistencyProblem, SolverOptions
 from tests.oracles import dense_estimate
 from tests.strategies import paper_problem, random_problem
 from tests.tree_oracles import random_tree

@@ -8,7 +8,7 @@ import pytest
 
 from dplib.clustering.choose import METHODS, plan_method, run_plan
 from dplib.clustering.problem import Problem
-from dplib.clustering.refused import REFUSED
+from dplib.clustering.rejected_methods import REFUSED
 from dplib.clustering.source import Blocks
 from dplib.clustering.space import Space
 from dplib.errors import ConfigError

@@ -5,7 +5,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from dplib.clustering.bounds import N_CLASSES, RadiusClasses, private_radius
+from dplib.clustering.central.bounds import N_CLASSES, RadiusClasses, private_radius
 from dplib.clustering.source import dense
 from dplib.errors import ConfigError
 from tests.clustering_support import keyed

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from dplib.graphs.common_neighbors import Neighborhoods, common_neighbor_front, merge_fronts, pair_front
+from dplib.graphs.statistics.common_neighbors import Neighborhoods, common_neighbor_front, merge_fronts, pair_front
 from tests.network_oracles import random_edges, stored_graph
 
 

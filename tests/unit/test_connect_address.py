@@ -11,7 +11,7 @@ import pytest
 
 from dplib.config.sections import SparkSettings
 from dplib.errors import ConfigError
-from dplib.spark import connect
+from dplib.spark.engine import connect
 
 
 class Heard(logging.Handler):
@@ -99,7 +99,7 @@ def test_the_code_that_travels_is_this_package_whole_and_always_the_same(tmp_pat
     content = connect.package_archive()
     assert connect.package_archive() == content
     names = zipfile.ZipFile(io.BytesIO(content)).namelist()
-    folder = Path(connect.__file__).parents[1]
+    folder = Path(connect.__file__).parents[2]
     assert sorted(names) == sorted(f"dplib/{path.relative_to(folder).as_posix()}" for path in folder.rglob("*.py"))
     archive = tmp_path / "code.zip"
     archive.write_bytes(content)

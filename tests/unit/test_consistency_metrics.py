@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dplib.inference.general import constraint_matrix
+from dplib.consistency.general import constraint_matrix
 from dplib.metrics.consistency import largest_violation, mse_s
 from dplib.metrics.error import err_s, interval_coverage, range_sums
 from tests.strategies import paper_problem, random_problem

@@ -6,9 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dplib.errors import ConfigError
-from dplib.graphs.choose import Method, listed_by
+from dplib.graphs.cuts.choose import Method, listed_by
+from dplib.graphs.cuts.minimum_cut import minimum_cut
 from dplib.graphs.edges import Graph, canonical
-from dplib.graphs.minimum_cut import minimum_cut
 from tests.cut_graphs import complete, cuts_up_to, ring_of_cliques, weighted_graphs
 from tests.graph_oracles import sides
 

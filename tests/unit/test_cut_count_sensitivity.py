@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 from dplib.errors import ConfigError
-from dplib.graphs.average_cut_sensitivity import average_sensitivity, sampled_average_sensitivity
-from dplib.graphs.cactus import Cactus
-from dplib.graphs.cactus_generation import cactus_of_cuts
-from dplib.graphs.cactus_search import cactus_of_graph
-from dplib.graphs.cactus_standard_form import standard_form
-from dplib.graphs.cut_count_sensitivity import (
+from dplib.graphs.cactus.cactus import Cactus
+from dplib.graphs.cactus.cactus_generation import cactus_of_cuts
+from dplib.graphs.cactus.cactus_search import cactus_of_graph
+from dplib.graphs.cactus.cactus_standard_form import standard_form
+from dplib.graphs.cut_analysis.average_cut_sensitivity import average_sensitivity, sampled_average_sensitivity
+from dplib.graphs.cut_analysis.cut_count_sensitivity import (
     MARKING,
     CactusParameters,
     analyse,
@@ -27,8 +27,8 @@ from dplib.graphs.cut_count_sensitivity import (
     sharper_bound,
     t_cuts_of_ring,
 )
-from dplib.graphs.minimum_cut import minimum_cut
-from dplib.graphs.sensitive_graphs import SensitiveGraph, heavy_ends, path_and_ring, pendant_ring
+from dplib.graphs.cut_analysis.sensitive_graphs import SensitiveGraph, heavy_ends, path_and_ring, pendant_ring
+from dplib.graphs.cuts.minimum_cut import minimum_cut
 from tests.graph_oracles import (
     CUT_CASE_NAMES,
     CUT_CASES,

@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dplib.errors import ConfigError
-from dplib.mechanisms import cut_statistics
-from dplib.mechanisms.cut_statistics import (
+from dplib.mechanisms.cuts import cut_statistics
+from dplib.mechanisms.cuts.cut_statistics import (
     COUNT_WARNING,
     GRID,
     count_ratio,
@@ -23,13 +23,9 @@ from dplib.mechanisms.cut_statistics import (
     soft_count_sensitivity,
     soft_count_steps,
 )
+from dplib.mechanisms.cuts.pair_weights import cut_error, measure_pairs, pair_positions
 from dplib.mechanisms.discrete_laplace import draw_discrete_laplace
 from dplib.mechanisms.oneshot_laplace import draw_oneshot, oneshot_error, oneshot_scale
-from dplib.mechanisms.pair_weights import (
-    cut_error,
-    measure_pairs,
-    pair_positions,
-)
 from dplib.mechanisms.top_k import draw_epsilon, measure_chosen, peel
 from dplib.privacy.budget import ZCDP, ApproxDP, PureDP
 from dplib.privacy.calibration import epsilon_from_rho

@@ -3,15 +3,15 @@
 from fractions import Fraction
 
 import numpy as np
-import numpy.typing as npt
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dplib.arrays import IntArray
 from dplib.errors import ConfigError
-from dplib.mechanisms.cut_draws import sorted_cuts
-from dplib.mechanisms.cut_sampler import cycle_edges, cycle_weight, draw_padding, sample_cuts
-from dplib.mechanisms.cut_sampler_plan import ENUMERABLE, plan_cut_sampler
+from dplib.mechanisms.cuts.cut_draws import sorted_cuts
+from dplib.mechanisms.cuts.cut_sampler import cycle_edges, cycle_weight, draw_padding, sample_cuts
+from dplib.mechanisms.cuts.cut_sampler_plan import ENUMERABLE, plan_cut_sampler
 from dplib.mechanisms.exponential import exponential_probability, exponential_rate
 from dplib.privacy.budget import ApproxDP
 from dplib.randomness.keyed import KeyedStream, derive_key
@@ -214,7 +214,7 @@ def test_cuts_are_sorted_by_their_words() -> None:
     assert weights.tolist() == [7, 5, 6]
 
 
-Array = npt.NDArray[np.int64]
+Array = IntArray
 
 
 @pytest.mark.parametrize(

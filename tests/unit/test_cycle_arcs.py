@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dplib.graphs.cycle_arcs import Arcs
+from dplib.graphs.cuts.cycle_arcs import Arcs
 from dplib.graphs.edges import canonical, cut_value
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from dplib.spark.date_patterns import DATES, TIMES, guess_patterns, reads
+from dplib.spark.rows.date_patterns import DATES, TIMES, guess_patterns, reads
 
 
 @pytest.mark.parametrize(

@@ -9,20 +9,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import LinearConstraint, minimize
 
-from dplib.graphs.degree_estimates import (
+from dplib.graphs.statistics.degree_estimates import (
     degree_distribution,
     estimate_from_cumulative,
     estimate_histogram,
     estimate_projection_loss,
     estimate_sorted_degrees,
 )
-from dplib.graphs.degrees import (
-    cumulative_histogram,
-    degree_histogram,
-    sorted_degrees,
-    vertex_degrees,
-)
-from dplib.graphs.truncation import edge_order, project_in_order
+from dplib.graphs.statistics.degrees import cumulative_histogram, degree_histogram, sorted_degrees, vertex_degrees
+from dplib.graphs.statistics.truncation import edge_order, project_in_order
 from dplib.mechanisms.discrete_laplace import draw_discrete_laplace
 from dplib.randomness.keyed import KeyedStream
 from tests.network_oracles import stored_graph

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from dplib.errors import ConfigError
-from dplib.graphs import degrees as kernel
 from dplib.graphs.edges import canonical
-from dplib.graphs.triangles import count_triangles
+from dplib.graphs.statistics import degrees as kernel
+from dplib.graphs.statistics.triangles import count_triangles
 from tests.network_oracles import random_edges, stored_graph, to_networkx
 
 

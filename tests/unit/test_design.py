@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dplib.config.consistent_histograms import ConsistentHistogramsConfig
 from dplib.config.load import check
-from dplib.consistent_histograms.design import Design
-from dplib.consistent_histograms.rows import SeriesCounts, row_kinds
 from dplib.errors import ConfigError
+from dplib.jobs.consistent_histograms.config import ConsistentHistogramsConfig
+from dplib.jobs.consistent_histograms.design import Design
+from dplib.jobs.consistent_histograms.rows import SeriesCounts, row_kinds
 from dplib.privacy.budget import Currency
 from dplib.workflow.design import cost_of
 

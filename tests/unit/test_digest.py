@@ -7,9 +7,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from dplib.canonical import canonical_json, settings_hash
 from dplib.errors import ConfigError
 from dplib.privacy.budget import Currency
-from dplib.release.canonical import canonical_json, settings_hash
 from dplib.release.digest import block_digest, combine_digests
 
 KEY = bytes(range(32))

@@ -31,7 +31,7 @@ def test_what_was_lost_once_is_not_lost_again(number: int, tmp_path: Path) -> No
 
 def test_the_harness_sees_a_publication_that_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     sound = next(number for number in range(3002, 3100, 5) if outcome(number, tmp_path)[0] == "published")
-    monkeypatch.setattr("dplib.kmeans.run.write_tables", lambda *_: 1 / 0)
+    monkeypatch.setattr("dplib.jobs.kmeans.run.write_tables", lambda *_: 1 / 0)
     kind, words = outcome_of(configuration(sound), tmp_path)
     assert kind == "lost"
     assert "ZeroDivisionError" in words

@@ -7,10 +7,10 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.optimize import nnls
 
+from dplib.consistency.integers.nonnegative import nearest_nonnegative
+from dplib.consistency.problem import ConsistencyProblem, SolverOptions
 from dplib.constraints.menu import Menu
 from dplib.errors import SolverError
-from dplib.inference.nonnegative import nearest_nonnegative
-from dplib.inference.problem import ConsistencyProblem, SolverOptions
 from dplib.projection.box import project_nonnegative
 from dplib.projection.dykstra import project_intersection
 from dplib.projection.simplex import project_simplex

@@ -21,9 +21,9 @@ from dplib.config.edge_input import (
 )
 from dplib.config.names import ListFile
 from dplib.errors import ConfigError, SchemaError
-from dplib.spark.edges import VertexDomain
-from dplib.spark.gml import gml_edges
-from dplib.spark.graph_files import metis_edges, require_gml
+from dplib.spark.graphs.edges import VertexDomain
+from dplib.spark.graphs.gml import gml_edges
+from dplib.spark.graphs.graph_files import metis_edges, require_gml
 
 
 @pytest.mark.parametrize(

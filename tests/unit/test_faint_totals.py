@@ -6,13 +6,20 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
+from dplib.consistency.answer_coefficients import range_coefficients
 from dplib.errors import ConfigError
-from dplib.inference.answer_coefficients import range_coefficients
-from dplib.inference.tree_blue_deep import tree_blue_deep
+from dplib.estimates.tree_blue_deep import tree_blue_deep
 from dplib.metrics.faint_totals import LEVEL, NoisyTotal, find_faint
-from dplib.privacy.noise_quantile import DrawLaw, Draws, grouped, half_width, one_draw, std_error
+from dplib.page.notices import caps_caveat, faint_sentence
+from dplib.privacy.noise_quantile import (
+    DrawLaw,
+    Draws,
+    grouped,
+    half_width,
+    one_draw,
+    std_error,
+)
 from dplib.privacy.noise_tail import upper_quantile
-from dplib.report.notices import caps_caveat, faint_sentence
 from dplib.trees.complete import kary_tree
 from tests.coverage_of_intervals import drawn
 

@@ -13,9 +13,10 @@ import numpy as np
 import pytest
 
 import dplib
-from dplib.consistent_histograms import page
-from dplib.consistent_histograms.page import build_page
-from dplib.consistent_histograms.page_content import (
+from dplib.consistency.problem import Round
+from dplib.jobs.consistent_histograms import page
+from dplib.jobs.consistent_histograms.page import build_page
+from dplib.jobs.consistent_histograms.page_content import (
     Estimation,
     ExpectedErrors,
     PageContent,
@@ -23,12 +24,11 @@ from dplib.consistent_histograms.page_content import (
     SeriesChart,
     SeriesTotals,
 )
-from dplib.inference.problem import Round
+from dplib.page.account_state import AccountState
+from dplib.page.guarantee import Guarantee, NoiseRow
 from dplib.privacy.accountant import Total
 from dplib.privacy.budget import ZCDP, ApproxDP, Currency, PureDP
 from dplib.privacy.neighbors import Neighbors
-from dplib.report.account_state import AccountState
-from dplib.report.guarantee import Guarantee, NoiseRow
 
 SECTIONS = [
     "What was released, and for whom it is safe",

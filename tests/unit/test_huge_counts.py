@@ -4,23 +4,22 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pytest
 
-from dplib.config.consistent_histograms import ConsistentHistogramsConfig
+from dplib.arrays import FloatArray
 from dplib.config.load import check
-from dplib.config.range_histograms import RangeHistogramsConfig
-from dplib.consistent_histograms import measure as consistent_measure
-from dplib.consistent_histograms import publish as consistent_publish
-from dplib.consistent_histograms.design import Design as ConsistentDesign
-from dplib.range_histograms import measure as range_measure
-from dplib.range_histograms import publish as range_publish
-from dplib.range_histograms.design import Design as RangeDesign
-from dplib.range_histograms.tables import write_strategy
+from dplib.jobs.consistent_histograms import measure as consistent_measure
+from dplib.jobs.consistent_histograms import publish as consistent_publish
+from dplib.jobs.consistent_histograms.config import ConsistentHistogramsConfig
+from dplib.jobs.consistent_histograms.design import Design as ConsistentDesign
+from dplib.jobs.range_histograms import measure as range_measure
+from dplib.jobs.range_histograms import publish as range_publish
+from dplib.jobs.range_histograms.config import RangeHistogramsConfig
+from dplib.jobs.range_histograms.design import Design as RangeDesign
+from dplib.jobs.range_histograms.tables import write_strategy
 from dplib.release.tables import read_table
 from tests.golden_support import golden_keys
 
-IntArray = npt.NDArray[np.int64]
 BITS = (40, 50, 53, 58, 60, 61)
 CONSTRAINTS: dict[str, list[dict[str, Any]]] = {
     "few": [{"packages": {"p": {"a": 1, "b": 1}, "q": {"b": 1, "c": 1}}}],
@@ -31,7 +30,7 @@ CONSTRAINTS: dict[str, list[dict[str, Any]]] = {
 }
 
 
-def _consistent(folder: Path, constraints: str, bits: int) -> npt.NDArray[np.float64]:
+def _consistent(folder: Path, constraints: str, bits: int) -> FloatArray:
     given = CONSTRAINTS[constraints]
     column = "package" if "packages" in given[0] else "item"
     neighbors = "replace_one" if constraints == "equations" else "add_remove"

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dplib.consistent_histograms.run import prepare
 from dplib.errors import ConfigError
+from dplib.jobs.consistent_histograms.run import prepare
 from dplib.mechanisms.tree_counts import measure_levels
 from dplib.privacy.budget import ZCDP, PureDP
 from dplib.privacy.input_quality import QualityPlan

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 import typer
 
-import dplib.cli
-from dplib.cli import consent, require_inspected
-from dplib.consistent_histograms.run import prepare
+import dplib.terminal.output
 from dplib.errors import ConfigError
+from dplib.jobs.consistent_histograms.run import prepare
+from dplib.terminal.output import consent, require_inspected
 from dplib.workflow.inspected import VARIABLE, is_inspected, mark_inspected
 from tests.jobs_support import Shop, new_shop
 
@@ -55,7 +55,7 @@ def test_a_terminal_is_asked_and_others_are_warned(shop: Shop, monkeypatch: pyte
         questions.append(question)
         return answer[0] and err
 
-    monkeypatch.setattr(dplib.cli.log, "warning", warnings.append)
+    monkeypatch.setattr(dplib.terminal.output.log, "warning", warnings.append)
     monkeypatch.setattr(typer, "confirm", confirm)
     monkeypatch.setattr(consent, "given", False)
     monkeypatch.setattr(consent, "can_ask", True)
@@ -64,7 +64,7 @@ def test_a_terminal_is_asked_and_others_are_warned(shop: Shop, monkeypatch: pyte
     stdin = io.StringIO()
     monkeypatch.setattr(stdin, "isatty", lambda: True)
     monkeypatch.setattr(sys, "stdin", stdin)
-    monkeypatch.setattr(type(dplib.cli.err), "is_terminal", True)
+    monkeypatch.setattr(type(dplib.terminal.output.err), "is_terminal", True)
     with pytest.raises(ConfigError, match="never inspected, got no: nothing was spent"):
         require_inspected(prepared)
     answer[0] = True

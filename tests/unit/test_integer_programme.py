@@ -5,15 +5,15 @@ from itertools import product
 import numpy as np
 import pytest
 
-from dplib.constraints.menu import Menu
-from dplib.errors import SolverError
-from dplib.inference.publication import (
+from dplib.consistency.integers.publication import (
     PublicationPlan,
     TableMethod,
     plan_publication,
     publish_tables,
     solve_days,
 )
+from dplib.constraints.menu import Menu
+from dplib.errors import SolverError
 from dplib.projection.integer_programme import has_integer_point, nearest_integer_point
 from dplib.trees.interval_tree import IntervalTree
 from dplib.trees.shapes import regular_edges

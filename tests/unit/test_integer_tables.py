@@ -3,16 +3,11 @@
 import numpy as np
 import pytest
 
+from dplib.consistency.integers.coupled_division import Coupling, needs_coupling
+from dplib.consistency.integers.generator_space import GeneratorSpace
+from dplib.consistency.integers.integer_tables import divide_counts, node_offers, publish_counts, root_counts
 from dplib.constraints.menu import Menu
 from dplib.errors import SolverError
-from dplib.inference.coupled_division import Coupling, needs_coupling
-from dplib.inference.generator_space import GeneratorSpace
-from dplib.inference.integer_tables import (
-    divide_counts,
-    node_offers,
-    publish_counts,
-    root_counts,
-)
 from dplib.trees.block_plan import BlockPlan
 from dplib.trees.interval_tree import IntervalTree
 from dplib.trees.shapes import branching_edges, regular_edges

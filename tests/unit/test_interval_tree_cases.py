@@ -5,10 +5,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dplib.inference.range_variance import RangeVariance
-from dplib.inference.tree_blue import tree_blue
-from dplib.inference.tree_blue_deep import tree_blue_deep
-from dplib.inference.tree_blue_reference import thesis_blue
+from dplib.estimates.range_variance import RangeVariance
+from dplib.estimates.tree_blue import tree_blue
+from dplib.estimates.tree_blue_deep import tree_blue_deep
+from dplib.estimates.tree_blue_reference import thesis_blue
 from dplib.trees.budgets import non_uniform_budget_distribution, unit_variance
 from dplib.trees.coverage import (
     FixedLengthRanges,

@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 
 from dplib.errors import ConfigError
-from dplib.graphs.contraction import alias_table, contract, stream_of
-from dplib.graphs.cut_list import union
+from dplib.graphs.cuts.contraction import alias_table, contract, stream_of
+from dplib.graphs.cuts.cut_list import union
+from dplib.graphs.cuts.karger import TrialPlan, contraction_cuts, plan_trials, split_trials
+from dplib.graphs.cuts.karger_stein import karger_stein_cuts, plan_runs
+from dplib.graphs.cuts.minimum_cut import minimum_cut
 from dplib.graphs.edges import Graph, canonical, cut_values, find
-from dplib.graphs.karger import TrialPlan, contraction_cuts, plan_trials, split_trials
-from dplib.graphs.karger_stein import karger_stein_cuts, plan_runs
-from dplib.graphs.minimum_cut import minimum_cut
 from tests.cut_graphs import complete, cuts_up_to, ring_of_cliques, ring_with_chords
 from tests.graph_oracles import sides
 

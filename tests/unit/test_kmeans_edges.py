@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 
 from dplib.clustering.source import Blocks
 from dplib.errors import ConfigError
-from dplib.kmeans.check import check_tables
-from dplib.kmeans.design import Design
-from dplib.kmeans.measure import measure_points, measure_users
-from dplib.kmeans.plan import make_plan
-from dplib.kmeans.publish import write_tables
+from dplib.jobs.kmeans.check import check_tables
+from dplib.jobs.kmeans.design import Design
+from dplib.jobs.kmeans.measure import measure_points, measure_users
+from dplib.jobs.kmeans.plan import make_plan
+from dplib.jobs.kmeans.publish import write_tables
 from tests.kmeans_support import CENTRAL, LOCAL, design_of, keys_of, local_settings_of, rows_in, settings_of
 
 WIDE: list[tuple[str, dict[str, Any]]] = [

@@ -10,21 +10,21 @@ import pytest
 
 from dplib.clustering.source import Blocks, Keyed, Summary
 from dplib.errors import ConfigError, IntegrityError
-from dplib.kmeans.collection import Collection
-from dplib.kmeans.estimate import estimate_centers
-from dplib.kmeans.local import NoisyPoints, RoundReports, UserKeys, digest_of_users, question_sizes
-from dplib.kmeans.measure import measure_users
-from dplib.kmeans.publish import write_tables
-from dplib.kmeans.report_text import STREAMS, ReportReader, report_of, report_texts
-from dplib.kmeans.tables import read_centers, read_records
-from dplib.mechanisms.choose_oracle import OracleName
+from dplib.jobs.kmeans.collection import Collection
+from dplib.jobs.kmeans.estimate import estimate_centers
+from dplib.jobs.kmeans.local import NoisyPoints, RoundReports, UserKeys, digest_of_users, question_sizes
+from dplib.jobs.kmeans.measure import measure_users
+from dplib.jobs.kmeans.publish import write_tables
+from dplib.jobs.kmeans.report_text import STREAMS, ReportReader, report_of, report_texts
+from dplib.jobs.kmeans.tables import read_centers, read_records
+from dplib.mechanisms.local.choose_oracle import OracleName
 from dplib.randomness.user_streams import UserStreams, number_users
 from tests.clustering_support import loss, mixture
 from tests.kmeans_support import LOCAL, design_of, keys_of, local_settings_of
 
 
 def users_of(points: np.ndarray, first: int = 0) -> np.ndarray:
-    """Rows as `dplib.spark.points.block_users` makes them."""
+    """Rows as `dplib.spark.points.points.block_users` makes them."""
     names = number_users(np.arange(first, first + len(points))).view("<i4").astype(np.int64)
     return np.concatenate([names, points], axis=1)
 
@@ -234,12 +234,13 @@ def test_a_device_needs_numpy_kernels_only() -> None:
 import sys
 for name in ("pyspark", "pandas", "pyarrow", "pydantic", "sqlalchemy", "networkx", "matplotlib"):
     sys.modules[name] = None
-from dplib.kmeans.collection import Collection
-from dplib.kmeans.report_text import report_of
+from dplib.jobs.kmeans.collection import Collection
+from dplib.jobs.kmeans.report_text import report_of
 print(report_of(Collection.from_json(sys.argv[1]), bytes(32), [0.25, -0.5]))
-kernels = {"clustering", "compiled", "errors", "kmeans", "mechanisms", "privacy", "randomness", "trees", "validate"}
+shared = {"arrays", "compiled", "errors", "jobs", "validate"}
+kernels = {"clustering", "mechanisms", "privacy", "randomness", "trees"}
 loaded = {name.split(".")[1] for name in sys.modules if name.startswith("dplib.")}
-assert loaded <= kernels, loaded
+assert loaded <= kernels | shared, loaded
 """
     collection = _collection("ldp_tree")
     done = subprocess.run(

@@ -5,12 +5,12 @@ from pathlib import Path
 
 import numpy as np
 
-from dplib.kmeans.estimate import estimate_centers
-from dplib.kmeans.measure import measure_points
-from dplib.kmeans.page import _centers
-from dplib.kmeans.publish import manifest_fields, write_tables
-from dplib.kmeans.query import query_release
-from dplib.kmeans.tables import read_records
+from dplib.jobs.kmeans.estimate import estimate_centers
+from dplib.jobs.kmeans.measure import measure_points
+from dplib.jobs.kmeans.page import _centers
+from dplib.jobs.kmeans.publish import manifest_fields, write_tables
+from dplib.jobs.kmeans.query import query_release
+from dplib.jobs.kmeans.tables import read_records
 from dplib.release.manifest import Manifest
 from tests.clustering_support import mixture
 from tests.kmeans_support import design_of, keys_of, rows_in, settings_of

@@ -9,22 +9,22 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from dplib.canonical import canonical_json
 from dplib.clustering.source import Blocks
 from dplib.clustering.space import UNITS
 from dplib.errors import ConfigError, IntegrityError
-from dplib.kmeans.design import Design
-from dplib.kmeans.estimate import estimate_centers
-from dplib.kmeans.measure import measure_points, measure_users
-from dplib.kmeans.methods import reason_text
-from dplib.kmeans.plan import make_plan
-from dplib.kmeans.publish import manifest_fields, write_tables
-from dplib.kmeans.tables import Draw, read_centers, read_records, read_weights, write_draws
+from dplib.jobs.kmeans.design import Design
+from dplib.jobs.kmeans.estimate import estimate_centers
+from dplib.jobs.kmeans.measure import measure_points, measure_users
+from dplib.jobs.kmeans.methods import reason_text
+from dplib.jobs.kmeans.plan import make_plan
+from dplib.jobs.kmeans.publish import manifest_fields, write_tables
+from dplib.jobs.kmeans.tables import Draw, read_centers, read_records, read_weights, write_draws
 from dplib.privacy.accountant import totals
 from dplib.randomness.keyed import derive_key
 from dplib.randomness.user_streams import number_users
-from dplib.release.canonical import canonical_json
 from dplib.release.tables import read_table
-from dplib.spark.point_batches import point_numbers
+from dplib.spark.points.point_batches import point_numbers
 from tests.clustering_support import mixture
 from tests.jobs_support import SECRET
 from tests.kmeans_support import (

@@ -1,19 +1,17 @@
 """Trees whose root is known exactly (its variance is 0), against least squares under an equation."""
 
 import numpy as np
-import numpy.typing as npt
 import pytest
 
+from dplib.arrays import FloatArray
 from dplib.errors import ConfigError
-from dplib.inference.range_variance import RangeVariance
-from dplib.inference.tree_blue import tree_blue
-from dplib.inference.tree_blue_deep import tree_blue_deep
+from dplib.estimates.range_variance import RangeVariance
+from dplib.estimates.tree_blue import tree_blue
+from dplib.estimates.tree_blue_deep import tree_blue_deep
 from dplib.trees.complete import caterpillar, kary_tree, mixed_radix_tree
 from dplib.trees.even_error import even_mean_error
 from dplib.trees.interval_tree import IntervalTree
 from tests.tree_oracles import all_ranges, membership, random_tree
-
-FloatArray = npt.NDArray[np.float64]
 
 
 def constrained_system(tree: IntervalTree, variance: FloatArray) -> FloatArray:

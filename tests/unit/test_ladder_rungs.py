@@ -1,13 +1,13 @@
 """Ladder functions on all graphs of five vertices: both laws, and the exact one against local sensitivity itself."""
 
 import numpy as np
-import numpy.typing as npt
 import pytest
 
+from dplib.arrays import IntArray
 from dplib.errors import ConfigError
-from dplib.graphs.common_neighbors import common_neighbor_front
-from dplib.graphs.degrees import second_largest_degree, vertex_degrees
-from dplib.graphs.ladder_rungs import (
+from dplib.graphs.statistics.common_neighbors import common_neighbor_front
+from dplib.graphs.statistics.degrees import second_largest_degree, vertex_degrees
+from dplib.graphs.statistics.ladder_rungs import (
     Rungs,
     common_neighbor_rungs,
     exact_rungs,
@@ -17,7 +17,6 @@ from dplib.graphs.ladder_rungs import (
 from tests import network_oracles as oracle
 
 N, DISTANCES = 5, 8
-IntArray = npt.NDArray[np.int64]
 PAIRS = np.array(oracle.pairs(N))
 NEIGHBORS = oracle.edge_neighbors(N)
 

@@ -8,11 +8,11 @@ from sqlalchemy import select
 from sqlalchemy.dialects import postgresql
 
 from dplib.errors import BudgetError, ConfigError, DplibError, IntegrityError
+from dplib.ledger.ledger import Ledger
+from dplib.ledger.runs import Balance, Publication, RunKey, RunState, Terms
+from dplib.ledger.schema import head, resolve_ledger_url
 from dplib.privacy.budget import Currency
 from dplib.privacy.neighbors import Neighbors
-from dplib.release.ledger import Ledger
-from dplib.release.ledger_schema import head, resolve_ledger_url
-from dplib.release.runs import Balance, Publication, RunKey, RunState, Terms
 from tests.ledgers import KEY, PUBLICATION, TERMS, Place, exported, key_number, measurement, open_with, tamper, url_of
 
 # ---- addresses and opening -------------------------------------------------------------------------------------------

@@ -5,9 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dplib.errors import BudgetError, ConfigError
-from dplib.release.approvals import plan_hash
-from dplib.release.ledger import Ledger
-from dplib.release.runs import Run, RunState
+from dplib.ledger.approvals import plan_hash
+from dplib.ledger.ledger import Ledger
+from dplib.ledger.runs import Run, RunState
 from tests.ledgers import TERMS, Place, exported, key_number, measurement, open_with, url_of
 
 PLAN, OTHER = "a" * 64, "b" * 64

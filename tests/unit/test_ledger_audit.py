@@ -14,19 +14,19 @@ import pytest
 
 from dplib.config.day_window import DayClock, DayWindow
 from dplib.errors import ConfigError
+from dplib.ledger.audit import audit_entries, export_lines, known_tips, read_export
+from dplib.ledger.chain import GENESIS, Entry, seal
+from dplib.ledger.ledger import Ledger
+from dplib.ledger.migration import migrate
+from dplib.ledger.periods import Period, Renewal
+from dplib.ledger.runs import Publication, Run, RunKey, StoredMeasurement, Terms
+from dplib.ledger.summary import summarise
 from dplib.privacy.budget import Currency
 from dplib.privacy.neighbors import Neighbors
-from dplib.release.chain import GENESIS, Entry, seal
 from dplib.release.files import MANIFEST, file_sha256
-from dplib.release.ledger import Ledger
-from dplib.release.ledger_audit import audit_entries, export_lines, known_tips, read_export
-from dplib.release.ledger_migration import migrate
-from dplib.release.ledger_summary import summarise
-from dplib.release.lifecycle import MeasurementKeys, Request, measure_run, publish_run
-from dplib.release.periods import Period, Renewal
-from dplib.release.runs import Publication, Run, RunKey, StoredMeasurement, Terms
 from dplib.release.staging import MEASUREMENT, Staging
 from dplib.release.verify import output_folders, unknown_releases
+from dplib.workflow.lifecycle import MeasurementKeys, Request, measure_run, publish_run
 from tests.ledgers import KEY, TERMS, key_number, measurement, open_with, tamper, url_of
 
 PLAN = "a" * 64

@@ -9,8 +9,8 @@ from sqlalchemy import event
 from sqlalchemy.exc import OperationalError
 
 from dplib.errors import DplibError
-from dplib.release.ledger import Ledger
-from dplib.release.ledger_errors import database_errors
+from dplib.ledger.errors import database_errors
+from dplib.ledger.ledger import Ledger
 from tests.ledgers import TERMS, key_number, open_with, url_of
 
 

@@ -8,11 +8,11 @@ import pytest
 from sqlalchemy import delete
 
 from dplib.errors import ConfigError, DplibError, IntegrityError
-from dplib.release import ledger_migration
-from dplib.release.ledger import Ledger
-from dplib.release.ledger_migration import migrate
-from dplib.release.ledger_schema import entries
-from dplib.release.runs import RunState
+from dplib.ledger import migration as ledger_migration
+from dplib.ledger.ledger import Ledger
+from dplib.ledger.migration import migrate
+from dplib.ledger.runs import RunState
+from dplib.ledger.schema import entries
 from tests.ledgers import (
     KEY,
     PUBLICATION,
@@ -27,7 +27,7 @@ from tests.ledgers import (
 )
 
 SERVER = multiprocessing.get_context("forkserver")
-SERVER.set_forkserver_preload(["dplib.release.ledger"])
+SERVER.set_forkserver_preload(["dplib.ledger.ledger"])
 
 
 @pytest.fixture(params=["to sqlite", pytest.param("to postgresql", marks=pytest.mark.postgres)])

@@ -7,13 +7,13 @@ from hypothesis import strategies as st
 
 from dplib.config.day_window import DayClock, DayWindow
 from dplib.errors import BudgetError, ConfigError, IntegrityError
+from dplib.ledger.chain import seal
+from dplib.ledger.ledger import Ledger
+from dplib.ledger.periods import ADVERBS, Period, Renewal, check_unit, period_named
+from dplib.ledger.replay import LedgerState
+from dplib.ledger.runs import Balance, Run, RunKey, Terms
 from dplib.privacy.budget import Currency
 from dplib.privacy.neighbors import Neighbors
-from dplib.release.chain import seal
-from dplib.release.ledger import Ledger
-from dplib.release.periods import ADVERBS, Period, Renewal, check_unit, period_named
-from dplib.release.replay import LedgerState
-from dplib.release.runs import Balance, Run, RunKey, Terms
 from tests.ledgers import Place, exported, measurement, url_of
 
 CLOCK = DayClock("OrderDate", "yyyy-MM-dd", "UTC")

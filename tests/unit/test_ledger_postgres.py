@@ -10,13 +10,13 @@ from sqlalchemy import create_engine, make_url
 
 from dplib.errors import BudgetError, ConfigError, DplibError
 from dplib.guide import read_page
+from dplib.ledger.ledger import Ledger
+from dplib.ledger.runs import Run, RunState, Terms
+from dplib.ledger.schema import public_address, resolve_ledger_url
 from dplib.privacy.budget import Currency
 from dplib.privacy.neighbors import Neighbors
-from dplib.release.ledger import Ledger
-from dplib.release.ledger_schema import public_address, resolve_ledger_url
-from dplib.release.lifecycle import MeasurementKeys, Request, measure_run
-from dplib.release.runs import Run, RunState, Terms
 from dplib.release.staging import MEASUREMENT
+from dplib.workflow.lifecycle import MeasurementKeys, Request, measure_run
 from tests.jobs_support import dplib
 from tests.ledgers import KEY, PUBLICATION, TERMS, Place, Postgres, key_number, measurement, open_with
 
@@ -254,9 +254,7 @@ def test_a_writer_commits_durably_even_where_the_server_would_not_and_gives_the_
 def test_a_busy_ledger_is_one_sentence_and_worth_a_retry(
     postgres_server: Postgres, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(
-        "dplib.release.ledger_schema._WRITER_SETTINGS", "SELECT set_config('lock_timeout', '200ms', true)"
-    )
+    monkeypatch.setattr("dplib.ledger.schema._WRITER_SETTINGS", "SELECT set_config('lock_timeout', '200ms', true)")
     place = postgres_server.new_place()
     first, second = open_with(place), Ledger.open(place.url)
     with first.transaction(write=True), pytest.raises(DplibError, match="reachable and free") as caught:

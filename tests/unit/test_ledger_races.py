@@ -11,16 +11,16 @@ import pytest
 from sqlalchemy import Connection
 
 from dplib.errors import BudgetError, DplibError
-from dplib.release import leases
-from dplib.release.ledger import Ledger
-from dplib.release.lifecycle import MeasurementKeys, Request, measure_run
-from dplib.release.runs import Balance, Run, RunState
+from dplib.ledger import leases
+from dplib.ledger.ledger import Ledger
+from dplib.ledger.runs import Balance, Run, RunState
 from dplib.release.staging import MEASUREMENT
+from dplib.workflow.lifecycle import MeasurementKeys, Request, measure_run
 from tests.ledgers import KEY, TERMS, Place, exported, key_number, measurement, open_with, url_of
 
 # Real processes that share nothing with the test, forked from a server that has imported the library once.
 SERVER = multiprocessing.get_context("forkserver")
-SERVER.set_forkserver_preload(["dplib.release.ledger"])
+SERVER.set_forkserver_preload(["dplib.ledger.ledger"])
 
 
 def test_second_job_is_told_while_the_first_one_measures_and_spends_nothing(place: Place) -> None:

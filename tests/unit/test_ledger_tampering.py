@@ -11,10 +11,10 @@ from sqlalchemy import create_engine
 from sqlalchemy.exc import DBAPIError
 
 from dplib.errors import BudgetError, ConfigError, IntegrityError
-from dplib.release.chain import GENESIS, Entry, seal
-from dplib.release.ledger import Ledger
-from dplib.release.ledger_schema import _prepare_file
-from dplib.release.runs import Run, RunKey
+from dplib.ledger.chain import GENESIS, Entry, seal
+from dplib.ledger.ledger import Ledger
+from dplib.ledger.runs import Run, RunKey
+from dplib.ledger.schema import _prepare_file
 from tests.ledgers import KEY, PUBLICATION, TERMS, Place, exported, key_number, measurement, open_with, url_of
 
 

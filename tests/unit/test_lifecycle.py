@@ -8,15 +8,22 @@ from pathlib import Path
 import pytest
 
 from dplib.errors import BudgetError, ConfigError, DplibError, IntegrityError
+from dplib.ledger.ledger import Ledger
+from dplib.ledger.runs import Balance, Run, StoredMeasurement
 from dplib.release.files import MANIFEST
-from dplib.release.ledger import Ledger
-from dplib.release.lifecycle import Measure, MeasurementKeys, Publish, Request, measure_run, publish_run
-from dplib.release.runs import Balance, Run, StoredMeasurement
 from dplib.release.staging import MEASUREMENT, Staging
+from dplib.workflow.lifecycle import (
+    Measure,
+    MeasurementKeys,
+    Publish,
+    Request,
+    measure_run,
+    publish_run,
+)
 from tests.ledgers import KEY, TERMS, exported, open_with, url_of
 
 SERVER = multiprocessing.get_context("forkserver")
-SERVER.set_forkserver_preload(["dplib.release.ledger"])
+SERVER.set_forkserver_preload(["dplib.ledger.ledger"])
 COST = Fraction(1, 4)
 STEPS = {
     "reserve": (Ledger, "reserve"),

@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dplib.graphs.cuts.local_flows import least_by_flows
+from dplib.graphs.cuts.minimum_cut import minimum_cut
 from dplib.graphs.edges import Graph, canonical, cut_value
-from dplib.graphs.local_flows import least_by_flows
-from dplib.graphs.minimum_cut import minimum_cut
 from tests.cut_graphs import complete, least_value, weighted_graphs
 
 

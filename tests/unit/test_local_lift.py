@@ -6,13 +6,13 @@ from math import exp
 import numpy as np
 import pytest
 
-from dplib.clustering.local_lift import LiftedTree
-from dplib.clustering.local_tree import local_points
+from dplib.clustering.local.projected_tree import LiftedTree
+from dplib.clustering.local.tree import local_points
 from dplib.clustering.problem import Problem
 from dplib.clustering.space import UNITS, Space
 from dplib.errors import ConfigError
-from dplib.mechanisms.choose_oracle import choose_oracle
-from dplib.mechanisms.vector_sums import VectorSums
+from dplib.mechanisms.local.choose_oracle import choose_oracle
+from dplib.mechanisms.local.vector_sums import VectorSums
 from dplib.randomness.user_streams import UserStreams, number_users
 from tests.clustering_support import run_rounds
 from tests.local_oracles import Law, exact_law, largest_ratio

@@ -6,18 +6,18 @@ from math import exp
 import numpy as np
 import pytest
 
-from dplib.clustering.local_buckets import Buckets
-from dplib.clustering.local_rounds import N_ROUNDS, HashRounds
-from dplib.clustering.local_tree import local_points
-from dplib.clustering.noisy_coordinates import STEPS, NoisyCoordinates
+from dplib.clustering.local.buckets import Buckets
+from dplib.clustering.local.hash_rounds import N_ROUNDS, HashRounds
+from dplib.clustering.local.noisy_coordinates import STEPS, NoisyCoordinates
+from dplib.clustering.local.tree import local_points
 from dplib.clustering.problem import Problem
 from dplib.clustering.space import UNITS, Space
 from dplib.clustering.weighted_kmeans import weighted_kmeans
 from dplib.errors import ConfigError
-from dplib.mechanisms.choose_oracle import OracleName, choose_oracle
 from dplib.mechanisms.discrete_laplace import discrete_laplace_probability
-from dplib.mechanisms.local_hashing import LocalHashing
-from dplib.mechanisms.noisy_vector import NoisyVector, draw_geometric
+from dplib.mechanisms.local.choose_oracle import OracleName, choose_oracle
+from dplib.mechanisms.local.local_hashing import LocalHashing
+from dplib.mechanisms.local.noisy_vector import NoisyVector, draw_geometric
 from dplib.randomness.user_streams import UserStreams, number_users
 from tests.clustering_support import run_rounds
 from tests.goodness_of_fit import PASS, REJECT, chi_square_p_value, epsilon_lower_bound, kolmogorov_p_value

@@ -6,14 +6,14 @@ from math import exp
 import numpy as np
 import pytest
 
-from dplib.clustering.local_questions import Questions, choose_question
-from dplib.clustering.local_tree import LocalTree, best_depth, local_points
+from dplib.clustering.local.questions import Questions, choose_question
+from dplib.clustering.local.tree import LocalTree, best_depth, local_points
 from dplib.clustering.problem import Problem
 from dplib.clustering.space import UNITS, Space
 from dplib.clustering.weighted_kmeans import weighted_kmeans
 from dplib.errors import ConfigError
-from dplib.mechanisms.choose_oracle import Oracle, OracleName, choose_oracle, rare_variance
-from dplib.mechanisms.local_hashing import LocalHashing
+from dplib.mechanisms.local.choose_oracle import Oracle, OracleName, choose_oracle, rare_variance
+from dplib.mechanisms.local.local_hashing import LocalHashing
 from dplib.randomness.user_streams import UserStreams, number_users
 from tests.local_oracles import Law, exact_law, largest_ratio
 

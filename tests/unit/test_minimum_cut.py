@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dplib.graphs.cuts.minimum_cut import count_zero_cuts, minimum_cut
+from dplib.graphs.cuts.tree_packing import pack_trees
+from dplib.graphs.cuts.two_respecting import least_cut_of_trees
 from dplib.graphs.edges import Graph, canonical, contracted, cut_value
-from dplib.graphs.minimum_cut import count_zero_cuts, minimum_cut
-from dplib.graphs.tree_packing import pack_trees
-from dplib.graphs.two_respecting import least_cut_of_trees
 from tests.cut_graphs import complete, cuts_up_to, least_value, ring_of_cliques, ring_with_chords, weighted_graphs
 from tests.graph_oracles import CUT_CASE_NAMES, CUT_CASES, case_edges
 

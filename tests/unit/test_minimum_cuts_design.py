@@ -7,11 +7,11 @@ import pytest
 
 from dplib.errors import ConfigError
 from dplib.graphs.edges import MOST_TOTAL_WEIGHT, canonical
-from dplib.mechanisms.refusals import REFUSED_RELEASES
-from dplib.minimum_cuts.design import Design
-from dplib.minimum_cuts.plan import make_plan
-from dplib.minimum_cuts.private_graph import CycledGraph
-from dplib.minimum_cuts.publish import assumption, invariants
+from dplib.jobs.minimum_cuts.design import Design
+from dplib.jobs.minimum_cuts.plan import make_plan
+from dplib.jobs.minimum_cuts.private_graph import CycledGraph
+from dplib.jobs.minimum_cuts.publish import assumption, invariants
+from dplib.mechanisms.cuts.rejected_releases import REFUSED_RELEASES
 from dplib.privacy.accountant import totals
 from dplib.privacy.budget import Currency
 from dplib.privacy.calibration import epsilon_from_rho

@@ -8,20 +8,20 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from dplib.graphs.cut_list import CutList
-from dplib.graphs.cycle_arcs import Arcs
+from dplib.graphs.cuts.cut_list import CutList
+from dplib.graphs.cuts.cycle_arcs import Arcs
+from dplib.graphs.cuts.exhaustive import numbered_sides
+from dplib.graphs.cuts.near_minimum import near_minimum_cuts
 from dplib.graphs.edges import Graph, canonical, unpack_sides
-from dplib.graphs.exhaustive import numbered_sides
-from dplib.graphs.near_minimum import near_minimum_cuts
+from dplib.jobs.minimum_cuts.cut_margin import all_cuts_margin
+from dplib.jobs.minimum_cuts.estimate import SAMPLED_REFUSED, make_results
+from dplib.jobs.minimum_cuts.measure import count_minimum_cuts, drawn
+from dplib.jobs.minimum_cuts.outlook import laplace_tail, outlooks, ring_share
+from dplib.jobs.minimum_cuts.plan import make_plan
+from dplib.jobs.minimum_cuts.private_graph import CycledGraph
+from dplib.jobs.minimum_cuts.synthetic import side_values, synthesise
+from dplib.jobs.minimum_cuts.tables import SAMPLED_PADDING, SAMPLED_VALUE
 from dplib.mechanisms.discrete_laplace import discrete_laplace_probability
-from dplib.minimum_cuts.cut_margin import all_cuts_margin
-from dplib.minimum_cuts.estimate import SAMPLED_REFUSED, make_results
-from dplib.minimum_cuts.measure import count_minimum_cuts, drawn
-from dplib.minimum_cuts.outlook import laplace_tail, outlooks, ring_share
-from dplib.minimum_cuts.plan import make_plan
-from dplib.minimum_cuts.private_graph import CycledGraph
-from dplib.minimum_cuts.synthetic import side_values, synthesise
-from dplib.minimum_cuts.tables import SAMPLED_PADDING, SAMPLED_VALUE
 from dplib.randomness.keyed import KeyedStream, derive_key
 from tests.cut_graphs import weighted_graphs
 from tests.cut_mechanism_laws import all_cuts, all_sides

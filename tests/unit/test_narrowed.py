@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from dplib.consistency.integers.integer_tables import publish_counts
 from dplib.constraints.menu import Menu
-from dplib.inference.integer_tables import publish_counts
 from dplib.trees.complete import kary_tree
 from dplib.trees.interval_tree import IntervalTree
 from dplib.trees.narrowed import narrowed

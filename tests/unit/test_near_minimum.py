@@ -8,15 +8,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dplib.errors import ConfigError
-from dplib.graphs.cut_list import union
+from dplib.graphs.cuts.cut_list import union
+from dplib.graphs.cuts.exhaustive import all_cut_values, listed_cuts
+from dplib.graphs.cuts.flow_branching import branched_cuts
+from dplib.graphs.cuts.kernel import kernel
+from dplib.graphs.cuts.minimum_cut import minimum_cut
+from dplib.graphs.cuts.near_minimum import near_minimum_cuts
+from dplib.graphs.cuts.tree_packing import pack_trees
+from dplib.graphs.cuts.two_respecting import cuts_of_trees
 from dplib.graphs.edges import Graph, canonical, cut_values, pack_sides
-from dplib.graphs.exhaustive import all_cut_values, listed_cuts
-from dplib.graphs.flow_branching import branched_cuts
-from dplib.graphs.kernel import kernel
-from dplib.graphs.minimum_cut import minimum_cut
-from dplib.graphs.near_minimum import near_minimum_cuts
-from dplib.graphs.tree_packing import pack_trees
-from dplib.graphs.two_respecting import cuts_of_trees
 from tests.cut_graphs import (
     complete,
     cuts_up_to,

@@ -6,17 +6,11 @@ from typing import Any
 import pytest
 
 from dplib.config.load import check
-from dplib.config.network_statistics import NetworkStatisticsConfig
 from dplib.errors import ConfigError
-from dplib.network_statistics.design import Design
-from dplib.network_statistics.distributed import (
-    LEAST_BLOCKS,
-    MOST_BLOCKS,
-    TASK_EDGES,
-    block_count,
-    layout_of,
-)
-from dplib.network_statistics.measure import DIGEST_BLOCKS
+from dplib.jobs.network_statistics.config import NetworkStatisticsConfig
+from dplib.jobs.network_statistics.design import Design
+from dplib.jobs.network_statistics.distributed import LEAST_BLOCKS, MOST_BLOCKS, TASK_EDGES, block_count, layout_of
+from dplib.jobs.network_statistics.measure import DIGEST_BLOCKS
 
 
 def make_design(n: int, **counting: Any) -> Design:

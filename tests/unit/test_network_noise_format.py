@@ -8,14 +8,14 @@ from typing import Any
 import pytest
 
 from dplib.config.load import check
-from dplib.config.network_statistics import NetworkStatisticsConfig
-from dplib.graphs.ladder_rungs import second_degree_rungs
-from dplib.graphs.network_sensitivity import Statistic
+from dplib.graphs.statistics.ladder_rungs import second_degree_rungs
+from dplib.graphs.statistics.network_sensitivity import Statistic
+from dplib.jobs.network_statistics.config import NetworkStatisticsConfig
+from dplib.jobs.network_statistics.design import Design
+from dplib.jobs.network_statistics.measurements import NOISE_FORMAT
+from dplib.jobs.network_statistics.plan import triangle_errors
 from dplib.mechanisms.ladder import ladder_mean_error
 from dplib.mechanisms.smooth_noise import smooth_cauchy_quantile
-from dplib.network_statistics.design import Design
-from dplib.network_statistics.measurements import NOISE_FORMAT
-from dplib.network_statistics.plan import triangle_errors
 from dplib.privacy.calibration import pure_epsilon_from_rho
 
 

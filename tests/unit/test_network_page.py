@@ -7,18 +7,18 @@ from typing import Any
 import pytest
 
 from dplib.config.load import check
-from dplib.config.network_statistics import NetworkStatisticsConfig
-from dplib.network_statistics.design import Design
-from dplib.network_statistics.estimate import Results
-from dplib.network_statistics.measure import measure_edges
-from dplib.network_statistics.part_page import model_callout, other_charts, part_tables, planned_tables
-from dplib.network_statistics.publish import write_tables
-from dplib.network_statistics.rehearse import generate
-from dplib.network_statistics.whole_graph import Parts
-from dplib.randomness.secret import Secret
-from dplib.release.run_keys import RunKeys
-from dplib.release.runs import Run, RunKey, RunState
-from dplib.report.blocks import Block, DataTable, Figure
+from dplib.jobs.network_statistics.config import NetworkStatisticsConfig
+from dplib.jobs.network_statistics.design import Design
+from dplib.jobs.network_statistics.estimate import Results
+from dplib.jobs.network_statistics.measure import measure_edges
+from dplib.jobs.network_statistics.part_page import model_callout, other_charts, part_tables, planned_tables
+from dplib.jobs.network_statistics.publish import write_tables
+from dplib.jobs.network_statistics.rehearse import generate
+from dplib.jobs.network_statistics.whole_graph import Parts
+from dplib.ledger.runs import Run, RunKey, RunState
+from dplib.page.blocks import Block, DataTable, Figure
+from dplib.secret.secret import Secret
+from dplib.workflow.run_keys import RunKeys
 
 N = 40
 

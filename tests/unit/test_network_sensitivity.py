@@ -4,11 +4,11 @@ from collections.abc import Callable
 from functools import cache
 
 import numpy as np
-import numpy.typing as npt
 import pytest
 
+from dplib.arrays import IntArray
 from dplib.errors import ConfigError
-from dplib.graphs.network_sensitivity import (
+from dplib.graphs.statistics.network_sensitivity import (
     UNBOUNDED,
     Bounding,
     DegreeBound,
@@ -21,7 +21,6 @@ from dplib.privacy.neighbors import Neighbors
 from tests import network_oracles as oracle
 
 N = 5
-IntArray = npt.NDArray[np.int64]
 GRAPHS = oracle.all_graphs(N)
 NEIGHBORS = {Neighbors.EDGE: oracle.edge_neighbors(N), Neighbors.VERTEX: oracle.vertex_neighbors(N)}
 UPPER = np.triu_indices(N, 1)

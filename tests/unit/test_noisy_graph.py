@@ -4,14 +4,19 @@ from itertools import combinations
 from math import comb
 
 import numpy as np
-import numpy.typing as npt
 import pytest
 from scipy import stats
 
-from dplib.graphs.noisy_graph import Passing, block_pairs, count_in_blocks, estimate_triangles, triangle_variance
+from dplib.arrays import IntArray
+from dplib.graphs.statistics.noisy_graph import (
+    Passing,
+    block_pairs,
+    count_in_blocks,
+    estimate_triangles,
+    triangle_variance,
+)
 from tests.network_oracles import all_graphs, from_bits, pairs, random_edges, triangles
 
-IntArray = npt.NDArray[np.int64]
 RANDOMIZED = Passing(0.8, 0.2)
 NOBODY = np.zeros(4, dtype=np.bool_)
 

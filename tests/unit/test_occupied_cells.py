@@ -5,9 +5,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from dplib.clustering.bounds import private_radius
-from dplib.clustering.grid import cells_an_axis
-from dplib.clustering.occupied_cells import _blocks, occupied_cells
+from dplib.clustering.central.bounds import private_radius
+from dplib.clustering.central.grid import cells_an_axis
+from dplib.clustering.central.occupied_cells import _blocks, occupied_cells
 from dplib.clustering.problem import Problem
 from dplib.clustering.record import Replayed
 from dplib.clustering.source import NoPoints

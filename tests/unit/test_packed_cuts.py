@@ -8,16 +8,17 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from dplib.graphs import packed_cuts
-from dplib.graphs.edges import Graph, WordArray, canonical, components, cut_value
-from dplib.graphs.heavy_paths import heavy_paths
-from dplib.graphs.kernel import kernel
-from dplib.graphs.minimum_cut import minimum_cut
-from dplib.graphs.packed_cuts import Entry, PackedCuts
-from dplib.graphs.path_masses import least_pair
-from dplib.graphs.tree_packing import certified_trees
-from dplib.graphs.two_respecting import _least
-from dplib.mechanisms.cut_draws import ScaledExponential, decay_table
+from dplib.arrays import WordArray
+from dplib.graphs.cuts import packed_cuts
+from dplib.graphs.cuts.heavy_paths import heavy_paths
+from dplib.graphs.cuts.kernel import kernel
+from dplib.graphs.cuts.minimum_cut import minimum_cut
+from dplib.graphs.cuts.packed_cuts import Entry, PackedCuts
+from dplib.graphs.cuts.path_masses import least_pair
+from dplib.graphs.cuts.tree_packing import certified_trees
+from dplib.graphs.cuts.two_respecting import _least
+from dplib.graphs.edges import Graph, canonical, components, cut_value
+from dplib.mechanisms.cuts.cut_draws import ScaledExponential, decay_table
 from tests.cut_graphs import weighted_graphs
 from tests.packed_cut_laws import RATIO, entries_of, is_exact, law_of, small_graphs, ways
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from dplib.errors import ConfigError
-from dplib.inference.range_variance import RangeVariance
+from dplib.estimates.range_variance import RangeVariance
 from dplib.trees.interval_tree import IntervalTree
 from dplib.trees.padded_error import padded_mean_error
 from tests.tree_oracles import dense_range_variances

@@ -9,7 +9,7 @@ import pytest
 from rich.console import Console
 
 from dplib.errors import ConfigError
-from dplib.progress import Log
+from dplib.terminal.progress import Log
 
 
 def new_log(terminal: bool = False) -> tuple[Log, io.StringIO]:

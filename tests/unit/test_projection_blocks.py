@@ -4,12 +4,12 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dplib.arrays import ByteArray, IntArray
 from dplib.graphs.mixing import vertex_colours
-from dplib.graphs.projection_blocks import (
+from dplib.graphs.statistics.projection_blocks import (
     DROPPED,
     KEPT,
     WAITING,
-    ByteArray,
     Pair,
     ProjectionBlock,
     block_rest,
@@ -19,8 +19,8 @@ from dplib.graphs.projection_blocks import (
     take_fates,
     worst_votes,
 )
-from dplib.graphs.truncation import edge_order, project_in_order
-from tests.network_oracles import IntArray, random_edges
+from dplib.graphs.statistics.truncation import edge_order, project_in_order
+from tests.network_oracles import random_edges
 
 GRAPHS = given(
     n=st.integers(0, 16),

@@ -5,9 +5,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from dplib.inference.haar import haar_inverse, haar_levels, haar_mean_error, haar_range_variances, haar_transform
-from dplib.inference.range_estimates import estimate_range_counts, mean_range_variance, mean_variance_of_length
-from dplib.inference.range_variance import RangeVariance
+from dplib.estimates.haar import haar_inverse, haar_levels, haar_mean_error, haar_range_variances, haar_transform
+from dplib.estimates.range_estimates import estimate_range_counts, mean_range_variance, mean_variance_of_length
+from dplib.estimates.range_variance import RangeVariance
 from dplib.mechanisms.node_counts import NodeMechanism
 from dplib.trees.budgets import WHOLE, largest_path_sum
 from dplib.trees.complete import caterpillar, kary_tree

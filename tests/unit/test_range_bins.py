@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dplib.config.range_histograms import HistogramSettings, QueryLaw
 from dplib.errors import ConfigError
-from dplib.range_histograms.bins import Bins
-from dplib.range_histograms.laws import query_law
+from dplib.jobs.range_histograms.bins import Bins
+from dplib.jobs.range_histograms.config import HistogramSettings, QueryLaw
+from dplib.jobs.range_histograms.laws import query_law
 from dplib.trees.coverage import ExplicitRanges, FixedLengthRanges, PrefixRanges, ProductRanges, UniformRanges
 
 

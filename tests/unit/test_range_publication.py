@@ -1,10 +1,10 @@
 import numpy as np
 import pytest
 
+from dplib.consistency.integers.integer_tables import divide_counts
 from dplib.errors import ConfigError
-from dplib.inference.integer_tables import divide_counts
-from dplib.inference.range_publication import LARGEST_TOTAL, publish_range_counts
-from dplib.inference.tree_blue_deep import deep_gains, tree_blue_deep
+from dplib.estimates.range_publication import LARGEST_TOTAL, publish_range_counts
+from dplib.estimates.tree_blue_deep import deep_gains, tree_blue_deep
 from dplib.projection.simplex import project_simplex
 from dplib.trees.complete import caterpillar, kary_tree
 from dplib.trees.interval_tree import IntervalTree

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from dplib.errors import ConfigError
-from dplib.inference.range_variance import RangeVariance
+from dplib.estimates.range_variance import RangeVariance
 from dplib.trees.budgets import equal_level_shares, spread_level_shares, unit_variance
 from dplib.trees.complete import caterpillar, kary_tree
 from dplib.trees.structure_search import design_error

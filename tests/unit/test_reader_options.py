@@ -5,7 +5,14 @@ import pytest
 
 from dplib.config.edge_input import EdgeInput
 from dplib.config.load import check
-from dplib.config.reader_options import ACCESS, FORMATS, OPTIONS, REFUSED, access_options, counted_options
+from dplib.config.reader_options import (
+    ACCESS,
+    FORMATS,
+    OPTIONS,
+    REFUSED,
+    access_options,
+    counted_options,
+)
 from dplib.config.sections import Columns, Input
 from dplib.errors import ConfigError
 

@@ -7,7 +7,7 @@ from html.parser import HTMLParser
 
 import pytest
 
-from dplib.report.blocks import (
+from dplib.page.blocks import (
     Bullets,
     Callout,
     Code,
@@ -20,9 +20,9 @@ from dplib.report.blocks import (
     Section,
     Strong,
 )
-from dplib.report.drawing import COLOURS
-from dplib.report.figures import budget_bar
-from dplib.report.number_text import (
+from dplib.page.drawing import COLOURS
+from dplib.page.figures import budget_bar
+from dplib.page.number_text import (
     bound_text,
     count_text,
     exact_text,
@@ -32,7 +32,7 @@ from dplib.report.number_text import (
     terminal_with_error,
     with_margin,
 )
-from dplib.report.page import render_page
+from dplib.page.page import render_page
 
 HOSTILE = "<img src=x onerror=alert(1)> & \"'{{ 7 * 7 }}"
 FIGURE = Figure(budget_bar(Fraction(2), Fraction(0), Fraction(1), "epsilon"), HOSTILE, HOSTILE, HOSTILE)

@@ -4,10 +4,10 @@ from fractions import Fraction
 from math import comb
 
 import numpy as np
-import numpy.typing as npt
 import pytest
 
-from dplib.graphs.reported_degrees import OfDegree, estimate_sum, in_range, stars_of, worst_bin_variance
+from dplib.arrays import FloatArray
+from dplib.graphs.statistics.reported_degrees import OfDegree, estimate_sum, in_range, stars_of, worst_bin_variance
 from dplib.mechanisms.discrete_laplace import discrete_laplace_probability
 
 NOISE = np.arange(-130, 131)
@@ -22,7 +22,7 @@ FUNCTIONS: dict[str, OfDegree] = {
 }
 
 
-def law(scale: float) -> npt.NDArray[np.float64]:
+def law(scale: float) -> FloatArray:
     return np.asarray(discrete_laplace_probability(NOISE, Fraction(scale)))
 
 

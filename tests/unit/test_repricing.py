@@ -10,29 +10,29 @@ from typing import Any
 import pytest
 import yaml
 
-from dplib.config.consistent_histograms import ConsistentHistogramsConfig
-from dplib.config.kmeans import KMeansConfig
+from dplib.canonical import settings_hash
 from dplib.config.load import check
-from dplib.config.minimum_cuts import MinimumCutsConfig
-from dplib.config.network_statistics import NetworkStatisticsConfig
-from dplib.config.range_histograms import RangeHistogramsConfig
-from dplib.consistent_histograms.design import Design as Counts
 from dplib.errors import ConfigError, IntegrityError
-from dplib.kmeans.design import Design as Clusters
-from dplib.minimum_cuts.design import Design as Cuts
-from dplib.network_statistics.design import Design as Network
+from dplib.jobs.consistent_histograms.config import ConsistentHistogramsConfig
+from dplib.jobs.consistent_histograms.design import Design as Counts
+from dplib.jobs.kmeans.config import KMeansConfig
+from dplib.jobs.kmeans.design import Design as Clusters
+from dplib.jobs.minimum_cuts.config import MinimumCutsConfig
+from dplib.jobs.minimum_cuts.design import Design as Cuts
+from dplib.jobs.network_statistics.config import NetworkStatisticsConfig
+from dplib.jobs.network_statistics.design import Design as Network
+from dplib.jobs.pricing import price
+from dplib.jobs.range_histograms.config import RangeHistogramsConfig
+from dplib.jobs.range_histograms.design import Design as Ranges
+from dplib.ledger.approvals import plan_hash
+from dplib.ledger.audit import not_recomputed
+from dplib.ledger.ledger import Ledger
+from dplib.ledger.repricing import Priced, settings_body, stored_settings
+from dplib.ledger.runs import Account, RunKey, Terms
 from dplib.privacy.budget import Currency
-from dplib.range_histograms.design import Design as Ranges
-from dplib.release.approvals import plan_hash
-from dplib.release.canonical import settings_hash
-from dplib.release.ledger import Ledger
-from dplib.release.ledger_audit import not_recomputed
-from dplib.release.repricing import Priced, settings_body, stored_settings
-from dplib.release.runs import Account, RunKey, Terms
 from dplib.workflow.design import cost_of, delta_of, natural_terms
 from dplib.workflow.prepared import Prepared
 from dplib.workflow.settings import counted_hash, counted_settings, free_settings, plan_settings
-from jobs.pricing import price
 from tests.ledgers import KEY, TERMS, Place, key_number, measurement, open_with
 
 CONF = Path(__file__).parents[2] / "conf"
@@ -112,7 +112,7 @@ def test_a_free_total_changes_what_is_published_and_not_what_is_measured() -> No
 
 
 def open_run(key: RunKey) -> Any:
-    from dplib.release.runs import Run, RunState
+    from dplib.ledger.runs import Run, RunState
 
     return Run(2, key, Fraction(1), RunState.RESERVED)
 
@@ -211,7 +211,7 @@ def test_reservations_of_earlier_versions_are_counted_until_the_account_has_newe
     book = ledger.entries()[0]
     old = {name: value for name, value in vars(book[0]).items() if name != "digest"}
     old["body"] = book[0].body.replace('"cost_format":1,', "")
-    from dplib.release.chain import seal
+    from dplib.ledger.chain import seal
 
     place.store([seal(**old)])
     ledger.reserve(key_number(1), TERMS, Fraction(1, 8), "")

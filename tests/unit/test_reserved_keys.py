@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from dplib.errors import ConfigError, IntegrityError
-from dplib.randomness.secret import KeyRing, Secret
-from dplib.release.lifecycle import MeasurementKeys
-from dplib.release.run_keys import RunKeys, secret_of
-from dplib.release.runs import Run, RunState
+from dplib.ledger.runs import Run, RunState
+from dplib.secret.secret import KeyRing, Secret
+from dplib.workflow.lifecycle import MeasurementKeys
+from dplib.workflow.run_keys import RunKeys, secret_of
 from tests.ledgers import KEY, TERMS, key_number, measurement, open_with
 
 COST = Fraction(1, 10)

@@ -14,10 +14,10 @@ from types import SimpleNamespace
 import pytest
 
 from dplib.errors import ConfigError
-from dplib.randomness import secret_places
 from dplib.randomness.keyed import KeyedStream, derive_key
-from dplib.randomness.secret import Secret, load_secret
-from dplib.randomness.secret_file import create_secret_file, drop_old_key, rotate_secret_file
+from dplib.secret import places as secret_places
+from dplib.secret.file import create_secret_file, drop_old_key, rotate_secret_file
+from dplib.secret.secret import Secret, load_secret
 
 KEY = bytes(range(100, 132))
 TEXT = KEY.hex()
@@ -38,7 +38,7 @@ def _refusal(spec: str, base: Path) -> str:
 
 def _all_of(error: BaseException, package: str) -> str:
     """What a reporter of errors that shows local variables would print of the frames in the folder of ``package``."""
-    folder = str(Path(package).parent)
+    folder = str(Path(package).parents[1])
     told = traceback.TracebackException.from_exception(error, capture_locals=True)
     shown = "".join(traceback.format_exception(error))
     chain: list[traceback.TracebackException | None] = [told]

@@ -9,17 +9,18 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dplib.graphs.edges import BoolArray, Graph, IntArray, canonical
-from dplib.graphs.exhaustive import all_cut_values, numbered_sides
-from dplib.graphs.signed_cuts import cut_sums, different, leading_vectors, small_cuts
-from dplib.minimum_cuts import publish
-from dplib.minimum_cuts.check import check_tables
-from dplib.minimum_cuts.estimate import FoundCuts, Number, Results, make_results
-from dplib.minimum_cuts.measure import drawn, measure_graph
-from dplib.minimum_cuts.page import _listed
-from dplib.minimum_cuts.publish import write_tables
-from dplib.minimum_cuts.synthetic import pair_matrix, side_values, synthesise, with_cuts
-from dplib.minimum_cuts.tables import read_measurement, variance_of
+from dplib.arrays import BoolArray, IntArray
+from dplib.graphs.cuts.exhaustive import all_cut_values, numbered_sides
+from dplib.graphs.cuts.signed_cuts import cut_sums, different, leading_vectors, small_cuts
+from dplib.graphs.edges import Graph, canonical
+from dplib.jobs.minimum_cuts import publish
+from dplib.jobs.minimum_cuts.check import check_tables
+from dplib.jobs.minimum_cuts.estimate import FoundCuts, Number, Results, make_results
+from dplib.jobs.minimum_cuts.measure import drawn, measure_graph
+from dplib.jobs.minimum_cuts.page import _listed
+from dplib.jobs.minimum_cuts.publish import write_tables
+from dplib.jobs.minimum_cuts.synthetic import pair_matrix, side_values, synthesise, with_cuts
+from dplib.jobs.minimum_cuts.tables import read_measurement, variance_of
 from dplib.randomness.keyed import derive_key
 from tests.golden_support import golden_keys
 from tests.minimum_cuts_support import design_of

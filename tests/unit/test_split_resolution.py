@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 from dplib.config.load import check
-from dplib.config.network_statistics import NetworkStatisticsConfig
 from dplib.errors import ConfigError
-from dplib.graphs.candidate_scores import split_scores
-from dplib.network_statistics.design import Design
-from dplib.network_statistics.parts import MOST_SCORE
+from dplib.graphs.statistics.candidate_scores import split_scores
+from dplib.jobs.network_statistics.config import NetworkStatisticsConfig
+from dplib.jobs.network_statistics.design import Design
+from dplib.jobs.network_statistics.parts import MOST_SCORE
 
 N = 60
 

@@ -10,11 +10,18 @@ import pytest
 from dplib.errors import ConfigError, DplibError, IntegrityError
 from dplib.release import staging as staging_module
 from dplib.release.files import MANIFEST, content_hash, list_files
-from dplib.release.staging import MEASUREMENT, Staging, check_writable, disk_errors, remove_leftovers, store_measurement
+from dplib.release.staging import (
+    MEASUREMENT,
+    Staging,
+    check_writable,
+    disk_errors,
+    remove_leftovers,
+    store_measurement,
+)
 
 RELEASE = "takeaway-job-undated-000002"
 SERVER = multiprocessing.get_context("forkserver")
-SERVER.set_forkserver_preload(["dplib.release.ledger"])
+SERVER.set_forkserver_preload(["dplib.ledger.ledger"])
 
 
 class Crash(BaseException):

@@ -7,23 +7,22 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pytest
 
+from dplib.arrays import BoolArray, IntArray
 from dplib.config.load import check
-from dplib.config.network_statistics import NetworkStatisticsConfig
 from dplib.errors import ConfigError
-from dplib.graphs.ladder_rungs import StarRungs, largest_star_rung
-from dplib.graphs.network_sensitivity import Statistic
+from dplib.graphs.statistics.ladder_rungs import StarRungs, largest_star_rung
+from dplib.graphs.statistics.network_sensitivity import Statistic
+from dplib.jobs.network_statistics.config import NetworkStatisticsConfig
+from dplib.jobs.network_statistics.design import Design
+from dplib.jobs.network_statistics.measurements import LADDER
+from dplib.jobs.network_statistics.plan import star_errors
 from dplib.mechanisms.ladder import draw_ladder, ladder_mean_error, ladder_probability
-from dplib.network_statistics.design import Design
-from dplib.network_statistics.measurements import LADDER
-from dplib.network_statistics.plan import star_errors
 from dplib.randomness.keyed import KeyedStream
 from tests import network_oracles as oracle
 
 N, DISTANCES = 5, 8
-IntArray = npt.NDArray[np.int64]
 GRAPHS = oracle.all_graphs(N)
 NEIGHBORS = oracle.edge_neighbors(N)
 TOP_TWO = np.sort(oracle.degrees(GRAPHS), axis=1)[:, :-3:-1]
@@ -37,7 +36,7 @@ def _widths(k: int, largest: int = N - 1) -> IntArray:
     return np.stack([made[tuple(two)] for two in TOP_TWO.tolist()])
 
 
-def _laws_hold(widths: IntArray, values: IntArray, kept: npt.NDArray[np.bool_]) -> bool:
+def _laws_hold(widths: IntArray, values: IntArray, kept: BoolArray) -> bool:
     first, second = (each[kept[NEIGHBORS[0]] & kept[NEIGHBORS[1]]] for each in NEIGHBORS)
     change = np.abs(values[first] - values[second])
     covered = all((change <= widths[one, 0]).all() for one in (first, second))

@@ -1,16 +1,15 @@
 """Exchanges of centers: every change against costs computed anew, and what one row can move."""
 
 import numpy as np
-import numpy.typing as npt
 import pytest
 
+from dplib.arrays import IntArray
+from dplib.clustering.central.swaps import ExchangeCosts
 from dplib.clustering.projection import Projection, largest_squared_distance
 from dplib.clustering.source import dense
 from dplib.clustering.space import Space
-from dplib.clustering.swaps import ExchangeCosts
 
 SPACE = Space.ball([0.0] * 3, 1.0)
-IntArray = npt.NDArray[np.int64]
 MOST = 1 << 24
 
 

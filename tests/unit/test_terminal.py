@@ -5,8 +5,9 @@ import io
 import pytest
 from rich.console import Console
 
-from dplib import cli, progress
-from dplib.terminal import cell, visible
+from dplib.terminal import output as cli
+from dplib.terminal import progress
+from dplib.terminal.text import cell, visible
 
 NAMES = ["beer [can]", "[/x]", "[bold]loud[/bold]", ":smile:", "[link=https://a.example]x[/link]"]
 

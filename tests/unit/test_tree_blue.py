@@ -3,12 +3,13 @@
 import numpy as np
 import pytest
 
+from dplib.consistency.problem import ConsistencyProblem
+from dplib.consistency.unconstrained import solve
 from dplib.constraints.menu import Menu
 from dplib.errors import SolverError
-from dplib.inference.cut import block_roots
-from dplib.inference.problem import ConsistencyProblem
-from dplib.inference.tree_blue import downward, solve, tree_blue, tree_gains, upward
+from dplib.estimates.tree_blue import downward, tree_blue, tree_gains, upward
 from dplib.projection.residual import tree_residual
+from dplib.trees.top import block_roots
 from tests.oracles import dense_estimate, is_determined
 from tests.strategies import regular_tree
 from tests.tree_oracles import random_tree

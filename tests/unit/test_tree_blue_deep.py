@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from dplib.inference.tree_blue import downward, tree_blue, tree_gains, upward
-from dplib.inference.tree_blue_deep import deep_downward, deep_gains, deep_upward, tree_blue_deep
+from dplib.estimates.tree_blue import downward, tree_blue, tree_gains, upward
+from dplib.estimates.tree_blue_deep import deep_downward, deep_gains, deep_upward, tree_blue_deep
 from dplib.trees.complete import caterpillar, kary_tree
 from tests.tree_oracles import dense_blue, random_tree
 

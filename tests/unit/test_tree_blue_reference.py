@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 
 from dplib.errors import ConfigError
-from dplib.inference.tree_blue_deep import tree_blue_deep
-from dplib.inference.tree_blue_reference import calculate_range_count, parameter_adjust_blue, thesis_blue
+from dplib.estimates.tree_blue_deep import tree_blue_deep
+from dplib.estimates.tree_blue_reference import calculate_range_count, parameter_adjust_blue, thesis_blue
 from dplib.trees.complete import kary_tree
 from tests.tree_oracles import dense_blue, random_tree
 

@@ -4,9 +4,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-import numpy.typing as npt
 import pytest
 
+from dplib.arrays import IntArray
 from dplib.errors import ConfigError
 from dplib.mechanisms import tree_counts as module
 from dplib.mechanisms.discrete_gaussian import draw_discrete_gaussian
@@ -15,7 +15,6 @@ from dplib.mechanisms.tree_counts import measure_levels
 from dplib.randomness.keyed import KeyedStream
 
 KEY = bytes(range(32))
-IntArray = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)

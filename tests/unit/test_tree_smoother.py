@@ -3,16 +3,16 @@
 import numpy as np
 import pytest
 
+from dplib.consistency import commuting
+from dplib.consistency.equal_rows import pair_classes, row_classes
+from dplib.consistency.problem import ConsistencyProblem
+from dplib.consistency.tree_smoother import downward, smoother_plan, solve, upward
 from dplib.constraints.menu import Menu
 from dplib.constraints.resolve import resolve
 from dplib.constraints.specs import Package, Total
 from dplib.errors import SolverError
-from dplib.inference import commuting
-from dplib.inference.cut import block_roots
-from dplib.inference.problem import ConsistencyProblem
-from dplib.inference.sharing import pair_classes, row_classes
-from dplib.inference.tree_smoother import downward, smoother_plan, solve, upward
 from dplib.projection.residual import largest_residual
+from dplib.trees.top import block_roots
 from tests.oracles import dense_estimate, is_determined
 from tests.strategies import random_problem, regular_tree
 from tests.tree_oracles import random_tree

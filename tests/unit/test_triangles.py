@@ -5,16 +5,17 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from dplib.arrays import IntArray
 from dplib.errors import ConfigError
 from dplib.graphs.mixing import vertex_colours
-from dplib.graphs.triangles import (
+from dplib.graphs.statistics.triangles import (
     colour_tasks,
     count_task_triangles,
     count_triangles,
     split_for_tasks,
     tasks_of_edges,
 )
-from tests.network_oracles import IntArray, random_edges, stored_graph, to_networkx
+from tests.network_oracles import random_edges, stored_graph, to_networkx
 
 
 def _by_sparse_products(n: int, source: IntArray, target: IntArray) -> int:

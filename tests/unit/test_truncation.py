@@ -6,9 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dplib.errors import ConfigError
-from dplib.graphs.degrees import cumulative_histogram, degree_histogram, vertex_degrees
-from dplib.graphs.network_sensitivity import Bounding, DegreeBound, Statistic, sensitivity
-from dplib.graphs.truncation import (
+from dplib.graphs.statistics.degrees import cumulative_histogram, degree_histogram, vertex_degrees
+from dplib.graphs.statistics.network_sensitivity import Bounding, DegreeBound, Statistic, sensitivity
+from dplib.graphs.statistics.truncation import (
     edge_order,
     keep_while_room,
     project_in_order,

@@ -7,11 +7,11 @@ from typing import Any, cast
 import numpy as np
 import pytest
 
-from dplib.consistent_histograms.measure import measure_on_driver
-from dplib.consistent_histograms.publish import results_on_driver, write_tables
-from dplib.consistent_histograms.query import query_release
-from dplib.consistent_histograms.rows import row_domain
-from dplib.consistent_histograms.tables import ESTIMATES, write_tree
+from dplib.jobs.consistent_histograms.measure import measure_on_driver
+from dplib.jobs.consistent_histograms.publish import results_on_driver, write_tables
+from dplib.jobs.consistent_histograms.query import query_release
+from dplib.jobs.consistent_histograms.rows import row_domain
+from dplib.jobs.consistent_histograms.tables import ESTIMATES, write_tree
 from dplib.release.manifest import Manifest
 from dplib.release.tables import read_table
 from tests.golden_support import golden_keys

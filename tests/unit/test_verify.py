@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from dplib.errors import ConfigError
-from dplib.release.ledger import Ledger
+from dplib.ledger.ledger import Ledger
+from dplib.ledger.runs import Publication, RunState
 from dplib.release.manifest import MANIFEST, Manifest, build_manifest, load_manifest, write_manifest
-from dplib.release.runs import Publication, RunState
 from dplib.release.verify import Check, verify_against_ledger, verify_content, verify_files
 from tests.ledgers import KEY, TERMS, measurement, open_with, tamper
 

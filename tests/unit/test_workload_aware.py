@@ -2,9 +2,9 @@ import numpy as np
 import pytest
 
 from dplib.errors import ConfigError
-from dplib.inference.range_estimates import mean_range_variance, mean_variance_of_length, mean_variance_under
-from dplib.inference.range_variance import RangeVariance
-from dplib.inference.workload_aware import workload_aware
+from dplib.estimates.range_estimates import mean_range_variance, mean_variance_of_length, mean_variance_under
+from dplib.estimates.range_variance import RangeVariance
+from dplib.estimates.workload_aware import workload_aware
 from dplib.trees.budgets import WHOLE, Noise, largest_path_sum
 from dplib.trees.complete import kary_tree
 from dplib.trees.coverage import (

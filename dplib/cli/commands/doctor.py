@@ -1,0 +1,48 @@
+"""What ``dplib doctor`` prints: one line a finding, how to mend it below, and an exit code for scripts."""
+
+import json
+from collections.abc import Callable
+from dataclasses import asdict
+
+from dplib.errors import ConfigError, DplibError
+from dplib.spark.engine.doctor import Finding, Verdict
+from dplib.terminal.output import out, stage, table
+from dplib.workflow.design import JobDesign
+from dplib.workflow.doctor import examine
+from dplib.workflow.prepared import Prepared
+
+
+def look_around(prepare: Callable[[], Prepared[JobDesign]] | None, as_json: bool) -> None:
+    """Examine the machine and what a configuration names, and print what was found.
+
+    Args:
+        prepare: loads and checks the configuration; None where none is given.
+        as_json: print JSON instead of a table.
+
+    Raises:
+        DplibError: if something is bad.
+    """
+    found: list[Finding] = []
+    prepared = None
+    if prepare is not None:
+        try:
+            prepared = prepare()
+            found.append(Finding("settings", Verdict.OK, f"{prepared.design.config.job} can be planned"))
+        except ConfigError as error:
+            found.append(Finding("settings", Verdict.BAD, str(error), "mend the configuration; dplib example JOB"))
+    found = examine(prepared, stage) + found
+    if as_json:
+        print(json.dumps([asdict(finding) for finding in found], indent=2))
+    else:
+        out.print(table("", ["", "check", "what is found"], [_row(finding) for finding in found]))
+    bad = sum(finding.verdict is Verdict.BAD for finding in found)
+    if bad:
+        raise DplibError(f"dplib doctor must find nothing bad, got {bad} of {len(found)} findings that are")
+    if not as_json:
+        out.print("\nReady." if prepare is not None else "\nThis machine is ready; --config FILE checks the rest.")
+
+
+def _row(finding: Finding) -> list[str]:
+    mend = f"\n-> {finding.mend}" if finding.mend else ""
+    # Rich would take brackets of a path or a message for markup.
+    return [finding.verdict.value, finding.name, f"{finding.detail}{mend}".replace("[", "\\[")]

@@ -1,0 +1,1 @@
+"""k-means methods where one holder has all rows."""

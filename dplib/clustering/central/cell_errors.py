@@ -1,0 +1,121 @@
+"""Standard errors of centers and weights that come from noisy counts of cells: noise, and what cells do not tell.
+
+Target. A center c with weight W, the sum of the weights w_i of the cells whose middles p_i are nearest to it, estimates
+the mean of the points that are nearest to c, and W their number. Two kinds of error:
+
+*Noise.* A change of the weights moves c by ``sum_i dw_i (p_i - c) / W`` (delta method: W itself moves too, which is why
+distances are taken from c). The variance of such a sum is the caller's: cells may have independent noise (`grid`) or
+weights that are made consistent along a tree (`dplib.clustering.central.tree_errors`).
+
+*Resolution.* Nothing tells where in its cell a point is. The mean of a cell's points is taken to lie anywhere in the
+cell, rather near a border than in the middle (arcsine law), independently of the other cells' means: variance ``w_i^2
+s_i^2 / 8 / W^2`` along an axis where the cell is s_i wide. A cell that is parted by the border to the next nearest
+center gives away a part of its points, any part with equal probability: variance ``w_i^2 / 12`` in W, and that times
+``(p_i - c)^2 / W^2`` in c. This is a model, not a bound: within a cell points may gather anywhere. It is what makes the
+error of a cluster that fills one cell a third of the cell's width, not 0. A tree cuts a cell up where points gather, so
+in those that are left they are taken to be more even: a third of that variance. How often these errors hold is counted
+in `tests/statistical/test_kmeans_errors.py`.
+
+Cost: O(cells times centers).
+
+References:
+    Sheppard: On the calculation of the most probable values of frequency-constants, for data arranged according to
+    equidistant divisions of a scale. Proceedings of the London Mathematical Society 29, 1897.
+    Cochran: Sampling Techniques. Wiley 1977, section 2.11 (variance of a ratio).
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from dplib.arrays import BoolArray, FloatArray, IntArray
+from dplib.compiled import compiled
+
+SumVariances = Callable[[FloatArray], FloatArray]
+"""Variances of each center's sum of weights times factors, of factors of shape (m,); shape (k,)."""
+
+
+@dataclass(frozen=True, eq=False)
+class Cells:
+    """Weighted cells and their centers.
+
+    Attributes:
+        places: their middles, shape (m, d).
+        sides: their widths along each axis, shape (m, d).
+        weights: noisy, shape (m,).
+        centers: shape (k, d).
+        labels: position of each cell's nearest center, shape (m,).
+        noise: of the weights.
+        spread: variance of the mean of a cell's points, in squared widths.
+    """
+
+    places: FloatArray
+    sides: FloatArray
+    weights: FloatArray
+    centers: FloatArray
+    labels: IntArray
+    noise: SumVariances
+    spread: float = 1 / 8
+
+    def center_errors(self) -> FloatArray:
+        """Standard errors of the centers, ``inf`` where none of a center's cells has weight, shape (k, d)."""
+        k, parted = len(self.centers), self._parted
+        totals = np.bincount(self.labels, self.weights, minlength=k)
+        found = np.empty(self.centers.shape)
+        for axis in range(self.centers.shape[1]):
+            away = self.places[:, axis] - self.centers[self.labels, axis]
+            within = self.spread * (self.weights * self.sides[:, axis]) ** 2 + (parted * away) ** 2 / 12
+            found[:, axis] = np.sqrt(self.noise(away) + np.bincount(self.labels, within, minlength=k))
+        errors = found / np.maximum(totals, 1e-9)[:, np.newaxis]
+        return np.where((totals > 0)[:, np.newaxis], errors, np.inf)
+
+    def weight_errors(self) -> FloatArray:
+        """Standard errors of the centers' weights, the sums of their cells', shape (k,)."""
+        parted = np.bincount(self.labels, self._parted**2, minlength=len(self.centers)) / 12
+        return np.asarray(np.sqrt(self.noise(np.ones(len(self.places))) + parted))
+
+    def loss(self) -> tuple[float, float]:
+        """Sum of squared distances as if all points stood in the middles of their cells, and its standard error.
+
+        With R the sum of ``s_i^2 / 12`` over points, R is missing where points are spread evenly, and R is too much
+        where they thin out away from their center (Sheppard's correction); which it is is the same in all cells. The
+        error holds both.
+        """
+        within = (self.sides**2).sum(axis=1) / 12
+        away = self.places - self.centers[self.labels]
+        squared = (away**2).sum(axis=1)
+        gathered = float(self.weights @ within) ** 2 / 2
+        moved = float(self.weights**2 @ (away**2 * self.sides**2).sum(axis=1)) / 3
+        error = np.sqrt(float(self.noise(squared).sum()) + gathered + moved)
+        return max(0.0, float(self.weights @ squared)), float(error)
+
+    @property
+    def _parted(self) -> FloatArray:
+        return np.asarray(np.maximum(self.weights, 0.0) * crossed(self.places, self.sides, self.centers, self.labels))
+
+
+def crossed(places: FloatArray, sides: FloatArray, centers: FloatArray, labels: IntArray) -> BoolArray:
+    """Which cells the border between their center and the next nearest one cuts in two, shape (m,)."""
+    if len(centers) < 2:
+        return np.zeros(len(places), dtype=np.bool_)
+    second = np.zeros(len(places), dtype=np.int64)
+    _second_nearest(np.ascontiguousarray(places), np.ascontiguousarray(centers), labels, second)
+    normal = centers[second] - centers[labels]
+    # How far the middle is on its own side of the border, and how far the cell reaches, times the distance of centers.
+    inside = ((places - centers[second]) ** 2).sum(axis=1) - ((places - centers[labels]) ** 2).sum(axis=1)
+    return np.asarray(inside / 2 < (np.abs(normal) * sides).sum(axis=1) / 2)
+
+
+@compiled
+def _second_nearest(places: FloatArray, centers: FloatArray, labels: IntArray, second: IntArray) -> None:
+    for i in range(len(places)):
+        best = np.inf
+        for j in range(len(centers)):
+            if j != labels[i]:
+                distance = 0.0
+                for c in range(places.shape[1]):
+                    distance += (places[i, c] - centers[j, c]) ** 2
+                if distance < best:
+                    best = distance
+                    second[i] = j

@@ -1,0 +1,1 @@
+"""k-means methods where every user sends one randomized report."""

@@ -1,0 +1,120 @@
+"""Which solver is the cheapest exact one, from settings alone.
+
+The choice never looks at counts, so it can stand in a plan and in a manifest.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from dplib.consistency import (
+    alternating,
+    boosting,
+    commuting,
+    general,
+    lblue,
+    tree_smoother,
+    unconstrained,
+)
+from dplib.consistency.problem import ConsistencyProblem, OnRound, Solution, SolverOptions
+
+Solver = Callable[[ConsistencyProblem, SolverOptions | None, OnRound | None], Solution]
+
+SOLVERS: Mapping[str, Solver] = {
+    "general": general.solve,
+    "boosting": boosting.solve,
+    "lblue": lblue.solve,
+    "alternating": alternating.solve,
+    "tree_blue": unconstrained.solve,
+    "commuting": commuting.solve,
+    "tree_smoother": tree_smoother.solve,
+}
+"""All solvers by name; `choose` picks among the last three and `boosting`'s problems go to `tree_blue`."""
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A solver and why.
+
+    Attributes:
+        name: key of `SOLVERS`.
+        reason: one sentence for the plan.
+    """
+
+    name: str
+    reason: str
+
+
+def choose(problem: ConsistencyProblem) -> Choice:
+    """The cheapest exact solver; only tree, variances and menus are read.
+
+    Args:
+        problem: the problem; ``noisy`` may hold anything.
+    """
+    if not any(len(menu.matrix) for menu in problem.menus):
+        return Choice(
+            "tree_blue", "No constraint links the series of a day: each series is one pass up and down its tree."
+        )
+    same = commuting.same_null_space(problem.menus)
+    if same and commuting.factor_variances(problem.variance) is not None:
+        return Choice(
+            "commuting",
+            "Every day has the same constraints and variances are a node factor times a series factor: one pass on "
+            "the tree and one projection of every node are exact.",
+        )
+    why = "variances are no product of a node and a series factor" if same else "constraints differ by day"
+    return Choice("tree_smoother", f"The projections do not commute ({why}): two passes with covariances are exact.")
+
+
+def solve(
+    problem: ConsistencyProblem,
+    method: str = "auto",
+    options: SolverOptions | None = None,
+    on_round: OnRound | None = None,
+) -> Solution:
+    """Solve with a named solver, or with the one that `choose` picks for ``auto``.
+
+    Args:
+        problem: the problem.
+        method: key of `SOLVERS`, or ``auto``.
+        options: when iterative solvers stop.
+        on_round: called after each round.
+    """
+    name = choose(problem).name if method == "auto" else method
+    return SOLVERS[name](problem, options, on_round)
+
+
+def solve_components(
+    problem: ConsistencyProblem,
+    components: tuple[np.ndarray[tuple[int, ...], np.dtype[np.int64]], ...],
+    method: str = "auto",
+    options: SolverOptions | None = None,
+    on_round: OnRound | None = None,
+) -> Solution:
+    """Solve independent groups of series apart; groups that no constraint touches are solved as one.
+
+    Args:
+        problem: the problem.
+        components: series of each group (`ResolvedConstraints.components`).
+        method: as for `solve`.
+        options: as for `solve`.
+        on_round: called after each round of each group.
+
+    Returns:
+        The joint solution; its name lists the solvers used, its rounds are those of the group with the most.
+    """
+    touched = np.zeros(problem.n_series, dtype=bool)
+    for menu in problem.menus:
+        touched |= (menu.matrix != 0).any(axis=0)
+    groups = [group for group in components if touched[group].any()]
+    if not touched.all():
+        groups.append(np.flatnonzero(~touched))
+    values = np.empty_like(problem.noisy, dtype=np.float64)
+    solutions = []
+    for group in groups:
+        solutions.append(solve(problem.restrict(group), method, options, on_round))
+        values[:, group] = solutions[-1].values
+    names = dict.fromkeys(solution.solver for solution in solutions)
+    rounds = max((solution.rounds for solution in solutions), key=len)
+    return Solution(values, ", ".join(names), rounds, all(solution.converged for solution in solutions))

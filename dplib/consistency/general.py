@@ -1,0 +1,59 @@
+"""The general solution (theorem 1 with weights): one dense projection onto all constraints at once.
+
+Guarantee: the exact optimum for any problem; the yardstick of the other solvers. Cost: O(m^2 n + m^3) time and O(m n)
+memory for m constraints on n = n_nodes * n_series unknowns (267 s at T = 1,024 in the paper): small problems only.
+
+Reference: Cai, Liu, Xiong, Ying, Wu, Journal on Communications 42(6), 2021, theorem 1 and equation 7.
+"""
+
+import numpy as np
+
+from dplib.arrays import FloatArray
+from dplib.consistency.problem import ConsistencyProblem, OnRound, Solution, SolverOptions
+from dplib.errors import SolverError
+from dplib.projection.affine import project
+
+MAX_UNKNOWNS = 20_000
+
+
+def constraint_matrix(problem: ConsistencyProblem) -> tuple[FloatArray, FloatArray]:
+    """M and b over the values in row-major order (node, series).
+
+    Returns:
+        M, shape (n_constraints, n_nodes * n_series), and b, shape (n_constraints,).
+    """
+    tree, c = problem.tree, problem.n_series
+    inner = np.flatnonzero(tree.child_count)
+    sums = np.zeros((len(inner), tree.n_nodes))
+    sums[np.arange(len(inner)), inner] = 1.0
+    sums[np.searchsorted(inner, tree.parent[1:]), np.arange(1, tree.n_nodes)] = -1.0
+    blocks, rhs = [np.kron(sums, np.eye(c))], [np.zeros(len(inner) * c)]
+    for menu in problem.menus:
+        for day in range(menu.first, menu.end) if len(menu.matrix) else ():
+            block = np.zeros((len(menu.matrix), tree.n_nodes * c))
+            leaf = int(tree.leaf_nodes[day])
+            block[:, leaf * c : (leaf + 1) * c] = menu.matrix
+            blocks.append(block)
+            rhs.append(menu.rhs)
+    return np.concatenate(blocks), np.concatenate(rhs)
+
+
+def solve(
+    problem: ConsistencyProblem, options: SolverOptions | None = None, on_round: OnRound | None = None
+) -> Solution:
+    """Project the noisy values on all constraints at once.
+
+    Args:
+        problem: any problem of at most `MAX_UNKNOWNS` values.
+        options: ignored.
+        on_round: ignored.
+
+    Raises:
+        SolverError: if the problem is too large for dense matrices.
+    """
+    if problem.noisy.size > MAX_UNKNOWNS:
+        raise SolverError(f"solver must be another than general above {MAX_UNKNOWNS} values, got {problem.noisy.size}")
+    matrix, rhs = constraint_matrix(problem)
+    variance = np.ascontiguousarray(problem.variance).ravel()
+    values = project(problem.measured.ravel(), variance, matrix, rhs)
+    return Solution(values.reshape(problem.noisy.shape), "general")

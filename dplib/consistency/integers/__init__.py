@@ -1,0 +1,1 @@
+"""Non-negative integer tables that satisfy all constraints."""

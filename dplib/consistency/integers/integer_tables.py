@@ -1,0 +1,242 @@
+"""Non-negative integer tables that satisfy the tree and every day's constraints exactly.
+
+The tables are built in generator counts ``u`` (packages bought, items sold) from the root down and mapped to series
+at the end, so both kinds of constraint hold by construction: node counts are sums of their children's, and every
+day's counts are a non-negative integer sum of its menu's generators. At each node the parent's integers are divided
+among its children: the real division nearest to the estimates (a projection on a simplex), then controlled rounding.
+Clipping or rounding the days themselves would push every sum up; here each sum is fixed before its parts, so
+range answers keep the accuracy of the estimates: also on a flat tree, whose days are divided in runs first (one
+division among 1,500 days made ranges up to 4 times worse), but not where generators that share a series are divided
+together.
+
+Always feasible: a generator's count is above 0 only in nodes with a day that offers it. That holds at the root, and
+where it holds at a parent some child offers the generator too, so its simplex has a vertex; rounding leaves zeros.
+
+Nothing travels upwards, so the pass can be cut: `divide_counts` on the tree above a cut gives each block its root's
+integers, and `divide_counts` on the block continues from them; the result is that of the whole tree.
+
+Cost: O(n_nodes * n_generators) for trees of fixed branching; a multiple of it where generators that share a series are
+divided together (`coupled_division`).
+
+References:
+    Abowd et al., "The 2020 Census disclosure avoidance system TopDown algorithm", Harvard Data Science Review,
+    special issue 2, 2022, sections 6-7 (estimate, then integers from the top; here with per-day constraints).
+"""
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+import numpy as np
+from scipy.optimize import nnls
+
+from dplib.arrays import BoolArray, FloatArray, IntArray
+from dplib.consistency.integers.coupled_division import Coupling, needs_coupling
+from dplib.consistency.integers.generator_space import GeneratorSpace
+from dplib.constraints.menu import Menu
+from dplib.projection.rounding import round_to_totals
+from dplib.projection.simplex import project_simplex
+from dplib.trees.interval_tree import IntervalTree
+from dplib.trees.narrowed import narrowed
+
+MOST_CHILDREN = 64
+"""More children of one node than these (a year of days, say) are divided in runs."""
+RUNS = 16
+"""Runs of a node's children, and of a run, at most."""
+
+LARGEST_TOTAL = 2.0**62
+"""Counts of the whole range beyond are published as this: no number of rows ends a run."""
+
+
+def publish_counts(
+    tree: IntervalTree,
+    estimates: FloatArray,
+    menus: Sequence[Menu],
+    weights: FloatArray | None = None,
+    node_weights: FloatArray | None = None,
+) -> IntArray:
+    """The published table of a tree whose menus all have generators.
+
+    Args:
+        tree: the tree over days.
+        estimates: consistent estimates, shape (n_nodes, n_series).
+        menus: consecutive menus that cover all days, sorted.
+        weights: weight of each series (one over its variance), shape (n_series,); equal where absent.
+        node_weights: weight of each node among its siblings (one over its variance), shape (n_nodes,).
+
+    Returns:
+        Integers of at least 0, shape (n_nodes, n_series): every inner node is the sum of its children and every
+        day's counts are a sum of its menu's generators.
+
+    Raises:
+        SolverError: if a menu has no generators.
+    """
+    space = GeneratorSpace.from_menus(menus, weights)
+    leaf_targets = space.targets(estimates[tree.leaf_nodes])
+    targets = tree.sums(leaf_targets).astype(np.float64)
+    offered = node_offers(tree, space.offered(0, tree.n_leaves))
+    root = root_counts(space, targets[0], estimates[0], weights)
+    coupling = Coupling.of(space, estimates, weights) if needs_coupling(space, tree.n_leaves) else None
+    counts = divide_counts(tree, targets, root, offered, node_weights, coupling)
+    return space.series_counts(counts)
+
+
+def node_offers(tree: IntervalTree, leaf_offers: BoolArray) -> BoolArray | None:
+    """Which generators some day of each node offers, shape (n_nodes, n_generators); None for all on all days.
+
+    Args:
+        tree: a tree whose bins are days or blocks.
+        leaf_offers: what each bin offers, shape (n_leaves, n_generators).
+    """
+    if leaf_offers.all():
+        return None
+    return tree.sums(leaf_offers.astype(np.int64)).astype(np.bool_)
+
+
+def divide_counts(
+    tree: IntervalTree,
+    targets: FloatArray,
+    root: IntArray,
+    offered: BoolArray | None = None,
+    node_weights: FloatArray | None = None,
+    coupling: Coupling | None = None,
+) -> IntArray:
+    """Divide the root's integers down a tree: a whole tree, the top above a cut, or one block.
+
+    Args:
+        tree: bins are days or blocks.
+        targets: real generator counts of each node, shape (n_nodes, n_generators).
+        root: integers of at least 0, shape (n_generators,), 0 where the root offers nothing.
+        offered: from `node_offers`.
+        node_weights: weight of each node among its siblings, shape (n_nodes,); equal where absent. A coupling
+            starts from the weighted division and weighs siblings equally.
+        coupling: where generators are divided together (`needs_coupling`), over the same nodes.
+
+    Returns:
+        Integers of at least 0, shape (n_nodes, n_generators); every inner node is the sum of its children.
+    """
+    narrow = None if coupling is not None else narrowed(tree, MOST_CHILDREN, RUNS)
+    if narrow is not None:
+        return _divide_narrowed(tree, *narrow, targets, root, offered, node_weights)
+    return _divide(tree, targets, root, offered, node_weights, coupling)
+
+
+def _divide(
+    tree: IntervalTree,
+    targets: FloatArray,
+    root: IntArray,
+    offered: BoolArray | None = None,
+    node_weights: FloatArray | None = None,
+    coupling: Coupling | None = None,
+) -> IntArray:
+    """`divide_counts` on the tree as it is."""
+    counts = np.empty(targets.shape, dtype=np.int64)
+    counts[0] = root
+    for level in range(tree.n_levels - 1):
+        nodes = np.arange(tree.level_start[level], tree.level_start[level + 1])
+        inner = nodes[tree.child_count[nodes] > 0]
+        children = tree.level_slice(level + 1)
+        offsets = tree.child_start[inner] - children.start
+        allowed = None if offered is None else offered[children]
+        weights = (
+            None if node_weights is None else np.broadcast_to(node_weights[children, None], targets[children].shape)
+        )
+        divided = project_simplex(targets[children], offsets, counts[inner], weights, allowed)
+        if coupling is not None:
+            divided = coupling.refine(divided, children, offsets, counts[inner], allowed)
+        counts[children] = round_to_totals(divided, offsets, counts[inner])
+    return counts
+
+
+def _divide_narrowed(
+    tree: IntervalTree,
+    narrow: IntervalTree,
+    place: IntArray,
+    targets: FloatArray,
+    root: IntArray,
+    offered: BoolArray | None,
+    node_weights: FloatArray | None,
+) -> IntArray:
+    """`divide_counts` on a narrowed tree: runs of nodes have the sums of their targets, and of their variances."""
+    leaves = tree.leaf_nodes
+    offers = None if offered is None else narrow.sums(offered[leaves].astype(np.int64)).astype(np.bool_)
+    weights = None
+    if node_weights is not None:
+        weights = 1 / narrow.sums(1 / node_weights[leaves, None])[:, 0].astype(np.float64)
+        weights[place] = node_weights
+    sums = narrow.sums(targets[leaves]).astype(np.float64)
+    sums[place] = targets
+    return _divide(narrow, sums, root, offers, weights)[place]
+
+
+def root_counts(
+    space: GeneratorSpace, target: FloatArray, estimate: FloatArray, weights: FloatArray | None = None
+) -> IntArray:
+    """The root's non-negative integer generator counts.
+
+    With many generators of small counts, replacing each negative one by 0 would push their sum up by a large
+    multiple of its error. So sums come first here as well: the sum of all generators, then the sums that are series
+    of their own and nest (measured totals), each fixed before its parts.
+
+    Args:
+        space: the generators.
+        target: real generator counts of the whole range, shape (n_generators,).
+        estimate: the root's estimates, shape (n_series,); used where generators are dependent.
+        weights: weight of each series, shape (n_series,).
+
+    Returns:
+        Shape (n_generators,).
+    """
+    if not space.n_generators:
+        return np.zeros(0, dtype=np.int64)
+    if not space.independent:
+        target = _nearest_in_cone(space.matrix.astype(np.float64), estimate, weights)
+    tree, order = _generator_tree(space.matrix)
+    nested = tree.sums(target[order, None]).astype(np.float64)
+    total = np.rint(np.clip(nested[:1, 0], 0.0, LARGEST_TOTAL)).astype(np.int64)
+    divided = _divide(tree, nested, total)
+    root = np.empty(space.n_generators, dtype=np.int64)
+    root[order] = divided[tree.leaf_nodes, 0]
+    return root
+
+
+def _nearest_in_cone(matrix: FloatArray, estimate: FloatArray, weights: FloatArray | None) -> FloatArray:
+    """Non-negative least squares; a slight pull to 0 spreads the counts over generators that could replace another."""
+    root = np.ones(len(matrix)) if weights is None else np.sqrt(weights)
+    pull = 1e-4 * float(np.linalg.norm(root[:, None] * matrix, 2))
+    stacked = np.vstack([root[:, None] * matrix, pull * np.eye(matrix.shape[1])])
+    wanted = np.concatenate([root * estimate, np.zeros(matrix.shape[1])])
+    try:
+        solution: FloatArray = nnls(stacked, wanted)[0]
+    except RuntimeError:
+        # It gives up after so many steps, which the rows decide: least squares without the bound, then cut at 0.
+        solution = np.maximum(np.linalg.lstsq(stacked, wanted, rcond=None)[0], 0.0)
+    return solution
+
+
+def _generator_tree(matrix: IntArray) -> tuple[IntervalTree, IntArray]:
+    """A tree over the generators whose nodes are series that are plain sums of them, and the generators' order.
+
+    Series are taken from the widest on, each if it nests with those taken before.
+    """
+    n_generators = matrix.shape[1]
+    rows = np.unique(matrix[(matrix <= 1).all(axis=1)], axis=0)
+    rows = rows[np.argsort(-rows.sum(axis=1), kind="stable")]
+    taken = np.zeros((0, n_generators), dtype=np.int64)
+    depths: list[int] = []
+    for row in rows[(rows.sum(axis=1) > 1) & (rows.sum(axis=1) < n_generators)]:
+        overlap = taken @ row
+        if np.all((overlap == 0) | (overlap == row.sum())):
+            depths.append(1 + max((depths[index] for index in np.flatnonzero(overlap)), default=0))
+            taken = np.vstack([taken, row])
+    # Members of a set stand together if sets are compared from the widest on.
+    order = np.lexsort((-taken)[::-1]) if len(taken) else np.arange(n_generators)
+    cuts = [{0, n_generators}]
+    for depth in range(1, max(depths, default=0) + 1):
+        starts = set(cuts[-1])
+        for row in taken[np.array(depths) == depth]:
+            inside = np.flatnonzero(row[order])
+            starts |= {int(inside[0]), int(inside[-1]) + 1}
+        cuts.append(starts)
+    cuts.append(set(range(n_generators + 1)))
+    distinct = [cuts[0]] + [lower for upper, lower in pairwise(cuts) if lower != upper]
+    return IntervalTree.from_level_edges([sorted(level) for level in distinct]), order.astype(np.int64)

@@ -1,0 +1,93 @@
+"""LBLUE: every parent-children equation is a sub-problem of its own, solved in turn until nothing moves.
+
+The projection onto one equation ``x_parent = sum x_child`` shares the difference out by variance over the parent and
+its children. Equations of one level touch different nodes and are taken at once, the levels from the bottom up; then
+every day is projected onto its own constraints. A special case of the alternation of equation 8.
+
+Guarantee: converges to the optimum for any tree with measured nodes (the root may be unmeasured), at a rate that falls
+with the number of days; the reference for `tree_blue`, which needs one pass. Cost: O(n_nodes n_series) a round.
+
+References: Y. Wu, H. Chen, Y. Wang, "Differentially private histogram publication for arbitrary interval trees"
+(LBLUE), Pattern Recognition and Artificial Intelligence 28(12), 2015; Cai et al., Journal on Communications 42(6),
+2021, section 2 and equation 8.
+"""
+
+import numpy as np
+
+from dplib.arrays import FloatArray
+from dplib.consistency.day_projection import project_days
+from dplib.consistency.problem import ConsistencyProblem, OnRound, Round, Solution, SolverOptions
+from dplib.consistency.unmeasured import measured_part
+from dplib.errors import SolverError
+from dplib.projection.alternating import Map, alternate
+from dplib.projection.residual import mean_square_residual
+from dplib.trees.interval_tree import IntervalTree
+
+
+def equation_sweep(tree: IntervalTree, variance: FloatArray) -> Map:
+    """The projections onto all parent-children equations, one level after the other from the bottom up.
+
+    Args:
+        tree: the tree.
+        variance: shape (n_nodes, n_series), finite; the root's may be infinite (its equation then moves it alone).
+
+    Returns:
+        A map of values of shape (n_nodes, n_series).
+    """
+    steps = []
+    for inner, children, offsets in tree.levels_up():
+        own, below = variance[inner], variance[children]
+        free = np.isinf(own)
+        total = np.where(free, 0.0, own) + np.add.reduceat(below, offsets, axis=0)
+        up = np.where(free, 1.0, np.where(free, 1.0, own) / total)
+        down = below * np.repeat(np.where(free, 0.0, 1.0 / total), tree.child_count[inner], axis=0)
+        steps.append((inner, children, offsets, up, down))
+
+    def sweep(values: FloatArray) -> FloatArray:
+        moved = values.copy()
+        for inner, children, offsets, up, down in steps:
+            difference = moved[inner] - np.add.reduceat(moved[children], offsets, axis=0)
+            moved[inner] -= up * difference
+            moved[children] += down * np.repeat(difference, tree.child_count[inner], axis=0)
+        return moved
+
+    return sweep
+
+
+def solve(
+    problem: ConsistencyProblem, options: SolverOptions | None = None, on_round: OnRound | None = None
+) -> Solution:
+    """Repeat the equations of all levels, then the days, until the stop rule.
+
+    Args:
+        problem: nodes below the root measured in every series that is measured at all.
+        options: stop rule.
+        on_round: called after each round.
+
+    Raises:
+        SolverError: if a node below the root is not measured.
+    """
+    options = options or SolverOptions()
+    measured = measured_part(problem)
+    part = measured.part
+    if not np.isfinite(part.variance[1:] if part.tree.n_nodes > 1 else part.variance).all():
+        raise SolverError("solver must be another than lblue where nodes below the root are not measured")
+    maps: list[Map] = [equation_sweep(part.tree, part.variance)]
+    if any(len(menu.matrix) for menu in part.menus):
+        maps.append(project_days(part.menus, part.variance, part.tree.leaf_nodes))
+    rounds: list[Round] = []
+
+    def record(number: int, change: float, deviation: float) -> None:
+        rounds.append(Round(number, change, deviation))
+        if on_round is not None:
+            on_round(rounds[-1])
+
+    result = alternate(
+        maps,
+        part.measured,
+        options.tol,
+        options.max_rounds,
+        lambda values: mean_square_residual(part.tree, part.menus, values),
+        record,
+    )
+    return Solution(measured.restore(result.values), "lblue", tuple(rounds), result.converged)

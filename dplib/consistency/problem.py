@@ -1,0 +1,110 @@
+"""The problem every solver of the main job takes, and what it returns.
+
+A tree over days, ``n_series`` counts at every node, each measured with its own noise variance; node values are sums
+of days, and on day ``t`` the series satisfy the constraints of that day's menu. The estimate is the weighted
+least-squares one: minimise ``sum over nodes and series of (x - noisy)^2 / variance`` over all ``x`` that satisfy
+both kinds of constraint; an infinite variance means *not measured*.
+
+Every solver file of this package holds one function ``solve(problem, options, on_round) -> Solution``.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from dplib.arrays import FloatArray
+from dplib.constraints.menu import Menu
+from dplib.constraints.resolved import restrict
+from dplib.trees.interval_tree import IntervalTree
+
+
+@dataclass(frozen=True, eq=False)
+class ConsistencyProblem:
+    """Noisy tree counts and the constraints they should meet (its arrays must not be changed).
+
+    Attributes:
+        tree: the tree over days.
+        noisy: measured counts, shape (n_nodes, n_series); ignored where the variance is infinite.
+        variance: noise variances, shape (n_nodes, n_series), above 0, ``inf`` where not measured. May be a
+            broadcast view.
+        menus: consecutive menus that cover all days, sorted.
+    """
+
+    tree: IntervalTree
+    noisy: FloatArray
+    variance: FloatArray
+    menus: tuple[Menu, ...]
+
+    @property
+    def n_series(self) -> int:
+        """Number of series."""
+        return int(self.noisy.shape[1])
+
+    @cached_property
+    def measured(self) -> FloatArray:
+        """The noisy counts with 0 where not measured, shape (n_nodes, n_series)."""
+        finite = np.isfinite(self.variance)
+        return self.noisy if finite.all() else np.where(finite, self.noisy, 0.0)
+
+    def restrict(self, series_index: npt.ArrayLike) -> "ConsistencyProblem":
+        """The problem of some series, a union of components (`dplib.constraints.resolved.restrict`)."""
+        index = np.asarray(series_index, dtype=np.int64)
+        menus = tuple(restrict(menu, index) for menu in self.menus)
+        return replace(self, noisy=self.noisy[:, index], variance=self.variance[:, index], menus=menus)
+
+
+@dataclass(frozen=True)
+class SolverOptions:
+    """When an iterative solver stops; exact solvers ignore it.
+
+    Attributes:
+        tol: threshold on the mean absolute change of a round (the paper's section 8.2).
+        max_rounds: limit of rounds.
+        split: how `alternating` parts the constraints: ``trees_days`` (algorithm 1), ``equations_days`` (every
+            parent-children equation by itself, then the days) or ``trees_nodes`` (the day constraints at every node).
+        krylov: let `alternating` take conjugate directions in place of plain rounds (split ``trees_days``).
+    """
+
+    tol: float = 1e-9
+    max_rounds: int = 500
+    split: Literal["trees_days", "equations_days", "trees_nodes"] = "trees_days"
+    krylov: bool = False
+
+
+@dataclass(frozen=True)
+class Round:
+    """What the driver records of one round: no true count enters.
+
+    Attributes:
+        number: 1 for the first round.
+        change: mean absolute change of all values in this round.
+        deviation: consistency deviation ``mse_s`` (equation 14) after it.
+    """
+
+    number: int
+    change: float
+    deviation: float
+
+
+OnRound = Callable[[Round], None]
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """Estimates and how they were made.
+
+    Attributes:
+        values: shape (n_nodes, n_series).
+        solver: name of the solver.
+        rounds: one record a round; empty for solvers without rounds.
+        converged: whether the stop rule was met (always, for exact solvers).
+    """
+
+    values: FloatArray
+    solver: str
+    rounds: tuple[Round, ...] = field(default=())
+    converged: bool = True

@@ -1,0 +1,26 @@
+"""No constraint links the series of a day: each series is one pass up and down its tree."""
+
+from dplib.consistency.problem import ConsistencyProblem, OnRound, Solution, SolverOptions
+from dplib.errors import SolverError
+from dplib.estimates.tree_blue import downward, tree_gains, upward
+
+
+def solve(
+    problem: ConsistencyProblem, options: SolverOptions | None = None, on_round: OnRound | None = None
+) -> Solution:
+    """Solve a problem without day constraints, each series by itself.
+
+    Args:
+        problem: menus without rows.
+        options: ignored.
+        on_round: ignored.
+
+    Raises:
+        SolverError: if a day is constrained, or the measurements leave a count undetermined.
+    """
+    if any(len(menu.matrix) for menu in problem.menus):
+        raise SolverError("solver must be one that takes day constraints, got tree_blue")
+    gains = tree_gains(problem.tree, problem.variance)
+    if not gains.identifiable.all():
+        raise SolverError("tree must determine every count from its measured nodes, got levels that leave some open")
+    return Solution(downward(gains, upward(gains, problem.measured)), "tree_blue")

@@ -1,0 +1,77 @@
+"""Taking series that are never measured (free totals) out of a problem, and putting them back.
+
+Iterative solvers move by variances and cannot move by infinite ones. A series without any measurement has no say in
+the estimates of the others: with ``B = (B_m, B_u)`` the constraints on measured and unmeasured series, those of the
+measured ones alone are ``N^T B_m v_m = N^T b`` with ``N`` the left null space of ``B_u``, and afterwards
+``v_u = B_u^+ (b - B_m v_m)`` day by day.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from dplib.arrays import BoolArray, FloatArray
+from dplib.consistency.problem import ConsistencyProblem
+from dplib.constraints.menu import Menu
+from dplib.errors import SolverError
+from dplib.projection.affine import null_basis
+
+
+@dataclass(frozen=True, eq=False)
+class MeasuredPart:
+    """A problem without its unmeasured series.
+
+    Attributes:
+        whole: the problem it comes from.
+        part: the problem of the measured series.
+        is_measured: shape (n_series,).
+    """
+
+    whole: ConsistencyProblem
+    part: ConsistencyProblem
+    is_measured: BoolArray
+
+    def restore(self, values: FloatArray) -> FloatArray:
+        """Add the unmeasured series.
+
+        Args:
+            values: of the part, consistent, shape (n_nodes, n_measured).
+
+        Returns:
+            Shape (n_nodes, n_series).
+        """
+        if self.is_measured.all():
+            return values
+        tree = self.whole.tree
+        full = np.zeros((tree.n_nodes, self.whole.n_series))
+        full[:, self.is_measured] = values
+        days = values[tree.leaf_nodes]
+        free = np.empty((tree.n_leaves, int((~self.is_measured).sum())))
+        for menu in self.whole.menus:
+            known, unknown = menu.matrix[:, self.is_measured], menu.matrix[:, ~self.is_measured]
+            left = menu.rhs - days[menu.first : menu.end] @ known.T
+            free[menu.first : menu.end] = left @ np.linalg.pinv(unknown).T
+        full[:, ~self.is_measured] = tree.sums(free)
+        return full
+
+
+def measured_part(problem: ConsistencyProblem) -> MeasuredPart:
+    """Take out the series that no node measures.
+
+    Raises:
+        SolverError: if the constraints do not determine such a series from the others.
+    """
+    is_measured = np.asarray(np.isfinite(problem.variance).any(axis=0))
+    if is_measured.all():
+        return MeasuredPart(problem, problem, is_measured)
+    menus = []
+    for menu in problem.menus:
+        unknown = menu.matrix[:, ~is_measured]
+        if np.linalg.matrix_rank(unknown) < unknown.shape[1]:
+            raise SolverError("series must be measured or follow from measured ones by the day constraints")
+        keep = null_basis(unknown.T).T
+        menus.append(Menu(menu.first, menu.end, keep @ menu.matrix[:, is_measured], keep @ menu.rhs))
+    part = ConsistencyProblem(
+        problem.tree, problem.noisy[:, is_measured], problem.variance[:, is_measured], tuple(menus)
+    )
+    return MeasuredPart(problem, part, is_measured)

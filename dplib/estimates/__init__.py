@@ -1,0 +1,1 @@
+"""Estimates of counts on interval trees and their exact errors."""

@@ -1,0 +1,1 @@
+"""All minimum cuts of a graph as one structure."""

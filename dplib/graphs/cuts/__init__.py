@@ -1,0 +1,1 @@
+"""Exact and near-minimum cuts of weighted graphs."""

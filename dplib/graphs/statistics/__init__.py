@@ -1,0 +1,1 @@
+"""Exact graph statistics, their sensitivities, and what noisy ones say."""

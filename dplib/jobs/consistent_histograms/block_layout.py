@@ -1,0 +1,271 @@
+"""Post-processing in blocks on Spark: no shuffle after the blocks are laid out, no array of all nodes on the driver.
+
+The measurement goes to the executors once, a logical block a row. An exact solver takes one round: every block sends
+the mean of its root, the driver solves the tree above the blocks and sends each block the value of its root, and the
+estimates are made inside the blocks. Iterative ones repeat such rounds (`block_rounds`). Integer tables take
+one more exchange of the same kind (`block_tables`). Executors get settings and noisy values only.
+
+The finished blocks are written into arrays that live in temporary files, so memory holds what is being read or written.
+"""
+
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryFile
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from dplib.arrays import FloatArray, IntArray
+from dplib.consistency.integers.publication import plan_publication, publish_tables
+from dplib.consistency.problem import OnRound, Solution
+from dplib.jobs.consistent_histograms.block_krylov import KrylovStepper, conjugate_blocks
+from dplib.jobs.consistent_histograms.block_rounds import (
+    AlternatingStepper,
+    GroupProgress,
+    RoundBlocks,
+    alternate_blocks,
+)
+from dplib.jobs.consistent_histograms.block_shapes import BlockShapes, pack_counts
+from dplib.jobs.consistent_histograms.block_solvers import ExactPasses, exact_passes, series_groups, solve_top
+from dplib.jobs.consistent_histograms.block_tables import BlockDivision, BlockErrors, block_divisions
+from dplib.jobs.consistent_histograms.design import Design
+from dplib.jobs.consistent_histograms.estimate import IntegerTables, menus_of, options
+from dplib.jobs.consistent_histograms.publish import Results
+from dplib.jobs.consistent_histograms.tables import block_nodes, read_noisy_block
+from dplib.spark.engine.blocks import (
+    Block,
+    DataFrame,
+    SparkSession,
+    blocks_from,
+    collect_blocks,
+    iterate_blocks,
+    map_blocks,
+    materialise_blocks,
+)
+from dplib.spark.engine.rounds import BlockRounds, Stepper
+from dplib.trees.block_plan import TOP
+
+ITERATIVE = ("alternating", "krylov")
+
+
+def results_in_blocks(
+    spark: SparkSession, design: Design, directory: Path, on_round: OnRound | None, n_partitions: int
+) -> Results:
+    """Estimate, bound the errors and round, in blocks.
+
+    Args:
+        spark: the session.
+        design: the design.
+        directory: holds ``measurement/``.
+        on_round: called after each round of an iterative solver.
+        n_partitions: how many tasks hold the blocks; changes no number.
+
+    Raises:
+        SolverError: if the configured solver does not take the settings.
+        DplibError: if Spark fails.
+    """
+    shapes = BlockShapes.of(design)
+    with ExitStack() as stack:
+        laid_out = _persisted(stack, blocks_from(spark, _measured_blocks(design, directory), n_partitions))
+        top = _top_noisy(design, directory)
+        iterative = design.config.publish.solver.method in ITERATIVE
+        solution, estimated = (
+            _iterative(stack, design, shapes, laid_out, top, on_round)
+            if iterative
+            else _exact(stack, design, shapes, laid_out, top)
+        )
+        return _results(stack, design, shapes, estimated, solution)
+
+
+def _persisted(stack: ExitStack, blocks: DataFrame) -> DataFrame:
+    blocks = blocks.persist()
+    stack.callback(blocks.unpersist)
+    return blocks
+
+
+def _measured_blocks(design: Design, directory: Path) -> Iterator[tuple[int, Block]]:
+    plan = design.blocks
+    for block in range(plan.n_blocks):
+        yield block, {"noisy": pack_counts(read_noisy_block(directory, design, plan.name(block)))}
+
+
+def _top_noisy(design: Design, directory: Path) -> FloatArray:
+    if not design.blocks.n_top_nodes:
+        return np.zeros((0, len(design.series)))
+    return read_noisy_block(directory, design, TOP)
+
+
+def _floats(packed: bytes, n_columns: int) -> FloatArray:
+    return np.frombuffer(packed, "<f8").reshape(-1, n_columns)
+
+
+def _exact(
+    stack: ExitStack, design: Design, shapes: BlockShapes, laid_out: DataFrame, top: FloatArray
+) -> tuple[Solution, DataFrame]:
+    """One round: means up, values of the roots down."""
+    solvers = [exact_passes(group, shapes) for group in series_groups(design)]
+    means = np.empty((shapes.n_blocks, shapes.n_series))
+    sent = map_blocks(laid_out, partial(_send_means, shapes, solvers), ["means"])
+    for block, columns in collect_blocks(sent, "estimate the counts"):
+        means[block] = np.frombuffer(columns["means"], "<f8")
+    values, roots = np.empty_like(top), np.empty_like(means)
+    for solver in solvers:
+        series = solver.group.series
+        values[:, series], roots[:, series] = solve_top(design, solver, top[:, series], means[:, series])
+    estimated = map_blocks(laid_out, partial(_estimate, shapes, solvers, roots), ["values"])
+    names = dict.fromkeys(solver.group.solver for solver in solvers)
+    return Solution(values, ", ".join(names)), _persisted(stack, estimated)
+
+
+def _iterative(
+    stack: ExitStack,
+    design: Design,
+    shapes: BlockShapes,
+    laid_out: DataFrame,
+    top: FloatArray,
+    on_round: OnRound | None,
+) -> tuple[Solution, DataFrame]:
+    """Rounds until the threshold."""
+    settings = design.config.publish.solver
+    blocks = RoundBlocks.of(design, shapes, series_groups(design))
+    ends: Sequence[GroupProgress]
+    if settings.method == "krylov":
+        krylov = KrylovStepper(blocks)
+        rounds = _rounds(stack, laid_out, krylov)
+        ends = conjugate_blocks(rounds, krylov, design, top, options(settings), on_round)
+    else:
+        plain = AlternatingStepper(blocks)
+        rounds = _rounds(stack, laid_out, plain)
+        ends = alternate_blocks(rounds, plain, design, top, options(settings), on_round)
+    values = np.full_like(top, np.nan)
+    for group, end in zip(blocks.groups, ends, strict=True):
+        values[:, group.series] = end.top
+    estimated = _persisted(stack, rounds.mapped(partial(_restore, blocks), ["values"]))
+    history = max((end.rounds for end in ends), key=len)
+    name = "alternating (krylov)" if settings.method == "krylov" else "alternating"
+    return Solution(values, name, tuple(history), all(end.converged for end in ends)), estimated
+
+
+def _rounds(stack: ExitStack, laid_out: DataFrame, stepper: Stepper[Any]) -> BlockRounds:
+    rounds = BlockRounds(laid_out, stepper)
+    stack.callback(rounds.close)
+    return rounds
+
+
+def _restore(blocks: RoundBlocks, _: Stepper[Any], block: int, state: Any) -> Block:
+    return {"values": blocks.restored(block, state.values).astype("<f8").tobytes()}
+
+
+def _send_means(shapes: BlockShapes, solvers: Sequence[ExactPasses], block: int, columns: Block) -> Block:
+    noisy = shapes.noisy(block, columns["noisy"])
+    means = np.empty(shapes.n_series)
+    for solver in solvers:
+        means[solver.group.series] = solver.upward(block, noisy[:, solver.group.series])[0]
+    return {"means": means.astype("<f8").tobytes()}
+
+
+def _estimate(
+    shapes: BlockShapes, solvers: Sequence[ExactPasses], roots: FloatArray, block: int, columns: Block
+) -> Block:
+    noisy = shapes.noisy(block, columns["noisy"])
+    values = np.empty_like(noisy)
+    for solver in solvers:
+        series = solver.group.series
+        means = solver.upward(block, noisy[:, series])
+        values[:, series] = solver.downward(block, means, roots[block, series])
+    return {"values": values.astype("<f8").tobytes()}
+
+
+def _results(
+    stack: ExitStack, design: Design, shapes: BlockShapes, estimated: DataFrame, solution: Solution
+) -> Results:
+    """Errors and integers of blocks whose estimates are there."""
+    plan, n_series = design.blocks, shapes.n_series
+    errors = [BlockErrors.of(design, group, shapes) for group in series_groups(design)]
+    divisions, programmes = block_divisions(design, shapes)
+    n_top = plan.n_top_nodes
+    values, std_error = _array(design, "<f8"), _array(design, "<f8")
+    counts = _array(design, "<i8")
+    values[:n_top] = solution.values
+    for error in errors:
+        std_error[:n_top, error.group.series] = error.top
+    targets = _collect_roots(design, divisions, estimated, shapes, values)
+    shares = []
+    for division, sent in zip(divisions, targets, strict=True):
+        upper = values[: n_top + shapes.n_blocks, division.series]
+        counts[:n_top, division.series], share = division.divide_top(design, upper, sent)
+        shares.append(share)
+    finished = _persisted(
+        stack,
+        map_blocks(estimated, partial(_finish, shapes, errors, divisions, shares), ["values", "errors", "counts"]),
+    )
+    materialise_blocks(finished, "finish the tables")
+    for block, columns in iterate_blocks(finished, "finish the tables"):
+        nodes = block_nodes(design, plan.name(block))
+        values[nodes] = _floats(columns["values"], n_series)
+        std_error[nodes] = _floats(columns["errors"], n_series)
+        counts[nodes] = np.frombuffer(columns["counts"], "<i8").reshape(-1, n_series)
+    published = np.zeros(n_series, dtype=bool)
+    for division in divisions:
+        published[division.series] = True
+    weights = design.constraints.measured.astype(np.float64)
+    for series in programmes:
+        menus = menus_of(design, series)
+        table = publish_tables(plan_publication(menus), design.tree, values[:, series], menus, weights[series])
+        assert table is not None
+        counts[:, series] = table
+        published[series] = True
+    made = Solution(values, solution.solver, solution.rounds, solution.converged)
+    return Results(made, std_error, IntegerTables(counts, published), "blocks")
+
+
+def _array(design: Design, kind: str) -> npt.NDArray[Any]:
+    """An array of all nodes and series in a temporary file that vanishes with it."""
+    with TemporaryFile() as file:
+        return np.memmap(file, dtype=kind, mode="w+", shape=(design.tree.n_nodes, len(design.series)))
+
+
+def _collect_roots(
+    design: Design, divisions: Sequence[BlockDivision], estimated: DataFrame, shapes: BlockShapes, values: FloatArray
+) -> list[FloatArray]:
+    """Fill in the estimates of the blocks' roots, and of series above that follow from them; returns their targets."""
+    n_top = design.blocks.n_top_nodes
+    found = [np.empty((shapes.n_blocks, division.space.n_generators)) for division in divisions]
+    bounds = np.cumsum([shapes.n_series, *(division.space.n_generators for division in divisions)])
+    sent = map_blocks(estimated, partial(_send_targets, shapes, divisions), ["targets"])
+    for block, columns in collect_blocks(sent, "divide the integer tables"):
+        root, *parts = np.split(np.frombuffer(columns["targets"], "<f8"), bounds[:-1])
+        values[n_top + block] = root
+        for each, part in zip(found, parts, strict=True):
+            each[block] = part
+    if n_top:
+        follow = np.flatnonzero(np.isnan(values[0]))
+        roots = values[n_top : n_top + shapes.n_blocks][:, follow]
+        values[:n_top, follow] = design.blocks.top_tree.sums(roots)[:n_top]
+    return found
+
+
+def _send_targets(shapes: BlockShapes, divisions: Sequence[BlockDivision], block: int, columns: Block) -> Block:
+    values = _floats(columns["values"], shapes.n_series)
+    targets = [division.targets(block, values[:, division.series])[0] for division in divisions]
+    return {"targets": np.concatenate([values[0], *targets]).astype("<f8").tobytes()}
+
+
+def _finish(
+    shapes: BlockShapes,
+    errors: Sequence[BlockErrors],
+    divisions: Sequence[BlockDivision],
+    shares: Sequence[IntArray],
+    block: int,
+    columns: Block,
+) -> Block:
+    values = _floats(columns["values"], shapes.n_series)
+    std_error, counts = np.empty_like(values), np.zeros(values.shape, dtype="<i8")
+    for error in errors:
+        std_error[:, error.group.series] = error.block(block)
+    for division, share in zip(divisions, shares, strict=True):
+        counts[:, division.series] = division.counts(block, values[:, division.series], share[block])
+    return {"values": columns["values"], "errors": std_error.astype("<f8").tobytes(), "counts": counts.tobytes()}

@@ -1,0 +1,304 @@
+"""Algorithm 1 cut into blocks: rounds of alternating projections, the driver solving the tree above the blocks.
+
+Every round is one job (`dplib.spark.engine.rounds`). A block sends the mean of its root from the pass upwards; the
+driver solves the top and sends each block the value of its root; the block passes it down, projects its days and starts
+upwards again. All groups of series go together, each until its own threshold. The mean change and the deviation
+``mse_s`` are sums over blocks in place of one sum over all nodes; beyond that the numbers are those of
+`dplib.consistency.alternating`, up to the last bits of products with small matrices.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
+
+import numpy as np
+
+from dplib.arrays import FloatArray, IntArray
+from dplib.consistency.day_projection import RowProjection, project_days
+from dplib.consistency.problem import ConsistencyProblem, OnRound, Round, SolverOptions
+from dplib.consistency.unmeasured import MeasuredPart, measured_part
+from dplib.constraints.menu import Menu
+from dplib.errors import SolverError
+from dplib.estimates.tree_blue import TreeGains, downward, upward
+from dplib.jobs.consistent_histograms.block_shapes import BlockShapes, miniature
+from dplib.jobs.consistent_histograms.block_solvers import BlockGains, SeriesGroup, top_gains
+from dplib.jobs.consistent_histograms.design import Design
+from dplib.projection.residual import menu_residual, tree_residual
+from dplib.spark.engine.blocks import Block
+from dplib.spark.engine.rounds import BlockRounds
+from dplib.trees.interval_tree import IntervalTree
+
+TASK = "estimate the counts"
+
+
+@dataclass(frozen=True, eq=False)
+class RoundGroup:
+    """The measured series of one group.
+
+    Attributes:
+        group: the whole group.
+        series: numbers of its measured series.
+        menus: constraints on the measured series alone.
+    """
+
+    group: SeriesGroup
+    series: IntArray
+    menus: tuple[Menu, ...]
+
+    @classmethod
+    def of(cls, group: SeriesGroup) -> "RoundGroup":
+        """Take the unmeasured series out.
+
+        Raises:
+            SolverError: if one of them does not follow from measured ones.
+        """
+        part = measured_part(miniature(group.menus, group.variance))
+        menus = tuple(
+            replace(small, first=menu.first, end=menu.end)
+            for small, menu in zip(part.part.menus, group.menus, strict=True)
+        )
+        return cls(group, group.series[part.is_measured], menus)
+
+
+def require_measured_days(design: Design) -> None:
+    """Refuse designs whose days are not measured.
+
+    Raises:
+        SolverError: if they are not.
+    """
+    if not np.isfinite(design.level_variance[-1]):
+        raise SolverError("solver must be another than alternating where days are not measured")
+
+
+@dataclass(eq=False)
+class RoundBlocks:
+    """What all steps inside blocks need: settings, and maps worked out when first needed.
+
+    Attributes:
+        shapes: the blocks.
+        groups: the groups.
+        gains: tree gains of the blocks.
+    """
+
+    shapes: BlockShapes
+    groups: tuple[RoundGroup, ...]
+    gains: BlockGains
+    _days: dict[tuple[int, ...], RowProjection] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, design: Design, shapes: BlockShapes, groups: Sequence[SeriesGroup]) -> "RoundBlocks":
+        """The blocks of a design.
+
+        Raises:
+            SolverError: if days are not measured, or an unmeasured series does not follow from measured ones.
+        """
+        require_measured_days(design)
+        return cls(shapes, tuple(RoundGroup.of(group) for group in groups), BlockGains(shapes))
+
+    def day_variance(self, block: int, number: int) -> FloatArray:
+        """Variances of a block's days, shape (n_days, series of the group)."""
+        tree = self.shapes.tree(block)
+        days = self.shapes.node_variance(block)[tree.leaf_nodes, None]
+        return np.broadcast_to(days, (tree.n_leaves, len(self.groups[number].series)))
+
+    def project_days(self, block: int, number: int, values: FloatArray) -> FloatArray:
+        """A block's days onto their constraints."""
+        menus = self.groups[number].menus
+        if not any(len(menu.matrix) for menu in menus):
+            return values
+        key = (number, *self.shapes.key(block, menus))
+        if key not in self._days:
+            tree = self.shapes.tree(block)
+            variance = np.broadcast_to(self.shapes.node_variance(block)[:, None], values.shape)
+            self._days[key] = project_days(self.shapes.menus(block, menus), variance, tree.leaf_nodes)
+        return self._days[key](values)
+
+    def square_residual(self, block: int, number: int, values: FloatArray) -> float:
+        """Sum of the squared residuals of the tree and of the days inside a block."""
+        tree = self.shapes.tree(block)
+        menus = self.shapes.menus(block, self.groups[number].menus)
+        parts = [tree_residual(tree, values), *menu_residual(tree, menus, values)]
+        return sum(float((part**2).sum()) for part in parts)
+
+    def restored(self, block: int, values: FloatArray) -> FloatArray:
+        """The values of all series of a block, the unmeasured ones from the others."""
+        full, tree = values.copy(), self.shapes.tree(block)
+        for each in self.groups:
+            group = each.group
+            problem = ConsistencyProblem(
+                tree,
+                np.broadcast_to(0.0, (tree.n_nodes, len(group.series))),
+                np.broadcast_to(group.variance, (tree.n_nodes, len(group.series))),
+                self.shapes.menus(block, group.menus),
+            )
+            part = MeasuredPart(problem, problem, np.isfinite(group.variance))
+            full[:, group.series] = part.restore(values[:, each.series])
+        return full
+
+
+@dataclass(eq=False)
+class AlternatingState:
+    """Values of a block's nodes, shape (n_nodes, n_series), and each group's sum of absolute changes."""
+
+    values: FloatArray
+    change: FloatArray
+
+
+class AlternatingSummary(NamedTuple):
+    """What a block, or all blocks together, tell of one group."""
+
+    change: float
+    square: float
+    means: FloatArray
+    roots: FloatArray
+
+
+@dataclass(eq=False)
+class AlternatingStepper:
+    """One round inside a block.
+
+    A message holds, for each group, the values of all blocks' roots, or None where the group is done.
+
+    Attributes:
+        blocks: the settings.
+        columns: of a stored state.
+    """
+
+    blocks: RoundBlocks
+    columns: tuple[str, ...] = ("values",)
+
+    def load(self, block: int, columns: Block) -> AlternatingState:
+        """The noisy counts, or a stored state."""
+        return AlternatingState(block_values(self.blocks.shapes, block, columns), np.zeros(len(self.blocks.groups)))
+
+    def step(self, block: int, state: AlternatingState, message: Sequence[FloatArray | None]) -> AlternatingState:
+        """Down the tree, then the days."""
+        values, change = state.values.copy(), np.zeros(len(self.blocks.groups))
+        gains = self.blocks.gains.of(block)
+        for number, (group, roots) in enumerate(zip(self.blocks.groups, message, strict=True)):
+            if roots is None:
+                continue
+            before = state.values[:, group.series]
+            moved = downward(gains, upward(gains, before), roots[block])
+            moved = self.blocks.project_days(block, number, moved)
+            change[number] = np.abs(moved - before).sum()
+            values[:, group.series] = moved
+        return AlternatingState(values, change)
+
+    def store(self, block: int, state: AlternatingState) -> Block:
+        """The values."""
+        return {"values": state.values.astype("<f8").tobytes()}
+
+    def summary(self, block: int, state: AlternatingState) -> bytes:
+        """Change, squared residual, mean and value of the root, of each group."""
+        gains, parts = self.blocks.gains.of(block), []
+        for number, group in enumerate(self.blocks.groups):
+            values = state.values[:, group.series]
+            square = self.blocks.square_residual(block, number, values)
+            parts += [[state.change[number], square], upward(gains, values)[0], values[0]]
+        return np.concatenate(parts).astype("<f8").tobytes()
+
+    def read(self, summaries: Sequence[bytes]) -> list[AlternatingSummary]:
+        """Put the blocks' summaries together, by group; sums in the order of the blocks."""
+        table = np.array([np.frombuffer(summary, "<f8") for summary in summaries])
+        found, start = [], 0
+        for group in self.blocks.groups:
+            width, at = len(group.series), start + 2
+            change, square = table[:, start:at].sum(axis=0)
+            found.append(
+                AlternatingSummary(
+                    float(change), float(square), table[:, at : at + width], table[:, at + width : at + 2 * width]
+                )
+            )
+            start = at + 2 * width
+        return found
+
+
+def block_values(shapes: BlockShapes, block: int, columns: Block) -> FloatArray:
+    """Values of a stored state, or the noisy counts as the first state, shape (n_nodes, n_series)."""
+    if "values" in columns:
+        return np.frombuffer(columns["values"], "<f8").reshape(-1, shapes.n_series)
+    return shapes.noisy(block, columns["noisy"])
+
+
+@dataclass(eq=False)
+class GroupProgress:
+    """What the driver holds of one group.
+
+    Attributes:
+        top: values of the nodes above the blocks, shape (n_top_nodes, series).
+        means: what the blocks sent last, shape (n_blocks, series).
+        rounds: the rounds so far.
+        converged: whether the stop rule was met.
+    """
+
+    top: FloatArray
+    means: FloatArray
+    rounds: list[Round] = field(default_factory=list)
+    converged: bool = False
+
+    def record(self, change: float, deviation: float, tol: float, on_round: OnRound | None) -> None:
+        """Note a round and whether it was the last."""
+        self.rounds.append(Round(len(self.rounds) + 1, change, deviation))
+        if on_round is not None:
+            on_round(self.rounds[-1])
+        self.converged = change <= tol
+
+
+def pass_top(gains: TreeGains, top: FloatArray, means: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Both passes of the tree above the blocks: values of its nodes, and of the blocks' roots."""
+    final = downward(gains, upward(gains, np.concatenate([top, means])))
+    return final[: len(top)], final[len(top) :]
+
+
+def top_square(tree: IntervalTree, top: FloatArray, roots: FloatArray) -> float:
+    """Sum of the squared residuals of the tree above the blocks."""
+    return float((tree_residual(tree, np.concatenate([top, roots])) ** 2).sum())
+
+
+def alternate_blocks(
+    rounds: BlockRounds,
+    stepper: AlternatingStepper,
+    design: Design,
+    top: FloatArray,
+    options: SolverOptions,
+    on_round: OnRound | None,
+) -> list[GroupProgress]:
+    """Run rounds until every group's mean change is below the threshold.
+
+    Args:
+        rounds: the blocks.
+        stepper: that of the blocks.
+        design: the design.
+        top: noisy counts of the nodes above the blocks, shape (n_top_nodes, n_series).
+        options: stop rule.
+        on_round: called after each round of each group.
+
+    Returns:
+        Where each group ended.
+    """
+    gains, tree, groups = top_gains(design), design.blocks.top_tree, stepper.blocks.groups
+    found = stepper.read(rounds.send(None, TASK))
+    states = [GroupProgress(top[:, group.series], summary.means) for group, summary in zip(groups, found, strict=True)]
+    for _ in range(options.max_rounds):
+        message: list[FloatArray | None] = []
+        moved = np.zeros(len(states))
+        for number, state in enumerate(states):
+            if state.converged:
+                message.append(None)
+                continue
+            before = state.top
+            state.top, roots = pass_top(gains, before, state.means)
+            moved[number] = np.abs(state.top - before).sum()
+            message.append(roots)
+        found = stepper.read(rounds.send(message, TASK))
+        rounds.end_round(TASK)
+        for number, (state, summary) in enumerate(zip(states, found, strict=True)):
+            if message[number] is not None:
+                size = design.tree.n_nodes * len(groups[number].series)
+                square = summary.square + top_square(tree, state.top, summary.roots)
+                state.means = summary.means
+                state.record((summary.change + float(moved[number])) / size, square / size, options.tol, on_round)
+        if all(state.converged for state in states):
+            break
+    return states

@@ -1,0 +1,135 @@
+"""What an executor must know of the tree to work on one logical block: small, and settings only.
+
+Blocks of one shape share their tree, so that a million days cost a few hundred kilobytes of settings and not the whole
+tree. A *miniature* is the same constraints on a tree with one day a menu: choices and projectors that depend on menus
+only are taken from it, whatever the number of days.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from dplib.arrays import FloatArray, IntArray
+from dplib.consistency.problem import ConsistencyProblem
+from dplib.constraints.menu import Menu
+from dplib.jobs.consistent_histograms.design import Design
+from dplib.trees.block_plan import BlockPlan
+from dplib.trees.interval_tree import IntervalTree
+
+
+@dataclass(frozen=True, eq=False)
+class BlockShapes:
+    """The trees of all blocks.
+
+    Attributes:
+        trees: the different trees.
+        kind: number of each block's tree, shape (n_blocks,).
+        day_bounds: boundaries of the blocks' days, shape (n_blocks + 1,).
+        level_variance: noise variance of the levels from the cut down, ``inf`` where not measured.
+        n_series: number of series.
+    """
+
+    trees: tuple[IntervalTree, ...]
+    kind: IntArray
+    day_bounds: IntArray
+    level_variance: FloatArray
+    n_series: int
+
+    @classmethod
+    def of(cls, design: Design) -> "BlockShapes":
+        """The blocks of a design."""
+        plan = design.blocks
+        numbers: dict[bytes, int] = {}
+        trees: list[IntervalTree] = []
+        kind = np.empty(plan.n_blocks, dtype=np.int64)
+        for block in range(plan.n_blocks):
+            tree, _ = plan.block_tree(block)
+            key = np.concatenate([tree.level_start, tree.lo, tree.hi]).tobytes()
+            kind[block] = numbers.setdefault(key, len(numbers))
+            if kind[block] == len(trees):
+                trees.append(tree)
+        variance = design.level_variance[plan.cut_level :]
+        return cls(tuple(trees), kind, plan.day_bounds, variance, len(design.series))
+
+    @property
+    def n_blocks(self) -> int:
+        """Number of blocks."""
+        return len(self.kind)
+
+    def tree(self, block: int) -> IntervalTree:
+        """The tree of a block, its days counted from 0."""
+        return self.trees[int(self.kind[block])]
+
+    def days(self, block: int) -> tuple[int, int]:
+        """First day of a block and one past its last."""
+        return int(self.day_bounds[block]), int(self.day_bounds[block + 1])
+
+    def node_variance(self, block: int) -> FloatArray:
+        """Noise variance of each node of a block, shape (n_nodes,)."""
+        return np.asarray(self.level_variance[self.tree(block).level], dtype=np.float64)
+
+    def menus(self, block: int, menus: Sequence[Menu]) -> tuple[Menu, ...]:
+        """The menus of a block's days, counted from the block's first day."""
+        return menus_between(menus, *self.days(block))
+
+    def noisy(self, block: int, packed: bytes) -> FloatArray:
+        """The noisy counts of a block that `pack_counts` packed, shape (n_nodes, n_series)."""
+        cells = self.tree(block).n_nodes * self.n_series
+        counts = np.frombuffer(packed, f"<i{len(packed) // cells}").astype(np.float64)
+        return counts.reshape(-1, self.n_series)
+
+    def key(self, block: int, menus: Sequence[Menu]) -> tuple[int, ...]:
+        """What two blocks share if they have equal trees and equal menus on equal days."""
+        first, end = self.days(block)
+        found = [int(self.kind[block])]
+        for number, menu in enumerate(menus):
+            if menu.first < end and menu.end > first:
+                found += [number, max(menu.first, first) - first]
+        return tuple(found)
+
+
+def pack_counts(counts: npt.NDArray[Any]) -> bytes:
+    """Integers as the narrowest of 2, 4 or 8 bytes that holds them all: noisy counts are mostly small."""
+    largest = int(np.abs(counts).max(initial=0))
+    width = next(width for width in (2, 4, 8) if largest < 1 << (8 * width - 1))
+    return counts.astype(f"<i{width}").tobytes()
+
+
+def menus_between(menus: Sequence[Menu], first: int, end: int) -> tuple[Menu, ...]:
+    """The menus of the days ``first <= t < end``, counted from ``first``."""
+    return tuple(
+        replace(menu, first=max(menu.first, first) - first, end=min(menu.end, end) - first)
+        for menu in menus
+        if menu.first < end and menu.end > first
+    )
+
+
+def menu_days(menus: Sequence[Menu], lo: IntArray, hi: IntArray) -> FloatArray:
+    """How many days each node has of each menu, shape (n_nodes, n_menus)."""
+    first = np.array([menu.first for menu in menus])
+    end = np.array([menu.end for menu in menus])
+    overlap = np.minimum(hi[:, None], end) - np.maximum(lo[:, None], first)
+    return np.asarray(np.maximum(overlap, 0), dtype=np.float64)
+
+
+def miniature(menus: Sequence[Menu], series_variance: FloatArray) -> ConsistencyProblem:
+    """The least-squares problem of these menus on a tree with one day a menu and a root.
+
+    Args:
+        menus: consecutive menus of one group of series.
+        series_variance: 1 for a measured series, ``inf`` for one that is not, shape (n_series,).
+    """
+    n_menus = len(menus)
+    tree = IntervalTree.from_level_edges([[0, n_menus], range(n_menus + 1)])
+    days = tuple(replace(menu, first=day, end=day + 1) for day, menu in enumerate(menus))
+    shape = (tree.n_nodes, len(series_variance))
+    return ConsistencyProblem(tree, np.zeros(shape), np.broadcast_to(series_variance, shape), days)
+
+
+def top_days(plan: BlockPlan) -> tuple[IntArray, IntArray]:
+    """First day and one past the last of the nodes of the top tree, the blocks' roots included."""
+    stop = plan.n_top_nodes + plan.n_blocks
+    return plan.tree.lo[:stop], plan.tree.hi[:stop]

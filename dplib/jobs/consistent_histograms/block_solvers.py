@@ -1,0 +1,245 @@
+"""The exact solvers cut into blocks: upwards inside a block, the top on the driver, downwards inside the block.
+
+One round: a block sends the mean of its root, the driver solves the tree above the blocks with these means as its
+leaves, and each block gets the value of its root back. What runs inside a block are the kernels of `tree_blue`,
+`commuting` and `tree_smoother` on the block's own tree; gains and covariances are worked out there from settings.
+
+The numbers are those of one process: sums of children have the same order. Only products with small matrices
+(projectors, covariances) may differ in the last bits, since the linear algebra library orders the additions of a
+product by its number of rows, and covariances of a block start from the block's own classes.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import numpy as np
+
+from dplib.arrays import FloatArray, IntArray
+from dplib.consistency import tree_smoother
+from dplib.consistency.choose import SOLVERS, choose
+from dplib.consistency.commuting import commuting_plan
+from dplib.consistency.tree_smoother import SmootherPlan, smoother_plan
+from dplib.constraints.menu import Menu
+from dplib.errors import SolverError
+from dplib.estimates import tree_blue
+from dplib.estimates.tree_blue import TreeGains, tree_gains
+from dplib.jobs.consistent_histograms.block_shapes import BlockShapes, menu_days, miniature, top_days
+from dplib.jobs.consistent_histograms.design import Design
+from dplib.jobs.consistent_histograms.estimate import groups, menus_of, solver_name
+from dplib.projection.affine import AffineProjector
+
+_OPEN = "tree must determine every count from its measured nodes, got settings that leave some open"
+
+
+@dataclass(frozen=True, eq=False)
+class SeriesGroup:
+    """Series that form one independent least-squares problem.
+
+    Attributes:
+        series: their numbers.
+        menus: their menus.
+        variance: factor of their noise variances: 1, or ``inf`` where a series is not measured.
+        solver: key of `SOLVERS` that solves them.
+    """
+
+    series: IntArray
+    menus: tuple[Menu, ...]
+    variance: FloatArray
+    solver: str
+
+
+def series_groups(design: Design) -> list[SeriesGroup]:
+    """The groups of a design with their solvers, in the order of `solve_components`; settings only.
+
+    Raises:
+        SolverError: if the configured solver does not take the constraints.
+    """
+    found = []
+    wanted = solver_name(design.config.publish.solver)
+    for series in groups(design, design.constraints.components):
+        menus = menus_of(design, series)
+        variance = np.where(design.constraints.measured[series], 1.0, np.inf)
+        small = miniature(menus, variance)
+        name = choose(small).name if wanted == "auto" else wanted
+        if name in ("tree_blue", "commuting", "tree_smoother"):
+            SOLVERS[name](small, None, None)
+        found.append(SeriesGroup(series, menus, variance, name))
+    return found
+
+
+class ExactPasses(Protocol):
+    """Both passes of one group inside a block; what executors get of a solver."""
+
+    group: SeriesGroup
+
+    def upward(self, block: int, noisy: FloatArray) -> FloatArray:
+        """Means of a block's nodes, shape (n_nodes, series of the group); row 0 is what the block sends."""
+        ...
+
+    def downward(self, block: int, means: FloatArray, root: FloatArray) -> FloatArray:
+        """Estimates of a block's nodes from its means and the value of its root."""
+        ...
+
+
+@dataclass(eq=False)
+class BlockGains:
+    """Gains of the tree pass by shape of block, worked out when first needed."""
+
+    shapes: BlockShapes
+    _known: dict[int, TreeGains] = field(default_factory=dict)
+
+    def of(self, block: int) -> TreeGains:
+        """The gains of a block, one column for all series."""
+        kind = int(self.shapes.kind[block])
+        if kind not in self._known:
+            self._known[kind] = tree_gains(self.shapes.tree(block), self.shapes.node_variance(block)[:, None])
+        return self._known[kind]
+
+
+@dataclass(eq=False)
+class BlockCovariances:
+    """Plans of the smoother by shape and menus of a block, worked out when first needed."""
+
+    shapes: BlockShapes
+    menus: tuple[Menu, ...]
+    variance: FloatArray
+    _known: dict[tuple[int, ...], SmootherPlan] = field(default_factory=dict)
+
+    def of(self, block: int) -> SmootherPlan:
+        """The plan of a block."""
+        key = self.shapes.key(block, self.menus)
+        if key not in self._known:
+            variance = self.shapes.node_variance(block)[:, None] * self.variance
+            menus = self.shapes.menus(block, self.menus)
+            self._known[key] = smoother_plan(self.shapes.tree(block), variance, menus)
+        return self._known[key]
+
+
+@dataclass(eq=False)
+class TreePasses:
+    """`tree_blue`, and `commuting` where there is a projector.
+
+    Attributes:
+        group: the series.
+        gains: of the blocks.
+        projector: of every node's series; None without constraints.
+        offsets: what a day of each menu adds, shape (n_menus, series of the group); None without right-hand sides.
+    """
+
+    group: SeriesGroup
+    gains: BlockGains
+    projector: AffineProjector | None
+    offsets: FloatArray | None
+
+    @classmethod
+    def of(cls, group: SeriesGroup, shapes: BlockShapes) -> "TreePasses":
+        """The passes of a group that `commuting` or `tree_blue` solves."""
+        small = miniature(group.menus, group.variance)
+        plan = commuting_plan(small.tree, small.variance, small.menus)
+        assert plan is not None
+        constrained = group.solver == "commuting" and len(group.menus[0].matrix) > 0
+        offsets = None if plan.node_offset is None or not constrained else plan.node_offset[small.tree.leaf_nodes]
+        return cls(group, BlockGains(shapes), plan.projector if constrained else None, offsets)
+
+    def upward(self, block: int, noisy: FloatArray) -> FloatArray:
+        """The tree pass upwards."""
+        return tree_blue.upward(self.gains.of(block), noisy)
+
+    def downward(self, block: int, means: FloatArray, root: FloatArray) -> FloatArray:
+        """The tree pass downwards, then every node onto its constraints."""
+        gains, first = self.gains.of(block), self.gains.shapes.days(block)[0]
+        return self.project(tree_blue.downward(gains, means, root), gains.tree.lo + first, gains.tree.hi + first)
+
+    def project(self, values: FloatArray, lo: IntArray, hi: IntArray) -> FloatArray:
+        """Nodes of the days ``lo <= t < hi`` onto the sums of their days' constraints."""
+        if self.projector is None:
+            return values
+        projected = self.projector(values)
+        return projected if self.offsets is None else projected + menu_days(self.group.menus, lo, hi) @ self.offsets
+
+
+@dataclass(eq=False)
+class SmootherPasses:
+    """`tree_smoother`.
+
+    Attributes:
+        group: the series.
+        plans: of the blocks.
+    """
+
+    group: SeriesGroup
+    plans: BlockCovariances
+
+    @classmethod
+    def of(cls, group: SeriesGroup, shapes: BlockShapes) -> "SmootherPasses":
+        """The passes of any group."""
+        return cls(group, BlockCovariances(shapes, group.menus, group.variance))
+
+    def upward(self, block: int, noisy: FloatArray) -> FloatArray:
+        """The smoother's pass upwards."""
+        return tree_smoother.upward(self.plans.of(block), noisy)
+
+    def downward(self, block: int, means: FloatArray, root: FloatArray) -> FloatArray:
+        """The smoother's pass downwards."""
+        return tree_smoother.downward(self.plans.of(block), means, root)
+
+
+def exact_passes(group: SeriesGroup, shapes: BlockShapes) -> ExactPasses:
+    """The passes of a group by its solver."""
+    return SmootherPasses.of(group, shapes) if group.solver == "tree_smoother" else TreePasses.of(group, shapes)
+
+
+def top_gains(design: Design) -> TreeGains:
+    """Gains of the tree above the blocks, one column for all series.
+
+    Raises:
+        SolverError: if the measured levels leave a count undetermined.
+    """
+    gains = tree_gains(design.tree, design.level_variance[design.tree.level][:, None])
+    if not gains.identifiable.all():
+        raise SolverError(_OPEN)
+    return gains.top(design.blocks.cut_level)
+
+
+def whole_plan(design: Design, menus: Sequence[Menu], variance: FloatArray) -> SmootherPlan:
+    """The smoother's plan of the whole tree, on the driver.
+
+    Args:
+        design: the design.
+        menus: of some series.
+        variance: factor of each of these series' variances, shape (n_series,).
+
+    Raises:
+        SolverError: if the measurements leave a count undetermined.
+    """
+    plan = smoother_plan(design.tree, design.level_variance[design.tree.level][:, None] * variance, menus)
+    if not plan.identifiable:
+        raise SolverError(_OPEN)
+    return plan
+
+
+def solve_top(
+    design: Design, passes: ExactPasses, noisy: FloatArray, means: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Solve the tree above the blocks.
+
+    Args:
+        design: the design.
+        passes: of the group.
+        noisy: of the nodes above the blocks, 0 where not measured, shape (n_top_nodes, series of the group).
+        means: what the blocks sent, shape (n_blocks, series of the group).
+
+    Returns:
+        Estimates of the nodes above the blocks, and the value that each block's root gets.
+    """
+    plan = design.blocks
+    values = np.concatenate([noisy, means])
+    if isinstance(passes, TreePasses):
+        gains = top_gains(design)
+        final = tree_blue.downward(gains, tree_blue.upward(gains, values))
+        lo, hi = top_days(plan)
+        return passes.project(final, lo, hi)[: plan.n_top_nodes], final[plan.n_top_nodes :]
+    top = whole_plan(design, passes.group.menus, passes.group.variance).top(plan.cut_level)
+    final = tree_smoother.downward(top, tree_smoother.upward(top, values))
+    return final[: plan.n_top_nodes], final[plan.n_top_nodes :]

@@ -1,0 +1,164 @@
+"""Standard errors and integer tables cut into blocks.
+
+Errors come from settings: the driver passes the final covariance of each block's root, and the block continues from it
+with its own classes. Integers come from the estimates: a block sends its sums of generator counts, the driver divides
+the whole range among the blocks, and each block divides its share among its days by the same kernel
+(`dplib.consistency.integers.integer_tables`, which rounds in fixed steps so that the last bits of a sum do not decide).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from dplib.arrays import BoolArray, FloatArray, IntArray
+from dplib.consistency.answer_variance import final_covariances, node_variances
+from dplib.consistency.commuting import commuting_plan
+from dplib.consistency.integers.coupled_division import Coupling, needs_coupling
+from dplib.consistency.integers.generator_space import GeneratorSpace
+from dplib.consistency.integers.integer_tables import divide_counts, node_offers, root_counts
+from dplib.consistency.integers.publication import TableMethod
+from dplib.constraints.menu import Menu
+from dplib.jobs.consistent_histograms.block_shapes import BlockShapes, menu_days, miniature, top_days
+from dplib.jobs.consistent_histograms.block_solvers import BlockCovariances, SeriesGroup, whole_plan
+from dplib.jobs.consistent_histograms.design import Design
+from dplib.jobs.consistent_histograms.estimate import menus_of, publication_plans
+
+
+@dataclass(frozen=True, eq=False)
+class BlockErrors:
+    """Standard errors of one group's nodes.
+
+    Attributes:
+        group: the series.
+        factor: standard error of each series for node factor 1; None where covariances do not factorise.
+        plans: the blocks' plans, with one series where there is a factor.
+        roots: final covariances of the blocks' roots by class, shape (n_classes, c, c).
+        root_of: class of each block's root.
+        top: standard errors of the nodes above the blocks, shape (n_top_nodes, series of the group).
+    """
+
+    group: SeriesGroup
+    factor: FloatArray | None
+    plans: BlockCovariances
+    roots: FloatArray
+    root_of: IntArray
+    top: FloatArray
+
+    @classmethod
+    def of(cls, design: Design, group: SeriesGroup, shapes: BlockShapes) -> "BlockErrors":
+        """Work out the top; on the driver.
+
+        Raises:
+            SolverError: if the measurements leave a count undetermined.
+        """
+        small = miniature(group.menus, group.variance)
+        commuting = commuting_plan(small.tree, small.variance, small.menus)
+        factor: FloatArray | None = None
+        menus, variance = group.menus, group.variance
+        if commuting is not None:
+            factor = np.sqrt(np.maximum(np.diagonal(commuting.item_covariance), 0.0))
+            menus, variance = (Menu(0, design.tree.n_leaves, np.zeros((0, 1)), np.zeros(0)),), np.ones(1)
+        top = whole_plan(design, menus, variance).top(design.blocks.cut_level)
+        *_, (roots, root_of) = final_covariances(top)
+        errors = _roots_of(node_variances(top)[: design.blocks.n_top_nodes], factor)
+        return cls(group, factor, BlockCovariances(shapes, menus, variance), roots, root_of, errors)
+
+    def block(self, block: int) -> FloatArray:
+        """Standard errors of a block's nodes, shape (n_nodes, series of the group)."""
+        return _roots_of(node_variances(self.plans.of(block), self.roots[self.root_of[block]]), self.factor)
+
+
+def _roots_of(variances: FloatArray, factor: FloatArray | None) -> FloatArray:
+    errors = np.sqrt(np.maximum(variances, 0.0))
+    return errors if factor is None else np.asarray(errors * factor, dtype=np.float64)
+
+
+@dataclass(frozen=True, eq=False)
+class BlockDivision:
+    """The division of one group's integers.
+
+    Attributes:
+        series: the group's series.
+        menus: their menus.
+        space: their generators.
+        weights: of the series.
+        coupled: whether generators are divided together.
+        all_offered: whether every day offers every generator.
+        shapes: the blocks.
+    """
+
+    series: IntArray
+    menus: tuple[Menu, ...]
+    space: GeneratorSpace
+    weights: FloatArray
+    coupled: bool
+    all_offered: bool
+    shapes: BlockShapes
+
+    def targets(self, block: int, values: FloatArray) -> FloatArray:
+        """Real generator counts of a block's nodes, shape (n_nodes, n_generators); row 0 is what the block sends.
+
+        Args:
+            block: its number.
+            values: estimates of its nodes, shape (n_nodes, series of the group).
+        """
+        tree = self.shapes.tree(block)
+        days = self.space.targets(values[tree.leaf_nodes], self.shapes.days(block)[0])
+        return np.asarray(tree.sums(days), dtype=np.float64)
+
+    def counts(self, block: int, values: FloatArray, root: IntArray) -> IntArray:
+        """Integers of a block's nodes, shape (n_nodes, series of the group), from its root's generator counts."""
+        tree, (first, end) = self.shapes.tree(block), self.shapes.days(block)
+        offered = None if self.all_offered else node_offers(tree, self.space.offered(first, end - first))
+        counts = divide_counts(tree, self.targets(block, values), root, offered, None, self._coupling(values))
+        return self.space.series_counts(counts)
+
+    def divide_top(self, design: Design, values: FloatArray, sent: FloatArray) -> tuple[IntArray, IntArray]:
+        """Divide the whole range among the blocks; on the driver.
+
+        Args:
+            design: the design.
+            values: estimates of the nodes above the blocks and of the blocks' roots, shape (any, series of the group).
+            sent: row 0 of each block's `targets`, shape (n_blocks, n_generators).
+
+        Returns:
+            Integers of the nodes above the blocks, shape (n_top_nodes, series of the group), and the generator counts
+            of the blocks' roots, shape (n_blocks, n_generators).
+        """
+        plan = design.blocks
+        targets = np.asarray(plan.top_tree.sums(sent), dtype=np.float64)
+        offered = None if self.all_offered else self._offered(*top_days(plan))
+        root = root_counts(self.space, targets[0], values[0], self.weights)
+        counts = divide_counts(plan.top_tree, targets, root, offered, None, self._coupling(values))
+        return self.space.series_counts(counts[: plan.n_top_nodes]), counts[plan.n_top_nodes :]
+
+    def _coupling(self, values: FloatArray) -> Coupling | None:
+        return Coupling.of(self.space, values, self.weights) if self.coupled else None
+
+    def _offered(self, lo: IntArray, hi: IntArray) -> BoolArray:
+        offers = np.zeros((len(self.menus), self.space.n_generators))
+        for number, columns in enumerate(self.space.columns):
+            offers[number, columns] = 1.0
+        return np.asarray(menu_days(self.menus, lo, hi) @ offers > 0)
+
+
+def block_divisions(design: Design, shapes: BlockShapes) -> tuple[list[BlockDivision], list[IntArray]]:
+    """Groups whose integers are divided from the top, and the series of groups that integer programmes solve."""
+    divisions, programmes = [], []
+    measured = design.constraints.measured.astype(np.float64)
+    for series, plan in publication_plans(design):
+        if plan.method is TableMethod.INTEGER_PROGRAMME:
+            programmes.append(series)
+        elif plan.method is TableMethod.TOP_DOWN:
+            divisions.append(_division(design, series, menus_of(design, series), measured[series], shapes))
+    return divisions, programmes
+
+
+def _division(
+    design: Design, series: IntArray, menus: Sequence[Menu], weights: FloatArray, shapes: BlockShapes
+) -> BlockDivision:
+    space = GeneratorSpace.from_menus(menus, weights)
+    coupled = needs_coupling(space, design.tree.n_leaves)
+    all_offered = all(len(columns) == space.n_generators for columns in space.columns)
+    return BlockDivision(series, tuple(menus), space, weights, coupled, all_offered, shapes)

@@ -1,0 +1,56 @@
+"""What the numbers of a release must obey: parents are sums of their children, and every day's constraints hold."""
+
+from pathlib import Path
+
+import numpy as np
+
+from dplib.arrays import BoolArray, FloatArray
+from dplib.jobs.consistent_histograms.design import Design
+from dplib.jobs.consistent_histograms.estimate import groups, menus_of
+from dplib.jobs.consistent_histograms.query import design_of
+from dplib.jobs.consistent_histograms.tables import ESTIMATES, PUBLISHED, block_names, scatter
+from dplib.metrics.consistency import largest_violation
+from dplib.release.manifest import Manifest
+from dplib.release.tables import read_table
+from dplib.release.verify import Check
+
+TOLERANCE = 1e-6
+"""Largest difference allowed in the estimates, in counts (relative to the largest count where that is above 1)."""
+
+
+def check_tables(directory: Path, manifest: Manifest) -> list[Check]:
+    """Check a release's tables against the tree and the constraints of its manifest."""
+    design = design_of(manifest)
+    names = block_names(design)
+    estimates = scatter(
+        read_table(directory / ESTIMATES, ["item", "node", "estimate"], blocks=names), "estimate", design
+    )
+    scale = max(1.0, float(np.abs(estimates).max()))
+    everything = np.ones(len(design.series), dtype=bool)
+    converged = bool(manifest.solver["converged"])
+    gap = violation(design, estimates, everything)
+    checks = [
+        Check(
+            "estimates: sums and constraints",
+            gap <= TOLERANCE * scale or not converged,
+            f"largest difference {gap:.3g}" + ("" if converged else " (the solver stopped before convergence)"),
+        )
+    ]
+    if (directory / PUBLISHED).is_dir():
+        table = read_table(directory / PUBLISHED, ["item", "node", "count"], blocks=names)
+        counts = scatter(table, "count", design)
+        kept = np.isin(np.array(design.series), np.unique(table.column("item").to_numpy(zero_copy_only=False)))
+        gap, least = violation(design, counts, kept), int(counts.min())
+        checks.append(Check("published: sums and constraints", gap == 0, f"largest difference {gap:g}"))
+        checks.append(Check("published: no negative count", least >= 0, f"smallest count {least}"))
+    return checks
+
+
+def violation(design: Design, values: FloatArray, kept: BoolArray) -> float:
+    """Largest absolute difference in any equation of the kept series, in counts."""
+    found = [
+        largest_violation(design.tree, menus_of(design, group), values[:, group])
+        for group in groups(design, design.constraints.components)
+        if kept[group].all()
+    ]
+    return max(found, default=0.0)

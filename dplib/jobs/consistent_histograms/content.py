@@ -1,0 +1,203 @@
+"""Fills the page of a release from its design, its results and the ledger's account."""
+
+import datetime as dt
+from collections.abc import Sequence
+from fractions import Fraction
+from itertools import pairwise
+
+import numpy as np
+
+from dplib.config.sections import Privacy
+from dplib.jobs.consistent_histograms.design import Design
+from dplib.jobs.consistent_histograms.estimate import Errors, chosen_solvers, publication_sentences
+from dplib.jobs.consistent_histograms.page_content import (
+    Estimation,
+    ExpectedErrors,
+    PageContent,
+    Points,
+    SeriesChart,
+    SeriesTotals,
+)
+from dplib.jobs.consistent_histograms.plan import QueryError, plan_notes, query_errors
+from dplib.jobs.consistent_histograms.publish import Results, invariants
+from dplib.ledger.runs import Run
+from dplib.page.account_state import AccountState
+from dplib.page.guarantee import Guarantee, NoiseRow
+from dplib.page.number_text import count_text, number_text
+from dplib.privacy.accountant import totals
+from dplib.privacy.noise_quantile import half_widths
+from dplib.trees.calendar import calendar_levels
+from dplib.workflow.design import delta_of, neighbors_of
+
+CHARTS = 3
+"""Series that are drawn: those with the largest estimated totals."""
+LAYOUTS = {
+    "driver": "one process on the driver",
+    "blocks": "blocks of consecutive days on Spark",
+    "reference": "per item, then per day, on Spark",
+}
+
+
+def page_content(design: Design, results: Results, run: Run, account: AccountState) -> PageContent:
+    """Everything that the page shows.
+
+    Args:
+        design: the design.
+        results: what post-processing made.
+        run: the ledger's run, with its measurement.
+        account: the account around this release.
+    """
+    assert run.measurement is not None
+    config, errors = design.config, Errors(design)
+    privacy = config.privacy
+    return PageContent(
+        release_id=run.release_id,
+        dataset=config.dataset,
+        logical_date=run.key.logical_date,
+        first_day=config.domain.first_day,
+        last_day=config.domain.last_day,
+        n_items=design.constraints.n_items,
+        guarantee=Guarantee(
+            budget=privacy.budget.budget(),
+            unit=privacy.unit,
+            neighbors=neighbors_of(design),
+            caps=caps_text(privacy),
+            invariants=tuple(invariants(design)),
+            key_id=run.measurement.key_id,
+            totals=totals(design.events, delta_of(design)),
+            public_settings="Items, days, caps, constraints and budget",
+        ),
+        noise=_noise(design),
+        errors=_errors(design, errors),
+        charts=_charts(design, results, errors),
+        totals=_totals(design, results, errors),
+        estimation=_estimation(design, results),
+        account=account,
+    )
+
+
+def caps_text(privacy: Privacy) -> str:
+    """The public caps, a phrase."""
+    rows = "row" if privacy.rows_per_unit == 1 else "rows"
+    caps = f"at most {count_text(privacy.rows_per_unit)} {rows} of one {privacy.unit}"
+    caps += (
+        "" if privacy.max_rows_per_day is None else f", at most {count_text(privacy.max_rows_per_day)} of them a day"
+    )
+    return f"{caps}; each row counts at most {count_text(privacy.max_quantity)}"
+
+
+def _noise(design: Design) -> tuple[NoiseRow, ...]:
+    found = []
+    for level, (measurement, share) in enumerate(zip(design.measurements, design.days.shares, strict=True)):
+        nodes = design.tree.level_slice(level)
+        found.append(
+            NoiseRow(
+                label=design.days.names[level],
+                n_counts=nodes.stop - nodes.start,
+                mechanism=measurement.mechanism if measurement else "",
+                noise=measurement.parameter if measurement else None,
+                variance=measurement.variance if measurement else float("inf"),
+                sensitivity=measurement.sensitivity if measurement else None,
+                share=Fraction(share),
+            )
+        )
+    return tuple(found)
+
+
+def _errors(design: Design, errors: Errors) -> ExpectedErrors:
+    found = query_errors(design, errors)
+    return ExpectedErrors(
+        of=_of_items(found),
+        queries=tuple(each.query for each in found),
+        ours=np.array([each.items for each in found]),
+        baselines={"days only, same budget": np.array([each.days_only for each in found])},
+    )
+
+
+def _of_items(found: Sequence[QueryError]) -> str:
+    """Which series the errors are for; their span where they differ."""
+    wide = [each for each in found if each.items_span[1] > 1.05 * each.items_span[0]]
+    if not wide:
+        return "the mean over the items"
+    spans = "; ".join(f"{each.query}: {' to '.join(number_text(end, 3) for end in each.items_span)}" for each in wide)
+    return f"the mean over the items, whose own errors differ: {spans}"
+
+
+def _charts(design: Design, results: Results, errors: Errors) -> tuple[SeriesChart, ...]:
+    order = np.argsort(-results.solution.values[0], kind="stable")[:CHARTS]
+    return tuple(
+        SeriesChart(
+            design.series[series],
+            tuple(_points(design, results, errors, int(series), name) for name in ("day", "month")),
+        )
+        for series in order
+    )
+
+
+def _points(design: Design, results: Results, errors: Errors, series: int, period: str) -> Points:
+    """One series by day, or by the calendar's months where the tree has them or days are summed to them."""
+    domain = design.config.domain
+    if period == "day":
+        nodes = design.tree.leaf_nodes
+        dates = tuple(domain.first_day + dt.timedelta(days=day) for day in range(domain.n_days))
+        estimate, error = results.solution.values[nodes, series], results.std_error[nodes, series]
+        ends = np.arange(domain.n_days + 1)
+        counts = results.tables.counts[nodes, series]
+    else:
+        calendar = calendar_levels(domain.first_day, domain.last_day, [period, "day"])
+        edges = calendar.edges[calendar.level_of[period]]
+        dates = tuple(design.date(int(start)) for start in edges[:-1])
+        leaves = design.tree.leaf_nodes
+        estimate = np.add.reduceat(results.solution.values[leaves, series], edges[:-1])
+        counts = np.add.reduceat(results.tables.counts[leaves, series], edges[:-1])
+        error = np.array([errors.range_std_error(int(lo), int(hi))[series] for lo, hi in pairwise(edges)])
+        ends = edges
+    if not results.solution.converged:
+        error = np.full(len(dates), np.nan)
+    half = half_widths(error, lambda at: errors.half_width(int(ends[at]), int(ends[at + 1]), series))
+    return Points(period, dates, estimate, half, counts if results.tables.published[series] else None)
+
+
+def _totals(design: Design, results: Results, errors: Errors) -> SeriesTotals:
+    order = np.argsort(-results.solution.values[0], kind="stable")
+    published = results.tables.counts[0, order] if results.tables.published.all() else None
+    return SeriesTotals(
+        names=tuple(design.series[series] for series in order),
+        estimate=results.solution.values[0, order],
+        half_width=half_widths(
+            results.stated_error[0, order], lambda at: errors.half_width(0, design.tree.n_leaves, int(order[at]))
+        ),
+        published=published,
+    )
+
+
+def _estimation(design: Design, results: Results) -> Estimation:
+    chosen = chosen_solvers(design, design.config.publish.solver)
+    return Estimation(
+        solver=results.solution.solver,
+        reason=" ".join(reason for _, reason in chosen),
+        layout=LAYOUTS[results.layout],
+        rounds=results.solution.rounds,
+        converged=results.solution.converged,
+        constraints=tuple(constraint_sentences(design)),
+        notes=plan_notes(design),
+        unpublished="" if results.tables.published.any() else " ".join(publication_sentences(design)),
+    )
+
+
+def constraint_sentences(design: Design) -> list[str]:
+    """The configured constraints in words."""
+    found = []
+    for constraint in design.config.constraints:
+        days = f" (from {constraint.first or 'the first day'} to {constraint.last or 'the last day'})"
+        when = days if constraint.first or constraint.last else ""
+        for name, contents in (constraint.packages or {}).items():
+            parts = " + ".join(f"{count} {item}" for item, count in contents.items() if count)
+            found.append(f"Package {name} = {parts}{when}.")
+        for name, members in (constraint.totals or {}).items():
+            kind = "measured" if constraint.measured else "a free sum"
+            found.append(f"{name} = {' + '.join(members)}, {kind}{when}.")
+        for name, equation in (constraint.equations or {}).items():
+            parts = " + ".join(f"{value} x {item}" for item, value in equation.coefficients.items())
+            found.append(f"Equation {name}: {parts} = {equation.value}, public{when}.")
+    return found

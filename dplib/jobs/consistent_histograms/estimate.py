@@ -1,0 +1,240 @@
+"""Post-processing in one process: from the stored measurement to estimates, standard errors and integer tables.
+
+Nothing here sees a row or draws noise, so it is free and can be run again with another solver. Series that no
+constraint links are independent problems (*groups*): each constrained component is one, all unconstrained series
+together are another. Errors depend on settings only.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from dplib.arrays import BoolArray, FloatArray, IntArray
+from dplib.consistency.answer_coefficients import range_coefficients, series_coefficients
+from dplib.consistency.answer_variance import AnswerVariance
+from dplib.consistency.choose import SOLVERS, choose, solve_components
+from dplib.consistency.commuting import CommutingPlan, commuting_plan
+from dplib.consistency.integers.publication import PublicationPlan, TableMethod, plan_publication, publish_tables
+from dplib.consistency.problem import ConsistencyProblem, OnRound, Solution, SolverOptions
+from dplib.constraints.menu import Menu
+from dplib.constraints.resolved import restrict
+from dplib.jobs.consistent_histograms.config import Solver
+from dplib.jobs.consistent_histograms.design import Design
+from dplib.privacy.noise_quantile import (
+    LAPLACE95,
+    Z95,
+    DrawLaw,
+    Draws,
+    event_law,
+    grouped,
+    half_width,
+    half_widths,
+    product_grouped,
+)
+
+MOST_WORK = 1 << 30
+"""Nodes times the cube of the series that constraints join, up to which the law of a single answer is worked out."""
+MOST_KINDS = 100
+"""Answers of different laws to one question that are worked out one by one."""
+
+
+def groups(design: Design, components: Sequence[IntArray]) -> list[IntArray]:
+    """Series numbers of each independent problem: constrained components, then all other series together."""
+    linked = [group for group in components if _is_constrained(design, group)]
+    free = [group for group in components if not _is_constrained(design, group)]
+    return linked + ([np.sort(np.concatenate(free))] if free else [])
+
+
+def _is_constrained(design: Design, group: IntArray) -> bool:
+    return any(bool((menu.matrix[:, group] != 0).any()) for menu in design.constraints.menus)
+
+
+def menus_of(design: Design, group: IntArray) -> tuple[Menu, ...]:
+    """The menus of one group of series."""
+    return tuple(restrict(menu, group) for menu in design.constraints.menus)
+
+
+def problem(design: Design, noisy: FloatArray) -> ConsistencyProblem:
+    """The least-squares problem of a measurement of shape (n_nodes, n_series)."""
+    return ConsistencyProblem(design.tree, noisy, design.variance, design.constraints.menus)
+
+
+def node_laws(design: Design) -> tuple[list[DrawLaw], IntArray]:
+    """The laws of the measured levels' noise, and the place of each node's law among them, shape (n_nodes,)."""
+    place = np.cumsum([each is not None for each in design.measurements]) - 1
+    laws = [event_law(each.event) for each in design.measurements if each is not None]
+    return laws, np.maximum(place, 0)[design.tree.level].astype(np.int64)
+
+
+def options(solver: Solver) -> SolverOptions:
+    """Solver options of a configuration."""
+    return SolverOptions(tol=solver.tol, max_rounds=solver.max_rounds, krylov=solver.method == "krylov")
+
+
+def solver_name(solver: Solver) -> str:
+    """Key of `SOLVERS` that a configuration means, or ``auto``."""
+    name = "alternating" if solver.method == "krylov" else solver.method
+    assert name == "auto" or name in SOLVERS
+    return name
+
+
+def chosen_solvers(design: Design, solver: Solver) -> list[tuple[str, str]]:
+    """Name and reason of the solver of each group, each pair once; settings only."""
+    if solver.method != "auto":
+        return [(solver.method, "The configuration names it.")]
+    empty = np.broadcast_to(np.zeros(1), (design.tree.n_nodes, len(design.series)))
+    whole = problem(design, empty)
+    found = [choose(whole.restrict(group)) for group in groups(design, design.constraints.components)]
+    return list(dict.fromkeys((choice.name, choice.reason) for choice in found))
+
+
+def estimate(design: Design, noisy: FloatArray, solver: Solver, on_round: OnRound | None = None) -> Solution:
+    """Unbiased estimates of all nodes and series, shape (n_nodes, n_series).
+
+    Args:
+        design: the design.
+        noisy: the measurement, shape (n_nodes, n_series); ignored where not measured.
+        solver: the section `publish.solver`.
+        on_round: called after each round of an iterative solver.
+    """
+    components = design.constraints.components
+    return solve_components(problem(design, noisy), components, solver_name(solver), options(solver), on_round)
+
+
+class Errors:
+    """Exact errors of the least-squares estimates, from settings alone."""
+
+    def __init__(self, design: Design) -> None:
+        self._design = design
+        self._groups = groups(design, design.constraints.components)
+        self._ranges: dict[tuple[int, int], FloatArray] = {}
+        self._plans: dict[int, CommutingPlan | None] = {}
+        self._coefficients: dict[tuple[int, int, int], FloatArray] = {}
+
+    @cached_property
+    def _parts(self) -> list[tuple[IntArray, AnswerVariance]]:
+        design = self._design
+        return [
+            (group, AnswerVariance(design.tree, design.variance[:, group], menus_of(design, group)))
+            for group in self._groups
+        ]
+
+    def range_std_error(self, lo: int, hi: int) -> FloatArray:
+        """Standard error of each series' count over the days ``lo <= t < hi``, shape (n_series,); read-only."""
+        known = self._ranges.get((lo, hi))
+        if known is not None:
+            return known
+        found = np.empty(len(self._design.series))
+        for group, part in self._parts:
+            found[group] = np.sqrt(part.variance(lo, hi))
+        # The charts of a page ask for the same months, which cost the cube of the series that constraints join.
+        found.setflags(write=False)
+        self._ranges[lo, hi] = found
+        return found
+
+    def half_widths(self, lo: int, hi: int, series: IntArray, most: int = MOST_KINDS) -> FloatArray:
+        """Half widths of the 95 % intervals of some series' counts over the days ``lo <= t < hi``.
+
+        Args:
+            lo: first day.
+            hi: one past the last.
+            series: numbers of the series, shape (m,).
+            most: how many different laws are worked out (`dplib.privacy.noise_quantile.half_widths`).
+
+        Returns:
+            Shape (m,).
+        """
+        errors = self.range_std_error(lo, hi)[series]
+        return half_widths(errors, lambda at: self.half_width(lo, hi, int(series[at])), most)
+
+    def half_width(self, lo: int, hi: int, series: int) -> float:
+        """Half width of the 95 % interval of one series' count over the days ``lo <= t < hi``.
+
+        Where constraints that differ by day join too many series (`MOST_WORK`), the bound for any sum of draws is
+        taken in place of the law: then up to 96.4 % are covered.
+        """
+        draws = self._draws(lo, hi, series)
+        if draws is None:
+            factor = LAPLACE95 if self._design.config.privacy.mechanism == "discrete_laplace" else Z95
+            return factor * float(self.range_std_error(lo, hi)[series])
+        return half_width(draws)
+
+    def _draws(self, lo: int, hi: int, series: int) -> tuple[Draws, ...] | None:
+        """What the noise of an answer is made of; None where that is too much work."""
+        tree, group = self._design.tree, next(each for each in self._groups if series in each)
+        own = int(np.flatnonzero(group == series)[0])
+        menus, variance = menus_of(self._design, group), self._design.variance[:, group]
+        laws, place = node_laws(self._design)
+        plan = self._commuting(int(group[0]), variance, menus)
+        if plan is not None:
+            inner = np.where(np.isfinite(plan.item_variance), plan.projector.matrix[own], 0.0)
+            return product_grouped(self._on_tree(plan, lo, hi), laws, place, inner)
+        if tree.n_nodes * len(group) ** 3 > MOST_WORK:
+            return None
+        found = series_coefficients(tree, variance, menus, own, lo, hi)
+        return grouped(found.reshape(-1), laws, np.repeat(place, len(group)))
+
+    def _commuting(self, group: int, variance: FloatArray, menus: tuple[Menu, ...]) -> CommutingPlan | None:
+        if group not in self._plans:
+            self._plans[group] = commuting_plan(self._design.tree, variance, menus)
+        return self._plans[group]
+
+    def _on_tree(self, plan: CommutingPlan, lo: int, hi: int) -> FloatArray:
+        key = (id(plan), lo, hi)
+        if key not in self._coefficients:
+            self._coefficients[key] = range_coefficients(self._design.tree, plan.node_variance, lo, hi)
+        return self._coefficients[key]
+
+    def node_std_error(self) -> FloatArray:
+        """Standard error of every node, shape (n_nodes, n_series)."""
+        found = np.empty((self._design.tree.n_nodes, len(self._design.series)))
+        for group, part in self._parts:
+            found[:, group] = part.standard_errors()
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class IntegerTables:
+    """Non-negative integer counts, consistent over the tree and exact in every constraint.
+
+    Attributes:
+        counts: shape (n_nodes, n_series); meaningless for series that are not published.
+        published: whether a series is, shape (n_series,).
+    """
+
+    counts: IntArray
+    published: BoolArray
+
+
+def publication_plans(design: Design) -> list[tuple[IntArray, PublicationPlan]]:
+    """How the integer table of each group is made; settings only."""
+    found = groups(design, design.constraints.generator_components)
+    return [(group, plan_publication(menus_of(design, group))) for group in found]
+
+
+def integer_tables(design: Design, values: FloatArray) -> IntegerTables:
+    """Integer tables of all groups that have one.
+
+    Args:
+        design: the design.
+        values: the estimates, shape (n_nodes, n_series).
+    """
+    counts = np.zeros(values.shape, dtype=np.int64)
+    published = np.zeros(values.shape[1], dtype=bool)
+    weights = design.constraints.measured.astype(np.float64)
+    for group, plan in publication_plans(design):
+        table = publish_tables(plan, design.tree, values[:, group], menus_of(design, group), weights[group])
+        if table is not None:
+            counts[:, group] = table
+            published[group] = True
+    return IntegerTables(counts, published)
+
+
+def publication_sentences(design: Design) -> list[str]:
+    """What the plan and the report say about integer tables."""
+    plans = publication_plans(design)
+    sentences = dict.fromkeys(plan.sentence for _, plan in plans)
+    missing = [design.series[n] for group, plan in plans if plan.method is TableMethod.NOT_PUBLISHED for n in group]
+    return [*sentences, *([f"Estimates only: {', '.join(missing)}."] if missing else [])]

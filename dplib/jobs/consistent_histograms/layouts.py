@@ -1,0 +1,55 @@
+"""Where post-processing runs: one process, blocks on Spark, or the paper's grouping on Spark; the numbers are the same.
+
+* ``driver``: the kernels on whole arrays in this process; the fastest while the arrays fit (`dplib.consistency`).
+* ``blocks``: logical blocks of consecutive days; no shuffle after they are laid out (`block_layout`).
+* ``reference``: the paper's grouping by item and by day, with two shuffles a round (`reference_layout`); settings
+  that cannot be split so (`tree_smoother`, `krylov`) run in blocks.
+
+Solvers that work on one group of series as a whole (`general`, `boosting`, `lblue`) run on the driver in every layout,
+and the results say so. Estimates of two layouts may differ in the last bits: where a small matrix multiplies many rows
+the linear algebra library orders the additions by their number. Integer tables are equal.
+"""
+
+from pathlib import Path
+
+from dplib.consistency.problem import OnRound
+from dplib.jobs.consistent_histograms.block_layout import results_in_blocks
+from dplib.jobs.consistent_histograms.design import Design
+from dplib.jobs.consistent_histograms.publish import Results, results_on_driver
+from dplib.jobs.consistent_histograms.reference_layout import results_by_item_and_day, takes
+from dplib.spark.engine.blocks import SparkSession
+from dplib.workflow.design import for_tasks
+
+WHOLE = ("general", "boosting", "lblue")
+"""Methods that are not cut."""
+
+
+def results_in_layout(
+    spark: SparkSession,
+    design: Design,
+    directory: Path,
+    layout: str,
+    on_round: OnRound | None = None,
+    n_partitions: int | None = None,
+) -> Results:
+    """Estimate, bound the errors and round, where the layout says.
+
+    Args:
+        spark: the session.
+        design: the design.
+        directory: holds ``measurement/``.
+        layout: ``driver``, ``blocks`` or ``reference``.
+        on_round: called after each round of an iterative solver.
+        n_partitions: how many tasks hold the data; as many as Spark's shuffles have where absent. Changes no number.
+
+    Returns:
+        The results; their ``layout`` says what ran.
+    """
+    if layout == "driver" or design.config.publish.solver.method in WHOLE:
+        return results_on_driver(design, directory, on_round)
+    design = for_tasks(design)
+    if n_partitions is None:
+        n_partitions = min(design.blocks.n_blocks, int(str(spark.conf.get("spark.sql.shuffle.partitions", "200"))))
+    if layout == "reference" and takes(design):
+        return results_by_item_and_day(spark, design, directory, on_round, n_partitions)
+    return results_in_blocks(spark, design, directory, on_round, n_partitions)

@@ -1,0 +1,269 @@
+"""The page of one release of consistent histograms: one self-contained HTML file.
+
+Post-processing: everything comes from `PageContent`, that is from the stored noisy measurement, what was computed from
+it, and public settings. Sections, in this order: what was released; the guarantee; expected errors; charts; how the
+estimates were made; the budget; how to query and cite.
+"""
+
+import datetime as dt
+import shlex
+from collections.abc import Sequence
+
+import numpy as np
+
+from dplib.jobs.consistent_histograms.page_content import PageContent, Points, SeriesChart
+from dplib.page.account import budget_section
+from dplib.page.blocks import (
+    Block,
+    Bullets,
+    Callout,
+    Column,
+    DataTable,
+    Figure,
+    KeyValues,
+    Paragraphs,
+    Section,
+    Text,
+)
+from dplib.page.figures import convergence, error_by_query, series_with_band
+from dplib.page.guarantee import NoiseTable, guarantee_section
+from dplib.page.number_text import count_text, number_text, with_margin
+from dplib.page.page import render_page
+from dplib.page.release_sections import (
+    INTERVALS,
+    RELEASED,
+    free_to_use,
+    identity,
+    subtitle,
+    tables_of_release,
+    use_section,
+)
+
+MAX_POINTS = 1500
+"""Intervals drawn of one series at one level: the latest ones."""
+MAX_ROWS = 500
+"""Series in the table of totals: the largest ones."""
+_SCROLLING = 25
+_REFERENCES = (
+    "Cai, Liu, Xiong, Ying, Wu, Approximation method of multiple consistency constraint under differential privacy, "
+    "Journal on Communications 42(6), 2021.",
+    "Hay, Rastogi, Miklau, Suciu, Boosting the accuracy of differentially private histograms through consistency, "
+    "PVLDB 3(1), 2010.",
+    "Dwork, McSherry, Nissim, Smith, Calibrating noise to sensitivity in private data analysis, TCC 2006.",
+)
+
+
+def build_page(content: PageContent, notices: Sequence[Callout] = ()) -> str:
+    """Return the page as HTML text; the same content gives the same bytes.
+
+    Args:
+        content: what it shows.
+        notices: what must not be missed, above all sections.
+    """
+    return render_page(
+        f"Daily counts of {content.dataset}",
+        subtitle("Consistent histograms", content.release_id, content.logical_date),
+        (
+            _released(content),
+            guarantee_section(
+                content.guarantee,
+                NoiseTable("The noise on each level of the tree over days", "Level", "Intervals", content.noise),
+            ),
+            _expected_errors(content),
+            _charts(content),
+            _how_made(content),
+            budget_section(content.dataset, content.account),
+            _use(content),
+        ),
+        notices,
+    )
+
+
+def _released(content: PageContent) -> Section:
+    unit = content.guarantee.unit
+    what = (
+        f"the counts of {count_text(content.n_items)} items on each of {count_text(content.n_days)} days, "
+        f"{content.first_day} to {content.last_day}"
+    )
+    serves = (
+        "It serves questions about many at once (a day, a month, a trend) and gives no ground for conclusions about a "
+        f"single {unit}. The guarantee does not hide what many have in common, and it does not make the data right: "
+        "the errors given here are those of the noise alone, and rows beyond the public caps were not counted."
+    )
+    days = f"{content.first_day} to {content.last_day}, both included ({count_text(content.n_days)})"
+    budget = content.guarantee.budget
+    blocks: tuple[Block, ...] = (
+        free_to_use(what, unit, "rows", serves),
+        identity(content.release_id, content.dataset, content.logical_date, budget, unit, ("Days", days)),
+        _files(content),
+    )
+    return Section(RELEASED, blocks)
+
+
+def _files(content: PageContent) -> DataTable:
+    return tables_of_release(
+        "Unbiased, with a standard error each; may be negative and fractional. For analysis: sums, comparisons, "
+        "models, confidence intervals. Do not clip them first.",
+        content.estimation.unpublished
+        or (
+            "Non-negative whole numbers that add up exactly. For tables, maps and software that expects counts. They "
+            "have no standard errors, and being non-negative biases small counts: for sums and averages use the "
+            "estimates."
+        ),
+        "The noisy counts as they were drawn, with their variances; they do not add up. For making other estimates "
+        "from the same measurement at no further cost.",
+    )
+
+
+def _expected_errors(content: PageContent) -> Section:
+    errors = content.errors
+    text = (
+        f"These are standard errors of one answer, in counts ({errors.of}). They follow from the settings alone and "
+        f"were known before a row was read. {INTERVALS} "
+    )
+    text += "The alternatives spend the same budget." if errors.baselines else ""
+    columns = (Column("Query"), *(Column(name, numeric=True) for name in ("This release", *errors.baselines)))
+    every = np.vstack([errors.ours, *errors.baselines.values()])
+    rows = tuple(
+        (query, *(number_text(float(value), 3) for value in every[:, row])) for row, query in enumerate(errors.queries)
+    )
+    names = ("this release", *errors.baselines)
+    spoken = "; ".join(
+        f"{row[0]}: {', '.join(f'{name} {value}' for name, value in zip(names, row[1:], strict=True))}" for row in rows
+    )
+    figure = Figure(
+        error_by_query(errors.queries, errors.ours, errors.baselines),
+        "Expected standard error by query",
+        "Further left is better. A grey bar joins the ways to answer one query.",
+        f"Dot chart of expected standard errors. {spoken}.",
+    )
+    return Section(
+        "Expected error by query", (Paragraphs((text,)), figure, DataTable("The same in numbers", columns, rows))
+    )
+
+
+def _charts(content: PageContent) -> Section:
+    intro = (
+        "In blue the unbiased estimates with their 95 % intervals",
+        "" if content.estimation.unpublished else ", in orange the published whole numbers",
+        ". Intervals cover the noise: each by itself holds the bounded true count in 95 of 100 cases.",
+    )
+    figures = tuple(_figure(chart, points) for chart in content.charts for points in chart.levels)
+    return Section("Charts", (Paragraphs((intro,)), *figures, _totals(content)))
+
+
+def _figure(chart: SeriesChart, points: Points) -> Figure:
+    n_all, dates = len(points.dates), points.dates[-MAX_POINTS:]
+    shown = slice(n_all - len(dates), n_all)
+    estimate, margin = points.estimate[shown], points.half_width[shown]
+    published = None if points.published is None else points.published[shown]
+    lowest, widest = float(estimate.min()), float(margin.max())
+    stated = not np.isnan(widest)
+    last = "" if points.level == "day" else f" (first day of the last {points.level})"
+    caption = f"{dates[0]} to {dates[-1]}{last}."
+    caption += f" 95 % intervals: up to ±\N{NO-BREAK SPACE}{number_text(widest, 3)}." if stated else ""
+    if len(dates) < n_all:
+        caption += f" The latest {count_text(len(dates))} of {count_text(n_all)} intervals are drawn."
+    alt = (
+        f"Chart of {chart.name} by {points.level} from {dates[0]} to {dates[-1]}: estimates between "
+        f"{number_text(lowest, 3)} and {number_text(float(estimate.max()), 3)}"
+        + (f", 95 % intervals up to plus or minus {number_text(widest, 3)}." if stated else ".")
+    )
+    if published is not None:
+        alt += f" Published counts between {count_text(published.min())} and {count_text(published.max())}."
+    drawing = series_with_band(dates, estimate, margin if stated else None, published, f"count a {points.level}")
+    return Figure(drawing, f"{chart.name}, by {points.level}", caption, alt)
+
+
+def _totals(content: PageContent) -> DataTable:
+    totals = content.totals
+    order = np.argsort(-totals.estimate, kind="stable")[:MAX_ROWS]
+    rows = tuple(_total_row(content, int(series)) for series in order)
+    columns = [Column("Series"), Column("Estimate", numeric=True), Column("± 95 %", numeric=True)]
+    if totals.published is not None:
+        columns.append(Column("Published", numeric=True))
+    caption = f"Every series over the whole range, {content.first_day} to {content.last_day}, the largest first"
+    if len(order) < len(totals.names):
+        caption += f"; the first {count_text(len(order))} of {count_text(len(totals.names))}"
+    return DataTable(caption, tuple(columns), rows, tall=len(rows) > _SCROLLING)
+
+
+def _total_row(content: PageContent, series: int) -> tuple[Text, ...]:
+    totals = content.totals
+    value, half = float(totals.estimate[series]), float(totals.half_width[series])
+    estimate, margin = (number_text(value), "–") if np.isnan(half) else with_margin(value, half)
+    published = () if totals.published is None else (count_text(totals.published[series]),)
+    return (totals.names[series], estimate, margin, *published)
+
+
+def _how_made(content: PageContent) -> Section:
+    made = content.estimation
+    blocks: list[Block] = [
+        Paragraphs(
+            (
+                "Noise breaks what must hold of true counts: that the days of a month add up to the month, and the "
+                "constraints below. The estimates are the values closest to the noisy ones, each weighted by its "
+                "variance, for which all of it holds again. This uses only the noisy counts, and costs no budget.",
+            )
+        ),
+        KeyValues(
+            (("Solver", made.solver), ("Why this one", made.reason), ("Where it ran", made.layout), *_rounds(content))
+        ),
+    ]
+    if not made.converged:
+        text = (
+            "The solver reached its limit of rounds: the estimates are near the optimum but not at it, by an unknown "
+            "distance, so no errors are stated. Publishing again with more rounds, or with an exact solver, costs no "
+            "budget."
+        )
+        blocks.append(Callout("Stopped before the threshold", text, tone="warning"))
+    if made.rounds:
+        blocks.append(_convergence(content))
+    if made.constraints:
+        blocks += [Paragraphs(("What holds of the estimates on each day:",)), Bullets(made.constraints)]
+    else:
+        blocks.append(Paragraphs(("No constraint ties the series of a day together.",)))
+    if made.notes:
+        blocks += [Paragraphs(("Notes from the plan:",)), Bullets(made.notes)]
+    if made.unpublished:
+        blocks.append(Callout("Estimates only", made.unpublished, tone="warning"))
+    return Section("How the estimates were made", tuple(blocks))
+
+
+def _rounds(content: PageContent) -> tuple[tuple[str, Text], ...]:
+    rounds = content.estimation.rounds
+    if not rounds:
+        return (("Rounds", "none: the solver is exact"),)
+    last = rounds[-1]
+    text = f"{count_text(last.number)}; the last one changed the values by {number_text(last.change, 3)} on average"
+    return (("Rounds", text),)
+
+
+def _convergence(content: PageContent) -> Figure:
+    first, last = content.estimation.rounds[0], content.estimation.rounds[-1]
+    alt = (
+        f"Line chart of rounds {count_text(first.number)} to {count_text(last.number)}: the mean absolute change goes "
+        f"from {number_text(first.change, 3)} to {number_text(last.change, 3)}, the consistency deviation from "
+        f"{number_text(first.deviation, 3)} to {number_text(last.deviation, 3)}."
+    )
+    caption = (
+        "Mean absolute change of all values in a round, and how far they are from the constraints after it "
+        "(consistency deviation). Both axes are logarithmic."
+    )
+    return Figure(convergence(content.estimation.rounds), "Convergence of the rounds", caption, alt)
+
+
+def _use(content: PageContent) -> Section:
+    name = content.charts[0].name if content.charts else content.totals.names[0]
+    last = content.first_day + min(content.last_day - content.first_day, dt.timedelta(days=30))
+    return use_section(
+        content.release_id,
+        f"{content.dataset}: consistent histograms, {content.first_day} to {content.last_day}",
+        content.guarantee.budget,
+        content.guarantee.unit,
+        (
+            f"--item {shlex.quote(name)} --from {content.first_day} --to {last}",
+            "An answer for any range of days, with its exact standard error and 95 % interval",
+        ),
+        _REFERENCES,
+    )

@@ -1,0 +1,138 @@
+"""What the page of a release shows, as plain values: no rows, no noise, no Spark.
+
+Whoever fills this in draws on the stored noisy measurement, on what was computed from it and on public settings. The
+page adds nothing but words: `dplib.jobs.consistent_histograms.page`.
+"""
+
+import datetime as dt
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from dplib.arrays import FloatArray, IntArray
+from dplib.consistency.problem import Round
+from dplib.page.account_state import AccountState
+from dplib.page.guarantee import Guarantee, NoiseRow
+
+
+@dataclass(frozen=True, eq=False)
+class ExpectedErrors:
+    """Standard errors that follow from the settings, before any row is read.
+
+    Attributes:
+        of: which series they are for, in words.
+        queries: kinds of query, such as ``month``.
+        ours: standard error of this release's estimates, shape (n_queries,).
+        baselines: name to the standard errors of another way to spend the same budget, shape (n_queries,), NaN where
+            it has none; at most three.
+    """
+
+    of: str
+    queries: tuple[str, ...]
+    ours: FloatArray
+    baselines: Mapping[str, FloatArray]
+
+
+@dataclass(frozen=True, eq=False)
+class Points:
+    """One series at one level of the tree.
+
+    Attributes:
+        level: its name, such as ``day``.
+        dates: first day of each interval, n of them.
+        estimate: shape (n,).
+        half_width: of the 95 % intervals, shape (n,); NaN where none is stated.
+        published: shape (n,), or None where nothing is published.
+    """
+
+    level: str
+    dates: tuple[dt.date, ...]
+    estimate: FloatArray
+    half_width: FloatArray
+    published: IntArray | None
+
+
+@dataclass(frozen=True, eq=False)
+class SeriesChart:
+    """One series to draw, at one or more levels from fine to coarse."""
+
+    name: str
+    levels: tuple[Points, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class SeriesTotals:
+    """Every series over the whole range: shapes (n_series,).
+
+    ``half_width`` is that of a 95 % interval, NaN where none is stated; ``published`` is None where nothing is
+    published.
+    """
+
+    names: tuple[str, ...]
+    estimate: FloatArray
+    half_width: FloatArray
+    published: IntArray | None
+
+
+@dataclass(frozen=True)
+class Estimation:
+    """How the estimates were made.
+
+    Attributes:
+        solver: its name.
+        reason: why this one, a sentence.
+        layout: where it ran, a phrase such as ``one process on the driver``.
+        rounds: one record a round; empty for solvers without rounds.
+        converged: whether the stop rule was met; always for exact solvers.
+        constraints: what holds on each day, a sentence each.
+        notes: what the plan had to say, a sentence each.
+        unpublished: why nothing stands in ``published/``; empty where something does.
+    """
+
+    solver: str
+    reason: str
+    layout: str
+    rounds: tuple[Round, ...]
+    converged: bool
+    constraints: tuple[str, ...]
+    notes: tuple[str, ...]
+    unpublished: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class PageContent:
+    """Everything the page of one release shows.
+
+    Attributes:
+        release_id: the release's public name.
+        dataset: the ledger's account that paid.
+        logical_date: as given to the run; empty where none was.
+        first_day: first day of the declared range.
+        last_day: last one, inclusive.
+        n_items: declared items, without totals.
+        guarantee: what is promised.
+        noise: one entry a level of the tree, from the root down.
+        errors: expected errors by query.
+        charts: up to about three series.
+        totals: every series over the whole range.
+        estimation: how the estimates were made.
+        account: budget before and after.
+    """
+
+    release_id: str
+    dataset: str
+    logical_date: str
+    first_day: dt.date
+    last_day: dt.date
+    n_items: int
+    guarantee: Guarantee
+    noise: tuple[NoiseRow, ...]
+    errors: ExpectedErrors
+    charts: tuple[SeriesChart, ...]
+    totals: SeriesTotals
+    estimation: Estimation
+    account: AccountState
+
+    @property
+    def n_days(self) -> int:
+        """Number of days."""
+        return (self.last_day - self.first_day).days + 1

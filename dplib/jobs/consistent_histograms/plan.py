@@ -1,0 +1,161 @@
+"""What a run will cost and how accurate it will be, from settings alone: reads no rows, spends nothing."""
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from dplib.arrays import FloatArray
+from dplib.jobs.consistent_histograms.day_tree import query_ranges
+from dplib.jobs.consistent_histograms.design import Design
+from dplib.jobs.consistent_histograms.estimate import Errors, chosen_solvers, publication_sentences
+from dplib.privacy.budget import PureDP
+from dplib.privacy.calibration import discrete_laplace_scale, gaussian_sigma_squared
+from dplib.privacy.measurement import discrete_gaussian_variance, discrete_laplace_variance
+from dplib.workflow.plan import JobPlan, PlanFrame
+
+
+@dataclass(frozen=True)
+class LevelPlan:
+    """One level of the tree: its noise and what it costs."""
+
+    level: int
+    name: str
+    n_nodes: int
+    widest_days: int
+    mechanism: str | None
+    noise: str | None
+    std_dev: float | None
+    share: str
+
+
+@dataclass(frozen=True)
+class QueryError:
+    """Expected error of one query: the mean over its ranges, for the series of a kind.
+
+    Totals can be of very different size and so can their errors: the least and the most say that, a mean would not.
+
+    Attributes:
+        query: day, month, ..., total.
+        days: longest of its ranges.
+        items: mean standard error over the items.
+        items_span: least and most of the items' standard errors.
+        totals: mean standard error over the totals; None without any.
+        totals_span: least and most of the totals' standard errors; None without any.
+        days_only: what a histogram of days with the whole budget and no constraint would have for an item.
+    """
+
+    query: str
+    days: int
+    items: float
+    items_span: tuple[float, float]
+    totals: float | None
+    totals_span: tuple[float, float] | None
+    days_only: float
+
+
+@dataclass(frozen=True)
+class Plan(JobPlan):
+    """Everything that can be said before a row is read."""
+
+    row_l1: int
+    row_l2_squared: int
+    levels: tuple[LevelPlan, ...]
+    errors: tuple[QueryError, ...]
+    solvers: tuple[tuple[str, str], ...]
+    n_series: int
+    n_days: int
+    n_nodes: int
+    n_blocks: int
+
+
+def make_plan(design: Design, settings_hash: str) -> Plan:
+    """Make the plan of a design."""
+    config = design.config
+    privacy = config.privacy
+    caps = {
+        "rows a unit": privacy.rows_per_unit,
+        "rows a unit and day": privacy.rows_per_day,
+        "quantity of a row": privacy.max_quantity,
+    }
+    return Plan(
+        frame=PlanFrame.of(design, caps, plan_notes(design), settings_hash),
+        row_l1=design.constraints.row_l1,
+        row_l2_squared=design.constraints.row_l2_squared,
+        levels=level_plans(design),
+        errors=query_errors(design, Errors(design)),
+        solvers=tuple(chosen_solvers(design, config.publish.solver)),
+        n_series=len(design.series),
+        n_days=config.domain.n_days,
+        n_nodes=design.tree.n_nodes,
+        n_blocks=design.blocks.n_blocks,
+    )
+
+
+def plan_notes(design: Design) -> tuple[str, ...]:
+    """Sentences about the tree, the constraints and the integer tables."""
+    return (*design.days.notes, *design.constraints.notes, *publication_sentences(design))
+
+
+def level_plans(design: Design) -> tuple[LevelPlan, ...]:
+    """The levels from the root down."""
+    tree, found = design.tree, []
+    for level, measurement in enumerate(design.measurements):
+        nodes = tree.level_slice(level)
+        found.append(
+            LevelPlan(
+                level=level,
+                name=design.days.names[level],
+                n_nodes=nodes.stop - nodes.start,
+                widest_days=int((tree.hi - tree.lo)[nodes].max()),
+                mechanism=measurement.mechanism if measurement else None,
+                noise=str(measurement.parameter) if measurement else None,
+                std_dev=float(np.sqrt(measurement.variance)) if measurement else None,
+                share=str(design.days.shares[level]),
+            )
+        )
+    return tuple(found)
+
+
+def query_errors(design: Design, errors: Errors) -> tuple[QueryError, ...]:
+    """Expected errors of the configured queries."""
+    n_items, found = design.constraints.n_items, []
+    daily = days_only_variance(design)
+    for query in design.config.queries:
+        ranges = query_ranges(design.config, query)
+        mean = np.mean([errors.range_std_error(lo, hi) for lo, hi in ranges], axis=0)
+        found.append(
+            QueryError(
+                query=query,
+                days=max(hi - lo for lo, hi in ranges),
+                items=float(mean[:n_items].mean()),
+                items_span=_span(mean[:n_items]),
+                totals=float(mean[n_items:].mean()) if len(mean) > n_items else None,
+                totals_span=_span(mean[n_items:]) if len(mean) > n_items else None,
+                days_only=float(np.mean([np.sqrt(daily * (hi - lo)) for lo, hi in ranges])),
+            )
+        )
+    return tuple(found)
+
+
+def _span(errors: FloatArray) -> tuple[float, float]:
+    return float(errors.min()), float(errors.max())
+
+
+def days_only_variance(design: Design) -> float:
+    """Noise variance of one item's day if days of items alone were measured with the whole budget."""
+    measurement = next(each for each in design.measurements if each is not None)
+    budget = design.config.privacy.budget.budget()
+    if isinstance(budget, PureDP):
+        measured = design.constraints.incidence
+        n_items = design.constraints.n_items
+        row_l1 = max(int(matrix[:n_items].sum(axis=0).max(initial=0)) for matrix in measured)
+        l1 = measurement.sensitivity / design.constraints.row_l1 * row_l1
+        return discrete_laplace_variance(discrete_laplace_scale(l1, budget.epsilon))
+    rho = sum((event.rho for event in design.events), Fraction(0))
+    leaf = design.measurements[-1]
+    assert leaf is not None
+    n_items = design.constraints.n_items
+    squares = max(int((m[:n_items] ** 2).sum(axis=0).max(initial=0)) for m in design.constraints.incidence)
+    l2 = leaf.sensitivity / design.constraints.row_l2_squared * squares
+    return discrete_gaussian_variance(gaussian_sigma_squared(l2, rho))

@@ -1,0 +1,141 @@
+"""From the stored measurement to the tables of a release and what its manifest says; sees no row and draws no noise."""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dplib.arrays import FloatArray
+from dplib.consistency.problem import OnRound, Solution
+from dplib.jobs.consistent_histograms.design import Design
+from dplib.jobs.consistent_histograms.estimate import (
+    Errors,
+    IntegerTables,
+    chosen_solvers,
+    estimate,
+    integer_tables,
+    publication_sentences,
+)
+from dplib.jobs.consistent_histograms.tables import (
+    ESTIMATES,
+    PUBLISHED,
+    block_names,
+    block_nodes,
+    read_measurement,
+    write_block,
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Results:
+    """What post-processing made of a measurement.
+
+    Attributes:
+        solution: estimates with the solver's name and rounds.
+        std_error: standard error of each estimate, shape (n_nodes, n_series).
+        tables: non-negative integers.
+        layout: where it ran: driver, blocks or reference.
+    """
+
+    solution: Solution
+    std_error: FloatArray
+    tables: IntegerTables
+    layout: str
+
+    @property
+    def stated_error(self) -> FloatArray:
+        """The standard errors that may be stated: NaN where rounds stopped before their threshold.
+
+        The errors are those of the optimum; estimates short of it can be off by several of them.
+        """
+        return self.std_error if self.solution.converged else np.full(self.std_error.shape, np.nan)
+
+
+def results_on_driver(design: Design, directory: Path, on_round: OnRound | None = None) -> Results:
+    """Estimate, bound the errors and round, all in this process."""
+    noisy = read_measurement(directory, design)
+    solution = estimate(design, noisy, design.config.publish.solver, on_round)
+    return Results(solution, Errors(design).node_std_error(), integer_tables(design, solution.values), "driver")
+
+
+def write_tables(design: Design, results: Results, directory: Path) -> None:
+    """Write ``estimates/`` and ``published/``."""
+    csv = design.config.publish.output.csv
+    for name in block_names(design):
+        nodes = block_nodes(design, name)
+        estimates = {"estimate": results.solution.values[nodes], "std_error": results.stated_error[nodes]}
+        write_block(directory, ESTIMATES, design, name, estimates, csv)
+        if results.tables.published.any():
+            counts = {"count": results.tables.counts[nodes]}
+            write_block(directory, PUBLISHED, design, name, counts, csv, results.tables.published)
+
+
+def manifest_fields(design: Design, results: Results) -> dict[str, Any]:
+    """What the manifest says besides the fields that every job has."""
+    privacy, solution = design.config.privacy, results.solution
+    return {
+        "invariants": invariants(design),
+        "sensitivities": {
+            "row_l1": design.constraints.row_l1,
+            "row_l2_squared": design.constraints.row_l2_squared,
+            "max_rows_per_unit": privacy.rows_per_unit,
+            "max_rows_per_day": privacy.rows_per_day,
+            "max_quantity": privacy.max_quantity,
+        },
+        "mechanisms": [
+            measurement.to_dict() | {"level": level}
+            for level, measurement in enumerate(design.measurements)
+            if measurement is not None
+        ],
+        "solver": {
+            "name": solution.solver,
+            "reasons": [f"{name}: {reason}" for name, reason in chosen_solvers(design, design.config.publish.solver)],
+            "layout": results.layout,
+            "rounds": [[each.number, each.change, each.deviation] for each in solution.rounds],
+            "converged": solution.converged,
+            "integer_tables": publication_sentences(design),
+        },
+        "constraints": resolved_constraints(design),
+        "domain": {
+            "items": list(design.items),
+            "totals": list(design.series[design.constraints.n_items :]),
+            "first_day": design.config.domain.first_day,
+            "last_day": design.config.domain.last_day,
+            "levels": list(design.days.names),
+        },
+        "details": {"design": design.public(), "queries": list(design.config.queries)},
+    }
+
+
+def invariants(design: Design) -> list[str]:
+    """The public invariants on which the guarantee is conditional, in words."""
+    if not design.constraints.has_invariants:
+        return []
+    return [
+        f"{name}: {' + '.join(f'{value} x {item}' for item, value in equation.coefficients.items())} = {equation.value}"
+        for constraint in design.config.constraints
+        for name, equation in (constraint.equations or {}).items()
+    ]
+
+
+def resolved_constraints(design: Design) -> list[dict[str, Any]]:
+    """Every linear equation that the tables obey on each day of its range."""
+    found = []
+    for menu in design.constraints.menus:
+        for row, value in zip(menu.matrix, menu.rhs, strict=True):
+            coefficients = {design.series[n]: _exact(row[n]) for n in np.flatnonzero(row)}
+            found.append(
+                {
+                    "first_day": design.date(menu.first),
+                    "last_day": design.date(menu.end - 1),
+                    "coefficients": coefficients,
+                    "value": _exact(value),
+                }
+            )
+    return found
+
+
+def _exact(value: float) -> int | str:
+    return int(value) if value == int(value) else str(Fraction(value).limit_denominator(10**9))

@@ -1,0 +1,113 @@
+"""A rehearsal: the whole job on generated rows of the declared domain, against the true counts it generated.
+
+The result says which errors to expect and that the pipeline from rows to tables works with these settings.
+"""
+
+import csv
+import datetime as dt
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+
+from dplib.arrays import IntArray
+from dplib.jobs.consistent_histograms.day_tree import query_ranges
+from dplib.jobs.consistent_histograms.design import Design
+from dplib.jobs.consistent_histograms.estimate import Errors
+from dplib.jobs.consistent_histograms.rows import SeriesCounts, row_kinds
+from dplib.jobs.consistent_histograms.run import stages
+from dplib.jobs.consistent_histograms.tables import ESTIMATES, scatter
+from dplib.metrics.error import range_sums
+from dplib.release.tables import read_table
+from dplib.workflow.prepared import Prepared
+from dplib.workflow.rehearsal import on_generated_rows
+from dplib.workflow.run import Stage, run_job
+
+
+@dataclass(frozen=True)
+class RehearsedError:
+    """One query: the error that the settings predict and the one that the rehearsal met (root mean squares)."""
+
+    query: str
+    n_answers: int
+    predicted: float
+    measured: float
+
+
+def rehearse(prepared: Prepared[Design], rows_per_day: int, seed: int, progress: Stage) -> list[RehearsedError]:
+    """Generate rows, run the job on them and compare its answers with the truth.
+
+    Args:
+        prepared: a checked configuration; its input, ledger, secret and output are not touched.
+        rows_per_day: mean number of rows a day.
+        seed: of the generated rows.
+        progress: wraps each stage to show it.
+    """
+    with TemporaryDirectory(prefix="dplib-rehearsal-") as name:
+        folder = Path(name)
+        counts = _write_rows(prepared.design, folder / "rows.csv", rows_per_day, seed)
+        rehearsed = _prepare(prepared, folder)
+        _, release = run_job(rehearsed, stages(), progress=progress)
+        assert release is not None
+        design = rehearsed.design
+        table = read_table(release / ESTIMATES, ["item", "node", "estimate"])
+        leaves = scatter(table, "estimate", design)[design.tree.leaf_nodes]
+    measured = design.constraints.measured
+    true = SeriesCounts(design).of(counts).astype(np.float64)
+    errors, found = Errors(design), []
+    for query in design.config.queries:
+        ranges = np.array(query_ranges(design.config, query))
+        gap = range_sums(leaves[:, measured], ranges[:, 0], ranges[:, 1]) - range_sums(true, ranges[:, 0], ranges[:, 1])
+        predicted = np.array([errors.range_std_error(int(lo), int(hi))[measured] for lo, hi in ranges])
+        found.append(
+            RehearsedError(query, gap.size, float(np.sqrt((predicted**2).mean())), float(np.sqrt((gap**2).mean())))
+        )
+    return found
+
+
+def _write_rows(design: Design, path: Path, rows_per_day: int, seed: int) -> IntArray:
+    """Write generated rows and return their counts by day and row kind; one row a unit, so that no cap cuts."""
+    kinds = row_kinds(design)
+    generator = np.random.default_rng(seed)
+    popularity = generator.dirichlet(np.ones(len(kinds)))
+    counts = generator.poisson(rows_per_day * popularity, (design.tree.n_leaves, len(kinds))).astype(np.int64)
+    for kind, (_, first, end) in enumerate(kinds):
+        counts[:first, kind] = 0
+        counts[end:, kind] = 0
+    days = [(design.config.domain.first_day + dt.timedelta(days=day)).isoformat() for day in range(len(counts))]
+    names = [design.constraints.row_types[row_type] for row_type, _, _ in kinds]
+    unit = 0
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(["day", "name", "unit"])
+        for day, kind in zip(*np.nonzero(counts), strict=True):
+            for _ in range(int(counts[day, kind])):
+                writer.writerow([days[day], names[kind], unit])
+                unit += 1
+    return counts
+
+
+def _prepare(prepared: Prepared[Design], folder: Path) -> Prepared[Design]:
+    """The same job on the generated rows."""
+    config = prepared.design.config
+    role = "package" if config.input.columns.package is not None else "item"
+    columns: dict[str, Any] = {"day": "day", role: "name"}
+    if config.privacy.unit != "event":
+        columns["unit"] = "unit"
+    if config.input.columns.quantity is not None:
+        columns["quantity"] = "quantity"
+        _add_quantity(folder / "rows.csv")
+    changed = {
+        "input": {"path": "rows.csv", "format": "csv", "options": {"header": "true"}, "columns": columns},
+        "domain": config.domain.model_dump(mode="json") | {"items": list(prepared.design.items)},
+    }
+    return on_generated_rows(prepared, Design.resolve, changed, folder)
+
+
+def _add_quantity(path: Path) -> None:
+    lines = path.read_text(encoding="utf-8").splitlines()
+    lines[0] += ",quantity"
+    lines[1:] = [f"{line},1" for line in lines[1:]]
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")

@@ -1,0 +1,123 @@
+"""The job's own part of a run: open the rows, count and draw the noise once, estimate and publish."""
+
+from functools import partial
+from pathlib import Path
+
+from dplib.consistency.problem import OnRound
+from dplib.jobs.consistent_histograms.blocks import measure_in_blocks
+from dplib.jobs.consistent_histograms.config import ConsistentHistogramsConfig
+from dplib.jobs.consistent_histograms.content import page_content
+from dplib.jobs.consistent_histograms.design import Design
+from dplib.jobs.consistent_histograms.faint import faint_series
+from dplib.jobs.consistent_histograms.layouts import results_in_layout
+from dplib.jobs.consistent_histograms.measure import measure_on_driver
+from dplib.jobs.consistent_histograms.no_rows import measure_nothing
+from dplib.jobs.consistent_histograms.publish import Results, manifest_fields, results_on_driver, write_tables
+from dplib.jobs.consistent_histograms.rows import row_domain
+from dplib.jobs.consistent_histograms.tables import read_tree, write_tree
+from dplib.ledger.runs import Run
+from dplib.page.account_state import AccountState
+from dplib.page.notices import release_notices
+from dplib.spark.engine.blocks import DataFrame
+from dplib.spark.rows.contributions import bound_rows
+from dplib.spark.rows.counts import count_cells
+from dplib.spark.rows.quality import JudgedRows
+from dplib.spark.rows.quality_rows import judged_events
+from dplib.spark.rows.read import open_rows
+from dplib.spark.rows.resolve import resolve_rows
+from dplib.workflow.lifecycle import MeasurementKeys
+from dplib.workflow.manifest import write_release_manifest
+from dplib.workflow.prepared import Prepared, prepare_job
+from dplib.workflow.quality import quality_sentences
+from dplib.workflow.run import REPORT, Resources, Stages
+from dplib.workflow.run_keys import RunKeys
+
+DRIVER_CELLS = 1 << 26
+"""Cells (nodes x series) up to which `layout: auto` stays in one process: 512 MB an array."""
+
+
+def prepare(path: Path, assignments: tuple[str, ...] = (), date: str = "") -> Prepared[Design]:
+    """Load, check and resolve a configuration.
+
+    Raises:
+        ConfigError: naming the setting that is wrong.
+    """
+    return prepare_job(ConsistentHistogramsConfig, Design.resolve, path, assignments, date)
+
+
+def layout_of(design: Design) -> str:
+    """Where the run's work is done; settings only."""
+    layout = design.config.publish.solver.layout
+    if layout != "auto":
+        return layout
+    cells = design.tree.n_nodes * len(design.series)
+    return "driver" if cells <= DRIVER_CELLS else "blocks"
+
+
+def open_input(job: Resources[Design]) -> DataFrame:
+    """Open the rows and check their schema."""
+    return open_rows(job.spark(), job.design.config.input, job.prepared.base)
+
+
+def measure(job: Resources[Design], rows: DataFrame, keys: RunKeys, directory: Path) -> MeasurementKeys:
+    """Count, draw the noise once and store it."""
+    design, privacy = _laid_out(job, job.design, keys.settings_hash), job.design.config.privacy
+    write_tree(directory, design)
+    domain = row_domain(design)
+    resolved = resolve_rows(rows, design.config.input, privacy, domain)
+    bounded = bound_rows(resolved, privacy.rows_per_unit, privacy.rows_per_day, keys.bounding)
+    if layout_of(design) == "driver":
+        with job.stage("counting"):
+            counts = count_cells(bounded, domain.n_days, domain.n_row_types)
+        with job.stage("drawing noise"):
+            return measure_on_driver(design, counts, keys, directory)
+    with job.stage("counting and drawing noise in blocks"):
+        return measure_in_blocks(bounded, design, keys, directory)
+
+
+def judge(job: Resources[Design], rows: DataFrame) -> JudgedRows:
+    """The rows after their rules, for the quality of the input."""
+    config = job.design.config
+    return judged_events(rows, config.input, config.privacy, row_domain(job.design))
+
+
+def publish(on_round: OnRound | None, job: Resources[Design], run: Run, account: AccountState, directory: Path) -> None:
+    """Estimate from the stored measurement and write the rest of the release."""
+    design = Design.resolve(job.design.config, job.prepared.base, read_tree(directory))
+    design = _laid_out(job, design, run.key.settings_hash)
+    with job.stage("estimating"):
+        results = _results(job, design, directory, on_round)
+    with job.stage("writing"):
+        write_tables(design, results, directory)
+        faint = faint_series(design, results)
+        # Imported where it is needed: drawing takes seconds to load, and most commands draw nothing.
+        from dplib.jobs.consistent_histograms.page import build_page
+
+        page = build_page(
+            page_content(design, results, run, account),
+            release_notices(faint, design.public(), quality_sentences(directory, design.config)),
+        )
+        (directory / REPORT).write_text(page, encoding="utf-8")
+        fields = manifest_fields(design, results)
+        write_release_manifest(directory, design, run, account.currency, fields, faint)
+
+
+def _laid_out(job: Resources[Design], design: Design, run_hash: str) -> Design:
+    """The design with the blocks of a run's measurement, which follow from the hash that it was reserved under."""
+    return design if run_hash == job.prepared.key.settings_hash else design.in_former_blocks()
+
+
+def _results(job: Resources[Design], design: Design, directory: Path, on_round: OnRound | None) -> Results:
+    layout = "driver" if job.dry else layout_of(design)
+    if layout == "driver":
+        return results_on_driver(design, directory, on_round)
+    return results_in_layout(job.spark(), design, directory, layout, on_round)
+
+
+def stages(on_round: OnRound | None = None) -> Stages[Design]:
+    """What the job does in a run (`dplib.workflow.run.run_job`).
+
+    Args:
+        on_round: called after each round of an iterative solver.
+    """
+    return Stages(open_input, measure, partial(publish, on_round), measure_nothing, judge)

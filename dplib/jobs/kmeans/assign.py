@@ -1,0 +1,51 @@
+"""The opt-in step for the data's owner: input rows with their nearest released center. NOT PRIVATE."""
+
+from contextlib import ExitStack
+from pathlib import Path
+
+import numpy as np
+
+from dplib.clustering.sums import rounded
+from dplib.jobs.kmeans.design import Design
+from dplib.jobs.kmeans.estimate import estimate_centers
+from dplib.jobs.kmeans.query import design_of
+from dplib.jobs.kmeans.tables import read_centers, read_records
+from dplib.release.manifest import load_manifest
+from dplib.spark.engine.session import open_session
+from dplib.spark.points.assign import assign_rows, write_assigned
+from dplib.spark.points.point_rows import open_points
+from dplib.spark.rows.input_files import require_input_here
+from dplib.validate import require
+from dplib.workflow.prepared import Prepared
+from dplib.workflow.run import Stage
+
+
+def assign_to_centers(prepared: Prepared[Design], release: Path, to: Path, progress: Stage) -> None:
+    """Write every input row with its nearest center of a release into a new folder.
+
+    Args:
+        prepared: where the rows are.
+        release: a release of this job, with the same coordinates and bounds.
+        to: the folder.
+        progress: wraps each stage to show it.
+
+    Raises:
+        ConfigError: if the release is of another space, or the folder cannot be made.
+    """
+    config = prepared.design.config
+    got = config.input.columns.report
+    require(not prepared.design.from_reports, "input.columns.report", "be absent: reports hold no points", got)
+    released = design_of(load_manifest(release))
+    same = released.coordinates == prepared.design.coordinates and released.frame == prepared.design.frame
+    require(same, "RELEASE", "have the coordinates and bounds of the configuration", release)
+    require(not to.exists(), "--to", "be a new folder", to)
+    centers, _ = read_centers(release, released.coordinates)
+    frame = estimate_centers(released, read_records(release)).frame
+    units = rounded((frame.scaled(centers) - np.array(frame.space.center)) / frame.space.unit)
+    require_input_here(config.input, prepared.base, config.spark)
+    with ExitStack() as stack:
+        with progress("starting Spark"):
+            spark = stack.enter_context(open_session(f"dplib assign {config.job}", config.spark))
+        with progress("assigning rows"):
+            rows = open_points(spark, config.input, prepared.base)
+            write_assigned(assign_rows(rows, frame, units, released.coordinates), to)

@@ -1,0 +1,162 @@
+"""The private part: the method's questions about the points, each answered with noise that is drawn once and stored.
+
+Privacy statement: `dplib.jobs.kmeans.design`. A stream is named by the measurement key, the question and a keyed digest
+of the exact numbers that it hides (`dplib.mechanisms.clustering_noise`): the same numbers get the same noise in every
+retry and recomputation, and different ones never share noise, whatever the questions before them were. The measurement
+key itself is the run's alone; the digest that the ledger keeps is of all exact numbers in the order of the questions.
+
+In the local model a user's stream belongs to the user, and one changed report beside thousands of equal ones would tell
+whose row changed. So there the measurement key depends on a keyed digest of all users and their points
+(`dplib.jobs.kmeans.local.UserDigest`): data that differ in one row share no noise at all, equal data share all of it.
+
+What is stored is every noisy number and every choice, in the order of drawing: with the settings it is all that a
+release needs (`dplib.clustering.record`).
+"""
+
+import hmac
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+
+from dplib.arrays import IntArray
+from dplib.clustering.central.bounds import RadiusClasses
+from dplib.clustering.point_frame import PointFrame
+from dplib.clustering.record import Recorded
+from dplib.clustering.source import Keyed, Noise, NoPoints, PointSource, add_keyed
+from dplib.errors import IntegrityError
+from dplib.jobs.kmeans.design import Design
+from dplib.jobs.kmeans.local import Collected, Sent, UserKeys, cluster_users, digest_of_users
+from dplib.jobs.kmeans.methods import cluster_points
+from dplib.jobs.kmeans.radius import find_bounds
+from dplib.jobs.kmeans.tables import LOCAL, Draw, write_draws
+from dplib.mechanisms.clustering_noise import KeyedNoise
+from dplib.release.digest import block_digest, combine_digests
+from dplib.spark.points.points import RowSummary
+from dplib.workflow.lifecycle import MeasurementKeys
+from dplib.workflow.run_keys import RunKeys
+
+_START, _USERS = b"kmeans questions", b"kmeans users"
+
+
+class PointReader(Protocol):
+    """Rows whose bounds may still have to be found."""
+
+    def distances(self, summary: RowSummary) -> Keyed:
+        """Totals of a summary of raw rows. NOT PRIVATE."""
+
+    def within(self, frame: PointFrame) -> PointSource:
+        """The rows as points of a space."""
+
+
+class NoRows:
+    """A reader of no rows."""
+
+    def distances(self, summary: RowSummary) -> Keyed:
+        """No keys."""
+        return add_keyed([], summary.width)
+
+    def within(self, _: PointFrame) -> PointSource:
+        """No points."""
+        return NoPoints()
+
+
+def measure_points(design: Design, reader: PointReader, keys: RunKeys, directory: Path) -> MeasurementKeys:
+    """Ask the method's questions and store the answers.
+
+    Args:
+        design: the design.
+        reader: the rows.
+        keys: the run's sub-keys.
+        directory: staging directory; gets ``measurement/``.
+    """
+    seed = hmac.digest(keys.digest, _START, "sha256")
+    asked = _Asked(KeyedNoise(keys.measurement(seed)), keys.digest, seed)
+    recorded = Recorded(asked)
+    counted = (np.zeros(0, dtype=np.int64), np.zeros((0, 1), dtype=np.int64))
+    if design.radius_is_private:
+        counted = reader.distances(RadiusClasses(design.frame.space.center))
+    bounded = find_bounds(design, counted, recorded)
+    cluster_points(design, bounded, reader.within(bounded.frame), recorded)
+    draws = [
+        Draw(name, mechanism, parameter, noisy)
+        for (name, noisy), (mechanism, parameter) in zip(recorded.records, asked.laws, strict=True)
+    ]
+    write_draws(directory, draws)
+    return MeasurementKeys(keys.key_id, keys.measurement(seed), asked.digest)
+
+
+def measure_users(design: Design, source: PointSource, keys: RunKeys, directory: Path) -> MeasurementKeys:
+    """Simulate the users' reports and store them, merged.
+
+    Args:
+        design: of the local model.
+        source: the users with their points (`dplib.spark.points.points.block_users`).
+        keys: the run's sub-keys.
+        directory: staging directory; gets ``measurement/``.
+
+    Raises:
+        IntegrityError: if users that were computed again have other points, because the input changed meanwhile.
+    """
+    digest = digest_of_users(source, keys.digest)
+    asking = keys.measurement(hmac.digest(keys.digest, _USERS, "sha256"))
+    _store(design, source, UserKeys(keys.measurement(digest), asking), keys, directory)
+    if digest_of_users(source, keys.digest) != digest:
+        raise IntegrityError("input must not change while it is read, got users other than before")
+    return keys.recorded(digest)
+
+
+def measure_reports(design: Design, joined: Keyed, keys: RunKeys, directory: Path) -> MeasurementKeys:
+    """Store reports that units made themselves, merged; nothing is drawn.
+
+    Args:
+        design: of the local model, its rows being reports.
+        joined: the merged integers of all questions (`dplib.spark.points.point_reports.merge_reports`).
+        keys: the run's sub-keys.
+        directory: staging directory; gets ``measurement/``.
+    """
+    digest = _store(design, Sent(joined), UserKeys(), keys, directory)
+    return keys.recorded(digest)
+
+
+def _store(design: Design, source: PointSource, users: UserKeys, keys: RunKeys, directory: Path) -> bytes:
+    """Store the merged reports of all rounds; their digest."""
+    collected = Collected(source)
+    cluster_users(design.collection, collected, users)
+    write_draws(directory, [Draw(name, LOCAL, design.budget, merged) for name, merged in collected.records])
+    digests = [
+        (f"{place} {name}", block_digest(keys.digest, name, merged))
+        for place, (name, merged) in enumerate(collected.records)
+    ]
+    return combine_digests(keys.digest, digests)
+
+
+@dataclass
+class _Asked:
+    """Noise that keeps the law of every draw, and a digest of all numbers that were asked for."""
+
+    noise: Noise
+    key: bytes
+    digest: bytes
+
+    def __post_init__(self) -> None:
+        self.laws: list[tuple[str, Fraction]] = []
+
+    def laplace(self, values: IntArray, scale: Fraction, *labels: str | int) -> IntArray:
+        self._keep(values, "discrete_laplace", scale)
+        return self.noise.laplace(values, scale, *labels)
+
+    def gaussian(self, values: IntArray, sigma_squared: Fraction, *labels: str | int) -> IntArray:
+        self._keep(values, "discrete_gaussian", sigma_squared)
+        return self.noise.gaussian(values, sigma_squared, *labels)
+
+    def choose(self, losses: IntArray, rate: Fraction, *labels: str | int) -> int:
+        self._keep(losses, "exponential", rate)
+        return self.noise.choose(losses, rate, *labels)
+
+    def _keep(self, values: IntArray, mechanism: str, parameter: Fraction) -> None:
+        self.laws.append((mechanism, parameter))
+        here = block_digest(self.key, f"question {len(self.laws)}", values)
+        self.digest = hmac.digest(self.key, self.digest + here, "sha256")

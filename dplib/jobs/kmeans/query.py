@@ -1,0 +1,109 @@
+"""Answers from a release: a center with its errors, or the nearest center of a point; reads the release only."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from dplib.errors import ConfigError
+from dplib.jobs.kmeans.config import NAME
+from dplib.jobs.kmeans.design import Design
+from dplib.jobs.kmeans.tables import read_centers, read_weights
+from dplib.release.manifest import Manifest
+from dplib.validate import require
+from dplib.workflow.manifest import public_design
+
+SURE = 2.0
+"""Standard errors up to which a weight may be noise alone."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """One center.
+
+    Attributes:
+        center: its number.
+        coordinates: by name.
+        std_errors: by name; None where none is known.
+        weight: noisy number of points; None where none was measured.
+        weight_error: its standard error; None where none is known.
+        may_be_noise: whether the weight is no larger than twice its error; None where there is none.
+        distance: from the point asked for, in (scaled) coordinates; None where none was.
+    """
+
+    center: int
+    coordinates: dict[str, float]
+    std_errors: dict[str, float | None]
+    weight: float | None
+    weight_error: float | None
+    may_be_noise: bool | None
+    distance: float | None = None
+
+
+def design_of(manifest: Manifest) -> Design:
+    """The design of a release.
+
+    Raises:
+        ConfigError: if the release is of another job.
+    """
+    return Design.from_public(public_design(manifest, NAME))
+
+
+def query_release(directory: Path, manifest: Manifest, numbers: Sequence[str], point: str | None) -> list[Answer]:
+    """Some centers, or the one nearest to a point.
+
+    Args:
+        directory: the release.
+        manifest: its manifest.
+        numbers: of centers; all, the heaviest first, where empty.
+        point: coordinates with commas between them; the nearest of the centers asked for is returned alone.
+
+    Raises:
+        ConfigError: if a number is no center's, or the point has other coordinates.
+    """
+    design = design_of(manifest)
+    centers, errors = read_centers(directory, design.coordinates)
+    weights, weight_errors = read_weights(directory)
+    for number in numbers:
+        if not (number.isascii() and number.isdecimal() and int(number) < len(weights)):
+            raise ConfigError(f"--item must be a center from 0 to {len(weights) - 1}, got {number}")
+    wanted = [int(number) for number in numbers] or [int(each) for each in np.argsort(-weights, kind="stable")]
+    distance: dict[int, float] = {}
+    if point is not None:
+        at = _point(point, len(design.coordinates))
+        away = (centers[wanted] - at) / np.array(design.frame.divisors)
+        lengths = np.sqrt((away**2).sum(axis=1))
+        nearest = int(np.argmin(lengths))
+        wanted, distance = [wanted[nearest]], {wanted[nearest]: float(lengths[nearest])}
+    names = design.coordinates
+    return [
+        Answer(
+            center=each,
+            coordinates=dict(zip(names, centers[each].tolist(), strict=True)),
+            std_errors={name: _known(value) for name, value in zip(names, errors[each], strict=True)},
+            weight=_known(weights[each]),
+            weight_error=_known(weight_errors[each]),
+            may_be_noise=bool(weights[each] <= SURE * weight_errors[each]) if _known(weight_errors[each]) else None,
+            distance=distance.get(each),
+        )
+        for each in wanted
+    ]
+
+
+def _known(value: float) -> float | None:
+    return float(value) if np.isfinite(value) else None
+
+
+def _point(text: str, dimension: int) -> np.ndarray:
+    try:
+        found = np.array([float(part) for part in text.split(",")])
+    except ValueError:
+        found = np.empty(0)
+    require(
+        len(found) == dimension and bool(np.isfinite(found).all()),
+        "--from",
+        f"be a point of {dimension} numbers with commas between them",
+        text,
+    )
+    return found

@@ -1,0 +1,95 @@
+"""The job's own part of a run: open the rows, ask the method's questions once, estimate and publish."""
+
+from contextlib import ExitStack
+from pathlib import Path
+
+from dplib.jobs.kmeans.config import KMeansConfig
+from dplib.jobs.kmeans.design import Design
+from dplib.jobs.kmeans.faint import faint_centers
+from dplib.jobs.kmeans.measure import measure_points, measure_reports, measure_users
+from dplib.jobs.kmeans.no_rows import measure_nothing
+from dplib.jobs.kmeans.publish import manifest_fields, write_tables
+from dplib.jobs.kmeans.report_text import ReportReader
+from dplib.ledger.runs import Run
+from dplib.page.account_state import AccountState
+from dplib.page.notices import release_notices
+from dplib.spark.engine.blocks import DataFrame
+from dplib.spark.points.point_reports import merge_reports, open_point_reports
+from dplib.spark.points.point_rows import open_points
+from dplib.spark.points.points import NAME_WORDS, SparkPoints, SparkRows, block_users
+from dplib.spark.rows.quality import JudgedRows
+from dplib.spark.rows.quality_rows import judged_points
+from dplib.workflow.lifecycle import MeasurementKeys
+from dplib.workflow.manifest import write_release_manifest
+from dplib.workflow.prepared import Prepared, prepare_job
+from dplib.workflow.quality import quality_sentences
+from dplib.workflow.run import REPORT, Resources, Stages
+from dplib.workflow.run_keys import RunKeys
+
+
+def prepare(path: Path, assignments: tuple[str, ...] = (), date: str = "") -> Prepared[Design]:
+    """Load, check and resolve a configuration.
+
+    Raises:
+        ConfigError: naming the setting that is wrong.
+    """
+    return prepare_job(KMeansConfig, Design.resolve, path, assignments, date)
+
+
+def open_input(job: Resources[Design]) -> DataFrame:
+    """Open the rows and check their schema."""
+    if job.design.from_reports:
+        return open_point_reports(job.spark(), job.design.config.input, job.prepared.base)
+    return open_points(job.spark(), job.design.config.input, job.prepared.base)
+
+
+def measure(job: Resources[Design], rows: DataFrame, keys: RunKeys, directory: Path) -> MeasurementKeys:
+    """Read the points and ask the method's questions, every answer with noise drawn once; store the answers."""
+    design = job.design
+    if design.from_reports:
+        with job.stage("adding up the reports"):
+            merged = merge_reports(rows, ReportReader(design.collection))
+            return measure_reports(design, merged, keys, directory)
+    with ExitStack() as stack:
+        if design.local:
+            users = block_users(rows, design.frame, keys.bounding)
+            source = SparkPoints(users, NAME_WORDS + design.frame.space.dimension)
+            stack.callback(source.release)
+            with job.stage("simulating the users' reports"):
+                source.load()
+                return measure_users(design, source, keys, directory)
+        reader = SparkRows(rows, design.frame, design.config.privacy.rows_per_unit, keys.bounding)
+        stack.callback(reader.release)
+        with job.stage("clustering with noise"):
+            return measure_points(design, reader, keys, directory)
+
+
+def judge(job: Resources[Design], rows: DataFrame) -> JudgedRows:
+    """The rows after their rules, for the quality of the input."""
+    design = job.design
+    return judged_points(rows, design.frame, design.config.privacy.rows_per_unit, not design.radius_is_private)
+
+
+def publish(job: Resources[Design], run: Run, account: AccountState, directory: Path) -> None:
+    """Estimate from the stored measurement and write the rest of the release."""
+    design = job.design
+    with job.stage("estimating and writing"):
+        results = write_tables(design, directory)
+        faint = faint_centers(design, results)
+        # Imported where it is needed: drawing takes seconds to load, and most commands draw nothing.
+        from dplib.jobs.kmeans.page import build_page
+
+        page = build_page(
+            design,
+            results,
+            run,
+            account,
+            release_notices(faint, design.public(), quality_sentences(directory, design.config)),
+        )
+        (directory / REPORT).write_text(page, encoding="utf-8")
+        fields = manifest_fields(design, results)
+        write_release_manifest(directory, design, run, account.currency, fields, faint)
+
+
+STAGES = Stages(open_input, measure, publish, measure_nothing, judge)
+"""What the job does in a run (`dplib.workflow.run.run_job`)."""

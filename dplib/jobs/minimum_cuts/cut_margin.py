@@ -1,0 +1,90 @@
+"""How far a number can be off, and the cuts of a synthetic graph all at once, by which a cut picked by value is judged.
+
+A number is one draw, and the weight around a set of vertices that is fixed beforehand a sum of equal draws: their 95 %
+intervals are quantiles of these laws (`dplib.privacy.noise_quantile`).
+
+A cut with s vertices on one side sums ``c = s (n - s)`` noises. For Laplace noise `dplib.mechanisms.cuts.pair_weights`
+states the bound. Discrete Gaussian noise of parameter sigma^2 has a moment generating function of at most
+``e^(sigma^2 t^2 / 2)``, so the sum exceeds x in either direction with probability at most ``2 e^(-x^2 / (2 c
+sigma^2))``; the union over all cuts gives ``sigma sqrt(2 c L)`` with the same ``L = ln C(n, s) + ln(n / beta)``.
+
+References: Canonne, Kamath, Steinke: The discrete Gaussian for differential privacy. NeurIPS 2020, fact on its moment
+generating function (section 2).
+"""
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import gammaln
+
+from dplib.arrays import FloatArray
+from dplib.jobs.minimum_cuts.design import SAMPLED, SOFT, SYNTHETIC, Design
+from dplib.jobs.minimum_cuts.tables import SAMPLED_VALUE
+from dplib.mechanisms.cuts.cut_statistics import GRID
+from dplib.mechanisms.cuts.pair_weights import cut_error
+from dplib.privacy.noise_quantile import DrawLaw, Draws, half_width
+
+BETA = 0.05
+"""Failure probability of the bounds that are shown."""
+
+
+def number_margin(design: Design, statistic: str, n_draws: int = 1) -> float:
+    """Half width of the 95 % interval of a noisy number, or of the sum of several of one statistic.
+
+    Args:
+        design: the design.
+        statistic: a number of the release, or a release whose cuts have noisy values of their own.
+        n_draws: how many noisy numbers are summed.
+    """
+    return half_width([number_draws(design, statistic, n_draws)]) / (GRID if statistic == SOFT else 1)
+
+
+def number_draws(design: Design, statistic: str, n_draws: int = 1) -> Draws:
+    """The noise of the sum of several noisy numbers of one statistic, in the units of its draws.
+
+    Args:
+        design: the design.
+        statistic: as in `number_margin`.
+        n_draws: how many noisy numbers are summed.
+    """
+    if statistic == SAMPLED_VALUE:
+        sampled = design.measured(SAMPLED)
+        assert sampled is not None
+        assert sampled.sampler is not None
+        law = DrawLaw("discrete_laplace", float(design.weight_cap / sampled.sampler.value_epsilon))
+    else:
+        measured = design.measured(statistic)
+        assert measured is not None
+        assert measured.noise is not None
+        law = DrawLaw(measured.noise.mechanism, float(measured.noise.parameter))
+    return Draws(law, 1.0, float(n_draws))
+
+
+def cut_margin(design: Design, release: str, side_size: int) -> float:
+    """Half width of the 95 % interval of a listed cut's value; in a synthetic graph it holds for all cuts at once.
+
+    Args:
+        design: the design.
+        release: which release listed it.
+        side_size: vertices on either side.
+    """
+    # A cut of the synthetic graph was picked by its value: only a bound on all cuts covers it.
+    return float(all_cuts_margin(design, side_size)) if release == SYNTHETIC else number_margin(design, release)
+
+
+def all_cuts_margin(design: Design, side_sizes: npt.ArrayLike, beta: float = BETA) -> FloatArray:
+    """Bounds on the errors of all cuts of the synthetic graph together, but for probability beta.
+
+    Args:
+        design: with a synthetic graph.
+        side_sizes: vertices on either side, from 1 to n - 1, any shape.
+        beta: failure probability of all bounds together.
+    """
+    measured = design.measured(SYNTHETIC)
+    assert measured is not None
+    assert measured.noise is not None
+    n, noise = design.n_vertices, measured.noise
+    if noise.mechanism == "discrete_laplace":
+        return cut_error(n, side_sizes, noise.parameter, beta)
+    size = np.asarray(side_sizes, dtype=np.float64)
+    level = gammaln(n + 1) - gammaln(size + 1) - gammaln(n - size + 1) + np.log(n / beta)
+    return np.asarray(np.sqrt(2 * float(noise.parameter) * size * (n - size) * level))

@@ -1,0 +1,185 @@
+"""Everything that the settings decide before a row is read: the releases, their mechanisms and their noise.
+
+Guarantee. Neighbours are two graphs on the declared vertices in which the weight of one pair differs by at most the
+public weight cap W (0 and absent are the same, so one of them may be disconnected). The budget is split exactly in
+proportion to the shares, in one of three ways, which the settings alone decide:
+
+* *pure*: a budget in epsilon. Laplace noise of scale W / epsilon_i; draws by the exponential mechanism.
+* *concentrated*: a budget in rho, or in epsilon and delta where no release needs a delta of its own. Gaussian noise;
+  k draws cost k eps0^2 / 8.
+* *approximate*: a budget in epsilon and delta with sampled_cuts, or top_cuts by oneshot: those two get delta, in
+  proportion to their shares; everything else is pure. Basic composition: epsilons and deltas add up.
+
+The minimum cut value is always computed by a deterministic exact method. A randomised one may miss the minimum, and a
+noisy value of a wrong number would cost a delta for nothing: exact is quicker as well.
+
+A graph with fewer than two vertices has no cut: a setting error, since the vertices are public. With two vertices there
+is one cut; its value may be asked for, which cut is the smallest may not.
+
+Notation: n declared vertices, W the weight cap.
+"""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from dplib.config.edge_input import require_fitting_vertices
+from dplib.errors import ConfigError
+from dplib.jobs.minimum_cuts.config import MinimumCutsConfig, ReleaseSettings, TopCutsSettings
+from dplib.jobs.minimum_cuts.measurement_plan import Enumeration, Measurement, Part, plan_release
+from dplib.mechanisms.cuts.pair_weights import EXACT_CUTS
+from dplib.mechanisms.cuts.rejected_releases import REFUSED_RELEASES, refuse
+from dplib.mechanisms.tree_counts import SAMPLER_FORMAT
+from dplib.privacy.budget import ZCDP, ApproxDP, PureDP, rho_of
+from dplib.privacy.calibration import split
+from dplib.privacy.events import AnyEvent
+from dplib.spark.graphs.edges import VertexDomain
+from dplib.validate import require
+from dplib.workflow.quality import quality_events
+
+CUT_SAMPLER_FORMAT = 2
+"""Version of the draws of sampled_cuts: 1 drew from a list of the cuts. Another version is another measurement."""
+VALUE, SYNTHETIC, TOP, SAMPLED = "minimum_cut_value", "synthetic_graph", "top_cuts", "sampled_cuts"
+COUNT, SOFT = "minimum_cut_count", "soft_cut_count"
+
+
+@dataclass(frozen=True, eq=False)
+class Design:
+    """A release before its rows.
+
+    Attributes:
+        config: the checked configuration.
+        vertices: the declared vertices, at least 2.
+        measurements: one a release, in the order of `CutReleases`.
+        enumeration: how sampled_cuts lists the cuts.
+        settings: the resolved measurement settings.
+    """
+
+    config: MinimumCutsConfig
+    vertices: VertexDomain
+    measurements: tuple[Measurement, ...]
+    enumeration: Enumeration
+    settings: dict[str, Any]
+
+    @classmethod
+    def resolve(cls, config: MinimumCutsConfig, base: Path) -> "Design":
+        """Derive the design of a configuration.
+
+        Args:
+            config: the checked configuration.
+            base: folder that its relative paths refer to.
+
+        Raises:
+            ConfigError: naming the setting that is wrong.
+        """
+        vertices = _vertices(config, base)
+        settings = config.measurement_settings(base) | {"sampler_format": SAMPLER_FORMAT}
+        if config.cuts.releases.sampled_cuts is not None:
+            settings["cut_sampler_format"] = CUT_SAMPLER_FORMAT
+        random = config.cuts.method.startswith("karger")
+        enumeration = Enumeration(config.cuts.method, config.cuts.failure if random else Fraction(0))
+        return cls(config, vertices, _measurements(config, vertices.count, enumeration), enumeration, settings)
+
+    @property
+    def n_vertices(self) -> int:
+        """The number of declared vertices."""
+        return self.vertices.count
+
+    @property
+    def weight_cap(self) -> int:
+        """W."""
+        return self.config.privacy.weight_cap
+
+    @property
+    def events(self) -> tuple[AnyEvent, ...]:
+        """What the release spends."""
+        own = (event for each in self.measurements for event in each.events)
+        return (*own, *quality_events(self.config))
+
+    @property
+    def publish_settings(self) -> dict[str, Any]:
+        """The settings that shape a release and never spend."""
+        # 2: cuts of larger synthetic graphs are searched by their signed weights.
+        searched = self.measured(SYNTHETIC) is not None and self.n_vertices > EXACT_CUTS
+        return self.config.model_dump(mode="json", include={"publish"}) | {"publish_format": 2 if searched else 1}
+
+    def measured(self, name: str) -> Measurement | None:
+        """The measurement of a release, None where it is not asked for."""
+        return next((each for each in self.measurements if each.release == name), None)
+
+    def public(self) -> dict[str, Any]:
+        """The settings that a reader of the release needs, from which `from_public` builds the design again."""
+        found = {key: value for key, value in self.settings.items() if key in {"dataset", "job", "privacy", "cuts"}}
+        vertices = {"count": self.n_vertices, "first": self.vertices.first}
+        graph = {"vertices": vertices, "weights": self.config.graph.weights.model_dump(mode="json")}
+        publish = self.config.publish.model_dump(mode="json", include={"factor", "most_cuts"})
+        return found | {"graph": graph, "publish": publish}
+
+    @classmethod
+    def from_public(cls, public: dict[str, Any]) -> "Design":
+        """The design of a release, from its manifest's `public` settings."""
+        columns = {"source": "source", "target": "target"}
+        unused = {"config_version": 1, "input": {"path": "none", "columns": columns}}
+        # Releases that say nothing of it were made when every cap was a promise.
+        weights = {"capped": "promised"} | public["graph"]["weights"]
+        public = public | {"graph": public["graph"] | {"weights": weights}}
+        return cls.resolve(MinimumCutsConfig.model_validate(public | unused), Path())
+
+
+def _vertices(config: MinimumCutsConfig, base: Path) -> VertexDomain:
+    domain = VertexDomain.declared(config.graph.vertices, base)
+    require_fitting_vertices(config.input, config.graph.vertices, domain.names)
+    require(domain.count >= 2, "graph.vertices", "be at least 2, since a smaller graph has no cut", domain.count)
+    return domain
+
+
+def _measurements(config: MinimumCutsConfig, n: int, enumeration: Enumeration) -> tuple[Measurement, ...]:
+    releases = config.cuts.releases
+    for name in releases.model_extra or {}:
+        _refuse(name, type(releases).model_fields)
+    asked = releases.asked()
+    require(bool(asked), "cuts.releases", "name at least one release", "none")
+    if COUNT in asked:
+        require(n >= 3, f"cuts.releases.{COUNT}", "be of 3 vertices or more, since two have one cut", n)
+    parts = _parts(config, asked)
+    whole = sum((each.share for each in asked.values()), Fraction(0))
+    return tuple(
+        plan_release(name, each, parts[name], each.share / whole, n, config.privacy.weight_cap, enumeration)
+        for name, each in asked.items()
+    )
+
+
+def _refuse(name: str, known: Any) -> None:
+    key = f"cuts.releases.{name}"
+    if name in REFUSED_RELEASES:
+        try:
+            refuse(name)
+        except ConfigError as error:
+            raise ConfigError(f"{key}{str(error).removeprefix('release')}") from None
+    raise ConfigError(f"{key} must be one of {', '.join(known)}, got {name}")
+
+
+def _needs_delta(name: str, settings: ReleaseSettings) -> bool:
+    return name == SAMPLED or (isinstance(settings, TopCutsSettings) and settings.method == "oneshot")
+
+
+def _parts(config: MinimumCutsConfig, asked: dict[str, ReleaseSettings]) -> dict[str, Part]:
+    """Each release's part of the budget; see the module's three ways."""
+    budget, shares = config.privacy.main_budget, [each.share for each in asked.values()]
+    needy = {name: each.share for name, each in asked.items() if _needs_delta(name, each)}
+    if SAMPLED in asked:
+        approx = isinstance(budget, ApproxDP)
+        require(approx, "privacy.budget", f"be epsilon with delta for {SAMPLED}", " and ".join(budget.to_dict()))
+    if isinstance(budget, PureDP):
+        return dict(zip(asked, map(PureDP, split(budget.epsilon, shares)), strict=True))
+    if isinstance(budget, ApproxDP) and needy:
+        if config.privacy.noise == "discrete_gaussian":
+            raise ConfigError(f"privacy.noise must be auto with {' and '.join(needy)}, got discrete_gaussian")
+        epsilons = dict(zip(asked, split(budget.epsilon, shares), strict=True))
+        deltas = dict(zip(needy, split(budget.delta, list(needy.values())), strict=True))
+        return {
+            name: ApproxDP(epsilon, deltas[name]) if name in deltas else PureDP(epsilon)
+            for name, epsilon in epsilons.items()
+        }
+    return dict(zip(asked, map(ZCDP, split(rho_of(budget), shares)), strict=True))

@@ -1,0 +1,136 @@
+"""Estimates with their errors from a stored measurement; sees no row and draws no noise.
+
+Numbers are as they were drawn, unbiased, with the standard deviation of their noise; counts are turned from their
+logarithm and have no standard error. Cuts have the noisy values that were measured for them, or, in a synthetic graph,
+the sum of the noisy pairs across them.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from dplib.arrays import BoolArray, FloatArray, IntArray
+from dplib.jobs.minimum_cuts.design import (
+    COUNT,
+    SAMPLED,
+    SOFT,
+    SYNTHETIC,
+    TOP,
+    VALUE,
+    Design,
+)
+from dplib.jobs.minimum_cuts.synthetic import Synthetic, side_pairs, synthesise, with_cuts
+from dplib.jobs.minimum_cuts.tables import SAMPLED_PADDING, SAMPLED_VALUE, Stored, noise_variance, variance_of
+from dplib.mechanisms.cuts.cut_statistics import GRID, count_estimate
+
+SYNTHETIC_VALUE, SYNTHETIC_CUTS = f"{SYNTHETIC}_value", f"{SYNTHETIC}_cuts"
+SAMPLED_REFUSED = f"{SAMPLED}_refused"
+
+
+@dataclass(frozen=True)
+class Number:
+    """One number of a release; ``std_error`` is NaN where it is not known."""
+
+    statistic: str
+    estimate: float
+    std_error: float = float("nan")
+
+
+@dataclass(frozen=True, eq=False)
+class FoundCuts:
+    """The cuts of one release.
+
+    Attributes:
+        sides: True on the side without the first vertex, shape (n_cuts, n_vertices).
+        value: noisy values, NaN where they were not measured, shape (n_cuts,).
+        std_error: of each, NaN likewise.
+    """
+
+    sides: BoolArray
+    value: FloatArray
+    std_error: FloatArray
+
+    @property
+    def side_size(self) -> IntArray:
+        """Vertices on the side without the first vertex, shape (n_cuts,)."""
+        return np.asarray(self.sides.sum(axis=1), dtype=np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class Results:
+    """What is made of a measurement.
+
+    Attributes:
+        numbers: single numbers, in the order of the releases.
+        cuts: by release.
+        synthetic: where a synthetic graph was measured.
+    """
+
+    numbers: tuple[Number, ...]
+    cuts: dict[str, FoundCuts]
+    synthetic: Synthetic | None
+
+
+def make_results(design: Design, stored: Stored, listed: BoolArray | None = None) -> Results:
+    """Make numbers and cuts of all releases.
+
+    Args:
+        design: the design.
+        stored: the measurement.
+        listed: cuts of the synthetic graph to take instead of searching, shape (n_cuts, n_vertices).
+    """
+    synthetic, cuts = None, {}
+    if SYNTHETIC in stored.noisy:
+        publish = design.config.publish
+        noisy = stored.noisy[SYNTHETIC]
+        variance = variance_of(design, SYNTHETIC)
+        if listed is None:
+            synthetic = synthesise(design.n_vertices, noisy, publish.factor, publish.most_cuts, variance)
+        else:
+            synthetic = with_cuts(design.n_vertices, noisy, listed)
+        error = np.sqrt(side_pairs(synthetic.sides) * variance)
+        cuts[SYNTHETIC] = FoundCuts(synthetic.sides, synthetic.values.astype(np.float64), error)
+    for name in (TOP, SAMPLED):
+        if name in stored.chosen:
+            cuts[name] = _chosen(design, stored, name)
+    return Results(_numbers(design, stored, synthetic), cuts, synthetic)
+
+
+def _chosen(design: Design, stored: Stored, name: str) -> FoundCuts:
+    sides = stored.chosen[name]
+    if name not in stored.noisy:
+        unknown = np.full(len(sides), np.nan)
+        return FoundCuts(sides, unknown, unknown)
+    error = np.full(len(sides), np.sqrt(variance_of(design, name)))
+    return FoundCuts(sides, stored.noisy[name].astype(np.float64), error)
+
+
+def refused(design: Design, stored: Stored) -> bool:
+    """Whether sampled_cuts refused: its noisy value was below the gate."""
+    sampled = design.measured(SAMPLED)
+    if sampled is None or sampled.sampler is None or sampled.sampler.when_weak == "pad":
+        return False
+    return int(stored.noisy[SAMPLED_VALUE][0]) < sampled.sampler.gate
+
+
+def _numbers(design: Design, stored: Stored, synthetic: Synthetic | None) -> tuple[Number, ...]:
+    found = []
+    for each in design.measurements:
+        name = each.release
+        if name == VALUE:
+            found.append(Number(name, float(stored.noisy[name][0]), float(np.sqrt(noise_variance(each.noise)))))
+        elif name == COUNT:
+            found.append(Number(name, count_estimate(int(stored.noisy[name][0]), design.n_vertices)))
+        elif name == SOFT:
+            error = float(np.sqrt(noise_variance(each.noise))) / GRID
+            found.append(Number(name, int(stored.noisy[name][0]) / GRID, error))
+        elif name == SAMPLED:
+            noisy = float(stored.noisy[SAMPLED_VALUE][0])
+            found.append(Number(SAMPLED_VALUE, noisy, float(np.sqrt(variance_of(design, SAMPLED_VALUE)))))
+            found.append(Number(SAMPLED_REFUSED, float(refused(design, stored)), 0.0))
+            if SAMPLED_PADDING in stored.noisy:
+                found.append(Number(SAMPLED_PADDING, float(stored.noisy[SAMPLED_PADDING][0]), 0.0))
+        elif synthetic is not None and name == SYNTHETIC:
+            found.append(Number(SYNTHETIC_VALUE, float(synthetic.values.min())))
+            found.append(Number(SYNTHETIC_CUTS, float(len(synthetic.sides))))
+    return tuple(found)

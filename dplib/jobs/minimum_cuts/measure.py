@@ -1,0 +1,155 @@
+"""The private part: exact cuts of the graph, its keyed digest, and the one draw of noise and choices.
+
+Privacy statement: `dplib.jobs.minimum_cuts.design`, and each mechanism's own. The digest is taken from the canonical
+graph itself, of which everything is a function: the same graph gets the same noise in every retry and layout, two
+different graphs never share noise. The graph, its cuts, their number, bounds, kernels and certificates leave this
+module in no form: neither in a table nor in a log or message.
+
+Cut values are cut to `LARGEST_LOSS` before a choice, which changes no difference between neighbours to a greater one.
+"""
+
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+
+from dplib.arrays import BoolArray, IntArray
+from dplib.graphs.cactus.cactus_cuts import count_standard_cuts
+from dplib.graphs.cactus.cactus_search import cactus_of_graph
+from dplib.graphs.cuts.exhaustive import all_cut_values, numbered_sides
+from dplib.graphs.cuts.minimum_cut import count_zero_cuts, minimum_cut
+from dplib.graphs.edges import Graph, cut_values, pack_sides
+from dplib.jobs.minimum_cuts.design import (
+    COUNT,
+    SAMPLED,
+    SYNTHETIC,
+    TOP,
+    VALUE,
+    Design,
+)
+from dplib.jobs.minimum_cuts.measurement_plan import Measurement
+from dplib.jobs.minimum_cuts.private_graph import CycledGraph, ListCuts
+from dplib.jobs.minimum_cuts.tables import SAMPLED_PADDING, SAMPLED_VALUE, Stored, write_measurement
+from dplib.mechanisms.cuts.cut_sampler import sample_cuts
+from dplib.mechanisms.cuts.cut_statistics import count_steps, soft_count_steps
+from dplib.mechanisms.cuts.pair_weights import DrawNoise, noisy_pairs
+from dplib.mechanisms.exponential import exponential_rate
+from dplib.mechanisms.oneshot_laplace import draw_oneshot
+from dplib.mechanisms.top_k import peel
+from dplib.mechanisms.tree_counts import SAMPLERS, add_exactly
+from dplib.randomness.keyed import Key, KeyedStream
+from dplib.release.digest import block_digest, combine_digests
+from dplib.workflow.lifecycle import MeasurementKeys
+from dplib.workflow.run_keys import RunKeys
+
+LARGEST_LOSS = 2**57
+
+
+def graph_digest(graph: Graph, keys: RunKeys) -> bytes:
+    """The keyed digest of the canonical graph."""
+    edges = np.stack([graph.source, graph.target, graph.weight])
+    return combine_digests(keys.digest, [("edges", block_digest(keys.digest, "edges", edges))])
+
+
+def measure_graph(
+    design: Design, graph: Graph, keys: RunKeys, directory: Path, list_cuts: ListCuts | None = None
+) -> MeasurementKeys:
+    """Draw everything once and store the measurement.
+
+    Args:
+        design: the design.
+        graph: canonical, on the declared vertices.
+        keys: the run's sub-keys.
+        directory: staging directory; gets ``measurement/``.
+        list_cuts: how sampled_cuts lists cuts by random trials; None where it packs trees.
+    """
+    digest = graph_digest(graph, keys)
+    write_measurement(directory, design, drawn(design, graph, keys.measurement(digest), list_cuts))
+    return keys.recorded(digest)
+
+
+def drawn(design: Design, graph: Graph, key: Key, list_cuts: ListCuts | None = None) -> Stored:
+    """All releases of the design, from streams under a key that depends on the graph."""
+    stored = Stored({}, {})
+    for each in design.measurements:
+        name = each.release
+        if name == SYNTHETIC:
+            stored.noisy[name] = _pairs(graph, each, key)
+        elif name == TOP:
+            _top_cuts(design, graph, each, key, stored)
+        elif name == SAMPLED:
+            _sampled(graph, each, key, list_cuts, stored)
+        else:
+            exact = np.array([true_number(design, graph, name)], dtype=np.int64)
+            stored.noisy[name] = add_exactly(exact, _drawing(each)(KeyedStream(key, name, "graph", 0), 1))
+    return stored
+
+
+def true_number(design: Design, graph: Graph, name: str) -> int:
+    """The true value of a single number, in whole units or steps. NOT PRIVATE."""
+    if name == VALUE:
+        return minimum_cut(graph).value
+    if name == COUNT:
+        return count_steps(count_minimum_cuts(graph), graph.n_vertices)
+    settings = design.config.cuts.releases.soft_cut_count
+    assert settings is not None
+    return soft_count_steps(every_cut(graph), settings.eta)
+
+
+def count_minimum_cuts(graph: Graph) -> int:
+    """The number of minimum cuts of a graph with at least two vertices. NOT PRIVATE."""
+    value = minimum_cut(graph).value
+    return count_standard_cuts(cactus_of_graph(graph, value)) if value else count_zero_cuts(graph)
+
+
+def every_cut(graph: Graph) -> IntArray:
+    """The values of all cuts of a small graph, by number less one, cut to `LARGEST_LOSS`. NOT PRIVATE."""
+    values = all_cut_values(graph.n_vertices, graph.source, graph.target, graph.weight)[1:]
+    return np.minimum(values, LARGEST_LOSS)
+
+
+def _drawing(each: Measurement) -> DrawNoise:
+    """Draws the noise of a release's numbers."""
+    assert each.noise is not None
+    sampler, parameter = SAMPLERS[each.noise.mechanism], each.noise.parameter
+    return lambda stream, size: sampler(stream, parameter, size)
+
+
+def _pairs(graph: Graph, each: Measurement, key: Key) -> IntArray:
+    edges = graph.source, graph.target, graph.weight
+    return noisy_pairs(graph.n_vertices, *edges, _drawing(each), key, each.release)
+
+
+def _top_cuts(design: Design, graph: Graph, each: Measurement, key: Key, stored: Stored) -> None:
+    drawing, losses = each.drawing, every_cut(graph)
+    assert drawing is not None
+    stream = KeyedStream(key, each.release, "draws")
+    if drawing.draw_epsilon is not None:
+        # Adding weight to a pair never lowers a cut: the losses are monotone.
+        rate = exponential_rate(drawing.draw_epsilon, Fraction(design.weight_cap), monotone=True)
+        numbers = peel(stream, losses, drawing.k, rate)
+    else:
+        assert drawing.scale is not None
+        numbers = draw_oneshot(stream, losses, drawing.k, drawing.scale)
+    stored.chosen[each.release] = numbered_sides(numbers + 1, graph.n_vertices)
+    if each.noise is not None:
+        noise = _drawing(each)(KeyedStream(key, each.release, "values"), drawing.k)
+        stored.noisy[each.release] = add_exactly(losses[numbers], noise)
+
+
+def _sampled(graph: Graph, each: Measurement, key: Key, list_cuts: ListCuts | None, stored: Stored) -> None:
+    assert each.sampler is not None
+    seed = int(KeyedStream(key, each.release, "trials").uint64(1)[0])
+    found = sample_cuts(CycledGraph(graph, list_cuts, seed), each.sampler, key, each.release)
+    stored.noisy[SAMPLED_VALUE] = np.array([found.noisy_value], dtype=np.int64)
+    if found.refused:
+        return
+    stored.noisy[SAMPLED_PADDING] = np.array([found.padding], dtype=np.int64)
+    stored.chosen[each.release] = found.sides
+    if found.noisy_weights is not None:
+        stored.noisy[each.release] = found.noisy_weights
+
+
+def true_values(graph: Graph, sides: BoolArray) -> IntArray:
+    """The true values of cuts. NOT PRIVATE."""
+    return cut_values(graph, pack_sides(sides))

@@ -1,0 +1,335 @@
+"""The page of one release of minimum cuts: one self-contained HTML file.
+
+Post-processing: everything comes from the stored measurement, from what was computed from it, and from public settings.
+Sections, in this order: what was released; the guarantee; expected errors; the cuts; how they were made; the budget;
+how to query and cite.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from dplib.errors import ConfigError
+from dplib.jobs.minimum_cuts.cut_margin import BETA, cut_margin, number_margin
+from dplib.jobs.minimum_cuts.design import (
+    COUNT,
+    SAMPLED,
+    SOFT,
+    SYNTHETIC,
+    TOP,
+    Design,
+)
+from dplib.jobs.minimum_cuts.estimate import SAMPLED_REFUSED, FoundCuts, Results
+from dplib.jobs.minimum_cuts.noise_rows import noise_rows
+from dplib.jobs.minimum_cuts.plan import make_plan, plan_notes
+from dplib.jobs.minimum_cuts.publish import invariants, relation
+from dplib.jobs.minimum_cuts.synthetic import Synthetic
+from dplib.ledger.runs import Run
+from dplib.mechanisms.cuts.pair_weights import EXACT_CUTS
+from dplib.page.account import budget_section
+from dplib.page.account_state import AccountState
+from dplib.page.blocks import (
+    Block,
+    Bullets,
+    Callout,
+    Column,
+    DataTable,
+    Figure,
+    Paragraphs,
+    Section,
+    Text,
+)
+from dplib.page.cactus_figure import cactus_drawing
+from dplib.page.guarantee import Guarantee, NoiseTable, guarantee_section
+from dplib.page.number_text import count_text, number_text, with_margin
+from dplib.page.page import render_page
+from dplib.page.release_sections import (
+    INTERVALS,
+    RELEASED,
+    free_to_use,
+    identity,
+    subtitle,
+    tables_of_release,
+    use_section,
+)
+from dplib.privacy.accountant import totals
+from dplib.workflow.design import delta_of, neighbors_of
+
+SHOWN_CUTS = 20
+"""Cuts of a release on the page; all of them are in ``estimates/``."""
+_SHOWN_NAMES = 6
+_MOST_LETTERS = 24
+_TITLES = {
+    TOP: "The smallest cuts (top cuts)",
+    SAMPLED: "Drawn near-minimum cuts (sampled cuts)",
+    SYNTHETIC: "Near-minimum cuts of the synthetic graph",
+}
+_REFERENCES = (
+    "Dwork, McSherry, Nissim, Smith, Calibrating noise to sensitivity in private data analysis, TCC 2006.",
+    "McSherry, Talwar, Mechanism design via differential privacy, FOCS 2007.",
+    "Gupta, Ligett, McSherry, Roth, Talwar, Differentially private combinatorial optimization, SODA 2010.",
+    "Durfee, Rogers, Practical differentially private top-k selection with pay-what-you-get composition, NeurIPS 2019.",
+    "Karger, Minimum cuts in near-linear time, J. ACM 47(1), 2000.",
+)
+
+
+def build_page(
+    design: Design, results: Results, run: Run, account: AccountState, notices: Sequence[Callout] = ()
+) -> str:
+    """Return the page as HTML text; the same content gives the same bytes.
+
+    Args:
+        design: the design.
+        results: what was made of the measurement.
+        run: the ledger's run, with its measurement.
+        account: the account around this release.
+        notices: what must not be missed, above all sections.
+    """
+    noise = NoiseTable("The noise of each release (– where it chooses cuts)", "Release", "Numbers", noise_rows(design))
+    return render_page(
+        f"Minimum cuts of {design.config.dataset}",
+        subtitle("Cuts of a graph", run.release_id, run.key.logical_date),
+        (
+            _released(design, results, run),
+            guarantee_section(_guarantee(design, run), noise),
+            _expected(design, run),
+            *_found(design, results),
+            _how_made(design, results),
+            budget_section(design.config.dataset, account),
+            _use(design, run),
+        ),
+        notices,
+    )
+
+
+def _released(design: Design, results: Results, run: Run) -> Section:
+    privacy = design.config.privacy
+    counted = "added up" if design.config.graph.weights.repeats == "sum" else "counted once"
+    serves = (
+        "Rows that name an undeclared vertex, or one vertex twice, were not counted; the weights of rows that name the "
+        f"same two vertices were {counted}."
+    )
+    what = f"facts about the minimum cuts of a graph with {count_text(design.n_vertices)} declared vertices"
+    blocks: list[Block] = [free_to_use(what, privacy.unit, "edges", serves)]
+    blocks += _warnings(design, results)
+    blocks += _numbers(design, results)
+    extent = ("Vertices", count_text(design.n_vertices))
+    date = run.key.logical_date
+    blocks.append(identity(run.release_id, design.config.dataset, date, privacy.budget.budget(), privacy.unit, extent))
+    blocks.append(
+        tables_of_release(
+            "Numbers and cuts with their standard errors, the synthetic graph and its cactus. For analysis.",
+            "Not made by this job: a noisy value of a cut need not be one that a graph could have.",
+            "The noisy numbers and the chosen cuts as they were drawn. For making other estimates at no further cost.",
+        )
+    )
+    return Section(RELEASED, tuple(blocks))
+
+
+def _warnings(design: Design, results: Results) -> list[Block]:
+    found: list[Block] = []
+    if any(each.statistic == SAMPLED_REFUSED and each.estimate for each in results.numbers):
+        text = (
+            "The noisy minimum cut value was too small to list the cuts that could have been drawn, so no cut was "
+            "drawn. The refusal follows from the noisy value alone and is part of the guarantee; it has spent its part "
+            "of the budget."
+        )
+        found.append(Callout("Sampled cuts: refused", text, tone="warning"))
+    if design.measured(COUNT) is not None:
+        (warning,) = (note for note in plan_notes(design) if note.startswith("The number of minimum cuts is fragile"))
+        found.append(Callout("The number of minimum cuts is hardly ever of use", warning, tone="warning"))
+    return found
+
+
+def _numbers(design: Design, results: Results) -> list[Block]:
+    rows: list[tuple[Text, ...]] = []
+    for each in results.numbers:
+        if each.statistic == SAMPLED_REFUSED:
+            rows.append((_title(each.statistic), "yes" if each.estimate else "no", "–"))
+        elif np.isnan(each.std_error):
+            rows.append((_title(each.statistic), number_text(each.estimate), "not stated"))
+        elif each.std_error == 0:
+            rows.append((_title(each.statistic), number_text(each.estimate), "–"))
+        else:
+            rows.append((_title(each.statistic), *with_margin(each.estimate, number_margin(design, each.statistic))))
+    columns = (Column("Number"), Column("Estimate", numeric=True), Column("± 95 %", numeric=True))
+    return [DataTable("Single numbers", columns, tuple(rows))] if rows else []
+
+
+def _title(statistic: str) -> str:
+    names = {"soft_cut_count": "soft cut count (logarithm)", "synthetic_graph_cuts": "synthetic graph: cuts listed"}
+    names |= {"synthetic_graph_value": "synthetic graph: least value of a cut"}
+    names |= {f"{SAMPLED}_{word}": f"sampled cuts: {text}" for word, text in _SAMPLED_WORDS.items()}
+    return names.get(statistic, statistic.replace("_", " "))
+
+
+_SAMPLED_WORDS = {"value": "minimum cut value", "refused": "refused", "padding": "public edges added"}
+
+
+def _guarantee(design: Design, run: Run) -> Guarantee:
+    assert run.measurement is not None
+    privacy, cap = design.config.privacy, count_text(design.weight_cap)
+    return Guarantee(
+        budget=privacy.budget.budget(),
+        unit=privacy.unit,
+        neighbors=neighbors_of(design),
+        caps=f"one {privacy.unit} changes the weight of one pair of vertices by at most {cap}",
+        invariants=tuple(invariants(design)),
+        key_id=run.measurement.key_id,
+        totals=totals(design.events, delta_of(design)),
+        public_settings="Vertices, weight cap, releases with their shares, numbers of draws and budget",
+        relation=relation(design),
+        change=f"change the weight of any one pair of vertices by at most {cap}",
+    )
+
+
+def _expected(design: Design, run: Run) -> Section:
+    plan = make_plan(design, run.key.settings_hash)
+    words = f"These follow from the settings alone and were known before a row was read. {INTERVALS}"
+    blocks: list[Block] = [Paragraphs((words,))]
+    rows: list[tuple[Text, ...]] = []
+    for each in plan.releases:
+        error = "–" if each.std_error is None else number_text(each.std_error, 4)
+        label = {COUNT: "minimum cut count (log2 of it + 3 n)", SOFT: "soft cut count (logarithm)"}
+        name = label.get(each.release, _title(each.release))
+        rows.append((name, count_text(each.draws) if each.draws else "–", error))
+    heads: tuple[Column, ...] = (
+        Column("Release"),
+        Column("Cuts drawn", numeric=True),
+        Column("Standard error", numeric=True),
+    )
+    blocks.append(DataTable("Expected error of one number", heads, tuple(rows)))
+    if plan.synthetic:
+        rows = [
+            (count_text(each.side_size), *(_or_dash(value) for value in (each.std_error, each.all_cuts)))
+            for each in plan.synthetic
+        ]
+        heads = tuple(Column(name, numeric=True) for name in ("Smaller side", "One cut (sd)", "All cuts at once"))
+        caption = f"Error of a cut of the synthetic graph; the last column holds for all cuts with {1 - BETA:.0%}"
+        blocks.append(DataTable(caption, heads, tuple(rows)))
+    if plan.outlook:
+        rows = [
+            (
+                _title(each.release),
+                count_text(each.value),
+                *(_or_dash(value) for value in (each.accepted, each.excess, each.first, each.every)),
+            )
+            for each in plan.outlook
+        ]
+        names = ("Assumed minimum", "Accepted", f"Excess ({1 - BETA:.0%})", "First is minimum", "All are")
+        caption = "Drawn cuts by the minimum cut value that the graph may have; the last two columns for a ring"
+        columns = (Column("Release"), *(Column(name, numeric=True) for name in names))
+        blocks.append(DataTable(caption, columns, tuple(rows)))
+    return Section("Expected error by release", tuple(blocks))
+
+
+def _or_dash(value: float | None) -> str:
+    return "–" if value is None else number_text(value, 3)
+
+
+def _found(design: Design, results: Results) -> tuple[Section, ...]:
+    blocks: list[Block] = []
+    for name, cuts in results.cuts.items():
+        if len(cuts.sides):
+            blocks.append(_cut_table(design, name, cuts))
+    if results.synthetic is not None:
+        blocks.append(_cactus(design, results))
+    return (Section("The cuts", tuple(blocks)),) if blocks else ()
+
+
+def _cut_table(design: Design, name: str, cuts: FoundCuts) -> DataTable:
+    rows: list[tuple[Text, ...]] = []
+    vertices, n = design.vertices, design.n_vertices
+    for cut in range(min(SHOWN_CUTS, len(cuts.sides))):
+        size, side = int(cuts.side_size[cut]), cuts.sides[cut]
+        smaller = side if 2 * size <= n else ~side
+        shown = [_short(vertices.shown(vertex)) for vertex in np.flatnonzero(smaller)[:_SHOWN_NAMES].tolist()]
+        more = int(smaller.sum()) - len(shown)
+        held = ", ".join(shown) + (f" and {count_text(more)} more" if more > 0 else "")
+        value, error = float(cuts.value[cut]), float(cuts.std_error[cut])
+        margin = ("not measured", "–") if np.isnan(error) else with_margin(value, cut_margin(design, name, size))
+        rows.append(
+            (count_text(cut), f"{count_text(min(size, n - size))} | {count_text(max(size, n - size))}", held, *margin)
+        )
+    columns = (
+        Column("Cut"),
+        Column("Vertices", numeric=True),
+        Column("Smaller side"),
+        Column("Value", numeric=True),
+        Column("± 95 %, all cuts" if name == SYNTHETIC else "± 95 %", numeric=True),
+    )
+    shown_of = f", {SHOWN_CUTS} of {count_text(len(cuts.sides))}" if len(cuts.sides) > SHOWN_CUTS else ""
+    return DataTable(f"{_TITLES[name]}{shown_of}", columns, tuple(rows))
+
+
+def _short(name: str) -> str:
+    return name if len(name) <= _MOST_LETTERS else f"{name[: _MOST_LETTERS - 1]}…"
+
+
+def _cactus(design: Design, results: Results) -> Block:
+    assert results.synthetic is not None
+    cactus = results.synthetic.cactus
+    if cactus is None:
+        text = "The synthetic graph without its negative weights is in separate parts, so it has no cactus."
+        return Paragraphs((text,))
+    try:
+        drawing = cactus_drawing(cactus, [design.vertices.shown(vertex) for vertex in range(design.n_vertices)])
+    except ConfigError:
+        return Paragraphs(("The cactus of the synthetic graph is too large to be drawn; it is in estimates/.",))
+    caption = (
+        "All minimum cuts of the synthetic graph at once, negative weights set to 0: each line is one minimum cut, and "
+        "so is each pair of arcs of a ring that do not touch. Setting negative noise to 0 favours cuts around few "
+        "vertices; the list above keeps it."
+    )
+    alt = f"Cactus of {count_text(cactus.n_nodes)} nodes."
+    return Figure(drawing, "Cactus of the synthetic graph", caption, alt)
+
+
+def _how_made(design: Design, results: Results) -> Section:
+    texts: list[Text] = [
+        "Numbers and chosen cuts are as they were drawn. Everything about the synthetic graph is computed from its "
+        "noisy weights and costs no budget; the value of a cut is the sum of the noisy weights across it, negative "
+        "ones included."
+    ]
+    if results.synthetic is not None:
+        texts.append(
+            _listed(design, results.synthetic)
+            + "A cut that is picked because its noisy value is small is likely to be larger in truth: their margins "
+            "hold for all cuts at once. A set of vertices that is fixed beforehand has a far smaller one (dplib query)."
+        )
+    return Section(
+        "How the estimates were made",
+        (Paragraphs(tuple(texts)), Paragraphs(("Notes from the plan:",)), Bullets(plan_notes(design))),
+    )
+
+
+def _listed(design: Design, synthetic: Synthetic) -> str:
+    """Which cuts of the synthetic graph are in the list, and whether it is proved to hold them all."""
+    factor, listed = number_text(design.config.publish.factor), count_text(len(synthetic.sides))
+    if design.n_vertices <= EXACT_CUTS:
+        end = "all there are. " if synthetic.complete else "the smallest of more. "
+        return (
+            f"Cuts of the synthetic graph are listed up to {factor} times its minimum; the list holds {listed}, {end}"
+        )
+    claim = (
+        "No weight is negative, so the list is proved to hold every cut up to that value. "
+        if synthetic.complete
+        else "The search can miss cuts, smaller ones too: no quick method finds the least cut of signed weights. "
+    )
+    return (
+        f"A search found the {listed} cuts of the synthetic graph in the list. A cut is listed if its value less two "
+        f"standard errors is at most {factor} times the least value found, since the noise of a cut between halves is "
+        f"far larger than that of a cut around one vertex. {claim}"
+    )
+
+
+def _use(design: Design, run: Run) -> Section:
+    first = design.measurements[0].release
+    return use_section(
+        run.release_id,
+        f"{design.config.dataset}: minimum cuts",
+        design.config.privacy.budget.budget(),
+        design.config.privacy.unit,
+        (f"--item {first}", "A number or the cuts of a release; --item VERTEX for the side of a vertex in every cut"),
+        _REFERENCES,
+    )

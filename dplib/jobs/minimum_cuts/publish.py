@@ -1,0 +1,155 @@
+"""From the stored measurement to the tables of a release and what its manifest says; sees no row, draws no noise."""
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from dplib.graphs.cactus.cactus import Cactus
+from dplib.jobs.minimum_cuts.design import Design
+from dplib.jobs.minimum_cuts.estimate import FoundCuts, Results, make_results
+from dplib.jobs.minimum_cuts.synthetic import Synthetic
+from dplib.jobs.minimum_cuts.tables import ESTIMATES, members, read_measurement
+from dplib.privacy.rounding import fraction_text
+from dplib.release.tables import write_table
+
+
+def write_tables(design: Design, directory: Path) -> Results:
+    """Write ``estimates/`` from ``measurement/``."""
+    results = make_results(design, read_measurement(directory, design))
+    folder, csv = directory / ESTIMATES, design.config.publish.output.csv
+    if results.numbers:
+        write_table(folder / "numbers", "numbers", _number_rows(results), sort_by=("statistic",), csv=csv)
+    found = {name: cuts for name, cuts in results.cuts.items() if len(cuts.sides)}
+    if found:
+        write_table(folder / "cuts", "cuts", _cut_rows(found), sort_by=("statistic", "cut"), csv=csv)
+        rows = members(design, {name: cuts.sides for name, cuts in found.items()}, "cut")
+        write_table(folder / "members", "members", rows, sort_by=("statistic", "cut", "vertex"), csv=csv)
+    if results.synthetic is not None:
+        _write_synthetic(design, results.synthetic, folder, csv)
+    if design.vertices.names is not None:
+        names = {"vertex": np.arange(design.n_vertices), "name": pa.array(design.vertices.names).dictionary_encode()}
+        write_table(folder / "vertices", "vertices", names, sort_by=("vertex",), csv=csv)
+    return results
+
+
+def _number_rows(results: Results) -> dict[str, Any]:
+    return {
+        "statistic": [number.statistic for number in results.numbers],
+        "estimate": np.array([number.estimate for number in results.numbers]),
+        "std_error": np.array([number.std_error for number in results.numbers]),
+    }
+
+
+def _cut_rows(found: dict[str, FoundCuts]) -> dict[str, Any]:
+    return {
+        "statistic": [name for name, cuts in found.items() for _ in cuts.sides],
+        "cut": np.concatenate([np.arange(len(cuts.sides)) for cuts in found.values()]),
+        "side_size": np.concatenate([cuts.side_size for cuts in found.values()]),
+        "noisy_value": np.concatenate([cuts.value for cuts in found.values()]),
+        "std_error": np.concatenate([cuts.std_error for cuts in found.values()]),
+    }
+
+
+def _write_synthetic(design: Design, synthetic: Synthetic, folder: Path, csv: bool) -> None:
+    graph, first = synthetic.graph, design.vertices.first
+    edges = {"source": graph.source + first, "target": graph.target + first, "weight": graph.weight}
+    write_table(folder / "graph", "graph", edges, sort_by=("source", "target"), csv=csv)
+    if synthetic.cactus is not None:
+        _write_cactus(synthetic.cactus, first, folder, csv)
+
+
+def _write_cactus(cactus: Cactus, first: int, folder: Path, csv: bool) -> None:
+    vertices = np.arange(cactus.n_vertices) + first
+    nodes = {"node": cactus.node_of, "vertex": vertices}
+    write_table(folder / "cactus_nodes", "cactus_nodes", nodes, sort_by=("node", "vertex"), csv=csv)
+    # A ring's edges join each of its nodes with the next one, the last with the first.
+    ends = [cactus.tree_edges, *(np.stack([ring, np.roll(ring, -1)], axis=1) for ring in cactus.rings)]
+    number = np.repeat(np.arange(-1, len(cactus.rings)), [len(part) for part in ends])
+    joined = np.concatenate(ends)
+    rows = {"edge": np.arange(len(joined)), "one": joined[:, 0], "other": joined[:, 1], "ring": number}
+    write_table(folder / "cactus_edges", "cactus_edges", rows, sort_by=("edge",), csv=csv)
+
+
+def relation(design: Design) -> str:
+    """Which graphs are neighbours, in words."""
+    unit, cap = design.config.privacy.unit, design.weight_cap
+    return (
+        f"two graphs on the declared vertices are neighbours if one {unit} more or less makes the difference: the "
+        f"weight of one pair of vertices differs by at most {cap}, and all others are the same (an absent edge has the "
+        "weight 0)"
+    )
+
+
+def assumption(design: Design) -> str:
+    """Why one unit moves the weight of its pair by no more than the cap: what is cut, or what is promised, in words."""
+    unit, cap, weights = design.config.privacy.unit, design.weight_cap, design.config.graph.weights
+    if weights.capped == "pair" or weights.repeats == "once":
+        held = "one row of a pair counts, whatever their number" if weights.repeats == "once" else f"it is cut to {cap}"
+        return (
+            f"The weight of a pair is at most {cap} when it is read ({held}), so the guarantee covers all rows of one "
+            "pair together."
+        )
+    if weights.capped == "row":
+        return (
+            f"One {unit} is one row of the input, and a row adds at most {cap} to the weight of its pair: what is "
+            "above is cut off when it is read (graph.weights.capped: row). Several rows are protected as so many units."
+        )
+    return (
+        f"It is promised, and not checked, that one {unit} changes the weight of one pair by at most {cap} "
+        f"(graph.weights.capped: promised): a row may weigh up to {weights.largest}, and one that weighs more than "
+        f"{cap} is protected as several units are."
+    )
+
+
+def invariants(design: Design) -> list[str]:
+    """The public facts on which the guarantee is conditional, in words."""
+    facts = [f"The graph has {design.n_vertices} declared vertices; their names and number are public."]
+    weights = design.config.graph.weights
+    return [*facts, assumption(design)] if weights.capped == "promised" and weights.repeats == "sum" else facts
+
+
+def manifest_fields(design: Design) -> dict[str, Any]:
+    """What the manifest says besides the fields that every job has."""
+    mechanisms: list[dict[str, Any]] = []
+    sensitivities = {}
+    for each in design.measurements:
+        times = Counter(each.events)
+        mechanisms += [event.to_dict() | {"times": number} for event, number in times.items()]
+        if each.noise is not None:
+            sensitivities[each.release] = {
+                "norm": "l1" if each.noise.mechanism == "discrete_laplace" else "l2_squared",
+                "sensitivity": fraction_text(each.noise.sensitivity),
+            }
+    return {
+        "invariants": invariants(design),
+        "sensitivities": sensitivities,
+        "mechanisms": mechanisms,
+        "solver": {"name": "exact cuts of the synthetic graph"},
+        "constraints": [],
+        "domain": {"n_vertices": design.n_vertices, "directed": False, "weight_cap": design.weight_cap},
+        "details": {
+            "design": design.public(),
+            "relation": relation(design),
+            "assumed_of_the_input": assumption(design),
+            "shares": {each.release: each.share for each in design.measurements},
+            "samplers": {each.release: _sampler(design) for each in design.measurements if each.sampler is not None},
+        },
+    }
+
+
+def _sampler(design: Design) -> dict[str, Any]:
+    """The public numbers of sampled_cuts."""
+    plan = next(each.sampler for each in design.measurements if each.sampler is not None)
+    return {
+        "lowest": plan.lowest,
+        "gate": plan.gate,
+        "target": plan.target,
+        "value_epsilon": plan.value_epsilon,
+        "padding_epsilon": plan.padding_epsilon,
+        "draw_epsilon": plan.draw_epsilon,
+        "failure": plan.failure,
+        "enumeration_failure": design.enumeration.failure,
+    }

@@ -1,0 +1,185 @@
+"""Answers from a release: its numbers, the cuts of a vertex, the weight around a set of vertices; reads nothing else.
+
+A name that is a statistic of the release asks for it: a number, or the cuts of a release. Other names are vertices. One
+vertex asks on which side it is in every cut; several ask for the weight between them and the rest in the synthetic
+graph, and which cuts keep them together.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from dplib.arrays import BoolArray
+from dplib.errors import ConfigError
+from dplib.jobs.minimum_cuts.config import NAME
+from dplib.jobs.minimum_cuts.cut_margin import cut_margin, number_margin
+from dplib.jobs.minimum_cuts.design import SYNTHETIC, Design
+from dplib.jobs.minimum_cuts.estimate import FoundCuts, Number
+from dplib.jobs.minimum_cuts.synthetic import side_pairs, side_values
+from dplib.jobs.minimum_cuts.tables import ESTIMATES, read_measurement, read_sides, variance_of
+from dplib.release.manifest import Manifest
+from dplib.release.tables import read_table
+from dplib.validate import require
+from dplib.workflow.manifest import public_design
+
+MOST_ANSWERS = 1_000
+"""Cuts of one release that an answer lists."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """One answer.
+
+    Attributes:
+        statistic: the number, or the release that the cut is of.
+        cut: its number; None where the answer is no cut of a list.
+        side_size: vertices on the side without the first vertex, or in the asked set; None for a number.
+        where: what was asked of vertices: ``side``, ``other side``, ``apart``; empty otherwise.
+        estimate: noisy value; None where it was not measured.
+        std_error: its standard error; None where it is not known, 0 of a choice.
+        low: lower end of the 95 % interval; None where there is none. For listed cuts of the synthetic graph the
+            intervals hold for all its cuts at once.
+        high: upper end.
+    """
+
+    statistic: str
+    cut: int | None
+    side_size: int | None
+    where: str
+    estimate: float | None
+    std_error: float | None
+    low: float | None
+    high: float | None
+
+
+def design_of(manifest: Manifest) -> Design:
+    """The design of a release.
+
+    Raises:
+        ConfigError: if the release is of another job.
+    """
+    return Design.from_public(public_design(manifest, NAME))
+
+
+def query_release(
+    directory: Path, manifest: Manifest, names: Sequence[str], start: str | None, end: str | None
+) -> list[Answer]:
+    """Answer for statistics or for vertices.
+
+    Args:
+        directory: the release.
+        manifest: its manifest.
+        names: statistics, or vertices by number or name; all numbers where empty.
+        start: of no use here.
+        end: likewise.
+
+    Raises:
+        ConfigError: if a name is none of the release or a range is given.
+    """
+    for option, value in (("--from", start), ("--to", end)):
+        require(value is None, option, "be absent, since cuts have no range", value)
+    design = design_of(manifest)
+    numbers, cuts = read_numbers(directory), read_cuts(directory, design)
+    if not names:
+        return [_number(design, each) for each in numbers]
+    known = {each.statistic for each in numbers} | set(cuts)
+    if set(names) <= known:
+        found = [_number(design, each) for each in numbers if each.statistic in names]
+        return found + [each for name in names if name in cuts for each in _cuts(design, name, cuts[name], None)]
+    side = _side(directory, design, names, known)
+    return _around(directory, design, side) + [each for name in cuts for each in _cuts(design, name, cuts[name], side)]
+
+
+def read_numbers(directory: Path) -> list[Number]:
+    """The single numbers of a release; none where it has only cuts."""
+    folder = directory / ESTIMATES / "numbers"
+    if not folder.is_dir():
+        return []
+    rows = read_table(folder, ["statistic", "estimate", "std_error"]).to_pylist()
+    return [
+        Number(row["statistic"], row["estimate"], np.nan if row["std_error"] is None else row["std_error"])
+        for row in rows
+    ]
+
+
+def read_cuts(directory: Path, design: Design) -> dict[str, FoundCuts]:
+    """The cuts of a release, by the release that gave them."""
+    folder = directory / ESTIMATES
+    if not (folder / "cuts").is_dir():
+        return {}
+    sides = read_sides(folder / "members", design, "cut")
+    table = read_table(folder / "cuts", ["statistic", "cut", "noisy_value", "std_error"])
+    statistic = np.array(table.column("statistic").to_pylist(), dtype=object)
+    value, error = (table.column(name).to_numpy() for name in ("noisy_value", "std_error"))
+    return {
+        name: FoundCuts(sides[name], value[statistic == name], error[statistic == name])
+        for name in dict.fromkeys(statistic.tolist())
+    }
+
+
+def _side(directory: Path, design: Design, names: Sequence[str], known: set[str]) -> BoolArray:
+    """The set of the named vertices."""
+    side = np.zeros(design.n_vertices, dtype=np.bool_)
+    places = _places(directory, design)
+    for name in names:
+        place = places.get(name) if places is not None else design.vertices.place_of_number(name)
+        if place is None:
+            rule = f"be a statistic of the release ({', '.join(sorted(known))}) or a declared vertex"
+            raise ConfigError(f"--item must {rule}, got {name}")
+        side[place] = True
+    require(not side.all(), "--item", "leave a vertex on the other side", "all of them")
+    return side
+
+
+def _places(directory: Path, design: Design) -> dict[str, int] | None:
+    folder = directory / ESTIMATES / "vertices"
+    if not folder.is_dir():
+        return None
+    rows = read_table(folder, ["vertex", "name"]).to_pylist()
+    return {str(row["name"]): int(row["vertex"]) for row in rows}
+
+
+def _around(directory: Path, design: Design, side: BoolArray) -> list[Answer]:
+    """The weight between a set and the rest in the synthetic graph; nothing without one."""
+    if design.measured(SYNTHETIC) is None:
+        return []
+    noisy = read_measurement(directory, design).noisy[SYNTHETIC]
+    value = float(side_values(design.n_vertices, noisy, side[None])[0])
+    pairs = int(side_pairs(side[None])[0])
+    error, half = float(np.sqrt(pairs * variance_of(design, SYNTHETIC))), number_margin(design, SYNTHETIC, pairs)
+    return [_answer("weight around the set", None, int(side.sum()), "", value, error, half)]
+
+
+def _cuts(design: Design, name: str, cuts: FoundCuts, side: BoolArray | None) -> list[Answer]:
+    """The cuts of a release. Those of the synthetic graph were picked by value: their intervals hold for all cuts."""
+    found = []
+    for cut in range(min(len(cuts.sides), MOST_ANSWERS)):
+        where = "" if side is None else _where(cuts.sides[cut, side])
+        size, value, error = int(cuts.side_size[cut]), float(cuts.value[cut]), float(cuts.std_error[cut])
+        half = cut_margin(design, name, size) if error > 0 else None
+        found.append(_answer(name, cut, size, where, value, error, half))
+    return found
+
+
+def _where(inside: BoolArray) -> str:
+    if inside.all():
+        return "side"
+    return "apart" if inside.any() else "other side"
+
+
+def _number(design: Design, each: Number) -> Answer:
+    half = number_margin(design, each.statistic) if each.std_error > 0 else None
+    return _answer(each.statistic, None, None, "", each.estimate, each.std_error, half)
+
+
+def _answer(
+    statistic: str, cut: int | None, side_size: int | None, where: str, value: float, error: float, half: float | None
+) -> Answer:
+    if np.isnan(error):
+        estimate = None if np.isnan(value) else value
+        return Answer(statistic, cut, side_size, where, estimate, None, None, None)
+    if half is None:  # a choice of the mechanism, no estimate of anything
+        return Answer(statistic, cut, side_size, where, value, error, None, None)
+    return Answer(statistic, cut, side_size, where, value, error, value - half, value + half)

@@ -1,0 +1,122 @@
+"""A rehearsal: the whole job on a generated graph of the declared vertices, against the true cuts of that graph.
+
+Nothing private is touched (`dplib.workflow.rehearsal`). The graph is a ring with chords: every vertex is joined to the
+next one and to some random ones; with rows to spare pairs repeat and their weights add up.
+"""
+
+import csv
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+
+from dplib.arrays import IntArray
+from dplib.graphs.cuts.minimum_cut import minimum_cut
+from dplib.graphs.edges import Graph, canonical
+from dplib.jobs.minimum_cuts.design import SYNTHETIC, VALUE, Design
+from dplib.jobs.minimum_cuts.estimate import SAMPLED_REFUSED
+from dplib.jobs.minimum_cuts.measure import count_minimum_cuts, true_values
+from dplib.jobs.minimum_cuts.query import read_cuts, read_numbers
+from dplib.jobs.minimum_cuts.run import STAGES
+from dplib.jobs.minimum_cuts.tables import SAMPLED_VALUE
+from dplib.workflow.prepared import Prepared
+from dplib.workflow.rehearsal import on_generated_rows
+from dplib.workflow.run import Stage, run_job
+
+
+@dataclass(frozen=True)
+class RehearsedRelease:
+    """What one release said of the generated graph.
+
+    Attributes:
+        release: which, or which number of it.
+        true: the true number; of cuts the minimum cut value.
+        found: the released number; of cuts the mean of their true values.
+        predicted: standard error of the number, or of the value of the first cut; None where none is stated.
+        error: of the number; of cuts the root mean square error of their noisy values, None where not measured.
+        n_cuts: how many cuts; 0 for a number.
+        n_minimum: how many of them are minimum cuts.
+    """
+
+    release: str
+    true: float
+    found: float
+    predicted: float | None
+    error: float | None
+    n_cuts: int
+    n_minimum: int
+
+
+def rehearse(prepared: Prepared[Design], n_rows: int, seed: int, progress: Stage) -> list[RehearsedRelease]:
+    """Generate a graph, run the job on it and compare its release with the truth.
+
+    Args:
+        prepared: a checked configuration; its input, ledger, secret and output are not touched.
+        n_rows: rows to generate, each of weight 1.
+        seed: of the generated graph.
+        progress: wraps each stage to show it.
+    """
+    with TemporaryDirectory(prefix="dplib-rehearsal-") as name:
+        folder = Path(name)
+        source, target = generate(prepared.design.n_vertices, n_rows, seed)
+        _write_rows(prepared.design, folder / "edges.csv", source, target)
+        rehearsed = _prepare(prepared, folder)
+        _, release = run_job(rehearsed, STAGES, progress=progress)
+        assert release is not None
+        graph = canonical(rehearsed.design.n_vertices, source, target)
+        return _compared(rehearsed.design, graph, release)
+
+
+def _compared(design: Design, graph: Graph, release: Path) -> list[RehearsedRelease]:
+    least, found = minimum_cut(graph).value, []
+    truth = {VALUE: float(least), SAMPLED_VALUE: float(least), f"{SYNTHETIC}_value": float(least)}
+    for each in read_numbers(release):
+        if each.statistic == "minimum_cut_count":
+            truth[each.statistic] = float(count_minimum_cuts(graph))
+        if each.statistic in truth or each.statistic == SAMPLED_REFUSED:
+            true = truth.get(each.statistic, 0.0)
+            predicted = None if np.isnan(each.std_error) else each.std_error
+            error = abs(each.estimate - true)
+            found.append(RehearsedRelease(each.statistic, true, each.estimate, predicted, error, 0, 0))
+    for name, cuts in read_cuts(release, design).items():
+        values = true_values(graph, cuts.sides).astype(np.float64)
+        gap = cuts.value - values
+        error_of_values = None if np.isnan(gap).any() else float(np.sqrt((gap**2).mean()))
+        predicted = None if np.isnan(cuts.std_error[0]) else float(np.sqrt((cuts.std_error**2).mean()))
+        n_minimum = int((values == least).sum())
+        found.append(
+            RehearsedRelease(name, least, float(values.mean()), predicted, error_of_values, len(values), n_minimum)
+        )
+    return found
+
+
+def generate(n_vertices: int, n_rows: int, seed: int) -> tuple[IntArray, IntArray]:
+    """Ends of rows of weight 1: rounds of a ring, every second row a random chord instead once the ring is closed."""
+    generator = np.random.default_rng(seed)
+    source = np.arange(n_rows, dtype=np.int64) % n_vertices
+    target = (source + 1) % n_vertices
+    chord = (np.arange(n_rows) >= n_vertices) & (np.arange(n_rows) % 2 == 0)
+    step = generator.integers(1, n_vertices, size=n_rows)
+    return source, np.where(chord, (source + step) % n_vertices, target)
+
+
+def _write_rows(design: Design, path: Path, source: IntArray, target: IntArray) -> None:
+    domain = design.vertices
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(["source", "target"])
+        for ends in zip(source.tolist(), target.tolist(), strict=True):
+            writer.writerow([domain.shown(end) for end in ends])
+
+
+def _prepare(prepared: Prepared[Design], folder: Path) -> Prepared[Design]:
+    """The same job on the generated rows."""
+    config, domain = prepared.design.config, prepared.design.vertices
+    columns = {"source": "source", "target": "target"}
+    options = {"header": "true", "escape": '"'}
+    graph = config.graph.model_dump(mode="json") | {"weights": {"largest": 1, "repeats": "sum"}}
+    if domain.names is not None:
+        graph["vertices"] = list(domain.names)
+    changed = {"input": {"path": "edges.csv", "format": "csv", "options": options, "columns": columns}, "graph": graph}
+    return on_generated_rows(prepared, Design.resolve, changed, folder)

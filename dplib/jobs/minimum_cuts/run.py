@@ -1,0 +1,105 @@
+"""The job's own part of a run: open the list of edges, measure once, estimate and publish."""
+
+from pathlib import Path
+
+from dplib.graphs.cuts.cut_list import CutList
+from dplib.graphs.edges import Graph
+from dplib.jobs.minimum_cuts.config import MinimumCutsConfig
+from dplib.jobs.minimum_cuts.design import SAMPLED, Design
+from dplib.jobs.minimum_cuts.faint import faint_numbers
+from dplib.jobs.minimum_cuts.measure import measure_graph
+from dplib.jobs.minimum_cuts.no_rows import measure_nothing
+from dplib.jobs.minimum_cuts.private_graph import ListCuts
+from dplib.jobs.minimum_cuts.publish import manifest_fields, write_tables
+from dplib.jobs.minimum_cuts.tables import read_measurement
+from dplib.ledger.runs import Run
+from dplib.page.account_state import AccountState
+from dplib.page.notices import release_notices
+from dplib.spark.engine.blocks import DataFrame
+from dplib.spark.graphs.cut_trials import Method, search_cuts
+from dplib.spark.graphs.edges import open_edges
+from dplib.spark.graphs.weighted_edges import collect_graph, judge_weighted_edges
+from dplib.spark.rows.quality import JudgedRows
+from dplib.spark.rows.quality_rows import judged_weighted_edges
+from dplib.workflow.lifecycle import MeasurementKeys
+from dplib.workflow.manifest import write_release_manifest
+from dplib.workflow.prepared import Prepared, prepare_job
+from dplib.workflow.quality import quality_sentences
+from dplib.workflow.run import REPORT, Resources, Stages
+from dplib.workflow.run_keys import RunKeys
+
+TRIAL_TASKS = 64
+"""Tasks among which random trials are shared out; what they find does not depend on it."""
+
+
+def prepare(path: Path, assignments: tuple[str, ...] = (), date: str = "") -> Prepared[Design]:
+    """Load, check and resolve a configuration.
+
+    Raises:
+        ConfigError: naming the setting that is wrong.
+    """
+    return prepare_job(MinimumCutsConfig, Design.resolve, path, assignments, date)
+
+
+def open_input(job: Resources[Design]) -> DataFrame:
+    """Open the list of edges and check its schema."""
+    return open_edges(job.spark(), job.design.config.input, job.prepared.base, job.design.vertices)
+
+
+def measure(job: Resources[Design], rows: DataFrame, keys: RunKeys, directory: Path) -> MeasurementKeys:
+    """Read the graph, find its cuts, draw the noise once and store it."""
+    design = job.design
+    config, weights = design.config, design.config.graph.weights
+    with job.stage("reading the edges"):
+        judged = judge_weighted_edges(rows, design.vertices, weights, config.row_cap)
+        graph = collect_graph(judged, design.vertices, weights, config.pair_cap)
+    with job.stage("finding cuts and drawing noise"):
+        return measure_graph(design, graph, keys, directory, lister(job))
+
+
+def lister(job: Resources[Design]) -> ListCuts | None:
+    """How sampled_cuts lists cuts by random trials as tasks; None where it packs trees on the driver and lists none."""
+    design = job.design
+    sampled = design.measured(SAMPLED)
+    if sampled is None or sampled.sampler is None:
+        return None
+    plan = design.enumeration.trials(design.n_vertices)
+    if plan is None:
+        return None
+    method: Method = "karger" if design.enumeration.method == "karger" else "karger-stein"
+
+    def by_trials(graph: Graph, bound: int, seed: int) -> CutList | None:
+        found = search_cuts(job.spark(), graph, bound, plan, seed, TRIAL_TASKS, method)
+        return found.cuts if found.complete else None
+
+    return by_trials
+
+
+def judge(job: Resources[Design], rows: DataFrame) -> JudgedRows:
+    """The rows after their rules, for the quality of the input."""
+    config = job.design.config
+    return judged_weighted_edges(rows, job.design.vertices, config.graph.weights, config.row_cap)
+
+
+def publish(job: Resources[Design], run: Run, account: AccountState, directory: Path) -> None:
+    """Estimate from the stored measurement and write the rest of the release."""
+    design = job.design
+    with job.stage("estimating and writing"):
+        results = write_tables(design, directory)
+        faint = faint_numbers(design, read_measurement(directory, design))
+        # Imported where it is needed: drawing takes seconds to load, and most commands draw nothing.
+        from dplib.jobs.minimum_cuts.page import build_page
+
+        page = build_page(
+            design,
+            results,
+            run,
+            account,
+            release_notices(faint, design.public(), quality_sentences(directory, design.config)),
+        )
+        (directory / REPORT).write_text(page, encoding="utf-8")
+        write_release_manifest(directory, design, run, account.currency, manifest_fields(design), faint)
+
+
+STAGES = Stages(open_input, measure, publish, measure_nothing, judge)
+"""What the job does in a run (`dplib.workflow.run.run_job`)."""

@@ -1,0 +1,151 @@
+"""The tables of a release.
+
+    measurement/                statistic, key, noisy, variance     whole numbers as drawn
+    measurement/choices/        statistic, draw, vertex             vertices on the side of a chosen cut that lacks the
+                                                                    first declared vertex; absent where nothing chooses
+    estimates/numbers/          statistic, estimate, std_error      std_error null where it is not known
+    estimates/cuts/             statistic, cut, side_size, noisy_value, std_error
+    estimates/members/          statistic, cut, vertex              sides as in choices
+    estimates/graph/            source, target, weight              the synthetic graph, pairs of weight above 0
+    estimates/cactus_nodes/     node, vertex                        of the synthetic graph where it is connected
+    estimates/cactus_edges/     edge, one, other, ring              ring -1 for tree edges
+    estimates/vertices/         vertex, name                        where vertices have names
+
+``key`` is the place of a pair in the order (0, 1), (0, 2), ... for the synthetic graph, the draw for chosen cuts, else
+0. ``vertex`` is the declared number, or the place in the list of declared names from 0.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from dplib.arrays import BoolArray, IntArray
+from dplib.errors import IntegrityError
+from dplib.jobs.minimum_cuts.design import SAMPLED, Design
+from dplib.jobs.minimum_cuts.measurement_plan import Noise
+from dplib.mechanisms import tree_counts
+from dplib.mechanisms.discrete_laplace import discrete_laplace_variance
+from dplib.release.staging import MEASUREMENT
+from dplib.release.tables import read_table, write_table
+
+ESTIMATES, CHOICES = "estimates", "choices"
+SAMPLED_VALUE, SAMPLED_PADDING = f"{SAMPLED}_value", f"{SAMPLED}_padding"
+_KEYS = ("statistic", "key")
+
+
+@dataclass(frozen=True, eq=False)
+class Stored:
+    """A stored measurement.
+
+    Attributes:
+        noisy: statistic to its numbers as drawn.
+        chosen: release to the sides of its chosen cuts, True on the side without vertex 0, shape (n_cuts, n_vertices).
+    """
+
+    noisy: dict[str, IntArray]
+    chosen: dict[str, BoolArray]
+
+
+def noise_variance(noise: Noise | None) -> float:
+    """Variance of one noisy number; NaN where there is no noise of its own."""
+    return float("nan") if noise is None else tree_counts.noise_variance(noise.mechanism, noise.parameter)
+
+
+def variance_of(design: Design, statistic: str) -> float:
+    """Variance of a number of ``measurement/``; NaN for one that is chosen, not noisy."""
+    if statistic == SAMPLED_PADDING:
+        return float("nan")
+    if statistic == SAMPLED_VALUE:
+        sampled = design.measured(SAMPLED)
+        assert sampled is not None
+        assert sampled.sampler is not None
+        return discrete_laplace_variance(design.weight_cap / sampled.sampler.value_epsilon)
+    measured = design.measured(statistic)
+    assert measured is not None
+    return noise_variance(measured.noise)
+
+
+def write_measurement(directory: Path, design: Design, stored: Stored) -> None:
+    """Write ``measurement/``."""
+    names = list(stored.noisy)
+    sizes = [len(stored.noisy[name]) for name in names]
+    columns = {
+        "statistic": _repeated(names, sizes),
+        "key": _counting(sizes),
+        "noisy": _joined([stored.noisy[name] for name in names]),
+        "variance": np.repeat([variance_of(design, name) for name in names], sizes),
+    }
+    write_table(directory / MEASUREMENT, "statistics", columns, sort_by=_KEYS)
+    if stored.chosen:
+        rows = members(design, stored.chosen, "draw")
+        write_table(directory / MEASUREMENT / CHOICES, "choices", rows, sort_by=("statistic", "draw", "vertex"))
+
+
+def members(
+    design: Design, sides: Mapping[str, BoolArray], called: str
+) -> dict[str, npt.NDArray[np.generic] | pa.Array]:
+    """Rows (statistic, cut, vertex) of the vertices on the sides; ``called`` names the second column."""
+    found = {name: np.nonzero(each) for name, each in sides.items()}
+    return {
+        "statistic": _repeated(list(found), [len(cut) for cut, _ in found.values()]),
+        called: _joined([cut for cut, _ in found.values()]),
+        "vertex": _joined([vertex for _, vertex in found.values()]) + design.vertices.first,
+    }
+
+
+def _repeated(names: Sequence[str], sizes: Sequence[int]) -> pa.Array:
+    places = np.repeat(np.arange(len(names), dtype=np.int32), sizes)
+    return pa.DictionaryArray.from_arrays(pa.array(places, pa.int32()), pa.array(list(names), pa.string()))
+
+
+def _counting(sizes: Sequence[int]) -> IntArray:
+    return _joined([np.arange(size) for size in sizes])
+
+
+def _joined(arrays: Sequence[IntArray]) -> IntArray:
+    return np.concatenate([np.zeros(0, dtype=np.int64), *arrays]).astype(np.int64)
+
+
+def read_measurement(directory: Path, design: Design) -> Stored:
+    """Read ``measurement/`` of a release or a staging directory.
+
+    Raises:
+        IntegrityError: if a number is missing or stands twice.
+    """
+    table = read_table(directory / MEASUREMENT, [*_KEYS, "noisy"])
+    names = np.array(table.column("statistic").to_pylist(), dtype=object)
+    keys, values = table.column("key").to_numpy(), table.column("noisy").to_numpy().astype(np.int64)
+    noisy = {}
+    for name in sorted(set(names.tolist())):
+        own = np.flatnonzero(names == name)
+        if not np.array_equal(keys[own], np.arange(len(own))):
+            raise IntegrityError(f"table {MEASUREMENT} must hold every number of {name} once, got others")
+        noisy[name] = values[own]
+    chosen = {}
+    if (directory / MEASUREMENT / CHOICES).is_dir():
+        chosen = read_sides(directory / MEASUREMENT / CHOICES, design, "draw")
+    return Stored(noisy, chosen)
+
+
+def read_sides(folder: Path, design: Design, called: str) -> dict[str, BoolArray]:
+    """Sides by statistic from a table of members.
+
+    Raises:
+        IntegrityError: if a vertex is none of the declared ones.
+    """
+    table = read_table(folder, ["statistic", called, "vertex"])
+    names = np.array(table.column("statistic").to_pylist(), dtype=object)
+    cut = table.column(called).to_numpy().astype(np.int64)
+    vertex = table.column("vertex").to_numpy().astype(np.int64) - design.vertices.first
+    if len(vertex) and (vertex.min() < 0 or vertex.max() >= design.n_vertices):
+        raise IntegrityError(f"table {folder.name} must hold declared vertices, got another")
+    found = {}
+    for name in sorted(set(names.tolist())):
+        own = names == name
+        found[name] = np.zeros((int(cut[own].max()) + 1, design.n_vertices), dtype=np.bool_)
+        found[name][cut[own], vertex[own]] = True
+    return found

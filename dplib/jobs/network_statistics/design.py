@@ -1,0 +1,217 @@
+"""Everything that the settings decide before a row is read: statistics, sensitivities, noise.
+
+Guarantee. Neighbours are two graphs on the declared vertices that differ in one edge (`privacy.neighbors: edge`) or in
+all edges of one vertex (`vertex`). The budget is split exactly in proportion to the weights, and each statistic spends
+its part:
+
+* Laplace noise of scale L1 / epsilon_i, or Gaussian noise of sigma^2 = L2^2 / (2 rho_i), in every cell, with the
+  sensitivities of `dplib.graphs.statistics.network_sensitivity`.
+* A noisy graph and choices among declared candidates: `dplib.jobs.network_statistics.parts`.
+* Triangles between edge neighbours: the ladder mechanism or smooth sensitivity at epsilon_i, pure; their scales depend
+  on the graph and are withheld. Stars likewise by the ladder, where the settings say that it lowers the error
+  (`dplib.jobs.network_statistics.measurements`; rungs and proof: `dplib.graphs.statistics.ladder_rungs`). Of a budget
+  in rho, epsilon_i is the largest with epsilon_i^2 / 8 (ladder, which has bounded range) or epsilon_i^2 / 2 (smooth
+  sensitivity) at most rho_i.
+
+The parts add up: basic composition for epsilon, addition of rho. Degrees above the last bin of a histogram count in it:
+that merges bins, which no norm of a change outgrows.
+
+In the *local* model (`privacy.model: local`) every vertex randomizes its own report and nobody sees the graph: see
+`dplib.jobs.network_statistics.local`. The budget is split over what is reported; all other statistics are estimated
+from it.
+
+A *promised* degree bound makes the guarantee conditional on it. A *projected* one is enforced: the statistics are those
+of the projected graph, and the sensitivities those of projection and statistic together.
+
+Notation: n declared vertices, D the degree bound.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from dplib.config.edge_input import EdgeInput, require_fitting_vertices
+from dplib.errors import ConfigError
+from dplib.graphs.statistics.network_sensitivity import Bounding, DegreeBound, Statistic
+from dplib.jobs.network_statistics.config import NetworkStatisticsConfig
+from dplib.jobs.network_statistics.declared import Declared
+from dplib.jobs.network_statistics.measurements import (
+    NOISE_FORMAT,
+    WHOLE,
+    Derived,
+    Measurement,
+    last_bin_of,
+    measurements_of,
+)
+from dplib.mechanisms.tree_counts import SAMPLER_FORMAT
+from dplib.privacy.events import Event
+from dplib.spark.graphs.edges import VertexDomain
+from dplib.validate import at_least, require
+from dplib.workflow.quality import quality_events
+
+
+@dataclass(frozen=True, eq=False)
+class Design:
+    """A release before its rows.
+
+    Attributes:
+        config: the checked configuration.
+        vertices: the declared vertices.
+        bound: what is known of the degrees.
+        declared: candidates and blocks.
+        measurements: one a statistic, in the order of `MEASURED`.
+        settings: the resolved measurement settings.
+    """
+
+    config: NetworkStatisticsConfig
+    vertices: VertexDomain
+    bound: DegreeBound
+    declared: Declared
+    measurements: tuple[Measurement, ...]
+    settings: dict[str, Any]
+
+    @classmethod
+    def resolve(cls, config: NetworkStatisticsConfig, base: Path, noise_format: int = NOISE_FORMAT) -> "Design":
+        """Derive the design of a configuration.
+
+        Args:
+            config: the checked configuration.
+            base: folder that its relative paths refer to.
+            noise_format: of the release that is opened; today's for a new one.
+
+        Raises:
+            ConfigError: naming the setting that is wrong.
+        """
+        vertices, bound = _vertices(config, base), _bound(config)
+        declared = Declared.resolve(config.graph, vertices, base)
+        settings = config.measurement_settings(base) | {"sampler_format": SAMPLER_FORMAT}
+        measured = measurements_of(config, vertices.count, bound, declared, noise_format)
+        if not _as_before(measured, config, vertices.count, bound, declared):
+            settings["noise_format"] = noise_format
+        found = cls(config, vertices, bound, declared, measured, settings)
+        rule = "be driver or auto where degrees by vertex, a noisy graph, choices or reports are released"
+        require(not found.needs_edges or config.counting.layout != "spark", "counting.layout", rule, "spark")
+        return found
+
+    @property
+    def n_vertices(self) -> int:
+        """The number of declared vertices."""
+        return self.vertices.count
+
+    @property
+    def largest_degree(self) -> int:
+        """The largest degree that a graph can have after the bound."""
+        return self.bound.within(self.n_vertices)
+
+    @property
+    def last_bin(self) -> int:
+        """Last bin of degree histograms."""
+        return last_bin_of(self.config, self.largest_degree)
+
+    @property
+    def projected(self) -> bool:
+        """Whether the graph is cut to the degree bound."""
+        return self.bound.bounding is Bounding.PROJECTED
+
+    @property
+    def local(self) -> bool:
+        """Whether vertices randomize their own reports."""
+        return self.config.privacy.model == "local"
+
+    @property
+    def derived(self) -> tuple[Derived, ...]:
+        """What is estimated besides what is measured: in the local model only."""
+        if not self.local:
+            return ()
+        found = []
+        names = {each.statistic for each in self.measurements}
+        if Statistic.DEGREE_SEQUENCE in names:
+            found.append(Derived(Statistic.EDGE_COUNT, 1))
+            if self.config.graph.local.counting == "both_ends":
+                found += [Derived(Statistic.DEGREE_HISTOGRAM, self.last_bin + 1), Derived(Statistic.K_STARS, 1)]
+        if Statistic.ADJACENCY in names:
+            found.append(Derived(Statistic.TRIANGLES, 1))
+        return tuple(found)
+
+    @property
+    def released(self) -> tuple[Measurement | Derived, ...]:
+        """What estimates and published numbers there are."""
+        return (*self.measurements, *self.derived)
+
+    @property
+    def needs_edges(self) -> bool:
+        """Whether some statistic needs the edges themselves in one process, not only what `measure.Facts` holds."""
+        return any(each.statistic in WHOLE for each in self.measurements)
+
+    def find(self, statistic: Statistic) -> Measurement | None:
+        """The measurement of a statistic; None where it is not measured."""
+        return next((each for each in self.measurements if each.statistic is statistic), None)
+
+    @property
+    def events(self) -> tuple[Event, ...]:
+        """What the release spends."""
+        return (*(each.event for each in self.measurements), *quality_events(self.config))
+
+    @property
+    def publish_settings(self) -> dict[str, Any]:
+        """The settings that shape a release and never spend."""
+        return self.config.model_dump(mode="json", include={"publish"}) | {"publish_format": 1}
+
+    def public(self) -> dict[str, Any]:
+        """The settings that a reader of the release needs, from which `from_public` builds the design again."""
+        kept = {"dataset", "job", "privacy", "graph", "noise_format"}
+        found = {key: value for key, value in self.settings.items() if key in kept}
+        graph = found["graph"] | {"vertices": {"count": self.n_vertices, "first": self.vertices.first}}
+        # Names only: members can be as many as the vertices, and stand in the release's tables where readers need them.
+        graph["adjacency"] = graph["adjacency"] | {"blocks": {name: [] for name in self.declared.blocks}}
+        if self.declared.splits:
+            graph["split"] = graph["split"] | {"candidates": {name: {} for name in self.declared.splits}}
+        if self.declared.seeds:
+            graph["coverage"] = graph["coverage"] | {"candidates": {name: [] for name in self.declared.seeds}}
+        found["graph"] = graph
+        return found
+
+    @classmethod
+    def from_public(cls, public: dict[str, Any]) -> "Design":
+        """The design of a release, from its manifest's `public` settings."""
+        given = dict(public)
+        noise_format = given.pop("noise_format", 1)
+        columns = {"source": "source", "target": "target"}
+        unused = {"config_version": 1, "input": {"path": "none", "columns": columns}}
+        return cls.resolve(NetworkStatisticsConfig.model_validate(given | unused), Path(), noise_format)
+
+
+def _as_before(
+    measured: tuple[Measurement, ...],
+    config: NetworkStatisticsConfig,
+    n: int,
+    bound: DegreeBound,
+    declared: Declared,
+) -> bool:
+    """Whether the noise is what format 1 gives: then everything stays found under the settings that it had."""
+    try:
+        before = measurements_of(config, n, bound, declared, 1)
+    except ConfigError:
+        # A budget that is enough for a ladder now.
+        return False
+    return [each.noise for each in measured] == [each.noise for each in before]
+
+
+def _vertices(config: NetworkStatisticsConfig, base: Path) -> VertexDomain:
+    domain = VertexDomain.declared(config.graph.vertices, base)
+    if isinstance(config.input, EdgeInput):
+        require_fitting_vertices(config.input, config.graph.vertices, domain.names)
+    at_least("graph.vertices", domain.count, 2)
+    return domain
+
+
+def _bound(config: NetworkStatisticsConfig) -> DegreeBound:
+    given = config.graph.degree_bound
+    try:
+        # The settings' texts: an unknown or refused bounding is told by its reason.
+        return DegreeBound(given.bounding, given.largest)  # type: ignore[arg-type]
+    except ConfigError as error:
+        text = str(error).removeprefix("degree ")
+        setting, _, rule = text.partition(" ")
+        key = "bounding" if setting == "bounding" else "largest"
+        raise ConfigError(f"graph.degree_bound.{key} {rule}") from None

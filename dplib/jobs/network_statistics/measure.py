@@ -1,0 +1,254 @@
+"""The private part: exact statistics of the edges, their keyed digest, and the one draw of noise.
+
+Privacy statement: `dplib.jobs.network_statistics.design`. The digest is taken from the canonical edges themselves, of
+which every statistic, and the scale of every ladder, is a function: the same graph gets the same noise in every retry
+and layout, two different graphs never share noise. Edges, exact statistics and rungs leave this module in no form.
+
+Two layouts with the same bytes. *Driver*: the edges fit one process. *Spark*: blocks of edges stay with the executors
+(`dplib.jobs.network_statistics.distributed`). Both count the same facts, from which everything else follows here.
+
+Cost: linear in vertices and edges, but for triangles, O(m^(3/2)) at worst (`dplib.graphs.statistics.triangles`).
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from dplib.arrays import IntArray
+from dplib.graphs.mixing import vertex_colours
+from dplib.graphs.statistics.common_neighbors import common_neighbor_front
+from dplib.graphs.statistics.degrees import (
+    cumulative_histogram,
+    degree_histogram,
+    edge_count,
+    k_stars,
+    largest_degree,
+    second_largest_degree,
+    sorted_degrees,
+    vertex_degrees,
+)
+from dplib.graphs.statistics.ladder_rungs import (
+    Rungs,
+    StarRungs,
+    common_neighbor_rungs,
+    exact_rungs,
+    largest_rung,
+    second_degree_rungs,
+)
+from dplib.graphs.statistics.network_sensitivity import Bounding, Statistic
+from dplib.graphs.statistics.triangles import count_triangles
+from dplib.graphs.statistics.truncation import edge_order, project_in_order
+from dplib.jobs.network_statistics.design import Design
+from dplib.jobs.network_statistics.measurements import LADDER, SMOOTH, WHOLE, Measurement
+from dplib.jobs.network_statistics.part_tables import write_parts
+from dplib.jobs.network_statistics.tables import write_measurement
+from dplib.jobs.network_statistics.whole_graph import draw_parts, exact_parts
+from dplib.mechanisms.ladder import draw_ladder
+from dplib.mechanisms.smooth_noise import draw_smooth_cauchy
+from dplib.mechanisms.tree_counts import SAMPLERS, add_exactly
+from dplib.randomness.keyed import KeyedStream
+from dplib.release.digest import block_digest, combine_digests
+from dplib.workflow.lifecycle import MeasurementKeys
+from dplib.workflow.run_keys import RunKeys
+
+MOST = 2**62
+"""Larger counts of stars are cut to this before the noise, which changes no count by more than before."""
+DIGEST_BLOCKS = 64
+"""Blocks of edges whose digests make the graph's; layouts split the edges into a divisor of it."""
+
+
+@dataclass(frozen=True, eq=False)
+class Facts:
+    """What the exact statistics and the rungs are functions of. NOT PRIVATE.
+
+    Attributes:
+        degrees: of all vertices, in any order, shape (n,).
+        triangles: their number; 0 where it is not measured.
+        front: `dplib.graphs.statistics.common_neighbors`; None where no rungs need it.
+    """
+
+    degrees: IntArray
+    triangles: int = 0
+    front: IntArray | None = None
+
+
+def count_facts(design: Design, source: IntArray, target: IntArray) -> Facts:
+    """Count in this process.
+
+    Args:
+        design: the design.
+        source: one end of each edge, every edge once and no loops, shape (m,); projected already where the design does.
+        target: the other end.
+    """
+    n = design.n_vertices
+    return Facts(
+        vertex_degrees(n, source, target),
+        count_triangles(n, source, target) if counts_triangles(design) else 0,
+        common_neighbor_front(n, source, target) if needs_front(design) else None,
+    )
+
+
+def counts_triangles(design: Design) -> bool:
+    """Whether triangles are measured."""
+    return any(each.statistic is Statistic.TRIANGLES for each in design.measurements)
+
+
+def needs_front(design: Design) -> bool:
+    """Whether triangles are measured with rungs that common neighbours decide."""
+    triangles = design.find(Statistic.TRIANGLES)
+    follows = triangles is not None and triangles.mechanism in (LADDER, SMOOTH)
+    return follows and design.config.graph.triangles.rungs != "second_degree"
+
+
+def exact_statistics(design: Design, source: IntArray, target: IntArray) -> dict[Statistic, IntArray]:
+    """The true statistics of a graph whose edges are here; see `count_facts`. NOT PRIVATE."""
+    return statistics_of(design, count_facts(design, source, target)) | exact_parts(design, source, target)
+
+
+def statistics_of(design: Design, facts: Facts) -> dict[Statistic, IntArray]:
+    """The true statistics that are functions of the facts. NOT PRIVATE.
+
+    Returns:
+        Statistic to its numbers, shape (size,).
+    """
+    degrees = facts.degrees
+    found = {}
+    for each in design.measurements:
+        if each.statistic in WHOLE:
+            continue
+        match each.statistic:
+            case Statistic.EDGE_COUNT:
+                numbers: IntArray | int = edge_count(degrees)
+            case Statistic.LARGEST_DEGREE:
+                numbers = largest_degree(degrees)
+            case Statistic.DEGREE_HISTOGRAM:
+                numbers = degree_histogram(degrees, design.last_bin)
+            case Statistic.CUMULATIVE_HISTOGRAM:
+                numbers = cumulative_histogram(degree_histogram(degrees, design.last_bin))
+            case Statistic.SORTED_DEGREES:
+                numbers = sorted_degrees(degrees)
+            case Statistic.K_STARS:
+                numbers = min(k_stars(degrees, design.config.graph.stars), MOST)
+            case _:
+                numbers = facts.triangles
+        found[each.statistic] = np.atleast_1d(np.asarray(numbers, dtype=np.int64))
+    return found
+
+
+def project(design: Design, source: IntArray, target: IntArray) -> tuple[IntArray, IntArray]:
+    """The edges that the design's statistics are of: cut to the degree bound where it is projected."""
+    if not design.projected:
+        return source, target
+    salt = design.config.graph.degree_bound.salt
+    order = edge_order(source, target, salt)
+    kept = project_in_order(design.n_vertices, source, target, design.largest_degree, order)
+    return source[kept], target[kept]
+
+
+def measure_edges(
+    design: Design, source: IntArray, target: IntArray, keys: RunKeys, directory: Path
+) -> MeasurementKeys:
+    """Count, draw the noise of every statistic once and store the measurement.
+
+    Args:
+        design: the design.
+        source: one end of each edge, every edge once, no loops, sorted, shape (m,).
+        target: the other end.
+        keys: the run's sub-keys.
+        directory: staging directory; gets ``measurement/``.
+    """
+    digest = combine_digests(keys.digest, edge_digests(keys.digest, source, target, range(DIGEST_BLOCKS)))
+    edges = project(design, source, target)
+    write_noisy(design, count_facts(design, *edges), edges, keys.measurement(digest), directory)
+    return keys.recorded(digest)
+
+
+def write_noisy(design: Design, facts: Facts, edges: tuple[IntArray, IntArray], key: bytes, directory: Path) -> None:
+    """Draw the noise of every statistic once and store the measurement.
+
+    Args:
+        design: the design.
+        facts: of the graph, projected where the design does.
+        edges: of that graph, sorted; looked at where the design needs edges only.
+        key: that depends on the edges.
+        directory: staging directory; gets ``measurement/``.
+    """
+    parts = draw_parts(design, *edges, key)
+    write_measurement(directory, design, add_noise(design, facts, key) | parts.numbers)
+    write_parts(directory, design, parts)
+
+
+def edge_digests(key: bytes, source: IntArray, target: IntArray, blocks: Iterable[int]) -> list[tuple[str, bytes]]:
+    """Digests of blocks of edges; an edge belongs to the block of its smaller end.
+
+    Args:
+        key: sub-key kept for digests.
+        source: the smaller end of each edge, all edges of the blocks, sorted by both ends, shape (m,).
+        target: the greater end.
+        blocks: which of the `DIGEST_BLOCKS`.
+    """
+    block = vertex_colours(source, DIGEST_BLOCKS).astype(np.uint8)
+    order = np.argsort(block, kind="stable")
+    edges, bounds = np.stack([source, target])[:, order], np.searchsorted(block[order], np.arange(DIGEST_BLOCKS + 1))
+    named = [(digest_name(each), edges[:, bounds[each] : bounds[each + 1]]) for each in blocks]
+    return [(name, block_digest(key, name, held)) for name, held in named]
+
+
+def digest_name(block: int) -> str:
+    """The name of a block of edges in the digest."""
+    return f"edges {block}"
+
+
+def noisy_statistics(design: Design, source: IntArray, target: IntArray, key: bytes) -> dict[Statistic, IntArray]:
+    """Statistics with their noise of a graph whose edges are here; see `add_noise`."""
+    edges = project(design, source, target)
+    return add_noise(design, count_facts(design, *edges), key) | draw_parts(design, *edges, key).numbers
+
+
+def add_noise(design: Design, facts: Facts, key: bytes) -> dict[Statistic, IntArray]:
+    """Statistics with their noise, from streams under a key that depends on the edges."""
+    exact = statistics_of(design, facts)
+    return {
+        each.statistic: _noisy(design, each, exact[each.statistic], facts, key)
+        for each in design.measurements
+        if each.statistic in exact
+    }
+
+
+def _noisy(design: Design, measured: Measurement, exact: IntArray, facts: Facts, key: bytes) -> IntArray:
+    stream = KeyedStream(key, str(measured.statistic), "graph", 0)
+    if measured.mechanism not in (LADDER, SMOOTH):
+        assert measured.parameter is not None
+        return add_exactly(exact, SAMPLERS[measured.mechanism](stream, measured.parameter, len(exact)))
+    if measured.statistic is Statistic.K_STARS:
+        return draw_ladder(stream, int(exact[0]), star_rungs_of(design, facts), measured.epsilon)
+    draw = draw_ladder if measured.mechanism == LADDER else draw_smooth_cauchy
+    return draw(stream, int(exact[0]), rungs_of(design, facts), measured.epsilon)
+
+
+def largest_rung_of(design: Design) -> int:
+    """The public cap of the ladder."""
+    promised = design.bound.largest if design.bound.bounding is Bounding.PROMISED else None
+    return largest_rung(design.n_vertices, promised)
+
+
+def star_rungs_of(design: Design, facts: Facts) -> StarRungs:
+    """The ladder function of stars. NOT PRIVATE."""
+    two = largest_degree(facts.degrees), second_largest_degree(facts.degrees)
+    return assumed_star_rungs(design, two)
+
+
+def assumed_star_rungs(design: Design, degrees: tuple[int, int]) -> StarRungs:
+    """The ladder function of stars if the graph has these two largest degrees."""
+    return StarRungs(degrees, design.config.graph.stars - 1, design.largest_degree - 1)
+
+
+def rungs_of(design: Design, facts: Facts) -> Rungs:
+    """The ladder function of triangles. NOT PRIVATE."""
+    cap = largest_rung_of(design)
+    if facts.front is None:
+        return second_degree_rungs(second_largest_degree(facts.degrees), cap)
+    made = common_neighbor_rungs if design.config.graph.triangles.rungs == "common_neighbors" else exact_rungs
+    return made(facts.front, cap)

@@ -1,0 +1,296 @@
+"""The page of one release of network statistics: one self-contained HTML file.
+
+Post-processing: everything comes from the stored measurement, from what was computed from it, and from public settings.
+Sections, in this order: what was released; the guarantee; expected errors; charts; how the estimates were made; the
+budget; how to query and cite.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from dplib.graphs.statistics.network_sensitivity import Bounding, Statistic
+from dplib.jobs.network_statistics.design import Design
+from dplib.jobs.network_statistics.estimate import Results, half_width, std_error
+from dplib.jobs.network_statistics.local import estimate_degrees
+from dplib.jobs.network_statistics.measurements import LADDER, SMOOTH
+from dplib.jobs.network_statistics.part_page import model_callout, other_charts, part_tables, planned_tables
+from dplib.jobs.network_statistics.plan import plan_notes, planned, star_errors, triangle_errors
+from dplib.jobs.network_statistics.publish import invariants, projection_loss
+from dplib.jobs.network_statistics.tables import noise_variance
+from dplib.jobs.network_statistics.whole_graph import Parts
+from dplib.ledger.runs import Run
+from dplib.page.account import budget_section
+from dplib.page.account_state import AccountState
+from dplib.page.blocks import (
+    Block,
+    Bullets,
+    Callout,
+    Column,
+    DataTable,
+    Figure,
+    Paragraphs,
+    Section,
+    Text,
+)
+from dplib.page.figures import series_with_band
+from dplib.page.guarantee import Guarantee, NoiseRow, NoiseTable, guarantee_section
+from dplib.page.number_text import count_text, number_text, with_margin
+from dplib.page.page import render_page
+from dplib.page.release_sections import (
+    INTERVALS,
+    RELEASED,
+    free_to_use,
+    identity,
+    subtitle,
+    tables_of_release,
+    use_section,
+)
+from dplib.privacy.accountant import totals
+from dplib.privacy.events import DiscreteGaussianEvent
+from dplib.privacy.rounding import as_fraction
+from dplib.workflow.design import delta_of, neighbors_of
+
+MAX_POINTS = 500
+"""Points drawn of a degree distribution; more degrees are drawn in runs of equal length."""
+_REFERENCES = (
+    "Karwa, Raskhodnikova, Smith, Yaroslavtsev, Private analysis of graph structure, PVLDB 4(11), 2011.",
+    "Hay, Li, Miklau, Jensen, Accurate estimation of the degree distribution of private networks, ICDM 2009.",
+    "Zhang, Cormode, Procopiuc, Srivastava, Xiao, Private release of graph statistics using ladder functions, SIGMOD "
+    "2015.",
+    "Day, Li, Lyu, Publishing graph degree distribution with node differential privacy, SIGMOD 2016.",
+)
+
+
+def build_page(
+    design: Design, results: Results, parts: Parts, run: Run, account: AccountState, notices: Sequence[Callout] = ()
+) -> str:
+    """Return the page as HTML text; the same content gives the same bytes.
+
+    Args:
+        design: the design.
+        results: what was made of the measurement.
+        parts: the noisy graph, choices and silent vertices.
+        run: the ledger's run, with its measurement.
+        account: the account around this release.
+        notices: what must not be missed, above all sections.
+    """
+    return render_page(
+        f"Network statistics of {design.config.dataset}",
+        subtitle("Statistics of a graph", run.release_id, run.key.logical_date),
+        (
+            _released(design, results, parts, run),
+            guarantee_section(_guarantee(design, run), _noise(design)),
+            _expected_errors(design),
+            *_charts(design, results),
+            _how_made(design, results),
+            budget_section(design.config.dataset, account),
+            _use(design, run),
+        ),
+        notices,
+    )
+
+
+def _released(design: Design, results: Results, parts: Parts, run: Run) -> Section:
+    privacy, date = design.config.privacy, run.key.logical_date
+    serves = (
+        "Rows that name an undeclared vertex, or one vertex twice, were not counted; rows that name the same two "
+        "vertices count as one edge."
+    )
+    what = f"statistics of a graph with {count_text(design.n_vertices)} declared vertices"
+    blocks: tuple[Block, ...] = (
+        free_to_use(what, privacy.unit, "edges", serves),
+        *model_callout(design),
+        *_single_numbers(design, results),
+        *part_tables(design, parts, results),
+        identity(
+            run.release_id,
+            design.config.dataset,
+            date,
+            privacy.budget.budget(),
+            privacy.unit,
+            ("Vertices", count_text(design.n_vertices)),
+        ),
+        tables_of_release(
+            "Estimates with their standard errors; may be negative. For analysis.",
+            "Integers that a graph could have. For tables.",
+            "The noisy numbers as they were drawn. For making other estimates at no further cost.",
+        ),
+    )
+    return Section(RELEASED, blocks)
+
+
+def _single_numbers(design: Design, results: Results) -> tuple[DataTable, ...]:
+    rows: list[tuple[Text, ...]] = []
+    for each in design.released:
+        if each.size != 1 or each.statistic is Statistic.ADJACENCY:
+            continue
+        value, error = float(results.estimate[each.statistic][0]), float(results.std_error[each.statistic][0])
+        shown, margin = (
+            (number_text(value), "not stated")
+            if not np.isfinite(error)
+            else with_margin(value, half_width(design, each.statistic, error))
+        )
+        rows.append((_title(each.statistic), shown, margin, count_text(int(results.count[each.statistic][0]))))
+    columns = (
+        Column("Statistic"),
+        Column("Estimate", numeric=True),
+        Column("± 95 %", numeric=True),
+        Column("Published", numeric=True),
+    )
+    return (DataTable("Single numbers", columns, tuple(rows)),) if rows else ()
+
+
+def _title(statistic: Statistic) -> str:
+    return statistic.replace("_", " ")
+
+
+def _guarantee(design: Design, run: Run) -> Guarantee:
+    assert run.measurement is not None
+    privacy, bound = design.config.privacy, design.bound
+    caps = "none: an edge counts once, however many rows name it"
+    if bound.bounding is not Bounding.NONE:
+        caps = f"at most {count_text(design.largest_degree)} edges at a vertex ({bound.bounding})"
+    return Guarantee(
+        budget=privacy.budget.budget(),
+        unit=privacy.unit,
+        neighbors=neighbors_of(design),
+        caps=caps,
+        invariants=tuple(invariants(design)),
+        key_id=run.measurement.key_id,
+        totals=totals(design.events, delta_of(design)),
+        public_settings="Vertices, statistics with their weights, bins, degree bound and budget",
+    )
+
+
+def _noise(design: Design) -> NoiseTable:
+    rows = []
+    for each in design.measurements:
+        gaussian = isinstance(each.event, DiscreteGaussianEvent)
+        size = each.sensitivity.l2_squared if gaussian else each.sensitivity.l1
+        rows.append(
+            NoiseRow(
+                label=_title(each.statistic),
+                n_counts=each.size,
+                mechanism=each.mechanism,
+                noise=each.parameter,
+                variance=noise_variance(each),
+                sensitivity=None if each.parameter is None else as_fraction("sensitivity", size),
+                share=each.share,
+            )
+        )
+    caption = "The noise of each statistic (– where it follows the graph, or decides pairs or candidates)"
+    return NoiseTable(caption, "Statistic", "Numbers", tuple(rows))
+
+
+def _expected_errors(design: Design) -> Section:
+    rows = []
+    for each in design.measurements:
+        found = planned(design, each)
+        missing = "withheld" if each.mechanism in (LADDER, SMOOTH) else "–"
+        noise = missing if found.noise is None else number_text(found.noise, 4)
+        error = "not stated" if found.std_error is None else number_text(found.std_error, 4)
+        if each.size == 0:
+            error = "–"
+        rows.append((_title(each.statistic), found.mechanism.replace("_", " "), noise, error))
+    columns = (
+        Column("Statistic"),
+        Column("Mechanism"),
+        Column("Noise (sd)", numeric=True),
+        Column("Standard error", numeric=True),
+    )
+    words = (
+        "These follow from the settings alone and were known before a row was read. Where noise follows the graph, or "
+        "where the estimate uses the order of degrees, the error depends on private facts and is not stated. "
+        f"{INTERVALS}"
+    )
+    blocks: list[Block] = [Paragraphs((words,)), DataTable("Expected error of one number", columns, tuple(rows))]
+    triangles = triangle_errors(design)
+    if triangles:
+        numbers = tuple(
+            tuple(number_text(value, 4) for value in (each.width, each.ladder, each.smooth, each.global_laplace))
+            for each in triangles
+        )
+        heads = ("Assumed degree", "Ladder (mean)", "Smooth (median)", "Noise of the worst graph (mean)")
+        caption = "Absolute error of triangles, by the second-largest degree (or most common neighbours) of the graph"
+        blocks.append(
+            DataTable(caption, tuple(Column(head, numeric=place > 0) for place, head in enumerate(heads)), numbers)
+        )
+    blocks += [*_star_table(design), *planned_tables(design)]
+    return Section("Expected error by statistic", tuple(blocks))
+
+
+def _star_table(design: Design) -> tuple[DataTable, ...]:
+    """Errors of the ladder of stars, where it is used."""
+    rows = tuple(
+        tuple(number_text(value, 4) for value in (each.width, each.ladder, each.worst_graph))
+        for each in star_errors(design)
+    )
+    heads = ("Assumed degree", "Ladder (mean)", "Noise of the worst graph (mean)")
+    columns = tuple(Column(head, numeric=place > 0) for place, head in enumerate(heads))
+    caption = "Absolute error of stars, by the degree of the two vertices with most edges"
+    return (DataTable(caption, columns, rows),) if rows else ()
+
+
+def _charts(design: Design, results: Results) -> tuple[Section, ...]:
+    statistic = Statistic.DEGREE_HISTOGRAM
+    if statistic not in results.estimate:
+        return other_charts(design, results)
+    counts, estimates = results.count[statistic], results.estimate[statistic]
+    last = int(np.flatnonzero(counts)[-1])
+    width = -(-(last + 1) // MAX_POINTS)
+    lo = np.arange(0, last + 1, width)
+    hi = np.minimum(lo + width, last + 1)
+    half = [_bins_margin(design, results, *ends) for ends in zip(lo.tolist(), hi.tolist(), strict=True)]
+    middle, whole = (np.add.reduceat(values[: last + 1], lo) for values in (estimates, counts))
+    each = "degree" if width == 1 else f"run of {width} degrees"
+    caption = (
+        f"Vertices of each degree, one point a {each}, up to the last degree with a published vertex. In blue the "
+        "estimates with their 95 % intervals, in orange the published whole numbers."
+    )
+    alt = f"Degree distribution of {count_text(design.n_vertices)} vertices up to degree {last}."
+    drawn = series_with_band(lo.astype(float).tolist(), middle, half, whole, "vertices")
+    return (Section("Charts", (Figure(drawn, "Degree distribution", caption, alt),)),)
+
+
+def _bins_margin(design: Design, results: Results, lo: int, hi: int) -> float:
+    """Half width of the 95 % interval of the vertices whose degree lies in the bins from ``lo`` to before ``hi``."""
+    statistic = Statistic.DEGREE_HISTOGRAM
+    if results.reports is None:
+        return half_width(design, statistic, std_error(design, statistic, hi - lo), hi - lo)
+    return half_width(design, statistic, estimate_degrees(design, results.reports, lo, hi - 1)[1])
+
+
+def _how_made(design: Design, results: Results) -> Section:
+    texts: list[Text] = [
+        "Every number is an unbiased estimate from the reports: a function of a noisy degree is replaced by the one "
+        "whose mean over the noise it is, a bit by its unbiased value. Errors that depend on the graph are estimated "
+        "from the reports too. Published integers lie in the range that a graph can have. None of this costs budget."
+        if design.local
+        else "Single numbers are as they were drawn. A degree histogram is the nearest one whose sum is the number of "
+        "vertices; sorted degrees are the nearest ascending sequence. Published integers are non-negative and lie in "
+        "the range that a graph can have. All of this uses only the noisy numbers, and costs no budget."
+    ]
+    loss = projection_loss(design, results)
+    if loss is not None:
+        texts.append(
+            f"The projection left {number_text(100 * loss.full_share, 3)} % of the vertices full. Guessed from the "
+            f"noisy histogram alone, it took between about {number_text(loss.light_tail, 2)} and "
+            f"{number_text(loss.heavy_tail, 2)} edges away, if the degrees go on as a geometric or as a Pareto tail; "
+            "the two are no bounds."
+        )
+    return Section(
+        "How the estimates were made",
+        (Paragraphs(tuple(texts)), Paragraphs(("Notes from the plan:",)), Bullets(plan_notes(design))),
+    )
+
+
+def _use(design: Design, run: Run) -> Section:
+    return use_section(
+        run.release_id,
+        f"{design.config.dataset}: network statistics",
+        design.config.privacy.budget.budget(),
+        design.config.privacy.unit,
+        (f"--item {design.measurements[0].statistic}", "A statistic with its standard error and 95 % interval"),
+        _REFERENCES,
+    )

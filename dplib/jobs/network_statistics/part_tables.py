@@ -1,0 +1,189 @@
+"""Tables of what is no list of numbers: the noisy graph, what was chosen, who did not report, names of vertices.
+
+    measurement/adjacency/   edges: source, target (positions of vertices)    law: threshold, noisy_edges
+    measurement/choices/     statistic, draw, candidate (position)
+    measurement/silent/      statistic, vertex: who sent no report            only where rows are reports
+    published/adjacency/     edges: source, target (as declared)    blocks: one, other, pairs, edges, std_error, density
+    published/choices/       choices: statistic, candidate          members: statistic, vertex, part
+    published/vertices/      vertex, name                     only where vertices have names and keys are vertices
+
+The noisy graph, like any noisy number, is free to use. Candidates, blocks and names are public settings.
+"""
+
+from pathlib import Path
+
+import numpy as np
+
+from dplib.arrays import FloatArray, IntArray
+from dplib.graphs.statistics.network_sensitivity import Statistic
+from dplib.graphs.statistics.noisy_graph import Passing, block_pairs
+from dplib.jobs.network_statistics.design import Design
+from dplib.jobs.network_statistics.parts import threshold_law
+from dplib.jobs.network_statistics.tables import PUBLISHED
+from dplib.jobs.network_statistics.whole_graph import NoisyGraph, Parts
+from dplib.mechanisms.noisy_adjacency import ThresholdLaw
+from dplib.release.staging import MEASUREMENT
+from dplib.release.tables import read_table, write_table
+
+ADJACENCY, CHOICES, SILENT, VERTICES = "adjacency", "choices", "silent", "vertices"
+WHOLE_GRAPH = "all"
+"""The name of the whole graph among the blocks."""
+
+
+def write_parts(directory: Path, design: Design, parts: Parts) -> None:
+    """Write the noisy graph, choices and silent vertices into ``measurement/``."""
+    measurement = directory / MEASUREMENT
+    if parts.graph is not None:
+        graph, folder = parts.graph, measurement / ADJACENCY
+        write_table(folder, "edges", {"source": graph.source, "target": graph.target}, sort_by=("source", "target"))
+        law = {"threshold": np.array([graph.law.threshold]), "noisy_edges": np.array([graph.noisy_edges])}
+        write_table(folder, "law", law, sort_by=("threshold",))
+    if parts.choices:
+        names = [str(statistic) for statistic in parts.choices]
+        drawn = {
+            "statistic": names,
+            "draw": np.zeros(len(names), dtype=np.int64),
+            "candidate": np.array(list(parts.choices.values()), dtype=np.int64),
+        }
+        write_table(measurement / CHOICES, CHOICES, drawn, sort_by=("statistic", "draw"))
+    for statistic, vertices in parts.silent.items():
+        write_table(measurement / SILENT, str(statistic), {"vertex": vertices}, sort_by=("vertex",))
+
+
+def read_parts(directory: Path, design: Design) -> Parts:
+    """Read back what `write_parts` wrote; its ``numbers`` are empty."""
+    measurement = directory / MEASUREMENT
+    graph, choices, silent = None, {}, {}
+    adjacency = design.find(Statistic.ADJACENCY)
+    if adjacency is not None:
+        edges = read_table(measurement / ADJACENCY, ["source", "target"], blocks=("edges",))
+        told = read_table(measurement / ADJACENCY, ["threshold", "noisy_edges"], blocks=("law",)).to_pylist()[0]
+        law = threshold_law(
+            design.config, design.n_vertices, adjacency.epsilon, adjacency.sensitivity.l1, told["noisy_edges"]
+        )
+        source, target = (edges.column(end).to_numpy() for end in ("source", "target"))
+        # As it was drawn, whatever a later version would choose.
+        graph = NoisyGraph(source, target, ThresholdLaw(law.epsilon, told["threshold"], law.steps), told["noisy_edges"])
+    if any(each.size == 0 for each in design.measurements):
+        rows = read_table(measurement / CHOICES, ["statistic", "candidate"]).to_pylist()
+        choices = {Statistic(row["statistic"]): int(row["candidate"]) for row in rows}
+    for each in design.measurements:
+        if (measurement / SILENT / f"{each.statistic}.parquet").is_file():
+            table = read_table(measurement / SILENT, ["vertex"], blocks=(str(each.statistic),))
+            silent[each.statistic] = table.column("vertex").to_numpy()
+    return Parts({}, graph, choices, silent)
+
+
+def passing_of(law: ThresholdLaw) -> Passing:
+    """The probabilities with which pairs appear."""
+    return Passing(float(law.edge_passes), float(law.other_passes))
+
+
+def pairs_of_blocks(design: Design) -> IntArray:
+    """Pairs of vertices in all and of every two blocks, in the order of the keys of ``adjacency``."""
+    n, declared = design.n_vertices, design.declared
+    total = np.array([n * (n - 1) // 2], dtype=np.int64)
+    if not declared.blocks:
+        return total
+    sizes = np.bincount(declared.block_of[declared.block_of >= 0], minlength=len(declared.blocks))
+    return np.concatenate([total, block_pairs(sizes.astype(np.int64))])
+
+
+def reported_pairs(design: Design, silent: IntArray) -> IntArray:
+    """Of `pairs_of_blocks`, those whose earlier end reported; ``silent`` are the vertices that did not."""
+    if len(silent) == 0:
+        return pairs_of_blocks(design)
+    n, declared = design.n_vertices, design.declared
+    told = np.ones(n, dtype=np.bool_)
+    told[silent] = False
+    total = np.array([int((n - 1 - np.arange(n))[told].sum())], dtype=np.int64)
+    if not declared.blocks:
+        return total
+    own = declared.block_of[:, np.newaxis] == np.arange(len(declared.blocks))
+    later = own.sum(axis=0) - np.cumsum(own, axis=0)
+    between = (own & told[:, np.newaxis]).astype(np.int64).T @ later
+    between = between + np.tril(between, -1).T
+    return np.concatenate([total, between[np.triu_indices(len(declared.blocks))]]).astype(np.int64)
+
+
+def block_names(design: Design) -> list[tuple[str, str]]:
+    """Names of the two blocks of every key of ``adjacency``; twice the whole graph's first."""
+    blocks = design.declared.blocks
+    first, second = np.triu_indices(len(blocks))
+    named = [(blocks[one], blocks[other]) for one, other in zip(first.tolist(), second.tolist(), strict=True)]
+    return [(WHOLE_GRAPH, WHOLE_GRAPH), *named]
+
+
+def write_published_parts(
+    directory: Path, design: Design, parts: Parts, edges: FloatArray | None, std_error: FloatArray | None
+) -> None:
+    """Write the published tables.
+
+    Args:
+        directory: staging directory.
+        design: the design, of the configuration.
+        parts: from `read_parts`.
+        edges: estimated edges by key of ``adjacency``; None where it is not measured.
+        std_error: their standard errors.
+    """
+    published, csv = directory / PUBLISHED, design.config.publish.output.csv
+    if parts.graph is not None and edges is not None and std_error is not None:
+        ends = {"source": as_declared(design, parts.graph.source), "target": as_declared(design, parts.graph.target)}
+        write_table(published / ADJACENCY, "edges", ends, sort_by=("source", "target"), csv=csv)
+        names, pairs = block_names(design), pairs_of_blocks(design)
+        blocks = {
+            "key": np.arange(len(names)),
+            "one": [one for one, _ in names],
+            "other": [other for _, other in names],
+            "pairs": pairs,
+            "edges": edges,
+            "std_error": std_error,
+            "density": edges / np.maximum(pairs, 1),
+        }
+        write_table(published / ADJACENCY, "blocks", blocks, sort_by=("key",), csv=csv)
+    if parts.choices:
+        _write_choices(published / CHOICES, design, parts.choices, csv)
+    needs_names = {Statistic.ADJACENCY, Statistic.DEGREE_SEQUENCE} & {each.statistic for each in design.measurements}
+    if design.vertices.names is not None and needs_names:
+        table = {"vertex": np.arange(design.n_vertices), "name": list(design.vertices.names)}
+        write_table(published / VERTICES, VERTICES, table, sort_by=("vertex",), csv=csv)
+
+
+def as_declared(design: Design, positions: IntArray) -> IntArray | list[str]:
+    """Vertices as they are declared: numbers, or names."""
+    domain = design.vertices
+    if domain.names is None:
+        return positions + domain.first
+    return [domain.shown(place) for place in positions.tolist()]
+
+
+def chosen_name(design: Design, statistic: Statistic, place: int) -> str:
+    """The name of a candidate."""
+    declared = design.declared.splits if statistic is Statistic.SPLIT else design.declared.seeds
+    return list(declared)[place]
+
+
+def _write_choices(folder: Path, design: Design, choices: dict[Statistic, int], csv: bool) -> None:
+    statistics, parts, vertices = [], [], []
+    for statistic, place in choices.items():
+        name = chosen_name(design, statistic, place)
+        if statistic is Statistic.SPLIT:
+            members = np.arange(design.n_vertices)
+            own = design.declared.splits[name]
+        else:
+            members = np.array(design.declared.seeds[name], dtype=np.int64)
+            own = np.zeros(len(members), dtype=np.int64)
+        statistics += [str(statistic)] * len(members)
+        parts.append(own)
+        vertices.append(members)
+    shown = {
+        "statistic": [str(statistic) for statistic in choices],
+        "candidate": [chosen_name(design, statistic, place) for statistic, place in choices.items()],
+    }
+    write_table(folder, CHOICES, shown, sort_by=("statistic",), csv=csv)
+    table = {
+        "statistic": statistics,
+        "vertex": as_declared(design, np.concatenate(vertices)),
+        "part": np.concatenate(parts),
+    }
+    write_table(folder, "members", table, sort_by=("statistic", "vertex"), csv=csv)

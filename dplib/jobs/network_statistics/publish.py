@@ -1,0 +1,78 @@
+"""From the stored measurement to the tables of a release and what its manifest says; sees no edge, draws no noise."""
+
+from pathlib import Path
+from typing import Any
+
+from dplib.config.network_releases import ReportInput
+from dplib.graphs.statistics.degree_estimates import ProjectionLoss, estimate_projection_loss
+from dplib.graphs.statistics.network_sensitivity import Bounding, Statistic
+from dplib.jobs.network_statistics.design import Design
+from dplib.jobs.network_statistics.estimate import Results, make_results
+from dplib.jobs.network_statistics.part_tables import read_parts, write_published_parts
+from dplib.jobs.network_statistics.tables import read_values, write_estimates, write_published
+from dplib.jobs.network_statistics.whole_graph import Parts
+from dplib.release.staging import MEASUREMENT
+
+
+def write_tables(design: Design, directory: Path) -> tuple[Results, Parts]:
+    """Write ``estimates/`` and ``published/`` from ``measurement/``."""
+    parts = read_parts(directory, design)
+    results = make_results(design, read_values(directory / MEASUREMENT, "noisy", design), parts)
+    write_estimates(directory, design, results.estimate, results.std_error)
+    write_published(directory, design, results.count)
+    adjacency = Statistic.ADJACENCY
+    edges, errors = results.estimate.get(adjacency), results.std_error.get(adjacency)
+    write_published_parts(directory, design, parts, edges, errors)
+    return results, parts
+
+
+def projection_loss(design: Design, results: Results) -> ProjectionLoss | None:
+    """What the projection may have cut off, guessed from the noisy histogram; None without either."""
+    reaches = design.last_bin == design.largest_degree
+    if not design.projected or not reaches or Statistic.DEGREE_HISTOGRAM not in results.estimate:
+        return None
+    return estimate_projection_loss(results.estimate[Statistic.DEGREE_HISTOGRAM], design.n_vertices)
+
+
+def invariants(design: Design) -> list[str]:
+    """The public facts on which the guarantee is conditional, in words."""
+    facts = [f"The graph has {design.n_vertices} declared vertices; their names and number are public."]
+    if design.bound.bounding is Bounding.PROMISED:
+        facts.append(
+            f"No vertex has more than {design.largest_degree} edges, by the way the graph was collected; this is "
+            "promised, not checked: where it is false, the guarantee does not hold."
+        )
+    if isinstance(design.config.input, ReportInput):
+        facts.append("Which vertices sent a report is public; the measurement names those that did not.")
+    return facts
+
+
+def manifest_fields(design: Design) -> dict[str, Any]:
+    """What the manifest says besides the fields that every job has."""
+    graph = design.config.graph
+    return {
+        "invariants": invariants(design),
+        "sensitivities": {
+            each.statistic: {"l1": each.sensitivity.l1, "l2_squared": each.sensitivity.l2_squared}
+            for each in design.measurements
+        },
+        "mechanisms": [event.to_dict() for event in design.events],
+        "solver": {
+            "name": "unbiased estimates from reports" if design.local else "least squares, isotonic regression",
+            "integer_tables": "controlled rounding",
+        },
+        "constraints": [],
+        "domain": {
+            "n_vertices": design.n_vertices,
+            "directed": False,
+            "degree_bound": graph.degree_bound.model_dump(mode="json"),
+            "last_bin": design.last_bin,
+            "stars": graph.stars,
+        },
+        "details": {
+            "design": design.public(),
+            "shares": {each.statistic: each.share for each in design.measurements},
+            "model": design.config.privacy.model,
+            "reports": isinstance(design.config.input, ReportInput),
+        },
+    }

@@ -1,0 +1,185 @@
+"""Answers from a release, with standard errors where they are known; reads the release only."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from dplib.errors import ConfigError
+from dplib.graphs.statistics.network_sensitivity import Statistic
+from dplib.jobs.network_statistics.config import NAME
+from dplib.jobs.network_statistics.design import Design
+from dplib.jobs.network_statistics.estimate import block_intervals, half_width, std_error
+from dplib.jobs.network_statistics.local import estimate_degrees, reported
+from dplib.jobs.network_statistics.measurements import Derived, Measurement
+from dplib.jobs.network_statistics.part_query import block_answers, choice_answers, pair_answer, place_of, vertex_name
+from dplib.jobs.network_statistics.part_tables import read_parts
+from dplib.jobs.network_statistics.tables import ESTIMATES, PUBLISHED, read_values
+from dplib.release.manifest import Manifest
+from dplib.release.staging import MEASUREMENT
+from dplib.validate import require
+from dplib.workflow.manifest import public_design
+
+FINEST = 1_000
+"""Keys of one statistic that an answer lists."""
+DISTRIBUTION = "degree_distribution"
+"""The degree histogram as shares of the vertices."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """One answer.
+
+    Attributes:
+        statistic: which.
+        range: degrees, vertices, blocks, or places in the sorted sequence; empty for a single number.
+        estimate: as in ``estimates/``; may be negative; None for a choice.
+        std_error: its standard error; None where it is not stated.
+        low: lower end of the 95 % interval.
+        high: upper end.
+        published: the published integer, the bit of a pair, or the chosen candidate; None of a distribution.
+        note: what else is known, such as the probabilities behind a bit.
+    """
+
+    statistic: str
+    range: str
+    estimate: float | None
+    std_error: float | None
+    low: float | None
+    high: float | None
+    published: int | str | None
+    note: str = ""
+
+
+def design_of(manifest: Manifest) -> Design:
+    """The design of a release.
+
+    Raises:
+        ConfigError: if the release is of another job.
+    """
+    return Design.from_public(public_design(manifest, NAME))
+
+
+def query_release(
+    directory: Path, manifest: Manifest, names: Sequence[str], start: str | None, end: str | None
+) -> list[Answer]:
+    """Answer for some statistics.
+
+    Args:
+        directory: the release.
+        manifest: its manifest.
+        names: statistics; all single numbers, blocks and choices where empty. ``degree_distribution`` is the degree
+            histogram in shares of the vertices.
+        start: first degree, vertex, or place in the sorted sequence, of statistics with several numbers; the first
+            where None. Of ``adjacency``: one vertex of a pair.
+        end: the last one, inclusive; the last there is where None (of vertices ``start`` alone). Of ``adjacency``: the
+            other vertex.
+
+    Returns:
+        For a degree histogram the number of vertices in the range; for a noisy graph the edges of all blocks, or
+        whether there is an edge between two vertices; for other statistics of many numbers an answer for each key.
+
+    Raises:
+        ConfigError: if a statistic is not of the release or a range is none.
+    """
+    design = design_of(manifest)
+    released = {str(each.statistic): each for each in design.released}
+    known = [*released, *([DISTRIBUTION] if Statistic.DEGREE_HISTOGRAM in released else [])]
+    for name in names:
+        if name not in known:
+            raise ConfigError(f"--item must be a statistic of the release ({', '.join(known)}), got {name}")
+    found = []
+    short = [name for name, each in released.items() if each.size <= 1 or each.statistic is Statistic.ADJACENCY]
+    for name in names or short:
+        each = released[Statistic.DEGREE_HISTOGRAM if name == DISTRIBUTION else name]
+        match each.statistic:
+            case Statistic.ADJACENCY if start is not None or end is not None:
+                shown, value, error, whole, note = pair_answer(directory, design, start, end)
+                found.append(Answer(name, shown, value, error, None, None, whole, note))
+            case Statistic.ADJACENCY:
+                answers = block_answers(directory)
+                ends = block_intervals(
+                    design, np.array([answer[1] for answer in answers]), read_parts(directory, design)
+                )
+                for (shown, value, error, whole, note), (low, high) in zip(answers, ends.tolist(), strict=True):
+                    found.append(Answer(name, shown, value, error, low, high, whole, note))
+            case Statistic.SPLIT | Statistic.COVERAGE:
+                chosen = choice_answers(directory, each.statistic)
+                found += [Answer(name, "", None, None, None, None, candidate, note) for candidate, note in chosen]
+            case _:
+                found += _numbers(directory, design, each, start, end, name == DISTRIBUTION)
+    return found
+
+
+def _numbers(
+    directory: Path, design: Design, each: Measurement | Derived, start: str | None, end: str | None, shares: bool
+) -> list[Answer]:
+    estimates = read_values(directory / ESTIMATES, "estimate", design)[each.statistic]
+    errors = read_values(directory / ESTIMATES, "std_error", design)[each.statistic]
+    counts = read_values(directory / PUBLISHED, "count", design)[each.statistic]
+    found = []
+    for lo, hi in _ranges(directory, design, each, start, end):
+        shown = "" if each.size == 1 else _shown(directory, design, each, lo, hi)
+        value, whole = float(estimates[lo:hi].astype(np.float64).sum()), int(counts[lo:hi].sum())
+        error = float(errors[lo]) if hi - lo == 1 else _error(directory, design, each, lo, hi)
+        half, n = half_width(design, each.statistic, error, hi - lo), design.n_vertices
+        if shares:
+            found.append(_answer(DISTRIBUTION, shown, value / n, error / n, half / n, None))
+        else:
+            found.append(_answer(each.statistic, shown, value, error, half, whole))
+    return found
+
+
+def _error(directory: Path, design: Design, each: Measurement | Derived, lo: int, hi: int) -> float:
+    """Standard error of the sum of several bins of a degree histogram."""
+    if not design.local:
+        return std_error(design, each.statistic, hi - lo)
+    degrees = read_values(directory / MEASUREMENT, "noisy", design)[Statistic.DEGREE_SEQUENCE].astype(np.int64)
+    reports = reported(design, degrees, read_parts(directory, design))
+    return estimate_degrees(design, reports, lo, hi - 1)[1]
+
+
+def _ranges(
+    directory: Path, design: Design, each: Measurement | Derived, start: str | None, end: str | None
+) -> list[tuple[int, int]]:
+    if each.size == 1:
+        return [(0, 1)]
+    if each.statistic is Statistic.DEGREE_SEQUENCE:
+        lo = 0 if start is None else place_of(directory, design, "--from", start)
+        given = each.size - 1 if start is None else lo
+        hi = 1 + (given if end is None else place_of(directory, design, "--to", end))
+    else:
+        lo = _key("--from", start, each.size, 0)
+        hi = _key("--to", end, each.size, each.size - 1) + 1
+    require(lo < hi, "--from and --to", "be ends of a range that is not empty", f"{start} and {end}")
+    if each.statistic is Statistic.DEGREE_HISTOGRAM:
+        return [(lo, hi)]
+    require(hi - lo <= FINEST, "--from and --to", f"hold at most {FINEST} keys of {each.statistic}", hi - lo)
+    return [(key, key + 1) for key in range(lo, hi)]
+
+
+def _key(option: str, text: str | None, size: int, default: int) -> int:
+    if text is None:
+        return default
+    inside = text.isdecimal() and text.isascii() and int(text) < size
+    require(inside, option, f"be a whole number from 0 to {size - 1}", text)
+    return int(text)
+
+
+def _shown(directory: Path, design: Design, each: Measurement | Derived, lo: int, hi: int) -> str:
+    match each.statistic:
+        case Statistic.SORTED_DEGREES:
+            return f"place {lo}"
+        case Statistic.DEGREE_SEQUENCE:
+            return f"vertex {vertex_name(directory, design, lo)}"
+        case Statistic.CUMULATIVE_HISTOGRAM:
+            return f"degree at most {lo}"
+    more = " or more" if hi == each.size and design.last_bin < design.largest_degree else ""
+    return f"degree {lo}{more}" if hi - lo == 1 else f"degree {lo} to {hi - 1}{more}"
+
+
+def _answer(statistic: str, shown: str, value: float, error: float, half: float, whole: int | None) -> Answer:
+    if not np.isfinite(error):
+        return Answer(statistic, shown, value, None, None, None, whole)
+    return Answer(statistic, shown, value, error, value - half, value + half, whole)

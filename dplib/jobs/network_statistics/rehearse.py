@@ -1,0 +1,135 @@
+"""A rehearsal: the whole job on a generated graph of the declared vertices, against the true statistics of that graph.
+
+Nothing private is touched (`dplib.workflow.rehearsal`). The graph has hubs: an end of an edge is vertex v with a
+probability that falls as (v + 1)^(-1/2). Rows stand in both orientations and some stand twice, as in real lists.
+"""
+
+import csv
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+
+from dplib.arrays import IntArray
+from dplib.graphs.statistics.degrees import degree_histogram, edge_count, k_stars, vertex_degrees
+from dplib.graphs.statistics.network_sensitivity import Statistic
+from dplib.graphs.statistics.triangles import count_triangles
+from dplib.jobs.network_statistics.design import Design
+from dplib.jobs.network_statistics.estimate import std_error, whole_graph_error
+from dplib.jobs.network_statistics.measure import exact_statistics
+from dplib.jobs.network_statistics.run import STAGES
+from dplib.jobs.network_statistics.tables import ESTIMATES, PUBLISHED, read_values
+from dplib.workflow.prepared import Prepared
+from dplib.workflow.rehearsal import on_generated_rows
+from dplib.workflow.run import Stage, run_job
+
+
+@dataclass(frozen=True)
+class RehearsedStatistic:
+    """One statistic of the generated graph, before any projection; errors are root mean squares over its numbers.
+
+    Attributes:
+        statistic: which.
+        numbers: how many it has.
+        true: its value where it is one number.
+        predicted: standard error; None where none is stated.
+        measured: error of the estimates; a projection's bias is part of it.
+        published: error of the published integers.
+    """
+
+    statistic: str
+    numbers: int
+    true: int | None
+    predicted: float | None
+    measured: float
+    published: float
+
+
+def rehearse(prepared: Prepared[Design], n_edges: int, seed: int, progress: Stage) -> list[RehearsedStatistic]:
+    """Generate a graph, run the job on it and compare its release with the truth.
+
+    Args:
+        prepared: a checked configuration; its input, ledger, secret and output are not touched.
+        n_edges: rows to generate; fewer edges where rows meet.
+        seed: of the generated graph.
+        progress: wraps each stage to show it.
+    """
+    with TemporaryDirectory(prefix="dplib-rehearsal-") as name:
+        folder = Path(name)
+        source, target = generate(prepared.design.n_vertices, n_edges, seed)
+        _write_rows(prepared.design, folder / "edges.csv", source, target)
+        rehearsed = _prepare(prepared, folder)
+        _, release = run_job(rehearsed, STAGES, progress=progress)
+        assert release is not None
+        design = rehearsed.design
+        true = exact_statistics(design, source, target) | exact_derived(design, source, target)
+        estimates = read_values(release / ESTIMATES, "estimate", design)
+        counts = read_values(release / PUBLISHED, "count", design)
+    found = []
+    for each in design.released:
+        if each.size == 0:
+            continue
+        right = true[each.statistic].astype(np.float64)
+        met, whole = (
+            float(np.sqrt(((table[each.statistic].astype(np.float64) - right) ** 2).mean()))
+            for table in (estimates, counts)
+        )
+        error = (
+            whole_graph_error(design, len(source))
+            if each.statistic is Statistic.ADJACENCY
+            else std_error(design, each.statistic)
+        )
+        value = int(right[0]) if each.size == 1 else None
+        stated = None if np.isnan(error) else error
+        found.append(RehearsedStatistic(each.statistic, each.size, value, stated, met, whole))
+    return found
+
+
+def exact_derived(design: Design, source: IntArray, target: IntArray) -> dict[Statistic, IntArray]:
+    """The true numbers of what the local model estimates besides its reports."""
+    found, degrees = {}, vertex_degrees(design.n_vertices, source, target)
+    exact: dict[Statistic, Callable[[], IntArray | int]] = {
+        Statistic.EDGE_COUNT: lambda: edge_count(degrees),
+        Statistic.DEGREE_HISTOGRAM: lambda: degree_histogram(degrees, design.last_bin),
+        Statistic.K_STARS: lambda: k_stars(degrees, design.config.graph.stars),
+        Statistic.TRIANGLES: lambda: count_triangles(design.n_vertices, source, target),
+    }
+    for each in design.derived:
+        found[each.statistic] = np.atleast_1d(np.asarray(exact[each.statistic](), dtype=np.int64))
+    return found
+
+
+def generate(n_vertices: int, n_rows: int, seed: int) -> tuple[IntArray, IntArray]:
+    """The edges of a random graph with hubs, each once, sorted; at most ``n_rows``."""
+    generator = np.random.default_rng(seed)
+    weight = np.cumsum(1 / np.sqrt(np.arange(1, n_vertices + 1)))
+    ends = np.searchsorted(weight, generator.random((2, n_rows)) * weight[-1], side="right")
+    low, high = np.sort(np.minimum(ends, n_vertices - 1), axis=0)
+    pairs = np.unique(np.stack([low, high])[:, low < high], axis=1).astype(np.int64)
+    return pairs[0], pairs[1]
+
+
+def _write_rows(design: Design, path: Path, source: IntArray, target: IntArray) -> None:
+    domain = design.vertices
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(["source", "target"])
+        for row, (one, other) in enumerate(zip(source.tolist(), target.tolist(), strict=True)):
+            ends = [domain.shown(one), domain.shown(other)]
+            writer.writerow(ends)
+            if row % 3 == 0:
+                writer.writerow(ends[::-1])
+
+
+def _prepare(prepared: Prepared[Design], folder: Path) -> Prepared[Design]:
+    """The same job on the generated rows."""
+    columns = {"source": "source", "target": "target"}
+    options = {"header": "true", "escape": '"'}
+    changed = {
+        "input": {"path": "edges.csv", "format": "csv", "options": options, "columns": columns},
+        # Listed files enter with their contents: their names are relative to another folder.
+        "graph": prepared.design.settings["graph"],
+    }
+    return on_generated_rows(prepared, Design.resolve, changed, folder)

@@ -1,0 +1,79 @@
+"""The server side of the local model: reports that vertices made become the stored measurement, and nothing is drawn.
+
+Guarantee and formats: `dplib.jobs.network_statistics.local`, `dplib.spark.graphs.reports`. What is stored is what was
+sent: a vertex's degree under its position, the pairs whose bit is 1, and who is silent.
+"""
+
+from pathlib import Path
+
+import numpy as np
+
+from dplib.arrays import IntArray
+from dplib.config.network_releases import ReportInput
+from dplib.graphs.statistics.network_sensitivity import Statistic
+from dplib.jobs.network_statistics.design import Design
+from dplib.jobs.network_statistics.part_tables import write_parts
+from dplib.jobs.network_statistics.tables import write_measurement
+from dplib.jobs.network_statistics.whole_graph import NoisyGraph, Parts, block_counts
+from dplib.mechanisms.noisy_adjacency import ThresholdLaw
+from dplib.release.digest import block_digest, combine_digests
+from dplib.spark.engine.blocks import DataFrame
+from dplib.spark.graphs.reports import Reports, collect_reports
+from dplib.workflow.lifecycle import MeasurementKeys
+from dplib.workflow.run_keys import RunKeys
+
+
+def measure_reports(design: Design, judged: DataFrame, keys: RunKeys, directory: Path) -> MeasurementKeys:
+    """Collect the reports and store them as the measurement.
+
+    Args:
+        design: of the local model, its input being reports.
+        judged: from `dplib.spark.graphs.reports.judge_reports`.
+        keys: the run's sub-keys.
+        directory: staging directory; gets ``measurement/``.
+    """
+    assert isinstance(design.config.input, ReportInput)
+    return store_reports(design, collect_reports(judged), keys, directory)
+
+
+def store_reports(design: Design, reports: Reports, keys: RunKeys, directory: Path) -> MeasurementKeys:
+    """Store collected reports as the measurement."""
+    parts = parts_of_reports(design, reports)
+    stored = [(str(name), block_digest(keys.digest, str(name), numbers)) for name, numbers in parts.numbers.items()]
+    if parts.graph is not None:
+        pairs = np.stack([parts.graph.source, parts.graph.target])
+        stored.append(("pairs", block_digest(keys.digest, "pairs", pairs)))
+    write_measurement(directory, design, parts.numbers)
+    write_parts(directory, design, parts)
+    return keys.recorded(combine_digests(keys.digest, stored))
+
+
+def parts_of_reports(design: Design, reports: Reports) -> Parts:
+    """What vertices reported, in the form of a measurement."""
+    n = design.n_vertices
+    silent = np.setdiff1d(np.arange(n), reports.vertex)
+    numbers: dict[Statistic, IntArray] = {}
+    graph = None
+    for each in design.measurements:
+        if each.statistic is Statistic.DEGREE_SEQUENCE:
+            assert reports.degree is not None
+            degrees = np.zeros(n, dtype=np.int64)
+            degrees[reports.vertex] = reports.degree
+            numbers[each.statistic] = degrees
+        else:
+            assert reports.bits is not None
+            graph = NoisyGraph(*_ones(reports.vertex, reports.bits), ThresholdLaw(each.epsilon), 0)
+            numbers[each.statistic] = block_counts(design, graph.source, graph.target)
+    # The last vertex has no later one: it has nothing to say about pairs.
+    talkers = {Statistic.DEGREE_SEQUENCE: silent, Statistic.ADJACENCY: silent[silent < n - 1]}
+    return Parts(numbers, graph, {}, {each.statistic: talkers[each.statistic] for each in design.measurements})
+
+
+def _ones(vertices: IntArray, bits: list[str]) -> tuple[IntArray, IntArray]:
+    """The pairs whose bit is 1."""
+    first, second = [np.zeros(0, dtype=np.int64)], [np.zeros(0, dtype=np.int64)]
+    for vertex, text in zip(vertices.tolist(), bits, strict=True):
+        ones = np.flatnonzero(np.frombuffer(text.encode("ascii"), dtype=np.uint8) == ord("1"))
+        first.append(np.full(len(ones), vertex, dtype=np.int64))
+        second.append(ones + vertex + 1)
+    return np.concatenate(first), np.concatenate(second)

@@ -1,0 +1,89 @@
+"""The job's own part of a run: open the list of edges, measure once, estimate and publish."""
+
+from pathlib import Path
+
+from dplib.config.network_releases import ReportInput
+from dplib.jobs.network_statistics.config import NetworkStatisticsConfig
+from dplib.jobs.network_statistics.design import Design
+from dplib.jobs.network_statistics.distributed import layout_of, measure_on_spark
+from dplib.jobs.network_statistics.faint import faint_statistics
+from dplib.jobs.network_statistics.measure import measure_edges
+from dplib.jobs.network_statistics.no_rows import measure_nothing
+from dplib.jobs.network_statistics.publish import manifest_fields, write_tables
+from dplib.jobs.network_statistics.reports import measure_reports
+from dplib.ledger.runs import Run
+from dplib.page.account_state import AccountState
+from dplib.page.notices import release_notices
+from dplib.spark.engine.blocks import DataFrame
+from dplib.spark.graphs.edges import collect_edges, judge_edges, open_edges
+from dplib.spark.graphs.reports import judge_reports, open_reports
+from dplib.spark.rows.quality import JudgedRows
+from dplib.spark.rows.quality_rows import judged_edges
+from dplib.workflow.lifecycle import MeasurementKeys
+from dplib.workflow.manifest import write_release_manifest
+from dplib.workflow.prepared import Prepared, prepare_job
+from dplib.workflow.quality import quality_sentences
+from dplib.workflow.run import REPORT, Resources, Stages
+from dplib.workflow.run_keys import RunKeys
+
+
+def prepare(path: Path, assignments: tuple[str, ...] = (), date: str = "") -> Prepared[Design]:
+    """Load, check and resolve a configuration.
+
+    Raises:
+        ConfigError: naming the setting that is wrong.
+    """
+    return prepare_job(NetworkStatisticsConfig, Design.resolve, path, assignments, date)
+
+
+def open_input(job: Resources[Design]) -> DataFrame:
+    """Open the list of edges, or of reports, and check its schema."""
+    source = job.design.config.input
+    if isinstance(source, ReportInput):
+        return open_reports(job.spark(), source, job.prepared.base)
+    return open_edges(job.spark(), source, job.prepared.base, job.design.vertices)
+
+
+def measure(job: Resources[Design], rows: DataFrame, keys: RunKeys, directory: Path) -> MeasurementKeys:
+    """Read the edges, count, draw the noise once and store it; of reports, which are noisy already, store them."""
+    if isinstance(job.design.config.input, ReportInput):
+        with job.stage("reading the reports"):
+            return measure_reports(job.design, judge_reports(rows, job.design.vertices), keys, directory)
+    judged = judge_edges(rows, job.design.vertices)
+    if layout_of(job.design) == "spark":
+        with job.stage("counting on Spark and drawing noise"):
+            return measure_on_spark(judged, job.design, keys, directory)
+    with job.stage("reading the edges"):
+        source, target = collect_edges(judged)
+    with job.stage("counting and drawing noise"):
+        return measure_edges(job.design, source, target, keys, directory)
+
+
+def judge(job: Resources[Design], rows: DataFrame) -> JudgedRows:
+    """The rows after their rules, for the quality of the input."""
+    return judged_edges(rows, job.design.vertices)
+
+
+def publish(job: Resources[Design], run: Run, account: AccountState, directory: Path) -> None:
+    """Estimate from the stored measurement and write the rest of the release."""
+    design = job.design
+    with job.stage("estimating and writing"):
+        results, parts = write_tables(design, directory)
+        faint = faint_statistics(design, results, directory)
+        # Imported where it is needed: drawing takes seconds to load, and most commands draw nothing.
+        from dplib.jobs.network_statistics.page import build_page
+
+        page = build_page(
+            design,
+            results,
+            parts,
+            run,
+            account,
+            release_notices(faint, design.public(), quality_sentences(directory, design.config)),
+        )
+        (directory / REPORT).write_text(page, encoding="utf-8")
+        write_release_manifest(directory, design, run, account.currency, manifest_fields(design), faint)
+
+
+STAGES = Stages(open_input, measure, publish, measure_nothing, judge)
+"""What the job does in a run (`dplib.workflow.run.run_job`)."""

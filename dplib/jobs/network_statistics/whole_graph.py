@@ -1,0 +1,167 @@
+"""Statistics that need the edges themselves: degrees by vertex, the noisy graph, choices, local reports. Private part.
+
+Guarantees: `dplib.jobs.network_statistics.parts`; of the local model `dplib.jobs.network_statistics.local`. All draws
+come from streams under a key that depends on the edges.
+"""
+
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+import numpy as np
+
+from dplib.arrays import IntArray
+from dplib.graphs.statistics.candidate_scores import coverage_scores, split_scores
+from dplib.graphs.statistics.degrees import vertex_degrees
+from dplib.graphs.statistics.network_sensitivity import Statistic
+from dplib.graphs.statistics.noisy_graph import count_in_blocks
+from dplib.jobs.network_statistics.design import Design
+from dplib.jobs.network_statistics.measurements import Measurement
+from dplib.jobs.network_statistics.parts import choice_rate, count_epsilon, score_unit, threshold_law
+from dplib.mechanisms.discrete_laplace import draw_discrete_laplace
+from dplib.mechanisms.exponential import draw_exponential
+from dplib.mechanisms.local.local_degrees import Counting, DegreeProtocol, simulate_reports
+from dplib.mechanisms.local.randomized_response import report_later_neighbors
+from dplib.mechanisms.noisy_adjacency import ThresholdLaw, draw_noisy_adjacency
+from dplib.mechanisms.tree_counts import SAMPLERS, add_exactly
+from dplib.randomness.keyed import KeyedStream, derive_key
+
+
+@dataclass(frozen=True, eq=False)
+class NoisyGraph:
+    """A noisy graph, or the bits that vertices reported.
+
+    Attributes:
+        source: the smaller end of each pair that is there, shape (k,).
+        target: the greater end.
+        law: noise and threshold.
+        noisy_edges: the noisy count that set the threshold; 0 where it was declared.
+    """
+
+    source: IntArray
+    target: IntArray
+    law: ThresholdLaw
+    noisy_edges: int
+
+
+@dataclass(frozen=True, eq=False)
+class Parts:
+    """What the statistics of `measurements.WHOLE` became.
+
+    Attributes:
+        numbers: by statistic, shape (size,).
+        graph: the noisy graph; None where none is measured.
+        choices: statistic to the position of the chosen candidate.
+        silent: in the local model: statistic to the vertices that sent no report.
+    """
+
+    numbers: dict[Statistic, IntArray]
+    graph: NoisyGraph | None = None
+    choices: dict[Statistic, int] = field(default_factory=dict)
+    silent: dict[Statistic, IntArray] = field(default_factory=dict)
+
+
+def exact_parts(design: Design, source: IntArray, target: IntArray) -> dict[Statistic, IntArray]:
+    """The true numbers of the statistics of `measurements.WHOLE`. NOT PRIVATE.
+
+    Args:
+        design: the design.
+        source: one end of each edge, every edge once, no loops, shape (m,); projected already where the design does.
+        target: the other end.
+    """
+    found: dict[Statistic, IntArray] = {}
+    for each in design.measurements:
+        match each.statistic:
+            case Statistic.DEGREE_SEQUENCE:
+                found[each.statistic] = _degrees(design, each, source, target)
+            case Statistic.ADJACENCY:
+                found[each.statistic] = block_counts(design, source, target)
+            case Statistic.SPLIT | Statistic.COVERAGE:
+                found[each.statistic] = np.zeros(0, dtype=np.int64)
+    return found
+
+
+def block_counts(design: Design, source: IntArray, target: IntArray) -> IntArray:
+    """Edges in all and, where blocks are declared, inside each and between every two."""
+    declared = design.declared
+    total = np.array([len(source)], dtype=np.int64)
+    if not declared.blocks:
+        return total
+    return np.concatenate([total, count_in_blocks(source, target, declared.block_of, len(declared.blocks))])
+
+
+def draw_parts(design: Design, source: IntArray, target: IntArray, key: bytes) -> Parts:
+    """Draw all `measurements.WHOLE` once; arguments as of `exact_parts`, and a key that depends on the edges."""
+    numbers: dict[Statistic, IntArray] = {}
+    choices: dict[Statistic, int] = {}
+    graph = None
+    for each in design.measurements:
+        match each.statistic:
+            case Statistic.DEGREE_SEQUENCE:
+                numbers[each.statistic] = _noisy_degrees(design, each, source, target, key)
+            case Statistic.ADJACENCY:
+                draw = _reported_bits if design.local else _noisy_graph
+                graph = draw(design, each, source, target, key)
+                numbers[each.statistic] = block_counts(design, graph.source, graph.target)
+            case Statistic.SPLIT | Statistic.COVERAGE:
+                choices[each.statistic] = _choice(design, each, source, target, key)
+                numbers[each.statistic] = np.zeros(0, dtype=np.int64)
+    return Parts(numbers, graph, choices)
+
+
+def degree_protocol(design: Design, measured: Measurement) -> DegreeProtocol:
+    """What vertices agree on before they report degrees."""
+    assert measured.event.epsilon is not None
+    return DegreeProtocol(measured.event.epsilon, Counting(design.config.graph.local.counting))
+
+
+def _degrees(design: Design, measured: Measurement, source: IntArray, target: IntArray) -> IntArray:
+    if design.local:
+        return degree_protocol(design, measured).true_degrees(design.n_vertices, source, target)
+    return vertex_degrees(design.n_vertices, source, target)
+
+
+def _noisy_degrees(design: Design, measured: Measurement, source: IntArray, target: IntArray, key: bytes) -> IntArray:
+    degrees = _degrees(design, measured, source, target)
+    if design.local:
+        # One stream a vertex: a report that is computed again is the same report.
+        return simulate_reports(derive_key(key, "reports"), degrees, degree_protocol(design, measured))
+    assert measured.parameter is not None
+    stream = KeyedStream(key, str(measured.statistic), "graph", 0)
+    return add_exactly(degrees, SAMPLERS[measured.mechanism](stream, measured.parameter, len(degrees)))
+
+
+def _noisy_graph(design: Design, measured: Measurement, source: IntArray, target: IntArray, key: bytes) -> NoisyGraph:
+    epsilon, l1 = measured.epsilon, measured.sensitivity.l1
+    own = count_epsilon(design.config, epsilon)
+    noisy = 0
+    if own is not None:
+        noise = draw_discrete_laplace(KeyedStream(key, "adjacency", "count", 0), Fraction(l1) / own, 1)
+        noisy = int(add_exactly(np.array([len(source)], dtype=np.int64), noise)[0])
+    law = threshold_law(design.config, design.n_vertices, epsilon, l1, noisy)
+    stream = KeyedStream(key, "adjacency", "pairs", 0)
+    return NoisyGraph(*draw_noisy_adjacency(stream, design.n_vertices, source, target, law), law, noisy)
+
+
+def _reported_bits(design: Design, measured: Measurement, source: IntArray, target: IntArray, key: bytes) -> NoisyGraph:
+    n, epsilon = design.n_vertices, measured.epsilon
+    low, high = np.minimum(source, target), np.maximum(source, target)
+    order = np.argsort(low, kind="stable")
+    bounds, high = np.searchsorted(low[order], np.arange(n + 1)), high[order]
+    own_key, first, second = derive_key(key, "reports"), [], []
+    for user in range(n):
+        bits = report_later_neighbors(own_key, user, high[bounds[user] : bounds[user + 1]], n, epsilon)
+        ones = np.flatnonzero(bits) + user + 1
+        first.append(np.full(len(ones), user, dtype=np.int64))
+        second.append(ones.astype(np.int64))
+    return NoisyGraph(np.concatenate(first), np.concatenate(second), ThresholdLaw(epsilon), 0)
+
+
+def _choice(design: Design, measured: Measurement, source: IntArray, target: IntArray, key: bytes) -> int:
+    graph, declared = design.config.graph, design.declared
+    if measured.statistic is Statistic.SPLIT:
+        assert graph.split is not None
+        scores = split_scores(source, target, list(declared.splits.values()), graph.split.resolution)
+    else:
+        scores = coverage_scores(design.n_vertices, source, target, list(declared.seeds.values()))
+    rate = choice_rate(measured.epsilon, measured.sensitivity.l1, score_unit(design.config, measured.statistic))
+    return int(draw_exponential(KeyedStream(key, str(measured.statistic), "choice", 0), -scores, rate)[0])

@@ -1,0 +1,47 @@
+"""What the numbers of a release must obey: parents are sums of their children, published counts are not negative."""
+
+from pathlib import Path
+
+import numpy as np
+
+from dplib.jobs.range_histograms.query import design_of
+from dplib.jobs.range_histograms.tables import ESTIMATES, PUBLISHED, group_numbers, read_noisy, scatter
+from dplib.release.manifest import Manifest
+from dplib.release.tables import read_table
+from dplib.release.verify import Check
+
+TOLERANCE = 1e-6
+"""Largest difference allowed in the estimates, in counts (relative to the largest count where that is above 1)."""
+
+
+def check_tables(directory: Path, manifest: Manifest) -> list[Check]:
+    """Check a release's tables against the trees and the public totals of its manifest."""
+    design = design_of(directory, manifest)
+    tree, gap, least, scale, total_gap = design.strategy.tree, 0.0, 0, 1.0, 0
+    complete = True
+    for block in range(design.n_blocks):
+        name = design.block_name(block)
+        table = read_table(directory / PUBLISHED, ["group", "count"], blocks=[name])
+        counts = table.column("count").to_numpy()
+        least = min(least, int(counts.min()))
+        sums = np.bincount(group_numbers(table, design), counts, minlength=len(design.groups))
+        complete &= len(counts) == len(design.block_groups(block)) * design.bins.n_bins
+        if design.total_is_public:
+            groups = slice(int(design.group_bounds[block]), int(design.group_bounds[block + 1]))
+            public = read_noisy(directory, design, block)[:, 0]
+            total_gap = max(total_gap, int(np.abs(sums[groups] - public).max()))
+        if not design.adaptive:
+            table = read_table(directory / ESTIMATES, ["group", "node", "estimate"], blocks=[name])
+            values = scatter(table, "estimate", design, block).T
+            scale = max(scale, float(np.abs(values).max()))
+            for inner, children, offsets in tree.levels_up():
+                found = np.abs(values[inner] - np.add.reduceat(values[children], offsets, axis=0))
+                gap = max(gap, float(found.max(initial=0.0)))
+    checks = [
+        Check("estimates: parents are the sums of their children", gap <= TOLERANCE * scale, f"largest gap {gap:.3g}"),
+        Check("published: every bin of every group once", complete, f"{design.bins.n_bins} bins a group"),
+        Check("published: no negative count", least >= 0, f"smallest count below 0: {least}"),
+    ]
+    if design.total_is_public:
+        checks.append(Check("published: public totals are kept", total_gap == 0, f"largest gap {total_gap}"))
+    return checks

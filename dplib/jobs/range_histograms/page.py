@@ -1,0 +1,319 @@
+"""The page of one release of range histograms: one self-contained HTML file.
+
+Post-processing: everything comes from the stored measurement, from what was computed from it, and from public settings.
+Sections, in this order: what was released; the guarantee; expected errors; charts; how the estimates were made; the
+budget; how to query and cite.
+"""
+
+import datetime as dt
+import shlex
+from collections.abc import Sequence
+from fractions import Fraction
+
+import numpy as np
+
+from dplib.arrays import FloatArray, IntArray
+from dplib.jobs.range_histograms.design import Design
+from dplib.jobs.range_histograms.estimate import Errors
+from dplib.jobs.range_histograms.laws import law_text
+from dplib.jobs.range_histograms.plan import length_errors, method_errors, plan_notes
+from dplib.jobs.range_histograms.publish import Summary, invariants, level_noise
+from dplib.ledger.runs import Run
+from dplib.page.account import budget_section
+from dplib.page.account_state import AccountState
+from dplib.page.blocks import (
+    Block,
+    Bullets,
+    Callout,
+    Column,
+    DataTable,
+    Figure,
+    KeyValues,
+    Paragraphs,
+    Section,
+    Strong,
+)
+from dplib.page.figures import error_by_length, series_with_band
+from dplib.page.guarantee import Guarantee, NoiseRow, NoiseTable, guarantee_section
+from dplib.page.number_text import count_text, number_text, with_margin
+from dplib.page.page import render_page
+from dplib.page.release_sections import (
+    INTERVALS,
+    RELEASED,
+    free_to_use,
+    identity,
+    subtitle,
+    tables_of_release,
+    use_section,
+)
+from dplib.privacy.accountant import totals
+from dplib.privacy.rounding import as_fraction
+from dplib.workflow.design import delta_of, neighbors_of
+
+MAX_POINTS = 1000
+"""Intervals drawn of one histogram; more bins are drawn in runs of equal length."""
+MAX_ROWS = 500
+"""Groups in the table of totals: the largest ones."""
+_SCROLLING = 25
+_LAYOUTS = {"driver": "one process on the driver", "blocks": "runs of groups in parallel on Spark"}
+_REFERENCES = (
+    "Hay, Rastogi, Miklau, Suciu, Boosting the accuracy of differentially private histograms through consistency, "
+    "PVLDB 3(1), 2010.",
+    "Qardaji, Yang, Li, Understanding hierarchical methods for differentially private histograms, PVLDB 6(14), 2013.",
+    "Li, Miklau, Hay, McGregor, Rastogi, The matrix mechanism, VLDB Journal 24(6), 2015.",
+)
+
+
+def build_page(
+    design: Design, summary: Summary, layout: str, run: Run, account: AccountState, notices: Sequence[Callout] = ()
+) -> str:
+    """Return the page as HTML text; the same content gives the same bytes.
+
+    Args:
+        design: the design.
+        summary: of the tables.
+        layout: where the estimates were made.
+        run: the ledger's run, with its measurement.
+        account: the account around this release.
+        notices: what must not be missed, above all sections.
+    """
+    return render_page(
+        f"Range counts of {design.config.dataset}",
+        subtitle("Histograms", run.release_id, run.key.logical_date),
+        (
+            _released(design, run),
+            guarantee_section(_guarantee(design, run), _noise(design)),
+            _expected_errors(design),
+            _charts(design, summary),
+            _how_made(design, layout),
+            budget_section(design.config.dataset, account),
+            _use(design, run),
+        ),
+        notices,
+    )
+
+
+def _released(design: Design, run: Run) -> Section:
+    bins, privacy = design.bins, design.config.privacy
+    many = f"{count_text(len(design.groups))} histograms" if len(design.groups) > 1 else "a histogram"
+    what = f"{many} of {count_text(bins.n_bins)} bins, {bins.shown(0, bins.n_bins)}"
+    serves = (
+        "It answers how many rows lie in any range of bins, and gives no ground for conclusions about a single "
+        f"{privacy.unit}. Rows outside the bins and groups, and rows beyond the public caps, were not counted."
+    )
+    shown = f"{count_text(bins.n_bins)}: {bins.shown(0, 1)} ... {bins.shown(bins.n_bins - 1, bins.n_bins)}"
+    budget, date = privacy.budget.budget(), run.key.logical_date
+    blocks: tuple[Block, ...] = (
+        free_to_use(what, privacy.unit, "rows", serves),
+        identity(run.release_id, design.config.dataset, date, budget, privacy.unit, ("Bins", shown)),
+        tables_of_release(
+            "Counts of the bins, each bucket's count spread evenly: biased, without a stated error."
+            if design.adaptive
+            else "Unbiased counts of every node of the trees, with a standard error each; may be negative. For "
+            "analysis: any range is a sum of a few nodes (dplib query does it and gives the exact standard error).",
+            "Non-negative whole numbers of the bins. For tables and software that expects counts. They have no "
+            "standard errors; ranges keep the accuracy of the estimates, single small bins are biased.",
+            "The noisy counts as they were drawn, with their variances. For making other estimates at no further cost.",
+        ),
+    )
+    return Section(RELEASED, blocks)
+
+
+def _guarantee(design: Design, run: Run) -> Guarantee:
+    assert run.measurement is not None
+    privacy = design.config.privacy
+    rows = "row" if privacy.rows_per_unit == 1 else "rows"
+    return Guarantee(
+        budget=privacy.budget.budget(),
+        unit=privacy.unit,
+        neighbors=neighbors_of(design),
+        caps=f"at most {count_text(privacy.rows_per_unit)} {rows} of one {privacy.unit}, in all groups together",
+        invariants=tuple(invariants(design)),
+        key_id=run.measurement.key_id,
+        totals=totals(design.events, delta_of(design)),
+        public_settings="Bins, groups, caps, tree and budget",
+    )
+
+
+def _noise(design: Design) -> NoiseTable:
+    variance, tree = design.variance, design.strategy.tree
+    rows = []
+    for each in level_noise(design):
+        of_level = variance[tree.level_slice(each["level"])]
+        measured = of_level[np.isfinite(of_level)]
+        level = "all bins" if each["level"] == 0 else f"level {each['level']}"
+        known = each["level"] == 0 and design.total_is_public
+        noise = as_fraction("noise", each["least"]) if each["measured"] and not known else None
+        if known:
+            level += " (public)"
+        elif each["least"] != each["most"]:
+            level += " (the least noise)"
+        share = design.strategy.shares[tree.level_slice(each["level"])].max() / 2**40
+        rows.append(
+            NoiseRow(
+                label=level,
+                n_counts=each["n_nodes"],
+                mechanism=design.events[-1].to_dict()["mechanism"] if noise is not None else "",
+                noise=noise,
+                variance=float(measured.min()) if len(measured) else float("inf"),
+                sensitivity=Fraction(design.sensitivity) if noise is not None else None,
+                share=Fraction(share).limit_denominator(10**6),
+            )
+        )
+    caption = "The noise on each level of a tree" + (" with every bin a bucket" if design.adaptive else "")
+    return NoiseTable(caption, "Level", "Intervals", tuple(rows))
+
+
+def _expected_errors(design: Design) -> Section:
+    lengths = length_errors(design)
+    baselines = {
+        "bins only": np.array([each.flat for each in lengths]),
+        "binary tree": np.array([each.binary for each in lengths]),
+        "wavelets": np.array([each.privelet for each in lengths]),
+    }
+    shown = {name: errors for name, errors in baselines.items() if np.isfinite(errors).all()}
+    ours = None if design.adaptive else np.array([each.ours for each in lengths])
+    words = (
+        "These are standard errors of the count of one range, in counts (root mean squares over the ranges of a "
+        "length). They follow from the settings alone and were known before a row was read; the alternatives spend the "
+        "same budget. "
+    )
+    words += "The error of this release depends on the data and is not stated." if design.adaptive else INTERVALS
+    names = ([] if ours is None else ["This release"]) + list(shown)
+    every = ([] if ours is None else [ours]) + list(shown.values())
+    columns = (Column("Length in bins"), *(Column(name, numeric=True) for name in names))
+    rows = tuple(
+        (count_text(each.length), *(number_text(float(errors[row]), 3) for errors in every))
+        for row, each in enumerate(lengths)
+    )
+    alt = "; ".join(f"length {row[0]}: " + ", ".join(map(str, row[1:])) for row in rows)
+    figure = Figure(
+        error_by_length([each.length for each in lengths], ours, shown),
+        "Expected standard error by length of the range",
+        "Lower is better. Both axes are logarithmic.",
+        f"Line chart of expected standard errors ({', '.join(names)}). {alt}.",
+    )
+    return Section(
+        "Expected error by query",
+        (Paragraphs((words,)), figure, DataTable("The same in numbers", columns, rows), _methods(design)),
+    )
+
+
+def _methods(design: Design) -> DataTable:
+    columns = (Column("Method"), Column("Answers"), Column("Standard error", numeric=True))
+    rows = tuple(
+        (
+            (Strong(f"{each.method} (this release)"),) if each.chosen else each.method,
+            each.of,
+            number_text(each.std_error, 4),
+        )
+        for each in method_errors(design)
+    )
+    return DataTable(f"Methods with the same budget: {law_text(design.config.tree.queries)}", columns, rows)
+
+
+def _charts(design: Design, summary: Summary) -> Section:
+    intro = "In blue the estimates" + ("" if design.adaptive else " with their 95 % intervals")
+    order = sorted(summary.shown, key=lambda group: (-summary.totals[group], group))
+    figures = tuple(_figure(design, group, *summary.shown[group]) for group in order)
+    return Section(
+        "Charts",
+        (Paragraphs((f"{intro}, in orange the published whole numbers.",)), *figures, _totals(design, summary)),
+    )
+
+
+def _figure(design: Design, group: int, estimates: FloatArray, counts: IntArray) -> Figure:
+    n_bins = design.bins.n_bins
+    width = -(-n_bins // MAX_POINTS)
+    lo = np.arange(0, n_bins, width)
+    hi = np.minimum(lo + width, n_bins)
+    middle, whole = np.add.reduceat(estimates, lo), np.add.reduceat(counts, lo)
+    margin = np.nan_to_num(Errors(design).half_widths(lo, hi))
+    name, each = design.groups[group], "count a bin" if width == 1 else f"count for {width} bins"
+    caption = f"{design.bins.shown(0, n_bins)}, one point {'a bin' if width == 1 else f'for {width} bins'}."
+    if not design.adaptive:
+        caption += f" 95 % intervals: up to ±\N{NO-BREAK SPACE}{number_text(float(margin.max()), 3)}."
+    alt = (
+        f"Chart of {name}: estimates between {number_text(float(middle.min()), 3)} and "
+        f"{number_text(float(middle.max()), 3)}; published counts between {count_text(whole.min())} and "
+        f"{count_text(whole.max())}."
+    )
+    title = name if design.bins.grouped else f"All {count_text(n_bins)} bins"
+    drawing = series_with_band(_positions(design, lo, hi), middle, margin, whole, each)
+    return Figure(drawing, title, caption, alt)
+
+
+def _positions(design: Design, lo: IntArray, hi: IntArray) -> list[dt.date] | list[str] | list[float]:
+    first, last = design.bins.ends(lo, hi)
+    if design.bins.kind == "edges":
+        return [float(value) for value in (first + last) / 2]
+    if design.bins.kind == "categories":
+        return [str(value) for value in first]
+    return [value.item() for value in first]
+
+
+def _totals(design: Design, summary: Summary) -> DataTable:
+    order = np.argsort(-summary.totals, kind="stable")[:MAX_ROWS]
+    half = float(Errors(design).half_widths(np.array([0]), np.array([design.bins.n_bins]))[0])
+    rows = []
+    for group in order:
+        total = float(summary.totals[group])
+        value, margin = (number_text(total), "–") if np.isnan(half) else with_margin(total, half)
+        rows.append((design.groups[group], value, margin, count_text(summary.published[group])))
+    columns = (
+        Column("Group"),
+        Column("Estimate", numeric=True),
+        Column("± 95 %", numeric=True),
+        Column("Published", numeric=True),
+    )
+    caption = "Every group over all bins, the largest first"
+    if len(order) < len(design.groups):
+        caption += f"; the first {count_text(len(order))} of {count_text(len(design.groups))}"
+    return DataTable(caption, columns, tuple(rows), tall=len(rows) > _SCROLLING)
+
+
+def _how_made(design: Design, layout: str) -> Section:
+    tree = design.strategy.tree
+    text = (
+        "Every interval of the tree got a noisy count of its own, and noise breaks what must hold of true counts: that "
+        "an interval is the sum of its parts. The estimates are the values closest to the noisy ones, each weighted by "
+        "its variance, for which it holds again. This uses only the noisy counts, and costs no budget."
+    )
+    if design.adaptive:
+        text = (
+            "A private choice cut the bins into buckets of nearly equal counts; a tree over the buckets was measured, "
+            "and each bucket's count was spread evenly over its bins."
+        )
+    rounding = (
+        "The published integers are made from the top down: a parent's integer is divided among its children, "
+        "nearest to "
+        "the estimates, not below 0, and rounded by largest remainders, so sums are right before their parts are."
+    )
+    values = KeyValues(
+        (
+            ("Method", design.config.tree.resolved_method),
+            ("Made for", law_text(design.config.tree.queries)),
+            ("Tree", f"{count_text(tree.n_nodes)} intervals on {count_text(tree.n_levels)} levels"),
+            ("Where it ran", _LAYOUTS[layout]),
+        )
+    )
+    notes = plan_notes(design)
+    more: tuple[Block, ...] = (Paragraphs(("Notes from the plan:",)), Bullets(notes)) if notes else ()
+    return Section("How the estimates were made", (Paragraphs((text, rounding)), values, *more))
+
+
+def _use(design: Design, run: Run) -> Section:
+    bins, privacy = design.bins, design.config.privacy
+    first, last = (str(end[0]) for end in bins.ends(np.array([0]), np.array([max(1, bins.n_bins // 2)])))
+    group = f"--group {shlex.quote(design.groups[0])} " if bins.grouped else ""
+    return use_section(
+        run.release_id,
+        f"{design.config.dataset}: range counts, {bins.shown(0, bins.n_bins)}",
+        privacy.budget.budget(),
+        privacy.unit,
+        (
+            f"{group}--from {shlex.quote(first)} --to {shlex.quote(last)}",
+            "An answer for any range of bins, with its exact standard error and 95 % interval",
+        ),
+        _REFERENCES,
+    )

@@ -1,0 +1,173 @@
+"""From the stored measurement to the tables of a release and what its manifest says; sees no row and draws no noise."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dplib.arrays import FloatArray, IntArray
+from dplib.jobs.range_histograms.design import Design
+from dplib.jobs.range_histograms.estimate import BlockResults, Errors, estimate_block, estimate_buckets
+from dplib.jobs.range_histograms.tables import read_buckets, read_noisy, write_estimates, write_published
+from dplib.privacy.rounding import fraction_text
+from dplib.spark.engine.blocks import Block, SparkSession, blocks_from, iterate_blocks, map_blocks
+from dplib.trees.budgets import noise_parameter
+from dplib.workflow.design import for_tasks
+
+N_SHOWN = 3
+"""Groups that the page draws: those with the largest estimated totals."""
+DRIVER_NODES = 1 << 25
+"""Nodes of all histograms up to which `layout: auto` post-processes in one process."""
+
+
+def layout_of(design: Design) -> str:
+    """Where the run's work is done; settings only."""
+    layout = design.config.publish.layout
+    if layout != "auto":
+        return layout
+    nodes = design.strategy.tree.n_nodes * len(design.groups)
+    return "driver" if design.n_blocks == 1 or nodes <= DRIVER_NODES else "blocks"
+
+
+def results_on_driver(design: Design, directory: Path) -> Iterator[tuple[int, BlockResults]]:
+    """The results of all blocks, one after the other in this process."""
+    for block in range(design.n_blocks):
+        if design.adaptive:
+            yield block, estimate_buckets(design, read_buckets(directory, design, block))
+        else:
+            yield block, estimate_block(design, read_noisy(directory, design, block))
+
+
+def results_in_blocks(
+    spark: SparkSession, design: Design, directory: Path, n_partitions: int | None = None
+) -> Iterator[tuple[int, BlockResults]]:
+    """The same with runs of groups in parallel on Spark; the numbers are equal.
+
+    Args:
+        spark: the session.
+        design: the design.
+        directory: holds ``measurement/``.
+        n_partitions: how many tasks hold the blocks; as many as there are blocks or shuffle partitions where absent.
+    """
+    if design.adaptive:
+        # Buckets are few by design: shipping them would cost more than the work.
+        yield from results_on_driver(design, directory)
+        return
+    noisy = (
+        (block, {"noisy": read_noisy(directory, design, block).astype("<f8").tobytes()})
+        for block in range(design.n_blocks)
+    )
+    parts = n_partitions or min(design.n_blocks, int(str(spark.conf.get("spark.sql.shuffle.partitions", "200"))))
+    results = map_blocks(
+        blocks_from(spark, noisy, parts), partial(_estimate, for_tasks(design)), ["estimates", "counts"]
+    )
+    for block, found in iterate_blocks(results, "estimate the histograms"):
+        size = len(design.block_groups(block))
+        estimates = np.frombuffer(found["estimates"], "<f8").reshape(size, -1)
+        counts = np.frombuffer(found["counts"], "<i8").reshape(size, -1)
+        yield block, BlockResults(np.arange(design.strategy.tree.n_nodes), estimates, counts)
+
+
+def _estimate(design: Design, _: int, columns: Block) -> Block:
+    noisy = np.frombuffer(columns["noisy"], "<f8").reshape(-1, design.strategy.tree.n_nodes)
+    found = estimate_block(design, noisy)
+    return {"estimates": found.estimates.astype("<f8").tobytes(), "counts": found.counts.astype("<i8").tobytes()}
+
+
+@dataclass(frozen=True, eq=False)
+class Summary:
+    """What the page shows of the tables.
+
+    Attributes:
+        totals: estimate of each group over all bins, shape (n_groups,).
+        published: published total of each group, shape (n_groups,).
+        shown: groups with the largest estimated totals: number to the bins' estimates and published counts.
+    """
+
+    totals: FloatArray
+    published: IntArray
+    shown: dict[int, tuple[FloatArray, IntArray]]
+
+
+def write_tables(design: Design, results: Iterator[tuple[int, BlockResults]], directory: Path) -> Summary:
+    """Write ``estimates/`` and ``published/``, a block at a time."""
+    csv, errors, bins = design.config.publish.output.csv, Errors(design), design.strategy.tree.leaf_nodes
+    summary = Summary(np.zeros(len(design.groups)), np.zeros(len(design.groups), dtype=np.int64), {})
+    for block, found in results:
+        std_error = np.broadcast_to(errors.nodes(found.nodes), found.estimates.shape)
+        values = {"estimate": found.estimates, "std_error": std_error}
+        write_estimates(directory, design, block, found.nodes, values, csv)
+        write_published(directory, design, block, found.counts, csv)
+        leaves = found.estimates if design.adaptive else found.estimates[:, bins]
+        _add(summary, int(design.group_bounds[block]), leaves, found.counts)
+    return summary
+
+
+def _add(summary: Summary, first: int, leaves: FloatArray, counts: IntArray) -> None:
+    """Add the groups of a block; only the largest keep their bins."""
+    groups = slice(first, first + len(leaves))
+    summary.totals[groups], summary.published[groups] = leaves.sum(axis=1), counts.sum(axis=1)
+    summary.shown.update({first + row: (leaves[row], counts[row]) for row in range(len(leaves))})
+    kept = sorted(summary.shown, key=lambda group: (-summary.totals[group], group))[:N_SHOWN]
+    for group in set(summary.shown) - set(kept):
+        del summary.shown[group]
+
+
+def manifest_fields(design: Design, layout: str) -> dict[str, Any]:
+    """What the manifest says besides the fields that every job has."""
+    privacy = design.config.privacy
+    return {
+        "invariants": invariants(design),
+        "sensitivities": {
+            "max_rows_per_unit": privacy.rows_per_unit,
+            "l1" if design.noise == "laplace" else "l2_squared": design.sensitivity,
+        },
+        "mechanisms": [event.to_dict() for event in design.events],
+        "solver": {
+            "name": "least squares on each tree" if not design.adaptive else "least squares on the tree of buckets",
+            "layout": layout,
+            "integer_tables": "top-down division and controlled rounding",
+        },
+        "constraints": [],
+        "domain": design.bins.public(),
+        "details": {
+            "design": design.public(),
+            "method": design.config.tree.resolved_method,
+            "levels": level_noise(design),
+        },
+    }
+
+
+def level_noise(design: Design) -> list[dict[str, Any]]:
+    """The range of the noise's parameter on each level of the tree, as JSON values."""
+    tree, found = design.strategy.tree, []
+    counts = design.budget - design.partition_budget
+    for level in range(tree.n_levels):
+        shares = design.strategy.shares[tree.level_slice(level)]
+        measured = shares[shares > 0]
+        ends = [
+            noise_parameter(int(share), counts, Fraction(design.sensitivity), design.noise)
+            for share in ((measured.max(), measured.min()) if len(measured) else ())
+        ]
+        found.append(
+            {
+                "level": level,
+                "n_nodes": len(shares),
+                "measured": len(measured),
+                "least": fraction_text(ends[0]) if ends else None,
+                "most": fraction_text(ends[1]) if ends else None,
+            }
+        )
+    return found
+
+
+def invariants(design: Design) -> list[str]:
+    """The public invariants on which the guarantee is conditional, in words."""
+    if not design.total_is_public:
+        return []
+    each = "of every group" if design.bins.grouped else "in all"
+    return [f"The number of rows that count {each} is public and published as it is."]

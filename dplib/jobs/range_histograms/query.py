@@ -1,0 +1,104 @@
+"""Answers from a release: the count of a range of bins with its exact standard error; reads the release only."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+
+from dplib.arrays import FloatArray
+from dplib.errors import ConfigError
+from dplib.jobs.range_histograms.config import NAME
+from dplib.jobs.range_histograms.design import Design, noise_of_public
+from dplib.jobs.range_histograms.estimate import Errors
+from dplib.jobs.range_histograms.tables import ESTIMATES, PUBLISHED, group_numbers, read_strategy
+from dplib.release.manifest import Manifest
+from dplib.release.tables import read_table
+from dplib.workflow.manifest import public_design
+
+
+@dataclass(frozen=True)
+class Answer:
+    """One answer.
+
+    Attributes:
+        group: histogram; ``all`` where there is one.
+        range: the bins in their public names.
+        estimate: unbiased estimate, in counts; may be negative (method adaptive: biased).
+        std_error: its exact standard error; None where it is not stated (method adaptive).
+        low: lower end of the 95 % interval.
+        high: upper end.
+        published: sum of the published integers.
+    """
+
+    group: str
+    range: str
+    estimate: float
+    std_error: float | None
+    low: float | None
+    high: float | None
+    published: int
+
+
+def design_of(directory: Path, manifest: Manifest) -> Design:
+    """The design of a release.
+
+    Raises:
+        ConfigError: if the release is of another job.
+    """
+    public = public_design(manifest, NAME)
+    return Design.from_public(public, read_strategy(directory, noise_of_public(public)))
+
+
+def query_release(
+    directory: Path, manifest: Manifest, groups: Sequence[str], start: str | None, end: str | None
+) -> list[Answer]:
+    """Answer one range for some groups.
+
+    Args:
+        directory: the release.
+        manifest: its manifest.
+        groups: all where empty.
+        start: lower edge, first day or first category; the first bin's where None.
+        end: upper edge, or last day or category; the last bin's where None.
+
+    Raises:
+        ConfigError: if a group or an end is not of the release.
+    """
+    design = design_of(directory, manifest)
+    for group in groups:
+        if group not in design.groups:
+            raise ConfigError(f"--group must be a group of the release, got {group}")
+    lo, hi = design.bins.range_of(start, end)
+    wanted = list(groups) or list(design.groups)
+    tree = design.strategy.tree
+    nodes = tree.leaf_nodes[lo:hi] if design.adaptive else tree.cover(lo, hi)
+    where = [("group", "in", wanted), ("node", "in", nodes.tolist())]
+    estimates = _sums(design, read_table(directory / ESTIMATES, ["group", "node", "estimate"], where), "estimate")
+    bins = [("group", "in", wanted), ("bin", ">=", lo), ("bin", "<", hi)]
+    published = _sums(design, read_table(directory / PUBLISHED, ["group", "bin", "count"], bins), "count")
+    errors, ends = Errors(design), (np.array([lo]), np.array([hi]))
+    error, margin = float(errors.ranges(*ends)[0]), float(errors.half_widths(*ends)[0])
+    shown = design.bins.shown(lo, hi)
+    found = []
+    for name in wanted:
+        number = design.groups.index(name)
+        value = float(estimates[number])
+        half = None if np.isnan(error) else margin
+        low, high = (None, None) if half is None else (value - half, value + half)
+        found.append(Answer(name, shown, value, None if half is None else error, low, high, int(published[number])))
+    return found
+
+
+def _sums(design: Design, table: pa.Table, column: str) -> FloatArray:
+    """Sum of a column by group."""
+    values = table.column(column).to_numpy()
+    sums = np.bincount(group_numbers(table, design), values, minlength=len(design.groups))
+    return np.asarray(sums, dtype=np.float64)
+
+
+def total_answers(directory: Path, manifest: Manifest) -> list[Answer]:
+    """Every group over all bins, the largest first."""
+    answers = query_release(directory, manifest, (), None, None)
+    return sorted(answers, key=lambda answer: (-answer.estimate, answer.group))

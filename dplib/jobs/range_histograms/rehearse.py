@@ -1,0 +1,116 @@
+"""A rehearsal: the whole job on generated rows of the declared bins, against the true counts it generated.
+
+Nothing private is touched (`dplib.workflow.rehearsal`). The result says which errors to expect and that the pipeline
+from rows to tables works with these settings.
+"""
+
+import csv
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+
+from dplib.arrays import FloatArray, IntArray
+from dplib.jobs.range_histograms.design import Design
+from dplib.jobs.range_histograms.estimate import Errors
+from dplib.jobs.range_histograms.plan import lengths_of
+from dplib.jobs.range_histograms.run import STAGES
+from dplib.jobs.range_histograms.tables import ESTIMATES, PUBLISHED, group_numbers
+from dplib.metrics.error import range_sums
+from dplib.release.tables import read_table
+from dplib.workflow.prepared import Prepared
+from dplib.workflow.rehearsal import on_generated_rows
+from dplib.workflow.run import Stage, run_job
+
+MAX_STARTS = 512
+"""Ranges of each length that are compared."""
+
+
+@dataclass(frozen=True)
+class RehearsedError:
+    """Ranges of one length: the predicted and the met error (root mean squares); None where none is predicted."""
+
+    length: int
+    n_answers: int
+    predicted: float | None
+    measured: float
+    published: float
+
+
+def rehearse(prepared: Prepared[Design], rows_per_group: int, seed: int, progress: Stage) -> list[RehearsedError]:
+    """Generate rows, run the job on them and compare its answers with the truth.
+
+    Args:
+        prepared: a checked configuration; its input, ledger, secret and output are not touched.
+        rows_per_group: mean number of rows a group.
+        seed: of the generated rows.
+        progress: wraps each stage to show it.
+    """
+    with TemporaryDirectory(prefix="dplib-rehearsal-") as name:
+        folder = Path(name)
+        true = _write_rows(prepared.design, folder / "rows.csv", rows_per_group, seed)
+        rehearsed = _prepare(prepared, folder)
+        _, release = run_job(rehearsed, STAGES, progress=progress)
+        assert release is not None
+        design = rehearsed.design
+        estimates, published = _bin_values(design, release)
+    errors, found = Errors(design), []
+    for length in lengths_of(design.bins.n_bins):
+        last = design.bins.n_bins - length
+        lo = np.unique(np.linspace(0, last, min(last + 1, MAX_STARTS)).astype(np.int64))
+        right = range_sums(true.T.astype(np.float64), lo, lo + length)
+        gaps = [range_sums(values.T, lo, lo + length) - right for values in (estimates, published)]
+        predicted = errors.ranges(lo, lo + length)
+        met, whole = (float(np.sqrt((gap**2).mean())) for gap in gaps)
+        stated = None if np.isnan(predicted).any() else float(np.sqrt((predicted**2).mean()))
+        found.append(RehearsedError(length, right.size, stated, met, whole))
+    return found
+
+
+def _bin_values(design: Design, release: Path) -> tuple[FloatArray, FloatArray]:
+    """Estimates and published counts of the bins, each of shape (n_groups, n_bins)."""
+    shape = (len(design.groups), design.bins.n_bins)
+    place = np.full(design.strategy.tree.n_nodes, -1)
+    place[design.strategy.tree.leaf_nodes] = np.arange(shape[1])
+    table = read_table(release / ESTIMATES, ["group", "node", "estimate"])
+    bins, estimates = place[table.column("node").to_numpy()], np.zeros(shape)
+    kept = bins >= 0
+    estimates[group_numbers(table, design)[kept], bins[kept]] = table.column("estimate").to_numpy()[kept]
+    table, published = read_table(release / PUBLISHED, ["group", "bin", "count"]), np.zeros(shape)
+    published[group_numbers(table, design), table.column("bin").to_numpy()] = table.column("count").to_numpy()
+    return estimates, published
+
+
+def _write_rows(design: Design, path: Path, rows_per_group: int, seed: int) -> IntArray:
+    """Write generated rows, one a unit so that no cap cuts, and return their counts by group and bin."""
+    bins, generator = design.bins, np.random.default_rng(seed)
+    popularity = generator.dirichlet(np.full(bins.n_bins, 0.3), len(bins.groups))
+    counts = generator.poisson(rows_per_group * popularity).astype(np.int64)
+    lo, hi = bins.ends(np.arange(bins.n_bins), np.arange(1, bins.n_bins + 1))
+    values = (lo + hi) / 2 if bins.kind == "edges" else lo
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(["value", "group", "unit"])
+        for unit, (group, place) in enumerate(np.repeat(np.argwhere(counts), counts[counts > 0], axis=0)):
+            writer.writerow([values[place], bins.groups[group], unit])
+    return counts
+
+
+def _prepare(prepared: Prepared[Design], folder: Path) -> Prepared[Design]:
+    """The same job on the generated rows."""
+    config, bins = prepared.design.config, prepared.design.bins
+    columns: dict[str, Any] = {"value": "value"}
+    columns |= {"group": "group"} if bins.grouped else {}
+    columns |= {"unit": "unit"} if config.privacy.unit != "event" else {}
+    histogram = config.histogram.model_dump(mode="json")
+    histogram["groups"] = list(bins.groups) if bins.grouped else None
+    histogram["categories"] = list(bins.categories) if bins.kind == "categories" else None
+    changed = {
+        "input": {"path": "rows.csv", "format": "csv", "options": {"header": "true"}, "columns": columns},
+        "histogram": histogram,
+    }
+    resolve = partial(Design.resolve, strategy=prepared.design.strategy)
+    return on_generated_rows(prepared, resolve, changed, folder)

@@ -1,0 +1,99 @@
+"""The job's own part of a run: open the rows, count and draw the noise once, estimate and publish."""
+
+from pathlib import Path
+
+from dplib.jobs.range_histograms.config import RangeHistogramsConfig
+from dplib.jobs.range_histograms.design import Design
+from dplib.jobs.range_histograms.faint import faint_groups
+from dplib.jobs.range_histograms.measure import measure_in_blocks, measure_on_driver
+from dplib.jobs.range_histograms.no_rows import measure_nothing
+from dplib.jobs.range_histograms.publish import (
+    layout_of,
+    manifest_fields,
+    results_in_blocks,
+    results_on_driver,
+    write_tables,
+)
+from dplib.jobs.range_histograms.tables import read_strategy, write_strategy
+from dplib.ledger.runs import Run
+from dplib.page.account_state import AccountState
+from dplib.page.notices import release_notices
+from dplib.spark.engine.blocks import DataFrame
+from dplib.spark.rows.bins import bin_rows, open_values
+from dplib.spark.rows.contributions import bound_rows
+from dplib.spark.rows.counts import count_cells
+from dplib.spark.rows.quality import JudgedRows
+from dplib.spark.rows.quality_rows import judged_values
+from dplib.workflow.lifecycle import MeasurementKeys
+from dplib.workflow.manifest import write_release_manifest
+from dplib.workflow.prepared import Prepared, prepare_job
+from dplib.workflow.quality import quality_sentences
+from dplib.workflow.run import REPORT, Resources, Stages
+from dplib.workflow.run_keys import RunKeys
+
+
+def prepare(path: Path, assignments: tuple[str, ...] = (), date: str = "") -> Prepared[Design]:
+    """Load, check and resolve a configuration.
+
+    Raises:
+        ConfigError: naming the setting that is wrong.
+    """
+    return prepare_job(RangeHistogramsConfig, Design.resolve, path, assignments, date)
+
+
+def open_input(job: Resources[Design]) -> DataFrame:
+    """Open the rows and check their schema."""
+    return open_values(job.spark(), job.design.config.input, job.design.bins.row_domain, job.prepared.base)
+
+
+def measure(job: Resources[Design], rows: DataFrame, keys: RunKeys, directory: Path) -> MeasurementKeys:
+    """Count, draw the noise once and store it."""
+    design, cap = job.design, job.design.config.privacy.rows_per_unit
+    write_strategy(directory, design.strategy)
+    counted = bin_rows(rows, design.config.input, design.bins.row_domain)
+    bounded = bound_rows(counted, cap, cap, keys.bounding)
+    if layout_of(design) == "driver" and design.n_blocks == 1:
+        with job.stage("counting"):
+            counts = count_cells(bounded, len(design.groups), design.bins.n_bins)
+        with job.stage("drawing noise"):
+            return measure_on_driver(design, counts, keys, directory)
+    with job.stage("counting and drawing noise, groups in parallel"):
+        return measure_in_blocks(bounded, design, keys, directory)
+
+
+def judge(job: Resources[Design], rows: DataFrame) -> JudgedRows:
+    """The rows after their rules, for the quality of the input."""
+    config = job.design.config
+    return judged_values(rows, config.input, job.design.bins.row_domain, config.privacy.rows_per_unit)
+
+
+def publish(job: Resources[Design], run: Run, account: AccountState, directory: Path) -> None:
+    """Estimate from the stored measurement and write the rest of the release."""
+    strategy = read_strategy(directory, job.design.noise)
+    design = Design.resolve(job.design.config, job.prepared.base, strategy)
+    layout = "driver" if job.dry else layout_of(design)
+    with job.stage("estimating and writing"):
+        if layout == "driver":
+            results = results_on_driver(design, directory)
+        else:
+            results = results_in_blocks(job.spark(), design, directory)
+        summary = write_tables(design, results, directory)
+        faint = faint_groups(design, summary, directory)
+        # Imported where it is needed: drawing takes seconds to load, and most commands draw nothing.
+        from dplib.jobs.range_histograms.page import build_page
+
+        page = build_page(
+            design,
+            summary,
+            layout,
+            run,
+            account,
+            release_notices(faint, design.public(), quality_sentences(directory, design.config)),
+        )
+        (directory / REPORT).write_text(page, encoding="utf-8")
+        fields = manifest_fields(design, layout)
+        write_release_manifest(directory, design, run, account.currency, fields, faint)
+
+
+STAGES = Stages(open_input, measure, publish, measure_nothing, judge)
+"""What the job does in a run (`dplib.workflow.run.run_job`)."""

@@ -1,0 +1,1 @@
+"""The privacy ledger: accounts, reservations, measurements, audits."""

@@ -1,0 +1,1 @@
+"""Mechanisms that release facts about the minimum cuts of a private graph."""

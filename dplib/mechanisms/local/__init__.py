@@ -1,0 +1,1 @@
+"""Randomizers of the local model and the server's side of each."""

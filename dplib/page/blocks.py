@@ -1,0 +1,128 @@
+"""The blocks a report page is made of: frozen values that say what is shown, never how.
+
+A page is a title and sections, a section a heading and blocks. Text is plain text; where a part of it is a command, a
+file name or stressed, the text is a tuple of parts with `Mono` and `Strong` among them. There is no markup language, so
+a name from the settings can hold any character and is shown as it is.
+"""
+
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+
+@dataclass(frozen=True)
+class Mono:
+    """A command, a file name or another literal inside a text."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class Strong:
+    """A stressed part of a text."""
+
+    text: str
+
+
+Text = str | tuple[str | Mono | Strong, ...]
+
+
+@dataclass(frozen=True)
+class Paragraphs:
+    """Running text, one entry a paragraph."""
+
+    texts: tuple[Text, ...]
+    kind: ClassVar[str] = "paragraphs"
+
+
+@dataclass(frozen=True)
+class Bullets:
+    """A list without order."""
+
+    items: tuple[Text, ...]
+    kind: ClassVar[str] = "bullets"
+
+
+@dataclass(frozen=True)
+class KeyValues:
+    """Names with their values, for example the settings that matter."""
+
+    pairs: tuple[tuple[str, Text], ...]
+    kind: ClassVar[str] = "key_values"
+
+
+@dataclass(frozen=True)
+class Column:
+    """A table's column; numeric ones are set flush right."""
+
+    name: str
+    numeric: bool = False
+
+
+@dataclass(frozen=True)
+class DataTable:
+    """A table whose first column names its rows.
+
+    Attributes:
+        caption: what the table shows.
+        columns: one `Column` for each cell of a row.
+        rows: cells as text, as many as there are columns.
+        tall: whether the table scrolls inside a limited height on screen (print shows all of it).
+    """
+
+    caption: str
+    columns: tuple[Column, ...]
+    rows: tuple[tuple[Text, ...], ...]
+    tall: bool = False
+    kind: ClassVar[str] = "table"
+
+    def __post_init__(self) -> None:
+        if any(len(row) != len(self.columns) for row in self.rows):
+            raise ValueError(f"rows must have {len(self.columns)} cells each")
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A drawing made by `dplib.page.figures`.
+
+    Attributes:
+        svg: the drawing; trusted, since those functions escape every text they are given.
+        title: heading of the figure.
+        caption: how to read it.
+        alt: what a reader who does not see it needs to know.
+    """
+
+    svg: str
+    title: str
+    caption: Text
+    alt: str
+    kind: ClassVar[str] = "figure"
+
+
+@dataclass(frozen=True)
+class Callout:
+    """A box for what must not be missed."""
+
+    title: str
+    text: Text
+    tone: Literal["note", "warning"] = "note"
+    kind: ClassVar[str] = "callout"
+
+
+@dataclass(frozen=True)
+class Code:
+    """Commands or a citation, shown as they are typed."""
+
+    text: str
+    label: str
+    kind: ClassVar[str] = "code"
+
+
+Block = Paragraphs | Bullets | KeyValues | DataTable | Figure | Callout | Code
+
+
+@dataclass(frozen=True)
+class Section:
+    """A heading and what stands below it."""
+
+    title: str
+    blocks: tuple[Block, ...]

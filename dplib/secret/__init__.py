@@ -1,0 +1,1 @@
+"""The operator's secret, from which every key is derived."""

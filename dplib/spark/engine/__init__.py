@@ -1,0 +1,1 @@
+"""Spark itself: session, Java, blocks, rounds."""

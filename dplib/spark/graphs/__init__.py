@@ -1,0 +1,1 @@
+"""Edge lists on Spark: reading, the public row rules, counts in blocks."""

@@ -1,0 +1,1 @@
+"""Rows of numbers on Spark: reading, the public row rules, totals of summaries."""

@@ -1,0 +1,1 @@
+"""Event rows on Spark: reading, the public row rules, bounding and counting."""

@@ -1,0 +1,115 @@
+"""From a date, timestamp or text to a day of the domain, whatever the session's time zone is.
+
+The day of an instant (a typed timestamp, or a text whose pattern reads a zone) is its day in the fixed zone
+`input.timezone`. The day of a text without zone is the day that is written, that of a date or of a timestamp without
+zone its own. Where the pattern's zone is optional, a text without one is taken as UTC.
+
+No value may stop a run: texts are parsed by the JSON reader's formatter, since `try_to_timestamp` fails on years
+beyond 294246, and far instants are not shifted to a zone, which could overflow.
+"""
+
+import datetime as dt
+import re
+from calendar import monthrange
+
+import pyarrow as pa
+from pyspark.sql import Column, SparkSession
+from pyspark.sql import functions as F
+
+from dplib.config.date_patterns import check_pattern, suggestion
+from dplib.config.sections import Moments
+from dplib.errors import ConfigError
+from dplib.spark.engine.session import SPARK_ERRORS
+
+EPOCH = dt.date(1970, 1, 1)
+MICROS_PER_DAY = 86_400_000_000
+OUTSIDE = -1
+"""Day number of every moment outside the domain."""
+
+
+def check_date_format(spark: SparkSession, pattern: str) -> None:
+    """Refuse a date pattern that Spark cannot read or that would lose days; reads no rows.
+
+    A pattern is good if no field stands in it twice or in two ways (`dplib.config.date_patterns`), and if Spark reads
+    back, of what it writes with it, the day and the hour of moments all over a leap year and a common one.
+
+    Raises:
+        ConfigError: naming `input.date_format`.
+    """
+    try:
+        check_pattern(pattern)
+    except ValueError as error:
+        raise ConfigError(f"input.date_format {error}") from None
+    # A literal query: the texts are made inside Spark, so nothing of the input is touched.
+    probes = spark.createDataFrame(pa.table({"seconds": pa.array(_PROBES, pa.int64())}))
+    moment = F.timestamp_seconds("seconds")
+    read = parse_moment(F.date_format(moment, pattern), pattern).cast("timestamp")
+    try:
+        found = probes.select("seconds", F.unix_micros(read).alias("read")).collect()
+    except SPARK_ERRORS:
+        raise ConfigError(
+            f"input.date_format must be a pattern that Spark can read dates with, got {pattern}{suggestion(pattern)}"
+        ) from None
+    for row in found:
+        # A pattern may leave out seconds, minutes or the time of day, and nothing else.
+        kept = {row["seconds"] - row["seconds"] % step for step in (1, 60, 3600, 86_400)}
+        if row["read"] is None or row["read"] // 1_000_000 not in kept:
+            raise ConfigError(
+                "input.date_format must hold year, month (MM) and day (dd), and read back every moment that it "
+                f"writes, got {pattern}{suggestion(pattern)}"
+            )
+
+
+def _probes() -> list[int]:
+    """Seconds of moments of a common and a leap year: days of one and two digits, times before and after noon."""
+    days = [1, 2, 5, 9, 10, 11, 12, 13, 20, 28, 29, 30, 31]
+    dates = [
+        dt.date(year, month, day)
+        for year in (2013, 2024)
+        for month in range(1, 13)
+        for day in days
+        if day <= monthrange(year, month)[1]
+    ]
+    times = [0, 43_200, 47_103, 86_399, 3_723]
+    return [(day - EPOCH).days * 86_400 + times[place % len(times)] for place, day in enumerate(dates)]
+
+
+_PROBES = _probes()
+
+
+def day_number(moment: Column, type_name: str, source: Moments, first_day: dt.date, n_days: int) -> Column:
+    """Number of days since the domain's first day, int: null where it cannot be read, `OUTSIDE` the domain -1.
+
+    Args:
+        moment: text without blanks at its ends, date, timestamp, or timestamp without zone.
+        type_name: `typeName()` of its type.
+        source: pattern and time zone.
+        first_day: day 0.
+        n_days: number of days of the domain.
+    """
+    first = (first_day - EPOCH).days
+    has_instant = type_name == "timestamp"
+    if type_name == "string":
+        moment, has_instant = parse_moment(moment, source.date_format), has_zone(source.date_format)
+    if has_instant:
+        local = F.unix_micros(F.from_utc_timestamp(moment, source.timezone))
+        day = (local - F.pmod(local, F.lit(MICROS_PER_DAY))) / MICROS_PER_DAY - first
+        # No zone is more than a day from UTC.
+        near = F.unix_micros(moment).between((first - 2) * MICROS_PER_DAY, (first + n_days + 2) * MICROS_PER_DAY)
+        day = F.when(near, day)
+    else:
+        day = F.unix_date(moment.cast("date")).cast("long") - first
+    inside = day.between(0, n_days - 1)
+    return F.when(moment.isNull(), None).when(inside, day.cast("int")).otherwise(OUTSIDE)
+
+
+def parse_moment(text: Column, pattern: str) -> Column:
+    """A timestamp from text, with an instant if the pattern reads a zone; null where the text does not follow it."""
+    kind, option = ("timestamp", "timestampFormat") if has_zone(pattern) else ("timestamp_ntz", "timestampNTZFormat")
+    options = {option: pattern, "timeZone": "UTC", "mode": "PERMISSIVE", "enableDateTimeParsingFallback": "false"}
+    return F.from_json(F.to_json(F.struct(text.alias("text"))), f"text {kind}", options)["text"]
+
+
+def has_zone(pattern: str) -> bool:
+    """Whether a date pattern reads a zone or an offset (letters V z O X x outside quotes)."""
+    return re.search("[VzOXx]", re.sub("'[^']*'", "", pattern)) is not None

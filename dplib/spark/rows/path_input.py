@@ -1,0 +1,221 @@
+"""From files to a DataFrame with named columns, a format at a time; no row is read, only header lines and footers.
+
+No row may delete, merge or fail others, whatever stands in it:
+
+- *CSV.* A line is a row. Columns are read by position after all header lines were found equal. Lines of a megabyte and
+  more are passed over by the line reader itself, so no line has more fields than the parser takes; values have any
+  length. A quote that is not closed ends with its line.
+- *JSON.* A line is a row: the object that stands on it. An array, or whatever else is no object, is a row of nulls.
+  Numbers become text as 64-bit floats do, whole ones with all their digits.
+- *Parquet.* Timestamps are read as stored numbers (`dplib.spark.rows.parquet_times`).
+- *ORC.* Timestamps are refused: Spark's reader fails at moments before 1970 whose fraction is below a millisecond.
+- *Delta.* The live Parquet files of the log; the format stores microseconds, which Spark reads as they are.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.types import LongType, StringType, StructField, StructType
+
+from dplib.config.reader_options import access_options, is_access, is_file_option
+from dplib.config.sections import Source
+from dplib.errors import SchemaError
+from dplib.spark.rows.column_hints import missing_column
+from dplib.spark.rows.delta import open_delta
+from dplib.spark.rows.input_files import (
+    LINE_LIMIT,
+    MAX_LINE,
+    InputFiles,
+    escaped_address,
+    header_of,
+    list_files,
+    require_same_types,
+    side_by_side,
+)
+from dplib.spark.rows.parquet_times import footer_types, moment_of, stored_time
+
+FIXED_OPTIONS = {
+    "mode": "PERMISSIVE",
+    "inferschema": "false",
+    "multiline": "false",
+    # Header lines were compared before: here they are passed over.
+    "enforceschema": "true",
+    "maxcolumns": str(MAX_LINE + 1),
+    LINE_LIMIT: str(MAX_LINE),
+}
+"""Options of the CSV reader that make every line a row of its own."""
+JSON_LINE_LIMIT = 1 << 24
+
+
+@dataclass(frozen=True)
+class Opened:
+    """A frame with the names of its columns, which may stand twice.
+
+    Attributes:
+        frame: the columns by position.
+        names: their names in the input.
+        separator: between the fields of a header line; None where the names come from elsewhere.
+    """
+
+    frame: DataFrame
+    names: tuple[str, ...]
+    separator: str | None = None
+
+
+def open_path(spark: SparkSession, source: Source, columns: Mapping[str, str], base: Path) -> Opened:
+    """Open the files of a path.
+
+    Args:
+        spark: the session.
+        source: where they are.
+        columns: role to the input's column.
+        base: folder that relative paths start from.
+
+    Raises:
+        ConfigError: if the extra of a format is missing.
+        SchemaError: if there are no files, some would be left out, or their columns differ.
+    """
+    if source.is_delta:
+        frame = open_delta(spark, source, base)
+        return Opened(frame, tuple(frame.columns))
+    files = list_files(spark, source, base)
+    opener = {"csv": _open_csv, "json": _open_json, "parquet": _open_parquet, "orc": _open_orc}[source.format.lower()]
+    return opener(spark, source, columns, base, files)
+
+
+def _open_csv(spark: SparkSession, source: Source, columns: Mapping[str, str], base: Path, files: InputFiles) -> Opened:
+    options = {name if is_access("csv", name) else name.lower(): value for name, value in source.options.items()}
+    options |= FIXED_OPTIONS
+    separator = None
+    if options.get("header", "false").lower() == "true":
+        names = header_of(spark, source, files.files, options)
+        separator = options.get("sep", options.get("delimiter", ","))
+    else:
+        own = {role: column for role, column in columns.items() if column not in files.partitions}
+        where = 'where input.options.header is not "true"'
+        positions = column_positions(own, where)
+        # Up to the last column that the configuration names: no row is asked how many there are.
+        names = tuple(f"_c{i}" for i in range(max(positions.values(), default=0) + 1))
+    reader = spark.read.format("csv").options(**options).schema(_texts(len(names)))
+    return Opened(reader.load(source.paths(base)), names + files.partitions, separator)
+
+
+def _open_json(
+    spark: SparkSession, source: Source, columns: Mapping[str, str], base: Path, files: InputFiles
+) -> Opened:
+    wanted = [name for name in dict.fromkeys(columns.values()) if name not in files.partitions]
+    lines = {name: value for name, value in source.options.items() if is_file_option(name) or name.lower() == "linesep"}
+    lines |= access_options("json", source.options)
+    reader = spark.read.format("text").options(**lines).option(LINE_LIMIT, str(JSON_LINE_LIMIT))
+    text = reader.load(source.paths(base))
+    parsing = {name: value for name, value in source.options.items() if name.lower().startswith("allow")}
+    schema = StructType([StructField(name, StringType()) for name in wanted])
+    # Of an array Spark would make many rows, or none where one of them is damaged.
+    line = F.when(~F.startswith(F.ltrim("value"), F.lit("[")), F.col("value"))
+    record = F.from_json(line, schema, parsing | {"mode": "PERMISSIVE"}) if wanted else F.lit(None)
+    parsed = text.select(record.alias("record"), *(F.col(f"`{_quoted(name)}`") for name in files.partitions))
+    fields = [F.col("record").getField(name).alias(f"__{i}") for i, name in enumerate(wanted)]
+    frame = parsed.select(*fields, *(F.col(f"`{_quoted(name)}`") for name in files.partitions))
+    return Opened(frame, tuple(wanted) + files.partitions)
+
+
+def _open_parquet(
+    spark: SparkSession, source: Source, columns: Mapping[str, str], base: Path, files: InputFiles
+) -> Opened:
+    reader = spark.read.format("parquet").options(**source.options)
+    plain = reader.load(source.paths(base))
+    found = footer_types(spark, files.files, access_options("parquet", source.options))
+    require_same_types(found or _spark_types(spark, source, files.files), columns, files.partitions)
+    if any(plain.columns.count(column) != 1 for column in columns.values()):
+        return Opened(plain, tuple(plain.columns))
+    kinds = {} if found is None else found[0]
+    wanted = [name for name in dict.fromkeys(columns.values()) if name not in files.partitions]
+    times = {name: stored_time(kinds.get(name, "")) for name in wanted}
+    if found is None:
+        _refuse_times(plain, columns, "Parquet files that only the Connect server sees")
+    fields = [
+        StructField(name, LongType() if times[name] is not None else plain.schema[name].dataType) for name in wanted
+    ]
+    frame = reader.schema(StructType(fields)).load(source.paths(base))
+    selected = []
+    for name in (*wanted, *files.partitions):
+        column, stored = F.col(f"`{_quoted(name)}`"), times.get(name)
+        selected.append(column if stored is None else moment_of(column, stored).alias(name))
+    return Opened(frame.select(*selected), tuple(wanted) + files.partitions)
+
+
+def _open_orc(spark: SparkSession, source: Source, columns: Mapping[str, str], base: Path, files: InputFiles) -> Opened:
+    require_same_types(_spark_types(spark, source, files.files), columns, files.partitions)
+    frame = spark.read.format("orc").options(**source.options).load(source.paths(base))
+    opened = Opened(frame, tuple(frame.columns))
+    if all(opened.names.count(column) == 1 for column in columns.values()):
+        _refuse_times(frame, columns, "ORC files")
+    return opened
+
+
+def _refuse_times(frame: DataFrame, columns: Mapping[str, str], where: str) -> None:
+    for role, column in columns.items():
+        kind = frame.schema[column].dataType.typeName()
+        if kind.startswith("timestamp"):
+            raise SchemaError(
+                f"input.columns.{role} must name a column of dates or texts in {where}, since one timestamp can fail "
+                f"the run there (write the moments as dates, as text or to Parquet), got {column} of type {kind}"
+            )
+
+
+def _spark_types(spark: SparkSession, source: Source, files: Sequence[str]) -> list[dict[str, str]]:
+    """The columns of each file with their types, as Spark names them."""
+    if len(files) < 2:  # nothing to compare
+        return [{}]
+    options = access_options(source.format, source.options)
+
+    def look(file: str) -> dict[str, str]:
+        schema = spark.read.format(source.format).options(**options).load(escaped_address(file)).schema
+        return {field.name: field.dataType.simpleString() for field in schema.fields}
+
+    return side_by_side(look, files)
+
+
+def _texts(n_columns: int) -> StructType:
+    return StructType([StructField(f"__{i}", StringType()) for i in range(n_columns)])
+
+
+def _quoted(name: str) -> str:
+    return name.replace("`", "``")
+
+
+def column_positions(columns_by_role: Mapping[str, str], where: str) -> dict[str, int]:
+    """The positions of columns that have no names but `_c0, _c1, ...`, by role.
+
+    Args:
+        columns_by_role: role to column, section `input.columns`.
+        where: in which inputs that is so, for the message.
+
+    Raises:
+        SchemaError: if a column has another name.
+    """
+    positions = {}
+    for role, column in columns_by_role.items():
+        position = column.removeprefix("_c")
+        if column == position or not position.isdecimal() or not position.isascii() or int(position) >= MAX_COLUMNS:
+            raise SchemaError(f"input.columns.{role} must be _c0, _c1, ... {where}, got {column}")
+        positions[role] = int(position)
+    return positions
+
+
+MAX_COLUMNS = 100_000
+"""Columns without names that a configuration may count through."""
+
+
+def require_column(opened: Opened, role: str, column: str) -> int:
+    """The position of a column that the input has once.
+
+    Raises:
+        SchemaError: with the columns that there are.
+    """
+    if opened.names.count(column) != 1:
+        raise SchemaError(missing_column(role, column, opened.names, opened.separator))
+    return opened.names.index(column)

@@ -1,0 +1,130 @@
+"""From the input that a configuration names to a DataFrame with one column a role.
+
+Text (CSV, JSON) is read as strings only, with a schema made from the configuration: nothing is inferred, so no row can
+change a type or raise an error that quotes it. Malformed lines, bad encodings and a truncated last line become rows
+with nulls or odd strings, which the row rule (`dplib.spark.rows.resolve`) then judges. Other formats and tables keep
+their types. Which formats and options there are: `dplib.config.reader_options`; how each is read:
+`dplib.spark.rows.path_input`.
+
+The result has one column a role: for event rows ``day``, ``name`` (item or package) and, where mapped, ``quantity``
+and ``unit``.
+
+Limits: JSON has no header: a column that no record has is a column of nulls, which only `dplib inspect` shows. Options
+are Spark's with Spark's defaults: quotes doubled inside quotes (RFC 4180) need `escape: '"'`. What a view of the
+catalogue computes is its author's: an expression in it that fails at one row fails the run.
+"""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+from pyspark.errors import IllegalArgumentException
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from dplib.config.sections import Input, Source
+from dplib.errors import ConfigError, SchemaError
+from dplib.spark.engine.session import SPARK_ERRORS, error_name, pin_session
+from dplib.spark.rows.moments import check_date_format
+from dplib.spark.rows.path_input import open_path, require_column
+from dplib.spark.rows.table_input import open_table
+
+_INTEGERS = frozenset({"byte", "short", "integer", "long"})
+KEY_TYPES = _INTEGERS | {"string", "decimal", "boolean", "date"}
+NUMBER_TYPES = _INTEGERS | {"string", "decimal", "float", "double"}
+MOMENT_TYPES = frozenset({"string", "date", "timestamp", "timestamp_ntz"})
+EVENT_TYPES: Mapping[str, frozenset[str]] = {
+    "day": MOMENT_TYPES,
+    "item": KEY_TYPES,
+    "package": KEY_TYPES,
+    "quantity": NUMBER_TYPES,
+    "unit": KEY_TYPES,
+}
+"""Types that the columns of event rows may have, by role."""
+
+
+def open_rows(spark: SparkSession, source: Input, base: Path) -> DataFrame:
+    """Open rows that are events of a day; of a text file at most the header line is read.
+
+    Args:
+        spark: the session; its settings that decide counts are pinned.
+        source: section `input` of the configuration.
+        base: folder that relative paths start from (the configuration's).
+
+    Returns:
+        columns day, name, and quantity and unit where they are mapped.
+
+    Raises:
+        ConfigError: if an option, the format or `date_format` is wrong.
+        SchemaError: if the input cannot be opened, lacks a column, or a column has a type that its role cannot have.
+    """
+    pin_session(spark)
+    check_date_format(spark, source.date_format)
+    rows = open_columns(spark, source, source.columns.names, EVENT_TYPES, base)
+    return rows.withColumnsRenamed({"item": "name", "package": "name"})
+
+
+def open_columns(
+    spark: SparkSession,
+    source: Source,
+    columns_by_role: Mapping[str, str],
+    accepted: Mapping[str, frozenset[str]],
+    base: Path,
+) -> DataFrame:
+    """Open the input and select one column a role; of a text file at most the header line is read.
+
+    Args:
+        spark: the session; its settings that decide counts are pinned.
+        source: where the input is.
+        columns_by_role: role to the input's column, section `input.columns`.
+        accepted: role to the names of Spark's types that it may have.
+        base: folder that relative paths start from (the configuration's).
+
+    Returns:
+        one column a role, named as the role.
+
+    Raises:
+        ConfigError: if an option or the format is wrong.
+        SchemaError: if the input cannot be opened, lacks a column, or a column has a type that its role cannot have.
+    """
+    pin_session(spark)
+    # Names of files' columns may differ in capitals alone; those of a catalogue may not.
+    spark.conf.set("spark.sql.caseSensitive", "false" if source.table is not None else "true")
+    with opening(source):
+        if source.table is not None:
+            opened = open_table(spark, source.table, columns_by_role)
+        else:
+            opened = open_path(spark, source, columns_by_role, base)
+        types = [field.dataType.typeName() for field in opened.frame.schema.fields]
+    # Positions, not names: a name may hold dots or stand twice.
+    selected: list[Column] = []
+    numbered = opened.frame.toDF(*(f"c{i}" for i in range(len(types))))
+    for role, column in columns_by_role.items():
+        position = require_column(opened, role, column)
+        if types[position] not in accepted[role]:
+            allowed = ", ".join(sorted(accepted[role]))
+            raise SchemaError(
+                f"input.columns.{role} must name a column of type {allowed}, got {column} of type {types[position]}"
+            )
+        selected.append(F.col(f"c{position}").alias(role))
+    return numbered.select(*selected)
+
+
+@contextmanager
+def opening(source: Source) -> Iterator[None]:
+    """Turn what Spark raises while it opens the input into a sentence about the setting.
+
+    Raises:
+        ConfigError: if an option or the format is wrong.
+        SchemaError: if the input cannot be opened.
+    """
+    setting = "input.path" if source.table is None else "input.table"
+    try:
+        yield
+    except SPARK_ERRORS as error:
+        name = error_name(error)
+        if "DATA_SOURCE_NOT_FOUND" in name:
+            raise ConfigError(f"input.format must be a format that Spark can read, got {source.format}") from None
+        if isinstance(error, IllegalArgumentException):
+            raise ConfigError(f"input.options must be options of Spark's {source.format} reader, got {name}") from None
+        raise SchemaError(f"{setting} must name what Spark can open, got {source.shown} ({name})") from None

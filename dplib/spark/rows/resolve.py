@@ -1,0 +1,205 @@
+"""The public rule that says which rows count, and as what.
+
+The rules are judged in this order; a row is dropped by the first one that it fails. Nothing else drops a row, and no
+value stops a run. Texts (names, units, dates, quantities as text) are compared after blanks at both ends are cut
+(space, tab, line ends, form feed, vertical tab, byte-order mark); names must then be equal, capitals included.
+
+| rule | a row passes if |
+|---|---|
+| unit is given | its unit is neither null nor empty (only where `input.columns.unit` is set) |
+| day can be read | its day is a date or a timestamp, or a text of the pattern `input.date_format` |
+| day is in the domain | the day is one of `domain.first_day` to `domain.last_day` |
+| name is in the domain | its item is a declared item, or its package a declared package |
+| name is valid on the day | the item or package is on the menu of that day |
+| quantity is a number | its quantity is a number (1 where no column is set); NaN and null are none |
+
+A text is a number where it is a plain decimal one: digits with at most one point, a sign before them or none, an
+exponent (e or E, a sign or none, digits) or none; or the word inf or infinity, with a sign or none, in any capitals.
+`5f`, `0x5`, `2L`, `1,000` and `NaN` are no numbers.
+
+What passes counts as its quantity cut to 0 ... `privacy.max_quantity` and rounded down: infinity counts as the cap,
+negative quantities as 0.
+
+Which day a moment falls on: `dplib.spark.rows.moments`.
+"""
+
+import datetime as dt
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+
+import numpy as np
+import pyarrow as pa
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from dplib.arrays import IntArray
+from dplib.config.names import BLANKS
+from dplib.config.sections import Input, Privacy
+from dplib.errors import ConfigError
+from dplib.spark.rows.moments import day_number
+from dplib.validate import require
+
+RULES = (
+    "unit is given",
+    "day can be read",
+    "day is in the domain",
+    "name is in the domain",
+    "name is valid on the day",
+    "quantity is a number",
+)
+_JUDGED = ("unit", "day_text", "day_text", "name", "name", "number_text")
+"""Which text each rule judges."""
+LARGEST_HELD = 2.0**53
+"""Quantities above are shown to the data's owner as this."""
+
+
+@dataclass(frozen=True, eq=False)
+class RowDomain:
+    """The public keys of rows: the days, and the row types by name.
+
+    Attributes:
+        first_day: day 0.
+        n_days: number of days.
+        names: name of each row type (an item or a package). A name may stand twice where the days differ: a package
+            whose contents changed is two row types.
+        valid_first: first day (0-based) on which each row type is on the menu; all days where None.
+        valid_end: one past the last such day.
+    """
+
+    first_day: dt.date
+    n_days: int
+    names: Sequence[str]
+    valid_first: IntArray | None = None
+    valid_end: IntArray | None = None
+
+    @property
+    def n_row_types(self) -> int:
+        """Number of row types."""
+        return len(self.names)
+
+    @cached_property
+    def menu(self) -> dict[str, list[tuple[int, int, int]]]:
+        """Name to the (first day, end, row type) of each of its row types.
+
+        Raises:
+            ConfigError: if a name is empty or means two row types on one day.
+        """
+        n = self.n_row_types
+        first = np.zeros(n, np.int64) if self.valid_first is None else np.asarray(self.valid_first, np.int64)
+        end = np.full(n, self.n_days, np.int64) if self.valid_end is None else np.asarray(self.valid_end, np.int64)
+        require(first.shape == end.shape == (n,), "valid days", f"be {n} pairs of first and end", first.shape)
+        found: dict[str, list[tuple[int, int, int]]] = defaultdict(list)
+        for row_type, name in enumerate(self.names):
+            trimmed = name.strip(BLANKS)
+            require(bool(trimmed), "names of items and packages", "not be blank", "a blank one")
+            found[trimmed].append((int(first[row_type]), int(end[row_type]), row_type))
+        for name, windows in found.items():
+            windows.sort()
+            for (_, before, _), (after, _, _) in pairwise(windows):
+                if after < before:
+                    raise ConfigError(f"names of items and packages must mean one thing on each day, got {name} twice")
+        return dict(found)
+
+
+def resolve_rows(rows: DataFrame, source: Input, privacy: Privacy, domain: RowDomain) -> DataFrame:
+    """Keep the rows that count and turn them into numbers; the rule is this module's table.
+
+    Args:
+        rows: columns day, name, and quantity and unit where mapped (`dplib.spark.rows.read.open_rows`).
+        source: for the date pattern and the time zone.
+        privacy: for the cap of the quantity.
+        domain: days and row types.
+
+    Returns:
+        columns day int, row_type int, quantity long, and unit string where `input.columns.unit` is set; lazy.
+    """
+    judged = judge_rows(rows, source, privacy, domain).where(F.col("failed").isNull())
+    return judged.select("day", "row_type", "quantity", *(["unit"] if "unit" in rows.columns else []))
+
+
+def judge_rows(rows: DataFrame, source: Input, privacy: Privacy, domain: RowDomain) -> DataFrame:
+    """Resolve every row and say which rule drops it.
+
+    Returns:
+        the columns of `resolve_rows`, and ``failed``: the index in `RULES` of the first rule that the row fails, null
+        where it counts; ``clamped``: whether its quantity lay outside 0 ... max_quantity; and for the data's owner and
+        the quality of the input ``series`` (the row type), ``held`` (the whole quantity before its cap), ``content``
+        (all texts) and ``shown`` (the text that the failed rule judged).
+    """
+    types = {field.name: field.dataType.typeName() for field in rows.schema.fields}
+    has_unit = "unit" in types
+    number = number_column(F.col("quantity"), types["quantity"]) if "quantity" in types else F.lit(1.0)
+    typed = rows.select(
+        day_number(
+            trimmed_column(F.col("day"), types["day"]), types["day"], source, domain.first_day, domain.n_days
+        ).alias("day"),
+        text_column(F.col("name")).alias("name"),
+        number.alias("number"),
+        *([text_column(F.col("unit")).alias("unit")] if has_unit else []),
+        text_column(F.col("day")).alias("day_text"),
+        (text_column(F.col("quantity")) if "quantity" in types else F.lit(None)).alias("number_text"),
+    )
+    windows = F.filter("menu", lambda window: (F.col("day") >= window["first"]) & (F.col("day") < window["end"]))
+    joined = typed.join(F.broadcast(_menu_table(rows, domain)), "name", "left").withColumn(
+        "row_type", F.get(windows, F.lit(0))["row_type"]
+    )
+    passes = (
+        F.col("unit").isNotNull() & (F.col("unit") != "") if has_unit else F.lit(True),
+        F.col("day").isNotNull(),
+        F.col("day").between(0, domain.n_days - 1),
+        F.col("menu").isNotNull(),
+        F.col("row_type").isNotNull(),
+        F.col("number").isNotNull() & ~F.isnan("number"),
+    )
+    failed = F.coalesce(*(F.when(~F.coalesce(rule, F.lit(False)), F.lit(i)) for i, rule in enumerate(passes)))
+    cap = float(privacy.max_quantity)
+    return joined.select(
+        "day",
+        "row_type",
+        F.floor(F.least(F.greatest("number", F.lit(0.0)), F.lit(cap))).cast("long").alias("quantity"),
+        *(["unit"] if has_unit else []),
+        failed.alias("failed"),
+        (~F.col("number").between(0.0, cap)).alias("clamped"),
+        # For the data's owner only (`dplib.spark.rows.inspect`); whoever counts selects none of it.
+        F.col("row_type").alias("series"),
+        F.to_json(F.struct("day_text", "name", "number_text")).cast("binary").alias("content"),
+        F.floor(F.least(F.greatest("number", F.lit(0.0)), F.lit(LARGEST_HELD))).cast("double").alias("held"),
+        F.coalesce(
+            *(F.when(failed == i, F.col(text)) for i, text in enumerate(_JUDGED) if text in joined.columns)
+        ).alias("shown"),
+    )
+
+
+def _menu_table(rows: DataFrame, domain: RowDomain) -> DataFrame:
+    window = pa.struct([("first", pa.int32()), ("end", pa.int32()), ("row_type", pa.int32())])
+    menus = [[dict(zip(("first", "end", "row_type"), entry, strict=True)) for entry in m] for m in domain.menu.values()]
+    table = pa.table({"name": pa.array(list(domain.menu), pa.string()), "menu": pa.array(menus, pa.list_(window))})
+    return rows.sparkSession.createDataFrame(table)
+
+
+def text_column(column: Column) -> Column:
+    """Any column as text without blanks at its ends."""
+    # The cast also leaves a table's collation, under which two names could be equal, behind.
+    return F.btrim(column.cast("string"), F.lit(BLANKS))
+
+
+_NUMBER_SIGNS = "0123456789+-.eE"
+_INFINITIES = tuple(sign + word for sign in ("", "+", "-") for word in ("inf", "infinity"))
+
+
+def number_column(column: Column, type_name: str) -> Column:
+    """A column of numbers or texts as double; null where a text is no plain decimal number."""
+    if type_name != "string":
+        return column.try_cast("double")
+    text = text_column(column)
+    # Of these signs alone Java reads decimal numbers only: no suffix (5f), no hexadecimal one, no NaN.
+    plain = F.translate(text, _NUMBER_SIGNS, "") == ""
+    return F.when(plain | F.lower(text).isin(*_INFINITIES), text.try_cast("double"))
+
+
+def trimmed_column(column: Column, type_name: str) -> Column:
+    """A text column without blanks at its ends; columns of other types as they are."""
+    return text_column(column) if type_name == "string" else column

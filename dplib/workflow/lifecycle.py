@@ -1,0 +1,251 @@
+"""The life of one run: reserve, measure, store, publish; the same for every job.
+
+    find -> [published: return it] -> [measured: publish from it] -> reserve -> measure -> record -> store -> publish
+
+The job hands in two functions. ``measure`` is the private part: it reads rows, draws noise once and writes
+``measurement/`` into a staging directory. ``publish`` sees only the stored measurement and writes the rest. Each is
+called at most once a run, and not at all where its result exists, so a second run reads no rows and spends nothing.
+
+A crash at any point is met by calling the same function again (see `dplib.ledger.ledger` for the argument).
+"""
+
+import hashlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from dplib.config.day_window import DayWindow
+from dplib.errors import BudgetError, ConfigError, DplibError, IntegrityError
+from dplib.ledger.ledger import Ledger
+from dplib.ledger.runs import (
+    Publication,
+    Run,
+    RunKey,
+    RunState,
+    StoredMeasurement,
+    Terms,
+)
+from dplib.release.files import MANIFEST, file_sha256
+from dplib.release.membership import found_in, mark, unknown
+from dplib.release.staging import Staging, check_writable, disk_errors, remove_leftovers, store_measurement
+
+
+@dataclass(frozen=True)
+class Request:
+    """What a run asks of the ledger.
+
+    Attributes:
+        key: dataset, job, logical date and hash of the measurement settings.
+        terms: the account's currency, unit and neighbours that the cost is meant in.
+        cost: exact cost in that currency.
+        reason: why, for the record.
+        again: measure anew although a measurement exists.
+        key_id: public name of the secret that a new reservation is measured with.
+        plan: hash of the plan, which an account may require to be approved.
+        window: the days that the run reads, None where it may read any.
+        settings: the plan's settings, for the ledger.
+    """
+
+    key: RunKey
+    terms: Terms
+    cost: Fraction
+    reason: str
+    again: bool = False
+    key_id: str | None = None
+    plan: str | None = None
+    window: DayWindow | None = None
+    settings: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True)
+class MeasurementKeys:
+    """What ``measure`` tells the ledger and nobody else.
+
+    Attributes:
+        key_id: public name of the secret.
+        measurement_key: the noise key; only its hash is kept.
+        data_digest: keyed digest of the exact counts.
+    """
+
+    key_id: str
+    measurement_key: bytes = field(repr=False)
+    data_digest: bytes = field(repr=False)
+
+
+Measure = Callable[[Run, Path], MeasurementKeys]
+"""Reads rows and writes ``measurement/`` into the given staging directory."""
+Publish = Callable[[Run, Path], None]
+"""Reads ``measurement/`` in the given staging directory and writes the rest of the release, manifest last."""
+
+
+def measure_run(ledger: Ledger, request: Request, output: Path, measure: Measure) -> Run:
+    """Return a run that has its stored measurement, made now only if there is none.
+
+    Args:
+        ledger: the open ledger.
+        request: what to reserve.
+        output: folder of all releases.
+        measure: the private part.
+
+    Raises:
+        BudgetError: if the account cannot pay; nothing was written.
+        ConfigError: if the output cannot be written or holds releases that the ledger should know, or the account has
+            other terms; nothing was spent.
+        DplibError: if another process is measuring the same run, or the disk is full.
+    """
+    found = ledger.find_run(request.key)
+    if found is not None and found.state is not RunState.RESERVED and not request.again:
+        return found
+    # Makes no directory for a run that cannot be paid.
+    ledger.check_payable(request.key, request.cost, request.again, request.plan, request.window)
+    check_writable(output)
+    _check_members(ledger, request.key.dataset, output)
+    run = ledger.reserve(
+        request.key,
+        request.terms,
+        request.cost,
+        request.reason,
+        request.again,
+        request.key_id,
+        request.plan,
+        request.window,
+        request.settings,
+    )
+    if run.state is not RunState.RESERVED:
+        return run
+    with disk_errors(), ledger.holding(run):
+        remove_leftovers(output, run.release_id, lambda: _recorded(ledger, run))
+        return _measure_into_staging(ledger, run, output, measure)
+
+
+def _check_members(ledger: Ledger, dataset: str, output: Path) -> None:
+    """Refuse to spend by a ledger that does not know all that its account paid for, here or where it stored before.
+
+    Such a ledger would give out the numbers, and the budget, of those releases a second time.
+    """
+    runs = {run.sequence: run for run in ledger.runs(dataset)}
+    stored = {Path(run.measurement.location).parent for run in runs.values() if run.measurement is not None}
+    for found in (each for folder in sorted({output.resolve(), *stored}) for each in found_in(folder)):
+        problem = unknown(found, runs) if found.dataset == dataset else None
+        if problem is not None:
+            raise ConfigError(
+                f"ledger must be as new as the releases of {dataset}, got one that ends at entry {ledger.tip[0]} "
+                f"beside {found.name}, which is {problem} (dplib ledger audit --releases {output})"
+            )
+
+
+def _recorded(ledger: Ledger, run: Run) -> str | None:
+    measurement = ledger.run(run.release_id).measurement
+    return measurement.staged if measurement else None
+
+
+def _measure_into_staging(ledger: Ledger, run: Run, output: Path, measure: Measure) -> Run:
+    with Staging(output, run.release_id) as staging:
+        try:
+            mark(staging.path, run)
+            keys = measure(run, staging.path)
+            content = staging.seal()
+        except BaseException:
+            # Nobody saw it and the ledger does not name it; the reservation stays for the retry.
+            staging.discard()
+            raise
+        mine = StoredMeasurement(
+            staged=staging.name,
+            location=str(output.resolve() / run.release_id),
+            content_sha256=content,
+            key_id=keys.key_id,
+            key_commitment=hashlib.sha256(keys.measurement_key).hexdigest(),
+            data_digest=keys.data_digest.hex(),
+        )
+        try:
+            measured = ledger.record_measurement(run, mine)
+        except (BudgetError, ConfigError, IntegrityError):
+            # Refused, and so rolled back. An answer that got lost is no refusal: the ledger may name this one by now.
+            staging.discard()
+            raise
+        if measured.measurement != mine:
+            staging.discard()
+    _stored(measured)
+    return measured
+
+
+def _stored(run: Run) -> Path:
+    """The stored measurement of a run, put in place first if a crash left it in staging."""
+    measurement = run.measurement
+    if measurement is None:
+        raise IntegrityError(f"{run.release_id} must have a measurement before it is published")
+    output = Path(measurement.location).parent
+    return store_measurement(output, run.release_id, measurement.staged, measurement.content_sha256)
+
+
+def published(run: Run, publish_hash: str) -> Path | None:
+    """The release of a run if it exists, is whole and was made with these publish settings."""
+    publication = run.publication
+    if publication is None or publication.publish_hash != publish_hash:
+        return None
+    release = Path(publication.location)
+    manifest = release / MANIFEST
+    if manifest.is_file() and file_sha256(manifest) == publication.manifest_sha256:
+        return release
+    return None
+
+
+def publish_run(ledger: Ledger, run: Run, output: Path, publish_hash: str, publish: Publish) -> Path:
+    """Return the release of a run under the given publish settings, made now only if it does not exist.
+
+    Args:
+        ledger: the open ledger.
+        run: a run with a measurement.
+        output: folder of all releases.
+        publish_hash: hash of the publish settings.
+        publish: the post-processing.
+
+    Raises:
+        IntegrityError: if the stored measurement is missing or changed.
+        ConfigError: if the output cannot be written.
+        DplibError: if the disk is full.
+    """
+    existing = published(run, publish_hash)
+    if existing is not None:
+        return existing
+    with disk_errors():
+        stored = _stored(run)
+    check_writable(output)
+    with disk_errors():
+        release, manifest_sha256 = _published_from(ledger, run, output, stored, publish)
+    ledger.record_published(run, Publication(str(release.resolve()), publish_hash, manifest_sha256))
+    return release
+
+
+def _published_from(ledger: Ledger, run: Run, output: Path, stored: Path, publish: Publish) -> tuple[Path, str]:
+    """Make a release beside its place and put it there; returns it and its manifest's SHA-256."""
+    remove_leftovers(output, run.release_id, lambda: _recorded(ledger, run))
+    with Staging(output, run.release_id) as staging:
+        try:
+            staging.link_measurement(stored)
+            publish(run, staging.path)
+            manifest_sha256 = file_sha256(staging.path / MANIFEST)
+            return staging.publish(), manifest_sha256
+        except BaseException:
+            staging.discard()
+            raise
+
+
+def run_to_publish(ledger: Ledger, key: RunKey, release_id: str | None) -> Run:
+    """The measured run that ``--stage publish`` means: the named one, or the newest of these settings and date.
+
+    Raises:
+        DplibError: if there is none.
+        ConfigError: if the named one was measured with other settings.
+    """
+    run = ledger.run(release_id) if release_id else ledger.find_run(key)
+    if run is None or run.measurement is None:
+        named = release_id or "these settings and date"
+        raise DplibError(f"--stage publish must find a stored measurement, got none for {named}")
+    if not replace(key, logical_date=run.key.logical_date).has_settings_of(run.key):
+        raise ConfigError(
+            f"--release must name a run of this configuration's measurement settings, got {run.release_id}"
+        )
+    return run

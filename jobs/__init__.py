@@ -1,1 +1,0 @@
-"""The jobs: each is thin and independent of the others."""
