@@ -36,6 +36,7 @@ if HAS_AIRFLOW:
         os.environ.setdefault("JAVA_HOME", str(ROOT / ".venv" / "jre"))
 
     sys.path.append(str(ROOT / "jobs" / "dags"))
+    sys.path.append(str(ROOT))
 
     from airflow_place import World
 
