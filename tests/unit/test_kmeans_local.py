@@ -42,9 +42,10 @@ def test_stored_reports_are_enough_and_do_not_depend_on_blocks(method: str, d: i
             found.append(read_records(folder) if n or method != "noisy_coordinates" else [])
             centers = estimate_centers(design, found[-1])
             assert centers.centers.shape == (3, d)
+            # The noise of cubes says little of the points that are nearest to a center: no error is stated.
+            assert np.isnan(centers.weight_errors).all()
+            assert np.isnan(centers.std_errors).all()
             assert centers.weight_errors.shape == (3,)
-            if n == 400:
-                assert np.isfinite(centers.weight_errors).all() == (method != "noisy_coordinates")
             assert (np.abs(centers.centers) <= 1 + 1e-9).all()
         for (name, merged), (other, same) in zip(*found, strict=True):
             assert name == other

@@ -70,6 +70,8 @@ def weights_text(method: str) -> str:
     """Why a method states no errors of its weights, or no weights, in a sentence."""
     if method == "noisy_coordinates":
         return "A weight is a number of noisy points; how many true ones it stands for depends on where these are."
+    if method in ("ldp_tree", "ldp_hash_rounds"):
+        return "A weight is a number of reports from cubes; how many of their points lie nearest is not told by noise."
     if method in ("kvariates", "privgene"):
         return f"The method {method} measures no number of points, so that there are no weights and no errors."
     if method == "sample_aggregate":
@@ -80,7 +82,7 @@ def weights_text(method: str) -> str:
 def errors_text(clustering: Clustering) -> str:
     """What the stated errors are errors of, in sentences."""
     match clustering.method:
-        case "grid" | "quadtree" | "ldp_tree" | "ldp_hash_rounds":
+        case "grid" | "quadtree":
             return (
                 "Errors are of the mean and the number of the points that are nearest to the released center. They "
                 "hold the noise and, by a model, that nothing tells where in its cell a point is."
