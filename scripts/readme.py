@@ -54,6 +54,7 @@ def _output(command: str, folder: Path) -> str:
     )
     # The digest of the ledger's tip covers when its entries were written.
     said = re.sub(r"Tip: (\d+):[0-9a-f]{64}", r"Tip: \1:...", done.stdout.replace(f"{folder.resolve()}/", ""))
+    said = re.sub(r"\d{4}-\d\d-\d\d(?=  published)", "the day    ", said)  # of the run
     lines = [line.rstrip() for line in said.splitlines()]
     return "\n".join(lines)
 
