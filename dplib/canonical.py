@@ -39,7 +39,7 @@ def plain(value: object, name: str = "value") -> Json:
         return int(value)
     if isinstance(value, float):
         if not math.isfinite(value):
-            raise ConfigError(f"{name} must be a finite number, got NaN or infinity")
+            raise ConfigError(name, "be a finite number", "NaN or infinity")
         return float(value)
     if isinstance(value, Fraction):
         return str(value)
@@ -52,11 +52,11 @@ def _plain_container(value: object, name: str) -> Json:
     if isinstance(value, Mapping):
         for key in value:
             if not isinstance(key, str):
-                raise ConfigError(f"{name} must have texts as keys, got {type(key).__name__}")
+                raise ConfigError(name, "have texts as keys", type(key).__name__)
         return {str(key): plain(part, f"{name}.{key}") for key, part in value.items()}
     if isinstance(value, Sequence) and not isinstance(value, (bytes, bytearray)):
         return [plain(part, f"{name}[{index}]") for index, part in enumerate(value)]
-    raise ConfigError(f"{name} must be a value with a canonical JSON form, got {type(value).__name__}")
+    raise ConfigError(name, "be a value with a canonical JSON form", type(value).__name__)
 
 
 def canonical_json(value: object, indent: int | None = None) -> bytes:

@@ -13,7 +13,7 @@ Number = TypeVar("Number", int, float, Fraction)
 def require(condition: bool, name: str, rule: str, value: object) -> None:
     """Raise `ConfigError` ``<name> must <rule>, got <value>`` unless ``condition`` holds."""
     if not condition:
-        raise ConfigError(f"{name} must {rule}, got {value}")
+        raise ConfigError(name, rule, value)
 
 
 def positive(name: str, value: Number) -> Number:

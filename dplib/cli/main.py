@@ -197,7 +197,7 @@ def verify(
             require(release is None and ledger is None, "--config", "stand without RELEASE and --ledger", "both")
             release, opened = _released(config, date)
         if release is None:
-            raise ConfigError("RELEASE must be given, or --config, got neither")
+            raise ConfigError("RELEASE", "be given, or --config", "neither")
         checks = verify_files(release if config is not None else _release(release))
         if all(check.ok for check in checks):
             manifest = load_manifest(release)
@@ -254,7 +254,7 @@ def report(
             try:
                 shutil.copyfile(page, to)
             except OSError:
-                raise ConfigError(f"--to must be a file that can be written, got {to}") from None
+                raise ConfigError("--to", "be a file that can be written", to) from None
         print(to or page)
 
 

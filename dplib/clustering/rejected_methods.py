@@ -69,4 +69,4 @@ def refuse(method: str) -> None:
         ConfigError: with the reason.
     """
     if method in REFUSED:
-        raise ConfigError(f"method must be one that is offered, got {method}: {REFUSED[method]}")
+        raise ConfigError("method", "be one that is offered", f"{method}: {REFUSED[method]}")

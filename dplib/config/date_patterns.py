@@ -7,6 +7,10 @@ can read. So letters that are written twice, or that say the same thing in two w
 
 import re
 
+from dplib.errors import ConfigError
+
+_SETTING = "input.date_format"
+
 _NAMES = {
     "y": "the year (yyyy)",
     "M": "the month (MM)",
@@ -26,23 +30,22 @@ def check_pattern(pattern: str) -> None:
     Parts in brackets are each looked at for themselves: they may be other ways to write the same moment.
 
     Raises:
-        ValueError: how the sentence about `input.date_format` goes on.
+        ConfigError: naming `input.date_format`.
     """
     for part in re.split(r"[\[\]]", re.sub("'[^']*'", "", pattern)):
         fields = [run[0].translate(_SAME) for run in re.findall(r"([A-Za-z])\1*", part)]
         runs = re.findall(r"(?:([A-Za-z])\1*)", part)
         for letter, name in _NAMES.items():
             if fields.count(letter) > 1:
-                raise ValueError(f"must hold {name} once, got {pattern}{suggestion(pattern)}")
+                raise ConfigError(_SETTING, f"hold {name} once", f"{pattern}{suggestion(pattern)}")
         present = set(fields)
         if "D" in present and present & {"M", "d"}:
-            raise ValueError(
-                f"must not hold the day of the year (D) beside month or day, got {pattern}{suggestion(pattern)}"
-            )
+            rule = "not hold the day of the year (D) beside month or day"
+            raise ConfigError(_SETTING, rule, f"{pattern}{suggestion(pattern)}")
         if "h" in present and "a" not in runs:
-            raise ValueError(f"must hold a (AM or PM) beside the hour of 12, got {pattern}; did you mean HH?")
+            raise ConfigError(_SETTING, "hold a (AM or PM) beside the hour of 12", f"{pattern}; did you mean HH?")
         if "H" in present and "a" in runs:
-            raise ValueError(f"must hold hh, not HH, beside a (AM or PM), got {pattern}; did you mean hh?")
+            raise ConfigError(_SETTING, "hold hh, not HH, beside a (AM or PM)", f"{pattern}; did you mean hh?")
 
 
 def suggestion(pattern: str) -> str:

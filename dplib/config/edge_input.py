@@ -160,7 +160,7 @@ def require_fitting_vertices(source: EdgeInput, vertices: DeclaredVertices, name
     """
     if source.graph_format == "gml" and names is None and "label" not in source.options:
         raise ConfigError(
-            "input.options.label must be label or id where the vertices of a gml file are numbers, got nothing"
+            "input.options.label", "be label or id where the vertices of a gml file are numbers", "nothing"
         )
     if source.graph_format != "metis":
         return
@@ -168,11 +168,12 @@ def require_fitting_vertices(source: EdgeInput, vertices: DeclaredVertices, name
     if isinstance(vertices, VertexCount):
         if vertices.first != first:
             raise ConfigError(
-                f"graph.vertices.first must be {first}, where a metis file counts from {first} (input.options.first), "
-                f"got {vertices.first}"
+                "graph.vertices.first",
+                f"be {first}, where a metis file counts from {first} (input.options.first)",
+                vertices.first,
             )
     elif not all(name.isascii() and name.isdecimal() for name in names or ()):
-        raise ConfigError("graph.vertices must be whole numbers for a metis file, which has no names, got another name")
+        raise ConfigError("graph.vertices", "be whole numbers for a metis file, which has no names", "another name")
 
 
 class WeightSettings(Section):

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ValidationError
 
 import dplib
-from dplib.config.messages import sentence
+from dplib.config.messages import first_error
 from dplib.config.paths import read_text
 from dplib.config.yaml_text import parse_yaml
 from dplib.errors import ConfigError
@@ -31,7 +31,7 @@ def read_yaml(path: Path) -> dict[str, Any]:
     """
     loaded = parse_yaml(read_text("--config", path, MOST_BYTES, str(path)), "--config")
     if not isinstance(loaded, dict):
-        raise ConfigError(f"--config must hold a mapping of settings, got {path}")
+        raise ConfigError("--config", "hold a mapping of settings", path)
     return loaded
 
 
@@ -44,13 +44,13 @@ def override(settings: dict[str, Any], assignments: Sequence[str]) -> dict[str, 
     for assignment in assignments:
         key, separator, text = assignment.partition("=")
         if not separator or not key:
-            raise ConfigError(f"--set must have the form a.b=value, got {assignment}")
+            raise ConfigError("--set", "have the form a.b=value", assignment)
         *path, last = key.split(".")
         target: Any = settings
         for step in path:
             target = target.setdefault(step, {}) if isinstance(target, dict) else None
         if not isinstance(target, dict):
-            raise ConfigError(f"--set must name a key inside mappings, got {key}")
+            raise ConfigError("--set", "name a key inside mappings", key)
         target[last] = parse_yaml(text, f"--set {key}")
     return settings
 
@@ -97,7 +97,7 @@ def check(model: type[Model], settings: Mapping[str, Any]) -> Model:
     try:
         return model.model_validate(settings)
     except ValidationError as error:
-        raise ConfigError(sentence(model, settings, error.errors(include_url=False))) from None
+        raise first_error(model, settings, error.errors(include_url=False)) from None
 
 
 def _require_version(settings: Mapping[str, Any]) -> None:
@@ -105,9 +105,11 @@ def _require_version(settings: Mapping[str, Any]) -> None:
     given = settings.get("config_version")
     if type(given) is int and given == CONFIG_VERSION:
         return
-    reads = f"config_version must be {CONFIG_VERSION}, the version of settings that dplib {dplib.__version__} reads"
     if given is None:
-        raise ConfigError(f"{reads} (add the line to the file; dplib example JOB shows a whole one), got nothing")
-    if type(given) is int and given > CONFIG_VERSION:
-        raise ConfigError(f"{reads} (install a newer dplib, or start again from dplib example JOB), got {given}")
-    raise ConfigError(f"{reads} (a whole number without quotes), got {given!r}")
+        way, got = "add the line to the file; dplib example JOB shows a whole one", "nothing"
+    elif type(given) is int and given > CONFIG_VERSION:
+        way, got = "install a newer dplib, or start again from dplib example JOB", str(given)
+    else:
+        way, got = "a whole number without quotes", repr(given)
+    rule = f"be {CONFIG_VERSION}, the version of settings that dplib {dplib.__version__} reads ({way})"
+    raise ConfigError("config_version", rule, got)

@@ -1,4 +1,4 @@
-"""From pydantic's errors to one sentence: ``<dotted key> must <rule>, got <value>``.
+"""From pydantic's errors to ours: ``<dotted key> must <rule>, got <value>``.
 
 The key is the one that stands in the YAML file: what pydantic adds (branches of a union, names of models) is left out
 by walking the settings that were given.
@@ -10,6 +10,8 @@ from typing import Any, get_args
 
 from pydantic import BaseModel
 from pydantic_core import ErrorDetails
+
+from dplib.errors import ConfigError
 
 Keys = tuple[int | str, ...]
 
@@ -40,8 +42,8 @@ _RULES = {
 """Rules by pydantic's type of error; anything else keeps pydantic's words."""
 
 
-def sentence(model: type[BaseModel], settings: Mapping[str, Any], errors: Sequence[ErrorDetails]) -> str:
-    """One sentence for the first wrong setting.
+def first_error(model: type[BaseModel], settings: Mapping[str, Any], errors: Sequence[ErrorDetails]) -> ConfigError:
+    """The error of the first wrong setting.
 
     Args:
         model: what the settings were checked against.
@@ -53,26 +55,28 @@ def sentence(model: type[BaseModel], settings: Mapping[str, Any], errors: Sequen
     # Where a union was tried, the branch that got furthest says best what is wrong.
     keys = max((keys for keys, _ in located if keys[: len(first)] == first), key=len)
     same = [error for found, error in located if found == keys]
-    return _sentence(model, ".".join(map(str, keys)), keys, same)
+    return _told(model, ".".join(map(str, keys)), keys, same)
 
 
-def _sentence(model: type[BaseModel], key: str, keys: Keys, errors: Sequence[ErrorDetails]) -> str:
+def _told(model: type[BaseModel], key: str, keys: Keys, errors: Sequence[ErrorDetails]) -> ConfigError:
     error = errors[0]
     match error["type"]:
         case "missing":
-            return f"{key} must be set, got nothing"
+            return ConfigError(key, "be set", "nothing")
         case "extra_forbidden":
             known = _fields_at(model, keys[:-1])
             close = difflib.get_close_matches(str(keys[-1]), known, n=1)
             hint = f"; did you mean {close[0]}?" if close else f" (known: {', '.join(sorted(known))})"
-            return f"{key} must be a known setting, got an unknown key{hint if known else ''}"
+            return ConfigError(key, "be a known setting", f"an unknown key{hint if known else ''}")
         case "value_error":
             text = error["msg"].removeprefix("Value error, ")
             # A model's own validators write whole sentences; a field's rule lacks the key.
-            return f"{key} {text}" if text.startswith("must ") and key else text
+            name, _, said = text.rpartition("must ") if text.startswith("must ") else text.partition(" must ")
+            rule, _, got = said.partition(", got ")
+            return ConfigError(name or key, rule, got)
     rules = list(dict.fromkeys(_rule(each) for each in errors))
     joined = " or ".join([rules[0], *(rule.removeprefix("be ") for rule in rules[1:])])
-    return f"{key} must {joined}, got {_shown(error['input'])}"
+    return ConfigError(key, joined, _shown(error["input"]))
 
 
 def _rule(error: ErrorDetails) -> str:

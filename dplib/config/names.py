@@ -41,10 +41,10 @@ class ListFile(Section):
         try:
             reader = csv.DictReader(text.splitlines())
             if column not in (reader.fieldnames or ()):
-                raise ConfigError(f"{setting}.column must be a column of {self.file}, got {column}")
+                raise ConfigError(f"{setting}.column", f"be a column of {self.file}", column)
             return [row[column] or "" for row in reader]
         except csv.Error as error:
-            raise ConfigError(f"{setting}.file must be a CSV file, got {self.file}: {error}") from error
+            raise ConfigError(f"{setting}.file", "be a CSV file", f"{self.file}: {error}") from error
 
 
 def declared_names(given: list[str] | ListFile, base: Path, setting: str) -> tuple[str, ...]:
@@ -57,12 +57,12 @@ def declared_names(given: list[str] | ListFile, base: Path, setting: str) -> tup
     seen: set[str] = set()
     for name in names:
         if not name or name != name.strip(BLANKS):
-            raise ConfigError(f"{setting} must hold names without blanks at their ends, got {name!r}")
+            raise ConfigError(setting, "hold names without blanks at their ends", f"{name!r}")
         if CONTROLS.search(name):
-            raise ConfigError(f"{setting} must hold names without control characters, got {name!r}")
+            raise ConfigError(setting, "hold names without control characters", f"{name!r}")
         if name in seen:
-            raise ConfigError(f"{setting} must hold each name once, got {name} twice")
+            raise ConfigError(setting, "hold each name once", f"{name} twice")
         seen.add(name)
     if not names:
-        raise ConfigError(f"{setting} must hold at least one name, got none")
+        raise ConfigError(setting, "hold at least one name", "none")
     return tuple(names)

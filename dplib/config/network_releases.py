@@ -45,10 +45,10 @@ class MemberFile(Section):
         try:
             for column in columns:
                 if column not in (reader.fieldnames or ()):
-                    raise ConfigError(f"{setting}.file must have a column {column}, got {self.file} without it")
+                    raise ConfigError(f"{setting}.file", f"have a column {column}", f"{self.file} without it")
             return [tuple((row[column] or "").strip(BLANKS) for column in columns) for row in reader]
         except csv.Error as error:
-            raise ConfigError(f"{setting}.file must be a CSV file, got {self.file}: {error}") from error
+            raise ConfigError(f"{setting}.file", "be a CSV file", f"{self.file}: {error}") from error
 
 
 class AdjacencySettings(Section):

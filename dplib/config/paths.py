@@ -30,7 +30,7 @@ def expand(setting: str, path: str) -> str:
     def value(match: re.Match[str]) -> str:
         found = os.environ.get(match[1])
         if not found:
-            raise ConfigError(f"{setting} must name environment variables that are set, got {match[0]}")
+            raise ConfigError(setting, "name environment variables that are set", match[0])
         return found
 
     return re.sub(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}", value, path)
@@ -58,7 +58,7 @@ def local_path(setting: str, path: str, base: Path, why: str = "") -> Path:
         return base / expanded
     local = _FILE.fullmatch(expanded)
     if local is None:
-        raise ConfigError(f"{setting} must be a path or a file:// URL on the driver's machine{why}, got {path}")
+        raise ConfigError(setting, f"be a path or a file:// URL on the driver's machine{why}", path)
     return Path(local[1])
 
 
@@ -78,13 +78,13 @@ def read_text(setting: str, path: Path, most: int, shown: str) -> str:
         with path.open("rb") as file:
             found = file.read(most + 1)
     except (OSError, ValueError) as error:
-        raise ConfigError(f"{setting} must name a readable text file, got {shown}") from error
+        raise ConfigError(setting, "name a readable text file", shown) from error
     if len(found) > most:
-        raise ConfigError(f"{setting} must name a text file of at most {most >> 20} MiB, got {shown}")
+        raise ConfigError(setting, f"name a text file of at most {most >> 20} MiB", shown)
     try:
         return found.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise ConfigError(f"{setting} must name a readable text file, in UTF-8, got {shown}") from error
+        raise ConfigError(setting, "name a readable text file, in UTF-8", shown) from error
 
 
 def literal(path: str) -> str:

@@ -31,7 +31,7 @@ def _exact(value: object) -> Fraction:
     try:
         return as_fraction("value", value)
     except ConfigError as error:
-        raise ValueError(str(error).removeprefix("value ")) from None
+        raise ValueError(f"must {error.rule}, got {error.got}") from None
 
 
 Exact = Annotated[Fraction, BeforeValidator(_exact)]
@@ -158,7 +158,10 @@ class Moments(Section):
     @field_validator("date_format")
     @classmethod
     def _one_meaning(cls, pattern: str) -> str:
-        check_pattern(pattern)
+        try:
+            check_pattern(pattern)
+        except ConfigError as error:
+            raise ValueError(str(error)) from None
         return pattern
 
     @field_validator("timezone")

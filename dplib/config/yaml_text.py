@@ -50,13 +50,13 @@ def parse_yaml(text: str, name: str) -> Any:
     except MarkedYAMLError as error:
         mark = error.problem_mark
         where = f"line {mark.line + 1}" if mark else "an unknown line"
-        raise ConfigError(f"{name} must be valid YAML, got an error in {where}: {error.problem}") from error
+        raise ConfigError(name, "be valid YAML", f"an error in {where}: {error.problem}") from error
     except YAMLError as error:  # for example a control character
-        raise ConfigError(f"{name} must be valid YAML, got characters that are not") from error
+        raise ConfigError(name, "be valid YAML", "characters that are not") from error
     except RecursionError as error:
-        raise ConfigError(f"{name} must have at most {MOST_DEPTH} levels inside each other, got more") from error
+        raise ConfigError(name, f"have at most {MOST_DEPTH} levels inside each other", "more") from error
     except (ValueError, OverflowError) as error:  # a day that is none, a number of thousands of digits
-        raise ConfigError(f"{name} must hold values that can be read, got one that cannot: {error}") from error
+        raise ConfigError(name, "hold values that can be read", f"one that cannot: {error}") from error
 
 
 def _check(root: Node) -> None:
@@ -68,15 +68,11 @@ def _check(root: Node) -> None:
         seen += 1
         where = f"line {node.start_mark.line + 1}"
         if id(node) in inside:
-            raise ConfigError(f"{path} must not hold itself, got an alias that does in {where}")
+            raise ConfigError(path, "not hold itself", f"an alias that does in {where}")
         if seen > MOST_NODES:
-            raise ConfigError(
-                f"the configuration must hold at most {MOST_NODES:,} values, got more through its aliases"
-            )
+            raise ConfigError("the configuration", f"hold at most {MOST_NODES:,} values", "more through its aliases")
         if len(inside) > MOST_DEPTH:
-            raise ConfigError(
-                f"{path[:80]} must have at most {MOST_DEPTH} levels inside each other, got more in {where}"
-            )
+            raise ConfigError(path[:80], f"have at most {MOST_DEPTH} levels inside each other", f"more in {where}")
         if isinstance(node, ScalarNode):
             _check_scalar(node, path, where)
         else:
@@ -98,14 +94,14 @@ def _children(node: Node, path: str) -> Iterator[tuple[Node, str]]:
 def _check_scalar(node: ScalarNode, path: str, where: str) -> None:
     if node.tag in (_INT, _FLOAT):
         if "_" in node.value:
-            raise ConfigError(f"{path} must be a number without underscores, got {node.value} in {where}")
+            raise ConfigError(path, "be a number without underscores", f"{node.value} in {where}")
         if node.tag == _FLOAT and not math.isfinite(float(node.value.replace(".inf", "inf").replace(".nan", "nan"))):
-            raise ConfigError(f"{path} must be a finite number, got {node.value} in {where}")
+            raise ConfigError(path, "be a finite number", f"{node.value} in {where}")
         return
     node.value = _whole(node.value, path, where)
     free = any(path == name or path.startswith(f"{name}.") for name in _FREE)
     if node.tag == _TEXT and not free and CONTROLS.search(node.value):
-        raise ConfigError(f"{path} must be a text without control characters, got {node.value!r} in {where}")
+        raise ConfigError(path, "be a text without control characters", f"{node.value!r} in {where}")
 
 
 def _whole(text: str, path: str, where: str) -> str:
@@ -113,4 +109,4 @@ def _whole(text: str, path: str, where: str) -> str:
     try:
         return text.encode("utf-16", "surrogatepass").decode("utf-16")
     except UnicodeDecodeError:
-        raise ConfigError(f"{path!a} must be a text of whole characters, got half a one in {where}") from None
+        raise ConfigError(f"{path!a}", "be a text of whole characters", f"half a one in {where}") from None

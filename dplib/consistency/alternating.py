@@ -53,7 +53,7 @@ def solve(
     measured = measured_part(problem)
     part = measured.part
     if not np.isfinite(part.variance[part.tree.leaf_nodes]).all():
-        raise SolverError("solver must be another than alternating where days are not measured")
+        raise SolverError("solver", "be another than alternating where days are not measured")
     rounds: list[Round] = []
 
     def record(number: int, change: float, deviation: float) -> None:
@@ -66,7 +66,7 @@ def solve(
 
     if options.krylov:
         if options.split != "trees_days":
-            raise SolverError(f"solver.split must be trees_days with krylov, got {options.split}")
+            raise SolverError("solver.split", "be trees_days with krylov", options.split)
         result = _krylov(part, options, deviation, record)
     else:
         maps = _projections(part, options)
@@ -86,7 +86,7 @@ def _projections(part: ConsistencyProblem, options: SolverOptions) -> list[Map]:
     if options.split == "trees_days":
         first = tree_projection(part.tree, part.variance)
     elif not np.isfinite(part.variance[1:]).all():
-        raise SolverError(f"solver.split must be trees_days where inner nodes are not measured, got {options.split}")
+        raise SolverError("solver.split", "be trees_days where inner nodes are not measured", options.split)
     elif options.split == "equations_days":
         first = equation_sweep(part.tree, part.variance)
     else:
@@ -99,7 +99,7 @@ def _projections(part: ConsistencyProblem, options: SolverOptions) -> list[Map]:
 def _node_projection(part: ConsistencyProblem) -> Map:
     """The day constraints at every measured node, each node's right-hand side the sum of its days'."""
     if not same_null_space(part.menus):
-        raise SolverError("solver.split must be trees_days where constraints differ by day, got trees_nodes")
+        raise SolverError("solver.split", "be trees_days where constraints differ by day", "trees_nodes")
     nodes = np.flatnonzero(np.isfinite(part.variance).all(axis=1))
     of, first = row_classes(part.variance[nodes])
     menu = part.menus[0]

@@ -61,9 +61,7 @@ class AnswerVariance:
             self._plan = smoother_plan(tree, variance, menus)
             good = self._plan.identifiable
         if not good:
-            raise SolverError(
-                "tree must determine every count from its measured nodes, got settings that leave some open"
-            )
+            raise SolverError("tree", "determine every count from its measured nodes", "settings that leave some open")
 
         self._walk = _Walk(self._plan)
 

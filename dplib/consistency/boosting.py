@@ -77,10 +77,10 @@ def solve(
     """
     k = branching_of(problem.tree)
     if k is None:
-        raise SolverError("solver must be another than boosting where the tree is not a complete k-ary tree")
+        raise SolverError("solver", "be another than boosting where the tree is not a complete k-ary tree")
     first = problem.variance[0]
     if not (np.isfinite(first).all() and bool((problem.variance == first).all())):
-        raise SolverError("solver must be another than boosting where variances differ by node or are infinite")
+        raise SolverError("solver", "be another than boosting where variances differ by node or are infinite")
     if any(len(menu.matrix) for menu in problem.menus):
-        raise SolverError("solver must be one that takes day constraints, got boosting")
+        raise SolverError("solver", "be one that takes day constraints", "boosting")
     return Solution(boost(problem.noisy, k, problem.tree.n_levels), "boosting")

@@ -127,11 +127,14 @@ def solve(
     plan = commuting_plan(problem.tree, problem.variance, problem.menus)
     if plan is None:
         raise SolverError(
-            "solver must be another than commuting where constraints differ by day or variances are no product of a "
-            "node factor and an item factor"
+            "solver",
+            (
+                "be another than commuting where constraints differ by day or variances are no product of a node "
+                "factor and an item factor"
+            ),
         )
     if not (plan.gains.identifiable.all() and plan.projector.identifiable):
-        raise SolverError("tree must determine every count from its measured nodes, got settings that leave some open")
+        raise SolverError("tree", "determine every count from its measured nodes", "settings that leave some open")
     values = downward(plan.gains, upward(plan.gains, problem.measured))
     if len(problem.menus[0].matrix):
         values = plan.projector(values)

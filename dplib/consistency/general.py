@@ -52,7 +52,7 @@ def solve(
         SolverError: if the problem is too large for dense matrices.
     """
     if problem.noisy.size > MAX_UNKNOWNS:
-        raise SolverError(f"solver must be another than general above {MAX_UNKNOWNS} values, got {problem.noisy.size}")
+        raise SolverError("solver", f"be another than general above {MAX_UNKNOWNS} values", problem.noisy.size)
     matrix, rhs = constraint_matrix(problem)
     variance = np.ascontiguousarray(problem.variance).ravel()
     values = project(problem.measured.ravel(), variance, matrix, rhs)

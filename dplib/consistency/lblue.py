@@ -71,7 +71,7 @@ def solve(
     measured = measured_part(problem)
     part = measured.part
     if not np.isfinite(part.variance[1:] if part.tree.n_nodes > 1 else part.variance).all():
-        raise SolverError("solver must be another than lblue where nodes below the root are not measured")
+        raise SolverError("solver", "be another than lblue where nodes below the root are not measured")
     maps: list[Map] = [equation_sweep(part.tree, part.variance)]
     if any(len(menu.matrix) for menu in part.menus):
         maps.append(project_days(part.menus, part.variance, part.tree.leaf_nodes))

@@ -253,5 +253,5 @@ def solve(
     """
     plan = smoother_plan(problem.tree, problem.variance, problem.menus)
     if not plan.identifiable:
-        raise SolverError("tree must determine every count from its measured nodes, got settings that leave some open")
+        raise SolverError("tree", "determine every count from its measured nodes", "settings that leave some open")
     return Solution(downward(plan, upward(plan, problem.measured)), "tree_smoother")

@@ -19,8 +19,8 @@ def solve(
         SolverError: if a day is constrained, or the measurements leave a count undetermined.
     """
     if any(len(menu.matrix) for menu in problem.menus):
-        raise SolverError("solver must be one that takes day constraints, got tree_blue")
+        raise SolverError("solver", "be one that takes day constraints", "tree_blue")
     gains = tree_gains(problem.tree, problem.variance)
     if not gains.identifiable.all():
-        raise SolverError("tree must determine every count from its measured nodes, got levels that leave some open")
+        raise SolverError("tree", "determine every count from its measured nodes", "levels that leave some open")
     return Solution(downward(gains, upward(gains, problem.measured)), "tree_blue")

@@ -68,7 +68,7 @@ def measured_part(problem: ConsistencyProblem) -> MeasuredPart:
     for menu in problem.menus:
         unknown = menu.matrix[:, ~is_measured]
         if np.linalg.matrix_rank(unknown) < unknown.shape[1]:
-            raise SolverError("series must be measured or follow from measured ones by the day constraints")
+            raise SolverError("series", "be measured or follow from measured ones by the day constraints")
         keep = null_basis(unknown.T).T
         menus.append(Menu(menu.first, menu.end, keep @ menu.matrix[:, is_measured], keep @ menu.rhs))
     part = ConsistencyProblem(

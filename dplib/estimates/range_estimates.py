@@ -103,7 +103,7 @@ def mean_variance_under(strategy: TreeStrategy, queries: RangeQueries, variances
             return errors.mean(queries.starts, queries.ends)
         case ExplicitRanges():
             return float(errors.of(queries.lo, queries.hi) @ queries.weights / queries.denominator)
-    raise ConfigError(f"queries must be one of the laws of dplib.trees.coverage, got {type(queries).__name__}")
+    raise ConfigError("queries", "be one of the laws of dplib.trees.coverage", type(queries).__name__)
 
 
 def _raw_error(tree: IntervalTree, noise: FloatArray, queries: RangeQueries) -> float:

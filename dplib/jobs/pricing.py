@@ -61,7 +61,7 @@ def _design(job: str, settings: Mapping[str, Any]) -> JobDesign:
         from dplib.jobs.range_histograms.design import Design as Ranges
 
         return Ranges.resolve(_config(RangeHistogramsConfig, settings), base)
-    raise ConfigError(f"job must be a job of this version, got {job}")
+    raise ConfigError("job", "be a job of this version", job)
 
 
 def _config(model: type[Model], settings: Mapping[str, Any]) -> Model:

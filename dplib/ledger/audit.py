@@ -87,7 +87,7 @@ def read_export(path: Path) -> tuple[list[Entry], tuple[int, str]]:
             raise ValueError("another format")
         return [_entry(line) for line in lines], (int(first["sequence"]), str(first["digest"]))
     except (OSError, ValueError, KeyError, TypeError):
-        raise ConfigError(f"an export must be a file that dplib ledger export wrote, got {path}") from None
+        raise ConfigError("an export", "be a file that dplib ledger export wrote", path) from None
 
 
 def _entry(fields: dict[str, Any]) -> Entry:

@@ -53,12 +53,12 @@ def _translated(error: DBAPIError, name: str) -> DplibError:
     state, text = getattr(error.orig, "sqlstate", None), str(error.orig).lower()
     if state == _NO_RIGHT or "readonly" in text or "read-only" in text or "unable to open" in text:
         if name.startswith("sqlite"):
-            return ConfigError(f"ledger must be a file that can be written, got {name}")
-        return ConfigError(f"ledger must let this role do what the command needs (dplib guide ledger), got {name}")
+            return ConfigError("ledger", "be a file that can be written", name)
+        return ConfigError("ledger", "let this role do what the command needs (dplib guide ledger)", name)
     if state is None and isinstance(error, OperationalError) and not name.startswith("sqlite"):
         for pattern, rule in _REFUSED:
             if re.search(pattern, text):
-                return ConfigError(f"ledger must {rule}, got {name}")
+                return ConfigError("ledger", rule, name)
     if state == _DISK_FULL or "disk is full" in text or "disk i/o error" in text:
         return DplibError(f"ledger must be on a sound disk with room, got one that is full or broken: {name}")
     if state == _LOCK_TIMEOUT or isinstance(error, OperationalError | InterfaceError) or error.connection_invalidated:

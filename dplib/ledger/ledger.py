@@ -77,7 +77,7 @@ class Ledger(Accounts):
                 run = self.state(dataset).runs.get(int(number))
                 if run is not None and run.release_id == release_id:
                     return run
-        raise ConfigError(f"release must name a run of the ledger, got {release_id}")
+        raise ConfigError("release", "name a run of the ledger", release_id)
 
     def reserve(
         self,

@@ -97,9 +97,13 @@ class LedgerState:
         others = list(self._standing(key))
         if others and self.newest(key) is None:
             raise ConfigError(
-                f"input.path must name the input that {others[-1].release_id} was measured from, got the same words "
-                "for another place (they count from another folder, or name a variable with another value): run it "
-                "from there, write the path in full, or measure this input too and pay for it (--again)"
+                "input.path",
+                f"name the input that {others[-1].release_id} was measured from",
+                (
+                    "the same words for another place (they count from another folder, or name a variable with "
+                    "another value): run it from there, write the path in full, or measure this input too and pay "
+                    "for it (--again)"
+                ),
             )
 
     def _create(self, entry: Entry, body: dict[str, Any]) -> None:

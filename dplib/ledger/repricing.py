@@ -78,7 +78,7 @@ def stored_settings(body: Mapping[str, Any]) -> dict[str, Any] | None:
         except (ValueError, zlib.error):
             found = ()
     if found is not None and not isinstance(found, dict):
-        raise ConfigError("settings must be a mapping, or one that is packed, got something else")
+        raise ConfigError("settings", "be a mapping, or one that is packed", "something else")
     return found
 
 

@@ -173,7 +173,7 @@ def _parse(url: str) -> URL:
         parsed = make_url(url)
     except (ArgumentError, ValueError):
         # The text may hold a password, so it is not repeated.
-        raise ConfigError("ledger must be an address like sqlite:///ledger.db, got one that cannot be read") from None
+        raise ConfigError("ledger", "be an address like sqlite:///ledger.db", "one that cannot be read") from None
     known = parsed.get_backend_name() in ("sqlite", "postgresql")
     require(known, "ledger", "be a sqlite or postgresql address", parsed.get_backend_name())
     if parsed.get_backend_name() == "sqlite":
@@ -200,7 +200,7 @@ def connect(url: str, create: bool) -> Engine:
     try:
         engine = create_engine(parsed, poolclass=NullPool, hide_parameters=True, connect_args=_arguments(parsed))
     except (NoSuchModuleError, ImportError):
-        raise ConfigError(f"ledger must name a database whose driver is installed, got {parsed.drivername}") from None
+        raise ConfigError("ledger", "name a database whose driver is installed", parsed.drivername) from None
     if parsed.get_backend_name() == "sqlite":
         event.listen(engine, "connect", _set_up_sqlite)
         event.listen(engine, "begin", _begin_sqlite)
@@ -236,7 +236,7 @@ def _prepare_file(path: Path, name: str, create: bool) -> None:
         if not path.exists():
             _make_empty(path)
     except OSError:
-        raise ConfigError(f"ledger must be a file that can be written, got {name}") from None
+        raise ConfigError("ledger", "be a file that can be written", name) from None
     require(path.is_file() and os.access(path, os.W_OK), "ledger", "be a file that can be written", name)
 
 

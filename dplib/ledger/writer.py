@@ -37,7 +37,7 @@ def newest_entry(connection: Connection, sequence: int) -> Entry | None:
 def moved_error(entry: Entry) -> ConfigError:
     """What is said to whoever would use a ledger that this entry closed."""
     place = entry.content().get("to", "another place")
-    return ConfigError(f"ledger must be the one in use, got one that was moved to {place} (name that in `ledger`)")
+    return ConfigError("ledger", "be the one in use", f"one that was moved to {place} (name that in `ledger`)")
 
 
 def replayed(connection: Connection, dataset: str | None = None, at: int | None = None) -> LedgerState:

@@ -142,7 +142,7 @@ def budget_from_dict(data: Mapping[str, object]) -> Budget:
         return ApproxDP(**fractions)
     if set(fractions) == {"rho"}:
         return ZCDP(**fractions)
-    raise ConfigError(f"budget must have epsilon, epsilon and delta, or rho, got {', '.join(data) or 'nothing'}")
+    raise ConfigError("budget", "have epsilon, epsilon and delta, or rho", ", ".join(data) or "nothing")
 
 
 def rho_of(budget: ApproxDP | ZCDP) -> Fraction:
@@ -170,12 +170,12 @@ def cost(budget: Budget, currency: Currency, delta: Fraction | None = None) -> F
     # By value, not identity: a currency read from a ledger may still be plain text.
     currency = Currency(currency)
     if currency is Currency.APPROX:
-        raise ConfigError("currency must be pure or zcdp for the cost of a budget alone, got approx")
+        raise ConfigError("currency", "be pure or zcdp for the cost of a budget alone", "approx")
     if isinstance(budget, PureDP):
         return budget.epsilon if currency is Currency.PURE else budget.epsilon**2 / 2
     if currency is Currency.PURE:
         got = " and ".join(f"{key} {value}" for key, value in budget.to_dict().items())
-        raise ConfigError(f"budget must be an epsilon alone, since the account counts pure epsilon, got {got}")
+        raise ConfigError("budget", "be an epsilon alone, since the account counts pure epsilon", got)
     if isinstance(budget, ZCDP):
         return budget.rho
     return rho_from_approx(budget.epsilon, budget.delta if delta is None else min(delta, budget.delta))

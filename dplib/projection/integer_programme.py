@@ -64,11 +64,11 @@ def nearest_integer_point(
     if outcome.status == INFEASIBLE:
         return None
     if outcome.x is None:
-        raise SolverError(f"the integer programme must end with an answer, got status {outcome.status}")
+        raise SolverError("the integer programme", "end with an answer", f"status {outcome.status}")
     solution = base + np.rint(outcome.x[:n])
     scale = 1.0 + np.abs(matrix) @ np.abs(solution) + np.abs(rhs)
     if (np.abs(matrix @ solution - rhs) > FEASIBILITY * scale).any():
-        raise SolverError("the integer programme must meet its equations, got an answer that misses one")
+        raise SolverError("the integer programme", "meet its equations", "an answer that misses one")
     return solution.astype(np.int64)
 
 

@@ -56,7 +56,7 @@ def _round_batch(values: FloatArray, totals: IntArray) -> IntArray:
     huge = values.max(axis=1) >= EXACT
     missed = np.abs(values.sum(axis=1) - totals) > 0.25
     if (missed & ~huge).any():
-        raise SolverError("totals to round to must be the sums of their groups, got other ones")
+        raise SolverError("totals to round to", "be the sums of their groups", "other ones")
     rounded = _round_groups(values, totals)
     for group, column in np.argwhere(huge).tolist():
         rounded[group, :, column] = _divide_huge(values[group, :, column], int(totals[group, column]))

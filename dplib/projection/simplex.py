@@ -44,7 +44,7 @@ def project_simplex(
         SolverError: if a total is negative, or above 0 where no entry of its group is allowed.
     """
     if (np.asarray(totals) < 0).any():
-        raise SolverError("totals of a simplex must be at least 0, got a negative one")
+        raise SolverError("totals of a simplex", "be at least 0", "a negative one")
     projected = np.empty_like(values, dtype=np.float64)
     for groups, rows in equal_sized_batches(offsets, len(values)):
         projected[rows] = _project_batch(
@@ -63,7 +63,7 @@ def _project_batch(
     if allowed is not None:
         reachable = allowed.any(axis=1)
         if (totals[~reachable] > 0).any():
-            raise SolverError("a group with a total above 0 must have an allowed entry, got none")
+            raise SolverError("a group with a total above 0", "have an allowed entry", "none")
         inverse = np.where(allowed, 1.0 if inverse is None else inverse, 0.0)
         values = np.where(allowed, values, 0.0)
     if values.shape[1] == 2:

@@ -78,7 +78,7 @@ def _encode(label: Label) -> bytes:
     elif isinstance(label, bytes):
         tag, content = b"b", label
     else:
-        raise ConfigError(f"label must be a text, an integer or bytes, got {type(label).__name__}")
+        raise ConfigError("label", "be a text, an integer or bytes", type(label).__name__)
     return tag + len(content).to_bytes(8, "big") + content
 
 

@@ -41,8 +41,9 @@ def require_library() -> None:
     """
     if find_spec("deltalake") is None:
         raise ConfigError(
-            "publish.output.tables must stand in an environment with the extra delta (pip install 'dplib[delta]'), got "
-            "one without"
+            "publish.output.tables",
+            "stand in an environment with the extra delta (pip install 'dplib[delta]')",
+            "one without",
         )
 
 
@@ -74,9 +75,7 @@ def _files(release: Path, manifest: Manifest, name: str) -> list[Path]:
         # A folder whose files have the same columns is one table in blocks, otherwise each file is a table.
         shared = {path.parent for path in listed if path.parent.as_posix() in (name, "estimates", "published")}
         known = sorted({path.with_suffix("").as_posix() for path in listed if path.parent in shared})
-        raise ConfigError(
-            f"publish.output.tables must name tables of the release such as {', '.join(known[:6])}, got {name}"
-        )
+        raise ConfigError("publish.output.tables", f"name tables of the release such as {', '.join(known[:6])}", name)
     return [release / path for path in chosen]
 
 
@@ -89,7 +88,7 @@ def _append(manifest: Manifest, name: str, files: list[Path], place: str) -> boo
             return _commit(manifest, files, place)
         except SchemaMismatchError:
             raise ConfigError(
-                f"publish.output.tables.{name} must be a Delta table with the columns of the release, got {place}"
+                f"publish.output.tables.{name}", "be a Delta table with the columns of the release", place
             ) from None
         except CommitFailedError:
             continue  # somebody else wrote meanwhile: look again

@@ -143,7 +143,7 @@ def build_manifest(directory: Path, content: Mapping[str, Any]) -> Manifest:
     try:
         manifest = Manifest.model_validate(fields)
     except ValidationError as error:
-        raise ConfigError(_sentence(error)) from None
+        raise _wrong_field(error) from None
     return manifest.model_copy(update={"checksum": manifest.own_checksum()})
 
 
@@ -167,7 +167,7 @@ def load_manifest(directory: Path) -> Manifest:
         manifest = Manifest.model_validate_json(text)
         canonical = manifest.to_bytes()
     except ValidationError as error:
-        raise IntegrityError(f"{_sentence(error)} ({directory / MANIFEST})") from None
+        raise IntegrityError(f"{_wrong_field(error)} ({directory / MANIFEST})") from None
     except ConfigError as error:
         # The parser lets NaN and infinity pass.
         raise IntegrityError(f"{error} ({directory / MANIFEST})") from None
@@ -176,7 +176,7 @@ def load_manifest(directory: Path) -> Manifest:
     return manifest
 
 
-def _sentence(error: ValidationError) -> str:
+def _wrong_field(error: ValidationError) -> ConfigError:
     first = error.errors(include_input=False, include_url=False)[0]
     where = ".".join(str(part) for part in first["loc"]) or "text"
-    return f"manifest {where} must be as this version writes it, got one that is not: {first['msg'].lower()}"
+    return ConfigError(f"manifest {where}", "be as this version writes it", f"one that is not: {first['msg'].lower()}")

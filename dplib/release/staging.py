@@ -56,7 +56,7 @@ def check_writable(output: Path) -> None:
     except OSError as error:
         if error.errno in _FULL:
             raise DplibError(_sentence(error)) from None
-        raise ConfigError(f"publish.output.path must be a directory that can be written, got {output}") from None
+        raise ConfigError("publish.output.path", "be a directory that can be written", output) from None
 
 
 @contextmanager

@@ -139,7 +139,7 @@ def _column(name: str, values: Column) -> Any:
         return pa.array(array.astype(np.float64) + 0.0, pa.float64(), from_pandas=True)
     if array.dtype.kind == "M":
         return pa.array(array.astype("datetime64[D]"), pa.date32())
-    raise ConfigError(f"column {name} must hold integers, floats, texts or days, got {array.dtype}")
+    raise ConfigError(f"column {name}", "hold integers, floats, texts or days", array.dtype)
 
 
 def _texts(values: Any) -> Any:

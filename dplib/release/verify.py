@@ -127,7 +127,7 @@ def unknown_releases(folder: Path, book: Iterable[Entry], own_accounts: bool = F
         ConfigError: if there is no such folder.
     """
     if not folder.is_dir():
-        raise ConfigError(f"--releases must be a folder, got {folder}")
+        raise ConfigError("--releases", "be a folder", folder)
     state, published = LedgerState(), _published(book)
     for entry in book:
         with suppress(DplibError):  # what breaks a rule is the audit's to say

@@ -28,9 +28,9 @@ def create_secret_file(path: Path) -> None:
     try:
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     except FileExistsError:
-        raise ConfigError(f"secret must be a new file, got the existing {shown_place(str(path))}") from None
+        raise ConfigError("secret", "be a new file", f"the existing {shown_place(str(path))}") from None
     except OSError as error:
-        raise ConfigError(f"secret must be a file that can be written, got {error.strerror}") from None
+        raise ConfigError("secret", "be a file that can be written", error.strerror) from None
     _write(descriptor, [_new_key()])
 
 
@@ -91,7 +91,7 @@ def _write(descriptor: int, words: list[str]) -> None:
 def _rewrite(real: Path, change: Callable[[list[str]], list[str]]) -> None:
     problem = _replaced(real, change)
     if problem:
-        raise ConfigError(f"secret must be a file that can be written, got {problem}")
+        raise ConfigError("secret", "be a file that can be written", problem)
 
 
 def _replaced(real: Path, change: Callable[[list[str]], list[str]]) -> str:

@@ -88,7 +88,7 @@ def _read_file(place: str, base: Path) -> str:
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
         real = Path(os.path.realpath(path))
     except (OSError, ValueError):
-        raise ConfigError(f"secret must be a file that can be read, got {shown}") from None
+        raise ConfigError("secret", "be a file that can be read", shown) from None
     try:
         _require_closed(os.fstat(descriptor), shown)
         for folder in sorted({*Path(os.path.abspath(path)).parents, *real.parents}):
@@ -129,18 +129,19 @@ def _read_command(place: str, base: Path) -> str:
     problem = _command_problem(code, len(output))
     if problem:
         del output
-        raise ConfigError(f"secret must be a command that {problem}")
+        raise ConfigError("secret", f"be a command that {problem[0]}", problem[1])
     return _text(output)
 
 
-def _command_problem(code: int | None, size: int) -> str:
+def _command_problem(code: int | None, size: int) -> tuple[str, str] | None:
+    """What the command should do and what it did, if that is something else."""
     if code is None:
-        return f"runs and ends within {_COMMAND_SECONDS:.0f} s, got none"
+        return f"runs and ends within {_COMMAND_SECONDS:.0f} s", "none"
     if size > LARGEST_BYTES:
-        return f"prints at most {LARGEST_BYTES} bytes, got more"
+        return f"prints at most {LARGEST_BYTES} bytes", "more"
     if code != 0:
-        return f"ends with code 0, got code {code}"
-    return "" if size else "prints the secret, got nothing"
+        return "ends with code 0", f"code {code}"
+    return None if size else ("prints the secret", "nothing")
 
 
 def _output(words: list[str], base: Path) -> tuple[int | None, bytes]:

@@ -97,7 +97,7 @@ def load_secret(spec: str, base: Path) -> KeyRing:
     require(bool(words), "secret", f"be hexadecimal text of at least {2 * KEY_BYTES} digits", "another text")
     ring = KeyRing(tuple(Secret(word) for word in words))
     if len(set(ring.key_ids)) < len(ring.keys):
-        raise ConfigError("secret must hold each key once, the current one first, got a key twice")
+        raise ConfigError("secret", "hold each key once, the current one first", "a key twice")
     return ring
 
 

@@ -87,7 +87,7 @@ def day_option(name: str, text: str | None) -> dt.date | None:
     try:
         return None if text is None else dt.date.fromisoformat(text)
     except ValueError:
-        raise ConfigError(f"{name} must be a day YYYY-MM-DD, got {text}") from None
+        raise ConfigError(name, "be a day YYYY-MM-DD", text) from None
 
 
 def table(title: str, columns: list[str], rows: list[list[str]], right: frozenset[str] = frozenset()) -> Table:
@@ -132,7 +132,7 @@ def require_inspected(run: Prepared[Any]) -> None:
         log.warning(why)
         return
     if not typer.confirm(f"{why[0].upper()}{why[1:]}. Measure and spend now?", err=True):
-        raise ConfigError("run must be confirmed where its input rules were never inspected, got no: nothing was spent")
+        raise ConfigError("run", "be confirmed where its input rules were never inspected", "no: nothing was spent")
 
 
 def submit(name: str, prepare: Callable[..., Any], run: Callable[..., None]) -> None:

@@ -305,7 +305,7 @@ def require_within_budget(tree: IntervalTree, shares: IntArray) -> None:
     require(integers, "shares", f"be {tree.n_nodes} 64-bit integers", f"{len(shares)} of {shares.dtype}")
     within = bool((shares >= 0).all() and (shares <= WHOLE).all()) and largest_path_sum(tree, shares) <= WHOLE
     if not within:
-        raise ConfigError("shares must sum to at most the budget on every path, got a path that spends more")
+        raise ConfigError("shares", "sum to at most the budget on every path", "a path that spends more")
 
 
 def noise_parameter(share: int, budget: Fraction, sensitivity: Fraction, noise: Noise) -> Fraction:

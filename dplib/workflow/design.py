@@ -104,7 +104,7 @@ def _epsilon_delta(design: JobDesign, own: Sequence[ApproxEvent], others: Sequen
     budget = design.config.privacy.budget.budget()
     if not isinstance(budget, ApproxDP):
         got = " and ".join(budget.to_dict())
-        raise ConfigError(f"privacy.budget must be epsilon, or epsilon with delta, of an approx account, got {got}")
+        raise ConfigError("privacy.budget", "be epsilon, or epsilon with delta, of an approx account", got)
     return epsilon_from_rho(sum((event.rho for event in others), Fraction(0)), budget.delta), budget.delta
 
 

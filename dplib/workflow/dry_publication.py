@@ -84,12 +84,12 @@ def try_publication(
     except ConfigError:
         raise
     except SolverError as error:
-        sentence = str(error) if ", got " in str(error) else f"{error}, got these settings"
-        raise ConfigError(f"publish.{sentence}" if sentence.startswith("solver") else sentence) from error
+        name = f"publish.{error.name}" if error.name.startswith("solver") else error.name
+        raise ConfigError(name, error.rule, error.got or "these settings") from error
     except (OSError, MemoryError) as error:
         raise DplibError(f"the folder of temporary files must have room for a release, got {error}") from error
     except Exception as error:  # whatever the settings make of the job's code
-        raise ConfigError(_sentence(error)) from error
+        raise ConfigError("the settings", "give a release that can be published", _shown(error)) from error
     return True
 
 
@@ -99,11 +99,10 @@ def _unpaid_run(prepared: Prepared[AnyDesign], cost: Fraction) -> Run:
     return Run(_SEQUENCE, prepared.key, cost, RunState.MEASURED, stored, key_id=KEYS.key_id)
 
 
-def _sentence(error: Exception) -> str:
-    """One sentence; no row was read, so that unlike other unexpected errors this one may be told whole."""
-    rule = "the settings must give a release that can be published"
+def _shown(error: Exception) -> str:
+    """The error whole, unlike other unexpected ones: no row was read."""
     if isinstance(error, DplibError):
-        return f"{rule}, got this from the settings: {error}"
+        return f"this from the settings: {error}"
     frames = traceback.extract_tb(error.__traceback__)
     place = f"{os.path.basename(frames[-1].filename)}:{frames[-1].lineno}"
-    return f"{rule}, got {type(error).__name__} at {place}: {error}"
+    return f"{type(error).__name__} at {place}: {error}"

@@ -131,8 +131,12 @@ def _check_members(ledger: Ledger, dataset: str, output: Path) -> None:
         problem = unknown(found, runs) if found.dataset == dataset else None
         if problem is not None:
             raise ConfigError(
-                f"ledger must be as new as the releases of {dataset}, got one that ends at entry {ledger.tip[0]} "
-                f"beside {found.name}, which is {problem} (dplib ledger audit --releases {output})"
+                "ledger",
+                f"be as new as the releases of {dataset}",
+                (
+                    f"one that ends at entry {ledger.tip[0]} beside {found.name}, which is {problem} (dplib ledger "
+                    f"audit --releases {output})"
+                ),
             )
 
 
@@ -245,7 +249,5 @@ def run_to_publish(ledger: Ledger, key: RunKey, release_id: str | None) -> Run:
         named = release_id or "these settings and date"
         raise DplibError(f"--stage publish must find a stored measurement, got none for {named}")
     if not replace(key, logical_date=run.key.logical_date).has_settings_of(run.key):
-        raise ConfigError(
-            f"--release must name a run of this configuration's measurement settings, got {run.release_id}"
-        )
+        raise ConfigError("--release", "name a run of this configuration's measurement settings", run.release_id)
     return run

@@ -101,9 +101,13 @@ def _require_unseen(secret: str) -> None:
     variable = variable_of(secret)
     if variable is not None and java_holds(variable):
         raise ConfigError(
-            "secret must be file:PATH or command:WORDS where Java runs before dplib does, as under spark-submit: Java "
-            "and every Python worker got the environment with the secret in it; put it into a file of mode 0600, and "
-            f"take the variable away, got {shown_place(f'env:{variable}')}"
+            "secret",
+            (
+                "be file:PATH or command:WORDS where Java runs before dplib does, as under spark-submit: Java "
+                "and every Python worker got the environment with the secret in it; put it into a file of mode "
+                "0600, and take the variable away"
+            ),
+            shown_place(f"env:{variable}"),
         )
 
 
@@ -157,7 +161,7 @@ def _measured(
         spark = resources.spark()
         tried.result()
     if deploy_mode(spark) == "cluster" and ledger.address.startswith("sqlite"):
-        raise ConfigError("ledger must be a PostgreSQL database in cluster deploy mode, got a SQLite file")
+        raise ConfigError("ledger", "be a PostgreSQL database in cluster deploy mode", "a SQLite file")
     opened = stages.open_input(resources)
     before_measuring()
     reason = "dplib run --again" if again else "dplib run"

@@ -31,8 +31,12 @@ def secret_of(ring: KeyRing, run: Run | None) -> Secret:
     found = ring.find(run.key_id)
     if found is None:
         raise ConfigError(
-            f"secret must hold the key {run.key_id}, which {run.release_id} was reserved under, got "
-            f"{', '.join(ring.key_ids)}: put it back, or give the reservation up (dplib ledger void {run.release_id})"
+            "secret",
+            f"hold the key {run.key_id}, which {run.release_id} was reserved under",
+            (
+                f"{', '.join(ring.key_ids)}: put it back, or give the reservation up (dplib ledger void "
+                f"{run.release_id})"
+            ),
         )
     return found
 

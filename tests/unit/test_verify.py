@@ -98,7 +98,7 @@ def test_a_file_that_the_disk_cannot_read_is_named(made: tuple[Path, Ledger], mo
     assert "report.html" in next(check.detail for check in checks if check.name == "changed files")
 
 
-@pytest.mark.parametrize("error", [KeyError("Canary"), ConfigError("JOB must be known, got Canary"), ValueError()])
+@pytest.mark.parametrize("error", [KeyError("Canary"), ConfigError("JOB", "be known", "Canary"), ValueError()])
 def test_a_job_that_cannot_check_a_release_is_a_bad_check(error: Exception) -> None:
     def check() -> list[Check]:
         raise error

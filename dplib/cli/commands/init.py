@@ -178,9 +178,12 @@ def _require_same(account: Account, asked: Answers, prepared: Prepared[Any] | No
     other = [(name, wanted, own) for name, wanted, own in pairs if wanted is not None and wanted != own]
     if other:
         raise ConfigError(
-            f"{' and '.join(name for name, _, _ in other)} must be as the account {account.dataset} has it for ever, "
-            f"{', '.join('none' if own is None else str(own) for _, _, own in other)}, "
-            f"got {', '.join(str(wanted) for _, wanted, _ in other)}"
+            " and ".join(name for name, _, _ in other),
+            (
+                f"be as the account {account.dataset} has it for ever, "
+                f"{', '.join('none' if own is None else str(own) for _, _, own in other)}"
+            ),
+            ", ".join(str(wanted) for _, wanted, _ in other),
         )
     if prepared is not None:
         cost_of(prepared.design, terms.currency, account)

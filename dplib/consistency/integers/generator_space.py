@@ -65,7 +65,7 @@ class GeneratorSpace:
         independent = True
         for menu in menus:
             if menu.generators is None:
-                raise SolverError("menus must have generators to be divided, got explicit equations")
+                raise SolverError("menus", "have generators to be divided", "explicit equations")
             generators, full_rank = _irreducible(menu.generators)
             independent = independent and full_rank
             keys = [np.ascontiguousarray(column).tobytes() for column in generators.T]

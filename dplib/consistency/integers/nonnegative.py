@@ -37,7 +37,7 @@ def nearest_nonnegative(problem: ConsistencyProblem, project_affine: Projection,
         SolverError: if a variance is infinite.
     """
     if not np.isfinite(problem.variance).all():
-        raise SolverError("every node must be measured to find the nearest non-negative table, got some without noise")
+        raise SolverError("every node", "be measured to find the nearest non-negative table", "some without noise")
     clipped: list[FloatArray] = []
     deviations: list[float] = []
 

@@ -141,5 +141,5 @@ def _solve_day(wanted: FloatArray, weights: FloatArray, menu: Menu) -> IntArray:
         weights = np.concatenate([weights, np.zeros(n_generators)])
     point = nearest_integer_point(wanted, weights, matrix, rhs)
     if point is None:
-        raise SolverError("every day's equations must have a non-negative integer solution, got days that have none")
+        raise SolverError("every day's equations", "have a non-negative integer solution", "days that have none")
     return point[:n]

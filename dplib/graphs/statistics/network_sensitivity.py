@@ -119,8 +119,9 @@ class DegreeBound:
     def __post_init__(self) -> None:
         if self.bounding in REFUSED_BOUNDINGS:
             raise ConfigError(
-                f"degree bounding must be one of none, projected, promised, got {self.bounding}:"
-                f" {REFUSED_BOUNDINGS[self.bounding]}"
+                "degree bounding",
+                "be one of none, projected, promised",
+                f"{self.bounding}: {REFUSED_BOUNDINGS[self.bounding]}",
             )
         object.__setattr__(self, "bounding", Bounding(one_of("degree bounding", self.bounding, list(Bounding))))
         if self.bounding is Bounding.NONE:
@@ -176,8 +177,9 @@ def sensitivity(
     projected = bound.bounding is Bounding.PROJECTED
     if projected and statistic in _AFTER_PROJECTION:
         raise ConfigError(
-            f"statistic must be a function of the degrees alone after a projection, got {statistic}:"
-            f" {_AFTER_PROJECTION[statistic]}"
+            "statistic",
+            "be a function of the degrees alone after a projection",
+            f"{statistic}: {_AFTER_PROJECTION[statistic]}",
         )
     largest = bound.within(n_vertices)
     if largest == 0:
@@ -194,7 +196,7 @@ def known_statistic(name: str) -> Statistic:
         ConfigError: for an unknown name, and for those that are refused, with the reason.
     """
     if name in REFUSED_STATISTICS:
-        raise ConfigError(f"statistic must be one with a useful sensitivity, got {name}: {REFUSED_STATISTICS[name]}")
+        raise ConfigError("statistic", "be one with a useful sensitivity", f"{name}: {REFUSED_STATISTICS[name]}")
     return Statistic(one_of("statistic", name, list(Statistic)))
 
 
@@ -245,5 +247,5 @@ def require_sensitivity(
     why = f": {_WHY[statistic]}" if statistic in _WHY else ""
     name = f"L1 sensitivity of {statistic} between {neighbors} neighbors"
     if claimed_l1 < true:
-        raise ConfigError(f"{name} must be at least {true}, got {claimed_l1}{why}")
+        raise ConfigError(name, f"be at least {true}", f"{claimed_l1}{why}")
     return claimed_l1

@@ -67,7 +67,7 @@ def require_measured_days(design: Design) -> None:
         SolverError: if they are not.
     """
     if not np.isfinite(design.level_variance[-1]):
-        raise SolverError("solver must be another than alternating where days are not measured")
+        raise SolverError("solver", "be another than alternating where days are not measured")
 
 
 @dataclass(eq=False)

@@ -29,7 +29,7 @@ from dplib.jobs.consistent_histograms.design import Design
 from dplib.jobs.consistent_histograms.estimate import groups, menus_of, solver_name
 from dplib.projection.affine import AffineProjector
 
-_OPEN = "tree must determine every count from its measured nodes, got settings that leave some open"
+_OPEN = "tree", "determine every count from its measured nodes", "settings that leave some open"
 
 
 @dataclass(frozen=True, eq=False)
@@ -198,7 +198,7 @@ def top_gains(design: Design) -> TreeGains:
     """
     gains = tree_gains(design.tree, design.level_variance[design.tree.level][:, None])
     if not gains.identifiable.all():
-        raise SolverError(_OPEN)
+        raise SolverError(*_OPEN)
     return gains.top(design.blocks.cut_level)
 
 
@@ -215,7 +215,7 @@ def whole_plan(design: Design, menus: Sequence[Menu], variance: FloatArray) -> S
     """
     plan = smoother_plan(design.tree, design.level_variance[design.tree.level][:, None] * variance, menus)
     if not plan.identifiable:
-        raise SolverError(_OPEN)
+        raise SolverError(*_OPEN)
     return plan
 
 

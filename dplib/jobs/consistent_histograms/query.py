@@ -74,7 +74,7 @@ def query_release(
     require(domain.first_day <= first <= last <= domain.last_day, "--from and --to", within, f"{first} and {last}")
     for item in items:
         if item not in design.series:
-            raise ConfigError(f"--item must be an item or total of the release, got {item}")
+            raise ConfigError("--item", "be an item or total of the release", item)
     wanted = list(items) or list(design.series)
     lo, hi = design.day(first), design.day(last) + 1
     nodes = design.tree.cover(lo, hi)

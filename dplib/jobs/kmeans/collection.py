@@ -134,7 +134,7 @@ class Collection:
         except (AttributeError, KeyError, TypeError, ValueError) as error:
             if isinstance(error, ConfigError):
                 raise
-            raise ConfigError("the collection must be a document that `dplib plan` made, got another") from None
+            raise ConfigError("the collection", "be a document that `dplib plan` made", "another") from None
 
     @property
     def fingerprint(self) -> str:

@@ -245,18 +245,21 @@ class Design:
             if self.method != "noisy_coordinates":
                 self.collection.rounds.question_names(0)
         except ConfigError as error:
-            name, _, rule = str(error).partition(" ")
-            if name == "n_values":
+            if error.name == "n_values":
                 raise ConfigError(
-                    f"clustering.local.oracle must take as many answers as clustering.local.expected_users and the "
-                    f"dimension lead to, got {self.config.clustering.local.oracle}"
+                    "clustering.local.oracle",
+                    "take as many answers as clustering.local.expected_users and the dimension lead to",
+                    self.config.clustering.local.oracle,
                 ) from None
-            raise ConfigError(f"clustering.{name} {rule}") from None
+            raise error.of(f"clustering.{error.name}") from None
         if self.from_reports and not self.collection.in_one_round:
             raise ConfigError(
-                "input.columns.report must be absent for a method with rounds: what is asked in a later round depends "
-                f"on what the server published of the one before, got {self.method} in {self.collection.dimension} "
-                "dimensions"
+                "input.columns.report",
+                (
+                    "be absent for a method with rounds: what is asked in a later round depends on what the server "
+                    "published of the one before"
+                ),
+                f"{self.method} in {self.collection.dimension} dimensions",
             )
 
     def public(self) -> dict[str, Any]:
@@ -297,8 +300,7 @@ def _method_plan(config: KMeansConfig, frame: PointFrame, rules: int) -> MethodP
             return None
         return plan_method(_problem(config, frame, rules), privacy.main_budget, clustering.method, law)
     except ConfigError as error:
-        name, _, rule = str(error).partition(" ")
-        raise ConfigError(f"{keys.get(name, f'clustering.{name}')} {rule}") from None
+        raise error.of(keys.get(error.name, f"clustering.{error.name}")) from None
 
 
 def _frame(config: KMeansConfig) -> PointFrame:

@@ -67,7 +67,7 @@ def query_release(directory: Path, manifest: Manifest, numbers: Sequence[str], p
     weights, weight_errors = read_weights(directory)
     for number in numbers:
         if not (number.isascii() and number.isdecimal() and int(number) < len(weights)):
-            raise ConfigError(f"--item must be a center from 0 to {len(weights) - 1}, got {number}")
+            raise ConfigError("--item", f"be a center from 0 to {len(weights) - 1}", number)
     wanted = [int(number) for number in numbers] or [int(each) for each in np.argsort(-weights, kind="stable")]
     distance: dict[int, float] = {}
     if point is not None:

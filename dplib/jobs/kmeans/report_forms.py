@@ -173,6 +173,7 @@ def text_protocol(collection: Collection) -> TextProtocol:
     if isinstance(rounds, TreeRound):
         return TreeTexts(rounds.tree)
     raise ConfigError(
-        f"method must ask in one round for reports of devices, got {collection.method} in {collection.dimension} "
-        f"dimensions, which has {rounds.n_rounds} rounds"
+        "method",
+        "ask in one round for reports of devices",
+        f"{collection.method} in {collection.dimension} dimensions, which has {rounds.n_rounds} rounds",
     )

@@ -56,7 +56,7 @@ def report_of(collection: Collection, key: Key, point: Sequence[float]) -> str:
         ConfigError: if the key is too short, the point has another number of coordinates or the method has rounds.
     """
     if len(point) != collection.dimension:
-        raise ConfigError(f"point must have {collection.dimension} coordinates, got {len(point)}")
+        raise ConfigError("point", f"have {collection.dimension} coordinates", len(point))
     points = collection.frame.to_units(np.array([point], dtype=np.float64))
     own = derive_key(key, "report", collection.to_json(), points.astype("<i8").tobytes())
     return report_texts(collection, UserStreams(own, name_users(own, [b"me"]), STREAMS), points)[0]

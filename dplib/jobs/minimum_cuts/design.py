@@ -156,8 +156,8 @@ def _refuse(name: str, known: Any) -> None:
         try:
             refuse(name)
         except ConfigError as error:
-            raise ConfigError(f"{key}{str(error).removeprefix('release')}") from None
-    raise ConfigError(f"{key} must be one of {', '.join(known)}, got {name}")
+            raise error.of(key) from None
+    raise ConfigError(key, f"be one of {', '.join(known)}", name)
 
 
 def _needs_delta(name: str, settings: ReleaseSettings) -> bool:
@@ -175,7 +175,7 @@ def _parts(config: MinimumCutsConfig, asked: dict[str, ReleaseSettings]) -> dict
         return dict(zip(asked, map(PureDP, split(budget.epsilon, shares)), strict=True))
     if isinstance(budget, ApproxDP) and needy:
         if config.privacy.noise == "discrete_gaussian":
-            raise ConfigError(f"privacy.noise must be auto with {' and '.join(needy)}, got discrete_gaussian")
+            raise ConfigError("privacy.noise", f"be auto with {' and '.join(needy)}", "discrete_gaussian")
         epsilons = dict(zip(asked, split(budget.epsilon, shares), strict=True))
         deltas = dict(zip(needy, split(budget.delta, list(needy.values())), strict=True))
         return {

@@ -205,7 +205,9 @@ def _drawing(
     try:
         scale = oneshot_scale(budget, settings.k, n_cuts, Fraction(weight_cap))
     except ConfigError as error:
-        raise ConfigError(f"{key}.method must be peeling where oneshot's {error}") from None
+        raise ConfigError(
+            f"{key}.method", f"be peeling where oneshot's {error.name} must {error.rule}", error.got
+        ) from None
     require_useful_noise("scale for top_cuts", scale)
     mechanism = "oneshot_laplace"
     if isinstance(budget, ApproxDP):
@@ -273,9 +275,7 @@ def _sampled(
     try:
         plan = plan_cut_sampler(n, settings.k, budget, weight_cap, settings.when_small, settings.values_share)
     except ConfigError as error:
-        text = str(error)
-        setting = {"epsilon": "privacy.budget"}.get(text.split()[0], key)
-        raise ConfigError(f"{setting} {text.partition(' ')[2]}") from None
+        raise error.of("privacy.budget" if error.name == "epsilon" else key) from None
     # A graph's weights add up to 2^59 at most (`dplib.spark.graphs.weighted_edges`), and with all the padding to below
     # 2^60.
     rule = "leave sampled_cuts a padding of fewer than 2^59 edges, with this weight cap and so many vertices"

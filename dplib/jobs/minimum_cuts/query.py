@@ -127,7 +127,7 @@ def _side(directory: Path, design: Design, names: Sequence[str], known: set[str]
         place = places.get(name) if places is not None else design.vertices.place_of_number(name)
         if place is None:
             rule = f"be a statistic of the release ({', '.join(sorted(known))}) or a declared vertex"
-            raise ConfigError(f"--item must {rule}, got {name}")
+            raise ConfigError("--item", rule, name)
         side[place] = True
     require(not side.all(), "--item", "leave a vertex on the other side", "all of them")
     return side

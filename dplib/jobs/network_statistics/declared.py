@@ -89,7 +89,7 @@ class _Finder:
     def _place(self, setting: str, vertex: str) -> int:
         place = self._domain.place_of_number(vertex) if self._by_name is None else self._by_name.get(vertex)
         if place is None:
-            raise ConfigError(f"{setting} must name declared vertices, got {vertex}")
+            raise ConfigError(setting, "name declared vertices", vertex)
         return place
 
 

@@ -211,7 +211,4 @@ def _bound(config: NetworkStatisticsConfig) -> DegreeBound:
         # The settings' texts: an unknown or refused bounding is told by its reason.
         return DegreeBound(given.bounding, given.largest)  # type: ignore[arg-type]
     except ConfigError as error:
-        text = str(error).removeprefix("degree ")
-        setting, _, rule = text.partition(" ")
-        key = "bounding" if setting == "bounding" else "largest"
-        raise ConfigError(f"graph.degree_bound.{key} {rule}") from None
+        raise error.of("graph.degree_bound." + ("bounding" if "bounding" in error.name else "largest")) from None

@@ -163,7 +163,7 @@ def _statistic(name: str) -> Statistic:
     try:
         found = known_statistic(name)
     except ConfigError as error:
-        raise ConfigError(f"graph.statistics.{name}{str(error).removeprefix('statistic')}") from None
+        raise error.of(f"graph.statistics.{name}") from None
     measured = ", ".join(MEASURED)
     require(found in MEASURED, f"graph.statistics.{name}", f"be one that this job measures ({measured})", name)
     return found
@@ -183,7 +183,7 @@ def _measurement(
     try:
         moved = sensitivity(statistic, Neighbors(config.privacy.neighbors), n, bound, graph.stars)
     except ConfigError as error:
-        raise ConfigError(f"{name}{str(error).removeprefix('statistic')}") from None
+        raise error.of(name) from None
     if statistic is Statistic.DEGREE_SEQUENCE and config.privacy.model == "local":
         moved = reported_degrees(config.graph.local)
     require(moved.l1 > 0, name, "be able to differ between neighbours", "one that is always the same")

@@ -41,7 +41,7 @@ def pair_answer(directory: Path, design: Design, start: str | None, end: str | N
     assert parts.graph is not None
     graph, shown = parts.graph, f"edge {start} - {end}"
     if low in parts.silent.get(Statistic.ADJACENCY, np.zeros(0, dtype=np.int64)):
-        raise ConfigError(f"--from and --to must name a pair that was reported, got {start} and {end}")
+        raise ConfigError("--from and --to", "name a pair that was reported", f"{start} and {end}")
     there = bool(((graph.source == low) & (graph.target == high)).any())
     passing = passing_of(graph.law)
     pair = np.ones(1)
@@ -89,7 +89,7 @@ def place_of(directory: Path, design: Design, option: str, vertex: str) -> int:
     else:
         place = design.vertices.place_of_number(vertex)
     if place is None:
-        raise ConfigError(f"{option} must name a declared vertex, got {vertex}")
+        raise ConfigError(option, "name a declared vertex", vertex)
     return int(place)
 
 

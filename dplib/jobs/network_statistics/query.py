@@ -88,7 +88,7 @@ def query_release(
     known = [*released, *([DISTRIBUTION] if Statistic.DEGREE_HISTOGRAM in released else [])]
     for name in names:
         if name not in known:
-            raise ConfigError(f"--item must be a statistic of the release ({', '.join(known)}), got {name}")
+            raise ConfigError("--item", f"be a statistic of the release ({', '.join(known)})", name)
     found = []
     short = [name for name, each in released.items() if each.size <= 1 or each.statistic is Statistic.ADJACENCY]
     for name in names or short:

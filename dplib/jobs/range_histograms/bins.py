@@ -146,7 +146,7 @@ class Bins:
         try:
             day = (dt.date.fromisoformat(text) - self.first_day).days + is_end
         except ValueError:
-            raise ConfigError(f"{option} must be a day YYYY-MM-DD, got {text}") from None
+            raise ConfigError(option, "be a day YYYY-MM-DD", text) from None
         at_edge = day % self.days_per_bin == 0 or day == self.n_days
         inside = 0 <= day <= self.n_days and at_edge
         require(inside, option, f"be {'the last' if is_end else 'the first'} day of a bin of the release", text)
@@ -181,4 +181,4 @@ def _number(option: str, text: str) -> float:
     try:
         return float(text)
     except ValueError:
-        raise ConfigError(f"{option} must be a number, got {text}") from None
+        raise ConfigError(option, "be a number", text) from None

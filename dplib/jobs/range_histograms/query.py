@@ -69,7 +69,7 @@ def query_release(
     design = design_of(directory, manifest)
     for group in groups:
         if group not in design.groups:
-            raise ConfigError(f"--group must be a group of the release, got {group}")
+            raise ConfigError("--group", "be a group of the release", group)
     lo, hi = design.bins.range_of(start, end)
     wanted = list(groups) or list(design.groups)
     tree = design.strategy.tree

@@ -38,4 +38,4 @@ REFUSED_RELEASES: Mapping[str, str] = MappingProxyType(
 def refuse(release: str) -> None:
     """Raise `ConfigError` with the reason if ``release`` is one that is not private as printed."""
     if release in REFUSED_RELEASES:
-        raise ConfigError(f"release must be private, got {release}: {REFUSED_RELEASES[release]}")
+        raise ConfigError("release", "be private", f"{release}: {REFUSED_RELEASES[release]}")

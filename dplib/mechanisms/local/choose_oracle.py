@@ -59,7 +59,7 @@ def choose_oracle(
     positive("epsilon", Fraction(epsilon))
     wanted = OracleName(one_of("oracle", name, list(OracleName)))
     if n_values > MOST_VALUES:
-        raise ConfigError(f"n_values must be at most {MOST_VALUES}, got {n_values}")
+        raise ConfigError("n_values", f"be at most {MOST_VALUES}", n_values)
     if wanted is OracleName.GENERALIZED_RESPONSE:
         return GeneralizedResponse(n_values, epsilon)
     if wanted is OracleName.UNARY_ENCODING:

@@ -113,8 +113,9 @@ def settle(spark: SparkSession, settings: "SparkSettings") -> SparkSession:
         for key, value in settings.conf.items():
             if not spark.conf.isModifiable(key):
                 raise ConfigError(
-                    f"spark.conf must hold only what a client may change on a Connect server, got {key}: it belongs to "
-                    "the server's start"
+                    "spark.conf",
+                    "hold only what a client may change on a Connect server",
+                    f"{key}: it belongs to the server's start",
                 )
             spark.conf.set(key, value)
         for key, value in QUIET.items():
@@ -171,14 +172,14 @@ def _modules(folder: Traversable, name: str) -> Iterator[tuple[str, Traversable]
 
 
 def _host_and_port(address: str) -> tuple[str, int]:
-    rule = "spark.remote must be an address sc://HOST:PORT of a Connect server"
+    rule = "be an address sc://HOST:PORT of a Connect server"
     try:
         parts = urlsplit(address.split(";")[0])
         port = parts.port or PORT
     except ValueError:
-        raise ConfigError(f"{rule}, got one with an odd port") from None
+        raise ConfigError("spark.remote", rule, "one with an odd port") from None
     if parts.scheme != "sc" or not parts.hostname or parts.path not in ("", "/"):
-        raise ConfigError(f"{rule}, got {shown_address(address)}")
+        raise ConfigError("spark.remote", rule, shown_address(address))
     return parts.hostname, port
 
 
@@ -189,8 +190,9 @@ def _require_client() -> None:
         check_dependencies()
     except (ImportError, PySparkException):
         raise ConfigError(
-            "spark.remote must stand in an environment with the extra connect (pip install 'dplib[connect]'), got one "
-            "without its packages"
+            "spark.remote",
+            "stand in an environment with the extra connect (pip install 'dplib[connect]')",
+            "one without its packages",
         ) from None
 
 

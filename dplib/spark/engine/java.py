@@ -21,13 +21,13 @@ def prepare_java() -> None:
     given = os.environ.get("JAVA_HOME")
     if given:
         if not (Path(given) / "bin" / "java").exists():
-            raise ConfigError(f"JAVA_HOME must name a folder with bin/java, got {given}")
+            raise ConfigError("JAVA_HOME", "name a folder with bin/java", given)
         return
     linked = Path(sys.prefix) / "jre"
     if (linked / "bin" / "java").exists():
         os.environ["JAVA_HOME"] = str(linked)
     elif shutil.which("java") is None:
-        raise ConfigError("JAVA_HOME must name a Java 17 or newer, which Spark needs, got nothing and no java on PATH")
+        raise ConfigError("JAVA_HOME", "name a Java 17 or newer, which Spark needs", "nothing and no java on PATH")
 
 
 def class_archive() -> Path:

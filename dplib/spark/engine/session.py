@@ -81,7 +81,7 @@ def start_session(app_name: str, settings: "SparkSettings") -> SparkSession:
     """
     for key, value in PINNED.items():
         if settings.conf.get(key, value) != value:
-            raise ConfigError(f"spark.conf must not change {key}, which decides the counts, got {settings.conf[key]}")
+            raise ConfigError("spark.conf", f"not change {key}, which decides the counts", settings.conf[key])
     _silence_python_loggers()
     # Imported here: workers load this module, and only a driver starts sessions.
     from dplib.spark.engine.connect import connect, connect_address, settle
@@ -91,7 +91,7 @@ def start_session(app_name: str, settings: "SparkSettings") -> SparkSession:
         return settle(active, settings)
     if address is not None and active is None:
         if _under_submit():
-            raise ConfigError("spark.remote must be absent under spark-submit, which starts Spark itself, got one")
+            raise ConfigError("spark.remote", "be absent under spark-submit, which starts Spark itself", "one")
         return connect(address, app_name, settings)
     spark = _get_or_create(app_name, settings)
     pin_session(spark)
@@ -123,8 +123,9 @@ def _get_or_create(app_name: str, settings: "SparkSettings") -> SparkSession:
         return builder.getOrCreate()
     except SPARK_ERRORS as error:
         raise ConfigError(
-            f"spark.master and spark.conf must be settings that Spark can start with, got {settings.master} and "
-            f"{error_name(error)}"
+            "spark.master and spark.conf",
+            "be settings that Spark can start with",
+            f"{settings.master} and {error_name(error)}",
         ) from None
 
 

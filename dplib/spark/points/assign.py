@@ -60,7 +60,7 @@ def write_assigned(assigned: DataFrame, to: Path) -> None:
     try:
         (to / NOTICE).write_text(_TEXT, encoding="utf-8")
     except OSError:
-        raise ConfigError(f"--to must be a folder of this machine that can be written, got {to}") from None
+        raise ConfigError("--to", "be a folder of this machine that can be written", to) from None
 
 
 def _assign(frame: PointFrame, centers: IntArray, kept: list[str]) -> Callable[[Batches], Batches]:

@@ -76,8 +76,9 @@ def _load(path: str, source: Source) -> Any:
         from deltalake.exceptions import DeltaError, TableNotFoundError
     except ImportError:
         raise ConfigError(
-            f"input.format must be one that this environment reads, got {DELTA} without the extra delta (pip install "
-            "'dplib[delta]') and without Delta's connector in Spark"
+            "input.format",
+            "be one that this environment reads",
+            f"{DELTA} without the extra delta (pip install 'dplib[delta]') and without Delta's connector in Spark",
         ) from None
     try:
         table = DeltaTable(path, storage_options=source.options or None)
@@ -89,7 +90,7 @@ def _load(path: str, source: Source) -> Any:
     try:
         table.load_as_version(source.version)
     except (DeltaError, OSError, ValueError):
-        raise ConfigError(f"input.version must be a version that the table has, got {source.version}") from None
+        raise ConfigError("input.version", "be a version that the table has", source.version) from None
     return table
 
 

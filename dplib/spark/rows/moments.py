@@ -36,10 +36,7 @@ def check_date_format(spark: SparkSession, pattern: str) -> None:
     Raises:
         ConfigError: naming `input.date_format`.
     """
-    try:
-        check_pattern(pattern)
-    except ValueError as error:
-        raise ConfigError(f"input.date_format {error}") from None
+    check_pattern(pattern)
     # A literal query: the texts are made inside Spark, so nothing of the input is touched.
     probes = spark.createDataFrame(pa.table({"seconds": pa.array(_PROBES, pa.int64())}))
     moment = F.timestamp_seconds("seconds")
@@ -48,15 +45,16 @@ def check_date_format(spark: SparkSession, pattern: str) -> None:
         found = probes.select("seconds", F.unix_micros(read).alias("read")).collect()
     except SPARK_ERRORS:
         raise ConfigError(
-            f"input.date_format must be a pattern that Spark can read dates with, got {pattern}{suggestion(pattern)}"
+            "input.date_format", "be a pattern that Spark can read dates with", f"{pattern}{suggestion(pattern)}"
         ) from None
     for row in found:
         # A pattern may leave out seconds, minutes or the time of day, and nothing else.
         kept = {row["seconds"] - row["seconds"] % step for step in (1, 60, 3600, 86_400)}
         if row["read"] is None or row["read"] // 1_000_000 not in kept:
             raise ConfigError(
-                "input.date_format must hold year, month (MM) and day (dd), and read back every moment that it "
-                f"writes, got {pattern}{suggestion(pattern)}"
+                "input.date_format",
+                "hold year, month (MM) and day (dd), and read back every moment that it writes",
+                f"{pattern}{suggestion(pattern)}",
             )
 
 

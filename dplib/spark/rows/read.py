@@ -124,7 +124,7 @@ def opening(source: Source) -> Iterator[None]:
     except SPARK_ERRORS as error:
         name = error_name(error)
         if "DATA_SOURCE_NOT_FOUND" in name:
-            raise ConfigError(f"input.format must be a format that Spark can read, got {source.format}") from None
+            raise ConfigError("input.format", "be a format that Spark can read", source.format) from None
         if isinstance(error, IllegalArgumentException):
-            raise ConfigError(f"input.options must be options of Spark's {source.format} reader, got {name}") from None
+            raise ConfigError("input.options", f"be options of Spark's {source.format} reader", name) from None
         raise SchemaError(f"{setting} must name what Spark can open, got {source.shown} ({name})") from None

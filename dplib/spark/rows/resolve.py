@@ -100,7 +100,7 @@ class RowDomain:
             windows.sort()
             for (_, before, _), (after, _, _) in pairwise(windows):
                 if after < before:
-                    raise ConfigError(f"names of items and packages must mean one thing on each day, got {name} twice")
+                    raise ConfigError("names of items and packages", "mean one thing on each day", f"{name} twice")
         return dict(found)
 
 
