@@ -12,11 +12,12 @@ can be voided only while no measurement exists.
 """
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from enum import StrEnum
 from fractions import Fraction
 
 from dplib.config.day_window import DayWindow
+from dplib.errors import IntegrityError
 from dplib.ledger.periods import Renewal
 from dplib.privacy.budget import Currency
 from dplib.privacy.neighbors import Neighbors
@@ -203,3 +204,21 @@ class Run:
         """Public name: dataset, job, logical date and sequence; no part of it depends on rows."""
         date = re.sub(r"[^A-Za-z0-9_.-]", "_", self.key.logical_date) or "undated"
         return f"{self.key.dataset}-{self.key.job}-{date}-{self.sequence:06d}"
+
+
+@dataclass(frozen=True)
+class MeasuredRun(Run):
+    """A run whose noise was drawn and stored: all that a release can be made from."""
+
+    measurement: StoredMeasurement = field()
+
+    @classmethod
+    def of(cls, run: Run) -> "MeasuredRun":
+        """The same run.
+
+        Raises:
+            IntegrityError: if it has no measurement.
+        """
+        if run.measurement is None:
+            raise IntegrityError(f"{run.release_id} must have a measurement before it is published")
+        return cls(**{each.name: getattr(run, each.name) for each in fields(run)})

@@ -32,6 +32,25 @@ _LARGE = 20
 
 
 @dataclass(frozen=True)
+class Promise:
+    """What a job promises of a release, beside what its settings say in the same way for all jobs.
+
+    Attributes:
+        caps: the public caps on what one unit contributes, a phrase.
+        invariants: public facts the guarantee is conditional on, a sentence each.
+        public_settings: what is public and was chosen without looking at the rows, an enumeration.
+        relation: which two inputs are neighbours, in words, where the name of their kind does not say it all.
+        change: from one neighbour to the other, an imperative phrase, likewise.
+    """
+
+    caps: str
+    invariants: tuple[str, ...]
+    public_settings: str
+    relation: str = ""
+    change: str = ""
+
+
+@dataclass(frozen=True)
 class Guarantee:
     """What is promised, to whom, and under which conditions.
 
@@ -39,26 +58,18 @@ class Guarantee:
         budget: the release's budget.
         unit: name of the privacy unit, such as ``order``; ``event`` where it is a row.
         neighbors: which two inputs the guarantee compares.
-        caps: the public caps on what one unit contributes, a phrase.
-        invariants: public facts the guarantee is conditional on, a sentence each.
         key_id: which key of the operator drew the noise.
         totals: what the measurements cost together, by each accountant; the one of zCDP states the guarantee in
             epsilon and delta where the budget is in rho.
-        public_settings: what is public and was chosen without looking at the rows, an enumeration.
-        relation: which two inputs are neighbours, in words, where that of ``neighbors`` does not say it all.
-        change: from one neighbour to the other, an imperative phrase, likewise.
+        promise: the job's own words.
     """
 
     budget: Budget
     unit: str
     neighbors: Neighbors
-    caps: str
-    invariants: tuple[str, ...]
     key_id: str
     totals: tuple[Total, ...]
-    public_settings: str
-    relation: str = ""
-    change: str = ""
+    promise: Promise
 
 
 @dataclass(frozen=True)
@@ -153,8 +164,8 @@ def _promise(guarantee: Guarantee) -> Text:
     epsilon, delta = _epsilon_delta(guarantee)
     unit = guarantee.unit
     rows = "any one event" if unit == "event" else f"all rows of any one {unit}"
-    if guarantee.change:
-        change = guarantee.change
+    if guarantee.promise.change:
+        change = guarantee.promise.change
         doubt = "cannot decide between two such inputs"
         stake = "which of the two is the data"
     elif guarantee.neighbors is Neighbors.REPLACE_ONE:
@@ -212,9 +223,10 @@ def _conditions(guarantee: Guarantee) -> Text:
 
 
 def _invariants(guarantee: Guarantee) -> Block:
-    if not guarantee.invariants:
+    invariants = guarantee.promise.invariants
+    if not invariants:
         return Callout("No exact facts", "No count is published exactly: the guarantee has no invariants.")
-    facts = " ".join(f"({number}) {fact}" for number, fact in enumerate(guarantee.invariants, start=1))
+    facts = " ".join(f"({number}) {fact}" for number, fact in enumerate(invariants, start=1))
     text = f"These facts are public and exact, and the guarantee compares only inputs in which they hold: {facts}"
     return Callout("Conditional on public facts", text, tone="warning")
 
@@ -223,8 +235,8 @@ def _settings(guarantee: Guarantee) -> tuple[tuple[str, Text], ...]:
     return (
         ("Budget", budget_text(guarantee.budget)),
         ("Privacy unit", unit_text(guarantee.unit)),
-        ("Neighbours", guarantee.relation or guarantee.neighbors.describe(guarantee.unit)),
-        ("Public caps", guarantee.caps),
+        ("Neighbours", guarantee.promise.relation or guarantee.neighbors.describe(guarantee.unit)),
+        ("Public caps", guarantee.promise.caps),
         ("Key", guarantee.key_id),
     )
 
@@ -249,7 +261,7 @@ def _limits(guarantee: Guarantee) -> tuple[Text, ...]:
         ),
         (
             Strong("The settings. "),
-            f"{guarantee.public_settings} are public and chosen without looking at the rows.",
+            f"{guarantee.promise.public_settings} are public and chosen without looking at the rows.",
         ),
     )
 

@@ -35,8 +35,9 @@ from dplib.workflow.dry_publication import try_publication
 from dplib.workflow.inspected import is_inspected
 from dplib.workflow.plan import JobPlan
 from dplib.workflow.prepared import Prepared, ledger_state, require_payable
+from dplib.workflow.publication import REPORT
 from dplib.workflow.quality import QUALITY
-from dplib.workflow.run import REPORT, Stages, run_job
+from dplib.workflow.run import Stages, run_job
 
 LogMode = Annotated[str | None, typer.Option("--log", help="auto, plain or json; else what DPLIB_LOG says.")]
 out = Terminal()

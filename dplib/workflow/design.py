@@ -42,6 +42,9 @@ class JobDesign(Protocol):
     def events(self) -> tuple[AnyEvent, ...]:
         """What the release spends."""
 
+    def public(self) -> dict[str, Any]:
+        """The settings that a release states, from which its readers build the design again, as JSON values."""
+
 
 AnyDesign = TypeVar("AnyDesign", bound=JobDesign)
 

@@ -17,7 +17,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from dplib.errors import ConfigError, DplibError, SolverError
-from dplib.ledger.runs import Run, RunState, StoredMeasurement
+from dplib.ledger.runs import MeasuredRun, RunState, StoredMeasurement
 from dplib.page.account_state import AccountState
 from dplib.spark.engine.blocks import SparkSession
 from dplib.workflow.design import AnyDesign
@@ -93,10 +93,10 @@ def try_publication(
     return True
 
 
-def _unpaid_run(prepared: Prepared[AnyDesign], cost: Fraction) -> Run:
+def _unpaid_run(prepared: Prepared[AnyDesign], cost: Fraction) -> MeasuredRun:
     """A run that no ledger knows, as if it were measured."""
     stored = StoredMeasurement("none", "none", _DIGEST, KEYS.key_id, _DIGEST, _DIGEST)
-    return Run(_SEQUENCE, prepared.key, cost, RunState.MEASURED, stored, key_id=KEYS.key_id)
+    return MeasuredRun(_SEQUENCE, prepared.key, cost, RunState.MEASURED, stored, key_id=KEYS.key_id)
 
 
 def _shown(error: Exception) -> str:

@@ -20,6 +20,7 @@ from dplib.config.day_window import DayWindow
 from dplib.errors import BudgetError, ConfigError, DplibError, IntegrityError
 from dplib.ledger.ledger import Ledger
 from dplib.ledger.runs import (
+    MeasuredRun,
     Publication,
     Run,
     RunKey,
@@ -76,11 +77,11 @@ class MeasurementKeys:
 
 Measure = Callable[[Run, Path], MeasurementKeys]
 """Reads rows and writes ``measurement/`` into the given staging directory."""
-Publish = Callable[[Run, Path], None]
+Publish = Callable[[MeasuredRun, Path], None]
 """Reads ``measurement/`` in the given staging directory and writes the rest of the release, manifest last."""
 
 
-def measure_run(ledger: Ledger, request: Request, output: Path, measure: Measure) -> Run:
+def measure_run(ledger: Ledger, request: Request, output: Path, measure: Measure) -> MeasuredRun:
     """Return a run that has its stored measurement, made now only if there is none.
 
     Args:
@@ -97,7 +98,7 @@ def measure_run(ledger: Ledger, request: Request, output: Path, measure: Measure
     """
     found = ledger.find_run(request.key)
     if found is not None and found.state is not RunState.RESERVED and not request.again:
-        return found
+        return MeasuredRun.of(found)
     # Makes no directory for a run that cannot be paid.
     ledger.check_payable(request.key, request.cost, request.again, request.plan, request.window)
     check_writable(output)
@@ -114,7 +115,7 @@ def measure_run(ledger: Ledger, request: Request, output: Path, measure: Measure
         request.settings,
     )
     if run.state is not RunState.RESERVED:
-        return run
+        return MeasuredRun.of(run)
     with disk_errors(), ledger.holding(run):
         remove_leftovers(output, run.release_id, lambda: _recorded(ledger, run))
         return _measure_into_staging(ledger, run, output, measure)
@@ -145,7 +146,7 @@ def _recorded(ledger: Ledger, run: Run) -> str | None:
     return measurement.staged if measurement else None
 
 
-def _measure_into_staging(ledger: Ledger, run: Run, output: Path, measure: Measure) -> Run:
+def _measure_into_staging(ledger: Ledger, run: Run, output: Path, measure: Measure) -> MeasuredRun:
     with Staging(output, run.release_id) as staging:
         try:
             mark(staging.path, run)
@@ -164,7 +165,7 @@ def _measure_into_staging(ledger: Ledger, run: Run, output: Path, measure: Measu
             data_digest=keys.data_digest.hex(),
         )
         try:
-            measured = ledger.record_measurement(run, mine)
+            measured = MeasuredRun.of(ledger.record_measurement(run, mine))
         except (BudgetError, ConfigError, IntegrityError):
             # Refused, and so rolled back. An answer that got lost is no refusal: the ledger may name this one by now.
             staging.discard()
@@ -175,13 +176,10 @@ def _measure_into_staging(ledger: Ledger, run: Run, output: Path, measure: Measu
     return measured
 
 
-def _stored(run: Run) -> Path:
+def _stored(run: MeasuredRun) -> Path:
     """The stored measurement of a run, put in place first if a crash left it in staging."""
-    measurement = run.measurement
-    if measurement is None:
-        raise IntegrityError(f"{run.release_id} must have a measurement before it is published")
-    output = Path(measurement.location).parent
-    return store_measurement(output, run.release_id, measurement.staged, measurement.content_sha256)
+    output = Path(run.measurement.location).parent
+    return store_measurement(output, run.release_id, run.measurement.staged, run.measurement.content_sha256)
 
 
 def published(run: Run, publish_hash: str) -> Path | None:
@@ -196,12 +194,12 @@ def published(run: Run, publish_hash: str) -> Path | None:
     return None
 
 
-def publish_run(ledger: Ledger, run: Run, output: Path, publish_hash: str, publish: Publish) -> Path:
+def publish_run(ledger: Ledger, run: MeasuredRun, output: Path, publish_hash: str, publish: Publish) -> Path:
     """Return the release of a run under the given publish settings, made now only if it does not exist.
 
     Args:
         ledger: the open ledger.
-        run: a run with a measurement.
+        run: a measured run.
         output: folder of all releases.
         publish_hash: hash of the publish settings.
         publish: the post-processing.
@@ -223,7 +221,7 @@ def publish_run(ledger: Ledger, run: Run, output: Path, publish_hash: str, publi
     return release
 
 
-def _published_from(ledger: Ledger, run: Run, output: Path, stored: Path, publish: Publish) -> tuple[Path, str]:
+def _published_from(ledger: Ledger, run: MeasuredRun, output: Path, stored: Path, publish: Publish) -> tuple[Path, str]:
     """Make a release beside its place and put it there; returns it and its manifest's SHA-256."""
     remove_leftovers(output, run.release_id, lambda: _recorded(ledger, run))
     with Staging(output, run.release_id) as staging:
@@ -237,7 +235,7 @@ def _published_from(ledger: Ledger, run: Run, output: Path, stored: Path, publis
             raise
 
 
-def run_to_publish(ledger: Ledger, key: RunKey, release_id: str | None) -> Run:
+def run_to_publish(ledger: Ledger, key: RunKey, release_id: str | None) -> MeasuredRun:
     """The measured run that ``--stage publish`` means: the named one, or the newest of these settings and date.
 
     Raises:
@@ -250,4 +248,4 @@ def run_to_publish(ledger: Ledger, key: RunKey, release_id: str | None) -> Run:
         raise DplibError(f"--stage publish must find a stored measurement, got none for {named}")
     if not replace(key, logical_date=run.key.logical_date).has_settings_of(run.key):
         raise ConfigError("--release", "name a run of this configuration's measurement settings", run.release_id)
-    return run
+    return MeasuredRun.of(run)

@@ -1,6 +1,7 @@
 """The fields of a manifest that every job fills in the same way."""
 
 import platform
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -8,69 +9,75 @@ import numpy as np
 
 import dplib
 from dplib.errors import IntegrityError
-from dplib.ledger.runs import Run
+from dplib.ledger.runs import MeasuredRun
 from dplib.mechanisms.tree_counts import SAMPLER_FORMAT
 from dplib.metrics.faint_totals import FaintTotals
+from dplib.page.guarantee import Guarantee
 from dplib.page.notices import FAINT
-from dplib.privacy.accountant import totals
 from dplib.privacy.budget import Currency
 from dplib.release.files import MANIFEST
 from dplib.release.manifest import Manifest, build_manifest, write_manifest
 from dplib.validate import require
-from dplib.workflow.design import JobDesign, delta_of
-from dplib.workflow.quality import QUALITY, quality_events, quality_report
+from dplib.workflow.design import JobDesign
+from dplib.workflow.quality import QUALITY, QualityReport, quality_events
 from dplib.workflow.settings import publish_hash
 
 
 def write_release_manifest(
     directory: Path,
     design: JobDesign,
-    run: Run,
+    run: MeasuredRun,
     currency: Currency,
-    job_fields: dict[str, Any],
-    faint: FaintTotals | None = None,
+    guarantee: Guarantee,
+    job_fields: Mapping[str, Any],
+    faint: FaintTotals,
+    quality: QualityReport | None,
 ) -> None:
     """Write ``manifest.json``, the last file of the release.
 
     Args:
         directory: the staging directory, all other files written.
         design: the design.
-        run: the ledger's run, with its measurement.
+        run: the ledger's run.
         currency: of the account that paid.
-        job_fields: invariants, sensitivities, mechanisms, solver, constraints, domain and details.
+        guarantee: as the page states it.
+        job_fields: what the job says (`dplib.workflow.publication.Made`).
         faint: series that do not stand out from their noise; noted among the details where there are any.
+        quality: of the input, likewise.
     """
-    assert run.measurement is not None
     config = design.config
+    details = {"design": design.public()} | job_fields["details"]
+    details |= {FAINT: faint.to_dict()} if faint.names else {}
+    details |= {} if quality is None else {QUALITY: quality.to_dict()}
     shared = {
         "release_id": run.release_id,
         "dataset": config.dataset,
         "job": config.job,
         "logical_date": run.key.logical_date,
-        "privacy_unit": config.privacy.unit,
-        "neighbors": config.privacy.neighbors,
+        "privacy_unit": guarantee.unit,
+        "neighbors": guarantee.neighbors,
+        "invariants": list(guarantee.promise.invariants),
         "currency": currency.value,
         "cost": str(run.cost),
-        "totals": {total.accountant: total.to_dict() for total in totals(design.events, delta_of(design))},
+        "totals": {total.accountant: total.to_dict() for total in guarantee.totals},
+        "mechanisms": _mechanisms(job_fields, design),
+        "constraints": job_fields.get("constraints", []),
+        "details": details,
         "versions": {
             "dplib": dplib.__version__,
             "numpy": np.__version__,
             "python": platform.python_version(),
             "sampler_format": str(SAMPLER_FORMAT),
         },
-        "key_id": run.measurement.key_id,
+        "key_id": guarantee.key_id,
         "reservation": run.nonce or "",
         "settings_hash": run.key.settings_hash,
         "publish_hash": publish_hash(design, run.key.settings_hash),
     }
-    noted = {FAINT: faint.to_dict()} if faint is not None and faint.names else {}
-    quality = quality_report(directory, config)
-    noted |= {} if quality is None else {QUALITY: quality.to_dict()}
-    more = {"details": job_fields["details"] | noted, "mechanisms": _mechanisms(job_fields, design)}
-    write_manifest(directory, build_manifest(directory, shared | job_fields | more))
+    write_manifest(directory, build_manifest(directory, dict(job_fields) | shared))
 
 
-def _mechanisms(job_fields: dict[str, Any], design: JobDesign) -> list[dict[str, Any]]:
+def _mechanisms(job_fields: Mapping[str, Any], design: JobDesign) -> list[dict[str, Any]]:
     """The job's mechanisms, and those of the quality of the input if they are not among them."""
     found = list(job_fields["mechanisms"])
     known = {each["statistic"] for each in found if "statistic" in each}

@@ -165,12 +165,6 @@ def quality_report(directory: Path, config: JobConfig) -> QualityReport | None:
     return QualityReport(counters, tuple(_sentences(config, plan, counters)))
 
 
-def quality_sentences(directory: Path, config: JobConfig) -> tuple[str, ...]:
-    """What a page says of it; nothing where nothing is measured."""
-    found = quality_report(directory, config)
-    return () if found is None else found.sentences
-
-
 def _sentences(config: JobConfig, plan: QualityPlan, counters: dict[str, tuple[int, float]]) -> list[str]:
     rows = {name: found for name, found in counters.items() if name != UNITS}
     counted, of = part_of(rows, (KEPT, CLIPPED)), _sampled(config, plan)

@@ -10,7 +10,7 @@ from dplib.config.sections import expand
 from dplib.errors import ConfigError, IntegrityError
 from dplib.ledger.ledger import Ledger
 from dplib.ledger.repricing import Pricing
-from dplib.ledger.runs import Run, RunState, Terms
+from dplib.ledger.runs import MeasuredRun, Run, RunState, Terms
 from dplib.page.account_state import AccountState
 from dplib.privacy.budget import Currency
 from dplib.secret.places import shown_place, variable_of
@@ -29,7 +29,6 @@ from dplib.workflow.stages import Resources as Resources
 from dplib.workflow.stages import Stage as Stage
 from dplib.workflow.stages import Stages as Stages
 
-REPORT = "report.html"
 STAGES = ("measure", "publish", "all")
 
 
@@ -45,7 +44,7 @@ def run_job(
     before_measuring: Callable[[], None] = lambda: None,
     show: Show = unseen,
     pricing: Pricing | None = None,
-) -> tuple[Run, Path | None]:
+) -> tuple[MeasuredRun, Path | None]:
     """Run a job, or return what is already there.
 
     Args:
@@ -131,7 +130,7 @@ def _measured(
     before_measuring: Callable[[], None],
     show: Show,
     pricing: Pricing | None,
-) -> Run:
+) -> MeasuredRun:
     """The run with its stored measurement, made now only if there is none."""
     prepared, design = resources.prepared, resources.design
     account = ledger.account(design.config.dataset)
@@ -140,7 +139,7 @@ def _measured(
     cost, plan = cost_of(design, account.terms.currency, account), prepared.plan_hash(account)
     found = ledger.find_run(prepared.key)
     if found is not None and found.state is not RunState.RESERVED and not again:
-        return found
+        return MeasuredRun.of(found)
     # Before Spark starts; the reservation decides again.
     ledger.check_payable(prepared.key, cost, again, plan, prepared.window)
     open_run = found if found is not None and found.state is RunState.RESERVED else None
@@ -202,11 +201,11 @@ def _require_own_price(run: Run, cost: Fraction, plans: set[str | None]) -> None
         )
 
 
-def _published(resources: Resources[AnyDesign], stages: Stages[AnyDesign], ledger: Ledger, run: Run) -> Path:
+def _published(resources: Resources[AnyDesign], stages: Stages[AnyDesign], ledger: Ledger, run: MeasuredRun) -> Path:
     """The release of a measured run, made now only if these publish settings have none."""
     prepared = resources.prepared
 
-    def publish(measured: Run, directory: Path) -> None:
+    def publish(measured: MeasuredRun, directory: Path) -> None:
         stages.publish(resources, measured, _account_around(ledger, measured), directory)
 
     release = publish_run(ledger, run, prepared.output, prepared.publish_hash(run), publish)

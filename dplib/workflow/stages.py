@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic
 
-from dplib.ledger.runs import Run
+from dplib.ledger.runs import MeasuredRun
 from dplib.page.account_state import AccountState
 from dplib.spark.engine.blocks import SparkSession
 from dplib.spark.engine.session import open_session
@@ -68,7 +68,8 @@ class Stages(Generic[AnyDesign]):
         open_input: opens the input and checks its schema, before anything is reserved; reads a header line at most.
         measure: the private part: reads what ``open_input`` returned, draws the noise and writes ``measurement/`` into
             the staging directory.
-        publish: the rest of the release from ``measurement/`` in the staging directory, manifest last.
+        publish: the rest of the release from ``measurement/`` in the staging directory, its end by
+            `dplib.workflow.publication.finish_release`.
         measure_nothing: writes ``measurement/`` as of an input without rows, in this process; False, and nothing is
             written, where the design is too large for that (`dplib.workflow.dry_publication`).
         judge: what ``open_input`` returned after its rules, for the quality of the input.
@@ -76,6 +77,6 @@ class Stages(Generic[AnyDesign]):
 
     open_input: Callable[[Resources[AnyDesign]], Any]
     measure: Callable[[Resources[AnyDesign], Any, RunKeys, Path], MeasurementKeys]
-    publish: Callable[[Resources[AnyDesign], Run, AccountState, Path], None]
+    publish: Callable[[Resources[AnyDesign], MeasuredRun, AccountState, Path], None]
     measure_nothing: Callable[[Resources[AnyDesign], RunKeys, Path], bool]
     judge: Callable[[Resources[AnyDesign], Any], JudgedRows]

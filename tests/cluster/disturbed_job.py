@@ -18,7 +18,7 @@ from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
-from dplib.jobs.consistent_histograms import blocks, run
+from dplib.jobs.consistent_histograms import blocks
 from dplib.jobs.consistent_histograms import job as consistent_histograms
 from dplib.jobs.minimum_cuts import job as minimum_cuts
 from dplib.jobs.range_histograms import job as range_histograms
@@ -26,12 +26,13 @@ from dplib.jobs.range_histograms import measure as range_measure
 from dplib.spark.graphs import cut_trials
 from dplib.spark.rows import counts
 from dplib.terminal.output import submit
+from dplib.workflow import publication
 
 Function = Callable[..., Any]
 PLACES: dict[str, tuple[ModuleType, ModuleType, str]] = {
     "counts": (consistent_histograms, counts, "_fill_block"),
     "noise": (consistent_histograms, blocks, "_add_noise"),
-    "publish": (consistent_histograms, run, "write_release_manifest"),
+    "publish": (consistent_histograms, publication, "write_release_manifest"),
     "partitions": (consistent_histograms, blocks, "combine_digests"),
     "range noise": (range_histograms, range_measure, "_draw"),
     "trials": (minimum_cuts, cut_trials, "_by_trials"),

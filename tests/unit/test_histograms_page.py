@@ -25,7 +25,8 @@ from dplib.jobs.consistent_histograms.page_content import (
     SeriesTotals,
 )
 from dplib.page.account_state import AccountState
-from dplib.page.guarantee import Guarantee, NoiseRow
+from dplib.page.frame import PageFrame
+from dplib.page.guarantee import Guarantee, NoiseRow, Promise
 from dplib.privacy.accountant import Total
 from dplib.privacy.budget import ZCDP, ApproxDP, Currency, PureDP
 from dplib.privacy.neighbors import Neighbors
@@ -49,6 +50,35 @@ def _points(rng: np.random.Generator, level: str, dates: list[dt.date], size: fl
     return Points(level, tuple(dates), estimate, np.full(len(dates), error), published)
 
 
+def frame(seed: int = 1) -> PageFrame:
+    """The frame of `sample`."""
+    factor = 1 + 0.3137 * (seed - 1)
+    epsilon = Fraction(seed)
+    promise = Promise(
+        caps=f"at most {seed} rows of one event; each row counts at most {3 * seed}",
+        invariants=(),
+        public_settings="Items, days and caps",
+    )
+    guarantee = Guarantee(
+        budget=PureDP(epsilon),
+        unit="event",
+        neighbors=Neighbors.ADD_REMOVE,
+        key_id=f"key-{'pqr'[seed % 3]}",
+        totals=(
+            Total("basic", float(epsilon), 0.0, epsilon, "sum of the epsilons"),
+            Total("advanced", float(epsilon), 1e-6 * seed, None, "gains nothing here: the plain sum"),
+            Total("zcdp", 1.7193 * factor, 1e-6 * seed, epsilon**2 / 4, "sum of the rhos, converted once"),
+            Total("pld", 0.9871 * factor, 1e-6 * seed, None, "loss distributions of the events' epsilons"),
+        ),
+        promise=promise,
+    )
+    account = AccountState(Currency.PURE, Fraction(10 + 7 * seed), Fraction(3 * seed), epsilon)
+    return PageFrame(f"nycflights-{'abc'[seed % 3]}", "nycflights", "", guarantee, account)
+
+
+FRAME = frame()
+
+
 def sample(seed: int = 1, first: dt.date = dt.date(2013, 1, 1), n_days: int = 365, n_items: int = 35) -> PageContent:
     """Realistic content: departures by carrier and day; another seed changes every number."""
     rng = np.random.default_rng(seed)
@@ -57,29 +87,10 @@ def sample(seed: int = 1, first: dt.date = dt.date(2013, 1, 1), n_days: int = 36
     names = tuple(f"route {chr(65 + number % 26)}{chr(97 + number // 26)}" for number in range(n_items))
     factor = 1 + 0.3137 * (seed - 1)
     estimate = np.sort(rng.gamma(1.1, 9000, n_items))[::-1] - 40
-    epsilon = Fraction(seed)
     return PageContent(
-        release_id=f"nycflights-{'abc'[seed % 3]}",
-        dataset="nycflights",
-        logical_date="",
         first_day=days[0],
         last_day=days[-1],
         n_items=n_items,
-        guarantee=Guarantee(
-            budget=PureDP(epsilon),
-            unit="event",
-            neighbors=Neighbors.ADD_REMOVE,
-            caps=f"at most {seed} rows of one event; each row counts at most {3 * seed}",
-            invariants=(),
-            key_id=f"key-{'pqr'[seed % 3]}",
-            public_settings="Items, days and caps",
-            totals=(
-                Total("basic", float(epsilon), 0.0, epsilon, "sum of the epsilons"),
-                Total("advanced", float(epsilon), 1e-6 * seed, None, "gains nothing here: the plain sum"),
-                Total("zcdp", 1.7193 * factor, 1e-6 * seed, epsilon**2 / 4, "sum of the rhos, converted once"),
-                Total("pld", 0.9871 * factor, 1e-6 * seed, None, "loss distributions of the events' epsilons"),
-            ),
-        ),
         noise=(
             NoiseRow("all days", 1, "", None, np.inf, None, Fraction(0)),
             NoiseRow(
@@ -138,7 +149,6 @@ def sample(seed: int = 1, first: dt.date = dt.date(2013, 1, 1), n_days: int = 36
             constraints=("every carrier's total is the sum of its origins",),
             notes=("months have unequal lengths",),
         ),
-        account=AccountState(Currency.PURE, Fraction(10 + 7 * seed), Fraction(3 * seed), epsilon),
     )
 
 
@@ -155,8 +165,10 @@ def _alternating(content: PageContent, converged: bool = True) -> PageContent:
     return dataclasses.replace(content, estimation=made)
 
 
-def _with_guarantee(content: PageContent, **changes: object) -> PageContent:
-    return dataclasses.replace(content, guarantee=dataclasses.replace(content.guarantee, **changes))  # type: ignore[arg-type]
+def _promising(**changes: Any) -> str:
+    """The text of a page whose guarantee is another one."""
+    guarantee = dataclasses.replace(FRAME.guarantee, **changes)
+    return _text(build_page(lean(), dataclasses.replace(FRAME, guarantee=guarantee)))
 
 
 class _Visible(HTMLParser):
@@ -195,28 +207,29 @@ def _text(html: str) -> str:
 
 
 def test_sections_stand_in_the_stated_order() -> None:
-    assert _visible(build_page(lean())).headings == SECTIONS
+    assert _visible(build_page(lean(), FRAME)).headings == SECTIONS
 
 
 def test_same_content_gives_the_same_bytes() -> None:
-    assert build_page(_alternating(lean())) == build_page(_alternating(lean()))
+    assert build_page(_alternating(lean()), FRAME) == build_page(_alternating(lean()), FRAME)
 
 
 def test_every_number_comes_from_the_content() -> None:
-    def numbers(content: PageContent) -> set[str]:
+    def numbers(seed: int, **shape: Any) -> set[str]:
         # The references have numbers of their own, "L1" is a word, and months and days of dates repeat.
-        text = re.sub(r"\d{4}-\d\d-\d\d", "", _text(build_page(content)).split("described in:")[0])
+        shown = _text(build_page(lean(seed, **shape), frame(seed))).split("described in:")[0]
+        text = re.sub(r"\d{4}-\d\d-\d\d", "", shown)
         return set(re.findall(r"(?<![A-Za-z0-9.,])\d(?:[\d,.]*\d)?", text))
 
-    contents = (lean(1), lean(2, first=dt.date(2047, 5, 8), n_days=433, n_items=28), lean(3, n_days=797, n_items=31))
-    in_all = set.intersection(*map(numbers, contents))
-    # What three contents without a number in common all show, digits apart, is fixed wording.
+    second = numbers(2, first=dt.date(2047, 5, 8), n_days=433, n_items=28)
+    in_all = numbers(1) & second & numbers(3, n_days=797, n_items=31)
+    # What three pages without a number in common all show, digits apart, is fixed wording.
     assert {number for number in in_all if len(number) > 1} == {"95", "100", "1.96", "2.12", dplib.__version__}
 
 
 def test_estimates_and_counts_stand_with_their_series() -> None:
     content = lean()
-    html = build_page(content)
+    html = build_page(content, FRAME)
     for number, name in enumerate(content.totals.names):
         row = re.search(rf'<th scope="row">{re.escape(name)}</th>(.*?)</tr>', html, re.S)
         assert row is not None
@@ -238,7 +251,7 @@ def test_estimates_and_counts_stand_with_their_series() -> None:
     ],
 )
 def test_odds_follow_from_epsilon_and_never_understate(budget: PureDP | ApproxDP, factor: str, sure: str) -> None:
-    text = _text(build_page(_with_guarantee(lean(), budget=budget)))
+    text = _promising(budget=budget)
     assert f"at most by the factor {factor} (e to the power of epsilon)" in text
     assert f"{sure} % sure" in text
     truth = np.exp(float(budget.epsilon))
@@ -248,26 +261,26 @@ def test_odds_follow_from_epsilon_and_never_understate(budget: PureDP | ApproxDP
 
 
 def test_rho_is_also_said_as_epsilon_and_delta() -> None:
-    text = _text(build_page(_with_guarantee(lean(), budget=ZCDP(Fraction(1, 8)))))
+    text = _promising(budget=ZCDP(Fraction(1, 8)))
     assert "rho 0.125 (zCDP), which implies epsilon 1.7193 at delta 1e−6" in text
     # Two units together: four times rho.
     assert "protected with rho 0.5 (zCDP)" in text
 
 
 def test_an_epsilon_that_protects_nobody_is_called_so() -> None:
-    text = _text(build_page(_with_guarantee(lean(), budget=PureDP(Fraction(50)))))
+    text = _promising(budget=PureDP(Fraction(50)))
     assert "rules out almost nothing" in text
     assert "% sure" not in text
 
 
 def test_invariants_are_named_as_a_condition() -> None:
     fact = "The sum of all items on each day is public."
-    assert fact in _text(build_page(_with_guarantee(lean(), invariants=(fact,))))
-    assert "no invariants" in _text(build_page(lean()))
+    assert fact in _promising(promise=dataclasses.replace(FRAME.guarantee.promise, invariants=(fact,)))
+    assert "no invariants" in _promising()
 
 
 def test_replaced_units_are_not_called_absent() -> None:
-    text = _text(build_page(_with_guarantee(lean(), unit="order", neighbors=Neighbors.REPLACE_ONE)))
+    text = _promising(unit="order", neighbors=Neighbors.REPLACE_ONE)
     assert "two versions of one order's rows" in text
     assert "is in the data before" not in text
 
@@ -280,10 +293,8 @@ def test_hostile_names_are_shown_and_never_run() -> None:
         content.errors, queries=(HOSTILE, "month", "total"), baselines={HOSTILE: content.errors.ours}
     )
     made = dataclasses.replace(content.estimation, constraints=(HOSTILE,), notes=(HOSTILE,), reason=HOSTILE)
-    hostile = dataclasses.replace(
-        content, charts=charts, totals=totals, errors=errors, estimation=made, dataset=HOSTILE, release_id=HOSTILE
-    )
-    html = build_page(hostile)
+    hostile = dataclasses.replace(content, charts=charts, totals=totals, errors=errors, estimation=made)
+    html = build_page(hostile, dataclasses.replace(FRAME, dataset=HOSTILE, release_id=HOSTILE))
     assert "<script" not in html
     assert " ".join(HOSTILE.split()) in _text(html)
 
@@ -292,23 +303,23 @@ def test_the_query_is_one_shell_word_for_each_argument() -> None:
     content = lean()
     charts = (dataclasses.replace(content.charts[0], name="Bob's ; rm -rf *"),)
     command = re.search(
-        r"<pre><code>(dplib query.*?)</code>", build_page(dataclasses.replace(content, charts=charts)), re.S
+        r"<pre><code>(dplib query.*?)</code>", build_page(dataclasses.replace(content, charts=charts), FRAME), re.S
     )
     assert command is not None
     # A shell drops a backslash at the end of a line with the line's end.
     words = shlex.split(unescape(command[1]).replace("\\\n", ""))
     assert words == [
-        *("dplib", "query", content.release_id, "--item", "Bob's ; rm -rf *"),
+        *("dplib", "query", FRAME.release_id, "--item", "Bob's ; rm -rf *"),
         *("--from", "2013-01-01", "--to", "2013-01-31"),
     ]
 
 
 def test_rounds_are_drawn_and_a_missed_threshold_is_said() -> None:
-    html = build_page(_alternating(lean(), converged=False))
+    html = build_page(_alternating(lean(), converged=False), FRAME)
     assert "Convergence of the rounds" in html
     assert "reached its limit of rounds" in html
     assert "no errors are stated" in html
-    exact = build_page(lean())
+    exact = build_page(lean(), FRAME)
     assert "Convergence of the rounds" not in exact
     assert "reached its limit of rounds" not in exact
 
@@ -321,17 +332,15 @@ def test_where_nothing_is_published_the_page_says_why() -> None:
         for chart in content.charts
     )
     totals = dataclasses.replace(content.totals, published=None)
-    html = build_page(dataclasses.replace(content, estimation=made, charts=bare, totals=totals))
+    html = build_page(dataclasses.replace(content, estimation=made, charts=bare, totals=totals), FRAME)
     assert html.count("Equations have no exact integer tables here.") == 2
     assert "published count" not in html
     assert "Published</th>" not in html
 
 
 def test_the_account_adds_up() -> None:
-    content = dataclasses.replace(
-        lean(), account=AccountState(Currency.ZCDP, Fraction(1), Fraction(1, 3), Fraction(1, 8))
-    )
-    text = _text(build_page(content))
+    account = AccountState(Currency.ZCDP, Fraction(1), Fraction(1, 3), Fraction(1, 8))
+    text = _text(build_page(lean(), dataclasses.replace(FRAME, account=account)))
     # Spent amounts are rounded up; what is left is rounded to nearest and marked.
     assert "Before 0.33334 spent This release 0.125 After 0.45834 spent, ≈ 0.541667 left" in text
     assert "rho (zCDP)" in text
@@ -340,7 +349,7 @@ def test_the_account_adds_up() -> None:
 def test_long_series_are_cut_and_the_page_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(page, "MAX_POINTS", 90)
     monkeypatch.setattr(page, "MAX_ROWS", 10)
-    text = _text(build_page(sample()))
+    text = _text(build_page(sample(), FRAME))
     assert "The latest 90 of 365 intervals are drawn." in text
     assert "the first 10 of 35" in text
     # The largest estimates are kept.

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import numpy as np
 
-from dplib.jobs.kmeans.estimate import estimate_centers
+from dplib.jobs.kmeans.design import Design
+from dplib.jobs.kmeans.estimate import Results, estimate_centers
 from dplib.jobs.kmeans.measure import measure_points
 from dplib.jobs.kmeans.page import _centers
 from dplib.jobs.kmeans.publish import manifest_fields, write_tables
@@ -19,7 +20,8 @@ from tests.kmeans_support import design_of, keys_of, rows_in, settings_of
 class Released(Manifest):
     """The part of a manifest that a query reads."""
 
-    def __init__(self, details: dict[str, object]) -> None:
+    def __init__(self, design: Design, results: Results) -> None:
+        details = {"design": design.public()} | manifest_fields(design, results)["details"]
         object.__setattr__(self, "job", "kmeans")
         object.__setattr__(self, "details", details)
 
@@ -29,8 +31,7 @@ def test_a_weight_within_its_error_is_marked(tmp_path: Path) -> None:
     measure_points(design, rows_in(mixture(300, 2, 1, 3) / 8 + 0.5), keys_of(design), tmp_path)
     results = write_tables(design, tmp_path)
     assert results.swallowed.any()
-    details = manifest_fields(design, results)["details"]
-    answers = query_release(tmp_path, Released(details), (), None)
+    answers = query_release(tmp_path, Released(design, results), (), None)
     assert any(each.may_be_noise for each in answers)
     for each in answers:
         assert each.weight is not None
@@ -48,7 +49,7 @@ def test_what_no_question_measured_is_null_everywhere(tmp_path: Path) -> None:
     design = design_of(settings_of("privgene", {"epsilon": 1}, k=2))
     measure_points(design, rows_in(mixture(60, 2, 2, 3)), keys_of(design), tmp_path)
     results = write_tables(design, tmp_path)
-    answers = query_release(tmp_path, Released(manifest_fields(design, results)["details"]), (), None)
+    answers = query_release(tmp_path, Released(design, results), (), None)
     assert {(each.weight, each.weight_error, each.may_be_noise) for each in answers} == {(None, None, None)}
     assert "nothing is measured" in str(_centers(design, results))
 

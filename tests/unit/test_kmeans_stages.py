@@ -121,7 +121,7 @@ def test_a_release_follows_from_stored_answers_alone_whatever_the_rows(
         assert spent <= design.budget
         fields = manifest_fields(design, results)
         json.loads(canonical_json(fields))
-        again = Design.from_public(fields["details"]["design"])
+        again = Design.from_public(design.public())
         assert np.array_equal(estimate_centers(again, read_records(folder)).centers, results.centers)
 
 
@@ -245,8 +245,7 @@ def test_a_private_radius_is_found_or_said_to_be_missing(budget: dict[str, Any],
         (e.rho if design.gaussian else e.epsilon or Fraction(10**9) for e in results.clustering.events), Fraction(0)
     )
     assert spent <= design.budget
-    fields = manifest_fields(design, results)
-    again = estimate_centers(Design.from_public(fields["details"]["design"]), read_records(tmp_path / "many"))
+    again = estimate_centers(Design.from_public(design.public()), read_records(tmp_path / "many"))
     assert np.array_equal(again.centers, results.centers)
     for n in (0, 3):
         measure_points(design, rows_in(rows[:n]), keys_of(design), tmp_path / str(n))

@@ -1,4 +1,4 @@
-"""Fills the page of a release from its design, its results and the ledger's account."""
+"""Fills the page of a release from its design and its results."""
 
 import datetime as dt
 from collections.abc import Sequence
@@ -7,7 +7,6 @@ from itertools import pairwise
 
 import numpy as np
 
-from dplib.config.sections import Privacy
 from dplib.jobs.consistent_histograms.design import Design
 from dplib.jobs.consistent_histograms.estimate import Errors, chosen_solvers, publication_sentences
 from dplib.jobs.consistent_histograms.page_content import (
@@ -19,15 +18,11 @@ from dplib.jobs.consistent_histograms.page_content import (
     SeriesTotals,
 )
 from dplib.jobs.consistent_histograms.plan import QueryError, plan_notes, query_errors
-from dplib.jobs.consistent_histograms.publish import Results, invariants
-from dplib.ledger.runs import Run
-from dplib.page.account_state import AccountState
-from dplib.page.guarantee import Guarantee, NoiseRow
-from dplib.page.number_text import count_text, number_text
-from dplib.privacy.accountant import totals
+from dplib.jobs.consistent_histograms.publish import Results
+from dplib.page.guarantee import NoiseRow
+from dplib.page.number_text import number_text
 from dplib.privacy.noise_quantile import half_widths
 from dplib.trees.calendar import calendar_levels
-from dplib.workflow.design import delta_of, neighbors_of
 
 CHARTS = 3
 """Series that are drawn: those with the largest estimated totals."""
@@ -38,52 +33,24 @@ LAYOUTS = {
 }
 
 
-def page_content(design: Design, results: Results, run: Run, account: AccountState) -> PageContent:
-    """Everything that the page shows.
+def page_content(design: Design, results: Results) -> PageContent:
+    """Everything that the page shows within its frame.
 
     Args:
         design: the design.
         results: what post-processing made.
-        run: the ledger's run, with its measurement.
-        account: the account around this release.
     """
-    assert run.measurement is not None
-    config, errors = design.config, Errors(design)
-    privacy = config.privacy
+    domain, errors = design.config.domain, Errors(design)
     return PageContent(
-        release_id=run.release_id,
-        dataset=config.dataset,
-        logical_date=run.key.logical_date,
-        first_day=config.domain.first_day,
-        last_day=config.domain.last_day,
+        first_day=domain.first_day,
+        last_day=domain.last_day,
         n_items=design.constraints.n_items,
-        guarantee=Guarantee(
-            budget=privacy.budget.budget(),
-            unit=privacy.unit,
-            neighbors=neighbors_of(design),
-            caps=caps_text(privacy),
-            invariants=tuple(invariants(design)),
-            key_id=run.measurement.key_id,
-            totals=totals(design.events, delta_of(design)),
-            public_settings="Items, days, caps, constraints and budget",
-        ),
         noise=_noise(design),
         errors=_errors(design, errors),
         charts=_charts(design, results, errors),
         totals=_totals(design, results, errors),
         estimation=_estimation(design, results),
-        account=account,
     )
-
-
-def caps_text(privacy: Privacy) -> str:
-    """The public caps, a phrase."""
-    rows = "row" if privacy.rows_per_unit == 1 else "rows"
-    caps = f"at most {count_text(privacy.rows_per_unit)} {rows} of one {privacy.unit}"
-    caps += (
-        "" if privacy.max_rows_per_day is None else f", at most {count_text(privacy.max_rows_per_day)} of them a day"
-    )
-    return f"{caps}; each row counts at most {count_text(privacy.max_quantity)}"
 
 
 def _noise(design: Design) -> tuple[NoiseRow, ...]:

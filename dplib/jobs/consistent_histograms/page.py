@@ -7,12 +7,10 @@ estimates were made; the budget; how to query and cite.
 
 import datetime as dt
 import shlex
-from collections.abc import Sequence
 
 import numpy as np
 
 from dplib.jobs.consistent_histograms.page_content import PageContent, Points, SeriesChart
-from dplib.page.account import budget_section
 from dplib.page.blocks import (
     Block,
     Bullets,
@@ -26,18 +24,10 @@ from dplib.page.blocks import (
     Text,
 )
 from dplib.page.figures import convergence, error_by_query, series_with_band
-from dplib.page.guarantee import NoiseTable, guarantee_section
+from dplib.page.frame import PageFrame
+from dplib.page.guarantee import NoiseTable
 from dplib.page.number_text import count_text, number_text, with_margin
-from dplib.page.page import render_page
-from dplib.page.release_sections import (
-    INTERVALS,
-    RELEASED,
-    free_to_use,
-    identity,
-    subtitle,
-    tables_of_release,
-    use_section,
-)
+from dplib.page.release_sections import INTERVALS, notes_from_plan, tables_of_release
 
 MAX_POINTS = 1500
 """Intervals drawn of one series at one level: the latest ones."""
@@ -53,51 +43,37 @@ _REFERENCES = (
 )
 
 
-def build_page(content: PageContent, notices: Sequence[Callout] = ()) -> str:
+def build_page(content: PageContent, frame: PageFrame) -> str:
     """Return the page as HTML text; the same content gives the same bytes.
 
     Args:
         content: what it shows.
-        notices: what must not be missed, above all sections.
+        frame: which release it is, its guarantee, account and notices.
     """
-    return render_page(
-        f"Daily counts of {content.dataset}",
-        subtitle("Consistent histograms", content.release_id, content.logical_date),
-        (
-            _released(content),
-            guarantee_section(
-                content.guarantee,
-                NoiseTable("The noise on each level of the tree over days", "Level", "Intervals", content.noise),
-            ),
-            _expected_errors(content),
-            _charts(content),
-            _how_made(content),
-            budget_section(content.dataset, content.account),
-            _use(content),
-        ),
-        notices,
+    return frame.page(
+        "Daily counts",
+        "Consistent histograms",
+        _released(content, frame),
+        NoiseTable("The noise on each level of the tree over days", "Level", "Intervals", content.noise),
+        (_expected_errors(content), _charts(content), _how_made(content)),
+        _use(content, frame),
     )
 
 
-def _released(content: PageContent) -> Section:
-    unit = content.guarantee.unit
-    what = (
-        f"the counts of {count_text(content.n_items)} items on each of {count_text(content.n_days)} days, "
-        f"{content.first_day} to {content.last_day}"
-    )
+def _released(content: PageContent, frame: PageFrame) -> Section:
     serves = (
         "It serves questions about many at once (a day, a month, a trend) and gives no ground for conclusions about a "
-        f"single {unit}. The guarantee does not hide what many have in common, and it does not make the data right: "
-        "the errors given here are those of the noise alone, and rows beyond the public caps were not counted."
+        f"single {frame.guarantee.unit}. The guarantee does not hide what many have in common, and it does not make "
+        "the data right: the errors given here are those of the noise alone, and rows beyond the public caps were not "
+        "counted."
     )
-    days = f"{content.first_day} to {content.last_day}, both included ({count_text(content.n_days)})"
-    budget = content.guarantee.budget
-    blocks: tuple[Block, ...] = (
-        free_to_use(what, unit, "rows", serves),
-        identity(content.release_id, content.dataset, content.logical_date, budget, unit, ("Days", days)),
+    return frame.released(
+        f"the counts of {count_text(content.n_items)} items on each of {count_text(content.n_days)} days, "
+        f"{content.first_day} to {content.last_day}",
+        serves,
+        ("Days", f"{content.first_day} to {content.last_day}, both included ({count_text(content.n_days)})"),
         _files(content),
     )
-    return Section(RELEASED, blocks)
 
 
 def _files(content: PageContent) -> DataTable:
@@ -223,8 +199,7 @@ def _how_made(content: PageContent) -> Section:
         blocks += [Paragraphs(("What holds of the estimates on each day:",)), Bullets(made.constraints)]
     else:
         blocks.append(Paragraphs(("No constraint ties the series of a day together.",)))
-    if made.notes:
-        blocks += [Paragraphs(("Notes from the plan:",)), Bullets(made.notes)]
+    blocks += notes_from_plan(made.notes)
     if made.unpublished:
         blocks.append(Callout("Estimates only", made.unpublished, tone="warning"))
     return Section("How the estimates were made", tuple(blocks))
@@ -253,14 +228,11 @@ def _convergence(content: PageContent) -> Figure:
     return Figure(convergence(content.estimation.rounds), "Convergence of the rounds", caption, alt)
 
 
-def _use(content: PageContent) -> Section:
+def _use(content: PageContent, frame: PageFrame) -> Section:
     name = content.charts[0].name if content.charts else content.totals.names[0]
     last = content.first_day + min(content.last_day - content.first_day, dt.timedelta(days=30))
-    return use_section(
-        content.release_id,
-        f"{content.dataset}: consistent histograms, {content.first_day} to {content.last_day}",
-        content.guarantee.budget,
-        content.guarantee.unit,
+    return frame.use(
+        f"consistent histograms, {content.first_day} to {content.last_day}",
         (
             f"--item {shlex.quote(name)} --from {content.first_day} --to {last}",
             "An answer for any range of days, with its exact standard error and 95 % interval",

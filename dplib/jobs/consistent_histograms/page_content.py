@@ -10,8 +10,7 @@ from dataclasses import dataclass
 
 from dplib.arrays import FloatArray, IntArray
 from dplib.consistency.problem import Round
-from dplib.page.account_state import AccountState
-from dplib.page.guarantee import Guarantee, NoiseRow
+from dplib.page.guarantee import NoiseRow
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,37 +99,27 @@ class Estimation:
 
 @dataclass(frozen=True, eq=False)
 class PageContent:
-    """Everything the page of one release shows.
+    """Everything the page of one release shows within its frame (`dplib.page.frame`).
 
     Attributes:
-        release_id: the release's public name.
-        dataset: the ledger's account that paid.
-        logical_date: as given to the run; empty where none was.
         first_day: first day of the declared range.
         last_day: last one, inclusive.
         n_items: declared items, without totals.
-        guarantee: what is promised.
         noise: one entry a level of the tree, from the root down.
         errors: expected errors by query.
         charts: up to about three series.
         totals: every series over the whole range.
         estimation: how the estimates were made.
-        account: budget before and after.
     """
 
-    release_id: str
-    dataset: str
-    logical_date: str
     first_day: dt.date
     last_day: dt.date
     n_items: int
-    guarantee: Guarantee
     noise: tuple[NoiseRow, ...]
     errors: ExpectedErrors
     charts: tuple[SeriesChart, ...]
     totals: SeriesTotals
     estimation: Estimation
-    account: AccountState
 
     @property
     def n_days(self) -> int:

@@ -26,6 +26,8 @@ from dplib.jobs.consistent_histograms.tables import (
     read_measurement,
     write_block,
 )
+from dplib.page.guarantee import Promise
+from dplib.page.number_text import count_text
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,7 +78,6 @@ def manifest_fields(design: Design, results: Results) -> dict[str, Any]:
     """What the manifest says besides the fields that every job has."""
     privacy, solution = design.config.privacy, results.solution
     return {
-        "invariants": invariants(design),
         "sensitivities": {
             "row_l1": design.constraints.row_l1,
             "row_l2_squared": design.constraints.row_l2_squared,
@@ -105,8 +106,22 @@ def manifest_fields(design: Design, results: Results) -> dict[str, Any]:
             "last_day": design.config.domain.last_day,
             "levels": list(design.days.names),
         },
-        "details": {"design": design.public(), "queries": list(design.config.queries)},
+        "details": {"queries": list(design.config.queries)},
     }
+
+
+def promise(design: Design) -> Promise:
+    """What the release promises, in the job's own words."""
+    privacy = design.config.privacy
+    rows = "row" if privacy.rows_per_unit == 1 else "rows"
+    caps = f"at most {count_text(privacy.rows_per_unit)} {rows} of one {privacy.unit}"
+    if privacy.max_rows_per_day is not None:
+        caps += f", at most {count_text(privacy.max_rows_per_day)} of them a day"
+    return Promise(
+        caps=f"{caps}; each row counts at most {count_text(privacy.max_quantity)}",
+        invariants=tuple(invariants(design)),
+        public_settings="Items, days, caps, constraints and budget",
+    )
 
 
 def invariants(design: Design) -> list[str]:

@@ -12,12 +12,17 @@ from dplib.jobs.consistent_histograms.faint import faint_series
 from dplib.jobs.consistent_histograms.layouts import results_in_layout
 from dplib.jobs.consistent_histograms.measure import measure_on_driver
 from dplib.jobs.consistent_histograms.no_rows import measure_nothing
-from dplib.jobs.consistent_histograms.publish import Results, manifest_fields, results_on_driver, write_tables
+from dplib.jobs.consistent_histograms.publish import (
+    Results,
+    manifest_fields,
+    promise,
+    results_on_driver,
+    write_tables,
+)
 from dplib.jobs.consistent_histograms.rows import row_domain
 from dplib.jobs.consistent_histograms.tables import read_tree, write_tree
-from dplib.ledger.runs import Run
+from dplib.ledger.runs import MeasuredRun
 from dplib.page.account_state import AccountState
-from dplib.page.notices import release_notices
 from dplib.spark.engine.blocks import DataFrame
 from dplib.spark.rows.contributions import bound_rows
 from dplib.spark.rows.counts import count_cells
@@ -26,10 +31,9 @@ from dplib.spark.rows.quality_rows import judged_events
 from dplib.spark.rows.read import open_rows
 from dplib.spark.rows.resolve import resolve_rows
 from dplib.workflow.lifecycle import MeasurementKeys
-from dplib.workflow.manifest import write_release_manifest
 from dplib.workflow.prepared import Prepared, prepare_job
-from dplib.workflow.quality import quality_sentences
-from dplib.workflow.run import REPORT, Resources, Stages
+from dplib.workflow.publication import Made, finish_release
+from dplib.workflow.run import Resources, Stages
 from dplib.workflow.run_keys import RunKeys
 
 DRIVER_CELLS = 1 << 26
@@ -81,25 +85,26 @@ def judge(job: Resources[Design], rows: DataFrame) -> JudgedRows:
     return judged_events(rows, config.input, config.privacy, row_domain(job.design))
 
 
-def publish(on_round: OnRound | None, job: Resources[Design], run: Run, account: AccountState, directory: Path) -> None:
+def publish(
+    on_round: OnRound | None, job: Resources[Design], run: MeasuredRun, account: AccountState, directory: Path
+) -> None:
     """Estimate from the stored measurement and write the rest of the release."""
+    # Imported where it is needed: drawing takes seconds to load, and most commands draw nothing.
+    from dplib.jobs.consistent_histograms.page import build_page
+
     design = Design.resolve(job.design.config, job.prepared.base, read_tree(directory))
     design = _laid_out(job, design, run.key.settings_hash)
     with job.stage("estimating"):
         results = _results(job, design, directory, on_round)
     with job.stage("writing"):
         write_tables(design, results, directory)
-        faint = faint_series(design, results)
-        # Imported where it is needed: drawing takes seconds to load, and most commands draw nothing.
-        from dplib.jobs.consistent_histograms.page import build_page
-
-        page = build_page(
-            page_content(design, results, run, account),
-            release_notices(faint, design.public(), quality_sentences(directory, design.config)),
+        made = Made(
+            promise(design),
+            faint_series(design, results),
+            manifest_fields(design, results),
+            lambda frame: build_page(page_content(design, results), frame),
         )
-        (directory / REPORT).write_text(page, encoding="utf-8")
-        fields = manifest_fields(design, results)
-        write_release_manifest(directory, design, run, account.currency, fields, faint)
+        finish_release(directory, design, run, account, made)
 
 
 def _laid_out(job: Resources[Design], design: Design, run_hash: str) -> Design:

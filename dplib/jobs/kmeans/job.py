@@ -32,7 +32,7 @@ from dplib.terminal.output import (
 )
 from dplib.validate import require
 from dplib.workflow.prepared import Prepared
-from dplib.workflow.run import REPORT
+from dplib.workflow.publication import REPORT
 
 PAGE = REPORT
 TOP_CENTERS, TOP_COORDINATES = 12, 6

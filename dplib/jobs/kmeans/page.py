@@ -6,7 +6,6 @@ how to query and cite.
 """
 
 from collections import Counter
-from collections.abc import Sequence
 from fractions import Fraction
 
 import numpy as np
@@ -15,15 +14,10 @@ from dplib.jobs.kmeans.design import Design
 from dplib.jobs.kmeans.estimate import Results
 from dplib.jobs.kmeans.methods import errors_text, method_text, reason_text, weights_text
 from dplib.jobs.kmeans.plan import blur_limit_text, blur_text, make_plan, plan_notes, space_text
-from dplib.jobs.kmeans.publish import invariants
-from dplib.ledger.runs import Run
 from dplib.mechanisms.discrete_gaussian import discrete_gaussian_variance
 from dplib.mechanisms.discrete_laplace import discrete_laplace_variance
-from dplib.page.account import budget_section
-from dplib.page.account_state import AccountState
 from dplib.page.blocks import (
     Block,
-    Bullets,
     Callout,
     Column,
     DataTable,
@@ -33,20 +27,11 @@ from dplib.page.blocks import (
     Section,
 )
 from dplib.page.centers_figure import CenterMap, centers_over_cells
-from dplib.page.guarantee import Guarantee, NoiseRow, NoiseTable, guarantee_section
+from dplib.page.frame import PageFrame
+from dplib.page.guarantee import NoiseRow, NoiseTable
 from dplib.page.number_text import count_text, number_text, with_margin
-from dplib.page.page import render_page
-from dplib.page.release_sections import (
-    RELEASED,
-    free_to_use,
-    identity,
-    subtitle,
-    tables_of_release,
-    use_section,
-)
-from dplib.privacy.accountant import totals
+from dplib.page.release_sections import notes_from_plan, tables_of_release
 from dplib.privacy.events import DiscreteGaussianEvent, DiscreteLaplaceEvent, Event
-from dplib.workflow.design import delta_of, neighbors_of
 
 MAX_CENTERS, MAX_COORDINATES = 200, 4
 """Centers and coordinates in the page's table; the release's tables have all."""
@@ -74,52 +59,36 @@ _REFERENCES = {
 }
 
 
-def build_page(
-    design: Design, results: Results, run: Run, account: AccountState, notices: Sequence[Callout] = ()
-) -> str:
+def build_page(design: Design, results: Results, frame: PageFrame) -> str:
     """Return the page as HTML text; the same content gives the same bytes.
 
     Args:
         design: the design.
         results: of the stored measurement.
-        run: the ledger's run, with its measurement.
-        account: the account around this release.
-        notices: what must not be missed, above all sections.
+        frame: which release it is, its guarantee, account and notices.
     """
-    return render_page(
-        f"Clusters of {design.config.dataset}",
-        subtitle("k-means", run.release_id, run.key.logical_date),
-        (
-            _released(design, run),
-            guarantee_section(_guarantee(design, run), _noise(design, results)),
-            _expected(design),
-            _centers(design, results),
-            _how_made(design, results),
-            budget_section(design.config.dataset, account),
-            _use(design, results, run),
-        ),
-        notices,
+    return frame.page(
+        "Clusters",
+        "k-means",
+        _released(design, frame),
+        _noise(design, results),
+        (_expected(design), _centers(design, results), _how_made(design, results)),
+        _use(design, results, frame),
     )
 
 
-def _released(design: Design, run: Run) -> Section:
-    privacy, k = design.config.privacy, design.problem.n_clusters
-    what = f"{count_text(k)} centers of clusters in {count_text(len(design.coordinates))} coordinates, with weights"
+def _released(design: Design, frame: PageFrame) -> Section:
     serves = (
         "The centers say where many rows lie and the weights about how many; neither says to which cluster a given "
-        f"{privacy.unit} belongs. The number of centers was chosen beforehand: that a center is there does not mean "
-        "that there is a cluster. Rows without a readable point, and rows beyond the public caps, were not counted."
+        f"{frame.guarantee.unit} belongs. The number of centers was chosen beforehand: that a center is there does not "
+        "mean that there is a cluster. Rows without a readable point, and rows beyond the public caps, were not "
+        "counted."
     )
-    blocks: tuple[Block, ...] = (
-        free_to_use(what, privacy.unit, "rows", serves),
-        identity(
-            run.release_id,
-            design.config.dataset,
-            run.key.logical_date,
-            privacy.budget.budget(),
-            privacy.unit,
-            ("Points", f"in {space_text(design)}"),
-        ),
+    return frame.released(
+        f"{count_text(design.problem.n_clusters)} centers of clusters in {count_text(len(design.coordinates))} "
+        "coordinates, with weights",
+        serves,
+        ("Points", f"in {space_text(design)}"),
         tables_of_release(
             "The centers, coordinate by coordinate, and their weights, with standard errors where these "
             "are known. For analysis.",
@@ -127,24 +96,6 @@ def _released(design: Design, run: Run) -> Section:
             "The noisy numbers as they were drawn, with their variances, and what was chosen. For making other centers "
             "at no further cost.",
         ),
-    )
-    return Section(RELEASED, blocks)
-
-
-def _guarantee(design: Design, run: Run) -> Guarantee:
-    assert run.measurement is not None
-    privacy = design.config.privacy
-    rows = "row" if privacy.rows_per_unit == 1 else "rows"
-    return Guarantee(
-        budget=privacy.budget.budget(),
-        unit=privacy.unit,
-        neighbors=neighbors_of(design),
-        caps=f"at most {count_text(privacy.rows_per_unit)} {rows} of one {privacy.unit}, each one point",
-        invariants=invariants(design),
-        key_id=run.measurement.key_id,
-        totals=totals(design.events, delta_of(design)),
-        public_settings="Bounds, number of clusters, method, caps and budget",
-        change=f"change the row of any one {privacy.unit} in any way" if design.local else "",
     )
 
 
@@ -289,24 +240,14 @@ def _how_made(design: Design, results: Results) -> Section:
         "the points got noise of its own; what came after it, here and in the page, uses noisy numbers only."
     )
     choices = [(name.capitalize(), str(value)) for name, value in clustering.choices.items()]
-    notes = plan_notes(design)
-    blocks: tuple[Block, ...] = (
-        Paragraphs((text,)),
-        KeyValues((("Method", clustering.method), ("Space", space_text(design)), *choices)),
-        Paragraphs(("Notes from the plan:",)),
-        Bullets(notes),
-    )
-    return Section("How the centers were made", blocks)
+    values = KeyValues((("Method", clustering.method), ("Space", space_text(design)), *choices))
+    return Section("How the centers were made", (Paragraphs((text,)), values, *notes_from_plan(plan_notes(design))))
 
 
-def _use(design: Design, results: Results, run: Run) -> Section:
-    privacy = design.config.privacy
+def _use(design: Design, results: Results, frame: PageFrame) -> Section:
     point = ",".join(f"{float(value):.4g}" for value in results.centers[0])
-    return use_section(
-        run.release_id,
-        f"{design.config.dataset}: {count_text(design.problem.n_clusters)} centers of clusters",
-        privacy.budget.budget(),
-        privacy.unit,
+    return frame.use(
+        f"{count_text(design.problem.n_clusters)} centers of clusters",
         (f"--from={point}", "The nearest center of a point, with its weight and standard errors (--item 3: center 3)"),
         (_REFERENCES[results.clustering.method],),
     )

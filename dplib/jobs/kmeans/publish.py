@@ -4,13 +4,12 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from dplib.jobs.kmeans.config import NAME
 from dplib.jobs.kmeans.design import Design
 from dplib.jobs.kmeans.estimate import Results, estimate_centers
 from dplib.jobs.kmeans.methods import errors_text, method_text, reason_text
 from dplib.jobs.kmeans.tables import read_records, write_centers, write_weights
-
-__all__ = ["NAME", "invariants", "manifest_fields", "write_tables"]
+from dplib.page.guarantee import Promise
+from dplib.page.number_text import count_text
 
 
 def write_tables(design: Design, directory: Path) -> Results:
@@ -19,6 +18,18 @@ def write_tables(design: Design, directory: Path) -> Results:
     write_centers(directory, design.coordinates, results.centers, results.std_errors, csv)
     write_weights(directory, results.weights, results.weight_errors, csv)
     return results
+
+
+def promise(design: Design) -> Promise:
+    """What the release promises, in the job's own words."""
+    privacy = design.config.privacy
+    rows = "row" if privacy.rows_per_unit == 1 else "rows"
+    return Promise(
+        caps=f"at most {count_text(privacy.rows_per_unit)} {rows} of one {privacy.unit}, each one point",
+        invariants=invariants(design),
+        public_settings="Bounds, number of clusters, method, caps and budget",
+        change=f"change the row of any one {privacy.unit} in any way" if design.local else "",
+    )
 
 
 def invariants(design: Design) -> tuple[str, ...]:
@@ -37,7 +48,6 @@ def manifest_fields(design: Design, results: Results) -> dict[str, Any]:
     # Equal events stand once, with how many there are.
     times = Counter(tuple(event.to_dict().items()) for event in clustering.events)
     return {
-        "invariants": list(invariants(design)),
         "sensitivities": {
             "points": design.rows,
             "count": {"l1": design.rows},
@@ -45,7 +55,6 @@ def manifest_fields(design: Design, results: Results) -> dict[str, Any]:
         },
         "mechanisms": [dict(event) | {"times": number} for event, number in times.items()],
         "solver": {"name": clustering.method, "what": method_text(clustering.method), "why": reason_text(design)},
-        "constraints": [],
         "domain": {
             "coordinates": list(design.coordinates),
             "n_clusters": design.problem.n_clusters,
@@ -56,7 +65,6 @@ def manifest_fields(design: Design, results: Results) -> dict[str, Any]:
             "scale": design.config.clustering.scale,
         },
         "details": {
-            "design": design.public(),
             "method": clustering.method,
             "choices": dict(clustering.choices),
             "estimated_loss": results.loss,

@@ -1,6 +1,7 @@
 """The job's own part of a run: open the rows, ask the method's questions once, estimate and publish."""
 
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 
 from dplib.jobs.kmeans.config import KMeansConfig
@@ -8,11 +9,10 @@ from dplib.jobs.kmeans.design import Design
 from dplib.jobs.kmeans.faint import faint_centers
 from dplib.jobs.kmeans.measure import measure_points, measure_reports, measure_users
 from dplib.jobs.kmeans.no_rows import measure_nothing
-from dplib.jobs.kmeans.publish import manifest_fields, write_tables
+from dplib.jobs.kmeans.publish import manifest_fields, promise, write_tables
 from dplib.jobs.kmeans.report_text import ReportReader
-from dplib.ledger.runs import Run
+from dplib.ledger.runs import MeasuredRun
 from dplib.page.account_state import AccountState
-from dplib.page.notices import release_notices
 from dplib.spark.engine.blocks import DataFrame
 from dplib.spark.points.point_reports import merge_reports, open_point_reports
 from dplib.spark.points.point_rows import open_points
@@ -20,10 +20,9 @@ from dplib.spark.points.points import NAME_WORDS, SparkPoints, SparkRows, block_
 from dplib.spark.rows.quality import JudgedRows
 from dplib.spark.rows.quality_rows import judged_points
 from dplib.workflow.lifecycle import MeasurementKeys
-from dplib.workflow.manifest import write_release_manifest
 from dplib.workflow.prepared import Prepared, prepare_job
-from dplib.workflow.quality import quality_sentences
-from dplib.workflow.run import REPORT, Resources, Stages
+from dplib.workflow.publication import Made, finish_release
+from dplib.workflow.run import Resources, Stages
 from dplib.workflow.run_keys import RunKeys
 
 
@@ -70,25 +69,21 @@ def judge(job: Resources[Design], rows: DataFrame) -> JudgedRows:
     return judged_points(rows, design.frame, design.config.privacy.rows_per_unit, not design.radius_is_private)
 
 
-def publish(job: Resources[Design], run: Run, account: AccountState, directory: Path) -> None:
+def publish(job: Resources[Design], run: MeasuredRun, account: AccountState, directory: Path) -> None:
     """Estimate from the stored measurement and write the rest of the release."""
+    # Imported where it is needed: drawing takes seconds to load, and most commands draw nothing.
+    from dplib.jobs.kmeans.page import build_page
+
     design = job.design
     with job.stage("estimating and writing"):
         results = write_tables(design, directory)
-        faint = faint_centers(design, results)
-        # Imported where it is needed: drawing takes seconds to load, and most commands draw nothing.
-        from dplib.jobs.kmeans.page import build_page
-
-        page = build_page(
-            design,
-            results,
-            run,
-            account,
-            release_notices(faint, design.public(), quality_sentences(directory, design.config)),
+        made = Made(
+            promise(design),
+            faint_centers(design, results),
+            manifest_fields(design, results),
+            partial(build_page, design, results),
         )
-        (directory / REPORT).write_text(page, encoding="utf-8")
-        fields = manifest_fields(design, results)
-        write_release_manifest(directory, design, run, account.currency, fields, faint)
+        finish_release(directory, design, run, account, made)
 
 
 STAGES = Stages(open_input, measure, publish, measure_nothing, judge)

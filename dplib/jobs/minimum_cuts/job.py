@@ -30,7 +30,7 @@ from dplib.terminal.output import (
     table,
 )
 from dplib.workflow.prepared import Prepared
-from dplib.workflow.run import REPORT
+from dplib.workflow.publication import REPORT
 
 PAGE = REPORT
 ROWS_PER_VERTEX = 40

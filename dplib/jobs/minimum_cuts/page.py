@@ -5,8 +5,6 @@ Sections, in this order: what was released; the guarantee; expected errors; the 
 how to query and cite.
 """
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from dplib.errors import ConfigError
@@ -22,15 +20,10 @@ from dplib.jobs.minimum_cuts.design import (
 from dplib.jobs.minimum_cuts.estimate import SAMPLED_REFUSED, FoundCuts, Results
 from dplib.jobs.minimum_cuts.noise_rows import noise_rows
 from dplib.jobs.minimum_cuts.plan import make_plan, plan_notes
-from dplib.jobs.minimum_cuts.publish import invariants, relation
 from dplib.jobs.minimum_cuts.synthetic import Synthetic
-from dplib.ledger.runs import Run
 from dplib.mechanisms.cuts.pair_weights import EXACT_CUTS
-from dplib.page.account import budget_section
-from dplib.page.account_state import AccountState
 from dplib.page.blocks import (
     Block,
-    Bullets,
     Callout,
     Column,
     DataTable,
@@ -40,20 +33,10 @@ from dplib.page.blocks import (
     Text,
 )
 from dplib.page.cactus_figure import cactus_drawing
-from dplib.page.guarantee import Guarantee, NoiseTable, guarantee_section
+from dplib.page.frame import PageFrame
+from dplib.page.guarantee import NoiseTable
 from dplib.page.number_text import count_text, number_text, with_margin
-from dplib.page.page import render_page
-from dplib.page.release_sections import (
-    INTERVALS,
-    RELEASED,
-    free_to_use,
-    identity,
-    subtitle,
-    tables_of_release,
-    use_section,
-)
-from dplib.privacy.accountant import totals
-from dplib.workflow.design import delta_of, neighbors_of
+from dplib.page.release_sections import INTERVALS, notes_from_plan, tables_of_release
 
 SHOWN_CUTS = 20
 """Cuts of a release on the page; all of them are in ``estimates/``."""
@@ -73,57 +56,43 @@ _REFERENCES = (
 )
 
 
-def build_page(
-    design: Design, results: Results, run: Run, account: AccountState, notices: Sequence[Callout] = ()
-) -> str:
+def build_page(design: Design, results: Results, frame: PageFrame) -> str:
     """Return the page as HTML text; the same content gives the same bytes.
 
     Args:
         design: the design.
         results: what was made of the measurement.
-        run: the ledger's run, with its measurement.
-        account: the account around this release.
-        notices: what must not be missed, above all sections.
+        frame: which release it is, its guarantee, account and notices.
     """
     noise = NoiseTable("The noise of each release (– where it chooses cuts)", "Release", "Numbers", noise_rows(design))
-    return render_page(
-        f"Minimum cuts of {design.config.dataset}",
-        subtitle("Cuts of a graph", run.release_id, run.key.logical_date),
-        (
-            _released(design, results, run),
-            guarantee_section(_guarantee(design, run), noise),
-            _expected(design, run),
-            *_found(design, results),
-            _how_made(design, results),
-            budget_section(design.config.dataset, account),
-            _use(design, run),
-        ),
-        notices,
+    return frame.page(
+        "Minimum cuts",
+        "Cuts of a graph",
+        _released(design, results, frame),
+        noise,
+        (_expected(design), *_found(design, results), _how_made(design, results)),
+        _use(design, frame),
     )
 
 
-def _released(design: Design, results: Results, run: Run) -> Section:
-    privacy = design.config.privacy
+def _released(design: Design, results: Results, frame: PageFrame) -> Section:
     counted = "added up" if design.config.graph.weights.repeats == "sum" else "counted once"
     serves = (
         "Rows that name an undeclared vertex, or one vertex twice, were not counted; the weights of rows that name the "
         f"same two vertices were {counted}."
     )
-    what = f"facts about the minimum cuts of a graph with {count_text(design.n_vertices)} declared vertices"
-    blocks: list[Block] = [free_to_use(what, privacy.unit, "edges", serves)]
-    blocks += _warnings(design, results)
-    blocks += _numbers(design, results)
-    extent = ("Vertices", count_text(design.n_vertices))
-    date = run.key.logical_date
-    blocks.append(identity(run.release_id, design.config.dataset, date, privacy.budget.budget(), privacy.unit, extent))
-    blocks.append(
+    return frame.released(
+        f"facts about the minimum cuts of a graph with {count_text(design.n_vertices)} declared vertices",
+        serves,
+        ("Vertices", count_text(design.n_vertices)),
         tables_of_release(
             "Numbers and cuts with their standard errors, the synthetic graph and its cactus. For analysis.",
             "Not made by this job: a noisy value of a cut need not be one that a graph could have.",
             "The noisy numbers and the chosen cuts as they were drawn. For making other estimates at no further cost.",
-        )
+        ),
+        (*_warnings(design, results), *_numbers(design, results)),
+        private="edges",
     )
-    return Section(RELEASED, tuple(blocks))
 
 
 def _warnings(design: Design, results: Results) -> list[Block]:
@@ -166,25 +135,8 @@ def _title(statistic: str) -> str:
 _SAMPLED_WORDS = {"value": "minimum cut value", "refused": "refused", "padding": "public edges added"}
 
 
-def _guarantee(design: Design, run: Run) -> Guarantee:
-    assert run.measurement is not None
-    privacy, cap = design.config.privacy, count_text(design.weight_cap)
-    return Guarantee(
-        budget=privacy.budget.budget(),
-        unit=privacy.unit,
-        neighbors=neighbors_of(design),
-        caps=f"one {privacy.unit} changes the weight of one pair of vertices by at most {cap}",
-        invariants=tuple(invariants(design)),
-        key_id=run.measurement.key_id,
-        totals=totals(design.events, delta_of(design)),
-        public_settings="Vertices, weight cap, releases with their shares, numbers of draws and budget",
-        relation=relation(design),
-        change=f"change the weight of any one pair of vertices by at most {cap}",
-    )
-
-
-def _expected(design: Design, run: Run) -> Section:
-    plan = make_plan(design, run.key.settings_hash)
+def _expected(design: Design) -> Section:
+    plan = make_plan(design, "")
     words = f"These follow from the settings alone and were known before a row was read. {INTERVALS}"
     blocks: list[Block] = [Paragraphs((words,))]
     rows: list[tuple[Text, ...]] = []
@@ -297,10 +249,7 @@ def _how_made(design: Design, results: Results) -> Section:
             + "A cut that is picked because its noisy value is small is likely to be larger in truth: their margins "
             "hold for all cuts at once. A set of vertices that is fixed beforehand has a far smaller one (dplib query)."
         )
-    return Section(
-        "How the estimates were made",
-        (Paragraphs(tuple(texts)), Paragraphs(("Notes from the plan:",)), Bullets(plan_notes(design))),
-    )
+    return Section("How the estimates were made", (Paragraphs(tuple(texts)), *notes_from_plan(plan_notes(design))))
 
 
 def _listed(design: Design, synthetic: Synthetic) -> str:
@@ -323,13 +272,12 @@ def _listed(design: Design, synthetic: Synthetic) -> str:
     )
 
 
-def _use(design: Design, run: Run) -> Section:
-    first = design.measurements[0].release
-    return use_section(
-        run.release_id,
-        f"{design.config.dataset}: minimum cuts",
-        design.config.privacy.budget.budget(),
-        design.config.privacy.unit,
-        (f"--item {first}", "A number or the cuts of a release; --item VERTEX for the side of a vertex in every cut"),
+def _use(design: Design, frame: PageFrame) -> Section:
+    return frame.use(
+        "minimum cuts",
+        (
+            f"--item {design.measurements[0].release}",
+            "A number or the cuts of a release; --item VERTEX for the side of a vertex in every cut",
+        ),
         _REFERENCES,
     )

@@ -12,6 +12,8 @@ from dplib.jobs.minimum_cuts.design import Design
 from dplib.jobs.minimum_cuts.estimate import FoundCuts, Results, make_results
 from dplib.jobs.minimum_cuts.synthetic import Synthetic
 from dplib.jobs.minimum_cuts.tables import ESTIMATES, members, read_measurement
+from dplib.page.guarantee import Promise
+from dplib.page.number_text import count_text
 from dplib.privacy.rounding import fraction_text
 from dplib.release.tables import write_table
 
@@ -73,6 +75,18 @@ def _write_cactus(cactus: Cactus, first: int, folder: Path, csv: bool) -> None:
     write_table(folder / "cactus_edges", "cactus_edges", rows, sort_by=("edge",), csv=csv)
 
 
+def promise(design: Design) -> Promise:
+    """What the release promises, in the job's own words."""
+    unit, cap = design.config.privacy.unit, count_text(design.weight_cap)
+    return Promise(
+        caps=f"one {unit} changes the weight of one pair of vertices by at most {cap}",
+        invariants=tuple(invariants(design)),
+        public_settings="Vertices, weight cap, releases with their shares, numbers of draws and budget",
+        relation=relation(design),
+        change=f"change the weight of any one pair of vertices by at most {cap}",
+    )
+
+
 def relation(design: Design) -> str:
     """Which graphs are neighbours, in words."""
     unit, cap = design.config.privacy.unit, design.weight_cap
@@ -124,14 +138,11 @@ def manifest_fields(design: Design) -> dict[str, Any]:
                 "sensitivity": fraction_text(each.noise.sensitivity),
             }
     return {
-        "invariants": invariants(design),
         "sensitivities": sensitivities,
         "mechanisms": mechanisms,
         "solver": {"name": "exact cuts of the synthetic graph"},
-        "constraints": [],
         "domain": {"n_vertices": design.n_vertices, "directed": False, "weight_cap": design.weight_cap},
         "details": {
-            "design": design.public(),
             "relation": relation(design),
             "assumed_of_the_input": assumption(design),
             "shares": {each.release: each.share for each in design.measurements},

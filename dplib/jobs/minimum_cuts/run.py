@@ -1,5 +1,6 @@
 """The job's own part of a run: open the list of edges, measure once, estimate and publish."""
 
+from functools import partial
 from pathlib import Path
 
 from dplib.graphs.cuts.cut_list import CutList
@@ -10,11 +11,10 @@ from dplib.jobs.minimum_cuts.faint import faint_numbers
 from dplib.jobs.minimum_cuts.measure import measure_graph
 from dplib.jobs.minimum_cuts.no_rows import measure_nothing
 from dplib.jobs.minimum_cuts.private_graph import ListCuts
-from dplib.jobs.minimum_cuts.publish import manifest_fields, write_tables
+from dplib.jobs.minimum_cuts.publish import manifest_fields, promise, write_tables
 from dplib.jobs.minimum_cuts.tables import read_measurement
-from dplib.ledger.runs import Run
+from dplib.ledger.runs import MeasuredRun
 from dplib.page.account_state import AccountState
-from dplib.page.notices import release_notices
 from dplib.spark.engine.blocks import DataFrame
 from dplib.spark.graphs.cut_trials import Method, search_cuts
 from dplib.spark.graphs.edges import open_edges
@@ -22,10 +22,9 @@ from dplib.spark.graphs.weighted_edges import collect_graph, judge_weighted_edge
 from dplib.spark.rows.quality import JudgedRows
 from dplib.spark.rows.quality_rows import judged_weighted_edges
 from dplib.workflow.lifecycle import MeasurementKeys
-from dplib.workflow.manifest import write_release_manifest
 from dplib.workflow.prepared import Prepared, prepare_job
-from dplib.workflow.quality import quality_sentences
-from dplib.workflow.run import REPORT, Resources, Stages
+from dplib.workflow.publication import Made, finish_release
+from dplib.workflow.run import Resources, Stages
 from dplib.workflow.run_keys import RunKeys
 
 TRIAL_TASKS = 64
@@ -81,24 +80,17 @@ def judge(job: Resources[Design], rows: DataFrame) -> JudgedRows:
     return judged_weighted_edges(rows, job.design.vertices, config.graph.weights, config.row_cap)
 
 
-def publish(job: Resources[Design], run: Run, account: AccountState, directory: Path) -> None:
+def publish(job: Resources[Design], run: MeasuredRun, account: AccountState, directory: Path) -> None:
     """Estimate from the stored measurement and write the rest of the release."""
+    # Imported where it is needed: drawing takes seconds to load, and most commands draw nothing.
+    from dplib.jobs.minimum_cuts.page import build_page
+
     design = job.design
     with job.stage("estimating and writing"):
         results = write_tables(design, directory)
         faint = faint_numbers(design, read_measurement(directory, design))
-        # Imported where it is needed: drawing takes seconds to load, and most commands draw nothing.
-        from dplib.jobs.minimum_cuts.page import build_page
-
-        page = build_page(
-            design,
-            results,
-            run,
-            account,
-            release_notices(faint, design.public(), quality_sentences(directory, design.config)),
-        )
-        (directory / REPORT).write_text(page, encoding="utf-8")
-        write_release_manifest(directory, design, run, account.currency, manifest_fields(design), faint)
+        made = Made(promise(design), faint, manifest_fields(design), partial(build_page, design, results))
+        finish_release(directory, design, run, account, made)
 
 
 STAGES = Stages(open_input, measure, publish, measure_nothing, judge)

@@ -5,27 +5,20 @@ Sections, in this order: what was released; the guarantee; expected errors; char
 budget; how to query and cite.
 """
 
-from collections.abc import Sequence
-
 import numpy as np
 
-from dplib.graphs.statistics.network_sensitivity import Bounding, Statistic
+from dplib.graphs.statistics.network_sensitivity import Statistic
 from dplib.jobs.network_statistics.design import Design
 from dplib.jobs.network_statistics.estimate import Results, half_width, std_error
 from dplib.jobs.network_statistics.local import estimate_degrees
 from dplib.jobs.network_statistics.measurements import LADDER, SMOOTH
 from dplib.jobs.network_statistics.part_page import model_callout, other_charts, part_tables, planned_tables
 from dplib.jobs.network_statistics.plan import plan_notes, planned, star_errors, triangle_errors
-from dplib.jobs.network_statistics.publish import invariants, projection_loss
+from dplib.jobs.network_statistics.publish import projection_loss
 from dplib.jobs.network_statistics.tables import noise_variance
 from dplib.jobs.network_statistics.whole_graph import Parts
-from dplib.ledger.runs import Run
-from dplib.page.account import budget_section
-from dplib.page.account_state import AccountState
 from dplib.page.blocks import (
     Block,
-    Bullets,
-    Callout,
     Column,
     DataTable,
     Figure,
@@ -34,22 +27,12 @@ from dplib.page.blocks import (
     Text,
 )
 from dplib.page.figures import series_with_band
-from dplib.page.guarantee import Guarantee, NoiseRow, NoiseTable, guarantee_section
+from dplib.page.frame import PageFrame
+from dplib.page.guarantee import NoiseRow, NoiseTable
 from dplib.page.number_text import count_text, number_text, with_margin
-from dplib.page.page import render_page
-from dplib.page.release_sections import (
-    INTERVALS,
-    RELEASED,
-    free_to_use,
-    identity,
-    subtitle,
-    tables_of_release,
-    use_section,
-)
-from dplib.privacy.accountant import totals
+from dplib.page.release_sections import INTERVALS, notes_from_plan, tables_of_release
 from dplib.privacy.events import DiscreteGaussianEvent
 from dplib.privacy.rounding import as_fraction
-from dplib.workflow.design import delta_of, neighbors_of
 
 MAX_POINTS = 500
 """Points drawn of a degree distribution; more degrees are drawn in runs of equal length."""
@@ -62,62 +45,39 @@ _REFERENCES = (
 )
 
 
-def build_page(
-    design: Design, results: Results, parts: Parts, run: Run, account: AccountState, notices: Sequence[Callout] = ()
-) -> str:
+def build_page(design: Design, results: Results, parts: Parts, frame: PageFrame) -> str:
     """Return the page as HTML text; the same content gives the same bytes.
 
     Args:
         design: the design.
         results: what was made of the measurement.
         parts: the noisy graph, choices and silent vertices.
-        run: the ledger's run, with its measurement.
-        account: the account around this release.
-        notices: what must not be missed, above all sections.
+        frame: which release it is, its guarantee, account and notices.
     """
-    return render_page(
-        f"Network statistics of {design.config.dataset}",
-        subtitle("Statistics of a graph", run.release_id, run.key.logical_date),
-        (
-            _released(design, results, parts, run),
-            guarantee_section(_guarantee(design, run), _noise(design)),
-            _expected_errors(design),
-            *_charts(design, results),
-            _how_made(design, results),
-            budget_section(design.config.dataset, account),
-            _use(design, run),
-        ),
-        notices,
+    return frame.page(
+        "Network statistics",
+        "Statistics of a graph",
+        _released(design, results, parts, frame),
+        _noise(design),
+        (_expected_errors(design), *_charts(design, results), _how_made(design, results)),
+        _use(design, frame),
     )
 
 
-def _released(design: Design, results: Results, parts: Parts, run: Run) -> Section:
-    privacy, date = design.config.privacy, run.key.logical_date
-    serves = (
+def _released(design: Design, results: Results, parts: Parts, frame: PageFrame) -> Section:
+    return frame.released(
+        f"statistics of a graph with {count_text(design.n_vertices)} declared vertices",
         "Rows that name an undeclared vertex, or one vertex twice, were not counted; rows that name the same two "
-        "vertices count as one edge."
-    )
-    what = f"statistics of a graph with {count_text(design.n_vertices)} declared vertices"
-    blocks: tuple[Block, ...] = (
-        free_to_use(what, privacy.unit, "edges", serves),
-        *model_callout(design),
-        *_single_numbers(design, results),
-        *part_tables(design, parts, results),
-        identity(
-            run.release_id,
-            design.config.dataset,
-            date,
-            privacy.budget.budget(),
-            privacy.unit,
-            ("Vertices", count_text(design.n_vertices)),
-        ),
+        "vertices count as one edge.",
+        ("Vertices", count_text(design.n_vertices)),
         tables_of_release(
             "Estimates with their standard errors; may be negative. For analysis.",
             "Integers that a graph could have. For tables.",
             "The noisy numbers as they were drawn. For making other estimates at no further cost.",
         ),
+        (*model_callout(design), *_single_numbers(design, results), *part_tables(design, parts, results)),
+        private="edges",
     )
-    return Section(RELEASED, blocks)
 
 
 def _single_numbers(design: Design, results: Results) -> tuple[DataTable, ...]:
@@ -143,24 +103,6 @@ def _single_numbers(design: Design, results: Results) -> tuple[DataTable, ...]:
 
 def _title(statistic: Statistic) -> str:
     return statistic.replace("_", " ")
-
-
-def _guarantee(design: Design, run: Run) -> Guarantee:
-    assert run.measurement is not None
-    privacy, bound = design.config.privacy, design.bound
-    caps = "none: an edge counts once, however many rows name it"
-    if bound.bounding is not Bounding.NONE:
-        caps = f"at most {count_text(design.largest_degree)} edges at a vertex ({bound.bounding})"
-    return Guarantee(
-        budget=privacy.budget.budget(),
-        unit=privacy.unit,
-        neighbors=neighbors_of(design),
-        caps=caps,
-        invariants=tuple(invariants(design)),
-        key_id=run.measurement.key_id,
-        totals=totals(design.events, delta_of(design)),
-        public_settings="Vertices, statistics with their weights, bins, degree bound and budget",
-    )
 
 
 def _noise(design: Design) -> NoiseTable:
@@ -279,18 +221,12 @@ def _how_made(design: Design, results: Results) -> Section:
             f"{number_text(loss.heavy_tail, 2)} edges away, if the degrees go on as a geometric or as a Pareto tail; "
             "the two are no bounds."
         )
-    return Section(
-        "How the estimates were made",
-        (Paragraphs(tuple(texts)), Paragraphs(("Notes from the plan:",)), Bullets(plan_notes(design))),
-    )
+    return Section("How the estimates were made", (Paragraphs(tuple(texts)), *notes_from_plan(plan_notes(design))))
 
 
-def _use(design: Design, run: Run) -> Section:
-    return use_section(
-        run.release_id,
-        f"{design.config.dataset}: network statistics",
-        design.config.privacy.budget.budget(),
-        design.config.privacy.unit,
+def _use(design: Design, frame: PageFrame) -> Section:
+    return frame.use(
+        "network statistics",
         (f"--item {design.measurements[0].statistic}", "A statistic with its standard error and 95 % interval"),
         _REFERENCES,
     )

@@ -11,6 +11,8 @@ from dplib.jobs.network_statistics.estimate import Results, make_results
 from dplib.jobs.network_statistics.part_tables import read_parts, write_published_parts
 from dplib.jobs.network_statistics.tables import read_values, write_estimates, write_published
 from dplib.jobs.network_statistics.whole_graph import Parts
+from dplib.page.guarantee import Promise
+from dplib.page.number_text import count_text
 from dplib.release.staging import MEASUREMENT
 
 
@@ -34,6 +36,18 @@ def projection_loss(design: Design, results: Results) -> ProjectionLoss | None:
     return estimate_projection_loss(results.estimate[Statistic.DEGREE_HISTOGRAM], design.n_vertices)
 
 
+def promise(design: Design) -> Promise:
+    """What the release promises, in the job's own words."""
+    bounding, caps = design.bound.bounding, "none: an edge counts once, however many rows name it"
+    if bounding is not Bounding.NONE:
+        caps = f"at most {count_text(design.largest_degree)} edges at a vertex ({bounding})"
+    return Promise(
+        caps=caps,
+        invariants=tuple(invariants(design)),
+        public_settings="Vertices, statistics with their weights, bins, degree bound and budget",
+    )
+
+
 def invariants(design: Design) -> list[str]:
     """The public facts on which the guarantee is conditional, in words."""
     facts = [f"The graph has {design.n_vertices} declared vertices; their names and number are public."]
@@ -51,7 +65,6 @@ def manifest_fields(design: Design) -> dict[str, Any]:
     """What the manifest says besides the fields that every job has."""
     graph = design.config.graph
     return {
-        "invariants": invariants(design),
         "sensitivities": {
             each.statistic: {"l1": each.sensitivity.l1, "l2_squared": each.sensitivity.l2_squared}
             for each in design.measurements
@@ -61,7 +74,6 @@ def manifest_fields(design: Design) -> dict[str, Any]:
             "name": "unbiased estimates from reports" if design.local else "least squares, isotonic regression",
             "integer_tables": "controlled rounding",
         },
-        "constraints": [],
         "domain": {
             "n_vertices": design.n_vertices,
             "directed": False,
@@ -70,7 +82,6 @@ def manifest_fields(design: Design) -> dict[str, Any]:
             "stars": graph.stars,
         },
         "details": {
-            "design": design.public(),
             "shares": {each.statistic: each.share for each in design.measurements},
             "model": design.config.privacy.model,
             "reports": isinstance(design.config.input, ReportInput),

@@ -1,5 +1,6 @@
 """The job's own part of a run: open the list of edges, measure once, estimate and publish."""
 
+from functools import partial
 from pathlib import Path
 
 from dplib.config.network_releases import ReportInput
@@ -9,21 +10,19 @@ from dplib.jobs.network_statistics.distributed import layout_of, measure_on_spar
 from dplib.jobs.network_statistics.faint import faint_statistics
 from dplib.jobs.network_statistics.measure import measure_edges
 from dplib.jobs.network_statistics.no_rows import measure_nothing
-from dplib.jobs.network_statistics.publish import manifest_fields, write_tables
+from dplib.jobs.network_statistics.publish import manifest_fields, promise, write_tables
 from dplib.jobs.network_statistics.reports import measure_reports
-from dplib.ledger.runs import Run
+from dplib.ledger.runs import MeasuredRun
 from dplib.page.account_state import AccountState
-from dplib.page.notices import release_notices
 from dplib.spark.engine.blocks import DataFrame
 from dplib.spark.graphs.edges import collect_edges, judge_edges, open_edges
 from dplib.spark.graphs.reports import judge_reports, open_reports
 from dplib.spark.rows.quality import JudgedRows
 from dplib.spark.rows.quality_rows import judged_edges
 from dplib.workflow.lifecycle import MeasurementKeys
-from dplib.workflow.manifest import write_release_manifest
 from dplib.workflow.prepared import Prepared, prepare_job
-from dplib.workflow.quality import quality_sentences
-from dplib.workflow.run import REPORT, Resources, Stages
+from dplib.workflow.publication import Made, finish_release
+from dplib.workflow.run import Resources, Stages
 from dplib.workflow.run_keys import RunKeys
 
 
@@ -64,25 +63,17 @@ def judge(job: Resources[Design], rows: DataFrame) -> JudgedRows:
     return judged_edges(rows, job.design.vertices)
 
 
-def publish(job: Resources[Design], run: Run, account: AccountState, directory: Path) -> None:
+def publish(job: Resources[Design], run: MeasuredRun, account: AccountState, directory: Path) -> None:
     """Estimate from the stored measurement and write the rest of the release."""
+    # Imported where it is needed: drawing takes seconds to load, and most commands draw nothing.
+    from dplib.jobs.network_statistics.page import build_page
+
     design = job.design
     with job.stage("estimating and writing"):
         results, parts = write_tables(design, directory)
         faint = faint_statistics(design, results, directory)
-        # Imported where it is needed: drawing takes seconds to load, and most commands draw nothing.
-        from dplib.jobs.network_statistics.page import build_page
-
-        page = build_page(
-            design,
-            results,
-            parts,
-            run,
-            account,
-            release_notices(faint, design.public(), quality_sentences(directory, design.config)),
-        )
-        (directory / REPORT).write_text(page, encoding="utf-8")
-        write_release_manifest(directory, design, run, account.currency, manifest_fields(design), faint)
+        made = Made(promise(design), faint, manifest_fields(design), partial(build_page, design, results, parts))
+        finish_release(directory, design, run, account, made)
 
 
 STAGES = Stages(open_input, measure, publish, measure_nothing, judge)

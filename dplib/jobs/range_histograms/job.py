@@ -31,7 +31,7 @@ from dplib.terminal.output import (
     table,
 )
 from dplib.workflow.prepared import Prepared
-from dplib.workflow.run import REPORT
+from dplib.workflow.publication import REPORT
 
 PAGE = REPORT
 TOP_ROWS = 12

@@ -7,7 +7,6 @@ budget; how to query and cite.
 
 import datetime as dt
 import shlex
-from collections.abc import Sequence
 from fractions import Fraction
 
 import numpy as np
@@ -17,14 +16,8 @@ from dplib.jobs.range_histograms.design import Design
 from dplib.jobs.range_histograms.estimate import Errors
 from dplib.jobs.range_histograms.laws import law_text
 from dplib.jobs.range_histograms.plan import length_errors, method_errors, plan_notes
-from dplib.jobs.range_histograms.publish import Summary, invariants, level_noise
-from dplib.ledger.runs import Run
-from dplib.page.account import budget_section
-from dplib.page.account_state import AccountState
+from dplib.jobs.range_histograms.publish import Summary, level_noise
 from dplib.page.blocks import (
-    Block,
-    Bullets,
-    Callout,
     Column,
     DataTable,
     Figure,
@@ -34,21 +27,11 @@ from dplib.page.blocks import (
     Strong,
 )
 from dplib.page.figures import error_by_length, series_with_band
-from dplib.page.guarantee import Guarantee, NoiseRow, NoiseTable, guarantee_section
+from dplib.page.frame import PageFrame
+from dplib.page.guarantee import NoiseRow, NoiseTable
 from dplib.page.number_text import count_text, number_text, with_margin
-from dplib.page.page import render_page
-from dplib.page.release_sections import (
-    INTERVALS,
-    RELEASED,
-    free_to_use,
-    identity,
-    subtitle,
-    tables_of_release,
-    use_section,
-)
-from dplib.privacy.accountant import totals
+from dplib.page.release_sections import INTERVALS, notes_from_plan, tables_of_release
 from dplib.privacy.rounding import as_fraction
-from dplib.workflow.design import delta_of, neighbors_of
 
 MAX_POINTS = 1000
 """Intervals drawn of one histogram; more bins are drawn in runs of equal length."""
@@ -64,48 +47,37 @@ _REFERENCES = (
 )
 
 
-def build_page(
-    design: Design, summary: Summary, layout: str, run: Run, account: AccountState, notices: Sequence[Callout] = ()
-) -> str:
+def build_page(design: Design, summary: Summary, layout: str, frame: PageFrame) -> str:
     """Return the page as HTML text; the same content gives the same bytes.
 
     Args:
         design: the design.
         summary: of the tables.
         layout: where the estimates were made.
-        run: the ledger's run, with its measurement.
-        account: the account around this release.
-        notices: what must not be missed, above all sections.
+        frame: which release it is, its guarantee, account and notices.
     """
-    return render_page(
-        f"Range counts of {design.config.dataset}",
-        subtitle("Histograms", run.release_id, run.key.logical_date),
-        (
-            _released(design, run),
-            guarantee_section(_guarantee(design, run), _noise(design)),
-            _expected_errors(design),
-            _charts(design, summary),
-            _how_made(design, layout),
-            budget_section(design.config.dataset, account),
-            _use(design, run),
-        ),
-        notices,
+    return frame.page(
+        "Range counts",
+        "Histograms",
+        _released(design, frame),
+        _noise(design),
+        (_expected_errors(design), _charts(design, summary), _how_made(design, layout)),
+        _use(design, frame),
     )
 
 
-def _released(design: Design, run: Run) -> Section:
-    bins, privacy = design.bins, design.config.privacy
+def _released(design: Design, frame: PageFrame) -> Section:
+    bins = design.bins
     many = f"{count_text(len(design.groups))} histograms" if len(design.groups) > 1 else "a histogram"
-    what = f"{many} of {count_text(bins.n_bins)} bins, {bins.shown(0, bins.n_bins)}"
     serves = (
         "It answers how many rows lie in any range of bins, and gives no ground for conclusions about a single "
-        f"{privacy.unit}. Rows outside the bins and groups, and rows beyond the public caps, were not counted."
+        f"{frame.guarantee.unit}. Rows outside the bins and groups, and rows beyond the public caps, were not counted."
     )
     shown = f"{count_text(bins.n_bins)}: {bins.shown(0, 1)} ... {bins.shown(bins.n_bins - 1, bins.n_bins)}"
-    budget, date = privacy.budget.budget(), run.key.logical_date
-    blocks: tuple[Block, ...] = (
-        free_to_use(what, privacy.unit, "rows", serves),
-        identity(run.release_id, design.config.dataset, date, budget, privacy.unit, ("Bins", shown)),
+    return frame.released(
+        f"{many} of {count_text(bins.n_bins)} bins, {bins.shown(0, bins.n_bins)}",
+        serves,
+        ("Bins", shown),
         tables_of_release(
             "Counts of the bins, each bucket's count spread evenly: biased, without a stated error."
             if design.adaptive
@@ -115,23 +87,6 @@ def _released(design: Design, run: Run) -> Section:
             "standard errors; ranges keep the accuracy of the estimates, single small bins are biased.",
             "The noisy counts as they were drawn, with their variances. For making other estimates at no further cost.",
         ),
-    )
-    return Section(RELEASED, blocks)
-
-
-def _guarantee(design: Design, run: Run) -> Guarantee:
-    assert run.measurement is not None
-    privacy = design.config.privacy
-    rows = "row" if privacy.rows_per_unit == 1 else "rows"
-    return Guarantee(
-        budget=privacy.budget.budget(),
-        unit=privacy.unit,
-        neighbors=neighbors_of(design),
-        caps=f"at most {count_text(privacy.rows_per_unit)} {rows} of one {privacy.unit}, in all groups together",
-        invariants=tuple(invariants(design)),
-        key_id=run.measurement.key_id,
-        totals=totals(design.events, delta_of(design)),
-        public_settings="Bins, groups, caps, tree and budget",
     )
 
 
@@ -297,20 +252,16 @@ def _how_made(design: Design, layout: str) -> Section:
             ("Where it ran", _LAYOUTS[layout]),
         )
     )
-    notes = plan_notes(design)
-    more: tuple[Block, ...] = (Paragraphs(("Notes from the plan:",)), Bullets(notes)) if notes else ()
-    return Section("How the estimates were made", (Paragraphs((text, rounding)), values, *more))
+    notes = notes_from_plan(plan_notes(design))
+    return Section("How the estimates were made", (Paragraphs((text, rounding)), values, *notes))
 
 
-def _use(design: Design, run: Run) -> Section:
-    bins, privacy = design.bins, design.config.privacy
+def _use(design: Design, frame: PageFrame) -> Section:
+    bins = design.bins
     first, last = (str(end[0]) for end in bins.ends(np.array([0]), np.array([max(1, bins.n_bins // 2)])))
     group = f"--group {shlex.quote(design.groups[0])} " if bins.grouped else ""
-    return use_section(
-        run.release_id,
-        f"{design.config.dataset}: range counts, {bins.shown(0, bins.n_bins)}",
-        privacy.budget.budget(),
-        privacy.unit,
+    return frame.use(
+        f"range counts, {bins.shown(0, bins.n_bins)}",
         (
             f"{group}--from {shlex.quote(first)} --to {shlex.quote(last)}",
             "An answer for any range of bins, with its exact standard error and 95 % interval",

@@ -13,6 +13,8 @@ from dplib.arrays import FloatArray, IntArray
 from dplib.jobs.range_histograms.design import Design
 from dplib.jobs.range_histograms.estimate import BlockResults, Errors, estimate_block, estimate_buckets
 from dplib.jobs.range_histograms.tables import read_buckets, read_noisy, write_estimates, write_published
+from dplib.page.guarantee import Promise
+from dplib.page.number_text import count_text
 from dplib.privacy.rounding import fraction_text
 from dplib.spark.engine.blocks import Block, SparkSession, blocks_from, iterate_blocks, map_blocks
 from dplib.trees.budgets import noise_parameter
@@ -121,7 +123,6 @@ def manifest_fields(design: Design, layout: str) -> dict[str, Any]:
     """What the manifest says besides the fields that every job has."""
     privacy = design.config.privacy
     return {
-        "invariants": invariants(design),
         "sensitivities": {
             "max_rows_per_unit": privacy.rows_per_unit,
             "l1" if design.noise == "laplace" else "l2_squared": design.sensitivity,
@@ -132,10 +133,8 @@ def manifest_fields(design: Design, layout: str) -> dict[str, Any]:
             "layout": layout,
             "integer_tables": "top-down division and controlled rounding",
         },
-        "constraints": [],
         "domain": design.bins.public(),
         "details": {
-            "design": design.public(),
             "method": design.config.tree.resolved_method,
             "levels": level_noise(design),
         },
@@ -163,6 +162,17 @@ def level_noise(design: Design) -> list[dict[str, Any]]:
             }
         )
     return found
+
+
+def promise(design: Design) -> Promise:
+    """What the release promises, in the job's own words."""
+    privacy = design.config.privacy
+    rows = "row" if privacy.rows_per_unit == 1 else "rows"
+    return Promise(
+        caps=f"at most {count_text(privacy.rows_per_unit)} {rows} of one {privacy.unit}, in all groups together",
+        invariants=tuple(invariants(design)),
+        public_settings="Bins, groups, caps, tree and budget",
+    )
 
 
 def invariants(design: Design) -> list[str]:

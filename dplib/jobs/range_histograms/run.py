@@ -1,5 +1,6 @@
 """The job's own part of a run: open the rows, count and draw the noise once, estimate and publish."""
 
+from functools import partial
 from pathlib import Path
 
 from dplib.jobs.range_histograms.config import RangeHistogramsConfig
@@ -10,14 +11,14 @@ from dplib.jobs.range_histograms.no_rows import measure_nothing
 from dplib.jobs.range_histograms.publish import (
     layout_of,
     manifest_fields,
+    promise,
     results_in_blocks,
     results_on_driver,
     write_tables,
 )
 from dplib.jobs.range_histograms.tables import read_strategy, write_strategy
-from dplib.ledger.runs import Run
+from dplib.ledger.runs import MeasuredRun
 from dplib.page.account_state import AccountState
-from dplib.page.notices import release_notices
 from dplib.spark.engine.blocks import DataFrame
 from dplib.spark.rows.bins import bin_rows, open_values
 from dplib.spark.rows.contributions import bound_rows
@@ -25,10 +26,9 @@ from dplib.spark.rows.counts import count_cells
 from dplib.spark.rows.quality import JudgedRows
 from dplib.spark.rows.quality_rows import judged_values
 from dplib.workflow.lifecycle import MeasurementKeys
-from dplib.workflow.manifest import write_release_manifest
 from dplib.workflow.prepared import Prepared, prepare_job
-from dplib.workflow.quality import quality_sentences
-from dplib.workflow.run import REPORT, Resources, Stages
+from dplib.workflow.publication import Made, finish_release
+from dplib.workflow.run import Resources, Stages
 from dplib.workflow.run_keys import RunKeys
 
 
@@ -67,8 +67,11 @@ def judge(job: Resources[Design], rows: DataFrame) -> JudgedRows:
     return judged_values(rows, config.input, job.design.bins.row_domain, config.privacy.rows_per_unit)
 
 
-def publish(job: Resources[Design], run: Run, account: AccountState, directory: Path) -> None:
+def publish(job: Resources[Design], run: MeasuredRun, account: AccountState, directory: Path) -> None:
     """Estimate from the stored measurement and write the rest of the release."""
+    # Imported where it is needed: drawing takes seconds to load, and most commands draw nothing.
+    from dplib.jobs.range_histograms.page import build_page
+
     strategy = read_strategy(directory, job.design.noise)
     design = Design.resolve(job.design.config, job.prepared.base, strategy)
     layout = "driver" if job.dry else layout_of(design)
@@ -79,20 +82,10 @@ def publish(job: Resources[Design], run: Run, account: AccountState, directory: 
             results = results_in_blocks(job.spark(), design, directory)
         summary = write_tables(design, results, directory)
         faint = faint_groups(design, summary, directory)
-        # Imported where it is needed: drawing takes seconds to load, and most commands draw nothing.
-        from dplib.jobs.range_histograms.page import build_page
-
-        page = build_page(
-            design,
-            summary,
-            layout,
-            run,
-            account,
-            release_notices(faint, design.public(), quality_sentences(directory, design.config)),
+        page = partial(build_page, design, summary, layout)
+        finish_release(
+            directory, design, run, account, Made(promise(design), faint, manifest_fields(design, layout), page)
         )
-        (directory / REPORT).write_text(page, encoding="utf-8")
-        fields = manifest_fields(design, layout)
-        write_release_manifest(directory, design, run, account.currency, fields, faint)
 
 
 STAGES = Stages(open_input, measure, publish, measure_nothing, judge)

@@ -1,0 +1,145 @@
+"""The frame of a page: which release it is, what it promises, what its account paid, and how to use it.
+
+The same for all jobs, as `dplib.workflow.plan.PlanFrame` is for their plans. A job's own page fills it: what was
+released, the noise, the sections in the middle, an example of a query.
+"""
+
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import dplib
+from dplib.page.account import budget_section
+from dplib.page.account_state import AccountState
+from dplib.page.blocks import (
+    Block,
+    Bullets,
+    Callout,
+    Code,
+    DataTable,
+    KeyValues,
+    Mono,
+    Paragraphs,
+    Section,
+    Strong,
+    Text,
+)
+from dplib.page.guarantee import Guarantee, NoiseTable, budget_text, guarantee_section, unit_text
+from dplib.page.page import render_page
+
+
+@dataclass(frozen=True)
+class PageFrame:
+    """The part of a page that all jobs share.
+
+    Attributes:
+        release_id: the release's public name.
+        dataset: the ledger's account that paid.
+        logical_date: as given to the run; empty where none was.
+        guarantee: what is promised.
+        account: the budget around this release.
+        notices: what must not be missed, above all sections.
+    """
+
+    release_id: str
+    dataset: str
+    logical_date: str
+    guarantee: Guarantee
+    account: AccountState
+    notices: tuple[Callout, ...] = ()
+
+    def page(
+        self, title: str, kind: str, released: Section, noise: NoiseTable, middle: Sequence[Section], use: Section
+    ) -> str:
+        """Return the page as HTML text; the same content gives the same bytes.
+
+        Args:
+            title: the heading up to the dataset's name.
+            kind: what is released, for the line below the heading.
+            released: from `released`.
+            noise: of the release, for the section on the guarantee.
+            middle: the job's own sections.
+            use: from `use`.
+        """
+        dated = f", logical date {self.logical_date}" if self.logical_date else ""
+        return render_page(
+            f"{title} of {self.dataset}",
+            f"{kind} under differential privacy. Release {self.release_id}{dated}",
+            (
+                released,
+                guarantee_section(self.guarantee, noise),
+                *middle,
+                budget_section(self.dataset, self.account),
+                use,
+            ),
+            self.notices,
+        )
+
+    def released(
+        self,
+        what: str,
+        serves: str,
+        extent: tuple[str, str],
+        tables: DataTable,
+        numbers: Sequence[Block] = (),
+        private: str = "rows",
+    ) -> Section:
+        """What was released, and what may be done with it.
+
+        Args:
+            what: what the release holds, a phrase without an end.
+            serves: sentences on what it is good for and what was not counted.
+            extent: name and value of what it covers, such as days or bins.
+            tables: which of its tables is for what.
+            numbers: what is to be seen at once.
+            private: what must not be used with it.
+        """
+        unit = unit_text(self.guarantee.unit)
+        text: Text = (
+            f"This release holds {what}, with random noise added; the guarantee below bounds what it can say about any "
+            f"one {unit}. ",
+            Strong("Anyone may read it, pass it on, join it with other data and compute with it as they like"),
+            f": nothing done with it afterwards weakens the guarantee, as long as neither the {private} nor the "
+            f"operator's secret are used. {serves}",
+        )
+        identity = KeyValues(
+            (
+                ("Release", (Mono(self.release_id),)),
+                ("Dataset", self.dataset),
+                ("Logical date", self.logical_date or "none"),
+                extent,
+                ("Guarantee", f"{budget_text(self.guarantee.budget)} for one {unit}"),
+            )
+        )
+        return Section("What was released, and for whom it is safe", (Paragraphs((text,)), *numbers, identity, tables))
+
+    def use(self, cited: str, query: tuple[str, str], references: Sequence[str]) -> Section:
+        """How to query and cite.
+
+        Args:
+            cited: what it is, such as ``consistent histograms, 2024-01-01 to 2024-01-31``.
+            query: options of ``dplib query`` for an example, and what they answer.
+            references: where the method is described.
+        """
+        release = shlex.quote(self.release_id)
+        options, answer = query
+        cite = (
+            f"{self.dataset}: {cited}. Differentially private release {self.release_id} "
+            f"({budget_text(self.guarantee.budget)} for one {self.guarantee.unit}). Made with dplib "
+            f"{dplib.__version__}."
+        )
+        where: Text = (
+            "Run these where the release's directory is, or give its path in place of ",
+            Mono(self.release_id),
+            ".",
+        )
+        checked = "Whether the files are those that were released, and every constraint holds"
+        blocks = (
+            Paragraphs((where,)),
+            Code(f"dplib query {release} \\\n    {options}", answer),
+            Code(f"dplib verify {release}", checked),
+            Code(cite, "To cite this release"),
+            Paragraphs(("The method is described in:",)),
+            Bullets(tuple(references)),
+        )
+        return Section("How to query and cite", blocks)

@@ -1,0 +1,71 @@
+"""The end of every publication: the page and, last of all, the manifest."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dplib.ledger.runs import MeasuredRun
+from dplib.metrics.faint_totals import FaintTotals
+from dplib.page.account_state import AccountState
+from dplib.page.guarantee import Guarantee, Promise
+from dplib.page.notices import release_notices
+from dplib.privacy.accountant import totals
+from dplib.workflow.design import JobDesign, delta_of, neighbors_of
+from dplib.workflow.manifest import write_release_manifest
+from dplib.workflow.quality import quality_report
+
+if TYPE_CHECKING:
+    from dplib.page.frame import PageFrame
+
+REPORT = "report.html"
+
+
+@dataclass(frozen=True)
+class Made:
+    """What a job made of a stored measurement, beside its tables.
+
+    Attributes:
+        promise: the job's own words of the guarantee.
+        faint: totals that do not stand out from their noise.
+        fields: what its manifest says: sensitivities, mechanisms, solver, domain, details, and constraints
+            where there are some.
+        page: the page as HTML text.
+    """
+
+    promise: Promise
+    faint: FaintTotals
+    fields: Mapping[str, Any]
+    page: Callable[[PageFrame], str]
+
+
+def finish_release(directory: Path, design: JobDesign, run: MeasuredRun, account: AccountState, made: Made) -> None:
+    """Write the page and the manifest.
+
+    Args:
+        directory: the staging directory, with all tables.
+        design: the design.
+        run: the ledger's run.
+        account: the account around this release.
+        made: what the job made.
+    """
+    # Imported where it is needed: drawing takes seconds to load, and most commands draw nothing.
+    from dplib.page.frame import PageFrame
+
+    privacy = design.config.privacy
+    guarantee = Guarantee(
+        budget=privacy.budget.budget(),
+        unit=privacy.unit,
+        neighbors=neighbors_of(design),
+        key_id=run.measurement.key_id,
+        totals=totals(design.events, delta_of(design)),
+        promise=made.promise,
+    )
+    quality = quality_report(directory, design.config)
+    notices = release_notices(made.faint, design.public(), () if quality is None else quality.sentences)
+    key = run.key
+    frame = PageFrame(run.release_id, key.dataset, key.logical_date, guarantee, account, notices)
+    (directory / REPORT).write_text(made.page(frame), encoding="utf-8")
+    write_release_manifest(directory, design, run, account.currency, guarantee, made.fields, made.faint, quality)
