@@ -4,7 +4,7 @@ A center and its weight are of the points that are nearest to it as it is releas
 counts and sums of points (`LAST_ASKED`), of the points that this question assigned to it.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
@@ -138,11 +138,52 @@ def cases(dimension: int) -> dict[str, Case]:
     }
 
 
-def coverage(method: str, dimension: int, budgets: Sequence[Fraction], n_keys: int) -> dict[str, tuple[int, int]]:
-    """Intervals that hold the truth, and all intervals, of centers, weights and losses over point sets and keys."""
+def _places(k: int, seed: int, n: int) -> tuple[np.random.Generator, FloatArray, IntArray]:
+    """A generator, k places in the square and the place of each of n points; sizes fall from 20 to 1."""
+    generator = np.random.default_rng(seed)
+    places, sizes = generator.uniform(-0.8, 0.8, (k, 2)), 20.0 ** (-np.arange(k) / (k - 1))
+    return generator, places, generator.choice(k, n, p=sizes / sizes.sum())
+
+
+def held_out(seed: int) -> dict[str, Case]:
+    """Point sets that decided no constant and no model: other shapes than `cases`, and coordinates that are rounded."""
+    generator, places, of = _places(6, seed, 6000)
+    angles, rings = generator.uniform(0, 2 * np.pi, 6000), np.sqrt(generator.uniform(0.6, 1, 6000))
+    ring = places[of] + (generator.uniform(0.05, 0.2, 6)[of] * rings * [np.cos(angles), np.sin(angles)]).T
+    boxes = places[of] + generator.uniform(0.02, 0.3, (6, 2))[of] * generator.uniform(-1, 1, (6000, 2))
+    tails = places[of] + 0.03 * generator.standard_t(3, (6000, 2))
+    found = {
+        "rings": ring,
+        "one-sided": places[of] + generator.exponential(0.08, (6000, 2)),
+        "boxes": boxes,
+        "few": boxes[:600],
+        "long": places[of] + generator.normal(size=(6000, 2)) * [0.15, 0.015],
+        "heavy tails": tails,
+        "even": generator.uniform(-1, 1, (4000, 2)),
+        "skewed": 2 * generator.beta(2, 5, (6000, 2)) - 1,
+        "in the corners": 2 * generator.beta(0.5, 0.5, (6000, 2)) - 1,
+        "rounded to 1/50": np.round(tails, 2) // 0.02 * 0.02,
+        "rounded to 1/100": np.round(boxes, 2),
+    }
+    return {name: (np.clip(points, -1, 1), SQUARE, 6) for name, points in found.items()}
+
+
+def aligned(seed: int) -> dict[str, Case]:
+    """Points that lie alike in all cells of a grid: on a line, and spread evenly with few different coordinates."""
+    even = np.random.default_rng(seed).uniform(-1, 1, (6000, 2))
+    return {"line": (even * [1, 0], SQUARE, 5), "rounded to 1/10": (np.round(even, 1), SQUARE, 5)}
+
+
+def coverage(
+    method: str, points: Mapping[str, Case], budgets: Sequence[Fraction], n_keys: int
+) -> dict[str, tuple[int, int]]:
+    """Intervals that hold the truth, and all intervals, of centers, weights and losses over point sets and keys.
+
+    No two runs have a key, and so noise, in common.
+    """
     found = {name: [0, 0] for name in ("centers", "weights", "loss")}
-    for (points, space, k), budget, key in product(cases(dimension).values(), budgets, range(n_keys)):
-        run = one_run(method, points, space, k, budget, key)
+    for key, ((rows, space, k), budget, _) in enumerate(product(points.values(), budgets, range(n_keys))):
+        run = one_run(method, rows, space, k, budget, key)
         for name, pair in found.items():
             misses = getattr(run, name)
             pair[0] += int((np.abs(misses) <= 1).sum())

@@ -67,9 +67,8 @@ class Clustering:
         method: name of the method.
         centers: shape (k, d), inside the space.
         weights: noisy number of points of each center, at least 0, NaN where none was measured, shape (k,).
-        deviations: standard error of each coordinate of a center (`dplib.jobs.kmeans.errors` says of what), shape (k,
-        d);
-            ``inf`` where the center came from no measured points, NaN where the method knows none.
+        deviations: standard error of each coordinate of a center (`dplib.jobs.kmeans.methods` says of what), shape (k,
+            d); ``inf`` where the center came from no measured points, NaN where the method knows none.
         loss: estimate of the sum of squared distances from noisy numbers, in square units; NaN where there is none.
         events: the noise that was drawn, for the accountants.
         choices: what the method decided from settings and noisy numbers.

@@ -27,6 +27,7 @@ from scripts.accept.claims import Check, Result, at_least, at_most, tests_pass
 from scripts.accept.main_job import run_command
 from scripts.experiments.kmeans_rules import of_sizes
 from scripts.experiments.kmeans_table import Data, loss, reference_loss
+from tests.clustering_coverage import cases as point_sets
 from tests.clustering_coverage import coverage
 from tests.clustering_support import METHODS, keyed, mixture
 from tests.kmeans_support import LOCAL, design_of, keys_of, local_settings_of
@@ -103,7 +104,7 @@ def covered() -> Iterator[Result]:
     for method, dimension, budgets in cases:
         # The coreset states a loss where all counts are far above their noise: in few runs of few coordinates.
         n_keys = 20 if (method, dimension) == ("tree_coreset", TWO) else 5
-        for name, (held, of) in coverage(method, dimension, budgets, n_keys).items():
+        for name, (held, of) in coverage(method, point_sets(dimension), budgets, n_keys).items():
             if of < 20:
                 continue
             share, room = held / of, 1.5 * (0.05 * 0.95 / of) ** 0.5

@@ -1,7 +1,7 @@
 """The projected tree with its second round: exact privacy, unbiased signs, shrinking, edge cases."""
 
 from fractions import Fraction
-from math import exp
+from math import exp, pi
 
 import numpy as np
 import pytest
@@ -61,7 +61,7 @@ def test_both_rounds_together_are_epsilon_private_and_a_planted_epsilon_is_caugh
     assert largest_ratio(laws(Fraction(5, 4))) > exp(1.2)
 
 
-def test_centers_have_the_stated_error_and_users_speak_once() -> None:
+def test_centers_are_as_near_as_the_docstring_says_and_users_speak_once() -> None:
     n, d = 60_000, 8
     space = Space.ball([0.0] * d, 1.0)
     centers, rows = _clusters(n, d, 3, 1)
@@ -69,13 +69,14 @@ def test_centers_have_the_stated_error_and_users_speak_once() -> None:
     lifted = _lifted(Fraction(8), space, 3, depth=3)
     places = lifted.places_after([lifted.aggregate(lifted.encode(_streams(n), points, 0, np.empty((0, 3))), 0, points)])
     assert sum(len(a) for r in (0, 1) for a in lifted.encode(_streams(n), points, r, places)) == n
-    z = []
+    one_report, z = (exp(8) + 1) / (exp(8) - 1), []
     for run in range(8):
         clustering = run_rounds(lifted, _streams(n, run), points)
         order = np.argmin(((centers[:, np.newaxis] - space.to_data(clustering.centers)) ** 2).sum(axis=2), axis=1)
         assert sorted(order) == [0, 1, 2]
         away = space.to_data(clustering.centers[order]) - centers
-        z.append(away / (clustering.deviations[order] * space.unit))
+        noise = np.sqrt(pi * n) * one_report / clustering.weights[order]
+        z.append(away / noise[:, np.newaxis])
         assert clustering.weights.sum() == pytest.approx(n)
     # Beside the noise of the sums: weights of round 1 that are some percent off, and the bound of a report's variance.
     assert 0.7 < np.std(z) < 1.5

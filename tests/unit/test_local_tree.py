@@ -160,7 +160,7 @@ def test_centers_are_near_the_best_ones(n: int, epsilon: Fraction, most: float) 
         clustering = tree.cluster(tree.aggregate(tree.encode(_streams(n, key), points)), Problem(PLANE, 4))
         ratios.append(_loss(rows[:20_000], PLANE.to_data(clustering.centers)) / best.loss)
         near = ((clustering.centers[:, np.newaxis] / UNITS - best.centers) ** 2).sum(axis=2).min(axis=1)
-        assert (np.sqrt(near) < 6 * clustering.deviations.max(axis=1) / UNITS + 0.1).all()
+        assert (np.sqrt(near) < 0.15).all()
     assert np.median(ratios) < most
 
 

@@ -8,7 +8,8 @@ and the cost is epsilon whatever the grid. Cells that the public space does not 
 are left out.
 
 Weights and loss come from all cells, dropped ones too: sums of noisy counts as they were drawn, without the bias of
-dropping. Errors: `dplib.clustering.central.cell_errors`.
+dropping. A center has that bias; how far all cells together would move it is in its error. Errors:
+`dplib.clustering.central.cell_errors`.
 
 Good where the clusters fill the space (d at most 3); at d = 6 and beyond two cells an axis are all that is left.
 
@@ -171,7 +172,7 @@ def _cluster(
         method="grid",
         centers=fit.centers,
         weights=np.maximum(np.bincount(everywhere.labels, noisy, minlength=k), 0.0),
-        deviations=cells(kept, cell_weights, cell_weights > 0).center_errors(),
+        deviations=cells(kept, cell_weights, cell_weights > 0).center_errors(everywhere.moments()),
         loss=loss,
         events=(),
         cells=places[kept],

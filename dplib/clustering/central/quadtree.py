@@ -156,7 +156,7 @@ def quadtree(
     fit = weighted_kmeans(places, leaves.weights, spread_centers(space, k, problem.seed), problem.seed)
 
     def variances(factors: FloatArray) -> FloatArray:
-        return weight_variances(leaves.errors, fit.labels, k, factors)[0]
+        return weight_variances(leaves.errors, fit.labels, k, factors)
 
     sides = (2.0 * np.array(space.half_widths) + 1) * 2.0 ** -leaves.levels[:, np.newaxis]
     cells = Cells(places, sides, leaves.weights, fit.centers, fit.labels, variances, spread=1 / 24)

@@ -222,7 +222,7 @@ def _of_fit(fit: Fit, weights: FloatArray, leaves: Leaves, leaf_deviation: float
     k = len(fit.centers)
     labels = np.where(weights > 0, fit.labels, NOBODY)
     n_leaves = np.bincount(fit.labels, weights > 0, minlength=k)
-    of_weights = np.sqrt(weight_variances(leaves.errors, labels, k)[0])
+    of_weights = np.sqrt(weight_variances(leaves.errors, labels, k))
     variances = (n_leaves * leaf_deviation**2)[:, np.newaxis] + (fit.centers * of_weights[:, np.newaxis]) ** 2
     spread = np.sqrt(variances) / np.maximum(fit.weights, 1e-9)[:, np.newaxis]
     return np.where((n_leaves > 0)[:, np.newaxis], spread, np.inf), np.where(n_leaves > 0, of_weights, np.nan)

@@ -1,9 +1,9 @@
 """Standard errors of weights that are sums of a pruned tree's leaves: the variance of a linear estimator, exactly.
 
-Both noisy trees (`dplib.clustering.central.quadtree`, `dplib.clustering.local.tree`) find weights in two sweeps. From
-below, a node's own count and the sum of its children's totals are mixed: z = a y + (1 - a) (sum of the children's z).
-From the root down, what m children lack of their parent's weight is divided evenly: h = z + (parent's h - sum of the z)
-/ m. A center's weight is the sum of h over its leaves: linear in the counts y, which have independent noise.
+The noisy trees of `dplib.clustering.central.quadtree` and `tree_coreset` find weights in two sweeps. From below, a
+node's own count and the sum of its children's totals are mixed: z = a y + (1 - a) (sum of the children's z). From the
+root down, what m children lack of their parent's weight is divided evenly: h = z + (parent's h - sum of the z) / m. A
+center's weight is the sum of h over its leaves: linear in the counts y, which have independent noise.
 
 With g a center's share of the leaves below a node (1 or 0 at a leaf, the mean of the children's elsewhere), the
 coefficient of a node's y is a b, where b = g - g(parent) + (1 - a(parent)) b(parent), and b = g at the root. The
@@ -47,27 +47,22 @@ class NodeErrors:
 
 def weight_variances(
     levels: Sequence[NodeErrors], labels: IntArray, n_centers: int, factors: FloatArray | None = None
-) -> tuple[FloatArray, FloatArray]:
-    """Variances of the centers' weights.
+) -> FloatArray:
+    """Variances of the centers' weights, shape (k,).
 
     Args:
         levels: from the root down.
         labels: the center of each leaf, `NOBODY` for none, shape (m,).
         n_centers: k.
         factors: what each leaf's weight is multiplied by in the sums; 1 where absent; shape (m,).
-
-    Returns:
-        the variances, and each center's share g of the root, shape (k,) both.
     """
     most = max(1, _AT_ONCE // sum(len(level.own) for level in levels))
     factors = np.ones(len(labels)) if factors is None else factors
     parts = [_some(levels, labels, factors, np.arange(i, min(i + most, n_centers))) for i in range(0, n_centers, most)]
-    return np.concatenate([part[0] for part in parts]), np.concatenate([part[1] for part in parts])
+    return np.concatenate(parts)
 
 
-def _some(
-    levels: Sequence[NodeErrors], labels: IntArray, factors: FloatArray, centers: IntArray
-) -> tuple[FloatArray, FloatArray]:
+def _some(levels: Sequence[NodeErrors], labels: IntArray, factors: FloatArray, centers: IntArray) -> FloatArray:
     of, times = np.append(labels, NOBODY), np.append(factors, 0.0)  # the last one is what `NOBODY` points at
     shares = [
         (of[level.leaves][:, np.newaxis] == centers) * times[level.leaves][:, np.newaxis].astype(np.float64)
@@ -86,4 +81,4 @@ def _some(
         inherited -= shares[number][level.expanded]
         children = shares[number + 1].reshape(len(inherited), -1, len(centers))
         moved = (children + inherited[:, np.newaxis]).reshape(-1, len(centers))
-    return found, shares[0][0]
+    return np.asarray(found)

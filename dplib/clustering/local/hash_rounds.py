@@ -165,19 +165,9 @@ class HashRounds:
         estimate, kept = self._estimates(collected[last], last, len(places))[0], len(places)
         n_users = sum(map(count_reports, collected))
         times = n_users / max(1, estimate.n_reports)
-        weights, variances = _weights(estimate)[:kept] * times, estimate.variance[:kept] * times**2
-        coreset = Coreset(places, weights, variances, np.full(kept, np.nan))
+        coreset = Coreset(places, _weights(estimate)[:kept] * times)
         choices: dict[str, str | int | float] = {"rounds": N_ROUNDS, "scales": self.n_scales}
-
-        def errors(labels: IntArray, totals: FloatArray) -> FloatArray:
-            if not estimate.n_reports:
-                return np.full(len(totals), np.nan)
-            noise = np.bincount(labels, variances, minlength=len(totals))
-            # Those who are asked in the last round stand for the others too.
-            return np.asarray(np.sqrt(noise + (times - 1) * totals * (1 - totals / n_users)))
-
-        questions = self._questions(last, len(places))
-        return cluster_coreset("ldp_hash_rounds", coreset, self.problem, questions, choices, errors)
+        return cluster_coreset("ldp_hash_rounds", coreset, self.problem, self._questions(last, kept), choices)
 
     def _questions(self, number: int, n_places: int) -> Questions:
         if number == 0:

@@ -116,6 +116,5 @@ class NoisyCoordinates:
             deviations=np.full((k, self.space.dimension), np.nan),
             loss=float("nan"),
             events=(PureEvent("one report of each user", randomizer.epsilon, "local randomizer"),),
-            weight_deviations=np.full(k, np.nan),
             choices={"scale in units": float(randomizer.scale) * _UNITS_A_STEP},
         )

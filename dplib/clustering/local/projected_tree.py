@@ -179,21 +179,14 @@ class LiftedTree:
         # One square unit is far below any noise; the bound only keeps the quotient finite.
         lengths = np.maximum((away**2).sum(axis=1), 1.0)
         kept = np.maximum(0.0, 1 - self.problem.space.dimension * spreads**2 / lengths)
-        assert published.weight_deviations is not None
-        # Those who are asked in the first round stand for the others too.
-        sampled = (times[0] - 1) * weights * (1 - weights / max(n_users, 1))
         return replace(
             published,
             centers=self.problem.space.clip(mean + kept[:, np.newaxis] * away),
             weights=weights,
-            deviations=np.repeat(
-                np.where(weights >= 1, spreads, np.inf)[:, np.newaxis], self.problem.space.dimension, axis=1
-            ),
-            loss=float("nan"),
+            deviations=np.full((len(weights), self.problem.space.dimension), np.nan),
             choices={**published.choices, "rounds": N_ROUNDS, "projected dimension": PROJECTED_DIMENSION},
             cells=None,
             cell_weights=None,
-            weight_deviations=np.sqrt((published.weight_deviations * times[0]) ** 2 + sampled),
         )
 
     def _projected(self, counts: Counts) -> Clustering:

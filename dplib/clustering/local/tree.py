@@ -33,7 +33,6 @@ import numpy as np
 
 from dplib.arrays import FloatArray, IntArray
 from dplib.clustering.central.quadtree import LARGEST_DIMENSION, CubeCodes
-from dplib.clustering.central.tree_errors import NOBODY, NodeErrors, weight_variances
 from dplib.clustering.local.coreset import Coreset, cluster_coreset
 from dplib.clustering.local.levels import LevelTotals
 from dplib.clustering.local.questions import (
@@ -148,30 +147,15 @@ class LocalTree:
             problem: the settings; its space must be this one.
         """
         require(problem.space == self.space, "space", "be the one that users reported for", "another")
-        coreset, nodes = self._prune(counts)
-        n_users = float(count_reports(counts))
-
-        def errors(labels: IntArray, weights: FloatArray) -> FloatArray:
-            variances, shares = weight_variances(nodes, labels, problem.n_clusters)
-            # A user is asked at one level only. What all levels together say of them is no error.
-            known = weights * (1 - shares) ** 2 + (n_users - weights) * shares**2
-            return np.asarray(np.sqrt(np.maximum(variances - known, 0.0)))
-
-        return cluster_coreset("ldp_tree", coreset, problem, self.questions, {"levels": self.depth}, errors)
+        return cluster_coreset("ldp_tree", self.coreset(counts), problem, self.questions, {"levels": self.depth})
 
     def coreset(self, counts: Counts) -> Coreset:
         """The leaves of the pruned tree."""
-        return self._prune(counts)[0]
-
-    def _prune(self, counts: Counts) -> tuple[Coreset, list[NodeErrors]]:
-        """The leaves, and how noise gets into their weights."""
         n_users = float(count_reports(counts))
         levels = self._consistent(counts, n_users)
         children, cubes = 1 << self.dimension, self._cubes
         nodes, mass = np.zeros(1, dtype=np.int64), np.array([n_users])
-        errors = [NodeErrors(np.ones(1), np.zeros(1), np.ones(1, dtype=np.bool_), np.full(1, NOBODY))]
-        found: list[tuple[FloatArray, FloatArray, FloatArray, FloatArray]] = []
-        n_leaves = 0
+        found: list[tuple[FloatArray, FloatArray]] = []
         for number, level in enumerate(levels):
             nodes = np.asarray((nodes[:, np.newaxis] * children + np.arange(children)).ravel())
             mass = np.asarray(nearest_weights(level.totals[nodes].reshape(-1, children), mass).ravel())
@@ -180,13 +164,9 @@ class LocalTree:
                 cut = mass > _DEVIATIONS * np.sqrt(children * levels[number + 1].variance)
             leaf, below = (mass > 0) & ~cut, self.depth - 1 - number
             places = cubes.places(nodes[leaf] << self.dimension * below, np.full(int(leaf.sum()), number + 1))
-            side = 2.0 * sum(h * h for h in self.space.half_widths) * 4.0 ** -(number + 1)
-            spreads, sides = np.full(len(places), level.variance), np.full(len(places), side)
-            found.append((self.space.clip(places), mass[leaf], spreads, sides))
-            errors.append(level.node_errors(nodes, mass, cut, np.where(leaf, n_leaves + np.cumsum(leaf) - 1, NOBODY)))
-            n_leaves += len(places)
+            found.append((self.space.clip(places), mass[leaf]))
             nodes, mass = nodes[cut], mass[cut]
-        return Coreset(*(np.concatenate(parts) for parts in zip(*found, strict=True))), errors
+        return Coreset(*(np.concatenate(parts) for parts in zip(*found, strict=True)))
 
     def _consistent(self, counts: Counts, n_users: float) -> list[LevelTotals]:
         """Least-squares totals of all cubes by level."""

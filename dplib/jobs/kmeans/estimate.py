@@ -97,15 +97,12 @@ def estimate_centers(design: Design, records: list[Record]) -> Results:
     loss, loss_error = (value * frame.space.unit**2 for value in (clustering.loss, clustering.loss_deviation))
     known = states_loss(clustering)
     unknown = np.full(len(clustering.weights), np.nan)
-    # The noise of the local model's cubes does not tell how far their points are from those nearest to a center:
-    # intervals of it alone held for 74 of 100 weights at epsilon 1.
-    of_weights = None if design.local else clustering.weight_deviations
-    of_centers = np.full_like(clustering.deviations, np.nan) if design.local else clustering.deviations
+    of_weights = clustering.weight_deviations
     return Results(
         clustering=clustering,
         frame=frame,
         centers=frame.to_data(clustering.centers),
-        std_errors=frame.lengths(of_centers),
+        std_errors=frame.lengths(clustering.deviations),
         weights=clustering.weights,
         weight_errors=unknown if of_weights is None else of_weights,
         loss=float(loss) if known else None,
