@@ -1,12 +1,9 @@
-"""Submit ``network-statistics`` to Spark; the options are those of ``dplib run network-statistics``.
+"""``dplib run network-statistics`` as a program of its own.
 
 ``spark-submit --py-files dist/dplib-*.whl jobs/network_statistics.py --config FILE``
 """
 
-from dplib.jobs.network_statistics.config import NAME
-from dplib.jobs.network_statistics.job import run
-from dplib.jobs.network_statistics.run import prepare
-from dplib.terminal.output import submit
+from dplib.cli.main import submit
 
 if __name__ == "__main__":
-    submit(NAME, prepare, run)
+    submit("network-statistics")

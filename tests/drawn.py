@@ -3,12 +3,12 @@
 import json
 import re
 from fractions import Fraction
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from dplib.errors import ConfigError
-from dplib.terminal.output import check_publication, json_text, out
+from dplib.jobs.table import job_named
+from dplib.terminal.output import json_text, out, show, show_plan
 from dplib.workflow.design import cost_of, natural_terms
 from tests.configurations import configuration
 
@@ -33,17 +33,15 @@ def outcome_of(settings: dict[str, Any], folder: Path) -> tuple[str, str]:
     """See `outcome`."""
     path = folder / "drawn.yaml"
     path.write_text(json.dumps(settings), encoding="utf-8")
-    module = import_module(f"dplib.jobs.{settings['job'].replace('-', '_')}.job")
     try:
-        prepared = module.prepare(path)
+        prepared = job_named(settings["job"]).prepare(path)
         terms = natural_terms(prepared.design)
         cost = cost_of(prepared.design, terms.currency)
-        made = module.make_plan(prepared.design, prepared.key.settings_hash)
+        made, shown = prepared.job.plan(prepared.design, prepared.key.settings_hash)
         json_text(made.to_dict())
         with out.capture():
-            module._print_plan(made)
-        stages = module.STAGES if hasattr(module, "STAGES") else module.stages()
-        check_publication(prepared, stages, module.show_release)
+            show(shown)
+            show_plan(prepared, as_json=False)
     except ConfigError as error:
         said = str(error)
         fair = SENTENCE.fullmatch(said) and UNPUBLISHABLE not in said

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from dplib.canonical import settings_hash
-from dplib.jobs.consistent_histograms.job import prepare
+from dplib.jobs.consistent_histograms.job import JOB
 from dplib.ledger.chain import seal
 from dplib.ledger.ledger import Ledger
 from dplib.ledger.runs import RunKey
@@ -82,7 +82,7 @@ def edited(folder: Path, *statements: str) -> Seen:
 
 def forge(shop: Shop, cost: Fraction, with_settings: bool = True, **changes: Any) -> None:
     """A reservation of the shop's own settings at another cost, well chained."""
-    prepared = prepare(shop.config)
+    prepared = JOB.prepare(shop.config)
     ledger = shop.ledger
     terms = replace(ledger.account("shop").terms, neighbors=neighbors_of(prepared.design))
     settings = prepared.plan_settings if with_settings else None
@@ -108,10 +108,10 @@ def bypassed(folder: Path) -> Seen:
     shop = new_shop(folder)
     ledger = shop.ledger
     ledger.require_approval("shop", True, "board")
-    cheap = prepare(shop.config, ("privacy.budget.epsilon=1/100",))
+    cheap = JOB.prepare(shop.config, ("privacy.budget.epsilon=1/100",))
     plan = cheap.plan_hash(ledger.account("shop"))
     ledger.approve("shop", plan, "officer", "cheap enough")
-    forge(shop, cost_of(prepare(shop.config).design, ledger.account("shop").terms.currency), plan=plan)
+    forge(shop, cost_of(JOB.prepare(shop.config).design, ledger.account("shop").terms.currency), plan=plan)
     return attacked(shop)
 
 

@@ -2,11 +2,10 @@
 
 import json
 import shutil
+import sys
 from dataclasses import asdict
-from importlib import import_module
 from pathlib import Path
-from types import ModuleType
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -19,17 +18,30 @@ from dplib.cli.help_texts import example_of, start
 from dplib.config.load import read_yaml
 from dplib.errors import ConfigError, DplibError
 from dplib.jobs.pricing import price
+from dplib.jobs.table import JOBS, job_named
 from dplib.ledger.ledger import Ledger
 from dplib.ledger.schema import resolve_ledger_url
 from dplib.release.files import MANIFEST
 from dplib.release.manifest import load_manifest
 from dplib.release.verify import Check, verify_against_ledger, verify_content, verify_files
-from dplib.terminal.output import LogMode, consent, exit_codes, out, table
+from dplib.terminal.inspection import show_inspection
+from dplib.terminal.output import (
+    LogMode,
+    assign_and_show,
+    consent,
+    exit_codes,
+    out,
+    rehearse_and_show,
+    run_and_show,
+    show_answers,
+    show_plan,
+    table,
+)
 from dplib.terminal.progress import log
-from dplib.validate import one_of, require
-from dplib.workflow.prepared import Prepared
-
-JOBS = ("consistent-histograms", "kmeans", "minimum-cuts", "network-statistics", "range-histograms")
+from dplib.validate import require
+from dplib.workflow.design import JobDesign
+from dplib.workflow.job import PreparedJob, Question
+from dplib.workflow.publication import REPORT
 
 app = typer.Typer(
     name="dplib",
@@ -57,20 +69,9 @@ def options(log_mode: LogMode = None) -> None:
         log.choose(log_mode)
 
 
-def job_module(name: str) -> ModuleType:
-    """The file of a job, loaded now: each brings libraries that the others do not need, and seconds to load them.
-
-    Raises:
-        ConfigError: if there is no such job.
-    """
-    one_of("JOB", name, JOBS)
-    return import_module(f"dplib.jobs.{name.replace('-', '_')}.job")
-
-
-def _prepare(path: Path, date: str = "") -> Prepared[Any]:
+def _prepare(path: Path, date: str = "") -> PreparedJob[JobDesign]:
     """The configuration of the job that it names."""
-    found: Prepared[Any] = job_module(str(read_yaml(path).get("job"))).prepare(path, (), date)
-    return found
+    return job_named(str(read_yaml(path).get("job"))).prepare(path, (), date)
 
 
 app.command("init", epilog=example_of("init"))(init_command(_prepare))
@@ -80,15 +81,14 @@ app.command("init", epilog=example_of("init"))(init_command(_prepare))
 def example(job: JobName) -> None:
     """Write a commented configuration to start from."""
     with exit_codes():
-        print(job_module(job).example(), end="")
+        print(job_named(job).example, end="")
 
 
 @app.command(epilog=example_of("inspect"))
 def inspect(job: JobName, config: ConfigFile, assignments: Assignments = None, date: LogicalDate = "") -> None:
     """For the data's owner only: what each rule and cap does to the rows. Not private; exits 3 if all are dropped."""
     with exit_codes():
-        module = job_module(job)
-        module.inspect(module.prepare(config, tuple(assignments or ()), date))
+        show_inspection(job_named(job).prepare(config, assignments or (), date))
 
 
 @app.command(epilog=example_of("plan"))
@@ -97,8 +97,7 @@ def plan(
 ) -> None:
     """Noise, expected errors, cost and balance, from settings alone: reads no rows, spends nothing."""
     with exit_codes():
-        module = job_module(job)
-        module.plan(module.prepare(config, tuple(assignments or ()), date), as_json)
+        show_plan(job_named(job).prepare(config, assignments or (), date), as_json)
 
 
 @app.command(epilog=example_of("run"))
@@ -117,9 +116,8 @@ def run(
     with exit_codes():
         if log_mode is not None:
             log.choose(log_mode)
-        consent.given, consent.can_ask = yes, True
-        module = job_module(job)
-        module.run(module.prepare(config, tuple(assignments or ()), date), stage, release, again)
+        consent.given = yes
+        run_and_show(job_named(job).prepare(config, assignments or (), date), stage, release, again, price)
 
 
 @app.command(epilog=example_of("rehearse"))
@@ -136,8 +134,7 @@ def rehearse(
 ) -> None:
     """The whole job on generated rows of the declared domain: errors to expect; no ledger, no private data."""
     with exit_codes():
-        module = job_module(job)
-        module.rehearsal(module.prepare(config, tuple(assignments or ()), date), rows, seed)
+        rehearse_and_show(job_named(job).prepare(config, assignments or (), date), rows, seed)
 
 
 @app.command(epilog=example_of("assign"))
@@ -150,11 +147,11 @@ def assign(
 ) -> None:
     """For the data's owner only: input rows with their nearest center of a k-means release. Not private."""
     with exit_codes():
-        job = load_manifest(_release(release)).job
-        module = job_module(job)
-        require(hasattr(module, "assign"), "RELEASE", "be of a job that assigns rows (kmeans)", job)
+        job = job_named(load_manifest(_release(release)).job)
+        if job.assign is None:
+            raise ConfigError("RELEASE", "be of a job that assigns rows (kmeans)", job.name)
         require(not to.resolve().is_relative_to(release.resolve()), "--to", "lie outside the release", to)
-        module.assign(module.prepare(config, tuple(assignments or ()), date), release, to)
+        assign_and_show(job.assign, job.prepare(config, assignments or (), date), release, to)
 
 
 @app.command(epilog=example_of("query"))
@@ -176,7 +173,8 @@ def query(
 ) -> None:
     """Answer a range with its standard error and 95 % interval; free."""
     with exit_codes():
-        job_module(load_manifest(_release(release)).job).query(release, name or [], start, end, as_json)
+        job = job_named(load_manifest(_release(release)).job)
+        show_answers(job, release, Question(name or (), start, end), as_json)
 
 
 @app.command(epilog=example_of("verify"))
@@ -201,7 +199,7 @@ def verify(
         checks = verify_files(release if config is not None else _release(release))
         if all(check.ok for check in checks):
             manifest = load_manifest(release)
-            checks += verify_content(lambda: job_module(manifest.job).verify(release, manifest))
+            checks += verify_content(lambda: job_named(manifest.job).verify(release, manifest))
             if ledger is not None:
                 opened = Ledger.open(resolve_ledger_url(ledger, Path.cwd()))
             if opened is not None:
@@ -248,7 +246,7 @@ def report(
 ) -> None:
     """Print where the page of a release is, or write a copy of it."""
     with exit_codes():
-        page = release / job_module(load_manifest(_release(release)).job).PAGE
+        page = _release(release) / REPORT
         require(page.is_file(), "RELEASE", f"hold {page.name}", release)
         if to is not None:
             try:
@@ -270,8 +268,14 @@ def doctor(
         look_around(prepare, as_json)
 
 
+def submit(job: str) -> None:
+    """A file of ``jobs/``, which spark-submit starts: ``dplib run JOB`` with its options, and nobody there to ask."""
+    app(["run", job, *sys.argv[1:]], prog_name=Path(sys.argv[0]).name)
+
+
 def main() -> None:
     """Entry point of the console script."""
+    consent.can_ask = True
     app()
 
 

@@ -66,24 +66,23 @@ def fill_date(value: Any, date: str) -> Any:
     return value
 
 
-def load(model: type[Model], path: Path, *, assignments: Sequence[str] = (), date: str = "") -> Model:
-    """Load, override, date and check a configuration.
+def read_settings(path: Path, assignments: Sequence[str] = (), date: str = "") -> dict[str, Any]:
+    """Read a configuration, override and date it; nothing is checked yet.
 
     Args:
-        model: the job's configuration model.
         path: YAML file.
         assignments: ``--set`` values.
         date: logical date; empty when the run has none.
 
     Raises:
-        ConfigError: one sentence that names the setting.
+        ConfigError: if there is no such mapping, or an assignment fits none.
     """
     settings = override(read_yaml(path), assignments)
     if isinstance(settings.get("input"), dict) and "path" in settings["input"]:
         settings["input"]["path"] = fill_date(settings["input"]["path"], date)
     if "domain" in settings:
         settings["domain"] = fill_date(settings["domain"], date)
-    return check(model, settings)
+    return settings
 
 
 def check(model: type[Model], settings: Mapping[str, Any]) -> Model:

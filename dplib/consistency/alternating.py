@@ -24,11 +24,12 @@ from dplib.consistency.day_multipliers import DayMultipliers
 from dplib.consistency.day_projection import RowProjection, day_points, project_days
 from dplib.consistency.equal_rows import ClassIndex, row_classes
 from dplib.consistency.lblue import equation_sweep
-from dplib.consistency.problem import ConsistencyProblem, OnRound, Round, Solution, SolverOptions
+from dplib.consistency.problem import ConsistencyProblem, OnRound, Solution, SolverOptions
 from dplib.consistency.unmeasured import measured_part
 from dplib.constraints.menu import Menu
 from dplib.errors import SolverError
 from dplib.estimates.tree_blue import downward, tree_gains, upward
+from dplib.progress import Round
 from dplib.projection.affine import projector
 from dplib.projection.alternating import Alternation, Map, alternate, conjugate_gradients
 from dplib.projection.residual import mean_square_residual

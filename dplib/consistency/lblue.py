@@ -16,9 +16,10 @@ import numpy as np
 
 from dplib.arrays import FloatArray
 from dplib.consistency.day_projection import project_days
-from dplib.consistency.problem import ConsistencyProblem, OnRound, Round, Solution, SolverOptions
+from dplib.consistency.problem import ConsistencyProblem, OnRound, Solution, SolverOptions
 from dplib.consistency.unmeasured import measured_part
 from dplib.errors import SolverError
+from dplib.progress import Round
 from dplib.projection.alternating import Map, alternate
 from dplib.projection.residual import mean_square_residual
 from dplib.trees.interval_tree import IntervalTree

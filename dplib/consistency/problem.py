@@ -19,6 +19,7 @@ import numpy.typing as npt
 from dplib.arrays import FloatArray
 from dplib.constraints.menu import Menu
 from dplib.constraints.resolved import restrict
+from dplib.progress import Round
 from dplib.trees.interval_tree import IntervalTree
 
 
@@ -73,21 +74,6 @@ class SolverOptions:
     max_rounds: int = 500
     split: Literal["trees_days", "equations_days", "trees_nodes"] = "trees_days"
     krylov: bool = False
-
-
-@dataclass(frozen=True)
-class Round:
-    """What the driver records of one round: no true count enters.
-
-    Attributes:
-        number: 1 for the first round.
-        change: mean absolute change of all values in this round.
-        deviation: consistency deviation ``mse_s`` (equation 14) after it.
-    """
-
-    number: int
-    change: float
-    deviation: float
 
 
 OnRound = Callable[[Round], None]

@@ -1,27 +1,25 @@
 """What ``dplib inspect`` prints: for the data's owner only, NOT PRIVATE."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack
-from typing import Any
 
-from dplib.spark.engine.blocks import SparkSession
 from dplib.spark.engine.session import open_session
 from dplib.spark.rows.input_files import require_input_here
-from dplib.spark.rows.inspection import Inspection, Loss
+from dplib.spark.rows.inspection import Loss
 from dplib.terminal.output import out, stage, table
+from dplib.workflow.design import AnyDesign
 from dplib.workflow.inspected import mark_inspected
-from dplib.workflow.prepared import Prepared
+from dplib.workflow.job import PreparedJob
 
 LOSSES = 12
 """Series in the table of what the caps take."""
 
 
-def show_inspection(run: Prepared[Any], look: Callable[[SparkSession], Inspection]) -> None:
+def show_inspection(run: PreparedJob[AnyDesign]) -> None:
     """Show the data's owner what each rule keeps and drops. Not private; writes a private marker.
 
     Args:
-        run: the prepared run.
-        look: opens and counts the rows.
+        run: the job and its configuration.
 
     Raises:
         SchemaError: if a rule drops everything, after all is shown.
@@ -32,7 +30,7 @@ def show_inspection(run: Prepared[Any], look: Callable[[SparkSession], Inspectio
         with stage("starting Spark"):
             spark = stack.enter_context(open_session(f"dplib inspect {config.job}", config.spark))
         with stage("reading"):
-            found = look(spark)
+            found = run.job.inspect(spark, run)
     shown = [[each.rule, f"{each.kept:,}", f"{each.dropped:,}"] for each in found.rules]
     title = "NOT PRIVATE, for the data's owner only: rows by rule"
     out.print(table(title, ["rule", "kept", "dropped"], shown, frozenset({"kept", "dropped"})))

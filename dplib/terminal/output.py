@@ -11,7 +11,7 @@ import math
 import os
 import sys
 import traceback
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from fractions import Fraction
@@ -26,22 +26,25 @@ from dplib.errors import ConfigError, DplibError
 from dplib.ledger.repricing import Pricing
 from dplib.page.account_state import AccountState
 from dplib.page.notices import caps_caveat, faint_warning
+from dplib.progress import Progress
 from dplib.release.manifest import load_manifest
 from dplib.terminal.progress import err as err
 from dplib.terminal.progress import log
 from dplib.terminal.text import Terminal, cell
-from dplib.workflow.design import cost_of, natural_terms
+from dplib.workflow.design import AnyDesign, JobDesign, cost_of, natural_terms
 from dplib.workflow.dry_publication import try_publication
 from dplib.workflow.inspected import is_inspected
+from dplib.workflow.job import Assign, Job, PreparedJob, Question
 from dplib.workflow.plan import JobPlan
 from dplib.workflow.prepared import Prepared, ledger_state, require_payable
 from dplib.workflow.publication import REPORT
 from dplib.workflow.quality import QUALITY
-from dplib.workflow.run import Stages, run_job
+from dplib.workflow.run import run_job
+from dplib.workflow.shown import Shown
 
 LogMode = Annotated[str | None, typer.Option("--log", help="auto, plain or json; else what DPLIB_LOG says.")]
 out = Terminal()
-stage, show_rounds = log.stage, log.rounds
+stage = log.stage
 
 
 def fail(error: BaseException) -> NoReturn:
@@ -91,7 +94,9 @@ def day_option(name: str, text: str | None) -> dt.date | None:
         raise ConfigError(name, "be a day YYYY-MM-DD", text) from None
 
 
-def table(title: str, columns: list[str], rows: list[list[str]], right: frozenset[str] = frozenset()) -> Table:
+def table(
+    title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], right: frozenset[str] = frozenset()
+) -> Table:
     """A plain table; the columns named in ``right`` are aligned to the right."""
     shown = Table(title=cell(title), title_justify="left", box=None, pad_edge=False, header_style="bold")
     for column in columns:
@@ -116,7 +121,7 @@ class Consent:
 consent = Consent()
 
 
-def require_inspected(run: Prepared[Any]) -> None:
+def require_inspected(run: Prepared[JobDesign]) -> None:
     """Ask on a terminal, and warn elsewhere, before rules measure that nobody ever inspected.
 
     Raises:
@@ -136,32 +141,6 @@ def require_inspected(run: Prepared[Any]) -> None:
         raise ConfigError("run", "be confirmed where its input rules were never inspected", "no: nothing was spent")
 
 
-def submit(name: str, prepare: Callable[..., Any], run: Callable[..., None]) -> None:
-    """Run a job file as a program, as spark-submit does: the options of ``dplib run``.
-
-    Args:
-        name: of the job.
-        prepare: from the configuration file, assignments and date to what ``run`` takes.
-        run: called with it, the stage, a release id and ``again``.
-    """
-
-    def main(
-        config: Annotated[Path, typer.Option(help="Configuration file.")],
-        assignments: Annotated[list[str] | None, typer.Option("--set", help="Replace a setting: a.b=value.")] = None,
-        date: Annotated[str, typer.Option(help="Logical date for {date} in the configuration.")] = "",
-        stage_name: Annotated[str, typer.Option("--stage", help="measure, publish or all.")] = "all",
-        release: Annotated[str | None, typer.Option(help="With --stage publish: the stored measurement.")] = None,
-        again: Annotated[bool, typer.Option("--again", help="Measure anew and spend again.")] = False,
-        log_mode: LogMode = None,
-    ) -> None:
-        with exit_codes():
-            log.choose(log_mode)
-            run(prepare(config, tuple(assignments or ()), date), stage_name, release, again)
-
-    main.__doc__ = f"Run {name}."
-    typer.run(main)
-
-
 def json_text(value: Any) -> str:
     """JSON as its standard has it: null in place of NaN and infinity, other values as texts."""
     return json.dumps(_finite(value), indent=2, default=str, allow_nan=False)
@@ -175,41 +154,33 @@ def _finite(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def show_plan(run: Prepared[Any], plan: JobPlan, as_json: bool, show: Callable[[], None]) -> None:
-    """Print a plan with what the ledger says about it.
-
-    Args:
-        run: the prepared run.
-        plan: the job's plan.
-        as_json: print JSON instead.
-        show: prints the job's own part, between the guarantee and the accountants.
-
-    Raises:
-        ConfigError: after the plan, if the account has other terms.
-        BudgetError: after the plan, if the account cannot pay for it.
-    """
-    ledger = ledger_state(run)
-    if as_json:
-        print(json_text(plan.to_dict() | {"ledger": ledger}))
-    else:
-        _print_plan(plan, ledger, show)
-    # Said last, so that the plan is read all the same.
-    require_payable(run)
+def show(shown: Iterable[Shown]) -> None:
+    """Print what a job has to say."""
+    for each in shown:
+        out.print(each if isinstance(each, str) else table(each.title, each.columns, each.rows, each.right))
 
 
-def check_publication(prepared: Prepared[Any], stages: Stages[Any], show: Callable[[Path], None]) -> None:
-    """Refuse settings whose release could never be published; reads no rows, spends nothing.
+def show_plan(prepared: PreparedJob[AnyDesign], as_json: bool) -> None:
+    """Print the plan of a configuration with what the ledger says about it: reads no rows, spends nothing.
 
     Raises:
-        ConfigError: if these are such.
+        ConfigError: before it, if such a release could never be published; after it, if the account has other terms.
+        BudgetError: after it, if the account cannot pay for it.
     """
     terms = natural_terms(prepared.design)
     cost = cost_of(prepared.design, terms.currency)
-    account = AccountState(terms.currency, cost, Fraction(0), cost)
-    try_publication(prepared, stages, partial(_tried, show), account)
+    try_publication(prepared, partial(_tried, prepared.job), AccountState(terms.currency, cost, Fraction(0), cost))
+    plan, shown = prepared.job.plan(prepared.design, prepared.key.settings_hash)
+    ledger = ledger_state(prepared)
+    if as_json:
+        print(json_text(plan.to_dict() | {"ledger": ledger}))
+    else:
+        _print_plan(plan, ledger, shown)
+    # Said last, so that the plan is read all the same.
+    require_payable(prepared)
 
 
-def _print_plan(plan: JobPlan, ledger: dict[str, Any], show: Callable[[], None]) -> None:
+def _print_plan(plan: JobPlan, ledger: dict[str, Any], shown: Iterable[Shown]) -> None:
     frame = plan.frame
     out.print(
         f"[bold]Plan of {frame.job} for the account {frame.dataset}[/bold] (no row is read, nothing is spent)\n",
@@ -217,7 +188,7 @@ def _print_plan(plan: JobPlan, ledger: dict[str, Any], show: Callable[[], None])
     )
     out.print(f"Guarantee: {frame.budget}; {frame.neighbors}.", markup=False)
     out.print(f"Caps: {', '.join(f'{name} at most {value}' for name, value in frame.caps.items())}.", markup=False)
-    show()
+    show(shown)
     rows = [[each.accountant, f"{each.epsilon:.4g}", f"{each.delta:.1g}", each.note] for each in frame.totals]
     out.print(table("\nThe release by each accountant", ["accountant", "epsilon", "delta", "note"], rows))
     out.print("")
@@ -242,42 +213,32 @@ def _print_plan(plan: JobPlan, ledger: dict[str, Any], show: Callable[[], None])
 
 
 def run_and_show(
-    prepared: Prepared[Any],
-    stages: Stages[Any],
-    stage_name: str,
-    release_id: str | None,
-    again: bool,
-    show: Callable[[Path], None],
-    pricing: Pricing | None = None,
+    prepared: PreparedJob[AnyDesign], stage: str, release_id: str | None, again: bool, pricing: Pricing
 ) -> None:
     """Run a job and print what it made; the last line is the release alone (its id after ``measure``).
 
     Args:
-        prepared: the prepared run.
-        stages: the job's own part of it.
-        stage_name: measure, publish or all.
+        prepared: the job and its configuration.
+        stage: measure, publish or all.
         release_id: with ``publish``, which stored measurement.
         again: measure anew and spend again.
-        show: prints the job's own table of a release.
         pricing: works the costs of the account's reservations out again.
     """
     config = prepared.design.config
     log.about(job=config.job, dataset=config.dataset, logical_date=prepared.date)
-    log.event("started", stage=stage_name)
+    log.event("started", stage=stage)
     found, release = run_job(
         prepared,
-        stages,
-        stage=stage_name,
+        stage=stage,
         release_id=release_id,
         again=again,
-        progress=stage,
-        notify=log.event,
+        progress=log.progress,
         before_measuring=partial(require_inspected, prepared),
-        show=partial(_tried, show),
+        show=partial(_tried, prepared.job),
         pricing=pricing,
     )
     if release is not None:
-        show(release)
+        show(prepared.job.show(release, load_manifest(release)))
         show_quality(release)
         warn_of(release)
         out.print(f"Report: {release / REPORT}", markup=False)
@@ -286,10 +247,22 @@ def run_and_show(
     print(found.release_id if release is None else release)
 
 
-def _tried(show: Callable[[Path], None], release: Path) -> None:
+def _tried(job: Job[AnyDesign], release: Path) -> None:
     """Print a release to nobody."""
     with out.capture():
-        show(release)
+        show(job.show(release, load_manifest(release)))
+
+
+def rehearse_and_show(prepared: PreparedJob[AnyDesign], rows: int | None, seed: int) -> None:
+    """Run a job on generated rows and print predicted and measured errors."""
+    show(prepared.job.rehearse(prepared, rows, seed, Progress(log.stage)))
+
+
+def assign_and_show(assign: Assign[AnyDesign], prepared: Prepared[AnyDesign], release: Path, to: Path) -> None:
+    """Write input rows as a release sorts them; the last line is the folder. Not private."""
+    assign(prepared, release, to, Progress(log.stage))
+    out.print("NOT PRIVATE, for the data's owner only: input rows with their nearest center.")
+    print(to)
 
 
 def warn_of(release: Path) -> None:
@@ -306,13 +279,15 @@ def show_quality(release: Path) -> None:
         out.print(sentence, markup=False)
 
 
-def show_answers(answers: Sequence[Any], as_json: bool, show: Callable[[], None], release: Path) -> None:
-    """Print answers, which are dataclasses: as JSON, or as ``show`` does; what to know of them on standard error."""
+def show_answers(job: Job[JobDesign], release: Path, asked: Question, as_json: bool) -> None:
+    """Print the answers of a release, as JSON or as the job does; what to know of them on standard error."""
+    manifest = load_manifest(release)
+    answers, shown = job.query(release, manifest, asked)
     if as_json:
         print(json_text([asdict(answer) for answer in answers]))
     else:
-        show()
-        caveat = caps_caveat(load_manifest(release).details["design"])  # type: ignore[arg-type]  # written as a mapping
+        show(shown)
+        caveat = caps_caveat(manifest.details["design"])  # type: ignore[arg-type]  # written as a mapping
         if caveat:
             out.print(caveat, markup=False)
         show_quality(release)

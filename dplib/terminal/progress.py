@@ -14,13 +14,14 @@ import json
 import logging
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 
+from rich import progress as bars
 from rich.console import Console
-from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from dplib.errors import BudgetError, ConfigError, SchemaError
+from dplib.progress import Progress, Round
 from dplib.terminal.text import Terminal, visible
 from dplib.validate import one_of
 
@@ -42,7 +43,7 @@ class Log:
         self._given: str | None = None
         self._known: dict[str, object] = {}
         self._begun = time.monotonic()
-        self._bar: Progress | None = None
+        self._bar: bars.Progress | None = None
         handler = _Warnings(self)
         logger = logging.getLogger("dplib")
         logger.addHandler(handler)
@@ -76,7 +77,7 @@ class Log:
         """Name what all further events are about; empty values are left out."""
         self._known |= {name: value for name, value in known.items() if value}
 
-    def event(self, name: str, **fields: object) -> None:
+    def event(self, name: str, /, **fields: object) -> None:
         """Note an event of a run."""
         if "release_id" in fields:
             self.about(release_id=fields["release_id"])
@@ -125,29 +126,36 @@ class Log:
         else:
             self._line(f"{name} done in {seconds:.1f} s")
 
-    def rounds(self) -> Callable[[int, float, float], None]:
-        """A callback for the rounds of an iterative solver: all on a terminal, 1, 2, 4, 8, ... elsewhere."""
+    def round(self, each: Round) -> None:
+        """Note a round of an iterative solver: all on a terminal, 1, 2, 4, 8, ... elsewhere."""
+        number, change, deviation = each.number, each.change, each.deviation
+        text = f"round {number:5d}  mean change {change:.3e}  consistency deviation {deviation:.3e}"
+        if self._bar is not None:
+            self._bar.update(self._bar.task_ids[-1], detail=text)
+        elif number & (number - 1) == 0:
+            if self.mode == "json":
+                self._json("round", round=number, change=change, deviation=deviation)
+            else:
+                self._line(text)
 
-        def show(number: int, change: float, deviation: float) -> None:
-            text = f"round {number:5d}  mean change {change:.3e}  consistency deviation {deviation:.3e}"
-            if self._bar is not None:
-                self._bar.update(self._bar.task_ids[-1], detail=text)
-            elif number & (number - 1) == 0:
-                if self.mode == "json":
-                    self._json("round", round=number, change=change, deviation=deviation)
-                else:
-                    self._line(text)
-
-        return show
+    @property
+    def progress(self) -> Progress:
+        """All that work tells, as events of this log."""
+        return Progress(self.stage, self.event, self.round)
 
     @contextmanager
     def _moving(self, name: str) -> Iterator[None]:
         """A line that turns while the block runs; an inner one stands below the outer ones."""
         outermost = self._bar is None
         if self._bar is None:
-            detail = TextColumn("{task.fields[detail]}", markup=False)
-            columns = (SpinnerColumn(), TextColumn("{task.description}", markup=False), TimeElapsedColumn(), detail)
-            self._bar = Progress(*columns, console=self._console, transient=True)
+            detail = bars.TextColumn("{task.fields[detail]}", markup=False)
+            columns = (
+                bars.SpinnerColumn(),
+                bars.TextColumn("{task.description}", markup=False),
+                bars.TimeElapsedColumn(),
+                detail,
+            )
+            self._bar = bars.Progress(*columns, console=self._console, transient=True)
             self._bar.start()
         task = self._bar.add_task(name, total=None, detail="")
         try:

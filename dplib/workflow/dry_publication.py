@@ -5,13 +5,12 @@ very functions that publish the real one: tables, page, manifest, terminal text.
 secret or on an entry of the ledger, so what is said of a failure may name whatever helps. What goes wrong here would go
 wrong after the budget was spent, and again in every retry: a fault of the settings, or of this package.
 
-Cost: that of post-processing, for designs up to the job's own bound (`dplib.workflow.stages.Stages`).
+Cost: that of post-processing, for designs up to the job's own bound (`dplib.workflow.job.Job`).
 """
 
 import os
 import traceback
 from collections.abc import Callable
-from contextlib import nullcontext
 from fractions import Fraction
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -19,15 +18,16 @@ from tempfile import TemporaryDirectory
 from dplib.errors import ConfigError, DplibError, SolverError
 from dplib.ledger.runs import MeasuredRun, RunState, StoredMeasurement
 from dplib.page.account_state import AccountState
+from dplib.progress import Progress
 from dplib.spark.engine.blocks import SparkSession
 from dplib.workflow.design import AnyDesign
-from dplib.workflow.prepared import Prepared
+from dplib.workflow.job import PreparedJob, Resources
 from dplib.workflow.run_keys import RunKeys
-from dplib.workflow.stages import Resources, Stages
 
 KEYS = RunKeys("0" * 16, bytes(32), bytes(32), bytes(32))
 """Known to everybody: no row is protected by them."""
 Show = Callable[[Path], None]
+"""Prints what a job shows of a release."""
 _SEQUENCE, _DIGEST = 1, "0" * 64
 
 
@@ -40,8 +40,8 @@ class _WithoutSpark(Resources[AnyDesign]):
 
     dry = True
 
-    def __init__(self, prepared: Prepared[AnyDesign]) -> None:
-        super().__init__(prepared, lambda _: nullcontext())
+    def __init__(self, prepared: PreparedJob[AnyDesign]) -> None:
+        super().__init__(prepared, Progress())
 
     def spark(self) -> SparkSession:
         """Refuse: what needs Spark is not tried."""
@@ -49,8 +49,7 @@ class _WithoutSpark(Resources[AnyDesign]):
 
 
 def try_publication(
-    prepared: Prepared[AnyDesign],
-    stages: Stages[AnyDesign],
+    prepared: PreparedJob[AnyDesign],
     show: Show,
     account: AccountState,
     keys: RunKeys = KEYS,
@@ -59,7 +58,6 @@ def try_publication(
 
     Args:
         prepared: the checked configuration.
-        stages: the job's part.
         show: prints the job's table of a release, to nobody.
         account: what the page says of the account.
         keys: where the noise comes from.
@@ -77,9 +75,9 @@ def try_publication(
             folder = Path(name) / run.release_id
             folder.mkdir()
             resources = _WithoutSpark(prepared)
-            if not stages.measure_nothing(resources, keys, folder):
+            if not prepared.job.measure_nothing(resources, keys, folder):
                 return False
-            stages.publish(resources, run, account, folder)
+            prepared.job.publish(resources, run, account, folder)
             show(folder)
     except ConfigError:
         raise
@@ -93,7 +91,7 @@ def try_publication(
     return True
 
 
-def _unpaid_run(prepared: Prepared[AnyDesign], cost: Fraction) -> MeasuredRun:
+def _unpaid_run(prepared: PreparedJob[AnyDesign], cost: Fraction) -> MeasuredRun:
     """A run that no ledger knows, as if it were measured."""
     stored = StoredMeasurement("none", "none", _DIGEST, KEYS.key_id, _DIGEST, _DIGEST)
     return MeasuredRun(_SEQUENCE, prepared.key, cost, RunState.MEASURED, stored, key_id=KEYS.key_id)

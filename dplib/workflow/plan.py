@@ -1,11 +1,13 @@
 """What every plan says, whatever the job: budget, neighbours, caps, totals, notes; from settings alone."""
 
+from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from dplib.privacy.accountant import Total, totals
-from dplib.workflow.design import JobDesign, delta_of, neighbors_of
+from dplib.workflow.design import AnyDesign, JobDesign, delta_of, neighbors_of
 from dplib.workflow.quality import quality_notes
+from dplib.workflow.shown import Shown
 
 PLAN_VERSION = 1
 """Of the JSON form; raised when a key goes or changes its meaning, not when one is added."""
@@ -72,3 +74,18 @@ class JobPlan:
             | {"totals": [total.to_dict() for total in self.frame.totals]}
             | fields
         )
+
+
+AnyPlan = TypeVar("AnyPlan", bound=JobPlan)
+
+
+def planned(
+    make: Callable[[AnyDesign, str], AnyPlan], show: Callable[[AnyPlan], Iterable[Shown]]
+) -> Callable[[AnyDesign, str], tuple[JobPlan, Iterable[Shown]]]:
+    """From a design and the hash of its settings to its plan and what is shown of it, whatever the type of the plan."""
+
+    def plan(design: AnyDesign, settings_hash: str) -> tuple[JobPlan, Iterable[Shown]]:
+        made = make(design, settings_hash)
+        return made, show(made)
+
+    return plan

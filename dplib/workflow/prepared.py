@@ -1,14 +1,14 @@
 """A checked configuration, ready to run."""
 
 import datetime as dt
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from dplib.config.day_window import DayWindow
 from dplib.config.job_config import JobConfig
-from dplib.config.load import load
+from dplib.config.load import check, read_settings
 from dplib.config.paths import local_path
 from dplib.errors import BudgetError, ConfigError
 from dplib.ledger.approvals import plan_hash
@@ -89,18 +89,32 @@ class Prepared(Generic[Design_co]):
         return Ledger.open(resolve_ledger_url(self.design.config.ledger, self.base))
 
 
-def prepare_job(
-    model: type[AnyConfig],
-    resolve: Callable[[AnyConfig, Path], AnyDesign],
-    path: Path,
-    assignments: tuple[str, ...] = (),
-    date: str = "",
-) -> Prepared[AnyDesign]:
-    """Load, check and resolve a configuration.
+def resolver(
+    model: type[AnyConfig], resolve: Callable[[AnyConfig, Path], AnyDesign]
+) -> Callable[[Mapping[str, object], Path], AnyDesign]:
+    """From settings and the folder of their relative paths to a design, whatever the type of the configuration.
 
     Args:
         model: of the job's configuration.
-        resolve: derives the job's design from a checked configuration and the folder of its relative paths.
+        resolve: derives the job's design from a checked one.
+    """
+
+    def resolved(settings: Mapping[str, object], base: Path) -> AnyDesign:
+        config = check(model, settings)
+        # Whatever the command starts from here on does not inherit it, whether or not the secret is needed.
+        withhold(config.secret)
+        return resolve(config, base)
+
+    return resolved
+
+
+def prepare(
+    resolve: Callable[[Mapping[str, object], Path], Design_co], path: Path, assignments: Sequence[str], date: str
+) -> Prepared[Design_co]:
+    """Load, check and resolve a configuration.
+
+    Args:
+        resolve: checks settings and derives the job's design from them and the folder of their relative paths.
         path: the configuration file.
         assignments: ``--set`` values.
         date: logical date, empty where there is none.
@@ -109,13 +123,10 @@ def prepare_job(
         ConfigError: naming the setting that is wrong.
     """
     require(not date or _is_moment(date), "--date", "be a day such as 2024-05-03, or a moment of ISO 8601", date)
-    config = load(model, path, assignments=assignments, date=date)
-    # Whatever the command starts from here on does not inherit it, whether or not the secret is needed.
-    withhold(config.secret)
-    base = path.resolve().parent
-    found = Prepared(resolve(config, base), base, date)
+    settings, base = read_settings(path, assignments, date), path.resolve().parent
+    found = Prepared(resolve(settings, base), base, date)
     # Environment variables that paths name are missed here, not when something was spent.
-    config.input.paths(base)
+    found.design.config.input.paths(base)
     _ = found.output
     return found
 

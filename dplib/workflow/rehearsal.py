@@ -3,39 +3,42 @@
 Nothing private is touched: the rows are random, the secret is thrown away, the ledger and the output are temporary.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from dplib.config.load import check
 from dplib.ledger.ledger import Ledger
 from dplib.ledger.schema import resolve_ledger_url
 from dplib.privacy.budget import Currency
 from dplib.secret.file import create_secret_file
 from dplib.workflow.design import AnyDesign, JobDesign, cost_of, delta_of, natural_terms
-from dplib.workflow.prepared import Prepared
+from dplib.workflow.job import PreparedJob
 
 _LEDGER, _KEY = "ledger.db", "rehearsal.key"
 
 
 def on_generated_rows(
-    prepared: Prepared[AnyDesign], resolve: Callable[[Any, Path], AnyDesign], changed: dict[str, Any], folder: Path
-) -> Prepared[AnyDesign]:
+    prepared: PreparedJob[AnyDesign],
+    changed: dict[str, Any],
+    folder: Path,
+    resolve: Callable[[Mapping[str, object], Path], AnyDesign] | None = None,
+) -> PreparedJob[AnyDesign]:
     """The same job on other rows, with a ledger, a secret and an output of its own.
 
     Args:
         prepared: a checked configuration.
-        resolve: derives the design from the changed configuration and the folder.
         changed: sections that replace those of the configuration, the input at least.
         folder: a temporary folder, to which the paths of the input are relative.
+        resolve: derives the design from the changed settings and the folder; as the job does where None.
     """
     config = prepared.design.config
     own = {"ledger": f"sqlite:///{_LEDGER}", "secret": f"file:{_KEY}"}
     settings = config.model_dump(mode="json", by_alias=True) | own | changed
     settings["publish"]["output"] = {"path": "releases"}
-    design = resolve(check(type(config), settings), folder)
+    design = (resolve or prepared.job.resolve)(settings, folder)
     _open_account(design, folder)
-    return Prepared(design, folder, prepared.date)
+    return replace(prepared, design=design, base=folder)
 
 
 def _open_account(design: JobDesign, folder: Path) -> None:

@@ -13,6 +13,7 @@ from dplib.ledger.repricing import Pricing
 from dplib.ledger.runs import MeasuredRun, Run, RunState, Terms
 from dplib.page.account_state import AccountState
 from dplib.privacy.budget import Currency
+from dplib.progress import Progress
 from dplib.secret.places import shown_place, variable_of
 from dplib.secret.secret import load_secret
 from dplib.spark.engine.session import deploy_mode, java_holds
@@ -20,27 +21,21 @@ from dplib.spark.rows.input_files import require_input_here
 from dplib.validate import one_of, require
 from dplib.workflow.design import AnyDesign, cost_of, neighbors_of
 from dplib.workflow.dry_publication import Show, try_publication, unseen
+from dplib.workflow.job import PreparedJob, Resources
 from dplib.workflow.lifecycle import MeasurementKeys, Request, measure_run, publish_run, run_to_publish
-from dplib.workflow.prepared import Prepared
 from dplib.workflow.quality import measured_with_quality
 from dplib.workflow.run_keys import RunKeys, secret_of
-from dplib.workflow.stages import Notify, unheard
-from dplib.workflow.stages import Resources as Resources
-from dplib.workflow.stages import Stage as Stage
-from dplib.workflow.stages import Stages as Stages
 
 STAGES = ("measure", "publish", "all")
 
 
 def run_job(
-    prepared: Prepared[AnyDesign],
-    stages: Stages[AnyDesign],
+    prepared: PreparedJob[AnyDesign],
     *,
     stage: str = "all",
     release_id: str | None = None,
     again: bool = False,
-    progress: Stage,
-    notify: Notify = unheard,
+    progress: Progress,
     before_measuring: Callable[[], None] = lambda: None,
     show: Show = unseen,
     pricing: Pricing | None = None,
@@ -48,13 +43,11 @@ def run_job(
     """Run a job, or return what is already there.
 
     Args:
-        prepared: the checked configuration.
-        stages: the job's own part.
+        prepared: the checked configuration and its job.
         stage: ``measure``, ``publish`` or ``all``.
         release_id: for ``publish``: which stored measurement.
         again: measure anew and spend although a measurement exists.
-        progress: wraps each stage to show it.
-        notify: told that a run is reserved, measured or published.
+        progress: told of the stages, and that a run is reserved, measured or published.
         before_measuring: called where rows are to be read, before anything is reserved; may refuse.
         show: prints the job's table of a release; tried before anything is spent, shown by the caller.
         pricing: works the costs of the account's other reservations out again before this one is made; they are taken
@@ -71,23 +64,23 @@ def run_job(
     _require_unseen(prepared.design.config.secret)
     places = _table_places(prepared)
     ledger = prepared.open_ledger()
-    resources = Resources(prepared, progress, notify)
+    resources = Resources(prepared, progress)
     with ExitStack() as stack:
         stack.callback(resources.close)
         if stage == "publish":
             run = run_to_publish(ledger, prepared.key, release_id)
         else:
-            run = _measured(resources, stages, ledger, again, before_measuring, show, pricing)
+            run = _measured(resources, ledger, again, before_measuring, show, pricing)
         if stage == "measure":
             return run, None
-        release = _published(resources, stages, ledger, run)
+        release = _published(resources, ledger, run)
         if places:
             from dplib.release.delta_tables import append_release
 
-            with progress("writing tables"):
+            with progress.stage("writing tables"):
                 written = append_release(release, places)
             for name in written:
-                notify("appended", release_id=run.release_id, table=name)
+                progress.event("appended", release_id=run.release_id, table=name)
         return run, release
 
 
@@ -110,7 +103,7 @@ def _require_unseen(secret: str) -> None:
         )
 
 
-def _table_places(prepared: Prepared[AnyDesign]) -> dict[str, str]:
+def _table_places(prepared: PreparedJob[AnyDesign]) -> dict[str, str]:
     """Where the tables of the release go besides, checked before anything is spent."""
     tables = prepared.design.config.publish.output.tables
     if tables:
@@ -124,7 +117,6 @@ def _table_places(prepared: Prepared[AnyDesign]) -> dict[str, str]:
 
 def _measured(
     resources: Resources[AnyDesign],
-    stages: Stages[AnyDesign],
     ledger: Ledger,
     again: bool,
     before_measuring: Callable[[], None],
@@ -132,7 +124,7 @@ def _measured(
     pricing: Pricing | None,
 ) -> MeasuredRun:
     """The run with its stored measurement, made now only if there is none."""
-    prepared, design = resources.prepared, resources.design
+    prepared, design, job = resources.prepared, resources.design, resources.prepared.job
     account = ledger.account(design.config.dataset)
     terms = Terms(account.terms.currency, design.config.privacy.unit, neighbors_of(design))
     account.require_terms(terms)
@@ -156,12 +148,12 @@ def _measured(
     around = AccountState(terms.currency, account.total, account.total - balance.left, cost)
     # While Java starts, which takes longer.
     with ThreadPoolExecutor(1) as beside:
-        tried = beside.submit(try_publication, prepared, stages, show, around)
+        tried = beside.submit(try_publication, prepared, show, around)
         spark = resources.spark()
         tried.result()
     if deploy_mode(spark) == "cluster" and ledger.address.startswith("sqlite"):
         raise ConfigError("ledger", "be a PostgreSQL database in cluster deploy mode", "a SQLite file")
-    opened = stages.open_input(resources)
+    opened = job.open_input(resources)
     before_measuring()
     reason = "dplib run --again" if again else "dplib run"
     now = (again, ring.current.key_id, plan, prepared.window, prepared.plan_settings)
@@ -169,17 +161,17 @@ def _measured(
 
     def measure(run: Run, directory: Path) -> MeasurementKeys:
         _require_own_price(run, cost, plans)
-        resources.notify("reserved", release_id=run.release_id)
+        resources.progress.event("reserved", release_id=run.release_id)
         return measured_with_quality(
             design.config,
-            lambda: stages.judge(resources, opened),
-            lambda keys: stages.measure(resources, opened, keys, directory),
+            lambda: job.judge(resources, opened),
+            lambda keys: job.measure(resources, opened, keys, directory),
             RunKeys.derive(secret_of(ring, run), run),
             directory,
         )
 
     run = measure_run(ledger, request, prepared.output, measure)
-    resources.notify("measured", release_id=run.release_id)
+    resources.progress.event("measured", release_id=run.release_id)
     return run
 
 
@@ -201,15 +193,15 @@ def _require_own_price(run: Run, cost: Fraction, plans: set[str | None]) -> None
         )
 
 
-def _published(resources: Resources[AnyDesign], stages: Stages[AnyDesign], ledger: Ledger, run: MeasuredRun) -> Path:
+def _published(resources: Resources[AnyDesign], ledger: Ledger, run: MeasuredRun) -> Path:
     """The release of a measured run, made now only if these publish settings have none."""
     prepared = resources.prepared
 
     def publish(measured: MeasuredRun, directory: Path) -> None:
-        stages.publish(resources, measured, _account_around(ledger, measured), directory)
+        prepared.job.publish(resources, measured, _account_around(ledger, measured), directory)
 
     release = publish_run(ledger, run, prepared.output, prepared.publish_hash(run), publish)
-    resources.notify("published", release_id=run.release_id)
+    resources.progress.event("published", release_id=run.release_id)
     return release
 
 

@@ -177,9 +177,9 @@ def the_share_changes_no_old_hash() -> Iterator[Result]:
     session()
     with tempfile.TemporaryDirectory() as name:
         shop = Shop(Path(name)).set()
-        from dplib.jobs.consistent_histograms.run import prepare
+        from dplib.jobs.consistent_histograms.job import JOB
 
-        dumped = prepare(shop.config).design.settings["privacy"]
+        dumped = JOB.prepare(shop.config).design.settings["privacy"]
         absent = not any(key.startswith("quality") for key in dumped)
         yield Result("settings without quality_share", "hold no trace of it", ", ".join(dumped), absent)
         noisy = []

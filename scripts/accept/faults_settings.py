@@ -70,7 +70,7 @@ def paid_then_lost() -> Iterator[Result]:
     for job in JOBS:
         place = _place(job)
         fault = f"dplib.jobs.{job.replace('-', '_')}.run.manifest_fields"
-        session = patch("dplib.workflow.stages.open_session", lambda *_: nullcontext())
+        session = patch("dplib.workflow.job.open_session", lambda *_: nullcontext())
         with session, patch(fault, side_effect=OverflowError("planted")):
             code = place.run().code
         found = entries_of(place)

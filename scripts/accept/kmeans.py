@@ -21,8 +21,8 @@ from dplib.clustering.local.tree import LocalTree, best_depth
 from dplib.clustering.problem import Problem
 from dplib.clustering.source import Blocks
 from dplib.clustering.space import Space
+from dplib.jobs.kmeans.check import check_tables
 from dplib.jobs.kmeans.config import LOCAL_METHODS
-from dplib.jobs.kmeans.job import verify
 from dplib.mechanisms.clustering_noise import KeyedNoise
 from dplib.mechanisms.local.choose_oracle import choose_oracle, rare_variance
 from dplib.privacy.budget import ApproxDP, PureDP
@@ -182,7 +182,7 @@ def job() -> Iterator[Result]:
     subprocess.run([sys.executable, "-m", "scripts.make_data", "flights", "data"], check=True, cwd=ROOT)
     with tempfile.TemporaryDirectory() as name:
         release, _ = release_of(ROOT / "conf" / "kmeans.yaml", "flights", Path(name), "1")
-        for check in verify(release, load_manifest(release)):
+        for check in check_tables(release, load_manifest(release)):
             yield Result(f"flights, {check.name}", "holds", check.detail, check.ok)
         answer = run_command("query", str(release), "--from", "480,120", "--json")
         stated = answer.returncode == 0 and len(json.loads(answer.stdout)) == 1

@@ -14,17 +14,17 @@ import numpy as np
 import pandas as pd
 
 from dplib.canonical import settings_hash
-from dplib.config.load import load as load_config
+from dplib.config.load import check as checked
 from dplib.config.load import read_yaml
 from dplib.consistency.answer_variance import AnswerVariance
 from dplib.consistency.choose import SOLVERS
 from dplib.consistency.problem import ConsistencyProblem, SolverOptions
 from dplib.constraints.resolve import resolve
 from dplib.constraints.specs import Package
+from dplib.jobs.consistent_histograms.check import check_tables
 from dplib.jobs.consistent_histograms.config import ConsistentHistogramsConfig, Solver
 from dplib.jobs.consistent_histograms.design import Design
 from dplib.jobs.consistent_histograms.estimate import Errors, estimate
-from dplib.jobs.consistent_histograms.job import verify
 from dplib.jobs.consistent_histograms.measure import measure_on_driver
 from dplib.jobs.consistent_histograms.rows import SeriesCounts, row_kinds
 from dplib.jobs.consistent_histograms.tables import ESTIMATES, PUBLISHED, read_measurement
@@ -178,9 +178,9 @@ def takeaway() -> Iterator[Result]:
     with tempfile.TemporaryDirectory() as name:
         release, _ = release_of(config_file, "takeaway", Path(name), "1")
         manifest = load_manifest(release)
-        for check in verify(release, manifest):
+        for check in check_tables(release, manifest):
             yield Result(f"takeaway, {check.name}", "1e-6, or exact", check.detail, check.ok)
-    config = load_config(ConsistentHistogramsConfig, config_file)
+    config = checked(ConsistentHistogramsConfig, read_yaml(config_file))
     design = Design.resolve(config, config_file.parent)
     items = np.array([len(design.items), config.domain.n_days])
     yield Result(
@@ -279,7 +279,7 @@ def restaurant() -> Iterator[Result]:
     with tempfile.TemporaryDirectory() as name:
         release, _ = release_of(ROOT / "conf" / "restaurant.yaml", "restaurant", Path(name), "1")
         manifest = load_manifest(release)
-        for check in verify(release, manifest):
+        for check in check_tables(release, manifest):
             yield Result(f"restaurant, {check.name}", "1e-6, or exact", check.detail, check.ok)
         keys = ["item", "node", "level", "first_day", "last_day"]
         wanted = {PUBLISHED: [*keys, "count"], ESTIMATES: [*keys, "estimate", "std_error"]}

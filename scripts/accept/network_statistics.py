@@ -22,10 +22,10 @@ from dplib.config.sections import SparkSettings
 from dplib.graphs.statistics.degrees import vertex_degrees
 from dplib.graphs.statistics.network_sensitivity import Statistic
 from dplib.graphs.statistics.triangles import count_triangles, split_for_tasks
+from dplib.jobs.network_statistics.check import check_tables
 from dplib.jobs.network_statistics.config import NetworkStatisticsConfig
 from dplib.jobs.network_statistics.design import Design
 from dplib.jobs.network_statistics.estimate import make_results, std_error
-from dplib.jobs.network_statistics.job import verify
 from dplib.jobs.network_statistics.measure import (
     add_noise,
     count_facts,
@@ -225,7 +225,7 @@ def job() -> Iterator[Result]:
     )
     with tempfile.TemporaryDirectory() as name:
         release, _ = release_of(config, "friends", Path(name), "1")
-        for each in verify(release, load_manifest(release)):
+        for each in check_tables(release, load_manifest(release)):
             yield Result(f"friends, {each.name}", "holds", each.detail, each.ok)
         page = (release / "report.html").read_text(encoding="utf-8")
         drawn = 'aria-label="Degree distribution of' in page

@@ -17,7 +17,7 @@ from dplib.estimates.haar import haar_mean_error
 from dplib.estimates.range_estimates import mean_range_variance
 from dplib.estimates.range_variance import RangeVariance
 from dplib.estimates.tree_blue_deep import tree_blue_deep
-from dplib.jobs.range_histograms.job import verify
+from dplib.jobs.range_histograms.check import check_tables
 from dplib.mechanisms.node_counts import NodeMechanism
 from dplib.mechanisms.partition import PartitionNoise
 from dplib.release.manifest import load_manifest
@@ -238,7 +238,7 @@ def job() -> Iterator[Result]:
     subprocess.run([sys.executable, "-m", "scripts.make_data", "flights", "data"], check=True, cwd=ROOT)
     with tempfile.TemporaryDirectory() as name:
         release, _ = release_of(ROOT / "conf" / "air_times.yaml", "air times", Path(name), "1")
-        for check in verify(release, load_manifest(release)):
+        for check in check_tables(release, load_manifest(release)):
             yield Result(f"air times, {check.name}", "holds", check.detail, check.ok)
         answer = run_command("query", str(release), "--group", "JFK", "--from", "60", "--to", "120")
         stated = answer.returncode == 0 and "JFK" in answer.stdout

@@ -7,7 +7,6 @@ last two words.
 import json
 import tempfile
 import time
-from contextlib import nullcontext
 from fractions import Fraction
 from pathlib import Path
 
@@ -16,12 +15,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from dplib.config.sections import SparkSettings
-from dplib.jobs.range_histograms.run import STAGES, prepare
+from dplib.jobs.range_histograms.job import JOB
 from dplib.ledger.ledger import Ledger
 from dplib.ledger.runs import Terms
 from dplib.ledger.schema import resolve_ledger_url
 from dplib.privacy.budget import Currency
 from dplib.privacy.neighbors import Neighbors
+from dplib.progress import Progress
 from dplib.release.tables import read_table
 from dplib.secret.file import create_secret_file
 from dplib.spark.engine.session import start_session, stop
@@ -66,7 +66,7 @@ def main() -> None:
         with tempfile.TemporaryDirectory() as name:
             config = write_input(Path(name))
             started = time.monotonic()
-            _, release = run_job(prepare(config), STAGES, progress=lambda stage: nullcontext())
+            _, release = run_job(JOB.prepare(config), progress=Progress())
             seconds = time.monotonic() - started
             assert release is not None
             n_bins = read_table(release / "published", ["count"]).num_rows

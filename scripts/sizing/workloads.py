@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from dplib.cli.main import job_module
+from dplib.jobs.table import job_named
 from dplib.ledger.ledger import Ledger
 from dplib.ledger.schema import resolve_ledger_url
 from dplib.privacy.budget import Currency
@@ -88,7 +88,7 @@ def write(workload: Workload, folder: Path) -> Path:
     config = folder / "sizing.yaml"
     config.write_text(json.dumps(settings), encoding="utf-8")
     create_secret_file(folder / "sizing.key")
-    prepared = job_module(workload.job).prepare(config)
+    prepared = job_named(workload.job).prepare(config)
     terms = natural_terms(prepared.design)
     cost = cost_of(prepared.design, terms.currency)
     ledger = Ledger.open(resolve_ledger_url("sqlite:///ledger.db", folder), create=True)

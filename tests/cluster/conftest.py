@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dplib.jobs.consistent_histograms.job import prepare
+from dplib.jobs.consistent_histograms.job import JOB
 from dplib.ledger.ledger import Ledger
 from dplib.ledger.schema import resolve_ledger_url
 from dplib.workflow.design import cost_of, natural_terms
@@ -93,7 +93,7 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "config.yaml").write_text(CONFIG)
     (folder / "dplib.key").write_text(bytes(range(32)).hex() + "\n", encoding="ascii")
     (folder / "dplib.key").chmod(0o600)
-    prepared = prepare(folder / "config.yaml")
+    prepared = JOB.prepare(folder / "config.yaml")
     assert prepared.design.blocks.n_blocks == 8
     terms = natural_terms(prepared.design)
     ledger = Ledger.open(resolve_ledger_url("sqlite:///ledger.db", folder), create=True)
@@ -110,9 +110,11 @@ def place(shop: Path, tmp_path: Path) -> Path:
 LOCAL_RUNS = """
 import sys
 from pathlib import Path
-from dplib.jobs.consistent_histograms.job import prepare, run
+from dplib.jobs.consistent_histograms.job import JOB
+from dplib.progress import Progress
+from dplib.workflow.run import run_job
 for layout in sys.argv[1:]:
-    run(prepare(Path(layout) / "config.yaml", (f"publish.solver.layout={layout}",)))
+    run_job(JOB.prepare(Path(layout) / "config.yaml", (f"publish.solver.layout={layout}",)), progress=Progress())
 """
 
 

@@ -18,24 +18,21 @@ from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
+from dplib.cli.main import submit
 from dplib.jobs.consistent_histograms import blocks
-from dplib.jobs.consistent_histograms import job as consistent_histograms
-from dplib.jobs.minimum_cuts import job as minimum_cuts
-from dplib.jobs.range_histograms import job as range_histograms
 from dplib.jobs.range_histograms import measure as range_measure
 from dplib.spark.graphs import cut_trials
 from dplib.spark.rows import counts
-from dplib.terminal.output import submit
 from dplib.workflow import publication
 
 Function = Callable[..., Any]
-PLACES: dict[str, tuple[ModuleType, ModuleType, str]] = {
-    "counts": (consistent_histograms, counts, "_fill_block"),
-    "noise": (consistent_histograms, blocks, "_add_noise"),
-    "publish": (consistent_histograms, publication, "write_release_manifest"),
-    "partitions": (consistent_histograms, blocks, "combine_digests"),
-    "range noise": (range_histograms, range_measure, "_draw"),
-    "trials": (minimum_cuts, cut_trials, "_by_trials"),
+PLACES: dict[str, tuple[str, ModuleType, str]] = {
+    "counts": ("consistent-histograms", counts, "_fill_block"),
+    "noise": ("consistent-histograms", blocks, "_add_noise"),
+    "publish": ("consistent-histograms", publication, "write_release_manifest"),
+    "partitions": ("consistent-histograms", blocks, "combine_digests"),
+    "range noise": ("range-histograms", range_measure, "_draw"),
+    "trials": ("minimum-cuts", cut_trials, "_by_trials"),
 }
 """Job, module and function that waits."""
 
@@ -121,4 +118,4 @@ if __name__ == "__main__":
     else:
         # Trials are tried on the driver first.
         setattr(module, name, waiting(original, directory, os.getpid() if where == "trials" else 0))
-    submit(job.NAME, job.prepare, job.run)
+    submit(job)

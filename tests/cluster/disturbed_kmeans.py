@@ -12,9 +12,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from dplib.jobs.kmeans import job as kmeans
+from dplib.cli.main import submit
 from dplib.spark.points import points
-from dplib.terminal.output import submit
 
 Function = Callable[..., Any]
 
@@ -54,4 +53,4 @@ def waiting_maker(maker: Function, folder: Path) -> Function:
 if __name__ == "__main__":
     directory = Path(sys.argv.pop(1))
     points._summarise = waiting_maker(points._summarise, directory)
-    submit(kmeans.NAME, kmeans.prepare, kmeans.run)
+    submit("kmeans")

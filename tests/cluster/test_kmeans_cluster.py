@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dplib.jobs.kmeans.job import prepare
+from dplib.jobs.kmeans.job import JOB
 from dplib.ledger.ledger import Ledger
 from dplib.ledger.schema import resolve_ledger_url
 from dplib.privacy.budget import Currency
@@ -37,8 +37,10 @@ secret: file:dplib.key
 """
 LOCAL_RUN = """
 from pathlib import Path
-from dplib.jobs.kmeans.job import prepare, run
-run(prepare(Path("config.yaml")))
+from dplib.jobs.kmeans.job import JOB
+from dplib.progress import Progress
+from dplib.workflow.run import run_job
+run_job(JOB.prepare(Path("config.yaml")), progress=Progress())
 """
 
 
@@ -56,7 +58,7 @@ def people(tmp_path_factory: pytest.TempPathFactory) -> Path:
             writer.writerow([*np.round(places[group] + generator.normal(0, 0.05, DIMENSION), 6), f"p{person}"])
     (folder / "config.yaml").write_text(CONFIG)
     create_secret_file(folder / "dplib.key")
-    prepared = prepare(folder / "config.yaml")
+    prepared = JOB.prepare(folder / "config.yaml")
     assert prepared.design.method == "tree_coreset"
     terms = natural_terms(prepared.design)
     ledger = Ledger.open(resolve_ledger_url("sqlite:///ledger.db", folder), create=True)

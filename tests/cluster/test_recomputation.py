@@ -4,7 +4,6 @@ What is lost is what a dead executor takes with it: the blocks that Spark holds 
 """
 
 from collections.abc import Callable
-from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
@@ -13,11 +12,12 @@ from pyspark.sql import SparkSession
 from dplib.errors import IntegrityError
 from dplib.jobs.consistent_histograms import blocks, design
 from dplib.jobs.consistent_histograms.design import Design
-from dplib.jobs.consistent_histograms.run import prepare, stages
+from dplib.jobs.consistent_histograms.job import JOB
 from dplib.ledger.ledger import Ledger
 from dplib.ledger.schema import resolve_ledger_url
+from dplib.progress import Progress
 from dplib.release.membership import RESERVATION
-from dplib.workflow.prepared import Prepared
+from dplib.workflow.job import PreparedJob
 from dplib.workflow.run import run_job
 from tests.cluster.conftest import RELEASE, assert_paid_once
 
@@ -59,17 +59,17 @@ def between_passes(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> Call
     return arrange
 
 
-def prepare_year(place: Path) -> Prepared[Design]:
+def prepare_year(place: Path) -> PreparedJob[Design]:
     """One year of the shop, measured in blocks."""
     year = ("domain.last_day=1990-12-31", "tree.branching=[8,7,7]", "publish.solver.layout=blocks")
-    prepared = prepare(place / "config.yaml", year)
+    prepared = JOB.prepare(place / "config.yaml", year)
     assert prepared.design.blocks.n_blocks == 8
     return prepared
 
 
 def measure(place: Path) -> dict[str, bytes]:
     """Measure in blocks and return the stored files, without the random text of the reservation."""
-    run_job(prepare_year(place), stages(), stage="measure", progress=lambda name: nullcontext())
+    run_job(prepare_year(place), stage="measure", progress=Progress())
     stored = place / "releases" / RELEASE
     files = (path for path in stored.rglob("*") if path.is_file() and path.name != RESERVATION)
     return {str(path.relative_to(stored)): path.read_bytes() for path in files}
@@ -118,5 +118,5 @@ def test_an_input_that_changes_meanwhile_is_refused(
     between_passes(lambda: None)
     measured = measure(place)
     assert any(name.startswith("measurement/") for name in measured)
-    run_job(prepare_year(place), stages(), progress=lambda name: nullcontext())
+    run_job(prepare_year(place), progress=Progress())
     assert_paid_once(place)

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from dplib.cli.main import job_module
-from dplib.config.load import load, read_yaml
+from dplib.config.load import check, read_yaml
 from dplib.jobs.consistent_histograms.config import ConsistentHistogramsConfig
+from dplib.jobs.table import job_named
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -16,12 +16,12 @@ def test_every_configuration_loads(path: Path, monkeypatch: pytest.MonkeyPatch, 
     if "DPLIB_SHARED" in path.read_text(encoding="utf-8"):
         folder = tmp_path / "data" / "retail"
         folder.mkdir(parents=True)
-        config = load(ConsistentHistogramsConfig, path)
+        config = check(ConsistentHistogramsConfig, read_yaml(path))
         names = [member for c in config.constraints for members in (c.totals or {}).values() for member in members]
         totals = {name for c in config.constraints for name in c.totals or {}}
         items = [name for name in dict.fromkeys(names) if name not in totals]
         table = "\n".join(["Item Name,Product Price", *(f"{name},1" for name in items)])
         (folder / "restaurant-1-products-price.csv").write_text(table, encoding="utf-8")
         monkeypatch.setenv("DPLIB_SHARED", str(tmp_path))
-    prepared = job_module(str(read_yaml(path)["job"])).prepare(path)
+    prepared = job_named(str(read_yaml(path)["job"])).prepare(path)
     assert prepared.design.events

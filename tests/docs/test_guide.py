@@ -8,8 +8,9 @@ import pytest
 from typer.main import get_command
 from typer.testing import CliRunner
 
-from dplib.cli.main import JOBS, app
+from dplib.cli.main import app
 from dplib.guide import read_page, titles
+from dplib.jobs.table import JOBS
 
 ROOT = Path(__file__).resolve().parents[2]
 NOT_MECHANISMS = {"__init__", "choose_oracle", "clustering_noise", "frequency_oracle", "partition"}

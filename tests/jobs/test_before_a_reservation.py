@@ -24,7 +24,7 @@ def test_a_fault_of_publishing_is_found_before_the_budget_is_spent(
 
     module = job.replace("-", "_")
     monkeypatch.setattr(f"dplib.jobs.{module}.run.manifest_fields", broken)
-    monkeypatch.setattr("dplib.workflow.stages.open_session", lambda *_: nullcontext())
+    monkeypatch.setattr("dplib.workflow.job.open_session", lambda *_: nullcontext())
     for command in ("plan", "run"):
         refused = place.command(command)
         assert refused.code == 2, refused.err
@@ -35,7 +35,7 @@ def test_a_fault_of_publishing_is_found_before_the_budget_is_spent(
 
 def test_a_sentence_of_the_terminal_s_own_table_counts_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     place = new_place_of("kmeans", tmp_path)
-    monkeypatch.setattr("dplib.jobs.kmeans.job._with_error", lambda *_: 1 / 0)
+    monkeypatch.setattr("dplib.jobs.kmeans.terminal.terminal_with_error", lambda *_: 1 / 0)
     refused = place.command("plan")
     assert (refused.code, named(refused)) == (2, "the settings")
     assert "ZeroDivisionError" in refused.err

@@ -10,9 +10,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from dplib.jobs.consistent_histograms.job import JOB
 from dplib.jobs.consistent_histograms.measure import measure_on_driver
 from dplib.jobs.consistent_histograms.publish import results_on_driver, write_tables
-from dplib.jobs.consistent_histograms.run import prepare
 from dplib.ledger.runs import Run, RunState
 from dplib.release.tables import read_table
 from dplib.secret.secret import Secret
@@ -25,7 +25,7 @@ BUDGETS = {"laplace": {"epsilon": 1}, "gaussian": {"rho": "0.1"}}
 
 def release_of(folder: Path, budget: dict[str, object], secret: bytes = SECRET) -> dict[str, str]:
     """SHA-256 of the noisy counts as text and of the tables as CSV, which no version of a library changes."""
-    prepared = prepare(new_shop(folder).set(privacy__budget=budget, publish__output__csv=True).config)
+    prepared = JOB.prepare(new_shop(folder).set(privacy__budget=budget, publish__output__csv=True).config)
     run = Run(2, prepared.key, Fraction(1), RunState.RESERVED)
     counts = np.arange(14 * len(ITEMS), dtype=np.int64).reshape(14, len(ITEMS)) * 7 % 23
     keys = RunKeys.derive(Secret(secret), run)

@@ -10,7 +10,8 @@ import typer
 from typer.testing import CliRunner
 
 from dplib.cli.help_texts import EXAMPLES
-from dplib.cli.main import JOBS, app
+from dplib.cli.main import app
+from dplib.jobs.table import JOBS
 from dplib.page.number_text import terminal_number
 from dplib.terminal import output as cli
 from tests.jobs_support import Outcome, dplib, refuse_spark
@@ -184,6 +185,6 @@ def test_the_rest_of_a_pipe_may_be_cut_off(monkeypatch: pytest.MonkeyPatch) -> N
     def cut_off(*_: object) -> None:
         raise BrokenPipeError
 
-    monkeypatch.setattr("dplib.jobs.kmeans.job.example", cut_off)
+    monkeypatch.setattr("dplib.cli.main.job_named", cut_off)
     outcome = dplib("example", "kmeans")
     assert (outcome.code, outcome.err) == (1, "")

@@ -10,7 +10,7 @@ import pytest
 from dplib.config.point_input import PointInput
 from dplib.errors import SchemaError
 from dplib.jobs.kmeans.collection import Collection
-from dplib.jobs.kmeans.job import example
+from dplib.jobs.kmeans.example import EXAMPLE
 from dplib.jobs.kmeans.report_text import report_of
 from dplib.release.tables import read_table
 from dplib.spark.points.point_rows import open_points
@@ -227,7 +227,7 @@ def test_plan_rehearsal_and_example(tmp_path: Path, spark: object) -> None:
     assert ratio["plain k-means"] == 1
     assert 0.99 < ratio["this job"] < 1.5 < ratio["one center"]
     assert places.spent() == 0
-    places.config.write_text(example(), encoding="utf-8")
+    places.config.write_text(EXAMPLE, encoding="utf-8")
     found = places.command("plan")
     assert found.code == 0, found.err
     assert "noisy histogram over a uniform grid" in found.out

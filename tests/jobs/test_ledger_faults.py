@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from dplib.jobs.consistent_histograms.job import prepare
+from dplib.jobs.consistent_histograms.job import JOB
 from dplib.ledger.ledger import Ledger
 from dplib.workflow.settings import counted_hash
 from tests.jobs_support import Shop, content, dplib, new_shop
@@ -98,7 +98,7 @@ def test_runs_of_earlier_versions_are_said_not_to_be_recomputed(tmp_path: Path) 
 
 def test_a_new_password_spends_nothing_and_shows_nowhere(tmp_path: Path) -> None:
     shop = new_shop(tmp_path)
-    plain = counted_hash(prepare(shop.config).design)
+    plain = counted_hash(JOB.prepare(shop.config).design)
     shop.set(input__options=SECRETIVE)
     release = shop.run().release
     spent = shop.spent()
@@ -174,7 +174,7 @@ def test_a_measurement_of_a_lost_reservation_is_not_recorded(tmp_path: Path, mon
 
     def put_back(self: Ledger, run: object, mine: object) -> object:
         (tmp_path / "ledger.db").write_bytes(backup)
-        reserved = prepare(shop.config)
+        reserved = JOB.prepare(shop.config)
         ledger = shop.ledger
         account = ledger.account("shop")
         ledger.reserve(reserved.key, account.terms, 1, "another", settings=reserved.plan_settings)  # type: ignore[arg-type]

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dplib.jobs.minimum_cuts.job import example
+from dplib.jobs.minimum_cuts.example import EXAMPLE
 from dplib.ledger.runs import Terms
 from dplib.privacy.budget import Currency
 from dplib.privacy.neighbors import Neighbors
@@ -212,7 +212,7 @@ def test_rehearse_and_inspect(contacts: Contacts) -> None:
 
 
 def test_the_example_is_a_configuration_that_plans(contacts: Contacts) -> None:
-    (contacts.folder / "shop.yaml").write_text(example(), encoding="utf-8")
+    (contacts.folder / "shop.yaml").write_text(EXAMPLE, encoding="utf-8")
     found = contacts.command("plan")
     assert found.code == 0, found.err
     assert "exponential" in found.out

@@ -18,7 +18,7 @@ from dplib.config.load import check
 from dplib.graphs.statistics.network_sensitivity import Statistic
 from dplib.jobs.network_statistics.config import NetworkStatisticsConfig
 from dplib.jobs.network_statistics.design import Design
-from dplib.jobs.network_statistics.job import example
+from dplib.jobs.network_statistics.example import EXAMPLE
 from dplib.jobs.network_statistics.measure import exact_statistics, project
 from dplib.jobs.network_statistics.tables import read_values
 from dplib.release.tables import read_table
@@ -272,7 +272,7 @@ def test_rehearse_meets_what_it_predicts(tmp_path: Path) -> None:
 
 
 def test_the_example_is_a_configuration_that_plans(network: Network) -> None:
-    (network.folder / "shop.yaml").write_text(example(), encoding="utf-8")
+    (network.folder / "shop.yaml").write_text(EXAMPLE, encoding="utf-8")
     found = network.command("plan")
     assert found.code == 0, found.err
     assert "ladder" in found.out

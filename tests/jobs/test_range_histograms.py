@@ -12,7 +12,7 @@ import pytest
 from dplib.config.load import check
 from dplib.jobs.range_histograms.config import RangeHistogramsConfig
 from dplib.jobs.range_histograms.design import Design
-from dplib.jobs.range_histograms.job import example
+from dplib.jobs.range_histograms.example import EXAMPLE
 from dplib.jobs.range_histograms.publish import results_in_blocks, results_on_driver
 from dplib.release.tables import read_table
 from dplib.spark.engine.blocks import SparkSession
@@ -271,7 +271,7 @@ def test_rehearse_meets_what_it_predicts(visits: Visits) -> None:
 
 def test_the_example_is_a_configuration_that_plans(visits: Visits) -> None:
     # An account of its own: the example's unit is not that of the shop's visits.
-    (visits.folder / "shop.yaml").write_text(example().replace("dataset: visits", "dataset: clinics"), encoding="utf-8")
+    (visits.folder / "shop.yaml").write_text(EXAMPLE.replace("dataset: visits", "dataset: clinics"), encoding="utf-8")
     found = visits.command("plan")
     assert found.code == 0, found.err
     assert "blue *" in found.out

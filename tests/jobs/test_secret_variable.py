@@ -19,10 +19,10 @@ import json, os, sys
 from pathlib import Path
 import pyarrow as pa
 from pyspark import SparkContext
-from dplib.jobs.consistent_histograms.job import prepare
+from dplib.jobs.consistent_histograms.job import JOB
 from dplib.spark.engine.session import java_holds, open_session
 
-prepared = prepare(Path(sys.argv[1]))
+prepared = JOB.prepare(Path(sys.argv[1]))
 name = sys.argv[2]
 
 def look(batches):

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from dplib.config.load import check
-from dplib.consistency.problem import OnRound, Round
+from dplib.consistency.problem import OnRound
 from dplib.errors import SolverError
 from dplib.jobs.consistent_histograms import block_layout, reference_layout
 from dplib.jobs.consistent_histograms.config import ConsistentHistogramsConfig
@@ -19,6 +19,7 @@ from dplib.jobs.consistent_histograms.layouts import results_in_layout
 from dplib.jobs.consistent_histograms.measure import measure_on_driver
 from dplib.jobs.consistent_histograms.publish import Results, results_on_driver, write_tables
 from dplib.jobs.consistent_histograms.rows import row_kinds
+from dplib.progress import Round
 from dplib.spark.engine.blocks import SparkSession
 from dplib.spark.engine.rounds import BlockRounds
 from dplib.workflow.run_keys import RunKeys

@@ -9,9 +9,9 @@ import matplotlib
 import numpy as np
 import pytest
 
-from dplib.consistency.problem import Round
 from dplib.page.drawing import COLOURS, embedded
 from dplib.page.figures import budget_bar, convergence, error_by_query, series_with_band
+from dplib.progress import Round
 
 DAYS = [dt.date(2020, 2, 1) + dt.timedelta(days=day) for day in range(100)]
 NAMES = ("series", "months", "errors", "rounds", "budget")

@@ -13,7 +13,6 @@ import numpy as np
 import pytest
 
 import dplib
-from dplib.consistency.problem import Round
 from dplib.jobs.consistent_histograms import page
 from dplib.jobs.consistent_histograms.page import build_page
 from dplib.jobs.consistent_histograms.page_content import (
@@ -30,6 +29,7 @@ from dplib.page.guarantee import Guarantee, NoiseRow, Promise
 from dplib.privacy.accountant import Total
 from dplib.privacy.budget import ZCDP, ApproxDP, Currency, PureDP
 from dplib.privacy.neighbors import Neighbors
+from dplib.progress import Round
 
 SECTIONS = [
     "What was released, and for whom it is safe",

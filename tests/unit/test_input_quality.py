@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dplib.errors import ConfigError
-from dplib.jobs.consistent_histograms.run import prepare
+from dplib.jobs.consistent_histograms.job import JOB
 from dplib.mechanisms.tree_counts import measure_levels
 from dplib.privacy.budget import ZCDP, PureDP
 from dplib.privacy.input_quality import QualityPlan
@@ -32,16 +32,16 @@ def test_the_share_is_spent_exactly(q: int, replaces: bool, has_cap: bool) -> No
 @pytest.mark.parametrize("budget", [{"epsilon": 1}, {"rho": "0.1"}])
 def test_the_release_costs_its_budget_and_no_more(tmp_path: Path, budget: dict[str, object]) -> None:
     shop = Shop(tmp_path).set(privacy__budget=budget)
-    before, plain = prepare(shop.config), prepare(shop.config).design.events
+    before, plain = JOB.prepare(shop.config), JOB.prepare(shop.config).design.events
     assert "quality_share" not in before.design.settings["privacy"]
-    with_share = prepare(shop.set(privacy__quality_share="0.04").config)
+    with_share = JOB.prepare(shop.set(privacy__quality_share="0.04").config)
     events = with_share.design.events
     assert len(events) == len(plain) + 2
     assert sum((event.rho if "rho" in budget else event.epsilon or 0) for event in events) == Fraction(
         str(next(iter(budget.values())))
     )
     assert with_share.key.settings_hash != before.key.settings_hash
-    assert prepare(shop.set(privacy__quality_rows=2).config).key.settings_hash != with_share.key.settings_hash
+    assert JOB.prepare(shop.set(privacy__quality_rows=2).config).key.settings_hash != with_share.key.settings_hash
     again = type(with_share.design).from_public(with_share.design.public())
     assert again.events == events
     assert quality_plan(before.design.config) is None
@@ -59,7 +59,7 @@ def test_the_release_costs_its_budget_and_no_more(tmp_path: Path, budget: dict[s
 )
 def test_shares_that_cannot_be_are_refused(tmp_path: Path, changes: dict[str, Any], named: str) -> None:
     with pytest.raises(ConfigError, match=named):
-        _ = prepare(Shop(tmp_path).set(**changes).config).design.events
+        _ = JOB.prepare(Shop(tmp_path).set(**changes).config).design.events
 
 
 def test_intervals_of_parts_cover() -> None:

@@ -9,7 +9,7 @@ import typer
 
 import dplib.terminal.output
 from dplib.errors import ConfigError
-from dplib.jobs.consistent_histograms.run import prepare
+from dplib.jobs.consistent_histograms.job import JOB
 from dplib.terminal.output import consent, require_inspected
 from dplib.workflow.inspected import VARIABLE, is_inspected, mark_inspected
 from tests.jobs_support import Shop, new_shop
@@ -22,14 +22,14 @@ def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Shop:
 
 
 def test_a_marker_is_for_these_rules_whatever_they_cost(shop: Shop, tmp_path: Path) -> None:
-    prepared = prepare(shop.config)
+    prepared = JOB.prepare(shop.config)
     assert not is_inspected(prepared)
     assert mark_inspected(prepared)
-    assert is_inspected(prepare(shop.config))
-    assert is_inspected(prepare(shop.set(privacy__budget={"epsilon": 2}, tree={"branching": 14}).config))
+    assert is_inspected(JOB.prepare(shop.config))
+    assert is_inspected(JOB.prepare(shop.set(privacy__budget={"epsilon": 2}, tree={"branching": 14}).config))
     for changed in ({"privacy__max_quantity": 4}, {"input__date_format": "dd/MM/yyyy"}, {"domain__items": ["tea"]}):
         copy = Shop(tmp_path)
-        assert not is_inspected(prepare(copy.set(constraints=[], **changed).config)), changed
+        assert not is_inspected(JOB.prepare(copy.set(constraints=[], **changed).config)), changed
     (marker,) = (tmp_path / "state" / "inspected").iterdir()
     assert (marker.stat().st_mode & 0o777, marker.parent.stat().st_mode & 0o777) == (0o600, 0o700)
     assert marker.read_bytes() == b""
@@ -37,19 +37,19 @@ def test_a_marker_is_for_these_rules_whatever_they_cost(shop: Shop, tmp_path: Pa
 
 def test_tomorrow_counts_as_inspected(shop: Shop) -> None:
     shop.set(input__path="orders-{date}.csv")
-    assert mark_inspected(prepare(shop.config, (), "2024-01-02"))
-    assert is_inspected(prepare(shop.config, (), "2024-01-03"))
+    assert mark_inspected(JOB.prepare(shop.config, (), "2024-01-02"))
+    assert is_inspected(JOB.prepare(shop.config, (), "2024-01-03"))
 
 
 def test_no_state_folder_is_no_error(shop: Shop, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "file").touch()
     monkeypatch.setenv(VARIABLE, str(tmp_path / "file"))
-    assert not mark_inspected(prepare(shop.config))
-    assert not is_inspected(prepare(shop.config))
+    assert not mark_inspected(JOB.prepare(shop.config))
+    assert not is_inspected(JOB.prepare(shop.config))
 
 
 def test_a_terminal_is_asked_and_others_are_warned(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
-    prepared, warnings, questions, answer = prepare(shop.config), list[str](), list[str](), [False]
+    prepared, warnings, questions, answer = JOB.prepare(shop.config), list[str](), list[str](), [False]
 
     def confirm(question: str, err: bool) -> bool:
         questions.append(question)

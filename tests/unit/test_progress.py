@@ -9,6 +9,7 @@ import pytest
 from rich.console import Console
 
 from dplib.errors import ConfigError
+from dplib.progress import Round
 from dplib.terminal.progress import Log
 
 
@@ -23,9 +24,8 @@ def some_work(log: Log) -> None:
     log.event("started", stage="all")
     with log.stage("counting"):
         log.event("reserved", release_id="shop-kmeans-undated-000002")
-        show = log.rounds()
         for number in range(1, 6):
-            show(number, 0.5, 0.25)
+            log.round(Round(number, 0.5, 0.25))
     logging.getLogger("dplib.some.module").warning("the page is on (%s)", "spark.ui.enabled")
     log.final("finished", 0)
 
@@ -82,7 +82,7 @@ def test_people_see_a_moving_line_and_what_it_took() -> None:
     log, text = new_log(terminal=True)
     log.begin()
     with log.stage("counting"):
-        log.rounds()(3, 0.5, 0.25)
+        log.round(Round(3, 0.5, 0.25))
         with log.stage("starting [Spark]"):
             pass
     plain = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", text.getvalue())

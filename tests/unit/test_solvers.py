@@ -12,12 +12,13 @@ from dplib.consistency import (
     tree_smoother,
     unconstrained,
 )
-from dplib.consistency.problem import ConsistencyProblem, Round, SolverOptions
+from dplib.consistency.problem import ConsistencyProblem, SolverOptions
 from dplib.constraints.menu import Menu
 from dplib.constraints.resolve import resolve
 from dplib.constraints.specs import Equation, Total
 from dplib.errors import SolverError
 from dplib.metrics.consistency import largest_violation, mse_s
+from dplib.progress import Round
 from dplib.projection.alternating import alternate, conjugate_gradients
 from tests.oracles import dense_estimate
 from tests.strategies import paper_problem, random_menus, random_problem, regular_tree

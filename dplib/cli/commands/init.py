@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -23,14 +23,14 @@ from dplib.secret.file import create_secret_file
 from dplib.secret.secret import load_secret
 from dplib.terminal.output import exit_codes, out
 from dplib.validate import one_of, require
-from dplib.workflow.design import cost_of, natural_terms
+from dplib.workflow.design import JobDesign, cost_of, natural_terms
 from dplib.workflow.prepared import Prepared
 
 _DELTAS = {Currency.ZCDP: "1e-6", Currency.APPROX: "1e-5"}
 """Delta of new accounts by default: where rho becomes epsilon, or in total for ten releases of one millionth."""
 
 
-def init_command(prepare: Callable[[Path, str], Prepared[Any]]) -> Callable[..., None]:
+def init_command(prepare: Callable[[Path, str], Prepared[JobDesign]]) -> Callable[..., None]:
     """The command; ``prepare`` checks a configuration file of any job, for a date."""
 
     def init(
@@ -109,7 +109,9 @@ class Answers:
         return str(typer.prompt(name, default=value or None))
 
 
-def _create(asked: Answers, prepared: Prepared[Any] | None, renewal: Renewal | None, require_approval: bool) -> None:
+def _create(
+    asked: Answers, prepared: Prepared[JobDesign] | None, renewal: Renewal | None, require_approval: bool
+) -> None:
     base = Path.cwd() if prepared is None else prepared.base
     secret, address = asked.value("secret", "file:dplib.key"), asked.value("ledger", "sqlite:///ledger.db")
     url, name = resolve_ledger_url(address, base), asked.value("dataset", "")
@@ -156,7 +158,9 @@ def _new_terms(asked: Answers, renewal: Renewal | None) -> tuple[str, Terms, Fra
     return unit, Terms(kind, joined, Neighbors(relation)), as_fraction("budget", budget), delta
 
 
-def _require_same(account: Account, asked: Answers, prepared: Prepared[Any] | None, renewal: Renewal | None) -> None:
+def _require_same(
+    account: Account, asked: Answers, prepared: Prepared[JobDesign] | None, renewal: Renewal | None
+) -> None:
     """Refuse other terms than those of an account that exists.
 
     Raises:
@@ -196,7 +200,7 @@ def _renewal(adverb: str, window: DayWindow | None) -> Renewal:
     return Renewal(every, window.clock)
 
 
-def _known_settings(prepared: Prepared[Any]) -> dict[str, str]:
+def _known_settings(prepared: Prepared[JobDesign]) -> dict[str, str]:
     """Defaults that a configuration holds."""
     config, terms = prepared.design.config, natural_terms(prepared.design)
     return {

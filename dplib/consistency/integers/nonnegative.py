@@ -14,8 +14,9 @@ References:
 import numpy as np
 
 from dplib.arrays import FloatArray
-from dplib.consistency.problem import ConsistencyProblem, Round, Solution, SolverOptions
+from dplib.consistency.problem import ConsistencyProblem, Solution, SolverOptions
 from dplib.errors import SolverError
+from dplib.progress import Round
 from dplib.projection.box import project_nonnegative
 from dplib.projection.dykstra import Projection, project_intersection
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from dplib.arrays import FloatArray, IntArray
 from dplib.consistency.day_projection import RowProjection, project_days
-from dplib.consistency.problem import ConsistencyProblem, OnRound, Round, SolverOptions
+from dplib.consistency.problem import ConsistencyProblem, OnRound, SolverOptions
 from dplib.consistency.unmeasured import MeasuredPart, measured_part
 from dplib.constraints.menu import Menu
 from dplib.errors import SolverError
@@ -23,6 +23,7 @@ from dplib.estimates.tree_blue import TreeGains, downward, upward
 from dplib.jobs.consistent_histograms.block_shapes import BlockShapes, miniature
 from dplib.jobs.consistent_histograms.block_solvers import BlockGains, SeriesGroup, top_gains
 from dplib.jobs.consistent_histograms.design import Design
+from dplib.progress import Round
 from dplib.projection.residual import menu_residual, tree_residual
 from dplib.spark.engine.blocks import Block
 from dplib.spark.engine.rounds import BlockRounds

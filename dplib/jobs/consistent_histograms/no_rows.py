@@ -8,8 +8,8 @@ from dplib.jobs.consistent_histograms.design import Design
 from dplib.jobs.consistent_histograms.measure import measure_on_driver
 from dplib.jobs.consistent_histograms.rows import row_domain
 from dplib.jobs.consistent_histograms.tables import write_tree
+from dplib.workflow.job import Resources
 from dplib.workflow.run_keys import RunKeys
-from dplib.workflow.stages import Resources
 
 TRIED_CELLS = 1 << 19
 """Cells up to which a publication is tried before it is paid."""

@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from dplib.arrays import FloatArray, IntArray
-from dplib.consistency.problem import Round
 from dplib.page.guarantee import NoiseRow
+from dplib.progress import Round
 
 
 @dataclass(frozen=True, eq=False)

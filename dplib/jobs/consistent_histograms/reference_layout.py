@@ -23,7 +23,7 @@ import numpy as np
 
 from dplib.arrays import FloatArray, IntArray
 from dplib.consistency.day_projection import project_days
-from dplib.consistency.problem import OnRound, Round, Solution
+from dplib.consistency.problem import OnRound, Solution
 from dplib.consistency.unmeasured import measured_part
 from dplib.estimates.tree_blue import TreeGains, downward, tree_gains, upward
 from dplib.jobs.consistent_histograms.block_rounds import RoundGroup, require_measured_days
@@ -33,6 +33,7 @@ from dplib.jobs.consistent_histograms.design import Design
 from dplib.jobs.consistent_histograms.estimate import Errors, integer_tables, options, problem
 from dplib.jobs.consistent_histograms.publish import Results
 from dplib.jobs.consistent_histograms.tables import read_measurement
+from dplib.progress import Round
 from dplib.projection.residual import menu_residual, tree_residual
 from dplib.spark.engine.blocks import (
     Block,

@@ -17,13 +17,13 @@ from dplib.jobs.consistent_histograms.day_tree import query_ranges
 from dplib.jobs.consistent_histograms.design import Design
 from dplib.jobs.consistent_histograms.estimate import Errors
 from dplib.jobs.consistent_histograms.rows import SeriesCounts, row_kinds
-from dplib.jobs.consistent_histograms.run import stages
 from dplib.jobs.consistent_histograms.tables import ESTIMATES, scatter
 from dplib.metrics.error import range_sums
+from dplib.progress import Progress
 from dplib.release.tables import read_table
-from dplib.workflow.prepared import Prepared
+from dplib.workflow.job import PreparedJob
 from dplib.workflow.rehearsal import on_generated_rows
-from dplib.workflow.run import Stage, run_job
+from dplib.workflow.run import run_job
 
 
 @dataclass(frozen=True)
@@ -36,20 +36,20 @@ class RehearsedError:
     measured: float
 
 
-def rehearse(prepared: Prepared[Design], rows_per_day: int, seed: int, progress: Stage) -> list[RehearsedError]:
+def rehearse(prepared: PreparedJob[Design], rows_per_day: int, seed: int, progress: Progress) -> list[RehearsedError]:
     """Generate rows, run the job on them and compare its answers with the truth.
 
     Args:
         prepared: a checked configuration; its input, ledger, secret and output are not touched.
         rows_per_day: mean number of rows a day.
         seed: of the generated rows.
-        progress: wraps each stage to show it.
+        progress: told of the stages.
     """
     with TemporaryDirectory(prefix="dplib-rehearsal-") as name:
         folder = Path(name)
         counts = _write_rows(prepared.design, folder / "rows.csv", rows_per_day, seed)
         rehearsed = _prepare(prepared, folder)
-        _, release = run_job(rehearsed, stages(), progress=progress)
+        _, release = run_job(rehearsed, progress=progress)
         assert release is not None
         design = rehearsed.design
         table = read_table(release / ESTIMATES, ["item", "node", "estimate"])
@@ -89,7 +89,7 @@ def _write_rows(design: Design, path: Path, rows_per_day: int, seed: int) -> Int
     return counts
 
 
-def _prepare(prepared: Prepared[Design], folder: Path) -> Prepared[Design]:
+def _prepare(prepared: PreparedJob[Design], folder: Path) -> PreparedJob[Design]:
     """The same job on the generated rows."""
     config = prepared.design.config
     role = "package" if config.input.columns.package is not None else "item"
@@ -103,7 +103,7 @@ def _prepare(prepared: Prepared[Design], folder: Path) -> Prepared[Design]:
         "input": {"path": "rows.csv", "format": "csv", "options": {"header": "true"}, "columns": columns},
         "domain": config.domain.model_dump(mode="json") | {"items": list(prepared.design.items)},
     }
-    return on_generated_rows(prepared, Design.resolve, changed, folder)
+    return on_generated_rows(prepared, changed, folder)
 
 
 def _add_quantity(path: Path) -> None:

@@ -1,17 +1,13 @@
 """The job's own part of a run: open the rows, count and draw the noise once, estimate and publish."""
 
-from functools import partial
 from pathlib import Path
 
-from dplib.consistency.problem import OnRound
 from dplib.jobs.consistent_histograms.blocks import measure_in_blocks
-from dplib.jobs.consistent_histograms.config import ConsistentHistogramsConfig
 from dplib.jobs.consistent_histograms.content import page_content
 from dplib.jobs.consistent_histograms.design import Design
 from dplib.jobs.consistent_histograms.faint import faint_series
 from dplib.jobs.consistent_histograms.layouts import results_in_layout
 from dplib.jobs.consistent_histograms.measure import measure_on_driver
-from dplib.jobs.consistent_histograms.no_rows import measure_nothing
 from dplib.jobs.consistent_histograms.publish import (
     Results,
     manifest_fields,
@@ -30,23 +26,13 @@ from dplib.spark.rows.quality import JudgedRows
 from dplib.spark.rows.quality_rows import judged_events
 from dplib.spark.rows.read import open_rows
 from dplib.spark.rows.resolve import resolve_rows
+from dplib.workflow.job import Resources
 from dplib.workflow.lifecycle import MeasurementKeys
-from dplib.workflow.prepared import Prepared, prepare_job
 from dplib.workflow.publication import Made, finish_release
-from dplib.workflow.run import Resources, Stages
 from dplib.workflow.run_keys import RunKeys
 
 DRIVER_CELLS = 1 << 26
 """Cells (nodes x series) up to which `layout: auto` stays in one process: 512 MB an array."""
-
-
-def prepare(path: Path, assignments: tuple[str, ...] = (), date: str = "") -> Prepared[Design]:
-    """Load, check and resolve a configuration.
-
-    Raises:
-        ConfigError: naming the setting that is wrong.
-    """
-    return prepare_job(ConsistentHistogramsConfig, Design.resolve, path, assignments, date)
 
 
 def layout_of(design: Design) -> str:
@@ -85,9 +71,7 @@ def judge(job: Resources[Design], rows: DataFrame) -> JudgedRows:
     return judged_events(rows, config.input, config.privacy, row_domain(job.design))
 
 
-def publish(
-    on_round: OnRound | None, job: Resources[Design], run: MeasuredRun, account: AccountState, directory: Path
-) -> None:
+def publish(job: Resources[Design], run: MeasuredRun, account: AccountState, directory: Path) -> None:
     """Estimate from the stored measurement and write the rest of the release."""
     # Imported where it is needed: drawing takes seconds to load, and most commands draw nothing.
     from dplib.jobs.consistent_histograms.page import build_page
@@ -95,7 +79,7 @@ def publish(
     design = Design.resolve(job.design.config, job.prepared.base, read_tree(directory))
     design = _laid_out(job, design, run.key.settings_hash)
     with job.stage("estimating"):
-        results = _results(job, design, directory, on_round)
+        results = _results(job, design, directory)
     with job.stage("writing"):
         write_tables(design, results, directory)
         made = Made(
@@ -112,17 +96,8 @@ def _laid_out(job: Resources[Design], design: Design, run_hash: str) -> Design:
     return design if run_hash == job.prepared.key.settings_hash else design.in_former_blocks()
 
 
-def _results(job: Resources[Design], design: Design, directory: Path, on_round: OnRound | None) -> Results:
+def _results(job: Resources[Design], design: Design, directory: Path) -> Results:
     layout = "driver" if job.dry else layout_of(design)
     if layout == "driver":
-        return results_on_driver(design, directory, on_round)
-    return results_in_layout(job.spark(), design, directory, layout, on_round)
-
-
-def stages(on_round: OnRound | None = None) -> Stages[Design]:
-    """What the job does in a run (`dplib.workflow.run.run_job`).
-
-    Args:
-        on_round: called after each round of an iterative solver.
-    """
-    return Stages(open_input, measure, partial(publish, on_round), measure_nothing, judge)
+        return results_on_driver(design, directory, job.progress.round)
+    return results_in_layout(job.spark(), design, directory, layout, job.progress.round)

@@ -10,6 +10,7 @@ from dplib.jobs.kmeans.design import Design
 from dplib.jobs.kmeans.estimate import estimate_centers
 from dplib.jobs.kmeans.query import design_of
 from dplib.jobs.kmeans.tables import read_centers, read_records
+from dplib.progress import Progress
 from dplib.release.manifest import load_manifest
 from dplib.spark.engine.session import open_session
 from dplib.spark.points.assign import assign_rows, write_assigned
@@ -17,17 +18,16 @@ from dplib.spark.points.point_rows import open_points
 from dplib.spark.rows.input_files import require_input_here
 from dplib.validate import require
 from dplib.workflow.prepared import Prepared
-from dplib.workflow.run import Stage
 
 
-def assign_to_centers(prepared: Prepared[Design], release: Path, to: Path, progress: Stage) -> None:
+def assign_to_centers(prepared: Prepared[Design], release: Path, to: Path, progress: Progress) -> None:
     """Write every input row with its nearest center of a release into a new folder.
 
     Args:
         prepared: where the rows are.
         release: a release of this job, with the same coordinates and bounds.
         to: the folder.
-        progress: wraps each stage to show it.
+        progress: told of the stages.
 
     Raises:
         ConfigError: if the release is of another space, or the folder cannot be made.
@@ -44,8 +44,8 @@ def assign_to_centers(prepared: Prepared[Design], release: Path, to: Path, progr
     units = rounded((frame.scaled(centers) - np.array(frame.space.center)) / frame.space.unit)
     require_input_here(config.input, prepared.base, config.spark)
     with ExitStack() as stack:
-        with progress("starting Spark"):
+        with progress.stage("starting Spark"):
             spark = stack.enter_context(open_session(f"dplib assign {config.job}", config.spark))
-        with progress("assigning rows"):
+        with progress.stage("assigning rows"):
             rows = open_points(spark, config.input, prepared.base)
             write_assigned(assign_rows(rows, frame, units, released.coordinates), to)

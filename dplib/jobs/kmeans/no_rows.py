@@ -8,8 +8,8 @@ from dplib.clustering.source import NoPoints
 from dplib.jobs.kmeans.design import Design
 from dplib.jobs.kmeans.measure import NoRows, measure_points, measure_reports, measure_users
 from dplib.jobs.kmeans.report_text import ReportReader
+from dplib.workflow.job import Resources
 from dplib.workflow.run_keys import RunKeys
-from dplib.workflow.stages import Resources
 
 
 def measure_nothing(job: Resources[Design], keys: RunKeys, directory: Path) -> bool:

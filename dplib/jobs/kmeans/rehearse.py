@@ -19,11 +19,11 @@ from dplib.clustering.start import spread_centers, uniform_centers
 from dplib.clustering.sums import nearest, rounded
 from dplib.clustering.weighted_kmeans import weighted_kmeans
 from dplib.jobs.kmeans.design import Design
-from dplib.jobs.kmeans.run import STAGES
 from dplib.jobs.kmeans.tables import read_centers
-from dplib.workflow.prepared import Prepared
+from dplib.progress import Progress
+from dplib.workflow.job import PreparedJob
 from dplib.workflow.rehearsal import on_generated_rows
-from dplib.workflow.run import Stage, run_job
+from dplib.workflow.run import run_job
 
 MOST_COMPARED = 20_000
 """Points on which losses are compared."""
@@ -40,14 +40,14 @@ class RehearsedLoss:
     ratio: float
 
 
-def rehearse(prepared: Prepared[Design], n_points: int, seed: int, progress: Stage) -> list[RehearsedLoss]:
+def rehearse(prepared: PreparedJob[Design], n_points: int, seed: int, progress: Progress) -> list[RehearsedLoss]:
     """Generate points, run the job on them and compare losses.
 
     Args:
         prepared: a checked configuration; its input, ledger, secret and output are not touched.
         n_points: how many.
         seed: of the generated points.
-        progress: wraps each stage to show it.
+        progress: told of the stages.
     """
     design = prepared.design
     units = generated_points(design, n_points, seed)
@@ -55,7 +55,7 @@ def rehearse(prepared: Prepared[Design], n_points: int, seed: int, progress: Sta
         folder = Path(name)
         rehearsed = _prepare(prepared, folder)
         _write_rows(design, units, folder / "rows.parquet")
-        _, release = run_job(rehearsed, STAGES, progress=progress)
+        _, release = run_job(rehearsed, progress=progress)
         assert release is not None
         released, _ = read_centers(release, rehearsed.design.coordinates)
     space, k = design.frame.space, design.problem.n_clusters
@@ -94,7 +94,7 @@ def _write_rows(design: Design, units: FloatArray, path: Path) -> None:
     pq.write_table(pa.table(columns | {"unit": pa.array(np.arange(len(rows)))}), path)
 
 
-def _prepare(prepared: Prepared[Design], folder: Path) -> Prepared[Design]:
+def _prepare(prepared: PreparedJob[Design], folder: Path) -> PreparedJob[Design]:
     """The same job on the generated rows."""
     config = prepared.design.config
     columns: dict[str, Any] = {"coordinates": [f"x{axis}" for axis in range(config.dimension)]}
@@ -104,4 +104,4 @@ def _prepare(prepared: Prepared[Design], folder: Path) -> Prepared[Design]:
     changed: dict[str, Any] = {"input": source, "publish": {}}
     if prepared.design.radius_is_private:
         changed["clustering"] = config.clustering.model_dump(mode="json", by_alias=True) | {"radius": "private"}
-    return on_generated_rows(prepared, Design.resolve, changed, folder)
+    return on_generated_rows(prepared, changed, folder)

@@ -4,11 +4,9 @@ from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 
-from dplib.jobs.kmeans.config import KMeansConfig
 from dplib.jobs.kmeans.design import Design
 from dplib.jobs.kmeans.faint import faint_centers
 from dplib.jobs.kmeans.measure import measure_points, measure_reports, measure_users
-from dplib.jobs.kmeans.no_rows import measure_nothing
 from dplib.jobs.kmeans.publish import manifest_fields, promise, write_tables
 from dplib.jobs.kmeans.report_text import ReportReader
 from dplib.ledger.runs import MeasuredRun
@@ -19,20 +17,10 @@ from dplib.spark.points.point_rows import open_points
 from dplib.spark.points.points import NAME_WORDS, SparkPoints, SparkRows, block_users
 from dplib.spark.rows.quality import JudgedRows
 from dplib.spark.rows.quality_rows import judged_points
+from dplib.workflow.job import Resources
 from dplib.workflow.lifecycle import MeasurementKeys
-from dplib.workflow.prepared import Prepared, prepare_job
 from dplib.workflow.publication import Made, finish_release
-from dplib.workflow.run import Resources, Stages
 from dplib.workflow.run_keys import RunKeys
-
-
-def prepare(path: Path, assignments: tuple[str, ...] = (), date: str = "") -> Prepared[Design]:
-    """Load, check and resolve a configuration.
-
-    Raises:
-        ConfigError: naming the setting that is wrong.
-    """
-    return prepare_job(KMeansConfig, Design.resolve, path, assignments, date)
 
 
 def open_input(job: Resources[Design]) -> DataFrame:
@@ -84,7 +72,3 @@ def publish(job: Resources[Design], run: MeasuredRun, account: AccountState, dir
             partial(build_page, design, results),
         )
         finish_release(directory, design, run, account, made)
-
-
-STAGES = Stages(open_input, measure, publish, measure_nothing, judge)
-"""What the job does in a run (`dplib.workflow.run.run_job`)."""

@@ -8,8 +8,8 @@ from dplib.graphs.cuts.cut_list import CutList
 from dplib.graphs.edges import Graph, canonical, word_count
 from dplib.jobs.minimum_cuts.design import SAMPLED, SYNTHETIC, Design
 from dplib.jobs.minimum_cuts.measure import measure_graph
+from dplib.workflow.job import Resources
 from dplib.workflow.run_keys import RunKeys
-from dplib.workflow.stages import Resources
 
 TRIED_VERTICES, TRIED_PAIRED_VERTICES = 4096, 256
 """Vertices up to which a publication is tried before it is paid; with a synthetic graph, whose cuts are all found."""

@@ -18,11 +18,11 @@ from dplib.jobs.minimum_cuts.design import SYNTHETIC, VALUE, Design
 from dplib.jobs.minimum_cuts.estimate import SAMPLED_REFUSED
 from dplib.jobs.minimum_cuts.measure import count_minimum_cuts, true_values
 from dplib.jobs.minimum_cuts.query import read_cuts, read_numbers
-from dplib.jobs.minimum_cuts.run import STAGES
 from dplib.jobs.minimum_cuts.tables import SAMPLED_VALUE
-from dplib.workflow.prepared import Prepared
+from dplib.progress import Progress
+from dplib.workflow.job import PreparedJob
 from dplib.workflow.rehearsal import on_generated_rows
-from dplib.workflow.run import Stage, run_job
+from dplib.workflow.run import run_job
 
 
 @dataclass(frozen=True)
@@ -48,21 +48,21 @@ class RehearsedRelease:
     n_minimum: int
 
 
-def rehearse(prepared: Prepared[Design], n_rows: int, seed: int, progress: Stage) -> list[RehearsedRelease]:
+def rehearse(prepared: PreparedJob[Design], n_rows: int, seed: int, progress: Progress) -> list[RehearsedRelease]:
     """Generate a graph, run the job on it and compare its release with the truth.
 
     Args:
         prepared: a checked configuration; its input, ledger, secret and output are not touched.
         n_rows: rows to generate, each of weight 1.
         seed: of the generated graph.
-        progress: wraps each stage to show it.
+        progress: told of the stages.
     """
     with TemporaryDirectory(prefix="dplib-rehearsal-") as name:
         folder = Path(name)
         source, target = generate(prepared.design.n_vertices, n_rows, seed)
         _write_rows(prepared.design, folder / "edges.csv", source, target)
         rehearsed = _prepare(prepared, folder)
-        _, release = run_job(rehearsed, STAGES, progress=progress)
+        _, release = run_job(rehearsed, progress=progress)
         assert release is not None
         graph = canonical(rehearsed.design.n_vertices, source, target)
         return _compared(rehearsed.design, graph, release)
@@ -110,7 +110,7 @@ def _write_rows(design: Design, path: Path, source: IntArray, target: IntArray) 
             writer.writerow([domain.shown(end) for end in ends])
 
 
-def _prepare(prepared: Prepared[Design], folder: Path) -> Prepared[Design]:
+def _prepare(prepared: PreparedJob[Design], folder: Path) -> PreparedJob[Design]:
     """The same job on the generated rows."""
     config, domain = prepared.design.config, prepared.design.vertices
     columns = {"source": "source", "target": "target"}
@@ -119,4 +119,4 @@ def _prepare(prepared: Prepared[Design], folder: Path) -> Prepared[Design]:
     if domain.names is not None:
         graph["vertices"] = list(domain.names)
     changed = {"input": {"path": "edges.csv", "format": "csv", "options": options, "columns": columns}, "graph": graph}
-    return on_generated_rows(prepared, Design.resolve, changed, folder)
+    return on_generated_rows(prepared, changed, folder)

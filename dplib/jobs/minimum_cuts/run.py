@@ -5,11 +5,9 @@ from pathlib import Path
 
 from dplib.graphs.cuts.cut_list import CutList
 from dplib.graphs.edges import Graph
-from dplib.jobs.minimum_cuts.config import MinimumCutsConfig
 from dplib.jobs.minimum_cuts.design import SAMPLED, Design
 from dplib.jobs.minimum_cuts.faint import faint_numbers
 from dplib.jobs.minimum_cuts.measure import measure_graph
-from dplib.jobs.minimum_cuts.no_rows import measure_nothing
 from dplib.jobs.minimum_cuts.private_graph import ListCuts
 from dplib.jobs.minimum_cuts.publish import manifest_fields, promise, write_tables
 from dplib.jobs.minimum_cuts.tables import read_measurement
@@ -21,23 +19,13 @@ from dplib.spark.graphs.edges import open_edges
 from dplib.spark.graphs.weighted_edges import collect_graph, judge_weighted_edges
 from dplib.spark.rows.quality import JudgedRows
 from dplib.spark.rows.quality_rows import judged_weighted_edges
+from dplib.workflow.job import Resources
 from dplib.workflow.lifecycle import MeasurementKeys
-from dplib.workflow.prepared import Prepared, prepare_job
 from dplib.workflow.publication import Made, finish_release
-from dplib.workflow.run import Resources, Stages
 from dplib.workflow.run_keys import RunKeys
 
 TRIAL_TASKS = 64
 """Tasks among which random trials are shared out; what they find does not depend on it."""
-
-
-def prepare(path: Path, assignments: tuple[str, ...] = (), date: str = "") -> Prepared[Design]:
-    """Load, check and resolve a configuration.
-
-    Raises:
-        ConfigError: naming the setting that is wrong.
-    """
-    return prepare_job(MinimumCutsConfig, Design.resolve, path, assignments, date)
 
 
 def open_input(job: Resources[Design]) -> DataFrame:
@@ -91,7 +79,3 @@ def publish(job: Resources[Design], run: MeasuredRun, account: AccountState, dir
         faint = faint_numbers(design, read_measurement(directory, design))
         made = Made(promise(design), faint, manifest_fields(design), partial(build_page, design, results))
         finish_release(directory, design, run, account, made)
-
-
-STAGES = Stages(open_input, measure, publish, measure_nothing, judge)
-"""What the job does in a run (`dplib.workflow.run.run_job`)."""

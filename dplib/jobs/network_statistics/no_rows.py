@@ -10,8 +10,8 @@ from dplib.jobs.network_statistics.measure import measure_edges
 from dplib.jobs.network_statistics.measurements import WHOLE
 from dplib.jobs.network_statistics.reports import store_reports
 from dplib.spark.graphs.reports import Reports
+from dplib.workflow.job import Resources
 from dplib.workflow.run_keys import RunKeys
-from dplib.workflow.stages import Resources
 
 TRIED_VERTICES, TRIED_WHOLE_VERTICES = 1 << 16, 1 << 11
 """Vertices up to which a publication is tried before it is paid; with a graph whose every pair gets noise."""

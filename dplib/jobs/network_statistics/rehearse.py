@@ -19,11 +19,11 @@ from dplib.graphs.statistics.triangles import count_triangles
 from dplib.jobs.network_statistics.design import Design
 from dplib.jobs.network_statistics.estimate import std_error, whole_graph_error
 from dplib.jobs.network_statistics.measure import exact_statistics
-from dplib.jobs.network_statistics.run import STAGES
 from dplib.jobs.network_statistics.tables import ESTIMATES, PUBLISHED, read_values
-from dplib.workflow.prepared import Prepared
+from dplib.progress import Progress
+from dplib.workflow.job import PreparedJob
 from dplib.workflow.rehearsal import on_generated_rows
-from dplib.workflow.run import Stage, run_job
+from dplib.workflow.run import run_job
 
 
 @dataclass(frozen=True)
@@ -47,21 +47,21 @@ class RehearsedStatistic:
     published: float
 
 
-def rehearse(prepared: Prepared[Design], n_edges: int, seed: int, progress: Stage) -> list[RehearsedStatistic]:
+def rehearse(prepared: PreparedJob[Design], n_edges: int, seed: int, progress: Progress) -> list[RehearsedStatistic]:
     """Generate a graph, run the job on it and compare its release with the truth.
 
     Args:
         prepared: a checked configuration; its input, ledger, secret and output are not touched.
         n_edges: rows to generate; fewer edges where rows meet.
         seed: of the generated graph.
-        progress: wraps each stage to show it.
+        progress: told of the stages.
     """
     with TemporaryDirectory(prefix="dplib-rehearsal-") as name:
         folder = Path(name)
         source, target = generate(prepared.design.n_vertices, n_edges, seed)
         _write_rows(prepared.design, folder / "edges.csv", source, target)
         rehearsed = _prepare(prepared, folder)
-        _, release = run_job(rehearsed, STAGES, progress=progress)
+        _, release = run_job(rehearsed, progress=progress)
         assert release is not None
         design = rehearsed.design
         true = exact_statistics(design, source, target) | exact_derived(design, source, target)
@@ -123,7 +123,7 @@ def _write_rows(design: Design, path: Path, source: IntArray, target: IntArray) 
                 writer.writerow(ends[::-1])
 
 
-def _prepare(prepared: Prepared[Design], folder: Path) -> Prepared[Design]:
+def _prepare(prepared: PreparedJob[Design], folder: Path) -> PreparedJob[Design]:
     """The same job on the generated rows."""
     columns = {"source": "source", "target": "target"}
     options = {"header": "true", "escape": '"'}
@@ -132,4 +132,4 @@ def _prepare(prepared: Prepared[Design], folder: Path) -> Prepared[Design]:
         # Listed files enter with their contents: their names are relative to another folder.
         "graph": prepared.design.settings["graph"],
     }
-    return on_generated_rows(prepared, Design.resolve, changed, folder)
+    return on_generated_rows(prepared, changed, folder)

@@ -4,12 +4,10 @@ from functools import partial
 from pathlib import Path
 
 from dplib.config.network_releases import ReportInput
-from dplib.jobs.network_statistics.config import NetworkStatisticsConfig
 from dplib.jobs.network_statistics.design import Design
 from dplib.jobs.network_statistics.distributed import layout_of, measure_on_spark
 from dplib.jobs.network_statistics.faint import faint_statistics
 from dplib.jobs.network_statistics.measure import measure_edges
-from dplib.jobs.network_statistics.no_rows import measure_nothing
 from dplib.jobs.network_statistics.publish import manifest_fields, promise, write_tables
 from dplib.jobs.network_statistics.reports import measure_reports
 from dplib.ledger.runs import MeasuredRun
@@ -19,20 +17,10 @@ from dplib.spark.graphs.edges import collect_edges, judge_edges, open_edges
 from dplib.spark.graphs.reports import judge_reports, open_reports
 from dplib.spark.rows.quality import JudgedRows
 from dplib.spark.rows.quality_rows import judged_edges
+from dplib.workflow.job import Resources
 from dplib.workflow.lifecycle import MeasurementKeys
-from dplib.workflow.prepared import Prepared, prepare_job
 from dplib.workflow.publication import Made, finish_release
-from dplib.workflow.run import Resources, Stages
 from dplib.workflow.run_keys import RunKeys
-
-
-def prepare(path: Path, assignments: tuple[str, ...] = (), date: str = "") -> Prepared[Design]:
-    """Load, check and resolve a configuration.
-
-    Raises:
-        ConfigError: naming the setting that is wrong.
-    """
-    return prepare_job(NetworkStatisticsConfig, Design.resolve, path, assignments, date)
 
 
 def open_input(job: Resources[Design]) -> DataFrame:
@@ -74,7 +62,3 @@ def publish(job: Resources[Design], run: MeasuredRun, account: AccountState, dir
         faint = faint_statistics(design, results, directory)
         made = Made(promise(design), faint, manifest_fields(design), partial(build_page, design, results, parts))
         finish_release(directory, design, run, account, made)
-
-
-STAGES = Stages(open_input, measure, publish, measure_nothing, judge)
-"""What the job does in a run (`dplib.workflow.run.run_job`)."""

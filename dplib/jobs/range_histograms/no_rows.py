@@ -7,8 +7,8 @@ import numpy as np
 from dplib.jobs.range_histograms.design import Design
 from dplib.jobs.range_histograms.measure import measure_on_driver
 from dplib.jobs.range_histograms.tables import write_strategy
+from dplib.workflow.job import Resources
 from dplib.workflow.run_keys import RunKeys
-from dplib.workflow.stages import Resources
 
 TRIED_NODES = 1 << 18
 """Nodes of all histograms up to which a publication is tried before it is paid."""

@@ -14,16 +14,18 @@ from typing import Any
 import numpy as np
 
 from dplib.arrays import FloatArray, IntArray
+from dplib.jobs.range_histograms.config import RangeHistogramsConfig
 from dplib.jobs.range_histograms.design import Design
 from dplib.jobs.range_histograms.estimate import Errors
 from dplib.jobs.range_histograms.plan import lengths_of
-from dplib.jobs.range_histograms.run import STAGES
 from dplib.jobs.range_histograms.tables import ESTIMATES, PUBLISHED, group_numbers
 from dplib.metrics.error import range_sums
+from dplib.progress import Progress
 from dplib.release.tables import read_table
-from dplib.workflow.prepared import Prepared
+from dplib.workflow.job import PreparedJob
+from dplib.workflow.prepared import resolver
 from dplib.workflow.rehearsal import on_generated_rows
-from dplib.workflow.run import Stage, run_job
+from dplib.workflow.run import run_job
 
 MAX_STARTS = 512
 """Ranges of each length that are compared."""
@@ -40,20 +42,20 @@ class RehearsedError:
     published: float
 
 
-def rehearse(prepared: Prepared[Design], rows_per_group: int, seed: int, progress: Stage) -> list[RehearsedError]:
+def rehearse(prepared: PreparedJob[Design], rows_per_group: int, seed: int, progress: Progress) -> list[RehearsedError]:
     """Generate rows, run the job on them and compare its answers with the truth.
 
     Args:
         prepared: a checked configuration; its input, ledger, secret and output are not touched.
         rows_per_group: mean number of rows a group.
         seed: of the generated rows.
-        progress: wraps each stage to show it.
+        progress: told of the stages.
     """
     with TemporaryDirectory(prefix="dplib-rehearsal-") as name:
         folder = Path(name)
         true = _write_rows(prepared.design, folder / "rows.csv", rows_per_group, seed)
         rehearsed = _prepare(prepared, folder)
-        _, release = run_job(rehearsed, STAGES, progress=progress)
+        _, release = run_job(rehearsed, progress=progress)
         assert release is not None
         design = rehearsed.design
         estimates, published = _bin_values(design, release)
@@ -99,7 +101,7 @@ def _write_rows(design: Design, path: Path, rows_per_group: int, seed: int) -> I
     return counts
 
 
-def _prepare(prepared: Prepared[Design], folder: Path) -> Prepared[Design]:
+def _prepare(prepared: PreparedJob[Design], folder: Path) -> PreparedJob[Design]:
     """The same job on the generated rows."""
     config, bins = prepared.design.config, prepared.design.bins
     columns: dict[str, Any] = {"value": "value"}
@@ -112,5 +114,5 @@ def _prepare(prepared: Prepared[Design], folder: Path) -> Prepared[Design]:
         "input": {"path": "rows.csv", "format": "csv", "options": {"header": "true"}, "columns": columns},
         "histogram": histogram,
     }
-    resolve = partial(Design.resolve, strategy=prepared.design.strategy)
-    return on_generated_rows(prepared, resolve, changed, folder)
+    resolve = resolver(RangeHistogramsConfig, partial(Design.resolve, strategy=prepared.design.strategy))
+    return on_generated_rows(prepared, changed, folder, resolve)

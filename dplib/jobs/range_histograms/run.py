@@ -3,11 +3,9 @@
 from functools import partial
 from pathlib import Path
 
-from dplib.jobs.range_histograms.config import RangeHistogramsConfig
 from dplib.jobs.range_histograms.design import Design
 from dplib.jobs.range_histograms.faint import faint_groups
 from dplib.jobs.range_histograms.measure import measure_in_blocks, measure_on_driver
-from dplib.jobs.range_histograms.no_rows import measure_nothing
 from dplib.jobs.range_histograms.publish import (
     layout_of,
     manifest_fields,
@@ -25,20 +23,10 @@ from dplib.spark.rows.contributions import bound_rows
 from dplib.spark.rows.counts import count_cells
 from dplib.spark.rows.quality import JudgedRows
 from dplib.spark.rows.quality_rows import judged_values
+from dplib.workflow.job import Resources
 from dplib.workflow.lifecycle import MeasurementKeys
-from dplib.workflow.prepared import Prepared, prepare_job
 from dplib.workflow.publication import Made, finish_release
-from dplib.workflow.run import Resources, Stages
 from dplib.workflow.run_keys import RunKeys
-
-
-def prepare(path: Path, assignments: tuple[str, ...] = (), date: str = "") -> Prepared[Design]:
-    """Load, check and resolve a configuration.
-
-    Raises:
-        ConfigError: naming the setting that is wrong.
-    """
-    return prepare_job(RangeHistogramsConfig, Design.resolve, path, assignments, date)
 
 
 def open_input(job: Resources[Design]) -> DataFrame:
@@ -86,7 +74,3 @@ def publish(job: Resources[Design], run: MeasuredRun, account: AccountState, dir
         finish_release(
             directory, design, run, account, Made(promise(design), faint, manifest_fields(design, layout), page)
         )
-
-
-STAGES = Stages(open_input, measure, publish, measure_nothing, judge)
-"""What the job does in a run (`dplib.workflow.run.run_job`)."""

@@ -1,0 +1,98 @@
+"""What ``dplib`` shows of counts by item and day: a release, its plan, answers and a rehearsal."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from dplib.jobs.consistent_histograms.design import Design
+from dplib.jobs.consistent_histograms.plan import Plan
+from dplib.jobs.consistent_histograms.query import Answer, total_answers
+from dplib.jobs.consistent_histograms.rehearse import rehearse
+from dplib.page.number_text import span_text, terminal_number
+from dplib.progress import Progress
+from dplib.release.manifest import Manifest
+from dplib.workflow.job import PreparedJob
+from dplib.workflow.shown import Shown, TextTable
+
+TOP_ROWS = 12
+"""Rows of the table that a finished run prints."""
+ROWS_PER_DAY = 100
+"""Mean number of rows a day that a rehearsal generates."""
+
+
+def show_release(release: Path, manifest: Manifest) -> Iterator[Shown]:
+    """The largest totals of a release."""
+    answers = total_answers(release, manifest)
+    rows = [
+        [
+            answer.item,
+            f"{answer.estimate:,.1f}",
+            "not stated" if answer.std_error is None else f"{answer.std_error:,.1f}",
+            "-" if answer.published is None else f"{answer.published:,}",
+        ]
+        for answer in answers[:TOP_ROWS]
+    ]
+    days = f"{answers[0].first_day} to {answers[0].last_day}"
+    title = f"{manifest.release_id}: counts of {days}" + (
+        f" (the {TOP_ROWS} largest of {len(answers)})" if len(answers) > TOP_ROWS else ""
+    )
+    columns = ["item", "estimate", "std error", "published"]
+    yield TextTable(title, columns, rows, frozenset(columns[1:]))
+
+
+def shown_plan(made: Plan) -> Iterator[Shown]:
+    """The part of the plan that no other job has."""
+    yield f"One row touches counts of at most {made.row_l1} a level (L1), {made.row_l2_squared} squared (L2).\n"
+    rows = [
+        [
+            each.name,
+            f"{each.n_nodes:,}",
+            f"{each.widest_days:,}",
+            each.share,
+            each.mechanism or "not measured",
+            each.noise or "",
+            "" if each.std_dev is None else f"{each.std_dev:.1f}",
+        ]
+        for each in made.levels
+    ]
+    columns = ["level", "nodes", "days", "share", "noise", "parameter", "std dev"]
+    yield TextTable("Measurements", columns, rows, frozenset({"nodes", "days", "parameter", "std dev"}))
+    rows = [
+        [
+            each.query,
+            f"{each.days:,}",
+            span_text(*each.items_span),
+            "" if each.totals_span is None else span_text(*each.totals_span),
+            terminal_number(each.days_only, 3),
+        ]
+        for each in made.errors
+    ]
+    columns = ["query", "days", "an item", "a total", "days only, same budget"]
+    yield TextTable("\nExpected standard error of an answer", columns, rows, frozenset(columns[1:]))
+    yield ""
+    for name, reason in made.solvers:
+        yield f"Solver {name}: {reason}"
+
+
+def shown_rehearsal(prepared: PreparedJob[Design], rows: int | None, seed: int, progress: Progress) -> Iterator[Shown]:
+    """Run the whole job on generated rows and compare predicted with measured errors."""
+    found = rehearse(prepared, rows or ROWS_PER_DAY, seed, progress)
+    shown = [[each.query, f"{each.n_answers:,}", f"{each.predicted:.2f}", f"{each.measured:.2f}"] for each in found]
+    columns = ["query", "answers", "predicted error", "measured error"]
+    yield TextTable("Rehearsal on generated rows (no ledger, no private data)", columns, shown, frozenset(columns[1:]))
+
+
+def shown_answers(answers: Sequence[Answer]) -> Iterator[Shown]:
+    """A table of answers."""
+    rows = [
+        [
+            each.item,
+            f"{each.estimate:,.2f}",
+            "not stated" if each.std_error is None else f"{each.std_error:,.2f}",
+            "-" if each.low is None or each.high is None else f"{each.low:,.1f} to {each.high:,.1f}",
+            "-" if each.published is None else f"{each.published:,}",
+        ]
+        for each in answers
+    ]
+    columns = ["item", "estimate", "std error", "95 % interval", "published"]
+    title = f"Counts from {answers[0].first_day} to {answers[0].last_day}"
+    yield TextTable(title, columns, rows, frozenset(columns[1:]))

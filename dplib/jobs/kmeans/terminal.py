@@ -1,0 +1,68 @@
+"""What ``dplib`` shows of clusters: a release, its plan, answers and a rehearsal."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from dplib.jobs.kmeans.design import Design
+from dplib.jobs.kmeans.plan import Plan
+from dplib.jobs.kmeans.query import Answer, query_release
+from dplib.jobs.kmeans.rehearse import rehearse
+from dplib.page.number_text import terminal_number, terminal_with_error
+from dplib.progress import Progress
+from dplib.release.manifest import Manifest
+from dplib.workflow.job import PreparedJob
+from dplib.workflow.shown import Shown, TextTable
+
+TOP_CENTERS, TOP_COORDINATES = 12, 6
+"""Rows and coordinates of the table that a finished run prints."""
+REHEARSED_POINTS = 100_000
+"""Points that a rehearsal generates."""
+
+
+def show_release(release: Path, manifest: Manifest) -> Iterator[Shown]:
+    """The heaviest centers of a release."""
+    answers = query_release(release, manifest, (), None)
+    more = f" (the {TOP_CENTERS} heaviest of {len(answers)})" if len(answers) > TOP_CENTERS else ""
+    return shown_answers(f"{manifest.release_id}: centers{more}", answers[:TOP_CENTERS])
+
+
+def shown_answers(title: str, answers: Sequence[Answer]) -> Iterator[Shown]:
+    """A table of centers."""
+    names = list(answers[0].coordinates)[:TOP_COORDINATES]
+    rows = []
+    for each in answers:
+        weight = "-" if each.weight_error is None else terminal_number(each.weight_error)
+        places = [terminal_with_error(each.coordinates[name], each.std_errors[name]) for name in names]
+        away = [] if each.distance is None else [f"{each.distance:.4g}"]
+        mark = " (noise?)" if each.may_be_noise else ""
+        shown = "-" if each.weight is None else f"{each.weight:,.1f}"
+        rows.append([f"{each.center}{mark}", shown, weight, *places, *away])
+    columns = ["center", "weight", "std error", *(f"{name} (std error)" for name in names)]
+    columns += ["distance"] if answers[0].distance is not None else []
+    hidden = len(answers[0].coordinates) - len(names)
+    title += f"; {hidden} more coordinates with --json" if hidden else ""
+    yield TextTable(title, columns, rows, frozenset(columns))
+    if any(each.may_be_noise for each in answers):
+        yield "(noise?): the weight is no larger than twice its standard error."
+
+
+def shown_plan(made: Plan) -> Iterator[Shown]:
+    """The part of the plan that no other job has."""
+    yield f"{made.n_clusters:,} centers in {made.space}."
+    yield f"Method {made.method}: {made.what}. {made.why} It spends {made.spent_as}.\n"
+    rows = [
+        [f"{each.n_points:,}", each.method, each.detail or "-", f"{each.blur:.2g}", "yes" if each.enough else "no"]
+        for each in made.outlook
+    ]
+    columns = ["points", "method", "sizes", "noise", "enough points"]
+    title = f"By the number of points: {made.blur}"
+    yield TextTable(title, columns, rows, frozenset({"points", "noise"}))
+
+
+def shown_rehearsal(prepared: PreparedJob[Design], rows: int | None, seed: int, progress: Progress) -> Iterator[Shown]:
+    """Run the whole job on generated clusters and compare its loss with that of k-means without privacy."""
+    found = rehearse(prepared, rows or REHEARSED_POINTS, seed, progress)
+    shown = [[each.centers, terminal_number(each.loss), f"{each.ratio:.3f}"] for each in found]
+    columns = ["centers", "mean squared distance (square radii)", "ratio"]
+    title = f"Rehearsal on {rows or REHEARSED_POINTS:,} generated points (no ledger, no private data)"
+    yield TextTable(title, columns, shown, frozenset(columns[1:]))

@@ -1,0 +1,98 @@
+"""What ``dplib`` shows of histograms: a release, its plan, answers and a rehearsal."""
+
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from dplib.jobs.range_histograms.design import Design
+from dplib.jobs.range_histograms.plan import Plan
+from dplib.jobs.range_histograms.query import Answer, total_answers
+from dplib.jobs.range_histograms.rehearse import rehearse
+from dplib.page.number_text import terminal_number
+from dplib.progress import Progress
+from dplib.release.manifest import Manifest
+from dplib.workflow.job import PreparedJob
+from dplib.workflow.shown import Shown, TextTable
+
+TOP_ROWS = 12
+"""Rows of the table that a finished run prints."""
+ROWS_PER_GROUP = 10_000
+"""Mean number of rows a histogram that a rehearsal generates."""
+
+
+def show_release(release: Path, manifest: Manifest) -> Iterator[Shown]:
+    """The largest totals of a release."""
+    answers = total_answers(release, manifest)
+    title = f"{manifest.release_id}: counts of {answers[0].range}" + (
+        f" (the {TOP_ROWS} largest of {len(answers)})" if len(answers) > TOP_ROWS else ""
+    )
+    return shown_answers(title, answers[:TOP_ROWS])
+
+
+def shown_answers(title: str, answers: Sequence[Answer]) -> Iterator[Shown]:
+    """A table of answers."""
+    rows = [
+        [
+            each.group,
+            f"{each.estimate:,.1f}",
+            "not stated" if each.std_error is None else f"{each.std_error:,.2f}",
+            "-" if each.low is None or each.high is None else f"{each.low:,.1f} to {each.high:,.1f}",
+            f"{each.published:,}",
+        ]
+        for each in answers
+    ]
+    columns = ["group", "estimate", "std error", "95 % interval", "published"]
+    yield TextTable(title, columns, rows, frozenset(columns[1:]))
+
+
+def shown_plan(made: Plan) -> Iterator[Shown]:
+    """The part of the plan that no other job has."""
+    yield (
+        f"{made.n_groups:,} histograms of {made.n_bins:,} bins; a tree of {made.n_nodes:,} intervals on "
+        f"{made.n_levels} "
+        f"levels, by the method {made.method} for {made.queries}.\n"
+    )
+    rows = [[f"{each['level']}", f"{each['n_nodes']:,}", _noise_text(each)] for each in made.levels]
+    yield TextTable("Measurements", ["level", "intervals", "noise parameter"], rows, frozenset({"intervals"}))
+    rows = [
+        [
+            f"{each.method} *" if each.chosen else each.method,
+            each.of,
+            terminal_number(each.mean_variance),
+            terminal_number(each.std_error),
+        ]
+        for each in made.methods
+    ]
+    columns = ["method", "answers", "mean variance", "std error"]
+    yield TextTable("\nExpected error of a query (* chosen)", columns, rows, frozenset(columns[2:]))
+    rows = [
+        [f"{each.length:,}", *(terminal_number(value) for value in (each.ours, each.flat, each.binary, each.privelet))]
+        for each in made.lengths
+    ]
+    columns = ["length in bins", "this release", "bins only", "binary tree", "wavelets"]
+    yield TextTable("\nExpected standard error by length of the range", columns, rows, frozenset(columns))
+
+
+def _noise_text(level: dict[str, Any]) -> str:
+    if level["least"] is None:
+        return "not measured"
+    least, most = (terminal_number(Fraction(level[end]), 6) for end in ("least", "most"))
+    return least if level["least"] == level["most"] else f"{least} to {most}"
+
+
+def shown_rehearsal(prepared: PreparedJob[Design], rows: int | None, seed: int, progress: Progress) -> Iterator[Shown]:
+    """Run the whole job on generated rows and compare predicted with measured errors."""
+    found = rehearse(prepared, rows or ROWS_PER_GROUP, seed, progress)
+    shown = [
+        [
+            f"{each.length:,}",
+            f"{each.n_answers:,}",
+            "not stated" if each.predicted is None else f"{each.predicted:.2f}",
+            f"{each.measured:.2f}",
+            f"{each.published:.2f}",
+        ]
+        for each in found
+    ]
+    columns = ["length in bins", "answers", "predicted error", "measured error", "of published integers"]
+    yield TextTable("Rehearsal on generated rows (no ledger, no private data)", columns, shown, frozenset(columns))

@@ -1,0 +1,150 @@
+"""What a job is: one value of typed functions. The order of things and the books are the workflow's.
+
+Who takes a job from the table of jobs knows of its design only that it is one (`JobDesign`): a `Job` is covariant in
+its design. Its functions get a design that the job itself resolved, which `PreparedJob` holds beside it.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Generic
+
+from dplib.config.job_config import JobConfig
+from dplib.ledger.runs import MeasuredRun
+from dplib.page.account_state import AccountState
+from dplib.progress import Progress
+from dplib.release.manifest import Manifest
+from dplib.release.verify import Check
+from dplib.spark.engine.blocks import DataFrame, SparkSession
+from dplib.spark.engine.session import open_session
+from dplib.spark.rows.inspection import Inspection
+from dplib.spark.rows.quality import JudgedRows
+from dplib.workflow.design import AnyDesign
+from dplib.workflow.lifecycle import MeasurementKeys
+from dplib.workflow.plan import JobPlan
+from dplib.workflow.prepared import Design_co, Prepared, prepare
+from dplib.workflow.run_keys import RunKeys
+from dplib.workflow.shown import Shown
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+
+Assign = Callable[[Prepared[AnyDesign], Path, Path, Progress], None]
+"""Writes the input's rows as a release sorts them into a folder."""
+
+
+@dataclass(frozen=True)
+class Question:
+    """What is asked of a release.
+
+    Attributes:
+        names: of items, groups, statistics, vertices or centers; all where empty.
+        start: where a range begins, or a point; None where nothing is said.
+        end: where it ends, inclusive.
+    """
+
+    names: Sequence[str] = ()
+    start: str | None = None
+    end: str | None = None
+
+
+@dataclass(frozen=True)
+class Job(Generic[Design_co]):
+    """A job.
+
+    Attributes:
+        name: as configurations and the command line have it.
+        example: a commented configuration to start from.
+        config: the model of its configuration.
+        resolve: checks settings and derives the design from them and the folder of their relative paths.
+        open_input: opens the input and checks its schema, before anything is reserved; reads a header line at most.
+        measure: the private part: reads what ``open_input`` returned, draws the noise and writes ``measurement/`` into
+            the staging directory.
+        publish: the rest of the release from ``measurement/`` in the staging directory, its end by
+            `dplib.workflow.publication.finish_release`.
+        measure_nothing: writes ``measurement/`` as of an input without rows, in this process; False, and nothing is
+            written, where the design is too large for that (`dplib.workflow.dry_publication`).
+        judge: what ``open_input`` returned after its rules, for the quality of the input.
+        plan: the plan of a design with this hash of its settings, and what of it is shown between guarantee and totals.
+        show: what of a release is shown where it was made.
+        inspect: counts what each rule and cap does to the rows. Not private: for the data's owner.
+        rehearse: runs the job on so many generated rows (None: its own number) from a seed; what is shown of it.
+        query: answers a question from a release; also what of them is shown.
+        verify: checks a release's numbers.
+        assign: writes input rows as a release sorts them into a folder. Not private; None where a job sorts no rows.
+    """
+
+    name: str
+    example: str
+    config: type[JobConfig]
+    resolve: Callable[[Mapping[str, object], Path], Design_co]
+    open_input: "Callable[[Resources[Design_co]], DataFrame]"
+    measure: "Callable[[Resources[Design_co], DataFrame, RunKeys, Path], MeasurementKeys]"
+    publish: "Callable[[Resources[Design_co], MeasuredRun, AccountState, Path], None]"
+    measure_nothing: "Callable[[Resources[Design_co], RunKeys, Path], bool]"
+    judge: "Callable[[Resources[Design_co], DataFrame], JudgedRows]"
+    plan: Callable[[Design_co, str], tuple[JobPlan, Iterable[Shown]]]
+    show: Callable[[Path, Manifest], Iterable[Shown]]
+    inspect: Callable[[SparkSession, Prepared[Design_co]], Inspection]
+    rehearse: "Callable[[PreparedJob[Design_co], int | None, int, Progress], Iterable[Shown]]"
+    query: "Callable[[Path, Manifest, Question], tuple[Sequence[DataclassInstance], Iterable[Shown]]]"
+    verify: Callable[[Path, Manifest], list[Check]]
+    assign: Assign[Design_co] | None = None
+
+    def prepare(self, path: Path, assignments: Sequence[str] = (), date: str = "") -> "PreparedJob[Design_co]":
+        """Load, check and resolve a configuration.
+
+        Args:
+            path: the configuration file.
+            assignments: ``--set`` values.
+            date: logical date, empty where there is none.
+
+        Raises:
+            ConfigError: naming the setting that is wrong.
+        """
+        found = prepare(self.resolve, path, assignments, date)
+        return PreparedJob(found.design, found.base, found.date, self)
+
+
+@dataclass(frozen=True)
+class PreparedJob(Prepared[Design_co]):
+    """A checked configuration and the job that it is of."""
+
+    job: Job[Design_co]
+
+
+class Resources(Generic[AnyDesign]):
+    """What the stages of one run share: the prepared job, progress, and Spark once it is needed.
+
+    Attributes:
+        dry: whether a publication is only tried (`dplib.workflow.dry_publication`), without Spark.
+    """
+
+    dry = False
+
+    def __init__(self, prepared: PreparedJob[AnyDesign], progress: Progress) -> None:
+        self.prepared = prepared
+        self.progress = progress
+        self.stage = progress.stage
+        self._spark: SparkSession | None = None
+        self._resources = ExitStack()
+
+    @property
+    def design(self) -> AnyDesign:
+        """The design."""
+        return self.prepared.design
+
+    def spark(self) -> SparkSession:
+        """The session, started at the first call."""
+        if self._spark is None:
+            config = self.design.config
+            with self.stage("starting Spark"):
+                session = open_session(f"dplib {config.job}", config.spark)
+                self._spark = self._resources.enter_context(session)
+        return self._spark
+
+    def close(self) -> None:
+        """Stop Spark if this run started it."""
+        self._resources.close()
