@@ -7,7 +7,7 @@ Four questions, each answered by ratios of losses at the same noise keys:
 
 0. cells of the grid: loss over that of Su et al.'s grid (`SU_POINTS_A_CELL`, no cell dropped), by points a cell. On
    clusters whose sizes fall from 20 to 1, on clusters of one size, and on points spread evenly.
-1. grid or quadtree: loss of the grid over that of the quadtree, by ``n epsilon / k``.
+1. grid or quadtree: loss of the grid over that of the quadtree, by ``n epsilon / k``; also on the kinds of 0.
 2. settings of the coreset: loss with one setting changed over that with the defaults.
 3. the choice of ``auto``: its loss over the least of all methods that it may choose from and of `lloyd`. The sets of
    this question answer none of the others.
@@ -19,6 +19,7 @@ for the third question also s2.txt, s3.txt, mopsi-finland.arff and sklearn_digit
 
 import json
 import statistics
+import textwrap
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from fractions import Fraction
@@ -47,7 +48,15 @@ STORED = Path(__file__).with_suffix(".json")
 SQUARE = Space.box([-1.0, -1.0], [1.0, 1.0])
 N_KEYS = 3
 POINTS_A_CELL = (10.0, 5.0, 4.0, 3.0, 2.5, 2.0)
-BINS = (0.0, QUADTREE_FROM, 16.0, 64.0, 256.0, np.inf)
+FEW_POINTS = 16.0
+BINS = (0.0, QUADTREE_FROM, FEW_POINTS, 64.0, 256.0, np.inf)
+KINDS = {
+    "in a third": "clusters of uneven sizes in a third of the bounds",
+    "in a ball": "those in the whole",
+    "20 to 1": "sizes 20 to 1",
+    "one size": "one size",
+    "even": "points spread evenly",
+}
 RIVALS = ("grid", "quadtree", "tree_coreset", "local_search", "lloyd")
 CHANGES: dict[str, dict[str, Any]] = {
     "no Lloyd rounds": {"n_rounds": 0},
@@ -120,17 +129,25 @@ def cells() -> Iterator[tuple[str, Callable[[], dict[str, Any]]]]:
         yield f"{kind}, {data.name}; epsilon {epsilon}", answer
 
 
-def grids() -> Iterator[tuple[str, Callable[[], dict[str, float]]]]:
+def grids() -> Iterator[tuple[str, Callable[[], dict[str, Any]]]]:
     """Question 1."""
     sizes = ((1_000, 4), (1_000, 15), (5_000, 15), (20_000, 8), (100_000, 8))
-    for d, (n, k), fill, epsilon in product((1, 2, 3), sizes, (0.8, 0.3), ("1/50", "1/10", "1/2")):
-        data = uneven(n, d, k, 301 + d, fill)
+    sets = [("uneven", uneven(n, d, k, 301 + d, fill)) for d, (n, k), fill in product((1, 2, 3), sizes, (0.8, 0.3))]
+    for seed, (n, k) in enumerate(sizes[:3]):
+        falling = [20.0 ** (1 - place / (k - 1)) for place in range(k)]
+        even = np.random.default_rng(431 + seed).uniform(-1, 1, (n, 2))
+        sets += [
+            ("20 to 1", of_sizes(n, falling, 0.04, 0.8, 421 + seed)),
+            ("one size", of_sizes(n, [1.0] * k, 0.06, 0.9, 425 + seed)),
+            ("even", Data(f"even: k={k}, n={n:,}", even, SQUARE, k)),
+        ]
+    for (kind, data), epsilon in product(sets, ("1/50", "1/10", "1/2")):
 
-        def answer(data: Data = data, epsilon: Fraction = Fraction(epsilon)) -> dict[str, float]:
+        def answer(kind: str = kind, data: Data = data, epsilon: Fraction = Fraction(epsilon)) -> dict[str, Any]:
             one = losses(data, lambda source, noise, problem: grid(source, noise, problem, epsilon))
             other = losses(data, lambda source, noise, problem: quadtree(source, noise, problem, epsilon))
             ratio = statistics.median(one) / statistics.median(other)
-            return {"signal": len(data.points) * float(epsilon) / data.k, "ratio": ratio}
+            return {"kind": kind, "signal": len(data.points) * float(epsilon) / data.k, "ratio": ratio}
 
         yield f"{data.name}; epsilon {epsilon}", answer
 
@@ -257,6 +274,17 @@ def render(results: Results) -> str:
         found = [each["ratio"] for each in results["grids"].values() if low <= each["signal"] < high]
         label = f"{low:g} to {high:g}" if np.isfinite(high) else f"above {low:g}"
         lines.append(summary_of(label, found))
+    few = [each for each in results["grids"].values() if QUADTREE_FROM <= each["signal"] < FEW_POINTS]
+    by_kind = [
+        f"{statistics.median(each['ratio'] for each in few if each['kind'] == kind):.2f} for {label}"
+        for kind, label in KINDS.items()
+    ]
+    better = sum(each["ratio"] > 1 for each in few)
+    told = (
+        f"With n epsilon / k from {QUADTREE_FROM:g} to {FEW_POINTS:g} the quadtree had less loss on {better} of "
+        f"{len(few)} sets; the grid's loss over the quadtree's was in the median {', '.join(by_kind)}."
+    )
+    lines += ["", textwrap.fill(told, 120)]
     lines += ["", f"| loss of `tree_coreset` with one setting changed / default's | {heads}"]
     for change in CHANGES:
         found = [each[change] for each in results["coresets"].values()]

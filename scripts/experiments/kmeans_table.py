@@ -26,7 +26,7 @@ from sklearn import __version__ as sklearn_version
 from sklearn.cluster import KMeans
 
 from dplib.arrays import FloatArray
-from dplib.clustering.choose import METHODS, plan_method, run_plan
+from dplib.clustering.choose import FEW_DIMENSIONS, METHODS, plan_method, run_plan
 from dplib.clustering.problem import Clustering, Problem
 from dplib.clustering.source import Blocks
 from dplib.clustering.space import Space
@@ -91,9 +91,10 @@ def reference_loss(data: Data) -> float:
     return float(KMeans(data.k, n_init=10, random_state=0).fit(data.points).inertia_)
 
 
-def keys_for(method: str, n: int) -> int:
-    """Noise keys of a method on n points."""
-    return 1 if method in SLOW and n > LARGE else N_KEYS
+def keys_for(method: str, points: FloatArray) -> int:
+    """Noise keys of a method on some points; the grid has a million cells in 20 dimensions."""
+    slow = method in SLOW or (method == "grid" and points.shape[1] > FEW_DIMENSIONS)
+    return 1 if slow and len(points) > LARGE else N_KEYS
 
 
 def method_on(data: Data, method: str, epsilon: str) -> Callable[[int], Clustering] | None:
@@ -120,7 +121,7 @@ def measure(results: Results, data: Data) -> None:
         if run is None or data.points.size * data.k > MOST_WORK.get(method, np.inf):
             known["ratios"][name] = None
         else:
-            found = [run(key) for key in range(keys_for(method, len(data.points)))]
+            found = [run(key) for key in range(keys_for(method, data.points))]
             ratios = [loss(data.points, data.space.to_data(each.centers)) / reference() for each in found]
             ran = "/".join(sorted({each.method for each in found}))
             known["ratios"][name] = {"median": round(statistics.median(ratios), 4), "keys": len(ratios), "ran": ran}
