@@ -27,6 +27,8 @@ COMMANDS = (
     f'dplib query {RELEASE} --item "all UA" --item "EWR UA" --from 2013-07-01 --to 2013-07-31',
     "dplib ledger show",
 )
+DAY = "2026-01-05"
+"""Shown as the day of the run, which the ledger notes."""
 PUBLIC_SECRET = hashlib.sha256(b"the README of dplib").hexdigest()
 """For the example only: whoever knows a secret can remove the noise."""
 
@@ -54,7 +56,7 @@ def _output(command: str, folder: Path) -> str:
     )
     # The digest of the ledger's tip covers when its entries were written.
     said = re.sub(r"Tip: (\d+):[0-9a-f]{64}", r"Tip: \1:...", done.stdout.replace(f"{folder.resolve()}/", ""))
-    said = re.sub(r"\d{4}-\d\d-\d\d(?=  published)", "the day    ", said)  # of the run
+    said = re.sub(r"\d{4}-\d\d-\d\d(?=  published)", DAY, said)
     lines = [line.rstrip() for line in said.splitlines()]
     return "\n".join(lines)
 

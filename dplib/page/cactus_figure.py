@@ -21,7 +21,7 @@ from dplib.arrays import FloatArray, IntArray
 from dplib.graphs.cactus.cactus import Cactus
 from dplib.graphs.cactus.cactus_cuts import count_standard_cuts
 from dplib.graphs.cactus.cactus_standard_form import standard_form
-from dplib.page.drawing import COLOURS, clean_text, draw
+from dplib.page.drawing import COLOURS, clean_text, draw, short_text
 from dplib.page.figures import WIDTH
 from dplib.page.number_text import number_text
 from dplib.page.tree_layout import tree_layout
@@ -153,7 +153,7 @@ def _label(names: Sequence[str]) -> str:
     if len(shown + more) <= _MOST_LETTERS:
         return clean_text(shown + more)
     if len(names) == 1:
-        return clean_text(f"{names[0][: _MOST_LETTERS - 1]}…")
+        return clean_text(short_text(names[0], _MOST_LETTERS))
     return f"{number_text(len(names))} vertices"
 
 

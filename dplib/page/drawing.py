@@ -75,6 +75,11 @@ def clean_text(text: str) -> str:
     return _NOT_XML.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
+def short_text(text: str, letters: int) -> str:
+    """A text of at most so many letters; a longer one is cut, and marked so."""
+    return text if len(text) <= letters else f"{text[: letters - 1]}…"
+
+
 def draw(paint: Callable[[Figure], None], width: float, height: float) -> str:
     """Return what ``paint`` draws as SVG text.
 

@@ -5,6 +5,7 @@ estimates and public settings only. One style for all: `dplib.page.drawing`.
 """
 
 import datetime as dt
+import math
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any, Protocol
@@ -22,11 +23,13 @@ from matplotlib.path import Path
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from dplib.arrays import FloatArray
-from dplib.page.drawing import COLOURS, clean_text, draw
+from dplib.page.drawing import COLOURS, clean_text, draw, short_text
 from dplib.page.number_text import number_text
 
 WIDTH = 720.0
 _FEW = 60
+_LETTERS_ACROSS, _LEAST_LETTERS = 110, 10
+"""Letters of names that fit below an axis, and those that each name gets at least."""
 _LINES = ("contrast", "third", "muted")
 _MARKERS = ("D", "s", "^")
 _DASH: Any = {"marker": "_", "linestyle": "", "markersize": 15, "markeredgewidth": 2, "color": COLOURS["contrast"]}
@@ -225,13 +228,21 @@ def _positions(axes: Axes, positions: Sequence[dt.date] | Sequence[str] | Sequen
         numbers = date2num(days)  # type: ignore[no-untyped-call]
         return np.asarray(numbers, dtype=np.float64)
     if not days and not isinstance(positions[0], str):
-        axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: number_text(value)))
-        return np.asarray(positions, dtype=np.float64)
+        at = np.asarray(positions, dtype=np.float64)
+        unit = _unit(float(np.abs(at).max()))
+        axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: number_text(float(value) * unit)))
+        return at / unit
     # Also days beside the ends of the calendar: ticks and margins would leave it.
     at = np.arange(len(positions), dtype=float)
     step = -(-len(positions) // 12)
-    axes.set_xticks(at[::step], [clean_text(str(name)) for name in positions[::step]])
+    letters = max(_LEAST_LETTERS, _LETTERS_ACROSS // len(at[::step]))
+    axes.set_xticks(at[::step], [clean_text(short_text(str(name), letters)) for name in positions[::step]])
     return at
+
+
+def _unit(largest: float) -> float:
+    """What positions are drawn in: beyond these bounds matplotlib's own margins and steps leave the floats."""
+    return 1.0 if largest == 0 or 1e-100 < largest < 1e100 else 10.0 ** max(-300, math.floor(math.log10(largest)))
 
 
 def _counts(axes: Axes, at: FloatArray, values: FloatArray) -> None:

@@ -117,6 +117,32 @@ def test_names_instead_of_dates() -> None:
     assert {"spring", "summer"} <= set(texts)
 
 
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("letters", [300, 40])
+def test_long_names_are_cut_and_leave_room_for_the_drawing(letters: int) -> None:
+    names = [f"{number}{'x' * letters}" for number in range(60)]
+    svg = series_with_band(names, np.arange(60), np.ones(60))
+    assert {"0xxxxxxxx…", "55xxxxxxx…"} <= set(_texts(svg))
+    assert max(map(len, _texts(svg))) < 20
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize(
+    ("ends", "shown"),
+    [
+        ([-1.7e308, 1.7e308], {"−1.5e308", "0", "1e308"}),
+        ([-1e300, 0, 1e300], {"−1e300", "0", "5e299"}),
+        ([1e-300, 1e-299], {"2e−300", "1e−299"}),
+        ([5e-324, 1e-323], {"0"}),
+        ([-3.0, 3.0], {"−3", "0", "3"}),
+    ],
+)
+def test_positions_at_the_ends_of_the_floats_are_drawn(ends: list[float], shown: set[str]) -> None:
+    svg = series_with_band(ends, np.arange(len(ends)), np.ones(len(ends)), np.arange(len(ends)))
+    assert shown <= set(_texts(svg))
+    assert not re.search("nan|inf", svg)
+
+
 def test_errors_stand_at_their_place_on_a_logarithmic_axis() -> None:
     svg = error_by_query(["a"], [10], {"one": [1], "two": [100], "none": [np.nan]})
     root = _root(svg)

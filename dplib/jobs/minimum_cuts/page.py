@@ -33,6 +33,7 @@ from dplib.page.blocks import (
     Text,
 )
 from dplib.page.cactus_figure import cactus_drawing
+from dplib.page.drawing import short_text
 from dplib.page.frame import PageFrame
 from dplib.page.guarantee import NoiseTable
 from dplib.page.number_text import count_text, number_text, with_margin
@@ -195,7 +196,10 @@ def _cut_table(design: Design, name: str, cuts: FoundCuts) -> DataTable:
     for cut in range(min(SHOWN_CUTS, len(cuts.sides))):
         size, side = int(cuts.side_size[cut]), cuts.sides[cut]
         smaller = side if 2 * size <= n else ~side
-        shown = [_short(vertices.shown(vertex)) for vertex in np.flatnonzero(smaller)[:_SHOWN_NAMES].tolist()]
+        shown = [
+            short_text(vertices.shown(vertex), _MOST_LETTERS)
+            for vertex in np.flatnonzero(smaller)[:_SHOWN_NAMES].tolist()
+        ]
         more = int(smaller.sum()) - len(shown)
         held = ", ".join(shown) + (f" and {count_text(more)} more" if more > 0 else "")
         value, error = float(cuts.value[cut]), float(cuts.std_error[cut])
@@ -212,10 +216,6 @@ def _cut_table(design: Design, name: str, cuts: FoundCuts) -> DataTable:
     )
     shown_of = f", {SHOWN_CUTS} of {count_text(len(cuts.sides))}" if len(cuts.sides) > SHOWN_CUTS else ""
     return DataTable(f"{_TITLES[name]}{shown_of}", columns, tuple(rows))
-
-
-def _short(name: str) -> str:
-    return name if len(name) <= _MOST_LETTERS else f"{name[: _MOST_LETTERS - 1]}…"
 
 
 def _cactus(design: Design, results: Results) -> Block:

@@ -201,7 +201,7 @@ def _figure(design: Design, group: int, estimates: FloatArray, counts: IntArray)
 def _positions(design: Design, lo: IntArray, hi: IntArray) -> list[dt.date] | list[str] | list[float]:
     first, last = design.bins.ends(lo, hi)
     if design.bins.kind == "edges":
-        return [float(value) for value in (first + last) / 2]
+        return [float(value) for value in first / 2 + last / 2]
     if design.bins.kind == "categories":
         return [str(value) for value in first]
     return [value.item() for value in first]
