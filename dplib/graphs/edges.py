@@ -1,16 +1,13 @@
-"""Weighted graphs in one canonical form, their components, contractions and cuts.
+"""Weighted graphs in one canonical form, their components and cuts.
 
 A graph is its number of vertices and sorted arrays of edges, each pair once with a positive integer weight. Loops and
 weights of 0 change no cut and are dropped; edges side by side are one edge with their total weight. A *cut* is given
 by one of its sides. In canonical form that is the side without vertex 0, packed into words: vertex ``v`` is bit
 ``v % 64`` of word ``v // 64``, so that two cuts are equal exactly if their words are.
 
-Cost: canonical form and contraction take two counting sorts, linear in vertices and edges.
+Cost: the canonical form takes two counting sorts, linear in vertices and edges.
 
 Notation: ``side`` is a boolean array over the vertices; ``sides`` a boolean matrix, one row a cut.
-
-References: Karger, Stein, "A new approach to the minimum cut problem", J. ACM 43 (1996), section 2 (contraction of
-weighted graphs).
 """
 
 from dataclasses import dataclass
@@ -57,23 +54,6 @@ class Graph:
         return weighted_degrees(self.n_vertices, self.source, self.target, self.weight)
 
 
-@dataclass(frozen=True, eq=False)
-class Adjacency:
-    """The neighbours of vertex ``v`` at places ``first[v] .. first[v + 1] - 1``, in ascending order.
-
-    Attributes:
-        first: shape (n_vertices + 1,).
-        neighbor: shape (2 n_edges,).
-        weight: the edge's weight, likewise.
-        edge: the edge's number, likewise.
-    """
-
-    first: IntArray
-    neighbor: IntArray
-    weight: IntArray
-    edge: IntArray
-
-
 def canonical(
     n_vertices: int, source: npt.ArrayLike, target: npt.ArrayLike, weight: npt.ArrayLike | None = None
 ) -> Graph:
@@ -102,33 +82,10 @@ def canonical(
     return Graph(n_vertices, *merge_edges(n_vertices, one, other, heavy))
 
 
-def adjacency(graph: Graph) -> Adjacency:
-    """Return the neighbours of every vertex."""
-    return Adjacency(*neighbor_lists(graph.n_vertices, graph.source, graph.target, graph.weight))
-
-
 def components(graph: Graph) -> tuple[int, IntArray]:
     """Return the number of connected components and each vertex's, shape (n_vertices,), numbered by first vertex."""
     n_components, label = connected_labels(graph.n_vertices, graph.source, graph.target)
     return int(n_components), label
-
-
-def contracted(graph: Graph, label: npt.ArrayLike, n_labels: int) -> Graph:
-    """Return the graph whose vertex ``i`` is all vertices with label ``i`` as one.
-
-    Args:
-        graph: any.
-        label: shape (n_vertices,), from 0 to ``n_labels - 1``.
-        n_labels: number of vertices of the result.
-
-    Raises:
-        ConfigError: a label is missing or out of range.
-    """
-    names = _whole("label", label)
-    require(len(names) == graph.n_vertices, "label", "name every vertex", "another length")
-    inside = len(names) == 0 or (int(names.min()) >= 0 and int(names.max()) < n_labels)
-    require(inside, "label", f"lie from 0 to {n_labels - 1}", "another one")
-    return Graph(n_labels, *merge_edges(n_labels, names[graph.source], names[graph.target], graph.weight))
 
 
 def induced(graph: Graph, inside: npt.ArrayLike) -> tuple[Graph, IntArray]:
@@ -262,7 +219,11 @@ def merge_edges(n: int, source: IntArray, target: IntArray, weight: IntArray) ->
 def neighbor_lists(
     n: int, source: IntArray, target: IntArray, weight: IntArray
 ) -> tuple[IntArray, IntArray, IntArray, IntArray]:
-    """The arrays of `Adjacency`."""
+    """The neighbours of vertex ``v``, ascending, at places ``first[v] .. first[v + 1] - 1`` of the other arrays.
+
+    Returns:
+        first, shape (n + 1,); neighbours, weights and numbers of the edges, shape (2 n_edges,) each.
+    """
     first = np.zeros(n + 2, dtype=np.int64)
     for edge in range(len(source)):
         first[source[edge] + 2] += 1

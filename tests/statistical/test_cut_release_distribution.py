@@ -17,18 +17,8 @@ from dplib.graphs.edges import canonical, unpack_sides
 from dplib.jobs.minimum_cuts import private_graph
 from dplib.mechanisms.cuts.cut_sampler import draw_padding, sample_cuts
 from dplib.mechanisms.cuts.cut_sampler_plan import plan_cut_sampler
-from dplib.mechanisms.cuts.cut_statistics import (
-    GRID,
-    count_sensitivity,
-    count_steps,
-    release_minimum_cut,
-    release_minimum_cut_count,
-    release_soft_count,
-    soft_count_sensitivity,
-    soft_count_steps,
-)
-from dplib.mechanisms.cuts.pair_weights import measure_pairs
-from dplib.mechanisms.discrete_laplace import discrete_laplace_probability
+from dplib.mechanisms.cuts.pair_weights import noisy_pairs
+from dplib.mechanisms.discrete_laplace import discrete_laplace_probability, draw_discrete_laplace
 from dplib.mechanisms.exponential import exponential_probability
 from dplib.mechanisms.oneshot_laplace import draw_oneshot
 from dplib.mechanisms.top_k import measure_chosen, peel
@@ -90,7 +80,9 @@ def test_pair_weights_have_the_noise_on_every_pair_present_or_not() -> None:
     n, epsilon, cap = 900, Fraction(2, 3), 2
     source, target = np.arange(0, n - 1), np.arange(1, n)
     weight = np.full(n - 1, 40, dtype=np.int64)
-    noisy = measure_pairs(n, source, target, weight, epsilon, cap, KEY, "graph")
+    noisy = noisy_pairs(
+        n, source, target, weight, lambda s, m: draw_discrete_laplace(s, cap / epsilon, m), KEY, "graph"
+    )
     ends = np.triu_indices(n, 1)
     noise = noisy - np.where(ends[1] == ends[0] + 1, 40, 0)
     assert chi_square_p_value(noise, lambda k: discrete_laplace_probability(k, cap / epsilon)) > PASS
@@ -100,39 +92,6 @@ def test_pair_weights_have_the_noise_on_every_pair_present_or_not() -> None:
         )
     # No block of a vertex repeats another's noise.
     assert abs(np.corrcoef(noise[: n - 2], noise[n - 1 : 2 * n - 3])[0, 1]) < 7 / n**0.5
-
-
-DRAWS = 4_000
-
-
-def test_value_number_and_soft_count_have_their_noise() -> None:
-    weights, eta = np.array([3, 3, 4, 6, 9], dtype=np.int64), Fraction(1, 2)
-    stream = KeyedStream(KEY, "statistics")
-    values = np.array([release_minimum_cut(stream, 17, Fraction(1, 2), 3) for _ in range(DRAWS)])
-    counts = np.array([release_minimum_cut_count(stream, 40, 30, Fraction(4)) for _ in range(DRAWS)])
-    softs = np.array([release_soft_count(stream, weights, eta, Fraction(1, 2)) for _ in range(DRAWS)])
-    # The clipped ends of the count lie 0.84 scales below and 3.3 above: in the outermost cells.
-    assert counts.min() == 1
-    assert counts.max() == 435
-    noises = [
-        (values - 17, 6.0),
-        (np.rint(GRID * np.log2(counts + 90)) - count_steps(40, 30), count_sensitivity(30) / 4),
-        (np.rint(GRID * softs) - soft_count_steps(weights, eta), soft_count_sensitivity(eta) * 2.0),
-    ]
-    for noise, scale in noises:
-        assert _laplace_p_value(noise, scale, scale) > PASS
-        for factor in OFF:
-            assert _laplace_p_value(noise, scale, scale * factor) < REJECT
-
-
-def _laplace_p_value(noise: FloatArray, cell: float, scale: float) -> float:
-    """Pearson's test of discrete Laplace noise in ten cells; the outer two are open."""
-    edges = np.rint(cell * np.array([-0.8, -0.5, -0.3, -0.17, 0.17, 0.3, 0.6, 1.2, 2.0]))
-    q = np.exp(-1 / scale)
-    below = np.where(edges > 0, 1 - q**edges / (1 + q), q ** (1 - edges) / (1 + q))  # P(noise < edge)
-    expected = len(noise) * np.diff(np.concatenate([[0.0], below, [1.0]]))
-    observed = np.bincount(np.searchsorted(edges, noise, side="right"), minlength=len(expected))
-    return float(stats.chi2.sf(((observed - expected) ** 2 / expected).sum(), len(expected) - 1))
 
 
 @pytest.mark.parametrize("budget", [PureDP(Fraction(1)), ZCDP(Fraction(1, 8)), ApproxDP(Fraction(1), Fraction(1, 100))])

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from dplib.errors import ConfigError
-from dplib.graphs.cactus.cactus import cactus_from_edges, checked_cactus
+from dplib.graphs.cactus.cactus import checked_cactus
 from dplib.graphs.cactus.cactus_cuts import cut_set
 from dplib.graphs.cactus.cactus_generation import cactus_of_cuts
 from dplib.graphs.cactus.cactus_search import cactus_of_graph
@@ -12,7 +12,7 @@ from dplib.graphs.cactus.cactus_standard_form import standard_form
 from dplib.graphs.cactus.cut_structure import canonical_cuts
 from dplib.graphs.cactus.tree_representation import cut_tree
 from dplib.graphs.edges import canonical
-from tests.graph_oracles import loosened, minimum_cuts, random_graph, sides
+from tests.graph_oracles import sides
 
 
 @pytest.mark.parametrize(
@@ -44,43 +44,10 @@ def test_malformed_cacti_are_refused(
         checked_cactus(n_nodes, node_of, tree_edges, rings)
 
 
-@pytest.mark.parametrize(
-    ("edges", "weights", "message"),
-    [
-        ([[0, 1], [1, 2], [2, 0], [1, 3], [3, 2]], None, "at most one simple cycle"),
-        ([[0, 1], [0, 1], [0, 1], [1, 2], [2, 3]], None, "at most one simple cycle"),
-        ([[0, 1], [1, 2], [2, 2], [2, 3]], None, "a loop"),
-        ([[0, 1], [1, 2], [2, 4]], None, "nodes from 0 to 3"),
-        ([[0, 1], [2, 3]], None, "be connected"),
-        ([[0, 1], [1, 2], [2, 0], [2, 3]], [1, 1, 1, 1], "half of it"),
-        ([[0, 1], [1, 2], [2, 0], [2, 3]], [1, 1, 2, 2], "half of it"),
-        ([[0, 1], [1, 2], [2, 0], [2, 3]], [0, 0, 0, 0], "half of it"),
-        ([[0, 1], [1, 2], [2, 0], [2, 3]], [1, 1, 1], "one number an edge"),
-    ],
-)
-def test_malformed_edge_lists_are_refused(edges: list[list[int]], weights: list[int] | None, message: str) -> None:
-    with pytest.raises(ConfigError, match=message):
-        cactus_from_edges(4, edges, [0, 1, 2, 3], weights)
-
-
-def test_edges_are_taken_apart_into_the_cactus_they_came_from() -> None:
-    rng = np.random.default_rng(2)
-    for _ in range(200):
-        graph = random_graph(rng, int(rng.integers(2, 9)))
-        made = loosened(rng, cactus_of_cuts(minimum_cuts(graph)[1]))
-        parts = [made.tree_edges, *(np.column_stack([ring, np.roll(ring, -1)]) for ring in made.rings)]
-        weights = np.repeat([2] + [1] * len(made.rings), [len(part) for part in parts])
-        order = rng.permutation(len(weights))
-        again = cactus_from_edges(made.n_nodes, np.vstack(parts)[order], made.node_of, weights[order])
-        assert sorted(map(len, again.rings)) == sorted(map(len, made.rings))
-        assert sides(cut_set(again)) == sides(cut_set(made))
-
-
 def test_thesis_figure_3_4() -> None:
     """One graph, two cacti: a ring of three and an edge, or three double edges and an edge in two (lemma 3.2.1)."""
-    ring = cactus_from_edges(4, [[0, 1], [1, 2], [2, 0], [0, 3]], [0, 1, 2, 3], [1, 1, 1, 2])
-    edges = [[0, 5], [0, 5], [1, 5], [1, 5], [2, 5], [2, 5], [0, 4], [4, 3]]
-    star = cactus_from_edges(6, edges, [0, 1, 2, 3], [1] * 6 + [2] * 2)
+    ring = checked_cactus(4, [0, 1, 2, 3], [[0, 3]], [[0, 1, 2]])
+    star = checked_cactus(6, [0, 1, 2, 3], [[0, 4], [4, 3]], [[0, 5], [1, 5], [2, 5]])
     expected = {(1, 2), (2,), (1,), (3,)}  # equation 3.7 with vertices counted from 0
     assert sides(cut_set(ring)) == sides(cut_set(star)) == expected
     assert standard_form(ring).equals(standard_form(star))

@@ -19,11 +19,10 @@ from dplib.mechanisms.cuts.cut_statistics import (
     count_ratio,
     count_sensitivity,
     count_steps,
-    release_minimum_cut,
     soft_count_sensitivity,
     soft_count_steps,
 )
-from dplib.mechanisms.cuts.pair_weights import cut_error, measure_pairs, pair_positions
+from dplib.mechanisms.cuts.pair_weights import DrawNoise, cut_error, noisy_pairs, pair_positions
 from dplib.mechanisms.discrete_laplace import draw_discrete_laplace
 from dplib.mechanisms.oneshot_laplace import draw_oneshot, oneshot_error, oneshot_scale
 from dplib.mechanisms.top_k import draw_epsilon, measure_chosen, peel
@@ -113,6 +112,10 @@ def test_oneshot_with_little_noise_takes_the_smallest() -> None:
 # --- the synthetic graph ---
 
 
+def _laplace(scale: Fraction) -> DrawNoise:
+    return lambda stream, size: draw_discrete_laplace(stream, scale, size)
+
+
 def test_pairs_stand_in_lexicographic_order() -> None:
     source, target = np.triu_indices(7, 1)
     assert pair_positions(7, source, target).tolist() == list(range(21))
@@ -121,7 +124,7 @@ def test_pairs_stand_in_lexicographic_order() -> None:
 def test_near_minimum_cuts_of_the_synthetic_graph_are_free() -> None:
     """At a large epsilon the noisy graph is the graph, so its cuts are the cuts: nothing else is drawn."""
     source, target, weight = np.array([0, 0, 2]), np.array([1, 3, 3]), np.array([5, 2, 9])
-    noisy = measure_pairs(4, source, target, weight, Fraction(200), 1, KEY, "graph")
+    noisy = noisy_pairs(4, source, target, weight, _laplace(Fraction(1, 200)), KEY, "graph")
     dense = np.array([5, 0, 2, 0, 0, 9])
     assert noisy.tolist() == dense.tolist()
     assert all_cuts(4, noisy).min() == 2
@@ -129,18 +132,17 @@ def test_near_minimum_cuts_of_the_synthetic_graph_are_free() -> None:
 
 def test_blocks_of_vertices_are_drawn_apart() -> None:
     empty = np.empty(0, dtype=np.int64)
-    noisy = measure_pairs(5, empty, empty, empty, Fraction(1, 3), 1, KEY, "graph")
+    noisy = noisy_pairs(5, empty, empty, empty, _laplace(Fraction(3)), KEY, "graph")
     blocks = [draw_discrete_laplace(KeyedStream(KEY, "graph", "pairs", v), Fraction(3), 4 - v) for v in (3, 2, 1, 0)]
     assert noisy.tolist() == np.concatenate(blocks[::-1]).tolist()
-    assert len(measure_pairs(1, empty, empty, empty, Fraction(1), 1, KEY, "graph")) == 0
+    assert len(noisy_pairs(1, empty, empty, empty, _laplace(Fraction(1)), KEY, "graph")) == 0
 
 
 @pytest.mark.parametrize(("source", "target"), [([1], [1]), ([2], [1]), ([0], [4]), ([-1], [1]), ([0, 0], [1, 1])])
 def test_edges_out_of_form_are_refused(source: list[int], target: list[int]) -> None:
+    ends = np.array(source), np.array(target)
     with pytest.raises(ConfigError, match=r"^edges must"):
-        measure_pairs(
-            4, np.array(source), np.array(target), np.ones(len(source), dtype=np.int64), Fraction(1), 1, KEY, "graph"
-        )
+        noisy_pairs(4, *ends, np.ones(len(source), dtype=np.int64), _laplace(Fraction(1)), KEY, "graph")
 
 
 def test_error_bounds_hold_for_all_cuts_together() -> None:
@@ -150,7 +152,7 @@ def test_error_bounds_hold_for_all_cuts_together() -> None:
     bounds = cut_error(n, sizes, scale, 0.5)
     shares = []
     for run in range(200):
-        noise = measure_pairs(n, empty, empty, empty, 1 / scale, 1, KEY, f"graph {run}")
+        noise = noisy_pairs(n, empty, empty, empty, _laplace(scale), KEY, f"graph {run}")
         shares.append((np.abs(all_cuts(n, noise)) / bounds).max())
     assert np.mean(np.array(shares) > 1) <= 0.5
     assert max(shares) > 0.3
@@ -212,10 +214,6 @@ def test_soft_count_of_many_weights_asks_for_few_exponentials(eta: Fraction, mon
 
 def test_cuts_left_out_of_the_soft_count_are_paid_for() -> None:
     assert soft_count_sensitivity(Fraction(1, 2), 3, Fraction(1, 4)) == GRID * 7 // 4 + 1
-
-
-def test_no_noise_worth_the_name_at_a_huge_epsilon() -> None:
-    assert release_minimum_cut(KeyedStream(KEY, "v"), 41, Fraction(500)) == 41
 
 
 def test_reference_cases_move_the_count_no_more_than_its_sensitivity() -> None:

@@ -1,4 +1,4 @@
-"""The canonical graph: sums, drops, refusals, contraction, packed sides; against dictionaries and networkx."""
+"""The canonical graph: sums, drops, refusals, packed sides; against dictionaries and networkx."""
 
 from collections import Counter
 
@@ -11,13 +11,11 @@ from hypothesis import strategies as st
 from dplib.errors import ConfigError
 from dplib.graphs.edges import (
     Graph,
-    adjacency,
     canonical,
     components,
-    contracted,
     cut_value,
-    cut_values,
     induced,
+    neighbor_lists,
     pack_sides,
     unpack_sides,
     word_count,
@@ -59,31 +57,18 @@ def test_neighbours_degrees_and_components_equal_networkx(listed: Listed) -> Non
     peer.add_nodes_from(range(graph.n_vertices))
     ends = (graph.source.tolist(), graph.target.tolist(), graph.weight.tolist())
     peer.add_weighted_edges_from(zip(*ends, strict=True))
-    near, degrees = adjacency(graph), graph.degrees()
+    arrays = neighbor_lists(graph.n_vertices, graph.source, graph.target, graph.weight)
+    (first, neighbor, weight, edge), degrees = arrays, graph.degrees()
     for vertex in range(graph.n_vertices):
-        own = slice(near.first[vertex], near.first[vertex + 1])
+        own = slice(first[vertex], first[vertex + 1])
         around = {other: data["weight"] for other, data in sorted(peer[vertex].items())}
-        assert near.neighbor[own].tolist() == list(around)
-        assert near.weight[own].tolist() == list(around.values())
-        assert graph.weight[near.edge[own]].tolist() == list(around.values())
+        assert neighbor[own].tolist() == list(around)
+        assert weight[own].tolist() == list(around.values())
+        assert graph.weight[edge[own]].tolist() == list(around.values())
         assert degrees[vertex] == sum(around.values())
     n_components, label = components(graph)
     expected = sorted(map(sorted, networkx.connected_components(peer)))
     assert [np.flatnonzero(label == c).tolist() for c in range(n_components)] == expected
-
-
-@settings(deadline=None)  # the first call compiles
-@given(listed_graphs(), st.data())
-def test_contraction_keeps_the_values_of_the_cuts_it_keeps(listed: Listed, data: st.DataObject) -> None:
-    graph = made(listed)
-    n_labels = data.draw(st.integers(1, graph.n_vertices))
-    label = np.array(data.draw(st.permutations([v % n_labels for v in range(graph.n_vertices)])))
-    small = contracted(graph, label, n_labels)
-    row = st.lists(st.booleans(), min_size=n_labels, max_size=n_labels)
-    sides = np.array(data.draw(st.lists(row, min_size=1, max_size=5)))
-    values = [cut_value(small, side) for side in sides]
-    assert values == [cut_value(graph, side[label]) for side in sides]
-    assert values == cut_values(small, pack_sides(sides)).tolist()
 
 
 @settings(deadline=None)  # the first call compiles
@@ -132,13 +117,9 @@ def test_what_is_no_graph_is_refused(arguments: tuple[object, ...], rule: str) -
         canonical(*arguments)  # type: ignore[arg-type]
 
 
-def test_sides_and_labels_of_another_shape_are_refused() -> None:
+def test_sides_of_another_shape_are_refused() -> None:
     graph = canonical(2, [0], [1])
     with pytest.raises(ConfigError, match="one entry a vertex"):
         cut_value(graph, [True])
     with pytest.raises(ConfigError, match="one row a cut"):
         pack_sides([True, False])
-    with pytest.raises(ConfigError, match="name every vertex"):
-        contracted(graph, [0], 1)
-    with pytest.raises(ConfigError, match="lie from 0 to 0"):
-        contracted(graph, [0, 1], 1)

@@ -14,7 +14,6 @@ from dplib.graphs.statistics.network_sensitivity import (
     DegreeBound,
     Statistic,
     known_statistic,
-    require_sensitivity,
     sensitivity,
 )
 from dplib.privacy.neighbors import Neighbors
@@ -159,16 +158,6 @@ def test_triangles_after_a_projection_exceed_the_bounded_degree_numbers() -> Non
         values = oracle.triangles(oracle.project(graphs, 2, order))
         worst = {level: max(worst[level], oracle.change(values, neighbors[level])) for level in worst}
     assert min(worst.values()) > 1
-
-
-def test_claims_below_the_sensitivity_are_refused_with_the_reason() -> None:
-    histogram = Statistic.DEGREE_HISTOGRAM
-    with pytest.raises(ConfigError, match=r"must be at least 4, got 2: each vertex"):
-        require_sensitivity(2, histogram, Neighbors.EDGE, 100)
-    bound = DegreeBound(Bounding.PROJECTED, 10)
-    with pytest.raises(ConfigError, match=r"must be at least 22, got 21"):
-        require_sensitivity(21, histogram, Neighbors.VERTEX, 100, bound)
-    assert require_sensitivity(22, histogram, Neighbors.VERTEX, 100, bound) == 22
 
 
 @pytest.mark.parametrize("statistic", list(OF_EDGES))

@@ -1,4 +1,4 @@
-"""The greedy ordered projection: rounds equal the sequence, the order is public, the stability lemma holds."""
+"""The greedy ordered projection: the sequence, the order is public, the stability lemma holds."""
 
 import numpy as np
 import pytest
@@ -10,10 +10,7 @@ from dplib.graphs.statistics.degrees import cumulative_histogram, degree_histogr
 from dplib.graphs.statistics.network_sensitivity import Bounding, DegreeBound, Statistic, sensitivity
 from dplib.graphs.statistics.truncation import (
     edge_order,
-    keep_while_room,
     project_in_order,
-    project_in_rounds,
-    projection_round,
 )
 from dplib.privacy.neighbors import Neighbors
 from tests import network_oracles as oracle
@@ -31,40 +28,14 @@ def _reference(n: int, edges: list[tuple[int, int]], bound: int) -> list[bool]:
 
 @settings(max_examples=60, deadline=None)
 @given(n=st.integers(1, 14), p=st.floats(0, 1), seed=st.integers(0, 10**6), bound=st.integers(1, 6))
-def test_rounds_give_the_sequential_result(n: int, p: float, seed: int, bound: int) -> None:
+def test_edges_are_kept_while_both_ends_have_room(n: int, p: float, seed: int, bound: int) -> None:
     source, target = oracle.random_edges(n, p, seed)
     order = edge_order(source, target, seed)
     in_order = list(zip(source[order].tolist(), target[order].tolist(), strict=True))
     kept = project_in_order(n, source, target, bound, order)
     assert kept[order].tolist() == _reference(n, in_order, bound)
-    assert project_in_rounds(n, source, target, bound, order)[0].tolist() == kept.tolist()
     assert vertex_degrees(n, source[kept], target[kept]).max(initial=0) <= bound
     assert bound < n - 1 or kept.all()
-
-
-def test_a_round_decides_the_first_edge_and_only_what_is_sure() -> None:
-    """Two edges meet in vertex 1, which has room for one; a third is free; a fourth has a full end."""
-    source, target = np.array([0, 1, 3, 5]), np.array([1, 2, 4, 6])
-    accepted, rejected = projection_round(source, target, np.arange(4), np.array([1, 1, 1, 1, 1, 0, 1]))
-    assert accepted.tolist() == [True, False, True, False]
-    assert rejected.tolist() == [False, False, False, True]
-
-
-@settings(max_examples=40, deadline=None)
-@given(seed=st.integers(0, 10**6), bound=st.integers(1, 4))
-def test_rounds_may_be_left_off_for_the_sequence_at_any_time(seed: int, bound: int) -> None:
-    n = 14
-    source, target = oracle.random_edges(n, 0.6, seed)
-    order = edge_order(source, target, seed)
-    rank = np.argsort(order)
-    accepted, rejected = projection_round(source, target, rank, np.full(n, bound))
-    left = np.flatnonzero(~accepted & ~rejected)
-    room = bound - vertex_degrees(n, source[accepted], target[accepted])
-    before = room.copy()
-    kept = accepted.copy()
-    kept[left] = keep_while_room(source[left], target[left], np.argsort(rank[left]), room)
-    assert kept.tolist() == project_in_order(n, source, target, bound, order).tolist()
-    assert (room == before).all()
 
 
 @settings(max_examples=200, deadline=None)
@@ -133,15 +104,5 @@ def test_stability_lemma_on_all_small_graphs_with_the_kernel_itself(bound: int) 
 
 def test_bound_is_checked() -> None:
     none = np.zeros(0, dtype=np.int64)
-    for project in (project_in_order, project_in_rounds):
-        with pytest.raises(ConfigError, match="degree bound must be at least 1"):
-            project(3, none, none, 0, none)
-
-
-def test_real_graph_in_rounds() -> None:
-    n, source, target = oracle.stored_graph("Email-Enron.txt.gz")
-    order = edge_order(source, target, 1)
-    for bound in (5, 50):
-        kept, rounds = project_in_rounds(n, source, target, bound, order)
-        assert (kept == project_in_order(n, source, target, bound, order)).all()
-        assert rounds < 20
+    with pytest.raises(ConfigError, match="degree bound must be at least 1"):
+        project_in_order(3, none, none, 0, none)

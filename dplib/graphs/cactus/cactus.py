@@ -5,7 +5,7 @@ may hold none, one or many. The minimum cuts of the cactus (one edge outside the
 back to exactly the minimum cuts of the graph. A tree edge weighs the minimum cut value, a ring edge half of it.
 
 Here a cactus is held as what it is made of, tree edges and rings, so that no step has to search for cycles; a ring of
-two nodes is a double edge. `cactus_from_edges` takes a plain list of edges apart.
+two nodes is a double edge.
 
 Notation: ``n_vertices`` vertices of the graph, ``n_nodes`` nodes of the cactus.
 
@@ -87,36 +87,6 @@ def checked_cactus(
     return made
 
 
-def cactus_from_edges(
-    n_nodes: int, edges: npt.ArrayLike, node_of: npt.ArrayLike, weights: npt.ArrayLike | None = None
-) -> Cactus:
-    """Return the cactus with these edges, taken apart into tree edges and rings.
-
-    Args:
-        n_nodes: number of nodes.
-        edges: shape (n_edges, 2); an edge that comes twice is a ring of two.
-        node_of: node of each vertex, shape (n_vertices,).
-        weights: shape (n_edges,), to be checked: all tree edges one value, all ring edges half of it.
-
-    Raises:
-        ConfigError: as `checked_cactus`, or an edge lies on two cycles, or the weights are not those of a cactus.
-    """
-    ends = np.array(edges, dtype=np.int64).reshape(-1, 2)
-    require(bool(((ends >= 0) & (ends < n_nodes)).all()), "edges", f"join nodes from 0 to {n_nodes - 1}", "another")
-    require(bool((ends[:, 0] != ends[:, 1]).all()), "edges", "join two nodes", "a loop")
-    cycles = _cycles(n_nodes, ends)
-    on_ring = np.zeros(len(ends), dtype=np.bool_)
-    for used in cycles.values():
-        on_ring[used[1]] = True
-    if weights is not None:
-        weight = np.asarray(weights)
-        require(weight.shape == (len(ends),), "weights", "be one number an edge", weight.shape)
-        doubled = np.where(on_ring, 2 * weight, weight)
-        rule = "be one value above 0 on every tree edge and half of it on every ring edge"
-        require(bool((weight > 0).all()) and len(np.unique(doubled)) <= 1, "weights", rule, "others")
-    return checked_cactus(n_nodes, node_of, ends[~on_ring], [nodes for nodes, _ in cycles.values()])
-
-
 def _check_shape(made: Cactus) -> None:
     """A connected graph whose blocks are the tree edges and rings: connected, and just enough of them to be so."""
     require(made.n_nodes >= 1, "n_nodes", "be at least 1", made.n_nodes)
@@ -156,45 +126,3 @@ def _check_sides(made: Cactus) -> None:
     require(not (ends & on_tree_edge).any(), "cactus", "have a vertex in every leaf", "an empty leaf")
     rule = "have a vertex in every node that touches one ring only"
     require(not ends.any(), "cactus", rule, "an empty one")
-
-
-def _cycles(n_nodes: int, ends: IntArray) -> dict[int, tuple[list[int], list[int]]]:
-    """Closing edge to the nodes and the edges of its cycle, by a depth-first search that knows edges by number."""
-    touching: list[list[tuple[int, int]]] = [[] for _ in range(n_nodes)]
-    for number, (one, other) in enumerate(ends.tolist()):
-        touching[one].append((number, other))
-        touching[other].append((number, one))
-    above = [(-1, -1)] * n_nodes  # the edge to the node above, and that node
-    depth = [-1] * n_nodes
-    taken = [False] * len(ends)
-    cycles: dict[int, tuple[list[int], list[int]]] = {}
-    for start in range(n_nodes):
-        if depth[start] >= 0:
-            continue
-        depth[start] = 0
-        path = [(start, iter(touching[start]))]
-        while path:
-            node, rest = path[-1]
-            edge, other = next(rest, (-1, -1))
-            if edge < 0:
-                path.pop()
-            elif depth[other] < 0:
-                depth[other], above[other] = depth[node] + 1, (edge, node)
-                path.append((other, iter(touching[other])))
-            elif edge != above[node][0] and depth[other] < depth[node]:
-                cycles[edge] = _close(edge, node, other, above, taken)
-    return cycles
-
-
-def _close(
-    edge: int, node: int, top: int, above: list[tuple[int, int]], taken: list[bool]
-) -> tuple[list[int], list[int]]:
-    """The cycle that ``edge`` closes from ``node`` up to ``top``; its edges may lie on no other."""
-    nodes, edges = [node], [edge]
-    while node != top:
-        number, node = above[node]
-        require(not taken[number], "cactus", "have every edge on at most one simple cycle", "an edge on more")
-        taken[number] = True
-        nodes.append(node)
-        edges.append(number)
-    return nodes, edges

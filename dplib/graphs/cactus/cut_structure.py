@@ -16,7 +16,7 @@ Zhou, "Finding approximate minimum cut in differential privacy" (thesis, in Chin
 import numpy as np
 import numpy.typing as npt
 
-from dplib.arrays import BoolArray, IntArray, WordArray
+from dplib.arrays import BoolArray, WordArray
 from dplib.compiled import compiled
 from dplib.graphs.edges import pack_sides
 from dplib.validate import require
@@ -43,30 +43,6 @@ def canonical_cuts(cuts: npt.ArrayLike) -> BoolArray:
     return np.ascontiguousarray(sides[order])
 
 
-def cross(one: npt.ArrayLike, other: npt.ArrayLike) -> bool:
-    """Return whether two cuts cross (definition 3.1.1).
-
-    Args:
-        one: shape (n_vertices,), True on one side.
-        other: likewise.
-    """
-    first, second = np.asarray(one, dtype=np.bool_), np.asarray(other, dtype=np.bool_)
-    corners = (first & second, first & ~second, ~first & second, ~first & ~second)
-    return all(bool(corner.any()) for corner in corners)
-
-
-def crossing_graph(cuts: npt.ArrayLike) -> BoolArray:
-    """Return which cuts cross, shape (n_cuts, n_cuts): the graph of minimum cuts of definition 3.1.2."""
-    sides = np.asarray(cuts, dtype=np.bool_)
-    inside = sides.astype(np.int64)
-    both = inside @ inside.T
-    size = inside.sum(axis=1)
-    only = size[:, None] - both
-    neither = sides.shape[1] - (size[None, :] + only)
-    crossed: BoolArray = (both > 0) & (only > 0) & (only.T > 0) & (neither > 0)
-    return crossed
-
-
 def is_parallel_cut(cuts: npt.ArrayLike) -> BoolArray:
     """Return which cuts are parallel to all others: the p-cuts where ``cuts`` are all minimum cuts.
 
@@ -74,20 +50,6 @@ def is_parallel_cut(cuts: npt.ArrayLike) -> BoolArray:
         cuts: shape (n_cuts, n_vertices).
     """
     return _parallel_to_all(pack_sides(cuts))
-
-
-def atoms(cuts: npt.ArrayLike) -> IntArray:
-    """Return the class of each vertex among those that no cut separates (definition 3.1.9), shape (n_vertices,).
-
-    Classes are numbered by their smallest vertex.
-    """
-    columns = np.ascontiguousarray(np.asarray(cuts, dtype=np.bool_).T)
-    if columns.shape[1] == 0:
-        return np.zeros(len(columns), dtype=np.int64)
-    _, first, label = np.unique(np.packbits(columns, axis=1), axis=0, return_index=True, return_inverse=True)
-    rank = np.empty(len(first), dtype=np.int64)
-    rank[np.argsort(first)] = np.arange(len(first))
-    return rank[label.ravel()]
 
 
 @compiled

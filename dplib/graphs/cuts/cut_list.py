@@ -1,4 +1,4 @@
-"""Lists of different cuts with their values, held small, and their union.
+"""Lists of different cuts with their values, held small.
 
 Cuts are kept as packed sides over the vertices of a contracted graph (`dplib.graphs.cuts.kernel`) and are spread over
 the original vertices only when asked for: half a million cuts of a graph with thousands of vertices stay small. Two
@@ -9,7 +9,6 @@ Cost: O(n_words) a cut and look-up.
 Notation: as in `dplib.graphs.edges`.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,7 +16,6 @@ import numpy as np
 from dplib.arrays import BoolArray, IntArray, WordArray
 from dplib.compiled import compiled
 from dplib.graphs.edges import pack_sides, unpack_sides, word_count
-from dplib.validate import require
 
 MOST_CUTS = 1_000_000
 MOST_WORDS = 2**26  # of one list, 512 MB
@@ -65,42 +63,9 @@ def sorted_cuts(label: IntArray, packed: WordArray, values: IntArray) -> CutList
     return CutList(label, packed[order], values[order])
 
 
-def union(lists: Sequence[CutList]) -> CutList:
-    """Return the different cuts of several lists with the same labels.
-
-    Raises:
-        ConfigError: there is no list, or two have different labels.
-    """
-    require(len(lists) > 0, "lists", "hold at least one list", "none")
-    label = lists[0].label
-    same = all(np.array_equal(label, other.label) for other in lists)
-    require(same, "lists", "have the same labels", "different ones")
-    packed = np.concatenate([part.packed for part in lists])
-    values = np.concatenate([part.values for part in lists])
-    first = first_of_each(packed)
-    return sorted_cuts(label, packed[first], values[first])
-
-
-def first_of_each(packed: WordArray) -> IntArray:
-    """Return the numbers of the rows that differ from all before, ascending."""
-    table = new_table(len(packed))
-    return _first_of_each(packed, table)
-
-
 def new_table(n_cuts: int) -> IntArray:
     """Return an empty hash table with room for ``n_cuts`` rows."""
     return np.full(2 << max(n_cuts, 8).bit_length(), -1, dtype=np.int64)
-
-
-@compiled
-def _first_of_each(packed: WordArray, table: IntArray) -> IntArray:
-    kept = np.empty(len(packed), dtype=np.int64)
-    n_kept = 0
-    for cut in range(len(packed)):
-        if enter(packed, cut, table):
-            kept[n_kept] = cut
-            n_kept += 1
-    return kept[:n_kept].copy()
 
 
 @compiled

@@ -32,6 +32,7 @@ from dplib.graphs.edges import Graph, components, number_classes
 from dplib.validate import at_least, between, require
 
 MOST_CLASSES = 12  # 2,047 cuts a trial
+MOST_TRIALS = 10_000_000
 # Alias tables and clocks round probabilities by some 2^-50 a step; this is far more.
 ROUNDING = 1e-9
 

@@ -70,12 +70,6 @@ def estimate_from_cumulative(noisy: npt.ArrayLike, n_vertices: int) -> FloatArra
     return np.diff(np.concatenate([[0.0], sums, [float(n_vertices)]]))
 
 
-def degree_distribution(histogram: npt.ArrayLike, n_vertices: int) -> FloatArray:
-    """Shares of the vertices; shape (bins,)."""
-    at_least("number of vertices", n_vertices, 1)
-    return np.asarray(histogram, dtype=np.float64) / n_vertices
-
-
 @dataclass(frozen=True)
 class ProjectionLoss:
     """How much a projection may have cut off.

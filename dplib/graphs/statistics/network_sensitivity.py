@@ -98,10 +98,6 @@ _AFTER_PROJECTION = {
     Statistic.SPLIT: "one edge starts a chain of swapped edges as long as the graph",
     Statistic.COVERAGE: "one edge starts a chain of swapped edges as long as the graph",
 }
-_WHY = {
-    Statistic.DEGREE_HISTOGRAM: "each vertex whose degree changes leaves one bin and enters another",
-    Statistic.CUMULATIVE_HISTOGRAM: "the vertex crosses one bin for each of its edges, and each other end one more",
-}
 
 
 @dataclass(frozen=True)
@@ -228,24 +224,3 @@ def _vertex_sensitivity(statistic: Statistic, largest: int, projected: bool, sta
 
 def _number(change: int) -> Sensitivity:
     return Sensitivity(change, change**2)
-
-
-def require_sensitivity(
-    claimed_l1: int,
-    statistic: Statistic,
-    neighbors: Neighbors,
-    n_vertices: int,
-    bound: DegreeBound = UNBOUNDED,
-    stars: int = 2,
-) -> int:
-    """Return a claimed L1 sensitivity if noise scaled to it is private; see `sensitivity` for the arguments.
-
-    Raises:
-        ConfigError: if the claim is below the sensitivity, with what it leaves out.
-    """
-    true = sensitivity(statistic, neighbors, n_vertices, bound, stars).l1
-    why = f": {_WHY[statistic]}" if statistic in _WHY else ""
-    name = f"L1 sensitivity of {statistic} between {neighbors} neighbors"
-    if claimed_l1 < true:
-        raise ConfigError(name, f"be at least {true}", f"{claimed_l1}{why}")
-    return claimed_l1

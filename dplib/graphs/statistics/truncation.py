@@ -1,4 +1,4 @@
-"""Bounding the degrees: the greedy ordered projection, one edge at a time and in parallel rounds.
+"""Bounding the degrees: the greedy ordered projection, one edge at a time.
 
 Projection to degree at most D: go through the edges in an order fixed for every *possible* edge without looking at the
 graph; keep an edge if both of its ends have kept fewer than D edges so far. Day, Li and Lyu's algorithm. The order here
@@ -18,12 +18,12 @@ in the same way. What is a sum over vertices of a function of the degree (edges,
 therefore stable. What depends on *which* edges are kept is not: a chain of swaps runs through the whole graph
 (triangles, adjacency, cuts).
 
-Rounds. First every undecided edge with a full end is rejected; then one is accepted if at both ends fewer undecided
-edges come before it than the end has room for. This is the sequential result. Accepted: whatever the earlier undecided
-edges turn out to be, room is left when its turn comes. Rejected: an undecided edge e at u always keeps room at u
-against the accepted edges after it (they were accepted with e counted before them), so if no room is left, D edges
-before e were accepted. Each round decides at least the first undecided edge; a random order needs about 10 rounds, of
-which the last decide few edges.
+Rounds (`dplib.graphs.statistics.projection_blocks`). First every undecided edge with a full end is rejected; then one
+is accepted if at both ends fewer undecided edges come before it than the end has room for. This is the sequential
+result. Accepted: whatever the earlier undecided edges turn out to be, room is left when its turn comes. Rejected: an
+undecided edge e at u always keeps room at u against the accepted edges after it (they were accepted with e counted
+before them), so if no room is left, D edges before e were accepted. Each round decides at least the first undecided
+edge; a random order needs about 10 rounds, of which the last decide few edges.
 
 Cost: O(m log m) for the order, then O(m); a round is O(m log m).
 
@@ -39,7 +39,6 @@ import numpy as np
 from dplib.arrays import BoolArray, IntArray
 from dplib.compiled import compiled
 from dplib.graphs.mixing import mix_pairs
-from dplib.graphs.statistics.degrees import vertex_degrees
 from dplib.validate import at_least
 
 
@@ -100,63 +99,3 @@ def _keep_greedily(source: IntArray, target: IntArray, order: IntArray, room: In
             room[v] -= 1
             kept[edge] = True
     return kept
-
-
-def projection_round(source: IntArray, target: IntArray, rank: IntArray, room: IntArray) -> tuple[BoolArray, BoolArray]:
-    """Decide what one round can decide.
-
-    Args:
-        source: one end of each undecided edge, shape (m,).
-        target: the other end.
-        rank: place of each edge in the public order; only comparisons count, shape (m,).
-        room: how many edges each vertex may still keep, shape (n,).
-
-    Returns:
-        (accepted, rejected), each of shape (m,); an edge in neither waits for the next round.
-    """
-    rejected: BoolArray = (room[source] <= 0) | (room[target] <= 0)
-    # Rejected edges take no room, so they are out before the others are ranked.
-    left = np.flatnonzero(~rejected)
-    u, v = source[left], target[left]
-    before_source, before_target = _earlier_edges(u, v, rank[left])
-    accepted = np.zeros(len(source), dtype=np.bool_)
-    accepted[left] = (before_source < room[u]) & (before_target < room[v])
-    return accepted, rejected
-
-
-def _earlier_edges(source: IntArray, target: IntArray, rank: IntArray) -> tuple[IntArray, IntArray]:
-    """How many of the edges at the source, and at the target, come before each edge; shapes (m,)."""
-    m = len(source)
-    vertex = np.concatenate([source, target])
-    by_vertex = np.lexsort((np.concatenate([rank, rank]), vertex))
-    grouped = vertex[by_vertex]
-    first = np.flatnonzero(np.concatenate([[True], grouped[1:] != grouped[:-1]])[: 2 * m])
-    sizes = np.diff(np.append(first, 2 * m))
-    place = np.empty(2 * m, dtype=np.int64)
-    place[by_vertex] = np.arange(2 * m) - np.repeat(first, sizes)
-    return place[:m], place[m:]
-
-
-def project_in_rounds(
-    n_vertices: int, source: IntArray, target: IntArray, bound: int, order: IntArray
-) -> tuple[BoolArray, int]:
-    """The same projection by rounds that look at all undecided edges at once.
-
-    Returns:
-        Whether each edge is kept, shape (m,), and the number of rounds. The number depends on the graph: it is private.
-    """
-    at_least("degree bound", bound, 1)
-    rank = np.empty(len(source), dtype=np.int64)
-    rank[order] = np.arange(len(source))
-    kept = np.zeros(len(source), dtype=np.bool_)
-    room = np.full(n_vertices, bound, dtype=np.int64)
-    undecided = np.arange(len(source))
-    rounds = 0
-    while len(undecided):
-        rounds += 1
-        ends = source[undecided], target[undecided]
-        accepted, rejected = projection_round(*ends, rank[undecided], room)
-        kept[undecided[accepted]] = True
-        room -= vertex_degrees(n_vertices, ends[0][accepted], ends[1][accepted])
-        undecided = undecided[~(accepted | rejected)]
-    return kept, rounds

@@ -12,9 +12,8 @@ from fractions import Fraction
 from functools import lru_cache
 
 from dplib.errors import ConfigError
-from dplib.graphs.cuts.choose import MOST_TRIALS
 from dplib.graphs.cuts.exhaustive import MOST_LISTED_VERTICES
-from dplib.graphs.cuts.karger import TrialPlan, plan_trials
+from dplib.graphs.cuts.karger import MOST_TRIALS, TrialPlan, plan_trials
 from dplib.graphs.cuts.karger_stein import plan_runs
 from dplib.graphs.edges import MOST_TOTAL_WEIGHT
 from dplib.jobs.minimum_cuts.config import ReleaseSettings, SampledCutsSettings, SoftCountSettings, TopCutsSettings

@@ -35,12 +35,9 @@ from math import ceil, comb, floor, isqrt
 import numpy as np
 
 from dplib.arrays import IntArray
-from dplib.mechanisms.discrete_laplace import draw_discrete_laplace
 from dplib.mechanisms.exponential import count_losses
-from dplib.privacy.calibration import discrete_laplace_scale
 from dplib.privacy.rounding import log_below
 from dplib.randomness.digits import ExpNegative
-from dplib.randomness.integers import BitSource
 from dplib.validate import at_least, positive, require
 
 GRID = 1 << 10
@@ -51,12 +48,6 @@ COUNT_WARNING = (
 )
 _SMALL = {3: Fraction(6, 5), 4: Fraction(9, 7)}
 _DIGITS = 256
-
-
-def release_minimum_cut(stream: BitSource, value: int, epsilon: Fraction, weight_cap: int = 1) -> int:
-    """The minimum cut value with discrete Laplace noise of scale W / epsilon; it may be negative."""
-    scale = discrete_laplace_scale(Fraction(at_least("weight_cap", weight_cap, 1)), epsilon)
-    return value + int(draw_discrete_laplace(stream, scale, 1)[0])
 
 
 def count_ratio(n_vertices: int) -> Fraction:
@@ -82,16 +73,6 @@ def count_steps(count: int, n_vertices: int) -> int:
     at_least("count", count, 1)
     power: int = (min(count, comb(n_vertices, 2)) + 3 * n_vertices) ** GRID
     return power.bit_length() - 1
-
-
-def release_minimum_cut_count(stream: BitSource, count: int, n_vertices: int, epsilon: Fraction) -> float:
-    """The number of minimum cuts of a graph with at least three vertices, with noise; see `COUNT_WARNING`.
-
-    Returns:
-        An estimate between 1 and C(n, 2).
-    """
-    scale = discrete_laplace_scale(Fraction(count_sensitivity(n_vertices)), epsilon)
-    return count_estimate(count_steps(count, n_vertices) + int(draw_discrete_laplace(stream, scale, 1)[0]), n_vertices)
 
 
 def count_estimate(noisy_steps: int, n_vertices: int) -> float:
@@ -144,20 +125,3 @@ def soft_count_sensitivity(eta: Fraction, weight_cap: int = 1, left_out: Fractio
     at_least("left_out", left_out, Fraction(0))
     # One step more pays for the digits left out before rounding.
     return ceil(GRID * (positive("eta", eta) * at_least("weight_cap", weight_cap, 1) + left_out)) + 1
-
-
-def release_soft_count(
-    stream: BitSource,
-    weights: IntArray,
-    eta: Fraction,
-    epsilon: Fraction,
-    weight_cap: int = 1,
-    left_out: Fraction = Fraction(0),
-) -> float:
-    """The soft count with noise: e^answer is about the number of cuts within 1 / eta of the minimum.
-
-    Returns:
-        The noisy logarithm, a multiple of 1 / GRID.
-    """
-    scale = discrete_laplace_scale(Fraction(soft_count_sensitivity(eta, weight_cap, left_out)), epsilon)
-    return (soft_count_steps(weights, eta) + int(draw_discrete_laplace(stream, scale, 1)[0])) / GRID

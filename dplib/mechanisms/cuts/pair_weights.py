@@ -30,9 +30,7 @@ import numpy.typing as npt
 from scipy.special import gammaln
 
 from dplib.arrays import FloatArray, IntArray
-from dplib.mechanisms.discrete_laplace import draw_discrete_laplace
 from dplib.mechanisms.tree_counts import add_exactly
-from dplib.privacy.calibration import discrete_laplace_scale
 from dplib.randomness.integers import BitSource
 from dplib.randomness.keyed import Key, KeyedStream
 from dplib.validate import at_least, between, positive, require
@@ -51,25 +49,19 @@ def pair_positions(n_vertices: int, source: IntArray, target: IntArray) -> IntAr
     return source * (2 * n_vertices - source - 1) // 2 + (target - source - 1)
 
 
-def measure_pairs(
-    n_vertices: int,
-    source: IntArray,
-    target: IntArray,
-    weight: IntArray,
-    epsilon: Fraction,
-    weight_cap: int,
-    key: Key,
-    statistic: str,
+def noisy_pairs(
+    n_vertices: int, source: IntArray, target: IntArray, weight: IntArray, draw: DrawNoise, key: Key, statistic: str
 ) -> IntArray:
-    """Measure the weight of every pair.
+    """Add noise to the weight of every pair.
+
+    The vector of all pairs has the sensitivity W in L1 and W^2 in squared L2, which is what the noise must be for.
 
     Args:
         n_vertices: declared vertices, at least 1.
         source: smaller ends, int64, shape (n_edges,); each pair at most once.
         target: larger ends.
         weight: int64.
-        epsilon: of the release.
-        weight_cap: W, the most one privacy unit changes one pair's weight.
+        draw: of the noise.
         key: the measurement key, which must depend on the graph; at least 32 bytes.
         statistic: what is measured; part of the streams' names.
 
@@ -78,21 +70,6 @@ def measure_pairs(
 
     Raises:
         ConfigError: for ends out of order or range, a pair given twice, or weights that are no 64-bit integers.
-    """
-    scale = discrete_laplace_scale(Fraction(at_least("weight_cap", weight_cap, 1)), epsilon)
-
-    def draw(stream: BitSource, size: int) -> IntArray:
-        return draw_discrete_laplace(stream, scale, size)
-
-    return noisy_pairs(n_vertices, source, target, weight, draw, key, statistic)
-
-
-def noisy_pairs(
-    n_vertices: int, source: IntArray, target: IntArray, weight: IntArray, draw: DrawNoise, key: Key, statistic: str
-) -> IntArray:
-    """Add noise of any law to the weight of every pair: `measure_pairs` with ``draw`` in place of Laplace noise.
-
-    The vector of all pairs has the sensitivity W in L1 and W^2 in squared L2, which is what the noise must be for.
     """
     at_least("n_vertices", n_vertices, 1)
     require(weight.dtype == np.int64, "weight", "be 64-bit integers", weight.dtype)

@@ -53,11 +53,6 @@ class FrequencyEstimate:
         """Standard errors of the counts, shape (D,)."""
         return np.asarray(np.sqrt(self.variance))
 
-    @property
-    def frequencies(self) -> FloatArray:
-        """The counts as shares of the reports, 0 without reports; shape (D,)."""
-        return np.asarray(self.counts / max(1, self.n_reports))
-
 
 @dataclass(frozen=True)
 class SupportLaw:

@@ -26,9 +26,21 @@ import numpy as np
 
 from dplib.arrays import IntArray
 from dplib.mechanisms.discrete_laplace import discrete_laplace_variance, draw_discrete_laplace
-from dplib.mechanisms.local.randomized_response import CountEstimate
 from dplib.randomness.keyed import Key, KeyedStream
 from dplib.validate import one_of, positive, require
+
+
+@dataclass(frozen=True)
+class CountEstimate:
+    """What the server learns.
+
+    Attributes:
+        estimate: unbiased.
+        variance: of the estimate, over the randomness of the reports.
+    """
+
+    estimate: float
+    variance: float
 
 
 class Counting(StrEnum):

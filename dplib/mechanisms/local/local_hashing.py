@@ -125,17 +125,6 @@ class LocalHashing:
         walsh_hadamard(support)
         return self.law.estimate(int(counts[0]), support[: self.n_values] // self.n_buckets)
 
-    def support(self, reports: IntArray, candidates: IntArray) -> IntArray:
-        """Counts that merge by addition: the number of reports, then those that support each candidate, (m + 1,)."""
-        self._require_reports(reports)
-        require_values(candidates, self.n_values)
-        return np.concatenate([[len(reports)], _count_support(reports, candidates.astype(np.int64))])
-
-    def estimate_support(self, counts: IntArray) -> FrequencyEstimate:
-        """Estimate how many users have each candidate from merged counts of `support`."""
-        require_counts(counts, len(counts))
-        return self.law.estimate(int(counts[0]), counts[1:])
-
     def _require_reports(self, reports: IntArray) -> None:
         fits = reports.ndim == 2 and reports.shape[1] == self._hash_bits + 1 and reports.dtype == np.int64
         require(fits, "reports", f"be {self._hash_bits + 1} integers each", f"{reports.shape[1:]} of {reports.dtype}")
@@ -171,21 +160,3 @@ def _sum_characters(reports: IntArray, order: int) -> IntArray:
                 sign = -sign
             sums[place] += sign
     return sums
-
-
-@compiled
-def _count_support(reports: IntArray, candidates: IntArray) -> IntArray:
-    counts = np.zeros(len(candidates), dtype=np.int64)
-    bits = reports.shape[1] - 1
-    for row in range(len(reports)):
-        for place in range(len(candidates)):
-            supports = 1
-            for bit in range(bits):
-                common = reports[row, bit] & candidates[place]
-                for shift in (32, 16, 8, 4, 2, 1):
-                    common ^= common >> shift
-                if common & 1 != (reports[row, bits] >> bit) & 1:
-                    supports = 0
-                    break
-            counts[place] += supports
-    return counts

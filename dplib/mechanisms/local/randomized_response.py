@@ -21,7 +21,6 @@ References:
     CCS 2017 (neighbour lists under edge-local privacy).
 """
 
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from math import exp, expm1
@@ -32,22 +31,7 @@ from dplib.arrays import BoolArray, IntArray
 from dplib.randomness.digits import Logistic
 from dplib.randomness.integers import BernoulliTable, BitSource
 from dplib.randomness.keyed import Key, KeyedStream
-from dplib.validate import at_least, positive, require
-
-_CHUNK = 1 << 22
-
-
-@dataclass(frozen=True)
-class CountEstimate:
-    """What the server learns.
-
-    Attributes:
-        estimate: unbiased.
-        variance: of the estimate, over the randomness of the reports.
-    """
-
-    estimate: float
-    variance: float
+from dplib.validate import positive, require
 
 
 def randomize_bits(stream: BitSource, bits: BoolArray, epsilon: Fraction) -> BoolArray:
@@ -95,40 +79,7 @@ def report_later_neighbors(key: Key, user: int, neighbors: IntArray, n_vertices:
     return randomize_bits(KeyedStream(key, "neighbor report", int(user)), bits, epsilon)
 
 
-def draw_reported_ones(stream: BitSource, n_edges: int, n_pairs: int, epsilon: Fraction) -> int:
-    """The number of ones in all neighbour reports together: a simulation without the lists; exact, O(n_pairs) bits."""
-    at_least("number of pairs", n_pairs, n_edges)
-    law = _flip_law(epsilon)
-    flipped = [_count_successes(stream, law, count) for count in (n_edges, n_pairs - n_edges)]
-    return n_edges - flipped[0] + flipped[1]
-
-
-def _count_successes(stream: BitSource, law: BernoulliTable, size: int) -> int:
-    parts = (min(_CHUNK, size - start) for start in range(0, size, _CHUNK))
-    return sum(int(np.count_nonzero(law.draw(stream, part))) for part in parts)
-
-
-def estimate_ones(reported_ones: int, n_reports: int, epsilon: Fraction) -> CountEstimate:
-    """Estimate how many of the true bits are ones.
-
-    Args:
-        reported_ones: ones among the reports.
-        n_reports: all reports, a public number.
-        epsilon: what the reports were made with.
-    """
-    # With u = e^-epsilon, 1 / (1 - 2q) = (1 + u) / (1 - u) and q / (1 - 2q) = u / (1 - u); e^epsilon might overflow.
-    u, rest = _odds(epsilon)
-    estimate = reported_ones * (1 + u) / rest - n_reports * u / rest
-    return CountEstimate(estimate, reports_variance(n_reports, epsilon))
-
-
 def reports_variance(n_reports: int, epsilon: Fraction) -> float:
-    """The variance N e^epsilon / (e^epsilon - 1)^2 of `estimate_ones`, from public numbers."""
-    u, rest = _odds(epsilon)
-    return n_reports * u / rest**2
-
-
-def _odds(epsilon: Fraction) -> tuple[float, float]:
-    """``u = e^-epsilon`` and ``1 - u``."""
+    """Variance of the number of ones that is estimated from the reports, from public numbers."""
     exponent = -float(positive("epsilon", epsilon))
-    return exp(exponent), -expm1(exponent)
+    return n_reports * exp(exponent) / expm1(exponent) ** 2
