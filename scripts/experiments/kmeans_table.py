@@ -145,7 +145,7 @@ def render(results: Results) -> str:
             f"| method | {' | '.join(f'epsilon {each}' for each in EPSILONS)} |",
             f"|---|{'---:|' * len(EPSILONS)}",
         ]
-        for method in dict.fromkeys(cell.split()[0] for cell in known["ratios"]):
+        for method in ("auto", *METHODS):
             cells = [known["ratios"].get(f"{method} {epsilon}") for epsilon in EPSILONS]
             if any(cells):
                 lines.append(f"| `{method}` | {' | '.join(_cell(each) for each in cells)} |")
