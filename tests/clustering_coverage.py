@@ -98,14 +98,19 @@ def one_run(method: str, points: FloatArray, space: Space, k: int, budget: Fract
     known = np.isfinite(found.weight_deviations)
     labels = nearest(source.points, rounded(found.centers))
     loss = float(((source.points - found.centers[labels]) ** 2).sum())
-    off = np.array([found.loss - loss]) / found.loss_deviation
+    off = _half_widths(np.array([found.loss - loss]), np.array([found.loss_deviation]))
     factor = interval_factor(found)
     return Misses(
-        centers=(found.centers - means)[stated] / found.deviations[stated] / factor,
-        weights=(found.weights - counts)[known] / found.weight_deviations[known] / factor,
+        centers=_half_widths((found.centers - means)[stated], found.deviations[stated]) / factor,
+        weights=_half_widths((found.weights - counts)[known], found.weight_deviations[known]) / factor,
         loss=off[: int(states_loss(found))] / factor,
         stated=float(stated.any(axis=1).mean()),
     )
+
+
+def _half_widths(off: FloatArray, deviations: FloatArray) -> FloatArray:
+    """In standard errors; infinite where an error of 0 is stated, as by what is planted."""
+    return np.divide(off, deviations, out=np.full_like(off, np.inf), where=deviations > 0)
 
 
 SQUARE = Space.box([-1.0, -1.0], [1.0, 1.0])

@@ -3,8 +3,9 @@
 A `Summary` turns a block of points into rows of integers under integer keys (cluster, cell, code); totals of all
 blocks are sums by key. A cluster engine makes one plan of it for every method: map the blocks, group by key, add,
 collect. Totals are exact integers, hence the same in every order and partitioning; they are private and go nowhere
-but into a `Noise`. They are kept modulo 2^64: sums under added noise stay private however many points there are
-(`dplib.mechanisms.tree_counts`); costs that a choice compares, of at most 2^24 a point, fit up to 2^39 points.
+but into a `Noise`. Sums are kept modulo 2^64. Under added noise they stay private however many points there are
+(`dplib.mechanisms.tree_counts`). Costs that a choice compares may not wrap: at most 2^24 a point, they fit 64 bits
+below 2^39 points, which is assumed of every input.
 
 References:
     Blum, Dwork, McSherry, Nissim: Practical privacy, the SuLQ framework. PODS 2005 (k-means from noisy sums).

@@ -5,8 +5,12 @@ Least squares turn noisy counts y into ``x = H y``, and ``H V`` is the covarianc
 counts, gives the coefficients once divided by the variances. One pass of the solver for an answer, exact, for any tree
 and any constraints; right-hand sides are set to 0, since they only shift answers.
 
-Where the answer's own cells are not measured, they count as measured with `OPEN` times the largest variance, which
-changes the coefficients by about one part in `OPEN`.
+Where the answer's own cells are not measured, V u has no numbers. On a tree such a cell is the count above it less
+those beside it, so u moves to measured nodes, exactly. Under constraints it counts as measured with `OPEN` times the
+largest variance, which changes the coefficients by about one part in `OPEN` for each series of the day's constraints.
+
+Rounding: a node whose noise is small against that of its n children loses the digits of n V_child / V_node in its own
+coefficient. Its part of the answer's variance is smaller by as much, so that keeps all but the digits of n (tests).
 
 Cost: that of one estimate.
 
@@ -18,11 +22,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from dplib.arrays import FloatArray, IntArray
+from dplib.arrays import BoolArray, FloatArray, IntArray
+from dplib.compiled import compiled
 from dplib.consistency.choose import solve
 from dplib.consistency.problem import ConsistencyProblem
 from dplib.constraints.menu import Menu
-from dplib.estimates.tree_blue_deep import tree_blue_deep
+from dplib.estimates.tree_blue_deep import deep_gains, tree_blue_deep
 from dplib.trees.interval_tree import IntervalTree
 
 OPEN = 1e7
@@ -42,12 +47,32 @@ def range_coefficients(tree: IntervalTree, variance: FloatArray, lo: int, hi: in
     """
     # The root's own count, where there is one, is the total of all bins: no leaf need count as measured.
     whole = hi - lo == tree.n_leaves and bool(np.isfinite(variance[0]))
-    nodes = np.zeros(1, dtype=np.int64) if whole else tree.leaf_nodes[lo:hi]
-    known = _closed(variance, nodes)
-    noisy = np.zeros(tree.n_nodes)
-    noisy[nodes] = known[nodes]
-    found = tree_blue_deep(tree, noisy[:, None], known[:, None])[:, 0]
-    return _per_variance(found, variance)
+    asked = np.zeros(tree.n_nodes)
+    asked[np.zeros(1, dtype=np.int64) if whole else tree.leaf_nodes[lo:hi]] = 1.0
+    measured = np.isfinite(variance)
+    if not measured[asked != 0].all():
+        diffuse = deep_gains(tree, variance[:, None]).diffuse[:, 0]
+        _to_measured(tree.parent, tree.child_start, tree.child_count, diffuse, measured, asked)
+    noisy = asked * np.where(measured, variance, 0.0)
+    return _per_variance(tree_blue_deep(tree, noisy[:, None], variance[:, None])[:, 0], variance)
+
+
+@compiled
+def _to_measured(
+    parent: IntArray, first: IntArray, count: IntArray, diffuse: BoolArray, measured: BoolArray, asked: FloatArray
+) -> None:
+    """Ask measured nodes for the same: an open one by its parent less its siblings, an inner one by its children."""
+    for node in range(len(parent) - 1, 0, -1):
+        if diffuse[node] and asked[node] != 0:
+            above, share = parent[node], asked[node]
+            asked[above] += share
+            for each in range(first[above], first[above] + count[above]):
+                asked[each] -= share
+    for node in range(len(parent)):
+        if not measured[node] and asked[node] != 0:
+            for each in range(first[node], first[node] + count[node]):
+                asked[each] += asked[node]
+            asked[node] = 0.0
 
 
 def series_coefficients(
@@ -68,22 +93,13 @@ def series_coefficients(
     """
     nodes = tree.leaf_nodes[lo:hi]
     known = np.array(variance)
-    known[:, series] = _closed(known[:, series], nodes, float(known[np.isfinite(known)].max()))
+    open_ = nodes[~np.isfinite(known[nodes, series])]
+    known[open_, series] = OPEN * float(known[np.isfinite(known)].max())
     noisy = np.zeros(known.shape)
     noisy[nodes, series] = known[nodes, series]
     homogeneous = tuple(replace(menu, rhs=np.zeros(len(menu.matrix))) for menu in menus)
     found = solve(ConsistencyProblem(tree, noisy, known, homogeneous)).values
     return _per_variance(found, variance)
-
-
-def _closed(variance: FloatArray, nodes: IntArray, largest: float | None = None) -> FloatArray:
-    """The variances with a large finite one at the given nodes that are not measured."""
-    open_ = nodes[~np.isfinite(variance[nodes])]
-    if len(open_) == 0:
-        return variance
-    found = variance.copy()
-    found[open_] = OPEN * (float(variance[np.isfinite(variance)].max()) if largest is None else largest)
-    return found
 
 
 def _per_variance(found: FloatArray, variance: FloatArray) -> FloatArray:

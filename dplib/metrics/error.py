@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dplib.arrays import FloatArray
-from dplib.privacy.noise_quantile import Z95 as Z95
+from dplib.privacy.noise_quantile import Z95
 
 
 def err_s(estimated: FloatArray, true: FloatArray) -> float:
@@ -37,7 +37,7 @@ def range_sums(leaf_values: FloatArray, lo: npt.ArrayLike, hi: npt.ArrayLike) ->
 
 
 def interval_coverage(
-    estimated: FloatArray, true: FloatArray, standard_error: FloatArray, z: float = 1.959964
+    estimated: FloatArray, true: FloatArray, standard_error: FloatArray, z: float = Z95
 ) -> float:
     """Part of the intervals ``estimated +- z * standard_error`` that hold the true value (all of one shape)."""
     return float(np.mean(np.abs(estimated - true) <= z * standard_error))

@@ -16,7 +16,6 @@ from matplotlib.path import Path
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from dplib.arrays import FloatArray
-from dplib.metrics.error import Z95
 from dplib.page.drawing import COLOURS, clean_text, draw
 from dplib.page.number_text import number_text
 
@@ -37,7 +36,7 @@ class CenterMap:
         low: lower ends of the public bounds, shape (2,).
         high: upper ends, shape (2,).
         centers: shape (k, 2).
-        std_errors: not finite where unknown, shape (k, 2).
+        half_widths: of the centers' 95 % intervals, not finite where unknown, shape (k, 2).
         cells: places of noisy cells, shape (m, 2); m may be 0.
         cell_weights: at least 0, shape (m,).
     """
@@ -46,7 +45,7 @@ class CenterMap:
     low: FloatArray
     high: FloatArray
     centers: FloatArray
-    std_errors: FloatArray
+    half_widths: FloatArray
     cells: FloatArray
     cell_weights: FloatArray
 
@@ -85,8 +84,8 @@ def centers_over_cells(shown: CenterMap) -> str:
 
 def _centers(axes: Axes, shown: CenterMap) -> None:
     x, y = shown.centers.T
-    known = np.isfinite(shown.std_errors).all(axis=1)
-    half = Z95 * shown.std_errors[known]
+    known = np.isfinite(shown.half_widths).all(axis=1)
+    half = shown.half_widths[known]
     style: Any = {"fmt": "none", "ecolor": COLOURS["contrast"], "elinewidth": 1.6, "zorder": 4}
     across, up = half.T if shown.names[1] else (half[:, 0], None)
     axes.errorbar(x[known], y[known], yerr=up, xerr=across, **style)

@@ -6,7 +6,7 @@ so different inputs share no noise at all. What is counted and its sensitivity: 
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from math import isfinite, sqrt
+from math import sqrt
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +16,9 @@ import pyarrow as pa
 from dplib.config.job_config import JobConfig
 from dplib.config.sections import RowPrivacy
 from dplib.mechanisms.tree_counts import measure_levels
-from dplib.metrics.error import Z95
 from dplib.privacy.events import DiscreteGaussianEvent, DiscreteLaplaceEvent
 from dplib.privacy.input_quality import CLIPPED, KEPT, UNITS, QualityPlan
+from dplib.privacy.noise_quantile import DrawLaw, Draws, event_law, half_width, one_draw
 from dplib.randomness.keyed import derive_key
 from dplib.release.digest import block_digest, combine_digests
 from dplib.release.staging import MEASUREMENT
@@ -162,12 +162,14 @@ def quality_report(directory: Path, config: JobConfig) -> QualityReport | None:
     table = read_table(folder, ["place", "counter", "noisy", "variance"])
     rows = sorted(table.to_pylist(), key=lambda row: row["place"])
     counters = {row["counter"]: (int(row["noisy"]), sqrt(row["variance"])) for row in rows}
-    return QualityReport(counters, tuple(_sentences(config, plan, counters)))
+    return QualityReport(counters, tuple(quality_words(config, plan, counters)))
 
 
-def _sentences(config: JobConfig, plan: QualityPlan, counters: dict[str, tuple[int, float]]) -> list[str]:
+def quality_words(config: JobConfig, plan: QualityPlan, counters: dict[str, tuple[int, float]]) -> list[str]:
+    """What noisy counters say of the input, in plain words; the margins are 95 % intervals of the noise's own law."""
     rows = {name: found for name, found in counters.items() if name != UNITS}
-    counted, of = part_of(rows, (KEPT, CLIPPED)), _sampled(config, plan)
+    law, of = event_law(plan.rows.event), _sampled(config, plan)
+    counted, surely = part_of(rows, (KEPT, CLIPPED), law), half_width(one_draw(law))
     if counted is None:
         sentences = ["How many of the rows were counted does not stand out from the noise: there are few."]
     else:
@@ -176,40 +178,41 @@ def _sentences(config: JobConfig, plan: QualityPlan, counters: dict[str, tuple[i
             f"About {_percent(part)} of them were dropped by the rule `{name}`."
             for name in rows
             if name not in (KEPT, CLIPPED)
-            and (part := part_of(rows, (name,))) is not None
-            and rows[name][0] > Z95 * rows[name][1]
+            and (part := part_of(rows, (name,), law)) is not None
+            and rows[name][0] > surely
         ]
-        clipped = part_of({name: rows[name] for name in (KEPT, CLIPPED)}, (CLIPPED,))
-        if clipped is not None and rows[CLIPPED][0] > Z95 * rows[CLIPPED][1]:
+        clipped = part_of({name: rows[name] for name in (KEPT, CLIPPED)}, (CLIPPED,), law)
+        if clipped is not None and rows[CLIPPED][0] > surely:
             sentences.append(
                 f"About {_percent(clipped)} of the counted ones count as less or more: a cap changed them."
             )
-    if UNITS in counters:
-        n, error = counters[UNITS]
+    if plan.units is not None and UNITS in counters:
+        n, half = counters[UNITS][0], half_width(one_draw(event_law(plan.units.event)))
         cap = getattr(config.privacy, "rows_per_unit", 1)
         sentences.append(
-            f"About {max(n, 0):,} of the units ({config.privacy.unit}), +- {Z95 * error:,.0f}, have more rows that "
+            f"About {max(n, 0):,} of the units ({config.privacy.unit}), +- {half:,.0f}, have more rows that "
             f"count than the cap of {cap:,}; what is above it was not counted."
         )
     return sentences
 
 
-def part_of(counters: dict[str, tuple[int, float]], names: tuple[str, ...]) -> tuple[float, float] | None:
+def part_of(counters: dict[str, tuple[int, float]], names: tuple[str, ...], law: DrawLaw) -> tuple[float, float] | None:
     """The part of some counters in the sum of all, and half its 95 % interval; None where the sum is mostly noise.
 
-    With P = A / (A + B) and independent errors the variance is ``((1 - P)^2 var A + P^2 var B) / (A + B)^2`` to first
-    order.
+    To first order the error of P = A / (A + B) is ``((1 - P) a - P b) / (A + B)``, a and b the noise of A and B: a
+    weighted sum of draws, whose own quantile is taken.
+
+    Args:
+        counters: noisy count and standard error by name.
+        names: those whose part is asked for.
+        law: of the noise of each counter.
     """
-    inside = [counters[name] for name in names]
-    outside = [found for name, found in counters.items() if name not in names]
-    a, b = (sum(n for n, _ in group) for group in (inside, outside))
-    var_a, var_b = (sum(error**2 for _, error in group) for group in (inside, outside))
-    whole = a + b
-    if whole <= 0 or whole < 4 * sqrt(var_a + var_b):
+    inside, whole = sum(counters[name][0] for name in names), sum(n for n, _ in counters.values())
+    if whole <= 0 or whole < 4 * sqrt(len(counters) * law.variance):
         return None
-    part = min(max(a / whole, 0.0), 1.0)
-    error = sqrt((1 - part) ** 2 * var_a + part**2 * var_b) / whole
-    return (part, Z95 * error) if isfinite(error) else None
+    part = min(max(inside / whole, 0.0), 1.0)
+    own, others = Draws(law, 1 - part, float(len(names))), Draws(law, part, float(len(counters) - len(names)))
+    return part, half_width((own, others)) / whole
 
 
 def _percent(part: tuple[float, float]) -> str:

@@ -20,7 +20,7 @@ from dplib.mechanisms.tree_counts import measure_levels
 from dplib.metrics.faint_totals import NoisyTotal, find_faint
 from dplib.privacy.budget import PureDP
 from dplib.privacy.input_quality import QualityPlan
-from dplib.privacy.noise_quantile import DrawLaw, Draws, std_error
+from dplib.privacy.noise_quantile import DrawLaw, Draws, event_law, std_error
 from dplib.privacy.rounding import as_fraction
 from dplib.release.tables import read_table
 from dplib.spark.engine.session import start_session
@@ -167,7 +167,7 @@ def the_share_is_private_and_honest() -> Iterator[Result]:
     for number in range(TRIALS):
         (noisy,) = measure_levels([truth], [plan.rows], number.to_bytes(32, "big"), "quality", "input")
         counters = {name: (int(n), error) for name, n in zip(("day", "kept", "clipped"), noisy, strict=True)}
-        found = part_of(counters, ("kept", "clipped"))
+        found = part_of(counters, ("kept", "clipped"), event_law(plan.rows.event))
         covered += found is not None and abs(found[0] - 0.981) <= found[1]
     yield at_least("98.1 % counted: coverage of the stated interval", covered / TRIALS, 0.93)
 

@@ -6,13 +6,15 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from dplib.errors import ConfigError
 from dplib.jobs.consistent_histograms.job import JOB
 from dplib.mechanisms.tree_counts import measure_levels
 from dplib.privacy.budget import ZCDP, PureDP
-from dplib.privacy.input_quality import QualityPlan
-from dplib.workflow.quality import part_of, quality_plan
+from dplib.privacy.input_quality import UNITS, QualityPlan
+from dplib.privacy.noise_quantile import DrawLaw, event_law
+from dplib.workflow.quality import part_of, quality_plan, quality_words
 from tests.jobs_support import Shop
 
 
@@ -62,15 +64,51 @@ def test_shares_that_cannot_be_are_refused(tmp_path: Path, changes: dict[str, An
         _ = JOB.prepare(Shop(tmp_path).set(**changes).config).design.events
 
 
-def test_intervals_of_parts_cover() -> None:
-    plan = QualityPlan.of(PureDP(Fraction(1, 20)), 1, False, False)
-    names = ["day can be read", "kept", "clipped"]
-    truth = np.array([400, 9000, 600], dtype=np.int64)
-    covered, runs, error = 0, 1500, float(np.sqrt(plan.rows.variance))
-    for number in range(runs):
-        (noisy,) = measure_levels([truth], [plan.rows], number.to_bytes(32, "big"), "quality", "input")
-        found = part_of({name: (int(n), error) for name, n in zip(names, noisy, strict=True)}, ("kept", "clipped"))
+@pytest.mark.parametrize("budget", [PureDP(Fraction(1, 20)), PureDP(Fraction(2)), ZCDP(Fraction(1, 2000))])
+@pytest.mark.parametrize(
+    ("truth", "names"),
+    [
+        ((400, 9000, 600), ("kept", "clipped")),
+        ((400, 9000, 600), ("day can be read",)),
+        ((9000, 600), ("clipped",)),
+        ((0, 0, 700, 0, 2000, 300), ("kept", "clipped")),
+    ],
+)
+def test_intervals_of_parts_cover(budget: PureDP | ZCDP, truth: tuple[int, ...], names: tuple[str, ...]) -> None:
+    """Exact bounds at 1e-6; 1.96 standard errors hold 93.7 % where one Laplace draw decides, and are caught."""
+    plan, runs = QualityPlan.of(budget, 1, False, False), 6000
+    law = event_law(plan.rows.event)
+    counters = [f"rule {n}" for n in range(len(truth) - 2)] + ["kept", "clipped"]
+    names = tuple(counters[0] if each not in counters else each for each in names)
+    inside = np.array([name in names for name in counters])
+    (noise,) = measure_levels([np.zeros((runs, len(truth)), np.int64)], [plan.rows], bytes(32), "quality", "input")
+    true = float(np.array(truth)[inside].sum() / sum(truth))
+    covered = 0
+    for noisy in (np.array(truth) + noise).tolist():
+        found = part_of({name: (n, 0.0) for name, n in zip(counters, noisy, strict=True)}, names, law)
         assert found is not None
-        covered += abs(found[0] - 0.96) <= found[1]
-    assert 0.93 <= covered / runs <= 0.975
-    assert part_of({"kept": (3, error), "x": (-2, error)}, ("kept",)) is None
+        covered += abs(found[0] - true) <= found[1] + 1e-12
+    # A law of wide steps covers more, never less.
+    assert stats.binomtest(covered, runs, 0.95, "less").pvalue > 1e-6
+    if law.variance > 100:
+        assert stats.binomtest(covered, runs, 0.955, "greater").pvalue > 1e-6
+
+
+def test_parts_of_noise_are_none() -> None:
+    assert part_of({"kept": (3, 28.0), "x": (-2, 28.0)}, ("kept",), DrawLaw("discrete_laplace", 20.0)) is None
+
+
+@pytest.mark.parametrize("budget", [{"epsilon": 1}, {"rho": "0.1"}])
+def test_what_is_said_of_units_above_the_cap_covers(tmp_path: Path, budget: dict[str, object]) -> None:
+    shop = Shop(tmp_path).set(privacy__budget=budget, privacy__quality_share="0.04")
+    config = prepare(shop.config).design.config
+    plan, runs = quality_plan(config), 20_000
+    assert plan is not None
+    assert plan.units is not None
+    counters = {"kept": (90_000, 1.0), "clipped": (5, 1.0), UNITS: (500, 1.0)}
+    said = next(each for each in quality_words(config, plan, counters) if "of the units" in each)
+    half = int(said.partition("+- ")[2].partition(",")[0])
+    (noise,) = measure_levels([np.zeros(runs, np.int64)], [plan.units], bytes(32), "quality", "input")
+    held = int((np.abs(noise) <= half).sum())
+    assert stats.binomtest(held, runs, 0.95, "less").pvalue > 1e-6
+    assert stats.binomtest(int((np.abs(noise) <= half - 1).sum()), runs, 0.95, "greater").pvalue > 1e-6

@@ -23,9 +23,8 @@ from dplib.jobs.kmeans.design import Design
 from dplib.jobs.kmeans.local import Stored, UserKeys, cluster_users
 from dplib.jobs.kmeans.methods import cluster_points
 from dplib.jobs.kmeans.radius import find_bounds
-from dplib.metrics.error import Z95
 from dplib.privacy.events import DiscreteGaussianEvent, DiscreteLaplaceEvent
-from dplib.privacy.noise_quantile import event_law, half_width, one_draw
+from dplib.privacy.noise_quantile import Z95, event_law, half_width, one_draw
 
 COUNTED_LAST = ("lloyd", "local_search", "max_cover", "tree_coreset")
 """Methods whose weights are the noisy counts of their last question but one."""

@@ -184,7 +184,7 @@ def _figure(design: Design, results: Results) -> Figure:
         low[1], high[1] = -1.0, 1.0
         for place in places:
             place[:, 1] = 0.0
-    shown = CenterMap(names, low, high, places[0], results.std_errors[:, axes], places[1], weights)
+    shown = CenterMap(names, low, high, places[0], results.factor * results.std_errors[:, axes], places[1], weights)
     of = f"{names[0]} and {names[1]}" if names[1] else names[0]
     caption = (
         "The cells are those that the method counted with noise, so faint ones may hold nobody. "
