@@ -101,7 +101,7 @@ def test_parts_of_noise_are_none() -> None:
 @pytest.mark.parametrize("budget", [{"epsilon": 1}, {"rho": "0.1"}])
 def test_what_is_said_of_units_above_the_cap_covers(tmp_path: Path, budget: dict[str, object]) -> None:
     shop = Shop(tmp_path).set(privacy__budget=budget, privacy__quality_share="0.04")
-    config = prepare(shop.config).design.config
+    config = JOB.prepare(shop.config).design.config
     plan, runs = quality_plan(config), 20_000
     assert plan is not None
     assert plan.units is not None
