@@ -36,8 +36,6 @@ def range_sums(leaf_values: FloatArray, lo: npt.ArrayLike, hi: npt.ArrayLike) ->
     return np.asarray(running[np.asarray(hi)] - running[np.asarray(lo)], dtype=np.float64)
 
 
-def interval_coverage(
-    estimated: FloatArray, true: FloatArray, standard_error: FloatArray, z: float = Z95
-) -> float:
+def interval_coverage(estimated: FloatArray, true: FloatArray, standard_error: FloatArray, z: float = Z95) -> float:
     """Part of the intervals ``estimated +- z * standard_error`` that hold the true value (all of one shape)."""
     return float(np.mean(np.abs(estimated - true) <= z * standard_error))
