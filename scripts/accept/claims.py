@@ -1,10 +1,8 @@
-"""A claim, how it is shown, and checks that are test files."""
+"""A claim, its target, what was measured, and the table of a whole issue."""
 
 import os
-import re
-import subprocess
-import sys
-from collections.abc import Callable, Iterable, Iterator
+import time
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
 from rich.console import Console
@@ -57,23 +55,9 @@ def load() -> str:
     return f"load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores"
 
 
-def tests_pass(claim: str, *arguments: str) -> Iterator[Result]:
-    """A claim that a set of tests checks: all pass, and there is at least one."""
-    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--no-header", *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    last = next(
-        (line for line in reversed(done.stdout.splitlines()) if re.search(r"\d+ (passed|failed|error)", line)), ""
-    )
-    passed = re.search(r"(\d+) passed", last)
-    ok = done.returncode == 0 and passed is not None and int(passed[1]) > 0
-    if not ok:
-        console.print(done.stdout[-3000:], markup=False)
-    yield Result(claim, "all tests pass", last.strip(" =") or f"exit {done.returncode}", ok)
-
-
 def accept(name: str, checks: Iterable[Check]) -> int:
     """Run the checks, print the table, return the exit code."""
-    results: list[Result] = []
+    started, results = time.monotonic(), list[Result]()
     for check in checks:
         console.print(f"[dim]{check.__name__ if hasattr(check, '__name__') else check} ...[/dim]")
         for result in check():
@@ -87,7 +71,11 @@ def accept(name: str, checks: Iterable[Check]) -> int:
     console.print(table)
     failed = sum(result.ok is False for result in results)
     skipped = sum(result.ok is None for result in results)
-    console.print(f"{len(results) - failed - skipped} passed, {failed} failed, {skipped} skipped")
+    spent, elapsed = sum(os.times()[:4]), time.monotonic() - started
+    console.print(
+        f"{len(results) - failed - skipped} passed, {failed} failed, {skipped} skipped;"
+        f" {elapsed:.0f} s, {spent:.0f} s of processor time in Python and what has ended"
+    )
     return 1 if failed or not results else 0
 
 

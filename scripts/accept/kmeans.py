@@ -1,4 +1,4 @@
-"""Acceptance of private k-means: the job and its error cases, the local model, losses and speed."""
+"""Acceptance of private k-means: the job, losses in both models, and speed."""
 
 import json
 import os
@@ -28,8 +28,7 @@ from dplib.mechanisms.local.choose_oracle import choose_oracle, rare_variance
 from dplib.privacy.budget import ApproxDP, PureDP
 from dplib.randomness.user_streams import UserStreams, number_users
 from dplib.release.manifest import load_manifest
-from scripts.accept.claims import Check, Result, at_most, load, tests_pass
-from scripts.accept.kmeans_local import CHECKS as LOCAL_CHECKS
+from scripts.accept.claims import Check, Result, at_most, load
 from scripts.accept.main_job import release_of, run_command
 from scripts.experiments.kmeans_rules import HELD_OUT, of_auto, uneven
 from scripts.experiments.kmeans_table import Data, loss, mixture, reference_loss
@@ -38,11 +37,6 @@ ROOT = Path(__file__).resolve().parents[2]
 DELTA = Fraction(1, 10**6)
 N_KEYS = 5
 SQUARE = Space.box([0.0, 0.0], [1e6, 1e6])
-CHOICE = "tests/unit/test_choose_clustering.py"
-SURVEY_TESTS = (
-    "test_every_algorithm_of_the_survey_is_a_method_or_refused_by_name",
-    "test_the_table_holds_every_algorithm_that_the_survey_cites",
-)
 
 
 def ratio_of(data: Data, epsilon: str, method: str = "auto", pure: bool = False) -> float:
@@ -100,7 +94,7 @@ def local_loss() -> Iterator[Result]:
 
 
 def methods() -> Iterator[Result]:
-    """Every algorithm of the survey by name, or refused with the reason; what holds for each of them."""
+    """Every algorithm of the survey by name."""
     central = {"lloyd", "kvariates", "local_search", "max_cover", "sample_aggregate", "privgene"}
     central |= {"tree_coreset", "grid", "quadtree"}
     local = {"ldp_tree", "ldp_hash_rounds", "noisy_coordinates"}
@@ -108,43 +102,6 @@ def methods() -> Iterator[Result]:
         yield Result(
             f"{model} methods by name", ", ".join(sorted(wanted)), ", ".join(sorted(found)), wanted == {*found}
         )
-    guide = "tests/docs/test_kmeans_guide.py"
-    yield from tests_pass(
-        "every algorithm that the survey cites is a method or refused by name",
-        *(f"{guide}::{test}" for test in SURVEY_TESTS),
-    )
-    yield from tests_pass("methods refused by name say why and what to use", f"{CHOICE}", "-k", "refused")
-    yield from tests_pass("passes over the points: two for grid and quadtree whatever the depth", guide, "-k", "passes")
-    yield from tests_pass(
-        "auto follows from settings and a noisy number", CHOICE, "-k", "auto or noisy_number or budget"
-    )
-    yield from tests_pass("the table of methods x data x epsilon is what its script stored", guide, "-k", "tables")
-
-
-def details() -> Iterator[Result]:
-    """What the issue calls private details, for every method."""
-    stages = "tests/unit/test_kmeans_stages.py"
-    claims = {
-        "NaN, infinities, nulls, short arrays, n < k, n = 0 in every central method: k centers and no error": (
-            stages,
-            "-k",
-            "without_a_point",
-        ),
-        "the same in the local model": (stages, "-k", "no_point"),
-        "an empty cluster gets noise as any other": (stages, "-k", "empty_cluster"),
-        "centers, weights, errors and loss follow from stored noisy answers alone": (stages, "-k", "stored_answers"),
-        "a private radius costs its share, and no answer is an answer": (stages, "-k", "private_radius"),
-        "nothing past the noise: the same answers give the same bytes and words for no rows": (
-            "tests/jobs/test_kmeans_leaks.py",
-        ),
-        "a person counts with at most the cap, by a keyed hash": ("tests/spark/test_points.py", "-k", "cap"),
-        "design, budgets, blocks, replay": (stages, "tests/unit/test_central_clustering.py"),
-        "local methods: stored reports are enough, one report a user in any blocks": (
-            "tests/unit/test_kmeans_local.py",
-        ),
-    }
-    for claim, arguments in claims.items():
-        yield from tests_pass(claim, *arguments)
 
 
 def held_out() -> Iterator[Result]:
@@ -157,26 +114,6 @@ def held_out() -> Iterator[Result]:
             yield at_most(claim, found["ratio"], 1.1)
 
 
-def audits() -> Iterator[Result]:
-    """Worst-case neighbours, the empty-cluster attack on a planted copy of the fault."""
-    yield from tests_pass(
-        "audits of every method on worst-case neighbours, the empty-cluster attack caught on a planted copy",
-        "tests/statistical/test_clustering_audit.py",
-    )
-    yield from tests_pass(
-        "audit of whole runs: every default method, lloyd, a private radius; planted faults caught",
-        "tests/jobs/test_kmeans_audit.py",
-    )
-
-
-def cluster() -> Iterator[Result]:
-    """A standalone cluster."""
-    yield from tests_pass(
-        "standalone cluster: the release of local mode byte for byte, also with an executor killed; paid once",
-        "tests/cluster/test_kmeans_cluster.py",
-    )
-
-
 def job() -> Iterator[Result]:
     """The configuration that runs as it stands, its checks and answers, and the error cases."""
     subprocess.run([sys.executable, "-m", "scripts.make_data", "flights", "data"], check=True, cwd=ROOT)
@@ -187,16 +124,6 @@ def job() -> Iterator[Result]:
         answer = run_command("query", str(release), "--from", "480,120", "--json")
         stated = answer.returncode == 0 and len(json.loads(answer.stdout)) == 1
         yield Result("dplib query RELEASE --from 480,120", "the nearest center", f"exit {answer.returncode}", stated)
-    yield from tests_pass(
-        "the job: bad values, short rows, arrays, no rows, caps, settings, budgets, assign, the local model, rehearsal",
-        "tests/jobs/test_kmeans.py",
-        "tests/jobs/test_kmeans_refusals.py",
-        "tests/jobs/test_kmeans_golden.py",
-    )
-    yield from tests_pass(
-        "Spark: the same totals for 1, 2 and 7 partitions, the same rows under a cap in any order",
-        "tests/spark/test_points.py",
-    )
 
 
 def kernel_speed() -> Iterator[Result]:
@@ -257,15 +184,11 @@ def million_points(folder: Path) -> Path:
 
 CHECKS: tuple[Check, ...] = (
     methods,
-    details,
     mixture_losses,
     point_set_losses,
     local_loss,
-    *LOCAL_CHECKS,
     held_out,
-    audits,
     job,
-    cluster,
     kernel_speed,
     whole_speed,
 )

@@ -36,7 +36,7 @@ from dplib.secret.secret import Secret
 from dplib.trees.interval_tree import IntervalTree
 from dplib.trees.shapes import regular_edges
 from dplib.workflow.run_keys import RunKeys
-from scripts.accept.claims import Check, Result, at_least, at_most, load, tests_pass
+from scripts.accept.claims import Check, Result, at_least, at_most, load
 from scripts.bench import noise
 from tests.oracles import dense_day_covariance, dense_estimate
 
@@ -134,19 +134,6 @@ def noise_speed() -> Iterator[Result]:
             f"{row['sampler']} at scale 55, processor time a draw ({load()})", float(row["ours_ns"]), 300, " ns"
         )
         yield at_least(f"{row['sampler']} at scale 55, times faster than OpenDP", float(row["ratio"]), 15, "x")
-
-
-def noise_law() -> Iterator[Result]:
-    """Exact laws at a million draws; a scale 30 % off is rejected."""
-    yield from tests_pass(
-        "noise has its exact law at 1e6 draws and a scale 30 % off is rejected",
-        "tests/statistical/test_noise_distribution.py",
-    )
-    yield from tests_pass(
-        "audits: empirical epsilon below the claim, planted faults caught",
-        "tests/statistical/test_noise_audit.py",
-        "tests/jobs/test_audit.py",
-    )
 
 
 def run_command(*arguments: str, folder: Path | None = None) -> subprocess.CompletedProcess[str]:
@@ -288,37 +275,6 @@ def restaurant() -> Iterator[Result]:
             yield Result(f"restaurant, columns of {table}", ", ".join(columns), ", ".join(found), found == columns)
 
 
-def behaviour() -> Iterator[Result]:
-    """The rules of spending, the refusals and the row rule."""
-    yield from tests_pass("rerun, --again, changed settings, over budget, stages", "tests/jobs/test_run.py")
-    yield from tests_pass(
-        "bad settings and schemas: one sentence, exit code, nothing spent", "tests/jobs/test_bad_settings.py"
-    )
-    yield from tests_pass("bad values in rows follow the public rule and appear nowhere", "tests/jobs/test_bad_rows.py")
-    yield from tests_pass(
-        "killed at any step, retried: one entry, same bytes",
-        "tests/jobs/test_recovery.py",
-        "tests/unit/test_lifecycle.py",
-    )
-
-
-def layouts() -> Iterator[Result]:
-    """Spark's layouts against the kernels."""
-    yield from tests_pass(
-        "block and reference layouts give the kernels' numbers for 1, 2 and 7 partitions", "tests/spark/test_layouts.py"
-    )
-
-
-def cluster() -> Iterator[Result]:
-    """A real standalone cluster."""
-    yield from tests_pass(
-        "spark-submit on a standalone cluster; executor killed, shuffle files deleted: same bytes",
-        "-m",
-        "cluster",
-        "tests/cluster",
-    )
-
-
 CHECKS: tuple[Check, ...] = (
     sample,
     restaurant,
@@ -326,10 +282,6 @@ CHECKS: tuple[Check, ...] = (
     paper_alternation,
     paper_errors,
     noise_speed,
-    noise_law,
     takeaway,
-    behaviour,
-    layouts,
-    cluster,
     million_days,
 )

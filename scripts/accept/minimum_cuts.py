@@ -1,14 +1,9 @@
 """Acceptance of minimum cuts.
 
-The claims are spread over six modules of one shape: each has ``CHECKS: tuple[Check, ...]``, functions without
-arguments that yield `scripts.accept.claims.Result`, one a claim (`at_most`, `at_least`, `tests_pass`, or
-``Result(claim, target, measured, ok)``; ``ok`` None where the machine lacks what the check needs, such as the folder
-that DPLIB_SHARED names). The name of each function says what it checks, as `make accept` can pick checks by it.
-
-* this module: input, exact cuts, structure and sensitivity against stored cases and brute force;
+* this module: exact cuts, structure and sensitivity against stored cases and brute force;
 * `scripts.accept.minimum_cuts_graphs`: known graphs, read on Spark, against networkx;
 * `scripts.accept.minimum_cuts_speed`: times, memory, trials as Spark tasks;
-* `scripts.accept.minimum_cuts_job`: the job's releases, refusals and error cases;
+* `scripts.accept.minimum_cuts_job`: recall, sampled cuts and a real graph through the job;
 * `scripts.accept.minimum_cuts_audit`: hockey-stick divergences over all small neighbours, broken variants;
 * `scripts.accept.minimum_cuts_any_n`: sampled cuts of 100,000 vertices, their laws and times.
 """
@@ -42,7 +37,7 @@ from scripts.accept import (
     minimum_cuts_job,
     minimum_cuts_speed,
 )
-from scripts.accept.claims import Check, Result, tests_pass
+from scripts.accept.claims import Check, Result
 from tests.graph_oracles import CUT_CASES, case_cactus, case_edges, minimum_cuts, random_graph, sides
 
 Case = dict[str, Any]
@@ -124,23 +119,6 @@ def brute_force() -> Iterator[Result]:
     for name, n_right, total in zip(names, right, (N_RANDOM, N_RANDOM, N_RANDOM, n_pairs), strict=True):
         claim = f"brute force, n <= 8: {name}"
         yield Result(claim, f"{total} equal", f"{n_right} equal", bool(n_right == total))
-    yield from tests_pass(
-        "structure of chapter 3 and malformed cacti: definitions by brute force, invariants, refusals",
-        "tests/unit/test_cactus_structure.py",
-        "tests/unit/test_cactus_errors.py",
-        "tests/property/test_cactus_laws.py",
-    )
-    yield from tests_pass(
-        "sensitivity of chapter 4: f, g, G(l), bounds, average sensitivity, corrected constructions",
-        "tests/unit/test_cut_count_sensitivity.py",
-    )
-    yield from tests_pass(
-        "exact cuts: value, contraction, Karger-Stein, packing and its certificate, kernel",
-        "tests/unit/test_minimum_cut.py",
-        "tests/unit/test_local_flows.py",
-        "tests/unit/test_near_minimum.py",
-        "tests/unit/test_karger.py",
-    )
 
 
 def effect_is_right(edges: Any, cactus: Any, value: int, n_cuts: int, u: int, v: int) -> bool:
@@ -153,21 +131,10 @@ def effect_is_right(edges: Any, cactus: Any, value: int, n_cuts: int, u: int, v:
     return not effect.value_rises and len(cuts) == n_cuts - effect.lost_cuts and len(cuts) >= least
 
 
-def graph_input() -> Iterator[Result]:
-    """Edge lists."""
-    yield from tests_pass(
-        "edge lists (CSV, Parquet, SNAP, METIS, GML): canonical form, multi-edges summed, loops dropped, bad rows by"
-        " the rule, declared vertices, overflow; empty and single-vertex graphs; errors name the setting",
-        "tests/unit/test_edge_input.py",
-        "tests/spark/test_weighted_edges.py",
-    )
-
-
 CHECKS: tuple[Check, ...] = (
     reference_cases,
     planted_false_target,
     brute_force,
-    graph_input,
     *minimum_cuts_graphs.CHECKS,
     *minimum_cuts_speed.CHECKS,
     *minimum_cuts_audit.CHECKS,

@@ -1,4 +1,4 @@
-"""Acceptance of the job minimum-cuts: recall and utility, what the plan promises, refusals, a real graph end to end."""
+"""Acceptance of the job minimum-cuts: recall and utility, what the plan promises, a real graph end to end."""
 
 import json
 import os
@@ -20,7 +20,7 @@ from dplib.jobs.minimum_cuts.synthetic import synthesise
 from dplib.mechanisms.cuts.cut_sampler_plan import ENUMERABLE, plan_cut_sampler
 from dplib.privacy.budget import ApproxDP
 from dplib.randomness.keyed import derive_key
-from scripts.accept.claims import Check, Result, at_least, at_most, load, tests_pass
+from scripts.accept.claims import Check, Result, at_least, at_most, load
 from scripts.accept.main_job import run_command
 from tests.minimum_cuts_support import design_of
 
@@ -109,25 +109,6 @@ def sampled_cuts_keep_their_bound() -> Iterator[Result]:
     yield at_most("sampled cuts: |rms of (value - truth) / error - 1|", abs(float(np.std(scores)) - 1), 0.15)
 
 
-def refusals_and_error_cases() -> Iterator[Result]:
-    """Every refused release, setting and schema; budgets, deltas and the weight cap."""
-    yield from tests_pass(
-        "designs: budgets spent exactly, deltas with the truncation, weight cap, refusals by name",
-        "tests/unit/test_minimum_cuts_design.py",
-        "tests/unit/test_approximate_accounts.py",
-    )
-    yield from tests_pass(
-        "releases against all cuts, defined answers, padding", "tests/unit/test_minimum_cuts_measure.py"
-    )
-    yield from tests_pass(
-        "the job: exact without noise, again for nothing, refusal spends, wrong settings, trials as tasks",
-        "tests/jobs/test_minimum_cuts.py",
-        "tests/jobs/test_minimum_cuts_golden.py",
-    )
-    yield from tests_pass("audit of the job, planted faults", "tests/jobs/test_minimum_cuts_audit.py")
-    yield from tests_pass("the cactus drawn in the report", "tests/unit/test_cactus_figure.py")
-
-
 def enron_end_to_end() -> Iterator[Result]:
     """Email-Enron (SNAP): 36,692 vertices, 183,831 edges in both directions, through init, run and verify."""
     shared = os.environ.get("DPLIB_SHARED")
@@ -171,6 +152,5 @@ CHECKS: tuple[Check, ...] = (
     oneshot_is_worse,
     least_values_of_the_plan,
     sampled_cuts_keep_their_bound,
-    refusals_and_error_cases,
     enron_end_to_end,
 )

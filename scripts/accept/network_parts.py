@@ -30,7 +30,7 @@ from dplib.randomness.keyed import derive_key
 from dplib.spark.engine.session import open_session
 from dplib.spark.graphs.edges import VertexDomain, collect_edges, judge_edges, open_edges
 from dplib.workflow.design import delta_of
-from scripts.accept.claims import Check, Result, at_most, load, tests_pass
+from scripts.accept.claims import Check, Result, at_most, load
 
 Edges = tuple[IntArray, IntArray]
 KEY = bytes(range(32))
@@ -224,27 +224,6 @@ def composition() -> Iterator[Result]:
     yield at_most("advanced: at most basic", found["advanced"].epsilon, found["basic"].epsilon)
 
 
-def part_tests() -> Iterator[Result]:
-    """What tests show."""
-    yield from tests_pass(
-        "noisy graph, choices, degrees by vertex, simulated and real reports, wrong settings, end to end",
-        "tests/jobs/test_network_releases.py",
-    )
-    yield from tests_pass(
-        "all graphs of 5 vertices: the job's own numbers, choices and reports move by their sensitivities; epsilon of"
-        " choices, pairs and transcripts below the claim; planted faults caught",
-        "tests/statistical/test_network_parts_audit.py",
-    )
-    yield from tests_pass(
-        "estimates from reports and noisy graphs against every possible transcript",
-        "tests/unit/test_noisy_graph.py",
-        "tests/unit/test_reported_degrees.py",
-        "tests/unit/test_candidate_scores.py",
-        "tests/statistical/test_local_reports.py",
-    )
-    yield from tests_pass("golden releases: edge, vertex and local", "tests/jobs/test_network_golden.py")
-
-
 def plan_file() -> Iterator[Result]:
     """A plan of everything at once is JSON that a program can read."""
     candidates = {"split": {"candidates": {"one": {"a": [0, 1]}}}, "coverage": {"candidates": {"one": [0], "two": [1]}}}
@@ -256,4 +235,4 @@ def plan_file() -> Iterator[Result]:
     )
 
 
-CHECKS: tuple[Check, ...] = (real_parts, both_models, composition, plan_file, part_tests)
+CHECKS: tuple[Check, ...] = (real_parts, both_models, composition, plan_file)

@@ -46,7 +46,7 @@ from dplib.spark.engine.blocks import SparkSession
 from dplib.spark.engine.session import open_session
 from dplib.spark.graphs.edges import VertexDomain, collect_edges, judge_edges, open_edges
 from scripts.accept import network_statistics_spark
-from scripts.accept.claims import Check, Result, at_most, load, tests_pass
+from scripts.accept.claims import Check, Result, at_most, load
 from scripts.accept.main_job import release_of, run_command
 from scripts.accept.network_parts import CHECKS as PART_CHECKS
 
@@ -60,21 +60,6 @@ GRAPHS = (
 """File, separator, declared vertices, edges without loops, triangles (SNAP's pages; ca-GrQc lists 12 loops)."""
 DRAWS = 400
 N_COLOURS = 8
-
-
-def sensitivities() -> Iterator[Result]:
-    """Brute force over all graphs of five vertices, and the kernels."""
-    yield from tests_pass(
-        "sensitivities by brute force over all graphs of 5 vertices, edge and vertex neighbours, refusals",
-        "tests/unit/test_network_sensitivity.py",
-    )
-    yield from tests_pass(
-        "greedy ordered projection: rounds equal to the sequence, stability; triangles; rungs; degree estimates",
-        "tests/unit/test_truncation.py",
-        "tests/unit/test_triangles.py",
-        "tests/unit/test_ladder_rungs.py",
-        "tests/unit/test_degree_estimates.py",
-    )
 
 
 @contextmanager
@@ -237,19 +222,9 @@ def job() -> Iterator[Result]:
         yield Result(
             "dplib query RELEASE --item degree_histogram", "an answer", f"exit {asked.returncode}", not asked.returncode
         )
-    yield from tests_pass(
-        "the job: counts by brute force, both orientations, duplicates, loops, unknown and isolated vertices, empty"
-        " graph, ids that are no integers, refusals with their reasons, reruns",
-        "tests/jobs/test_network_statistics.py",
-    )
-    yield from tests_pass(
-        "audit: epsilon below the claim; planted: histogram 2 instead of 4, 2D + 1, top-D truncation",
-        "tests/jobs/test_network_statistics_audit.py",
-    )
 
 
 CHECKS: tuple[Check, ...] = (
-    sensitivities,
     real_graphs,
     large_graph,
     job,

@@ -3,26 +3,11 @@
 import os
 from collections.abc import Iterator
 
-from scripts.accept.claims import Check, Result, at_most, load, tests_pass, unless_busy
+from scripts.accept.claims import Check, Result, at_most, load, unless_busy
 from scripts.bench.network_counting import TARGETS, Timing, time_in_process
 
 BUSY = 3
 """Load average up to which two cores are ours."""
-
-
-def layouts() -> Iterator[Result]:
-    """Edges in blocks against one process."""
-    yield from tests_pass(
-        "projection in rounds of votes equals the sequence on random graphs, whatever the blocks; few rounds",
-        "tests/unit/test_projection_blocks.py",
-    )
-    yield from tests_pass(
-        "on Spark: blocks, degrees, triangles, common neighbours and projection are those of one process; the same"
-        " measurement bytes in both layouts; an input that changes meanwhile is refused",
-        "tests/spark/test_edge_blocks.py",
-        "tests/spark/test_network_layouts.py",
-        "tests/unit/test_network_counting.py",
-    )
 
 
 def times_on_spark() -> Iterator[Result]:
@@ -47,4 +32,4 @@ def _scaling(both: list[Timing], one: list[Timing]) -> Iterator[Result]:
         yield Result(f"{two.graph}, {two.stage}: local[1] against local[2] ({load()})", "a note", measured, alone.right)
 
 
-CHECKS: tuple[Check, ...] = (layouts, times_on_spark)
+CHECKS: tuple[Check, ...] = (times_on_spark,)
