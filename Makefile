@@ -10,7 +10,7 @@ export JAVA_HOME := $(CURDIR)/.venv/jre
 # Small matrices in many processes: more threads than cores only get in each other's way.
 export OPENBLAS_NUM_THREADS := 1
 
-.PHONY: help setup demo test test-airflow test-postgres unit lint types imports format bench accept cluster test-connect data clean
+.PHONY: help setup demo test test-airflow test-slow test-postgres unit lint types imports format bench accept cluster test-connect data clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-13s %s\n", $$1, $$2}'
@@ -29,6 +29,9 @@ unit: setup ## The tests that start no Spark
 
 cluster: setup ## The tests on a real standalone cluster on loopback
 	$(BIN)/pytest -m cluster
+
+test-slow: setup ## The tests that take minutes each: kills at every step, full disks, leaks, audits of whole runs
+	$(BIN)/pytest -n $(WORKERS) --dist loadfile -m "slow and not cluster"
 
 test-postgres: setup ## The ledger on a PostgreSQL server (installed from Debian's packages where root may)
 	$(BIN)/pytest -m "postgres and not slow"
@@ -58,7 +61,7 @@ format: setup ## Mend what ruff can mend
 bench: setup ## Speed and memory, paired against peers in the same run
 	$(BIN)/python -m scripts.bench
 
-accept: setup ## Check every claim of an issue: make accept NAME=main-job
+accept: setup ## Measure every claim of an issue: make accept NAME=main-job
 	$(BIN)/python -m scripts.accept $(NAME)
 
 data: setup ## Write the sample inputs of conf/ (flights, restaurant, friends) into data/

@@ -5,7 +5,16 @@ A check's name is module.function: ``operations operations_ledger``, ``kmeans wh
 
 import sys
 
-from scripts.accept import faults, kmeans, main_job, minimum_cuts, network_statistics, operations, range_histograms
+from scripts.accept import (
+    faults,
+    house,
+    kmeans,
+    main_job,
+    minimum_cuts,
+    network_statistics,
+    operations,
+    range_histograms,
+)
 from scripts.accept.claims import Check, accept
 
 ISSUES = {
@@ -16,6 +25,7 @@ ISSUES = {
     "kmeans": kmeans.CHECKS,
     "operations": operations.CHECKS,
     "faults": faults.CHECKS,
+    "house": house.CHECKS,
 }
 
 

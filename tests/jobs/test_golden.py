@@ -20,12 +20,13 @@ from dplib.workflow.run_keys import RunKeys
 from tests.golden_support import digest_of, recorded, require_recorded
 from tests.jobs_support import ITEMS, SECRET, new_shop
 
-BUDGETS = {"laplace": {"epsilon": 1}, "gaussian": {"rho": "0.1"}}
+NAME = "consistent_histograms"
+CASES: dict[str, dict[str, object]] = {"laplace": {"epsilon": 1}, "gaussian": {"rho": "0.1"}}
 
 
-def release_of(folder: Path, budget: dict[str, object], secret: bytes = SECRET) -> dict[str, str]:
+def release_of(folder: Path, case: str, secret: bytes = SECRET) -> dict[str, str]:
     """SHA-256 of the noisy counts as text and of the tables as CSV, which no version of a library changes."""
-    prepared = JOB.prepare(new_shop(folder).set(privacy__budget=budget, publish__output__csv=True).config)
+    prepared = JOB.prepare(new_shop(folder).set(privacy__budget=CASES[case], publish__output__csv=True).config)
     run = Run(2, prepared.key, Fraction(1), RunState.RESERVED)
     counts = np.arange(14 * len(ITEMS), dtype=np.int64).reshape(14, len(ITEMS)) * 7 % 23
     keys = RunKeys.derive(Secret(secret), run)
@@ -41,12 +42,12 @@ def release_of(folder: Path, budget: dict[str, object], secret: bytes = SECRET) 
     }
 
 
-@pytest.mark.parametrize("noise", BUDGETS)
-def test_the_release_is_the_recorded_one(noise: str, tmp_path: Path) -> None:
-    require_recorded("consistent_histograms", noise, release_of(tmp_path, BUDGETS[noise]))
+@pytest.mark.parametrize("case", CASES)
+def test_the_release_is_the_recorded_one(case: str, tmp_path: Path) -> None:
+    require_recorded(NAME, case, release_of(tmp_path, case))
 
 
 def test_another_secret_gives_other_noise(tmp_path: Path) -> None:
-    known = recorded("consistent_histograms")["laplace"]
-    found = release_of(tmp_path, BUDGETS["laplace"], secret=SECRET[::-1])
+    known = recorded(NAME)["laplace"]
+    found = release_of(tmp_path, "laplace", secret=SECRET[::-1])
     assert all(found[table] != known[table] for table in known)

@@ -19,6 +19,7 @@ from tests.golden_support import digest_of, recorded, require_recorded
 from tests.jobs_support import SECRET
 from tests.kmeans_support import GAUSSIAN, keys_of, rows_in, settings_of
 
+NAME = "kmeans"
 CASES = {
     "auto": settings_of("auto", {"epsilon": 1}),
     "grid": settings_of("grid", {"epsilon": 1}),
@@ -57,7 +58,7 @@ def release_of(folder: Path, case: str, secret: bytes = SECRET, rules: int = FOR
 
 @pytest.mark.parametrize("case", CASES)
 def test_the_release_is_the_recorded_one(case: str, tmp_path: Path) -> None:
-    require_recorded("kmeans", case, release_of(tmp_path, case))
+    require_recorded(NAME, case, release_of(tmp_path, case))
 
 
 @pytest.mark.parametrize("case", BEFORE)
@@ -72,6 +73,6 @@ def test_releases_of_format_1_are_read_as_they_were_made(case: str, tmp_path: Pa
 
 
 def test_another_secret_gives_other_noise(tmp_path: Path) -> None:
-    known = recorded("kmeans")["grid"]
+    known = recorded(NAME)["grid"]
     found = release_of(tmp_path, "grid", SECRET[::-1])
     assert all(found[table] != known[table] for table in known)

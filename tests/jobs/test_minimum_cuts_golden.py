@@ -17,6 +17,7 @@ from tests.golden_support import digest_of, golden_keys, recorded, require_recor
 from tests.jobs_support import SECRET
 from tests.minimum_cuts_support import design_of
 
+NAME = "minimum_cuts"
 NUMBERS = {"minimum_cut_value": {}, "synthetic_graph": {}, "minimum_cut_count": {}, "soft_cut_count": {"eta": "1/2"}}
 CASES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "pure": (NUMBERS | {"top_cuts": {"k": 3}}, {"epsilon": 6}),
@@ -43,11 +44,11 @@ def release_of(folder: Path, case: str, secret: bytes = SECRET) -> dict[str, str
 
 @pytest.mark.parametrize("case", CASES)
 def test_the_release_is_the_recorded_one(case: str, tmp_path: Path) -> None:
-    require_recorded("minimum_cuts", case, release_of(tmp_path, case))
+    require_recorded(NAME, case, release_of(tmp_path, case))
 
 
 def test_another_secret_gives_other_noise(tmp_path: Path) -> None:
-    known = recorded("minimum_cuts")["pure"]
+    known = recorded(NAME)["pure"]
     found = release_of(tmp_path, "pure", SECRET[::-1])
     assert found.keys() == known.keys()
     assert all(found[table] != known[table] for table in ("measurement", "measurement/choices", "estimates/numbers"))

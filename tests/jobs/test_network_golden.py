@@ -19,6 +19,7 @@ from dplib.release.tables import read_table
 from tests.golden_support import digest_of, golden_keys, recorded, require_recorded
 from tests.jobs_support import SECRET
 
+NAME = "network_statistics"
 N = 60
 HALVES = {"one": list(range(30)), "other": list(range(30, N))}
 PARTS: dict[str, Any] = {
@@ -71,11 +72,11 @@ def release_of(folder: Path, case: str, secret: bytes = SECRET) -> dict[str, str
 
 @pytest.mark.parametrize("case", CASES)
 def test_the_release_is_the_recorded_one(case: str, tmp_path: Path) -> None:
-    require_recorded("network_statistics", case, release_of(tmp_path, case))
+    require_recorded(NAME, case, release_of(tmp_path, case))
 
 
 def test_another_secret_gives_other_noise(tmp_path: Path) -> None:
-    known = recorded("network_statistics")["local"]
+    known = recorded(NAME)["local"]
     found = release_of(tmp_path, "local", SECRET[::-1])
     changed = {name for name in known if found[name] != known[name]}
     assert changed >= {"measurement/statistics", "measurement/adjacency/edges", "estimates/statistics"}

@@ -18,6 +18,7 @@ from dplib.release.tables import read_table
 from tests.golden_support import digest_of, golden_keys, recorded, require_recorded
 from tests.jobs_support import SECRET
 
+NAME = "range_histograms"
 CASES = {
     "laplace": {"budget": {"epsilon": 1}, "tree": {"method": "boost", "branching": 4}},
     "gaussian": {"budget": {"rho": "0.1"}, "tree": {"method": "boost", "branching": 2}},
@@ -50,10 +51,10 @@ def release_of(folder: Path, case: str, secret: bytes = SECRET) -> dict[str, str
 
 @pytest.mark.parametrize("case", CASES)
 def test_the_release_is_the_recorded_one(case: str, tmp_path: Path) -> None:
-    require_recorded("range_histograms", case, release_of(tmp_path, case))
+    require_recorded(NAME, case, release_of(tmp_path, case))
 
 
 def test_another_secret_gives_other_noise(tmp_path: Path) -> None:
-    known = recorded("range_histograms")["laplace"]
+    known = recorded(NAME)["laplace"]
     found = release_of(tmp_path, "laplace", SECRET[::-1])
     assert all(found[table] != known[table] for table in known)
