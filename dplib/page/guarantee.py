@@ -155,6 +155,11 @@ def budget_text(budget: Budget) -> str:
             return f"rho {bound_text(rho)} (zCDP)"
 
 
+def rows_text(rows: int, unit: str) -> str:
+    """A cap on the rows of one unit, a phrase."""
+    return f"at most {count_text(rows)} {'row' if rows == 1 else 'rows'} of one {unit}"
+
+
 def unit_text(unit: str) -> str:
     """The privacy unit with what it is, where the name alone does not say it."""
     return "event (one row of the input)" if unit == "event" else unit

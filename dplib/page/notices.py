@@ -9,6 +9,7 @@ from typing import Any
 
 from dplib.metrics.faint_totals import FaintTotals
 from dplib.page.blocks import Callout
+from dplib.page.guarantee import rows_text
 from dplib.page.number_text import count_text
 
 FAINT = "faint_totals"
@@ -59,7 +60,7 @@ def caps_caveat(public: Mapping[str, Any]) -> str:
     privacy, graph = public.get("privacy", {}), public.get("graph", {})
     unit, caps = privacy.get("unit", "unit"), []
     if privacy.get("max_rows_per_unit"):
-        caps.append(f"at most {count_text(privacy['max_rows_per_unit'])} rows of one {unit}")
+        caps.append(rows_text(privacy["max_rows_per_unit"], unit))
     if privacy.get("max_rows_per_day"):
         caps.append(f"at most {count_text(privacy['max_rows_per_day'])} of them a day")
     if privacy.get("max_quantity", 1) != 1:

@@ -1,6 +1,6 @@
 """What the pages of all jobs say in the same words: what tables and intervals are for, notes from the plan."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from dplib.page.blocks import Block, Bullets, Column, DataTable, Mono, Paragraphs, Text
 
@@ -20,6 +20,7 @@ def tables_of_release(estimates: Text, published: Text, measurement: Text) -> Da
     return DataTable("Which of the tables is for what", columns, rows)
 
 
-def notes_from_plan(notes: Sequence[str]) -> tuple[Block, ...]:
-    """What the plan had to say; nothing where it said nothing."""
-    return (Paragraphs(("Notes from the plan:",)), Bullets(tuple(notes))) if notes else ()
+def notes_from_plan(notes: Sequence[str], said: Collection[str] = ()) -> tuple[Block, ...]:
+    """What the plan had to say, without what the page says elsewhere; nothing where nothing is left."""
+    left = tuple(note for note in notes if note not in said)
+    return (Paragraphs(("Notes from the plan:",)), Bullets(left)) if left else ()

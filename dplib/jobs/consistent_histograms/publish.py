@@ -26,7 +26,7 @@ from dplib.jobs.consistent_histograms.tables import (
     read_measurement,
     write_block,
 )
-from dplib.page.guarantee import Promise
+from dplib.page.guarantee import Promise, rows_text
 from dplib.page.number_text import count_text
 
 
@@ -113,8 +113,7 @@ def manifest_fields(design: Design, results: Results) -> dict[str, Any]:
 def promise(design: Design) -> Promise:
     """What the release promises, in the job's own words."""
     privacy = design.config.privacy
-    rows = "row" if privacy.rows_per_unit == 1 else "rows"
-    caps = f"at most {count_text(privacy.rows_per_unit)} {rows} of one {privacy.unit}"
+    caps = rows_text(privacy.rows_per_unit, privacy.unit)
     if privacy.max_rows_per_day is not None:
         caps += f", at most {count_text(privacy.max_rows_per_day)} of them a day"
     return Promise(

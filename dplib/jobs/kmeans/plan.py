@@ -117,7 +117,7 @@ def plan_notes(design: Design) -> tuple[str, ...]:
         notes.append(warning)
     notes += _model_notes(design)
     if privacy.rows_per_unit > 1:
-        notes.append(f"A {privacy.unit} counts with at most {privacy.rows_per_unit} rows; noise grows with this cap.")
+        notes.append(f"One {privacy.unit} counts with at most {privacy.rows_per_unit} rows; noise grows with this cap.")
     if clustering.missing != "drop":
         notes.append("Rows without a readable number in some coordinate count with the given numbers in its place.")
     if clustering.bounds is not None and clustering.scale == "none" and _uneven(design):

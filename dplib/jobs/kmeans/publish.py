@@ -8,8 +8,7 @@ from dplib.jobs.kmeans.design import Design
 from dplib.jobs.kmeans.estimate import Results, estimate_centers
 from dplib.jobs.kmeans.methods import errors_text, method_text, reason_text
 from dplib.jobs.kmeans.tables import read_records, write_centers, write_weights
-from dplib.page.guarantee import Promise
-from dplib.page.number_text import count_text
+from dplib.page.guarantee import Promise, rows_text
 
 
 def write_tables(design: Design, directory: Path) -> Results:
@@ -23,9 +22,8 @@ def write_tables(design: Design, directory: Path) -> Results:
 def promise(design: Design) -> Promise:
     """What the release promises, in the job's own words."""
     privacy = design.config.privacy
-    rows = "row" if privacy.rows_per_unit == 1 else "rows"
     return Promise(
-        caps=f"at most {count_text(privacy.rows_per_unit)} {rows} of one {privacy.unit}, each one point",
+        caps=f"{rows_text(privacy.rows_per_unit, privacy.unit)}, each one point",
         invariants=invariants(design),
         public_settings="Bounds, number of clusters, method, caps and budget",
         change=f"change the row of any one {privacy.unit} in any way" if design.local else "",

@@ -21,6 +21,7 @@ from dplib.jobs.minimum_cuts.estimate import SAMPLED_REFUSED, FoundCuts, Results
 from dplib.jobs.minimum_cuts.noise_rows import noise_rows
 from dplib.jobs.minimum_cuts.plan import make_plan, plan_notes
 from dplib.jobs.minimum_cuts.synthetic import Synthetic
+from dplib.mechanisms.cuts.cut_statistics import COUNT_WARNING
 from dplib.mechanisms.cuts.pair_weights import EXACT_CUTS
 from dplib.page.blocks import (
     Block,
@@ -71,7 +72,7 @@ def build_page(design: Design, results: Results, frame: PageFrame) -> str:
         "Cuts of a graph",
         _released(design, results, frame),
         noise,
-        (_expected(design), *_found(design, results), _how_made(design, results)),
+        (_expected(design), *_found(design, results), _how_made(design, results, frame)),
         _use(design, frame),
     )
 
@@ -106,8 +107,7 @@ def _warnings(design: Design, results: Results) -> list[Block]:
         )
         found.append(Callout("Sampled cuts: refused", text, tone="warning"))
     if design.measured(COUNT) is not None:
-        (warning,) = (note for note in plan_notes(design) if note.startswith("The number of minimum cuts is fragile"))
-        found.append(Callout("The number of minimum cuts is hardly ever of use", warning, tone="warning"))
+        found.append(Callout("The number of minimum cuts is hardly ever of use", COUNT_WARNING, tone="warning"))
     return found
 
 
@@ -237,7 +237,7 @@ def _cactus(design: Design, results: Results) -> Block:
     return Figure(drawing, "Cactus of the synthetic graph", caption, alt)
 
 
-def _how_made(design: Design, results: Results) -> Section:
+def _how_made(design: Design, results: Results, frame: PageFrame) -> Section:
     texts: list[Text] = [
         "Numbers and chosen cuts are as they were drawn. Everything about the synthetic graph is computed from its "
         "noisy weights and costs no budget; the value of a cut is the sum of the noisy weights across it, negative "
@@ -249,7 +249,8 @@ def _how_made(design: Design, results: Results) -> Section:
             + "A cut that is picked because its noisy value is small is likely to be larger in truth: their margins "
             "hold for all cuts at once. A set of vertices that is fixed beforehand has a far smaller one (dplib query)."
         )
-    return Section("How the estimates were made", (Paragraphs(tuple(texts)), *notes_from_plan(plan_notes(design))))
+    notes = notes_from_plan(plan_notes(design), {*frame.guarantee.promise.invariants, COUNT_WARNING})
+    return Section("How the estimates were made", (Paragraphs(tuple(texts)), *notes))
 
 
 def _listed(design: Design, synthetic: Synthetic) -> str:

@@ -59,7 +59,7 @@ def build_page(design: Design, results: Results, parts: Parts, frame: PageFrame)
         "Statistics of a graph",
         _released(design, results, parts, frame),
         _noise(design),
-        (_expected_errors(design), *_charts(design, results), _how_made(design, results)),
+        (_expected_errors(design), *_charts(design, results), _how_made(design, results, frame)),
         _use(design, frame),
     )
 
@@ -203,7 +203,7 @@ def _bins_margin(design: Design, results: Results, lo: int, hi: int) -> float:
     return half_width(design, statistic, estimate_degrees(design, results.reports, lo, hi - 1)[1])
 
 
-def _how_made(design: Design, results: Results) -> Section:
+def _how_made(design: Design, results: Results, frame: PageFrame) -> Section:
     texts: list[Text] = [
         "Every number is an unbiased estimate from the reports: a function of a noisy degree is replaced by the one "
         "whose mean over the noise it is, a bit by its unbiased value. Errors that depend on the graph are estimated "
@@ -221,7 +221,8 @@ def _how_made(design: Design, results: Results) -> Section:
             f"{number_text(loss.heavy_tail, 2)} edges away, if the degrees go on as a geometric or as a Pareto tail; "
             "the two are no bounds."
         )
-    return Section("How the estimates were made", (Paragraphs(tuple(texts)), *notes_from_plan(plan_notes(design))))
+    notes = notes_from_plan(plan_notes(design), frame.guarantee.promise.invariants)
+    return Section("How the estimates were made", (Paragraphs(tuple(texts)), *notes))
 
 
 def _use(design: Design, frame: PageFrame) -> Section:

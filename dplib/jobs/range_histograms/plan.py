@@ -107,7 +107,7 @@ def plan_notes(design: Design) -> tuple[str, ...]:
         )
     if design.config.privacy.rows_per_unit > 1:
         notes.append(
-            f"A {design.config.privacy.unit} counts with at most {design.config.privacy.rows_per_unit} rows in all "
+            f"One {design.config.privacy.unit} counts with at most {design.config.privacy.rows_per_unit} rows in all "
             "groups together; noise grows with this cap."
         )
     if design.bins.n_bins > COMPARED_BINS:

@@ -13,8 +13,7 @@ from dplib.arrays import FloatArray, IntArray
 from dplib.jobs.range_histograms.design import Design
 from dplib.jobs.range_histograms.estimate import BlockResults, Errors, estimate_block, estimate_buckets
 from dplib.jobs.range_histograms.tables import read_buckets, read_noisy, write_estimates, write_published
-from dplib.page.guarantee import Promise
-from dplib.page.number_text import count_text
+from dplib.page.guarantee import Promise, rows_text
 from dplib.privacy.rounding import fraction_text
 from dplib.spark.engine.blocks import Block, SparkSession, blocks_from, iterate_blocks, map_blocks
 from dplib.trees.budgets import noise_parameter
@@ -167,9 +166,8 @@ def level_noise(design: Design) -> list[dict[str, Any]]:
 def promise(design: Design) -> Promise:
     """What the release promises, in the job's own words."""
     privacy = design.config.privacy
-    rows = "row" if privacy.rows_per_unit == 1 else "rows"
     return Promise(
-        caps=f"at most {count_text(privacy.rows_per_unit)} {rows} of one {privacy.unit}, in all groups together",
+        caps=f"{rows_text(privacy.rows_per_unit, privacy.unit)}, in all groups together",
         invariants=tuple(invariants(design)),
         public_settings="Bins, groups, caps, tree and budget",
     )
