@@ -2,7 +2,7 @@
 
     python -m tests.fault_points "in the middle of the manifest" run kmeans --config FILE
 
-Every point is a step of `dplib.workflow.lifecycle` or of what it calls; the process kills itself with SIGKILL, so that
+Every point is a step of `dplib.workflow.storing` or of what it calls; the process kills itself with SIGKILL, so that
 nothing of it is cleaned up.
 """
 

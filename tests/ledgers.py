@@ -17,11 +17,12 @@ from sqlalchemy.engine import Connection
 
 from dplib.ledger.chain import Entry
 from dplib.ledger.ledger import Ledger
-from dplib.ledger.runs import Publication, RunKey, StoredMeasurement, Terms
+from dplib.ledger.runs import MeasuredRun, Publication, RunKey, StoredMeasurement, Terms
 from dplib.ledger.schema import entries, head, leases, resolve_ledger_url
 from dplib.ledger.writer import Clock, utc_now
 from dplib.privacy.budget import Currency
 from dplib.privacy.neighbors import Neighbors
+from dplib.workflow.storing import Measure, measure_run, require_sound_output
 
 TERMS = Terms(Currency.PURE, "order", Neighbors.ADD_REMOVE)
 KEY = RunKey("takeaway", "consistent-histograms", "2024-01-01", "a" * 64)
@@ -169,3 +170,17 @@ def measurement(name: str = "one") -> StoredMeasurement:
 def tamper(folder: Path, *statements: str) -> None:
     """Change a SQLite file as somebody would who can write it and drops the triggers first."""
     Place(url_of(folder)).change(*statements)
+
+
+def reserve_and_measure(
+    ledger: Ledger,
+    output: Path,
+    measure: Measure,
+    cost: Fraction,
+    key: RunKey = KEY,
+    again: bool = False,
+    plan: str | None = None,
+) -> MeasuredRun:
+    """What a run does of its life once its input is open."""
+    require_sound_output(ledger, key.dataset, output)
+    return measure_run(ledger, ledger.reserve(key, TERMS, cost, "test", again, plan=plan), output, measure)

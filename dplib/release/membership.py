@@ -10,7 +10,7 @@ nonce: the file ``.reservation`` in staging and beside a stored measurement, the
 | a staging folder | the reservation with its nonce |
 | a stored measurement, or a release | the reservation with its nonce, and its measurement |
 
-A measurement that is in place was recorded first (`dplib.workflow.lifecycle`), so a ledger that knows its reservation
+A measurement that is in place was recorded first (`dplib.workflow.storing`), so a ledger that knows its reservation
 alone is an older one too. What earlier versions wrote has no nonce: there the reservation of the same name, settings
 and key must be in the ledger with its measurement.
 """

@@ -21,10 +21,9 @@ from dplib.spark.engine.session import open_session
 from dplib.spark.rows.inspection import Inspection
 from dplib.spark.rows.quality import JudgedRows
 from dplib.workflow.design import AnyDesign
-from dplib.workflow.lifecycle import MeasurementKeys
 from dplib.workflow.plan import JobPlan
 from dplib.workflow.prepared import Design_co, Prepared, prepare
-from dplib.workflow.run_keys import RunKeys
+from dplib.workflow.run_keys import MeasurementKeys, RunKeys
 from dplib.workflow.shown import Shown
 
 if TYPE_CHECKING:

@@ -25,8 +25,7 @@ from dplib.release.staging import MEASUREMENT
 from dplib.release.tables import read_table, write_table
 from dplib.spark.rows.quality import JudgedRows, count_categories, count_units_above
 from dplib.workflow.design import require_useful_noise
-from dplib.workflow.lifecycle import MeasurementKeys
-from dplib.workflow.run_keys import RunKeys
+from dplib.workflow.run_keys import MeasurementKeys, RunKeys
 
 QUALITY = "quality"
 """Folder below ``measurement/``, and the key among the manifest's ``details``."""

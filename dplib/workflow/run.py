@@ -1,8 +1,15 @@
-"""The whole flow of a run: open, reserve, read, draw the noise once, store, estimate, publish."""
+"""The life of a run, the same for every job; a function a stage, in this order.
+
+    find -> [published: return it] -> [measured: publish from it] -> check -> open -> reserve -> measure -> publish
+
+What can be refused is refused before Java starts; whether the account pays is decided once, in `Ledger.reserve`. A
+second run reads no rows and spends nothing: each stage returns what exists (`dplib.workflow.storing`).
+"""
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
+from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 
@@ -10,21 +17,22 @@ from dplib.config.sections import expand
 from dplib.errors import ConfigError, IntegrityError
 from dplib.ledger.ledger import Ledger
 from dplib.ledger.repricing import Pricing
-from dplib.ledger.runs import MeasuredRun, Run, RunState, Terms
+from dplib.ledger.runs import Account, MeasuredRun, Run, RunState, Terms
 from dplib.page.account_state import AccountState
 from dplib.privacy.budget import Currency
 from dplib.progress import Progress
 from dplib.secret.places import shown_place, variable_of
-from dplib.secret.secret import load_secret
+from dplib.secret.secret import KeyRing, load_secret
+from dplib.spark.engine.blocks import DataFrame
 from dplib.spark.engine.session import deploy_mode, java_holds
 from dplib.spark.rows.input_files import require_input_here
 from dplib.validate import one_of, require
 from dplib.workflow.design import AnyDesign, cost_of, neighbors_of
 from dplib.workflow.dry_publication import Show, try_publication, unseen
 from dplib.workflow.job import PreparedJob, Resources
-from dplib.workflow.lifecycle import MeasurementKeys, Request, measure_run, publish_run, run_to_publish
 from dplib.workflow.quality import measured_with_quality
-from dplib.workflow.run_keys import RunKeys, secret_of
+from dplib.workflow.run_keys import MeasurementKeys, RunKeys, secret_of
+from dplib.workflow.storing import measure_run, publish_run, require_sound_output, run_to_publish
 
 STAGES = ("measure", "publish", "all")
 
@@ -115,6 +123,50 @@ def _table_places(prepared: PreparedJob[AnyDesign]) -> dict[str, str]:
     return {name: place if "://" in place else str(prepared.base / place) for name, place in expanded.items()}
 
 
+@dataclass(frozen=True)
+class _Offer:
+    """What a run asks of its account.
+
+    Attributes:
+        account: the account.
+        terms: the account's currency, unit and neighbours that the cost is meant in.
+        cost: exact, in that currency.
+        plan: hash of the plan, which an account may require to be approved.
+        plans: hashes under which an open reservation of the same may stand.
+    """
+
+    account: Account
+    terms: Terms
+    cost: Fraction
+    plan: str
+    plans: frozenset[str | None]
+
+    @classmethod
+    def of(cls, prepared: PreparedJob[AnyDesign], account: Account) -> "_Offer":
+        """What a prepared job asks."""
+        design, currency = prepared.design, account.terms.currency
+        terms, plan = Terms(currency, design.config.privacy.unit, neighbors_of(design)), prepared.plan_hash(account)
+        account.require_terms(terms)
+        plans = frozenset({None, plan, prepared.former_plan_hash(account)})
+        return cls(account, terms, cost_of(design, currency, account), plan, plans)
+
+    def require_own_price(self, run: Run) -> None:
+        """Refuse an open reservation that was made for less than its settings cost, or under another plan's approval.
+
+        Raises:
+            IntegrityError: saying which.
+        """
+        forged = "forged (dplib ledger audit; dplib ledger void gives it back)"
+        if run.cost < self.cost:
+            raise IntegrityError(
+                f"{run.release_id} must be reserved at what its settings cost, {self.cost}, got {run.cost}: {forged}"
+            )
+        if run.plan not in self.plans:
+            raise IntegrityError(
+                f"{run.release_id} must be reserved under the plan of its own settings, got another one's: {forged}"
+            )
+
+
 def _measured(
     resources: Resources[AnyDesign],
     ledger: Ledger,
@@ -124,28 +176,80 @@ def _measured(
     pricing: Pricing | None,
 ) -> MeasuredRun:
     """The run with its stored measurement, made now only if there is none."""
-    prepared, design, job = resources.prepared, resources.design, resources.prepared.job
-    account = ledger.account(design.config.dataset)
-    terms = Terms(account.terms.currency, design.config.privacy.unit, neighbors_of(design))
-    account.require_terms(terms)
-    cost, plan = cost_of(design, account.terms.currency, account), prepared.plan_hash(account)
+    prepared, config = resources.prepared, resources.design.config
+    offer = _Offer.of(prepared, ledger.account(config.dataset))
     found = ledger.find_run(prepared.key)
     if found is not None and found.state is not RunState.RESERVED and not again:
         return MeasuredRun.of(found)
-    # Before Spark starts; the reservation decides again.
-    ledger.check_payable(prepared.key, cost, again, plan, prepared.window)
     open_run = found if found is not None and found.state is RunState.RESERVED else None
-    plans = {None, plan, prepared.former_plan_hash(account)}
+    ring = _payable(prepared, ledger, offer, again, open_run, pricing)
+    opened = _opened(resources, ledger, offer, show)
+    before_measuring()
+    require_sound_output(ledger, config.dataset, prepared.output)
+    run = ledger.reserve(
+        prepared.key,
+        offer.terms,
+        offer.cost,
+        "dplib run --again" if again else "dplib run",
+        again,
+        key_id=ring.current.key_id,
+        plan=offer.plan,
+        window=prepared.window,
+        settings=prepared.plan_settings,
+    )
+
+    def measure(reserved: Run, directory: Path) -> MeasurementKeys:
+        offer.require_own_price(reserved)
+        resources.progress.event("reserved", release_id=reserved.release_id)
+        return measured_with_quality(
+            config,
+            lambda: prepared.job.judge(resources, opened),
+            lambda keys: prepared.job.measure(resources, opened, keys, directory),
+            RunKeys.derive(secret_of(ring, reserved), reserved),
+            directory,
+        )
+
+    measured = measure_run(ledger, run, prepared.output, measure)
+    resources.progress.event("measured", release_id=measured.release_id)
+    return measured
+
+
+def _payable(
+    prepared: PreparedJob[AnyDesign],
+    ledger: Ledger,
+    offer: _Offer,
+    again: bool,
+    open_run: Run | None,
+    pricing: Pricing | None,
+) -> KeyRing:
+    """Refuse early what could not be reserved or measured, before Spark starts; returns the secret's keys.
+
+    Args:
+        prepared: the job and its configuration.
+        ledger: the ledger; its reservation decides again.
+        offer: what the run asks.
+        again: measure anew and spend.
+        open_run: the reservation that a first attempt left behind.
+        pricing: works the costs of the account's other reservations out again.
+    """
+    config, account = prepared.design.config, offer.account
+    ledger.check_payable(prepared.key, offer.cost, again, offer.plan, prepared.window)
     if open_run is not None:
-        _require_own_price(open_run, cost, plans)
+        offer.require_own_price(open_run)
     if pricing is not None:
         own = None if open_run is None else open_run.sequence
         ledger.require_priced(account.dataset, account.period_of(prepared.window), pricing, own)
-    ring = load_secret(design.config.secret, prepared.base)
+    ring = load_secret(config.secret, prepared.base)
     secret_of(ring, open_run)
-    require_input_here(design.config.input, prepared.base, design.config.spark)
+    require_input_here(config.input, prepared.base, config.spark)
+    return ring
+
+
+def _opened(resources: Resources[AnyDesign], ledger: Ledger, offer: _Offer, show: Show) -> DataFrame:
+    """The input, opened once a publication of no rows has worked and Spark runs."""
+    prepared, account = resources.prepared, offer.account
     balance = ledger.balance(account.dataset, period=account.period_of(prepared.window))
-    around = AccountState(terms.currency, account.total, account.total - balance.left, cost)
+    around = AccountState(offer.terms.currency, account.total, account.total - balance.left, offer.cost)
     # While Java starts, which takes longer.
     with ThreadPoolExecutor(1) as beside:
         tried = beside.submit(try_publication, prepared, show, around)
@@ -153,44 +257,7 @@ def _measured(
         tried.result()
     if deploy_mode(spark) == "cluster" and ledger.address.startswith("sqlite"):
         raise ConfigError("ledger", "be a PostgreSQL database in cluster deploy mode", "a SQLite file")
-    opened = job.open_input(resources)
-    before_measuring()
-    reason = "dplib run --again" if again else "dplib run"
-    now = (again, ring.current.key_id, plan, prepared.window, prepared.plan_settings)
-    request = Request(prepared.key, terms, cost, reason, *now)
-
-    def measure(run: Run, directory: Path) -> MeasurementKeys:
-        _require_own_price(run, cost, plans)
-        resources.progress.event("reserved", release_id=run.release_id)
-        return measured_with_quality(
-            design.config,
-            lambda: job.judge(resources, opened),
-            lambda keys: job.measure(resources, opened, keys, directory),
-            RunKeys.derive(secret_of(ring, run), run),
-            directory,
-        )
-
-    run = measure_run(ledger, request, prepared.output, measure)
-    resources.progress.event("measured", release_id=run.release_id)
-    return run
-
-
-def _require_own_price(run: Run, cost: Fraction, plans: set[str | None]) -> None:
-    """Refuse an open reservation that was made for less than its settings cost, or under another plan's approval.
-
-    Raises:
-        IntegrityError: saying which.
-    """
-    if run.cost < cost:
-        raise IntegrityError(
-            f"{run.release_id} must be reserved at what its settings cost, {cost}, got {run.cost}: forged "
-            "(dplib ledger audit; dplib ledger void gives it back)"
-        )
-    if run.plan not in plans:
-        raise IntegrityError(
-            f"{run.release_id} must be reserved under the plan of its own settings, got another one's: forged "
-            "(dplib ledger audit; dplib ledger void gives it back)"
-        )
+    return prepared.job.open_input(resources)
 
 
 def _published(resources: Resources[AnyDesign], ledger: Ledger, run: MeasuredRun) -> Path:

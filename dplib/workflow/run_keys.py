@@ -13,7 +13,21 @@ from dplib.ledger.runs import Run
 from dplib.mechanisms.tree_counts import SAMPLER_FORMAT
 from dplib.randomness.keyed import derive_key
 from dplib.secret.secret import KeyRing, Secret
-from dplib.workflow.lifecycle import MeasurementKeys
+
+
+@dataclass(frozen=True)
+class MeasurementKeys:
+    """What ``measure`` tells the ledger and nobody else.
+
+    Attributes:
+        key_id: public name of the secret.
+        measurement_key: the noise key; only its hash is kept.
+        data_digest: keyed digest of the exact counts.
+    """
+
+    key_id: str
+    measurement_key: bytes = field(repr=False)
+    data_digest: bytes = field(repr=False)
 
 
 def secret_of(ring: KeyRing, run: Run | None) -> Secret:

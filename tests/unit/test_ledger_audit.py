@@ -26,8 +26,9 @@ from dplib.privacy.neighbors import Neighbors
 from dplib.release.files import MANIFEST, file_sha256
 from dplib.release.staging import MEASUREMENT, Staging
 from dplib.release.verify import output_folders, unknown_releases
-from dplib.workflow.lifecycle import MeasurementKeys, Request, measure_run, publish_run
-from tests.ledgers import KEY, TERMS, key_number, measurement, open_with, tamper, url_of
+from dplib.workflow.run_keys import MeasurementKeys
+from dplib.workflow.storing import publish_run
+from tests.ledgers import KEY, TERMS, key_number, measurement, open_with, reserve_and_measure, tamper, url_of
 
 PLAN = "a" * 64
 CLOCK = DayClock("day", "yyyy-MM-dd", "UTC")
@@ -234,13 +235,12 @@ def test_a_run_spends_nothing_by_an_older_book_than_its_releases(tmp_path: Path)
     forgotten = release(releases, ledger, 1)
     (tmp_path / "ledger.db").write_bytes(backup)
     restored = Ledger.open(url_of(tmp_path))
-    request = Request(key_number(2), TERMS, Fraction(1, 8), "")
 
     def measure(_run: Run, _staging: Path) -> MeasurementKeys:
         raise AssertionError("nothing may be measured")
 
     with pytest.raises(ConfigError, match=rf"ledger must be as new as .* beside {forgotten.release_id}") as caught:
-        measure_run(restored, request, releases, measure)
+        reserve_and_measure(restored, releases, measure, Fraction(1, 8), key_number(2))
     assert caught.value.exit_code == 2
     assert len(restored.entries()[0]) == 1
 
@@ -262,7 +262,7 @@ def stored(folder: Path, ledger: Ledger, number: int, last: str) -> Run:
     with pytest.MonkeyPatch.context() as crash:
         crash.setattr(Staging, "discard", lambda self: None)
         with suppress(KeyboardInterrupt):
-            run = measure_run(ledger, Request(key_number(number), TERMS, Fraction(1, 8), ""), folder, measure)
+            run = reserve_and_measure(ledger, folder, measure, Fraction(1, 8), key_number(number))
             if last == "published":
                 publish_run(ledger, run, folder, "p" * 64, publish)
     return ledger.runs("takeaway")[-1]
@@ -295,7 +295,7 @@ def test_an_older_book_that_went_on_is_noticed_by_run_and_audit(tmp_path: Path, 
     # Also where the next release is to go elsewhere: the book names the folder where it stored before.
     for number, output in ((2, releases), (3, releases), (3, tmp_path / "elsewhere")):
         with pytest.raises(ConfigError, match="ledger must be as new as the releases of takeaway"):
-            measure_run(restored, Request(key_number(number), TERMS, Fraction(1, 8), ""), output, measure)
+            reserve_and_measure(restored, output, measure, Fraction(1, 8), key_number(number))
     assert restored.entries() == before
     assert restored.audit() == []  # sound in itself
     for own_accounts in (False, True):

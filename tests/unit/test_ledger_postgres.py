@@ -16,9 +16,19 @@ from dplib.ledger.schema import public_address, resolve_ledger_url
 from dplib.privacy.budget import Currency
 from dplib.privacy.neighbors import Neighbors
 from dplib.release.staging import MEASUREMENT
-from dplib.workflow.lifecycle import MeasurementKeys, Request, measure_run
+from dplib.workflow.run_keys import MeasurementKeys
 from tests.jobs_support import dplib
-from tests.ledgers import KEY, PUBLICATION, TERMS, Place, Postgres, key_number, measurement, open_with
+from tests.ledgers import (
+    KEY,
+    PUBLICATION,
+    TERMS,
+    Place,
+    Postgres,
+    key_number,
+    measurement,
+    open_with,
+    reserve_and_measure,
+)
 
 pytestmark = pytest.mark.postgres
 PASSWORD = "p@ss/w:rd %41"
@@ -203,13 +213,12 @@ def test_a_run_whose_server_dies_while_it_measures_is_completed_by_its_retry(mor
         calls.append(run.release_id)
         return MeasurementKeys("key-1", b"key", b"digest")
 
-    request = Request(KEY, TERMS, Fraction(3, 4), "")
     with pytest.raises(DplibError, match="reachable") as caught:
-        measure_run(ledger, request, tmp_path, measure)
+        reserve_and_measure(ledger, tmp_path, measure, Fraction(3, 4))
     assert caught.value.exit_code == 1
     assert not [path for path in tmp_path.iterdir() if not path.name.startswith(".")]  # nobody saw a release
     mortal.do("restart")
-    assert measure_run(ledger, request, tmp_path, measure).state is RunState.MEASURED
+    assert reserve_and_measure(ledger, tmp_path, measure, Fraction(3, 4)).state is RunState.MEASURED
     assert len(set(calls)) == 1
     assert ledger.balance("takeaway").spent == Fraction(3, 4)
     assert ledger.balance("takeaway").reserved == 0

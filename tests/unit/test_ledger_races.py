@@ -15,8 +15,8 @@ from dplib.ledger import leases
 from dplib.ledger.ledger import Ledger
 from dplib.ledger.runs import Balance, Run, RunState
 from dplib.release.staging import MEASUREMENT
-from dplib.workflow.lifecycle import MeasurementKeys, Request, measure_run
-from tests.ledgers import KEY, TERMS, Place, exported, key_number, measurement, open_with, url_of
+from dplib.workflow.run_keys import MeasurementKeys
+from tests.ledgers import KEY, TERMS, Place, exported, key_number, measurement, open_with, reserve_and_measure, url_of
 
 # Real processes that share nothing with the test, forked from a server that has imported the library once.
 SERVER = multiprocessing.get_context("forkserver")
@@ -207,7 +207,7 @@ def whole_run(url: str, output: str, number: int, everyone: Barrier) -> None:
     ledger = Ledger.open(url)
     everyone.wait(120)
     try:
-        measure_run(ledger, Request(key_number(number), TERMS, Fraction(1, 7), "race"), Path(output), measure)
+        reserve_and_measure(ledger, Path(output), measure, Fraction(1, 7), key_number(number))
     except DplibError as error:
         os._exit(error.exit_code)
 

@@ -9,8 +9,7 @@ import pytest
 from dplib.errors import ConfigError, IntegrityError
 from dplib.ledger.runs import Run, RunState
 from dplib.secret.secret import KeyRing, Secret
-from dplib.workflow.lifecycle import MeasurementKeys
-from dplib.workflow.run_keys import RunKeys, secret_of
+from dplib.workflow.run_keys import MeasurementKeys, RunKeys, secret_of
 from tests.ledgers import KEY, TERMS, key_number, measurement, open_with
 
 COST = Fraction(1, 10)

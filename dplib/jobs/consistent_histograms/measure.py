@@ -26,8 +26,7 @@ from dplib.privacy.measurement import Measurement
 from dplib.release.digest import block_digest, combine_digests
 from dplib.trees.block_plan import TOP
 from dplib.trees.interval_tree import IntervalTree
-from dplib.workflow.lifecycle import MeasurementKeys
-from dplib.workflow.run_keys import RunKeys
+from dplib.workflow.run_keys import MeasurementKeys, RunKeys
 
 STATISTIC = "counts by item and day"
 

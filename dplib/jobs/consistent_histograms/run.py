@@ -27,9 +27,8 @@ from dplib.spark.rows.quality_rows import judged_events
 from dplib.spark.rows.read import open_rows
 from dplib.spark.rows.resolve import resolve_rows
 from dplib.workflow.job import Resources
-from dplib.workflow.lifecycle import MeasurementKeys
 from dplib.workflow.publication import Made, finish_release
-from dplib.workflow.run_keys import RunKeys
+from dplib.workflow.run_keys import MeasurementKeys, RunKeys
 
 DRIVER_CELLS = 1 << 26
 """Cells (nodes x series) up to which `layout: auto` stays in one process: 512 MB an array."""

@@ -35,8 +35,7 @@ from dplib.jobs.kmeans.tables import LOCAL, Draw, write_draws
 from dplib.mechanisms.clustering_noise import KeyedNoise
 from dplib.release.digest import block_digest, combine_digests
 from dplib.spark.points.points import RowSummary
-from dplib.workflow.lifecycle import MeasurementKeys
-from dplib.workflow.run_keys import RunKeys
+from dplib.workflow.run_keys import MeasurementKeys, RunKeys
 
 _START, _USERS = b"kmeans questions", b"kmeans users"
 

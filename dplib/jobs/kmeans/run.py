@@ -18,9 +18,8 @@ from dplib.spark.points.points import NAME_WORDS, SparkPoints, SparkRows, block_
 from dplib.spark.rows.quality import JudgedRows
 from dplib.spark.rows.quality_rows import judged_points
 from dplib.workflow.job import Resources
-from dplib.workflow.lifecycle import MeasurementKeys
 from dplib.workflow.publication import Made, finish_release
-from dplib.workflow.run_keys import RunKeys
+from dplib.workflow.run_keys import MeasurementKeys, RunKeys
 
 
 def open_input(job: Resources[Design]) -> DataFrame:

@@ -39,8 +39,7 @@ from dplib.mechanisms.top_k import peel
 from dplib.mechanisms.tree_counts import SAMPLERS, add_exactly
 from dplib.randomness.keyed import Key, KeyedStream
 from dplib.release.digest import block_digest, combine_digests
-from dplib.workflow.lifecycle import MeasurementKeys
-from dplib.workflow.run_keys import RunKeys
+from dplib.workflow.run_keys import MeasurementKeys, RunKeys
 
 LARGEST_LOSS = 2**57
 

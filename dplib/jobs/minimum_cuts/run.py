@@ -20,9 +20,8 @@ from dplib.spark.graphs.weighted_edges import collect_graph, judge_weighted_edge
 from dplib.spark.rows.quality import JudgedRows
 from dplib.spark.rows.quality_rows import judged_weighted_edges
 from dplib.workflow.job import Resources
-from dplib.workflow.lifecycle import MeasurementKeys
 from dplib.workflow.publication import Made, finish_release
-from dplib.workflow.run_keys import RunKeys
+from dplib.workflow.run_keys import MeasurementKeys, RunKeys
 
 TRIAL_TASKS = 64
 """Tasks among which random trials are shared out; what they find does not depend on it."""

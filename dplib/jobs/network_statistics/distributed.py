@@ -30,8 +30,7 @@ from dplib.spark.engine.blocks import Block, DataFrame, collect_blocks, map_bloc
 from dplib.spark.graphs.edge_blocks import make_edge_blocks, read_ends
 from dplib.spark.graphs.graph_counts import count_triangles_in_blocks, degree_counts, front_in_blocks
 from dplib.spark.graphs.graph_projection import project_blocks
-from dplib.workflow.lifecycle import MeasurementKeys
-from dplib.workflow.run_keys import RunKeys
+from dplib.workflow.run_keys import MeasurementKeys, RunKeys
 
 DRIVER_EDGES = 1 << 24
 """Expected edges up to which `layout: auto` stays in one process: some hundred megabytes."""

@@ -50,8 +50,7 @@ from dplib.mechanisms.smooth_noise import draw_smooth_cauchy
 from dplib.mechanisms.tree_counts import SAMPLERS, add_exactly
 from dplib.randomness.keyed import KeyedStream
 from dplib.release.digest import block_digest, combine_digests
-from dplib.workflow.lifecycle import MeasurementKeys
-from dplib.workflow.run_keys import RunKeys
+from dplib.workflow.run_keys import MeasurementKeys, RunKeys
 
 MOST = 2**62
 """Larger counts of stars are cut to this before the noise, which changes no count by more than before."""

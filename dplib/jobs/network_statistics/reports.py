@@ -19,8 +19,7 @@ from dplib.mechanisms.noisy_adjacency import ThresholdLaw
 from dplib.release.digest import block_digest, combine_digests
 from dplib.spark.engine.blocks import DataFrame
 from dplib.spark.graphs.reports import Reports, collect_reports
-from dplib.workflow.lifecycle import MeasurementKeys
-from dplib.workflow.run_keys import RunKeys
+from dplib.workflow.run_keys import MeasurementKeys, RunKeys
 
 
 def measure_reports(design: Design, judged: DataFrame, keys: RunKeys, directory: Path) -> MeasurementKeys:

@@ -28,8 +28,7 @@ from dplib.release.digest import block_digest, combine_digests
 from dplib.spark.engine.blocks import Block, DataFrame, collect_blocks, iterate_blocks, map_blocks
 from dplib.spark.rows.counts import block_counts, count_blocks
 from dplib.workflow.design import for_tasks
-from dplib.workflow.lifecycle import MeasurementKeys
-from dplib.workflow.run_keys import RunKeys
+from dplib.workflow.run_keys import MeasurementKeys, RunKeys
 
 
 @dataclass(frozen=True, eq=False)

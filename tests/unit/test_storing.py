@@ -12,15 +12,9 @@ from dplib.ledger.ledger import Ledger
 from dplib.ledger.runs import Balance, Run, StoredMeasurement
 from dplib.release.files import MANIFEST
 from dplib.release.staging import MEASUREMENT, Staging
-from dplib.workflow.lifecycle import (
-    Measure,
-    MeasurementKeys,
-    Publish,
-    Request,
-    measure_run,
-    publish_run,
-)
-from tests.ledgers import KEY, TERMS, exported, open_with, url_of
+from dplib.workflow.run_keys import MeasurementKeys
+from dplib.workflow.storing import Measure, Publish, publish_run
+from tests.ledgers import exported, open_with, reserve_and_measure, url_of
 
 SERVER = multiprocessing.get_context("forkserver")
 SERVER.set_forkserver_preload(["dplib.ledger.ledger"])
@@ -53,7 +47,7 @@ def publishing(style: str) -> Publish:
 
 
 def whole_run(ledger: Ledger, output: Path, data: str, style: str = "plain", again: bool = False) -> Path:
-    run = measure_run(ledger, Request(KEY, TERMS, COST, "test", again), output, measuring(data))
+    run = reserve_and_measure(ledger, output, measuring(data), COST, again=again)
     return publish_run(ledger, run, output, style, publishing(style))
 
 
@@ -104,7 +98,7 @@ def test_second_run_reads_nothing_spends_nothing_and_leaves_the_bytes(tmp_path: 
     ledger, output = open_with(tmp_path), tmp_path / "releases"
     release = whole_run(ledger, output, "first")
     book = exported(ledger)
-    run = measure_run(ledger, Request(KEY, TERMS, COST, "test"), output, refuse)
+    run = reserve_and_measure(ledger, output, refuse, COST)
     assert publish_run(ledger, run, output, "plain", lambda _run, _path: refuse(_run, _path)) == release
     assert exported(ledger) == book
 
@@ -123,13 +117,12 @@ def test_other_publish_settings_never_spend_and_again_does(tmp_path: Path) -> No
 
 def test_a_refused_or_impossible_run_writes_and_spends_nothing(tmp_path: Path) -> None:
     ledger, output = open_with(tmp_path), tmp_path / "releases"
-    dear = Request(KEY, TERMS, Fraction(2), "test")
     with pytest.raises(BudgetError):
-        measure_run(ledger, dear, output, refuse)
+        reserve_and_measure(ledger, output, refuse, Fraction(2))
     (tmp_path / "file").write_text("")
     with pytest.raises(ConfigError, match=r"publish\.output\.path"):
         whole_run(ledger, tmp_path / "file", "first")
-    assert not output.exists()
+    assert visible(output) == []
     assert len(exported(ledger)) == 1
 
 
@@ -141,7 +134,7 @@ def test_an_error_while_measuring_leaves_nothing_to_see_and_the_reservation_for_
         raise RuntimeError("planted")
 
     with pytest.raises(RuntimeError, match="planted"):
-        measure_run(ledger, Request(KEY, TERMS, COST, "test"), output, broken)
+        reserve_and_measure(ledger, output, broken, COST)
     assert visible(output) == []
     assert ledger.balance("takeaway").reserved == COST
     assert text_of(whole_run(Ledger.open(url_of(tmp_path)), output, "second")) == "plain of noisy second"
@@ -159,7 +152,7 @@ def test_the_slower_of_two_measurements_is_never_seen(tmp_path: Path) -> None:
         whole_run(fast, output, "fast")
         return keys
 
-    run = measure_run(ledger, Request(KEY, TERMS, COST, "test"), output, overtaken)
+    run = reserve_and_measure(ledger, output, overtaken, COST)
     release = publish_run(ledger, run, output, "plain", publishing("plain"))
     assert text_of(release) == "plain of noisy fast"
     assert (release / MEASUREMENT / "top.parquet").read_text() == "noisy fast"
@@ -169,7 +162,7 @@ def test_the_slower_of_two_measurements_is_never_seen(tmp_path: Path) -> None:
 
 def test_a_changed_stored_measurement_is_never_published(tmp_path: Path) -> None:
     ledger, output = open_with(tmp_path), tmp_path / "releases"
-    run = measure_run(ledger, Request(KEY, TERMS, COST, "test"), output, measuring("first"))
+    run = reserve_and_measure(ledger, output, measuring("first"), COST)
     (output / run.release_id / MEASUREMENT / "top.parquet").write_text("noisy forged")
     with pytest.raises(IntegrityError, match="got a changed one"):
         publish_run(ledger, run, output, "plain", publishing("plain"))
@@ -186,7 +179,7 @@ def test_a_measurement_that_the_ledger_refuses_is_discarded_unseen(tmp_path: Pat
         return measuring("rows")(run, staging)
 
     with pytest.raises(BudgetError, match="revoked"):
-        measure_run(ledger, Request(KEY, TERMS, COST, "test", plan=plan), output, revoked_meanwhile)
+        reserve_and_measure(ledger, output, revoked_meanwhile, COST, plan=plan)
     assert visible(output) == []
     assert ledger.balance("takeaway").spent == 0
     assert ledger.audit() == []

@@ -1,22 +1,17 @@
-"""The life of one run: reserve, measure, store, publish; the same for every job.
+"""The stages of a run that store: the measurement, drawn and recorded once, and the releases made from it.
 
-    find -> [published: return it] -> [measured: publish from it] -> reserve -> measure -> record -> store -> publish
-
-The job hands in two functions. ``measure`` is the private part: it reads rows, draws noise once and writes
+Each gets one function of the job. ``measure`` is the private part: it reads rows, draws noise once and writes
 ``measurement/`` into a staging directory. ``publish`` sees only the stored measurement and writes the rest. Each is
-called at most once a run, and not at all where its result exists, so a second run reads no rows and spends nothing.
+called at most once, and not at all where its result exists.
 
 A crash at any point is met by calling the same function again (see `dplib.ledger.ledger` for the argument).
 """
 
 import hashlib
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
-from fractions import Fraction
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
-from dplib.config.day_window import DayWindow
 from dplib.errors import BudgetError, ConfigError, DplibError, IntegrityError
 from dplib.ledger.ledger import Ledger
 from dplib.ledger.runs import (
@@ -26,54 +21,11 @@ from dplib.ledger.runs import (
     RunKey,
     RunState,
     StoredMeasurement,
-    Terms,
 )
 from dplib.release.files import MANIFEST, file_sha256
 from dplib.release.membership import found_in, mark, unknown
 from dplib.release.staging import Staging, check_writable, disk_errors, remove_leftovers, store_measurement
-
-
-@dataclass(frozen=True)
-class Request:
-    """What a run asks of the ledger.
-
-    Attributes:
-        key: dataset, job, logical date and hash of the measurement settings.
-        terms: the account's currency, unit and neighbours that the cost is meant in.
-        cost: exact cost in that currency.
-        reason: why, for the record.
-        again: measure anew although a measurement exists.
-        key_id: public name of the secret that a new reservation is measured with.
-        plan: hash of the plan, which an account may require to be approved.
-        window: the days that the run reads, None where it may read any.
-        settings: the plan's settings, for the ledger.
-    """
-
-    key: RunKey
-    terms: Terms
-    cost: Fraction
-    reason: str
-    again: bool = False
-    key_id: str | None = None
-    plan: str | None = None
-    window: DayWindow | None = None
-    settings: Mapping[str, Any] | None = None
-
-
-@dataclass(frozen=True)
-class MeasurementKeys:
-    """What ``measure`` tells the ledger and nobody else.
-
-    Attributes:
-        key_id: public name of the secret.
-        measurement_key: the noise key; only its hash is kept.
-        data_digest: keyed digest of the exact counts.
-    """
-
-    key_id: str
-    measurement_key: bytes = field(repr=False)
-    data_digest: bytes = field(repr=False)
-
+from dplib.workflow.run_keys import MeasurementKeys
 
 Measure = Callable[[Run, Path], MeasurementKeys]
 """Reads rows and writes ``measurement/`` into the given staging directory."""
@@ -81,39 +33,29 @@ Publish = Callable[[MeasuredRun, Path], None]
 """Reads ``measurement/`` in the given staging directory and writes the rest of the release, manifest last."""
 
 
-def measure_run(ledger: Ledger, request: Request, output: Path, measure: Measure) -> MeasuredRun:
-    """Return a run that has its stored measurement, made now only if there is none.
+def require_sound_output(ledger: Ledger, dataset: str, output: Path) -> None:
+    """Refuse, before anything is reserved, an output that could not hold a measurement or holds unknown ones.
+
+    Raises:
+        ConfigError: if the output cannot be written, or holds releases of the account that the ledger should know.
+        DplibError: if the disk is full.
+    """
+    check_writable(output)
+    _check_members(ledger, dataset, output)
+
+
+def measure_run(ledger: Ledger, run: Run, output: Path, measure: Measure) -> MeasuredRun:
+    """Return a run with its stored measurement, made now only if it has none.
 
     Args:
-        ledger: the open ledger.
-        request: what to reserve.
+        ledger: the open ledger, which holds the run's lease if it is reserved.
+        run: what `Ledger.reserve` returned.
         output: folder of all releases.
         measure: the private part.
 
     Raises:
-        BudgetError: if the account cannot pay; nothing was written.
-        ConfigError: if the output cannot be written or holds releases that the ledger should know, or the account has
-            other terms; nothing was spent.
-        DplibError: if another process is measuring the same run, or the disk is full.
+        DplibError: if the disk is full.
     """
-    found = ledger.find_run(request.key)
-    if found is not None and found.state is not RunState.RESERVED and not request.again:
-        return MeasuredRun.of(found)
-    # Makes no directory for a run that cannot be paid.
-    ledger.check_payable(request.key, request.cost, request.again, request.plan, request.window)
-    check_writable(output)
-    _check_members(ledger, request.key.dataset, output)
-    run = ledger.reserve(
-        request.key,
-        request.terms,
-        request.cost,
-        request.reason,
-        request.again,
-        request.key_id,
-        request.plan,
-        request.window,
-        request.settings,
-    )
     if run.state is not RunState.RESERVED:
         return MeasuredRun.of(run)
     with disk_errors(), ledger.holding(run):
