@@ -57,3 +57,7 @@ class Progress:
     stage: Callable[[str], AbstractContextManager[None]] = _in_silence
     event: Event = _unheard
     round: Callable[[Round], None] = _uncounted
+
+
+SILENT = Progress()
+"""Nobody is told anything."""

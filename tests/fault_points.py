@@ -22,7 +22,7 @@ from dplib.ledger.writer import Writer
 from dplib.release import staging
 from dplib.release.files import MANIFEST
 from dplib.release.staging import Staging
-from dplib.workflow import lifecycle, manifest, run
+from dplib.workflow import manifest, run, storing
 
 WAIT = "wait with the noise drawn"
 """Point at which a process says so, by making the file named by DPLIB_TEST_WAIT, and goes on when that is gone."""
@@ -104,7 +104,7 @@ POINTS: dict[str, Callable[[], None]] = {
     "before the measurement is recorded": before(Ledger, "record_measurement"),
     "in the transaction that records the measurement": after(Writer, "append", times=2),
     "after the measurement is recorded": after(Ledger, "record_measurement"),
-    "after the measurement is in place": after(lifecycle, "store_measurement"),
+    "after the measurement is in place": after(storing, "store_measurement"),
     WAIT: after(Staging, "seal", wait),
 }
 """By name, what to do before the run."""

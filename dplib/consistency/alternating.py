@@ -24,28 +24,26 @@ from dplib.consistency.day_multipliers import DayMultipliers
 from dplib.consistency.day_projection import RowProjection, day_points, project_days
 from dplib.consistency.equal_rows import ClassIndex, row_classes
 from dplib.consistency.lblue import equation_sweep
-from dplib.consistency.problem import ConsistencyProblem, OnRound, Solution, SolverOptions
+from dplib.consistency.problem import ConsistencyProblem, Solution, SolverOptions
 from dplib.consistency.unmeasured import measured_part
 from dplib.constraints.menu import Menu
 from dplib.errors import SolverError
 from dplib.estimates.tree_blue import downward, tree_gains, upward
-from dplib.progress import Round
+from dplib.progress import SILENT, Progress, Round
 from dplib.projection.affine import projector
 from dplib.projection.alternating import Alternation, Map, alternate, conjugate_gradients
 from dplib.projection.residual import mean_square_residual
 from dplib.trees.interval_tree import IntervalTree
 
 
-def solve(
-    problem: ConsistencyProblem, options: SolverOptions | None = None, on_round: OnRound | None = None
-) -> Solution:
+def solve(problem: ConsistencyProblem, options: SolverOptions | None = None, progress: Progress = SILENT) -> Solution:
     """Alternate until the mean absolute change of a round is below ``options.tol``.
 
     Args:
         problem: leaves measured in every series that is measured at all; for the splits other than ``trees_days``,
             inner nodes too (below the root).
         options: stop rule, split and acceleration.
-        on_round: called after each round with its change and ``mse_s``.
+        progress: told of each round with its change and ``mse_s``.
 
     Raises:
         SolverError: if a leaf is not measured, or the split does not take the problem.
@@ -59,8 +57,7 @@ def solve(
 
     def record(number: int, change: float, deviation: float) -> None:
         rounds.append(Round(number, change, deviation))
-        if on_round is not None:
-            on_round(rounds[-1])
+        progress.round(rounds[-1])
 
     def deviation(values: FloatArray) -> float:
         return mean_square_residual(part.tree, part.menus, values)

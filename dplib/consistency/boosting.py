@@ -15,8 +15,9 @@ consistency", PVLDB 3(1), 2010, theorem 3.
 import numpy as np
 
 from dplib.arrays import FloatArray
-from dplib.consistency.problem import ConsistencyProblem, OnRound, Solution, SolverOptions
+from dplib.consistency.problem import ConsistencyProblem, Solution, SolverOptions
 from dplib.errors import SolverError
+from dplib.progress import SILENT, Progress
 from dplib.trees.interval_tree import IntervalTree
 
 
@@ -62,15 +63,13 @@ def boost(noisy: FloatArray, k: int, n_levels: int) -> FloatArray:
     return values
 
 
-def solve(
-    problem: ConsistencyProblem, options: SolverOptions | None = None, on_round: OnRound | None = None
-) -> Solution:
+def solve(problem: ConsistencyProblem, options: SolverOptions | None = None, progress: Progress = SILENT) -> Solution:
     """Solve a problem without day constraints on a complete tree with equal variances.
 
     Args:
         problem: the problem; each series may have a variance of its own.
         options: ignored.
-        on_round: ignored.
+        progress: not used.
 
     Raises:
         SolverError: if the tree is not complete, the variances differ by node, or a day is constrained.

@@ -17,9 +17,10 @@ from dplib.consistency import (
     tree_smoother,
     unconstrained,
 )
-from dplib.consistency.problem import ConsistencyProblem, OnRound, Solution, SolverOptions
+from dplib.consistency.problem import ConsistencyProblem, Solution, SolverOptions
+from dplib.progress import SILENT, Progress
 
-Solver = Callable[[ConsistencyProblem, SolverOptions | None, OnRound | None], Solution]
+Solver = Callable[[ConsistencyProblem, SolverOptions | None, Progress], Solution]
 
 SOLVERS: Mapping[str, Solver] = {
     "general": general.solve,
@@ -71,7 +72,7 @@ def solve(
     problem: ConsistencyProblem,
     method: str = "auto",
     options: SolverOptions | None = None,
-    on_round: OnRound | None = None,
+    progress: Progress = SILENT,
 ) -> Solution:
     """Solve with a named solver, or with the one that `choose` picks for ``auto``.
 
@@ -79,10 +80,10 @@ def solve(
         problem: the problem.
         method: key of `SOLVERS`, or ``auto``.
         options: when iterative solvers stop.
-        on_round: called after each round.
+        progress: told of each round.
     """
     name = choose(problem).name if method == "auto" else method
-    return SOLVERS[name](problem, options, on_round)
+    return SOLVERS[name](problem, options, progress)
 
 
 def solve_components(
@@ -90,7 +91,7 @@ def solve_components(
     components: tuple[np.ndarray[tuple[int, ...], np.dtype[np.int64]], ...],
     method: str = "auto",
     options: SolverOptions | None = None,
-    on_round: OnRound | None = None,
+    progress: Progress = SILENT,
 ) -> Solution:
     """Solve independent groups of series apart; groups that no constraint touches are solved as one.
 
@@ -99,7 +100,7 @@ def solve_components(
         components: series of each group (`ResolvedConstraints.components`).
         method: as for `solve`.
         options: as for `solve`.
-        on_round: called after each round of each group.
+        progress: told of each round of each group.
 
     Returns:
         The joint solution; its name lists the solvers used, its rounds are those of the group with the most.
@@ -113,7 +114,7 @@ def solve_components(
     values = np.empty_like(problem.noisy, dtype=np.float64)
     solutions = []
     for group in groups:
-        solutions.append(solve(problem.restrict(group), method, options, on_round))
+        solutions.append(solve(problem.restrict(group), method, options, progress))
         values[:, group] = solutions[-1].values
     names = dict.fromkeys(solution.solver for solution in solutions)
     rounds = max((solution.rounds for solution in solutions), key=len)

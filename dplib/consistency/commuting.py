@@ -17,10 +17,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from dplib.arrays import BoolArray, FloatArray
-from dplib.consistency.problem import ConsistencyProblem, OnRound, Solution, SolverOptions
+from dplib.consistency.problem import ConsistencyProblem, Solution, SolverOptions
 from dplib.constraints.menu import Menu
 from dplib.errors import SolverError
 from dplib.estimates.tree_blue import TreeGains, downward, tree_gains, upward
+from dplib.progress import SILENT, Progress
 from dplib.projection.affine import AffineProjector, null_basis, particular, projector
 from dplib.trees.interval_tree import IntervalTree
 
@@ -111,15 +112,13 @@ def commuting_plan(tree: IntervalTree, variance: FloatArray, menus: tuple[Menu, 
     return CommutingPlan(gains, project, nodes, items, covariance, offset)
 
 
-def solve(
-    problem: ConsistencyProblem, options: SolverOptions | None = None, on_round: OnRound | None = None
-) -> Solution:
+def solve(problem: ConsistencyProblem, options: SolverOptions | None = None, progress: Progress = SILENT) -> Solution:
     """Solve by one tree pass and one projection of every node.
 
     Args:
         problem: menus with one constraint matrix, variances a product of node and item factors.
         options: ignored.
-        on_round: ignored.
+        progress: not used.
 
     Raises:
         SolverError: if the projections do not commute, or the measurements leave a count undetermined.

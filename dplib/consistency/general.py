@@ -9,8 +9,9 @@ Reference: Cai, Liu, Xiong, Ying, Wu, Journal on Communications 42(6), 2021, the
 import numpy as np
 
 from dplib.arrays import FloatArray
-from dplib.consistency.problem import ConsistencyProblem, OnRound, Solution, SolverOptions
+from dplib.consistency.problem import ConsistencyProblem, Solution, SolverOptions
 from dplib.errors import SolverError
+from dplib.progress import SILENT, Progress
 from dplib.projection.affine import project
 
 MAX_UNKNOWNS = 20_000
@@ -38,15 +39,13 @@ def constraint_matrix(problem: ConsistencyProblem) -> tuple[FloatArray, FloatArr
     return np.concatenate(blocks), np.concatenate(rhs)
 
 
-def solve(
-    problem: ConsistencyProblem, options: SolverOptions | None = None, on_round: OnRound | None = None
-) -> Solution:
+def solve(problem: ConsistencyProblem, options: SolverOptions | None = None, progress: Progress = SILENT) -> Solution:
     """Project the noisy values on all constraints at once.
 
     Args:
         problem: any problem of at most `MAX_UNKNOWNS` values.
         options: ignored.
-        on_round: ignored.
+        progress: not used.
 
     Raises:
         SolverError: if the problem is too large for dense matrices.

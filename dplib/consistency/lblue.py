@@ -16,10 +16,10 @@ import numpy as np
 
 from dplib.arrays import FloatArray
 from dplib.consistency.day_projection import project_days
-from dplib.consistency.problem import ConsistencyProblem, OnRound, Solution, SolverOptions
+from dplib.consistency.problem import ConsistencyProblem, Solution, SolverOptions
 from dplib.consistency.unmeasured import measured_part
 from dplib.errors import SolverError
-from dplib.progress import Round
+from dplib.progress import SILENT, Progress, Round
 from dplib.projection.alternating import Map, alternate
 from dplib.projection.residual import mean_square_residual
 from dplib.trees.interval_tree import IntervalTree
@@ -55,15 +55,13 @@ def equation_sweep(tree: IntervalTree, variance: FloatArray) -> Map:
     return sweep
 
 
-def solve(
-    problem: ConsistencyProblem, options: SolverOptions | None = None, on_round: OnRound | None = None
-) -> Solution:
+def solve(problem: ConsistencyProblem, options: SolverOptions | None = None, progress: Progress = SILENT) -> Solution:
     """Repeat the equations of all levels, then the days, until the stop rule.
 
     Args:
         problem: nodes below the root measured in every series that is measured at all.
         options: stop rule.
-        on_round: called after each round.
+        progress: told of each round.
 
     Raises:
         SolverError: if a node below the root is not measured.
@@ -80,8 +78,7 @@ def solve(
 
     def record(number: int, change: float, deviation: float) -> None:
         rounds.append(Round(number, change, deviation))
-        if on_round is not None:
-            on_round(rounds[-1])
+        progress.round(rounds[-1])
 
     result = alternate(
         maps,

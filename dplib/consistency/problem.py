@@ -5,10 +5,9 @@ of days, and on day ``t`` the series satisfy the constraints of that day's menu.
 least-squares one: minimise ``sum over nodes and series of (x - noisy)^2 / variance`` over all ``x`` that satisfy
 both kinds of constraint; an infinite variance means *not measured*.
 
-Every solver file of this package holds one function ``solve(problem, options, on_round) -> Solution``.
+Every solver file of this package holds one function ``solve(problem, options, progress) -> Solution``.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Literal
@@ -74,9 +73,6 @@ class SolverOptions:
     max_rounds: int = 500
     split: Literal["trees_days", "equations_days", "trees_nodes"] = "trees_days"
     krylov: bool = False
-
-
-OnRound = Callable[[Round], None]
 
 
 @dataclass(frozen=True, eq=False)

@@ -33,10 +33,11 @@ import numpy as np
 from dplib.arrays import FloatArray, IntArray
 from dplib.consistency.covariances import ChildSums, LevelCovariances, level_covariances, sum_children
 from dplib.consistency.equal_rows import ClassIndex, mixed, pair_classes, row_classes
-from dplib.consistency.problem import ConsistencyProblem, OnRound, Solution, SolverOptions
+from dplib.consistency.problem import ConsistencyProblem, Solution, SolverOptions
 from dplib.consistency.subspaces import Spans
 from dplib.constraints.menu import Menu
 from dplib.errors import SolverError
+from dplib.progress import SILENT, Progress
 from dplib.projection.affine import particular
 from dplib.trees.interval_tree import IntervalTree
 from dplib.trees.top import top_tree
@@ -238,15 +239,13 @@ def downward(plan: SmootherPlan, means: FloatArray, root_value: FloatArray | Non
     return values
 
 
-def solve(
-    problem: ConsistencyProblem, options: SolverOptions | None = None, on_round: OnRound | None = None
-) -> Solution:
+def solve(problem: ConsistencyProblem, options: SolverOptions | None = None, progress: Progress = SILENT) -> Solution:
     """Solve any problem exactly.
 
     Args:
         problem: any problem.
         options: ignored.
-        on_round: ignored.
+        progress: not used.
 
     Raises:
         SolverError: if the measurements leave a count undetermined.

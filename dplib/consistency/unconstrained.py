@@ -1,19 +1,18 @@
 """No constraint links the series of a day: each series is one pass up and down its tree."""
 
-from dplib.consistency.problem import ConsistencyProblem, OnRound, Solution, SolverOptions
+from dplib.consistency.problem import ConsistencyProblem, Solution, SolverOptions
 from dplib.errors import SolverError
 from dplib.estimates.tree_blue import downward, tree_gains, upward
+from dplib.progress import SILENT, Progress
 
 
-def solve(
-    problem: ConsistencyProblem, options: SolverOptions | None = None, on_round: OnRound | None = None
-) -> Solution:
+def solve(problem: ConsistencyProblem, options: SolverOptions | None = None, progress: Progress = SILENT) -> Solution:
     """Solve a problem without day constraints, each series by itself.
 
     Args:
         problem: menus without rows.
         options: ignored.
-        on_round: ignored.
+        progress: not used.
 
     Raises:
         SolverError: if a day is constrained, or the measurements leave a count undetermined.

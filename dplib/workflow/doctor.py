@@ -8,8 +8,8 @@ import shutil
 import stat
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, suppress
+from collections.abc import Iterator
+from contextlib import suppress
 from datetime import UTC, datetime
 from fractions import Fraction
 from importlib import metadata
@@ -23,6 +23,7 @@ from dplib.errors import DplibError
 from dplib.ledger.ledger import Ledger
 from dplib.ledger.runs import RunState
 from dplib.ledger.schema import resolve_ledger_url
+from dplib.progress import Progress
 from dplib.secret.secret import load_secret
 from dplib.spark.engine.doctor import Finding, Verdict, check_java, check_spark
 from dplib.workflow.design import JobDesign
@@ -35,22 +36,21 @@ LEAST_FREE, ENOUGH_FREE = GIB // 16, GIB
 _SKEW_SECONDS = 60.0
 _REQUIREMENT = re.compile(r"([A-Za-z0-9][A-Za-z0-9._-]*)")
 _LOCKED = re.compile(r"^([A-Za-z0-9][A-Za-z0-9._-]*)==([^\s;\\]+)", re.MULTILINE)
-Stage = Callable[[str], AbstractContextManager[None]]
 
 
-def examine(prepared: Prepared[JobDesign] | None, stage: Stage) -> list[Finding]:
+def examine(prepared: Prepared[JobDesign] | None, progress: Progress) -> list[Finding]:
     """Look at this machine and, where it is given, at a configuration's surroundings.
 
     Args:
         prepared: a checked configuration.
-        stage: wraps what takes seconds, to show it.
+        progress: told of what takes seconds.
     """
     found = [check_python(), check_packages(LOCK), check_zones(), check_scratch(Path(tempfile.gettempdir()))]
     found.append(check_java())
     settings = SparkSettings(master="local[1]") if prepared is None else prepared.design.config.spark
     zone = "UTC" if prepared is None else str(getattr(prepared.design.config.input, "timezone", "UTC"))
     if found[-1].verdict is Verdict.OK:
-        with stage("starting Spark"):
+        with progress.stage("starting Spark"):
             found += check_spark(settings, zone)
     if prepared is not None:
         found += _surroundings(prepared)

@@ -18,7 +18,7 @@ from tempfile import TemporaryDirectory
 from dplib.errors import ConfigError, DplibError, SolverError
 from dplib.ledger.runs import MeasuredRun, RunState, StoredMeasurement
 from dplib.page.account_state import AccountState
-from dplib.progress import Progress
+from dplib.progress import SILENT
 from dplib.spark.engine.blocks import SparkSession
 from dplib.workflow.design import AnyDesign
 from dplib.workflow.job import PreparedJob, Resources
@@ -41,7 +41,7 @@ class _WithoutSpark(Resources[AnyDesign]):
     dry = True
 
     def __init__(self, prepared: PreparedJob[AnyDesign]) -> None:
-        super().__init__(prepared, Progress())
+        super().__init__(prepared, SILENT)
 
     def spark(self) -> SparkSession:
         """Refuse: what needs Spark is not tried."""

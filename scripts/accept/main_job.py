@@ -30,6 +30,7 @@ from dplib.jobs.consistent_histograms.rows import SeriesCounts, row_kinds
 from dplib.jobs.consistent_histograms.tables import ESTIMATES, PUBLISHED, read_measurement
 from dplib.ledger.runs import Run, RunKey, RunState
 from dplib.metrics.error import interval_coverage, range_sums
+from dplib.progress import SILENT
 from dplib.release.manifest import load_manifest
 from dplib.release.tables import read_table
 from dplib.secret.secret import Secret
@@ -72,7 +73,7 @@ def paper_solvers() -> Iterator[Result]:
         scale = np.abs(best).max()
         for name in ("commuting", "tree_smoother", "krylov", *(("general",) if n_days <= 128 else ())):
             options = SolverOptions(tol=1e-12, max_rounds=200, krylov=name == "krylov")
-            solution = SOLVERS["alternating" if name == "krylov" else name](problem, options, None)
+            solution = SOLVERS["alternating" if name == "krylov" else name](problem, options, SILENT)
             gaps[name] = max(gaps.get(name, 0.0), float(np.abs(solution.values - best).max() / scale))
     for name, gap in gaps.items():
         sizes = "T = 32 to 128" if name == "general" else "T = 32 to 1024"
@@ -83,10 +84,10 @@ def paper_alternation() -> Iterator[Result]:
     """The paper's own alternation reaches the optimum at its documented rate."""
     n_days = 32
     problem = paper_problem(n_days)
-    best = SOLVERS["commuting"](problem, None, None).values
+    best = SOLVERS["commuting"](problem, None, SILENT).values
     gaps = []
     for n_rounds in (200, 201, 400, 2000):
-        values = SOLVERS["alternating"](problem, SolverOptions(tol=1e-15, max_rounds=n_rounds), None).values
+        values = SOLVERS["alternating"](problem, SolverOptions(tol=1e-15, max_rounds=n_rounds), SILENT).values
         gaps.append(float(np.abs(values[0] - best[0]).max()))
     rate, expected = gaps[1] / gaps[0], 1 - 1 / (2 * n_days - 1)
     yield at_most(

@@ -21,7 +21,7 @@ from dplib.ledger.runs import Terms
 from dplib.ledger.schema import resolve_ledger_url
 from dplib.privacy.budget import Currency
 from dplib.privacy.neighbors import Neighbors
-from dplib.progress import Progress
+from dplib.progress import SILENT
 from dplib.release.tables import read_table
 from dplib.secret.file import create_secret_file
 from dplib.spark.engine.session import start_session, stop
@@ -66,7 +66,7 @@ def main() -> None:
         with tempfile.TemporaryDirectory() as name:
             config = write_input(Path(name))
             started = time.monotonic()
-            _, release = run_job(JOB.prepare(config), progress=Progress())
+            _, release = run_job(JOB.prepare(config), progress=SILENT)
             seconds = time.monotonic() - started
             assert release is not None
             n_bins = read_table(release / "published", ["count"]).num_rows

@@ -32,6 +32,7 @@ from dplib.constraints.resolve import resolve
 from dplib.constraints.specs import Package
 from dplib.metrics.consistency import mse_s
 from dplib.metrics.error import err_s
+from dplib.progress import SILENT
 from dplib.projection.alternating import alternate
 from dplib.trees.interval_tree import IntervalTree
 from dplib.trees.shapes import regular_edges
@@ -63,7 +64,7 @@ def restaurant(n_days: int, seed: int = 0) -> tuple[ConsistencyProblem, FloatArr
 def trace(n_days: int) -> dict[str, list[float]]:
     """mse_s, err_s and the distance of the grand total to the optimum after each round of algorithm 1."""
     problem, true = restaurant(n_days)
-    best = SOLVERS["commuting"](problem, None, None).values
+    best = SOLVERS["commuting"](problem, None, SILENT).values
     found: dict[str, list[float]] = {"mse_s": [], "err_s": [], "grand total": []}
 
     def look(values: FloatArray) -> float:
@@ -86,7 +87,7 @@ def seconds(name: str, n_days: int) -> float:
     problem, _ = restaurant(n_days)
     options = SolverOptions(tol=1e-6, max_rounds=10_000, krylov=name == "krylov")
     started = time.perf_counter()
-    SOLVERS["alternating" if name == "krylov" else name](problem, options, None)
+    SOLVERS["alternating" if name == "krylov" else name](problem, options, SILENT)
     return time.perf_counter() - started
 
 

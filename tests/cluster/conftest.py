@@ -111,10 +111,10 @@ LOCAL_RUNS = """
 import sys
 from pathlib import Path
 from dplib.jobs.consistent_histograms.job import JOB
-from dplib.progress import Progress
+from dplib.progress import SILENT
 from dplib.workflow.run import run_job
 for layout in sys.argv[1:]:
-    run_job(JOB.prepare(Path(layout) / "config.yaml", (f"publish.solver.layout={layout}",)), progress=Progress())
+    run_job(JOB.prepare(Path(layout) / "config.yaml", (f"publish.solver.layout={layout}",)), progress=SILENT)
 """
 
 

@@ -38,9 +38,9 @@ secret: file:dplib.key
 LOCAL_RUN = """
 from pathlib import Path
 from dplib.jobs.kmeans.job import JOB
-from dplib.progress import Progress
+from dplib.progress import SILENT
 from dplib.workflow.run import run_job
-run_job(JOB.prepare(Path("config.yaml")), progress=Progress())
+run_job(JOB.prepare(Path("config.yaml")), progress=SILENT)
 """
 
 

@@ -15,7 +15,7 @@ from dplib.jobs.consistent_histograms.design import Design
 from dplib.jobs.consistent_histograms.job import JOB
 from dplib.ledger.ledger import Ledger
 from dplib.ledger.schema import resolve_ledger_url
-from dplib.progress import Progress
+from dplib.progress import SILENT
 from dplib.release.membership import RESERVATION
 from dplib.workflow.job import PreparedJob
 from dplib.workflow.run import run_job
@@ -69,7 +69,7 @@ def prepare_year(place: Path) -> PreparedJob[Design]:
 
 def measure(place: Path) -> dict[str, bytes]:
     """Measure in blocks and return the stored files, without the random text of the reservation."""
-    run_job(prepare_year(place), stage="measure", progress=Progress())
+    run_job(prepare_year(place), stage="measure", progress=SILENT)
     stored = place / "releases" / RELEASE
     files = (path for path in stored.rglob("*") if path.is_file() and path.name != RESERVATION)
     return {str(path.relative_to(stored)): path.read_bytes() for path in files}
@@ -118,5 +118,5 @@ def test_an_input_that_changes_meanwhile_is_refused(
     between_passes(lambda: None)
     measured = measure(place)
     assert any(name.startswith("measurement/") for name in measured)
-    run_job(prepare_year(place), progress=Progress())
+    run_job(prepare_year(place), progress=SILENT)
     assert_paid_once(place)

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 from dplib.config.load import check
-from dplib.consistency.problem import OnRound
 from dplib.errors import SolverError
 from dplib.jobs.consistent_histograms import block_layout, reference_layout
 from dplib.jobs.consistent_histograms.config import ConsistentHistogramsConfig
@@ -19,7 +18,7 @@ from dplib.jobs.consistent_histograms.layouts import results_in_layout
 from dplib.jobs.consistent_histograms.measure import measure_on_driver
 from dplib.jobs.consistent_histograms.publish import Results, results_on_driver, write_tables
 from dplib.jobs.consistent_histograms.rows import row_kinds
-from dplib.progress import Round
+from dplib.progress import SILENT, Progress, Round
 from dplib.spark.engine.blocks import SparkSession
 from dplib.spark.engine.rounds import BlockRounds
 from dplib.workflow.run_keys import RunKeys
@@ -73,9 +72,9 @@ def make_design(case: str, max_cells: int = 64, tree: Any = None, **solver: Any)
     return replace(Design.resolve(check(ConsistentHistogramsConfig, settings), Path()), block_cells=max_cells)
 
 
-def measured(design: Design, directory: Path, secret: bytes, on_round: OnRound | None = None) -> Results:
+def measured(design: Design, directory: Path, secret: bytes, progress: Progress = SILENT) -> Results:
     """Store a measurement of random counts; the results in one process."""
-    return results_on_driver(design, stored(design, directory, secret), on_round)
+    return results_on_driver(design, stored(design, directory, secret), progress)
 
 
 def stored(design: Design, directory: Path, secret: bytes) -> Path:
@@ -113,7 +112,7 @@ def test_exact_solvers_in_blocks(
 ) -> None:
     design = make_design(case, max_cells, tree)
     wanted = measured(design, tmp_path, secret)
-    assert_same(results_in_layout(spark, design, tmp_path, "blocks", None, n_partitions), wanted, "blocks")
+    assert_same(results_in_layout(spark, design, tmp_path, "blocks", SILENT, n_partitions), wanted, "blocks")
 
 
 @pytest.mark.parametrize(
@@ -141,8 +140,8 @@ def test_rounds_in_blocks(
     design = make_design(case, max_cells, method=method, max_rounds=5, tol=1e-4)
     there: list[Round] = []
     here: list[Round] = []
-    wanted = measured(design, tmp_path, secret, there.append)
-    found = results_in_layout(spark, design, tmp_path, "blocks", here.append, n_partitions)
+    wanted = measured(design, tmp_path, secret, Progress(round=there.append))
+    found = results_in_layout(spark, design, tmp_path, "blocks", Progress(round=here.append), n_partitions)
     assert_same(found, wanted, "blocks")
     assert found.solution.converged == wanted.solution.converged
     assert_same_rounds(found.solution.rounds, wanted.solution.rounds)
@@ -182,8 +181,8 @@ def test_grouping_by_item_and_day(
     design = make_design(case, max_cells, **solver)
     there: list[Round] = []
     here: list[Round] = []
-    wanted = measured(design, tmp_path, secret, there.append)
-    found = results_in_layout(spark, design, tmp_path, "reference", here.append, n_partitions)
+    wanted = measured(design, tmp_path, secret, Progress(round=there.append))
+    found = results_in_layout(spark, design, tmp_path, "reference", Progress(round=here.append), n_partitions)
     assert_same(found, wanted, "reference")
     assert_same_rounds(found.solution.rounds, wanted.solution.rounds)
     assert_same_rounds(sorted(here, key=lambda each: each.number), sorted(there, key=lambda each: each.number))

@@ -18,7 +18,7 @@ from dplib.constraints.resolve import resolve
 from dplib.constraints.specs import Equation, Total
 from dplib.errors import SolverError
 from dplib.metrics.consistency import largest_violation, mse_s
-from dplib.progress import Round
+from dplib.progress import Progress, Round
 from dplib.projection.alternating import alternate, conjugate_gradients
 from tests.oracles import dense_estimate
 from tests.strategies import paper_problem, random_menus, random_problem, regular_tree
@@ -62,7 +62,7 @@ def test_alternation_converges_at_its_documented_rate(n_days: int) -> None:
 def test_rounds_are_recorded_with_falling_deviation() -> None:
     problem = paper_problem(64)
     seen: list[Round] = []
-    found = alternating.solve(problem, SolverOptions(tol=1e-3, max_rounds=40), seen.append)
+    found = alternating.solve(problem, SolverOptions(tol=1e-3, max_rounds=40), Progress(round=seen.append))
     assert tuple(seen) == found.rounds
     assert [each.number for each in seen] == list(range(1, len(seen) + 1))
     deviations = [each.deviation for each in seen]

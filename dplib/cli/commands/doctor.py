@@ -6,7 +6,8 @@ from dataclasses import asdict
 
 from dplib.errors import ConfigError, DplibError
 from dplib.spark.engine.doctor import Finding, Verdict
-from dplib.terminal.output import out, stage, table
+from dplib.terminal.output import out, table
+from dplib.terminal.progress import log
 from dplib.workflow.design import JobDesign
 from dplib.workflow.doctor import examine
 from dplib.workflow.prepared import Prepared
@@ -30,7 +31,7 @@ def look_around(prepare: Callable[[], Prepared[JobDesign]] | None, as_json: bool
             found.append(Finding("settings", Verdict.OK, f"{prepared.design.config.job} can be planned"))
         except ConfigError as error:
             found.append(Finding("settings", Verdict.BAD, str(error), "mend the configuration; dplib example JOB"))
-    found = examine(prepared, stage) + found
+    found = examine(prepared, log.progress) + found
     if as_json:
         print(json.dumps([asdict(finding) for finding in found], indent=2))
     else:

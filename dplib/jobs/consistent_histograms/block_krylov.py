@@ -19,7 +19,7 @@ import numpy as np
 
 from dplib.arrays import FloatArray
 from dplib.consistency.day_multipliers import DayMultipliers
-from dplib.consistency.problem import OnRound, SolverOptions
+from dplib.consistency.problem import SolverOptions
 from dplib.estimates.tree_blue import downward, upward
 from dplib.jobs.consistent_histograms.block_rounds import (
     TASK,
@@ -31,6 +31,7 @@ from dplib.jobs.consistent_histograms.block_rounds import (
 )
 from dplib.jobs.consistent_histograms.block_solvers import top_gains
 from dplib.jobs.consistent_histograms.design import Design
+from dplib.progress import Progress
 from dplib.spark.engine.blocks import Block
 from dplib.spark.engine.rounds import BlockRounds
 
@@ -238,7 +239,7 @@ def conjugate_blocks(
     design: Design,
     top: FloatArray,
     options: SolverOptions,
-    on_round: OnRound | None,
+    progress: Progress,
 ) -> list[KrylovProgress]:
     """Run conjugate gradients until every group stops; as `alternate_blocks`."""
     gains, tree, groups = top_gains(design), design.blocks.top_tree, stepper.blocks.groups
@@ -273,7 +274,7 @@ def conjugate_blocks(
             size = design.tree.n_nodes * len(groups[number].series)
             change = abs(moved.length) * (sent[number].length + float(np.abs(steps[number]).sum())) / size
             square = summary.square + top_square(tree, state.top, summary.roots)
-            state.record(change, square / size, options.tol, on_round)
+            state.record(change, square / size, options.tol, progress)
             # As in one process: below the square of the machine precision the residual is rounding.
             state.converged |= summary.energy <= 1e-30 * state.first
             state.beta = summary.energy / state.energy

@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from dplib.arrays import FloatArray, IntArray
 from dplib.consistency.integers.publication import plan_publication, publish_tables
-from dplib.consistency.problem import OnRound, Solution
+from dplib.consistency.problem import Solution
 from dplib.jobs.consistent_histograms.block_krylov import KrylovStepper, conjugate_blocks
 from dplib.jobs.consistent_histograms.block_rounds import (
     AlternatingStepper,
@@ -35,6 +35,7 @@ from dplib.jobs.consistent_histograms.design import Design
 from dplib.jobs.consistent_histograms.estimate import IntegerTables, menus_of, options
 from dplib.jobs.consistent_histograms.publish import Results
 from dplib.jobs.consistent_histograms.tables import block_nodes, read_noisy_block
+from dplib.progress import Progress
 from dplib.spark.engine.blocks import (
     Block,
     DataFrame,
@@ -52,7 +53,7 @@ ITERATIVE = ("alternating", "krylov")
 
 
 def results_in_blocks(
-    spark: SparkSession, design: Design, directory: Path, on_round: OnRound | None, n_partitions: int
+    spark: SparkSession, design: Design, directory: Path, progress: Progress, n_partitions: int
 ) -> Results:
     """Estimate, bound the errors and round, in blocks.
 
@@ -60,7 +61,7 @@ def results_in_blocks(
         spark: the session.
         design: the design.
         directory: holds ``measurement/``.
-        on_round: called after each round of an iterative solver.
+        progress: told of each round of an iterative solver.
         n_partitions: how many tasks hold the blocks; changes no number.
 
     Raises:
@@ -73,7 +74,7 @@ def results_in_blocks(
         top = _top_noisy(design, directory)
         iterative = design.config.publish.solver.method in ITERATIVE
         solution, estimated = (
-            _iterative(stack, design, shapes, laid_out, top, on_round)
+            _iterative(stack, design, shapes, laid_out, top, progress)
             if iterative
             else _exact(stack, design, shapes, laid_out, top)
         )
@@ -126,7 +127,7 @@ def _iterative(
     shapes: BlockShapes,
     laid_out: DataFrame,
     top: FloatArray,
-    on_round: OnRound | None,
+    progress: Progress,
 ) -> tuple[Solution, DataFrame]:
     """Rounds until the threshold."""
     settings = design.config.publish.solver
@@ -135,11 +136,11 @@ def _iterative(
     if settings.method == "krylov":
         krylov = KrylovStepper(blocks)
         rounds = _rounds(stack, laid_out, krylov)
-        ends = conjugate_blocks(rounds, krylov, design, top, options(settings), on_round)
+        ends = conjugate_blocks(rounds, krylov, design, top, options(settings), progress)
     else:
         plain = AlternatingStepper(blocks)
         rounds = _rounds(stack, laid_out, plain)
-        ends = alternate_blocks(rounds, plain, design, top, options(settings), on_round)
+        ends = alternate_blocks(rounds, plain, design, top, options(settings), progress)
     values = np.full_like(top, np.nan)
     for group, end in zip(blocks.groups, ends, strict=True):
         values[:, group.series] = end.top

@@ -15,7 +15,7 @@ import numpy as np
 
 from dplib.arrays import FloatArray, IntArray
 from dplib.consistency.day_projection import RowProjection, project_days
-from dplib.consistency.problem import ConsistencyProblem, OnRound, SolverOptions
+from dplib.consistency.problem import ConsistencyProblem, SolverOptions
 from dplib.consistency.unmeasured import MeasuredPart, measured_part
 from dplib.constraints.menu import Menu
 from dplib.errors import SolverError
@@ -23,7 +23,7 @@ from dplib.estimates.tree_blue import TreeGains, downward, upward
 from dplib.jobs.consistent_histograms.block_shapes import BlockShapes, miniature
 from dplib.jobs.consistent_histograms.block_solvers import BlockGains, SeriesGroup, top_gains
 from dplib.jobs.consistent_histograms.design import Design
-from dplib.progress import Round
+from dplib.progress import Progress, Round
 from dplib.projection.residual import menu_residual, tree_residual
 from dplib.spark.engine.blocks import Block
 from dplib.spark.engine.rounds import BlockRounds
@@ -238,11 +238,10 @@ class GroupProgress:
     rounds: list[Round] = field(default_factory=list)
     converged: bool = False
 
-    def record(self, change: float, deviation: float, tol: float, on_round: OnRound | None) -> None:
+    def record(self, change: float, deviation: float, tol: float, progress: Progress) -> None:
         """Note a round and whether it was the last."""
         self.rounds.append(Round(len(self.rounds) + 1, change, deviation))
-        if on_round is not None:
-            on_round(self.rounds[-1])
+        progress.round(self.rounds[-1])
         self.converged = change <= tol
 
 
@@ -263,7 +262,7 @@ def alternate_blocks(
     design: Design,
     top: FloatArray,
     options: SolverOptions,
-    on_round: OnRound | None,
+    progress: Progress,
 ) -> list[GroupProgress]:
     """Run rounds until every group's mean change is below the threshold.
 
@@ -273,7 +272,7 @@ def alternate_blocks(
         design: the design.
         top: noisy counts of the nodes above the blocks, shape (n_top_nodes, n_series).
         options: stop rule.
-        on_round: called after each round of each group.
+        progress: told of each round of each group.
 
     Returns:
         Where each group ended.
@@ -299,7 +298,7 @@ def alternate_blocks(
                 size = design.tree.n_nodes * len(groups[number].series)
                 square = summary.square + top_square(tree, state.top, summary.roots)
                 state.means = summary.means
-                state.record((summary.change + float(moved[number])) / size, square / size, options.tol, on_round)
+                state.record((summary.change + float(moved[number])) / size, square / size, options.tol, progress)
         if all(state.converged for state in states):
             break
     return states

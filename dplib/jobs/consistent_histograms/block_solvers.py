@@ -27,6 +27,7 @@ from dplib.estimates.tree_blue import TreeGains, tree_gains
 from dplib.jobs.consistent_histograms.block_shapes import BlockShapes, menu_days, miniature, top_days
 from dplib.jobs.consistent_histograms.design import Design
 from dplib.jobs.consistent_histograms.estimate import groups, menus_of, solver_name
+from dplib.progress import SILENT
 from dplib.projection.affine import AffineProjector
 
 _OPEN = "tree", "determine every count from its measured nodes", "settings that leave some open"
@@ -63,7 +64,7 @@ def series_groups(design: Design) -> list[SeriesGroup]:
         small = miniature(menus, variance)
         name = choose(small).name if wanted == "auto" else wanted
         if name in ("tree_blue", "commuting", "tree_smoother"):
-            SOLVERS[name](small, None, None)
+            SOLVERS[name](small, None, SILENT)
         found.append(SeriesGroup(series, menus, variance, name))
     return found
 

@@ -17,7 +17,7 @@ from dplib.consistency.answer_variance import AnswerVariance
 from dplib.consistency.choose import SOLVERS, choose, solve_components
 from dplib.consistency.commuting import CommutingPlan, commuting_plan
 from dplib.consistency.integers.publication import PublicationPlan, TableMethod, plan_publication, publish_tables
-from dplib.consistency.problem import ConsistencyProblem, OnRound, Solution, SolverOptions
+from dplib.consistency.problem import ConsistencyProblem, Solution, SolverOptions
 from dplib.constraints.menu import Menu
 from dplib.constraints.resolved import restrict
 from dplib.jobs.consistent_histograms.config import Solver
@@ -33,6 +33,7 @@ from dplib.privacy.noise_quantile import (
     half_widths,
     product_grouped,
 )
+from dplib.progress import SILENT, Progress
 
 MOST_WORK = 1 << 30
 """Nodes times the cube of the series that constraints join, up to which the law of a single answer is worked out."""
@@ -90,17 +91,17 @@ def chosen_solvers(design: Design, solver: Solver) -> list[tuple[str, str]]:
     return list(dict.fromkeys((choice.name, choice.reason) for choice in found))
 
 
-def estimate(design: Design, noisy: FloatArray, solver: Solver, on_round: OnRound | None = None) -> Solution:
+def estimate(design: Design, noisy: FloatArray, solver: Solver, progress: Progress = SILENT) -> Solution:
     """Unbiased estimates of all nodes and series, shape (n_nodes, n_series).
 
     Args:
         design: the design.
         noisy: the measurement, shape (n_nodes, n_series); ignored where not measured.
         solver: the section `publish.solver`.
-        on_round: called after each round of an iterative solver.
+        progress: told of each round of an iterative solver.
     """
     components = design.constraints.components
-    return solve_components(problem(design, noisy), components, solver_name(solver), options(solver), on_round)
+    return solve_components(problem(design, noisy), components, solver_name(solver), options(solver), progress)
 
 
 class Errors:

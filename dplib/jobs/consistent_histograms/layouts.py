@@ -12,11 +12,11 @@ the linear algebra library orders the additions by their number. Integer tables 
 
 from pathlib import Path
 
-from dplib.consistency.problem import OnRound
 from dplib.jobs.consistent_histograms.block_layout import results_in_blocks
 from dplib.jobs.consistent_histograms.design import Design
 from dplib.jobs.consistent_histograms.publish import Results, results_on_driver
 from dplib.jobs.consistent_histograms.reference_layout import results_by_item_and_day, takes
+from dplib.progress import SILENT, Progress
 from dplib.spark.engine.blocks import SparkSession
 from dplib.workflow.design import for_tasks
 
@@ -29,7 +29,7 @@ def results_in_layout(
     design: Design,
     directory: Path,
     layout: str,
-    on_round: OnRound | None = None,
+    progress: Progress = SILENT,
     n_partitions: int | None = None,
 ) -> Results:
     """Estimate, bound the errors and round, where the layout says.
@@ -39,17 +39,17 @@ def results_in_layout(
         design: the design.
         directory: holds ``measurement/``.
         layout: ``driver``, ``blocks`` or ``reference``.
-        on_round: called after each round of an iterative solver.
+        progress: told of each round of an iterative solver.
         n_partitions: how many tasks hold the data; as many as Spark's shuffles have where absent. Changes no number.
 
     Returns:
         The results; their ``layout`` says what ran.
     """
     if layout == "driver" or design.config.publish.solver.method in WHOLE:
-        return results_on_driver(design, directory, on_round)
+        return results_on_driver(design, directory, progress)
     design = for_tasks(design)
     if n_partitions is None:
         n_partitions = min(design.blocks.n_blocks, int(str(spark.conf.get("spark.sql.shuffle.partitions", "200"))))
     if layout == "reference" and takes(design):
-        return results_by_item_and_day(spark, design, directory, on_round, n_partitions)
-    return results_in_blocks(spark, design, directory, on_round, n_partitions)
+        return results_by_item_and_day(spark, design, directory, progress, n_partitions)
+    return results_in_blocks(spark, design, directory, progress, n_partitions)

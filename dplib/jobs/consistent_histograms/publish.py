@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from dplib.arrays import FloatArray
-from dplib.consistency.problem import OnRound, Solution
+from dplib.consistency.problem import Solution
 from dplib.jobs.consistent_histograms.design import Design
 from dplib.jobs.consistent_histograms.estimate import (
     Errors,
@@ -28,6 +28,7 @@ from dplib.jobs.consistent_histograms.tables import (
 )
 from dplib.page.guarantee import Promise, rows_text
 from dplib.page.number_text import count_text
+from dplib.progress import SILENT, Progress
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,10 +56,10 @@ class Results:
         return self.std_error if self.solution.converged else np.full(self.std_error.shape, np.nan)
 
 
-def results_on_driver(design: Design, directory: Path, on_round: OnRound | None = None) -> Results:
+def results_on_driver(design: Design, directory: Path, progress: Progress = SILENT) -> Results:
     """Estimate, bound the errors and round, all in this process."""
     noisy = read_measurement(directory, design)
-    solution = estimate(design, noisy, design.config.publish.solver, on_round)
+    solution = estimate(design, noisy, design.config.publish.solver, progress)
     return Results(solution, Errors(design).node_std_error(), integer_tables(design, solution.values), "driver")
 
 

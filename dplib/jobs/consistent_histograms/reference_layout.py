@@ -23,7 +23,7 @@ import numpy as np
 
 from dplib.arrays import FloatArray, IntArray
 from dplib.consistency.day_projection import project_days
-from dplib.consistency.problem import OnRound, Solution
+from dplib.consistency.problem import Solution
 from dplib.consistency.unmeasured import measured_part
 from dplib.estimates.tree_blue import TreeGains, downward, tree_gains, upward
 from dplib.jobs.consistent_histograms.block_rounds import RoundGroup, require_measured_days
@@ -33,7 +33,7 @@ from dplib.jobs.consistent_histograms.design import Design
 from dplib.jobs.consistent_histograms.estimate import Errors, integer_tables, options, problem
 from dplib.jobs.consistent_histograms.publish import Results
 from dplib.jobs.consistent_histograms.tables import read_measurement
-from dplib.progress import Round
+from dplib.progress import Progress, Round
 from dplib.projection.residual import menu_residual, tree_residual
 from dplib.spark.engine.blocks import (
     Block,
@@ -104,7 +104,7 @@ def takes(design: Design) -> bool:
 
 
 def results_by_item_and_day(
-    spark: SparkSession, design: Design, directory: Path, on_round: OnRound | None, n_partitions: int
+    spark: SparkSession, design: Design, directory: Path, progress: Progress, n_partitions: int
 ) -> Results:
     """Estimate by item and by day on Spark; bound the errors and round on the driver.
 
@@ -112,7 +112,7 @@ def results_by_item_and_day(
         spark: the session.
         design: the design, one that this layout `takes`.
         directory: holds ``measurement/``.
-        on_round: called after each round of each group.
+        progress: told of each round of each group.
         n_partitions: how many tasks hold the series at first; changes no number.
 
     Raises:
@@ -126,7 +126,7 @@ def results_by_item_and_day(
         start = blocks_from(spark, rows, n_partitions).persist()
         stack.callback(start.unpersist)
         if design.config.publish.solver.method == "alternating":
-            solution = _alternate(stack, design, ranges, start, noisy, on_round)
+            solution = _alternate(stack, design, ranges, start, noisy, progress)
         else:
             solution = _once(design, ranges, start)
     tables = integer_tables(design, solution.values)
@@ -186,7 +186,7 @@ def _alternate(
     ranges: NodeRanges,
     start: DataFrame,
     noisy: FloatArray,
-    on_round: OnRound | None,
+    progress: Progress,
 ) -> Solution:
     """Trees, then days, again and again; one job a round."""
     settings = options(design.config.publish.solver)
@@ -209,8 +209,7 @@ def _alternate(
             change, square = tallies[group.series].sum(axis=0) / (design.tree.n_nodes * len(group.series))
             rounds[place].append(Round(number, float(change), float(square)))
             converged[place] = bool(change <= settings.tol)
-            if on_round is not None:
-                on_round(rounds[place][-1])
+            progress.round(rounds[place][-1])
         if all(converged):
             break
     stack.callback(items.unpersist)

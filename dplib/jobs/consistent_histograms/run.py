@@ -98,5 +98,5 @@ def _laid_out(job: Resources[Design], design: Design, run_hash: str) -> Design:
 def _results(job: Resources[Design], design: Design, directory: Path) -> Results:
     layout = "driver" if job.dry else layout_of(design)
     if layout == "driver":
-        return results_on_driver(design, directory, job.progress.round)
-    return results_in_layout(job.spark(), design, directory, layout, job.progress.round)
+        return results_on_driver(design, directory, job.progress)
+    return results_in_layout(job.spark(), design, directory, layout, job.progress)
