@@ -277,6 +277,11 @@ def is_file_option(name: str) -> bool:
     return name.lower() in {option.name.lower() for option in _FILES}
 
 
+def is_option(format_name: str, name: str) -> bool:
+    """Whether a format takes an option."""
+    return name.lower() in _known(format_name)
+
+
 def _known(format_name: str) -> dict[str, ReaderOption]:
     return {option.name.lower(): option for option in OPTIONS.get(format_name.lower(), ())}
 

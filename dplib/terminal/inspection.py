@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 
 from dplib.spark.engine.session import open_session
-from dplib.spark.rows.input_files import require_input_here
+from dplib.spark.rows.input_files import count_long_lines, require_input_here
 from dplib.spark.rows.inspection import Loss
 from dplib.terminal.output import out, stage, table
 from dplib.workflow.design import AnyDesign
@@ -30,7 +30,7 @@ def show_inspection(run: PreparedJob[AnyDesign]) -> None:
         with stage("starting Spark"):
             spark = stack.enter_context(open_session(f"dplib inspect {config.job}", config.spark))
         with stage("reading"):
-            found = run.job.inspect(spark, run)
+            found = run.job.inspect(spark, run).with_long_lines(count_long_lines(spark, config.input, run.base))
     shown = [[each.rule, f"{each.kept:,}", f"{each.dropped:,}"] for each in found.rules]
     title = "NOT PRIVATE, for the data's owner only: rows by rule"
     out.print(table(title, ["rule", "kept", "dropped"], shown, frozenset({"kept", "dropped"})))

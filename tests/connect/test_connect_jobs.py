@@ -1,5 +1,6 @@
 """Every job over Spark Connect: the bytes of local mode, from a server whose Python does not have this project."""
 
+import datetime as dt
 import os
 import subprocess
 import sys
@@ -7,13 +8,15 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from tests.connect.server import Server
 from tests.jobs.test_minimum_cuts import new_contacts
 from tests.jobs.test_network_statistics import new_network
 from tests.jobs.test_range_histograms import new_visits
-from tests.jobs_support import ROOT, Shop, content, new_shop, python_process
+from tests.jobs_support import HEADER, ROOT, ROWS, Shop, content, new_shop, python_process
 from tests.places import new_places
 
 PROJECTED = {
@@ -51,8 +54,20 @@ def shop(folder: Path, **changes: object) -> Shop:
     return new_shop(folder).set(**changes)
 
 
+def shop_of_times(folder: Path) -> Shop:
+    """Its moments stand in Parquet in milliseconds, one of them beyond all years."""
+    place = new_shop(folder).set(input__path="orders.parquet", input__format="parquet", input__options={})
+    columns = dict(zip(HEADER, map(list, zip(*ROWS, strict=True)), strict=True))
+    seconds = [dt.datetime.fromisoformat(f"{day}T12:00:00+00:00").timestamp() for day in columns["date"]]
+    millis = [int(1000 * each) for each in seconds]
+    table = pa.table(columns | {"date": pa.array([*millis[:-1], 9_223_372_036_854_776], pa.timestamp("ms"))})
+    pq.write_table(table, folder / "orders.parquet")
+    return place
+
+
 CASES: dict[str, tuple[Callable[..., Shop], dict[str, Any]]] = {
     "consistent-histograms": (shop, {"publish__solver": {"layout": "blocks"}}),
+    "consistent-histograms of moments in Parquet": (shop_of_times, {}),
     "range-histograms": (new_visits, {}),
     "network-statistics": (new_network, {}),
     "network-statistics projected": (new_network, PROJECTED),

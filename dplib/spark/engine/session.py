@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 SPARK_ERRORS = (PySparkException, Py4JError, ArrowException)
 """What a call into Spark may raise; all of them may quote values of rows."""
 MAX_CAUSES = 20
+PAGE_CHECKSUMS = "parquet.page.verify-checksum.enabled"
+"""Hadoop's setting, which a session hands on to readers; Parquet's pages without a checksum are read as they are."""
 JAVA_OPTIONS = "spark.driver.extraJavaOptions"
 PINNED = {
     "spark.sql.session.timeZone": "UTC",
@@ -132,7 +134,7 @@ def _get_or_create(app_name: str, settings: "SparkSettings") -> SparkSession:
 def pin_session(spark: SparkSession) -> None:
     """Set what decides the counts, in a session that may have been started by someone else."""
     _silence_python_loggers()
-    for key, value in PINNED.items():
+    for key, value in (PINNED | {PAGE_CHECKSUMS: "true"}).items():
         spark.conf.set(key, value)
 
 

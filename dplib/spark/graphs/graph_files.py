@@ -173,13 +173,17 @@ def _open_snap(spark: SparkSession, source: EdgeInput, base: Path) -> DataFrame:
 
 def _whole_text(spark: SparkSession, source: EdgeInput, base: Path) -> str:
     with opening(source):
-        files = spark.read.text(source.paths(base), wholetext=True).limit(2)
+        files = list_files(spark, source, base).files
+        if len(files) != 1:
+            raise SchemaError(
+                f"input.path must name one file where the format is {source.graph_format}, got {len(files)} files"
+            )
+        whole = spark.read.text(source.paths(base), wholetext=True)
     with quiet_spark_errors("read the graph's file"):
         # As bytes: a text that is not UTF-8 would be refused with a message that quotes it.
-        texts = files.select(F.col("value").cast("binary")).toArrow().column(0).to_pylist()
-    if len(texts) != 1:
-        raise SchemaError(f"input.path must name one file where the format is {source.graph_format}, got others")
-    return bytes(texts[0]).decode("utf-8", "replace").removeprefix("\ufeff").replace("\r\n", "\n")
+        # Of an empty file there is no row.
+        text = b"".join(whole.select(F.col("value").cast("binary")).toArrow().column(0).to_pylist())
+    return text.decode("utf-8", "replace").removeprefix("\ufeff").replace("\r\n", "\n")
 
 
 def _metis_header(fields: Sequence[str]) -> tuple[int, bool, int]:

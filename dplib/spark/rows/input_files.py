@@ -22,15 +22,17 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from dplib.config.paths import require_local_files
-from dplib.config.reader_options import access_options, is_file_option
+from dplib.config.reader_options import access_options, is_file_option, is_option
 from dplib.config.sections import Source, SparkSettings
 from dplib.errors import SchemaError
-from dplib.spark.engine.session import deploy_mode, runs_here
+from dplib.spark.engine.session import deploy_mode, quiet_spark_errors, runs_here
 
 LINE_LIMIT = "mapreduce.input.linerecordreader.line.maxlength"
 """Option of Hadoop's line reader: longer lines are passed over, each for itself."""
 MAX_LINE = 1_000_000
-"""Bytes of a line of text, its end included, that are read at most; longer lines are rows of nothing."""
+LINE_LIMITS = {"csv": MAX_LINE, "snap": MAX_LINE, "json": 1 << 24}
+"""By format: a line of text with so many bytes, its end included, is passed over, as are longer ones."""
+_MOST_SEEN = 1 << 28
 _HEAD = 2 * MAX_LINE
 _THREADS = 8
 _BLANK = bytes(range(33))
@@ -69,9 +71,7 @@ def list_files(spark: SparkSession, source: Source, base: Path) -> InputFiles:
         SchemaError: if there is no file, or some files lie where the reader does not look.
     """
     shown = source.shown
-    options = {name: value for name, value in source.options.items() if is_file_option(name)}
-    options |= access_options(source.format, source.options)
-    paths = source.paths(base)
+    options, paths = _file_options(source), source.paths(base)
     found = spark.read.format("text").options(**options).load(paths)
     partitions = tuple(found.columns[1:])
     files = sorted(found.inputFiles())
@@ -82,12 +82,39 @@ def list_files(spark: SparkSession, source: Source, base: Path) -> InputFiles:
     read = [file for file in files if _is_partitioned(file, partitions)]
     left_out = len(everything) - len(set(read))
     if left_out:
+        every = ', or set input.options.recursiveFileLookup to "true" to read every file'
         raise SchemaError(
             "input.path must name files, or folders whose files lie directly in them or all in partition folders "
-            f"(name=value), got {shown}, where {left_out} of {len(everything)} files lie elsewhere; name their folders,"
-            ' or set input.options.recursiveFileLookup to "true" to read every file'
+            f"(name=value), got {shown}, where {left_out} of {len(everything)} files lie elsewhere; name their folders"
+            + (every if is_option(source.format, "recursiveFileLookup") else "")
         )
     return InputFiles(tuple(read), partitions)
+
+
+def count_long_lines(spark: SparkSession, source: Source, base: Path) -> int:
+    """The lines that the reader passes over for their length. NOT PRIVATE: for the eyes of the data's owner only.
+
+    Lines of 256 MB and more are not counted.
+
+    Raises:
+        SchemaError: if the input cannot be read.
+        DplibError: if Spark fails otherwise.
+    """
+    limit = None if source.table is not None else LINE_LIMITS.get(source.format.lower())
+    if limit is None:
+        return 0
+    ends = {name: value for name, value in source.options.items() if name.lower() == "linesep"}
+    reader = spark.read.format("text").options(**_file_options(source), **ends).option(LINE_LIMIT, str(_MOST_SEEN))
+    # A line's end counts, and is no part of the value.
+    long_lines = reader.load(source.paths(base)).where(F.octet_length("value") >= limit - 1)
+    with quiet_spark_errors("inspect the rows"):
+        return long_lines.count()
+
+
+def _file_options(source: Source) -> dict[str, str]:
+    """The options that say which files there are and how they are reached."""
+    chosen = {name: value for name, value in source.options.items() if is_file_option(name)}
+    return chosen | access_options(source.format, source.options)
 
 
 def _is_partitioned(file: str, partitions: Sequence[str]) -> bool:

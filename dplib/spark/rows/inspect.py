@@ -12,11 +12,11 @@ from difflib import get_close_matches
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
+from dplib.config.date_patterns import guess_patterns
 from dplib.config.sections import Input, Privacy
 from dplib.config.value_input import HistogramInput
 from dplib.spark.engine.session import quiet_spark_errors
 from dplib.spark.rows.bins import BIN_RULES, BinDomain, judge_values
-from dplib.spark.rows.date_patterns import guess_patterns
 from dplib.spark.rows.inspection import Inspection, Loss, RuleCount, dropped_values, rule_counts
 from dplib.spark.rows.resolve import RULES, RowDomain, judge_rows
 

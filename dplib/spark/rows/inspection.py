@@ -5,7 +5,7 @@ numbers are of whole inputs and do not depend on a key; where a keyed hash choos
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from pyspark.sql import DataFrame, Window
@@ -18,6 +18,7 @@ MOST_VALUES = 5
 MOST_LENGTH = 60
 """Characters shown of a value."""
 NOTHING = "(nothing)"
+SHORT = "line is not too long"
 
 
 class RuleCount(NamedTuple):
@@ -65,6 +66,13 @@ class Inspection:
     losses: list[Loss] = field(default_factory=list)
     hints: list[str] = field(default_factory=list)
     changing: frozenset[str] = frozenset()
+
+    def with_long_lines(self, n_long: int) -> "Inspection":
+        """The same with the lines that no row was read from, as a rule before all others."""
+        if not n_long:
+            return self
+        first = self.rules[0]
+        return replace(self, rules=[RuleCount(SHORT, first.kept + first.dropped, n_long), *self.rules])
 
     def require_some_kept(self) -> None:
         """Refuse an input of which a rule drops everything.

@@ -105,7 +105,9 @@ def message_types(message: str) -> dict[str, str]:
         field = _FIELD.match(line)
         if field is not None:
             kind, last, note = field[1], field[2], field[3]
-            found[last] = _type(kind, note)
+            # A name that stands twice has no type that another file shares.
+            again = f"{found[last]} and again " if last in found else ""
+            found[last] = again + _type(kind, note)
         elif line.startswith("    ") and last:
             # What a list or a group holds is a part of its type.
             found[last] += " " + " ".join(line.strip(" ;").split()[:2])

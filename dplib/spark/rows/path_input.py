@@ -27,6 +27,7 @@ from dplib.spark.rows.column_hints import missing_column
 from dplib.spark.rows.delta import open_delta
 from dplib.spark.rows.input_files import (
     LINE_LIMIT,
+    LINE_LIMITS,
     MAX_LINE,
     InputFiles,
     escaped_address,
@@ -47,7 +48,6 @@ FIXED_OPTIONS = {
     LINE_LIMIT: str(MAX_LINE),
 }
 """Options of the CSV reader that make every line a row of its own."""
-JSON_LINE_LIMIT = 1 << 24
 
 
 @dataclass(frozen=True)
@@ -109,7 +109,7 @@ def _open_json(
     wanted = [name for name in dict.fromkeys(columns.values()) if name not in files.partitions]
     lines = {name: value for name, value in source.options.items() if is_file_option(name) or name.lower() == "linesep"}
     lines |= access_options("json", source.options)
-    reader = spark.read.format("text").options(**lines).option(LINE_LIMIT, str(JSON_LINE_LIMIT))
+    reader = spark.read.format("text").options(**lines).option(LINE_LIMIT, str(LINE_LIMITS["json"]))
     text = reader.load(source.paths(base))
     parsing = {name: value for name, value in source.options.items() if name.lower().startswith("allow")}
     schema = StructType([StructField(name, StringType()) for name in wanted])

@@ -186,7 +186,7 @@ def text_column(column: Column) -> Column:
     return F.btrim(column.cast("string"), F.lit(BLANKS))
 
 
-_NUMBER_SIGNS = "0123456789+-.eE"
+_NO_NUMBER_SIGN = r"[^0-9+\-.eE]"
 _INFINITIES = tuple(sign + word for sign in ("", "+", "-") for word in ("inf", "infinity"))
 
 
@@ -196,7 +196,7 @@ def number_column(column: Column, type_name: str) -> Column:
         return column.try_cast("double")
     text = text_column(column)
     # Of these signs alone Java reads decimal numbers only: no suffix (5f), no hexadecimal one, no NaN.
-    plain = F.translate(text, _NUMBER_SIGNS, "") == ""
+    plain = ~text.rlike(_NO_NUMBER_SIGN)
     return F.when(plain | F.lower(text).isin(*_INFINITIES), text.try_cast("double"))
 
 
