@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 
 from dplib.jobs.range_histograms.query import design_of
-from dplib.jobs.range_histograms.tables import ESTIMATES, PUBLISHED, group_numbers, read_noisy, scatter
+from dplib.jobs.range_histograms.tables import ESTIMATES, PUBLISHED, Tables
 from dplib.release.manifest import Manifest
 from dplib.release.tables import read_table
 from dplib.release.verify import Check
@@ -17,6 +17,7 @@ TOLERANCE = 1e-6
 def check_tables(directory: Path, manifest: Manifest) -> list[Check]:
     """Check a release's tables against the trees and the public totals of its manifest."""
     design = design_of(directory, manifest)
+    tables = Tables(directory, design)
     tree, gap, least, scale, total_gap = design.strategy.tree, 0.0, 0, 1.0, 0
     complete = True
     for block in range(design.n_blocks):
@@ -24,15 +25,15 @@ def check_tables(directory: Path, manifest: Manifest) -> list[Check]:
         table = read_table(directory / PUBLISHED, ["group", "count"], blocks=[name])
         counts = table.column("count").to_numpy()
         least = min(least, int(counts.min()))
-        sums = np.bincount(group_numbers(table, design), counts, minlength=len(design.groups))
+        sums = np.bincount(tables.group_numbers(table), counts, minlength=len(design.groups))
         complete &= len(counts) == len(design.block_groups(block)) * design.bins.n_bins
         if design.total_is_public:
             groups = slice(int(design.group_bounds[block]), int(design.group_bounds[block + 1]))
-            public = read_noisy(directory, design, block)[:, 0]
+            public = tables.read_noisy(block)[:, 0]
             total_gap = max(total_gap, int(np.abs(sums[groups] - public).max()))
         if not design.adaptive:
             table = read_table(directory / ESTIMATES, ["group", "node", "estimate"], blocks=[name])
-            values = scatter(table, "estimate", design, block).T
+            values = tables.scatter(table, "estimate", block).T
             scale = max(scale, float(np.abs(values).max()))
             for inner, children, offsets in tree.levels_up():
                 found = np.abs(values[inner] - np.add.reduceat(values[children], offsets, axis=0))

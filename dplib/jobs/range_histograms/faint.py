@@ -7,7 +7,7 @@ from pathlib import Path
 from dplib.jobs.range_histograms.design import Design
 from dplib.jobs.range_histograms.estimate import range_draws
 from dplib.jobs.range_histograms.publish import Summary
-from dplib.jobs.range_histograms.tables import read_buckets
+from dplib.jobs.range_histograms.tables import Tables
 from dplib.metrics.faint_totals import FaintTotals, NoisyTotal, find_faint
 from dplib.privacy.noise_quantile import Draws, std_error
 from dplib.trees.strategies import TreeStrategy
@@ -38,7 +38,7 @@ def _laws(design: Design, directory: Path) -> Iterator[tuple[Draws, ...]]:
         return
     by_size = lru_cache(maxsize=None)(lambda n_buckets: _draws(design, design.bucket_strategy(n_buckets)))
     for block in range(design.n_blocks):
-        for edges, _ in read_buckets(directory, design, block):
+        for edges, _ in Tables(directory, design).read_buckets(block):
             yield by_size(len(edges) - 1)
 
 

@@ -22,7 +22,7 @@ from dplib.arrays import IntArray
 from dplib.errors import IntegrityError
 from dplib.estimates.adaptive_partition import partition_penalty, private_partition
 from dplib.jobs.range_histograms.design import STATISTIC, Design
-from dplib.jobs.range_histograms.tables import write_buckets, write_measurement
+from dplib.jobs.range_histograms.tables import Tables
 from dplib.mechanisms.partition import PartitionNoise
 from dplib.release.digest import block_digest, combine_digests
 from dplib.spark.engine.blocks import Block, DataFrame, collect_blocks, iterate_blocks, map_blocks
@@ -69,14 +69,14 @@ def noisy_histogram(design: Design, group: str, counts: IntArray, key: bytes) ->
     return NoisyHistogram(noisy, edges)
 
 
-def store_block(directory: Path, design: Design, block: int, histograms: Iterable[NoisyHistogram]) -> None:
+def store_block(tables: Tables, block: int, histograms: Iterable[NoisyHistogram]) -> None:
     """Write one block of the measurement."""
     found = list(histograms)
-    if design.adaptive:
+    if tables.design.adaptive:
         edges = [each.edges for each in found if each.edges is not None]
-        write_buckets(directory, design, block, edges, [each.noisy for each in found])
+        tables.write_buckets(block, edges, [each.noisy for each in found])
     else:
-        write_measurement(directory, design, block, np.stack([each.noisy for each in found]))
+        tables.write_measurement(block, np.stack([each.noisy for each in found]))
 
 
 def measure_on_driver(design: Design, counts: IntArray, keys: RunKeys, directory: Path) -> MeasurementKeys:
@@ -99,7 +99,7 @@ def measure_on_driver(design: Design, counts: IntArray, keys: RunKeys, directory
     for block, part in enumerate(parts):
         groups = design.block_groups(block)
         drawn = (noisy_histogram(design, group, row, key) for group, row in zip(groups, part, strict=True))
-        store_block(directory, design, block, drawn)
+        store_block(Tables(directory, design), block, drawn)
     return keys.recorded(digest)
 
 
@@ -128,7 +128,7 @@ def measure_in_blocks(rows: DataFrame, design: Design, keys: RunKeys, directory:
             if not found["noisy"]:
                 rule = "input must not change while it is read, got a block with other counts than before"
                 raise IntegrityError(rule)
-            store_block(directory, design, block, _unpack(design, found))
+            store_block(Tables(directory, design), block, _unpack(design, found))
     finally:
         counted.unpersist()
     return keys.recorded(digest)

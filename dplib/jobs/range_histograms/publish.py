@@ -12,7 +12,7 @@ import numpy as np
 from dplib.arrays import FloatArray, IntArray
 from dplib.jobs.range_histograms.design import Design
 from dplib.jobs.range_histograms.estimate import BlockResults, Errors, estimate_block, estimate_buckets
-from dplib.jobs.range_histograms.tables import read_buckets, read_noisy, write_estimates, write_published
+from dplib.jobs.range_histograms.tables import Tables
 from dplib.page.guarantee import Promise, rows_text
 from dplib.privacy.rounding import fraction_text
 from dplib.spark.engine.blocks import Block, SparkSession, blocks_from, iterate_blocks, map_blocks
@@ -36,11 +36,12 @@ def layout_of(design: Design) -> str:
 
 def results_on_driver(design: Design, directory: Path) -> Iterator[tuple[int, BlockResults]]:
     """The results of all blocks, one after the other in this process."""
+    tables = Tables(directory, design)
     for block in range(design.n_blocks):
         if design.adaptive:
-            yield block, estimate_buckets(design, read_buckets(directory, design, block))
+            yield block, estimate_buckets(design, tables.read_buckets(block))
         else:
-            yield block, estimate_block(design, read_noisy(directory, design, block))
+            yield block, estimate_block(design, tables.read_noisy(block))
 
 
 def results_in_blocks(
@@ -58,10 +59,8 @@ def results_in_blocks(
         # Buckets are few by design: shipping them would cost more than the work.
         yield from results_on_driver(design, directory)
         return
-    noisy = (
-        (block, {"noisy": read_noisy(directory, design, block).astype("<f8").tobytes()})
-        for block in range(design.n_blocks)
-    )
+    tables = Tables(directory, design)
+    noisy = ((block, {"noisy": tables.read_noisy(block).astype("<f8").tobytes()}) for block in range(design.n_blocks))
     parts = n_partitions or min(design.n_blocks, int(str(spark.conf.get("spark.sql.shuffle.partitions", "200"))))
     results = map_blocks(
         blocks_from(spark, noisy, parts), partial(_estimate, for_tasks(design)), ["estimates", "counts"]
@@ -96,13 +95,13 @@ class Summary:
 
 def write_tables(design: Design, results: Iterator[tuple[int, BlockResults]], directory: Path) -> Summary:
     """Write ``estimates/`` and ``published/``, a block at a time."""
-    csv, errors, bins = design.config.publish.output.csv, Errors(design), design.strategy.tree.leaf_nodes
+    tables, errors, bins = Tables(directory, design), Errors(design), design.strategy.tree.leaf_nodes
     summary = Summary(np.zeros(len(design.groups)), np.zeros(len(design.groups), dtype=np.int64), {})
     for block, found in results:
         std_error = np.broadcast_to(errors.nodes(found.nodes), found.estimates.shape)
         values = {"estimate": found.estimates, "std_error": std_error}
-        write_estimates(directory, design, block, found.nodes, values, csv)
-        write_published(directory, design, block, found.counts, csv)
+        tables.write_estimates(block, found.nodes, values)
+        tables.write_published(block, found.counts)
         leaves = found.estimates if design.adaptive else found.estimates[:, bins]
         _add(summary, int(design.group_bounds[block]), leaves, found.counts)
     return summary

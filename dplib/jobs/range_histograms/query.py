@@ -12,7 +12,7 @@ from dplib.errors import ConfigError
 from dplib.jobs.range_histograms.config import NAME
 from dplib.jobs.range_histograms.design import Design, noise_of_public
 from dplib.jobs.range_histograms.estimate import Errors
-from dplib.jobs.range_histograms.tables import ESTIMATES, PUBLISHED, group_numbers, read_strategy
+from dplib.jobs.range_histograms.tables import ESTIMATES, PUBLISHED, Tables, read_strategy
 from dplib.release.manifest import Manifest
 from dplib.release.tables import read_table
 from dplib.workflow.manifest import public_design
@@ -67,6 +67,7 @@ def query_release(
         ConfigError: if a group or an end is not of the release.
     """
     design = design_of(directory, manifest)
+    tables = Tables(directory, design)
     for group in groups:
         if group not in design.groups:
             raise ConfigError("--group", "be a group of the release", group)
@@ -75,9 +76,9 @@ def query_release(
     tree = design.strategy.tree
     nodes = tree.leaf_nodes[lo:hi] if design.adaptive else tree.cover(lo, hi)
     where = [("group", "in", wanted), ("node", "in", nodes.tolist())]
-    estimates = _sums(design, read_table(directory / ESTIMATES, ["group", "node", "estimate"], where), "estimate")
+    estimates = _sums(tables, read_table(directory / ESTIMATES, ["group", "node", "estimate"], where), "estimate")
     bins = [("group", "in", wanted), ("bin", ">=", lo), ("bin", "<", hi)]
-    published = _sums(design, read_table(directory / PUBLISHED, ["group", "bin", "count"], bins), "count")
+    published = _sums(tables, read_table(directory / PUBLISHED, ["group", "bin", "count"], bins), "count")
     errors, ends = Errors(design), (np.array([lo]), np.array([hi]))
     error, margin = float(errors.ranges(*ends)[0]), float(errors.half_widths(*ends)[0])
     shown = design.bins.shown(lo, hi)
@@ -91,10 +92,10 @@ def query_release(
     return found
 
 
-def _sums(design: Design, table: pa.Table, column: str) -> FloatArray:
+def _sums(tables: Tables, table: pa.Table, column: str) -> FloatArray:
     """Sum of a column by group."""
     values = table.column(column).to_numpy()
-    sums = np.bincount(group_numbers(table, design), values, minlength=len(design.groups))
+    sums = np.bincount(tables.group_numbers(table), values, minlength=len(tables.design.groups))
     return np.asarray(sums, dtype=np.float64)
 
 

@@ -18,7 +18,7 @@ from dplib.jobs.range_histograms.config import RangeHistogramsConfig
 from dplib.jobs.range_histograms.design import Design
 from dplib.jobs.range_histograms.estimate import Errors
 from dplib.jobs.range_histograms.plan import lengths_of
-from dplib.jobs.range_histograms.tables import ESTIMATES, PUBLISHED, group_numbers
+from dplib.jobs.range_histograms.tables import ESTIMATES, PUBLISHED, Tables
 from dplib.metrics.error import range_sums
 from dplib.progress import Progress
 from dplib.release.tables import read_table
@@ -58,7 +58,7 @@ def rehearse(prepared: PreparedJob[Design], rows_per_group: int, seed: int, prog
         _, release = run_job(rehearsed, progress=progress)
         assert release is not None
         design = rehearsed.design
-        estimates, published = _bin_values(design, release)
+        estimates, published = _bin_values(Tables(release, design))
     errors, found = Errors(design), []
     for length in lengths_of(design.bins.n_bins):
         last = design.bins.n_bins - length
@@ -72,17 +72,18 @@ def rehearse(prepared: PreparedJob[Design], rows_per_group: int, seed: int, prog
     return found
 
 
-def _bin_values(design: Design, release: Path) -> tuple[FloatArray, FloatArray]:
+def _bin_values(tables: Tables) -> tuple[FloatArray, FloatArray]:
     """Estimates and published counts of the bins, each of shape (n_groups, n_bins)."""
+    design, release = tables.design, tables.directory
     shape = (len(design.groups), design.bins.n_bins)
     place = np.full(design.strategy.tree.n_nodes, -1)
     place[design.strategy.tree.leaf_nodes] = np.arange(shape[1])
     table = read_table(release / ESTIMATES, ["group", "node", "estimate"])
     bins, estimates = place[table.column("node").to_numpy()], np.zeros(shape)
     kept = bins >= 0
-    estimates[group_numbers(table, design)[kept], bins[kept]] = table.column("estimate").to_numpy()[kept]
+    estimates[tables.group_numbers(table)[kept], bins[kept]] = table.column("estimate").to_numpy()[kept]
     table, published = read_table(release / PUBLISHED, ["group", "bin", "count"]), np.zeros(shape)
-    published[group_numbers(table, design), table.column("bin").to_numpy()] = table.column("count").to_numpy()
+    published[tables.group_numbers(table), table.column("bin").to_numpy()] = table.column("count").to_numpy()
     return estimates, published
 
 
@@ -92,7 +93,7 @@ def _write_rows(design: Design, path: Path, rows_per_group: int, seed: int) -> I
     popularity = generator.dirichlet(np.full(bins.n_bins, 0.3), len(bins.groups))
     counts = generator.poisson(rows_per_group * popularity).astype(np.int64)
     lo, hi = bins.ends(np.arange(bins.n_bins), np.arange(1, bins.n_bins + 1))
-    values = (lo + hi) / 2 if bins.kind == "edges" else lo
+    values = lo / 2 + hi / 2 if bins.kind == "edges" else lo
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
         writer.writerow(["value", "group", "unit"])

@@ -11,6 +11,7 @@ and categories. Nodes are numbered breadth first from the root.
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -28,11 +29,6 @@ from dplib.trees.strategies import TreeStrategy
 
 ESTIMATES, PUBLISHED = "estimates", "published"
 TREE, CHOICES = "tree", "choices"
-
-
-def block_names(design: Design) -> list[str]:
-    """Names of all blocks."""
-    return [design.block_name(block) for block in range(design.n_blocks)]
 
 
 def _groups(names: Sequence[str], times: int | IntArray) -> pa.DictionaryArray:
@@ -69,37 +65,6 @@ def read_strategy(directory: Path, noise: Noise) -> TreeStrategy:
     return TreeStrategy(names[0], tree, arrays[3].astype(np.int64), noise)
 
 
-def write_measurement(directory: Path, design: Design, block: int, noisy: IntArray) -> None:
-    """Write one block of ``measurement/``.
-
-    Args:
-        directory: the staging directory.
-        design: the design.
-        block: its number.
-        noisy: shape (groups of the block, n_nodes).
-    """
-    kept = np.flatnonzero(np.isfinite(design.variance))
-    columns = _node_keys(design, block, kept) | {
-        "noisy": noisy[:, kept].reshape(-1),
-        "variance": np.tile(design.variance[kept], len(noisy)),
-    }
-    write_table(directory / MEASUREMENT, design.block_name(block), columns, sort_by=("group", "node"))
-
-
-def _node_keys(design: Design, block: int, nodes: IntArray) -> dict[str, Column]:
-    """Key columns of all pairs of the block's groups and the given nodes."""
-    tree, groups = design.strategy.tree, design.block_groups(block)
-    lo, hi = design.bins.ends(tree.lo[nodes], tree.hi[nodes])
-    times = len(groups)
-    return {
-        "group": _groups(groups, len(nodes)),
-        "node": np.tile(nodes, times),
-        "level": np.tile(tree.level[nodes], times),
-        "lo": _tiled(lo, times),
-        "hi": _tiled(hi, times),
-    }
-
-
 def _tiled(values: npt.NDArray[np.generic], times: int) -> Column:
     """Repeat a column of public names; texts as a dictionary, so that each is held once."""
     if values.dtype.kind != "U":
@@ -108,124 +73,158 @@ def _tiled(values: npt.NDArray[np.generic], times: int) -> Column:
     return pa.DictionaryArray.from_arrays(pa.array(np.tile(places.astype(np.int32), times)), pa.array(names.tolist()))
 
 
-def write_buckets(
-    directory: Path, design: Design, block: int, edges: Sequence[IntArray], noisy: Sequence[IntArray]
-) -> None:
-    """Write one block of the measurement of method ``adaptive``: the buckets, and the counts on their trees.
+@dataclass(frozen=True)
+class Tables:
+    """The tables of one release, or of one that is being made.
 
-    Args:
-        directory: the staging directory.
+    Attributes:
+        directory: the release, or the staging directory.
         design: the design.
-        block: its number.
-        edges: first bin of each bucket with the number of bins appended, one array a group of the block.
-        noisy: of the nodes of each group's tree over its buckets.
     """
-    groups, name = design.block_groups(block), design.block_name(block)
-    n_buckets = np.array([len(each) - 1 for each in edges])
-    buckets = {
-        "group": _groups(groups, n_buckets),
-        "bucket": np.concatenate([np.arange(n) for n in n_buckets]),
-        "first_bin": np.concatenate([each[:-1] for each in edges]),
-        "end_bin": np.concatenate([each[1:] for each in edges]),
-    }
-    write_table(directory / MEASUREMENT / CHOICES, name, buckets, sort_by=("group", "bucket"))
-    nodes = [_bucket_nodes(design, cuts, values) for cuts, values in zip(edges, noisy, strict=True)]
-    counts = {"group": _groups(groups, np.array([len(each["node"]) for each in nodes]))}
-    counts |= {column: np.concatenate([each[column] for each in nodes]) for column in nodes[0]}
-    write_table(directory / MEASUREMENT, name, counts, sort_by=("group", "node"))
 
+    directory: Path
+    design: Design
 
-def _bucket_nodes(design: Design, edges: IntArray, noisy: IntArray) -> dict[str, npt.NDArray[np.generic]]:
-    """The measured nodes of the tree over one group's buckets, under the public names of their bins."""
-    strategy = design.bucket_strategy(len(edges) - 1)
-    tree, kept = strategy.tree, np.flatnonzero(strategy.shares)
-    lo, hi = design.bins.ends(edges[tree.lo[kept]], edges[tree.hi[kept]])
-    return {
-        "node": kept,
-        "level": tree.level[kept],
-        "lo": lo,
-        "hi": hi,
-        "noisy": noisy[kept],
-        "variance": design.node_variance(strategy)[kept],
-    }
+    def write_measurement(self, block: int, noisy: IntArray) -> None:
+        """Write one block of ``measurement/``.
 
+        Args:
+            block: its number.
+            noisy: shape (groups of the block, n_nodes).
+        """
+        kept = np.flatnonzero(np.isfinite(self.design.variance))
+        columns = self._node_keys(block, kept) | {
+            "noisy": noisy[:, kept].reshape(-1),
+            "variance": np.tile(self.design.variance[kept], len(noisy)),
+        }
+        write_table(self.directory / MEASUREMENT, self.design.block_name(block), columns, sort_by=("group", "node"))
 
-def read_buckets(directory: Path, design: Design, block: int) -> list[tuple[IntArray, FloatArray]]:
-    """The edges of the buckets and the noisy counts of their tree's nodes, for each group of a block."""
-    name = design.block_name(block)
-    choices = read_table(directory / MEASUREMENT / CHOICES, ["group", "first_bin"], blocks=[name])
-    counts = read_table(directory / MEASUREMENT, ["group", "node", "noisy"], blocks=[name])
-    first, node, noisy = (
-        table.column(column).to_numpy()
-        for table, column in ((choices, "first_bin"), (counts, "node"), (counts, "noisy"))
-    )
-    bucket_groups, node_groups = group_numbers(choices, design), group_numbers(counts, design)
-    start, found = int(design.group_bounds[block]), []
-    for group in range(start, start + len(design.block_groups(block))):
-        edges = np.append(first[bucket_groups == group], design.bins.n_bins)
-        values = np.zeros(design.bucket_strategy(len(edges) - 1).tree.n_nodes)
-        values[node[node_groups == group]] = noisy[node_groups == group]
-        found.append((edges, values))
-    return found
+    def write_buckets(self, block: int, edges: Sequence[IntArray], noisy: Sequence[IntArray]) -> None:
+        """Write one block of the measurement of method ``adaptive``: the buckets, and the counts on their trees.
 
+        Args:
+            block: its number.
+            edges: first bin of each bucket with the number of bins appended, one array a group of the block.
+            noisy: of the nodes of each group's tree over its buckets.
+        """
+        groups, name = self.design.block_groups(block), self.design.block_name(block)
+        n_buckets = np.array([len(each) - 1 for each in edges])
+        buckets = {
+            "group": _groups(groups, n_buckets),
+            "bucket": np.concatenate([np.arange(n) for n in n_buckets]),
+            "first_bin": np.concatenate([each[:-1] for each in edges]),
+            "end_bin": np.concatenate([each[1:] for each in edges]),
+        }
+        write_table(self.directory / MEASUREMENT / CHOICES, name, buckets, sort_by=("group", "bucket"))
+        nodes = [self._bucket_nodes(cuts, values) for cuts, values in zip(edges, noisy, strict=True)]
+        counts = {"group": _groups(groups, np.array([len(each["node"]) for each in nodes]))}
+        counts |= {column: np.concatenate([each[column] for each in nodes]) for column in nodes[0]}
+        write_table(self.directory / MEASUREMENT, name, counts, sort_by=("group", "node"))
 
-def read_noisy(directory: Path, design: Design, block: int) -> FloatArray:
-    """Read one block of ``measurement/`` back, shape (groups of the block, n_nodes); 0 where not measured."""
-    table = read_table(directory / MEASUREMENT, ["group", "node", "noisy"], blocks=[design.block_name(block)])
-    return scatter(table, "noisy", design, block)
+    def read_noisy(self, block: int) -> FloatArray:
+        """Read one block of ``measurement/`` back, shape (groups of the block, n_nodes); 0 where not measured."""
+        table = read_table(
+            self.directory / MEASUREMENT, ["group", "node", "noisy"], blocks=[self.design.block_name(block)]
+        )
+        return self.scatter(table, "noisy", block)
 
+    def read_buckets(self, block: int) -> list[tuple[IntArray, FloatArray]]:
+        """The edges of the buckets and the noisy counts of their tree's nodes, for each group of a block."""
+        name = self.design.block_name(block)
+        choices = read_table(self.directory / MEASUREMENT / CHOICES, ["group", "first_bin"], blocks=[name])
+        counts = read_table(self.directory / MEASUREMENT, ["group", "node", "noisy"], blocks=[name])
+        first, node, noisy = (
+            table.column(column).to_numpy()
+            for table, column in ((choices, "first_bin"), (counts, "node"), (counts, "noisy"))
+        )
+        bucket_groups, node_groups = self.group_numbers(choices), self.group_numbers(counts)
+        start, found = int(self.design.group_bounds[block]), []
+        for group in range(start, start + len(self.design.block_groups(block))):
+            edges = np.append(first[bucket_groups == group], self.design.bins.n_bins)
+            values = np.zeros(self.design.bucket_strategy(len(edges) - 1).tree.n_nodes)
+            values[node[node_groups == group]] = noisy[node_groups == group]
+            found.append((edges, values))
+        return found
 
-def scatter(table: pa.Table, column: str, design: Design, block: int) -> FloatArray:
-    """Put a table's column in its place by group and node, shape (groups of the block, n_nodes); 0 elsewhere."""
-    values = np.zeros((len(design.block_groups(block)), design.strategy.tree.n_nodes))
-    groups = group_numbers(table, design) - int(design.group_bounds[block])
-    values[groups, table.column("node").to_numpy()] = table.column(column).to_numpy()
-    return values
+    def write_estimates(self, block: int, nodes: IntArray, values: Mapping[str, FloatArray]) -> None:
+        """Write one block of ``estimates/``.
 
+        Args:
+            block: its number.
+            nodes: the nodes that have estimates, shape (m,).
+            values: columns, each of shape (groups of the block, m).
+        """
+        columns = self._node_keys(block, nodes) | {name: array.reshape(-1) for name, array in values.items()}
+        write_table(
+            self.directory / ESTIMATES,
+            self.design.block_name(block),
+            columns,
+            sort_by=("group", "node"),
+            csv=self.design.config.publish.output.csv,
+        )
 
-def group_numbers(table: pa.Table, design: Design) -> IntArray:
-    """Numbers of the groups of a table's rows."""
-    column = table.column("group").combine_chunks()
-    number = {name: position for position, name in enumerate(design.groups)}
-    lookup = np.array([number[name] for name in column.dictionary.to_pylist()], dtype=np.int64)
-    return np.asarray(lookup[column.indices.to_numpy(zero_copy_only=False)], dtype=np.int64)
+    def write_published(self, block: int, counts: IntArray) -> None:
+        """Write one block of ``published/``.
 
+        Args:
+            block: its number.
+            counts: shape (groups of the block, n_bins).
+        """
+        n_bins, times = self.design.bins.n_bins, len(counts)
+        bins = np.arange(n_bins)
+        lo, hi = self.design.bins.ends(bins, bins + 1)
+        columns = {
+            "group": _groups(self.design.block_groups(block), n_bins),
+            "bin": np.tile(bins, times),
+            "lo": _tiled(lo, times),
+            "hi": _tiled(hi, times),
+            "count": counts.reshape(-1),
+        }
+        write_table(
+            self.directory / PUBLISHED,
+            self.design.block_name(block),
+            columns,
+            sort_by=("group", "bin"),
+            csv=self.design.config.publish.output.csv,
+        )
 
-def write_estimates(
-    directory: Path, design: Design, block: int, nodes: IntArray, values: Mapping[str, FloatArray], csv: bool
-) -> None:
-    """Write one block of ``estimates/``.
+    def scatter(self, table: pa.Table, column: str, block: int) -> FloatArray:
+        """Put a table's column in its place by group and node, shape (groups of the block, n_nodes); 0 elsewhere."""
+        values = np.zeros((len(self.design.block_groups(block)), self.design.strategy.tree.n_nodes))
+        groups = self.group_numbers(table) - int(self.design.group_bounds[block])
+        values[groups, table.column("node").to_numpy()] = table.column(column).to_numpy()
+        return values
 
-    Args:
-        directory: the staging directory.
-        design: the design.
-        block: its number.
-        nodes: the nodes that have estimates, shape (m,).
-        values: columns, each of shape (groups of the block, m).
-        csv: also as comma-separated text.
-    """
-    columns = _node_keys(design, block, nodes) | {name: array.reshape(-1) for name, array in values.items()}
-    write_table(directory / ESTIMATES, design.block_name(block), columns, sort_by=("group", "node"), csv=csv)
+    def group_numbers(self, table: pa.Table) -> IntArray:
+        """Numbers of the groups of a table's rows."""
+        column = table.column("group").combine_chunks()
+        number = {name: position for position, name in enumerate(self.design.groups)}
+        lookup = np.array([number[name] for name in column.dictionary.to_pylist()], dtype=np.int64)
+        return np.asarray(lookup[column.indices.to_numpy(zero_copy_only=False)], dtype=np.int64)
 
+    def _node_keys(self, block: int, nodes: IntArray) -> dict[str, Column]:
+        """Key columns of all pairs of the block's groups and the given nodes."""
+        tree, groups = self.design.strategy.tree, self.design.block_groups(block)
+        lo, hi = self.design.bins.ends(tree.lo[nodes], tree.hi[nodes])
+        times = len(groups)
+        return {
+            "group": _groups(groups, len(nodes)),
+            "node": np.tile(nodes, times),
+            "level": np.tile(tree.level[nodes], times),
+            "lo": _tiled(lo, times),
+            "hi": _tiled(hi, times),
+        }
 
-def write_published(directory: Path, design: Design, block: int, counts: IntArray, csv: bool) -> None:
-    """Write one block of ``published/``.
-
-    Args:
-        directory: the staging directory.
-        design: the design.
-        block: its number.
-        counts: shape (groups of the block, n_bins).
-        csv: also as comma-separated text.
-    """
-    n_bins, times = design.bins.n_bins, len(counts)
-    bins = np.arange(n_bins)
-    lo, hi = design.bins.ends(bins, bins + 1)
-    columns = {
-        "group": _groups(design.block_groups(block), n_bins),
-        "bin": np.tile(bins, times),
-        "lo": _tiled(lo, times),
-        "hi": _tiled(hi, times),
-        "count": counts.reshape(-1),
-    }
-    write_table(directory / PUBLISHED, design.block_name(block), columns, sort_by=("group", "bin"), csv=csv)
+    def _bucket_nodes(self, edges: IntArray, noisy: IntArray) -> dict[str, npt.NDArray[np.generic]]:
+        """The measured nodes of the tree over one group's buckets, under the public names of their bins."""
+        strategy = self.design.bucket_strategy(len(edges) - 1)
+        tree, kept = strategy.tree, np.flatnonzero(strategy.shares)
+        lo, hi = self.design.bins.ends(edges[tree.lo[kept]], edges[tree.hi[kept]])
+        return {
+            "node": kept,
+            "level": tree.level[kept],
+            "lo": lo,
+            "hi": hi,
+            "noisy": noisy[kept],
+            "variance": self.design.node_variance(strategy)[kept],
+        }
