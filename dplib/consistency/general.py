@@ -39,6 +39,16 @@ def constraint_matrix(problem: ConsistencyProblem) -> tuple[FloatArray, FloatArr
     return np.concatenate(blocks), np.concatenate(rhs)
 
 
+def require_fits(n_values: int) -> None:
+    """Refuse a problem that is too large for dense matrices.
+
+    Raises:
+        SolverError: if it is.
+    """
+    if n_values > MAX_UNKNOWNS:
+        raise SolverError("solver", f"be another than general above {MAX_UNKNOWNS} values", n_values)
+
+
 def solve(problem: ConsistencyProblem, options: SolverOptions | None = None, progress: Progress = SILENT) -> Solution:
     """Project the noisy values on all constraints at once.
 
@@ -50,8 +60,7 @@ def solve(problem: ConsistencyProblem, options: SolverOptions | None = None, pro
     Raises:
         SolverError: if the problem is too large for dense matrices.
     """
-    if problem.noisy.size > MAX_UNKNOWNS:
-        raise SolverError("solver", f"be another than general above {MAX_UNKNOWNS} values", problem.noisy.size)
+    require_fits(problem.noisy.size)
     matrix, rhs = constraint_matrix(problem)
     variance = np.ascontiguousarray(problem.variance).ravel()
     values = project(problem.measured.ravel(), variance, matrix, rhs)

@@ -1,33 +1,50 @@
 """A publication before anything is spent: whatever the settings alone decide fails here, at no privacy cost.
 
 A release is made in a temporary folder from a measurement of no rows, with noise of a key that everybody knows, by the
-very functions that publish the real one: tables, page, manifest, terminal text. Nothing of it depends on a row, on the
-secret or on an entry of the ledger, so what is said of a failure may name whatever helps. What goes wrong here would go
-wrong after the budget was spent, and again in every retry: a fault of the settings, or of this package.
+very functions that publish the real one: tables, page, manifest, terminal text, the layouts on Spark included, whose
+blocks run in this process. Nothing of it depends on a row, on the secret or on an entry of the ledger, so what is said
+of a failure may name whatever helps. What goes wrong here would go wrong after the budget was spent, and again in every
+retry: a fault of the settings, or of this package.
 
-Cost: that of post-processing, for designs up to the job's own bound (`dplib.workflow.job.Job`).
+The design is *thinned*: the same settings on few names, bins, days or vertices, on as few as leave what chooses code as
+it is (`dplib.workflow.job.Trial`). What is done with every name of the whole is done with them besides. What so few
+cannot stand for: the memory, time and disk that the whole takes, a fault in one of many blocks, and numbers that grow
+with the data.
+
+Cost: near-constant, well below a second, besides loading what draws.
 """
 
+import html
 import os
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import pyarrow as pa
+
+from dplib.canonical import canonical_json
 from dplib.errors import ConfigError, DplibError, SolverError
 from dplib.ledger.runs import MeasuredRun, RunState, StoredMeasurement
 from dplib.page.account_state import AccountState
 from dplib.progress import SILENT
+from dplib.release.tables import shielded_text
 from dplib.spark.engine.blocks import SparkSession
+from dplib.spark.engine.in_process import session_in_process
 from dplib.workflow.design import AnyDesign
 from dplib.workflow.job import PreparedJob, Resources
+from dplib.workflow.quality import assumed_input, measured_with_quality
 from dplib.workflow.run_keys import RunKeys
 
 KEYS = RunKeys("0" * 16, bytes(32), bytes(32), bytes(32))
 """Known to everybody: no row is protected by them."""
+SIZES = (2, 12, 100, 1000, 10_000, 100_000)
+"""Names, bins or vertices of a thinned design; then the whole is tried."""
 Show = Callable[[Path], None]
-"""Prints what a job shows of a release."""
 _SEQUENCE, _DIGEST = 1, "0" * 64
 
 
@@ -35,17 +52,15 @@ def unseen(_: Path) -> None:
     """Show nothing."""
 
 
-class _WithoutSpark(Resources[AnyDesign]):
-    """The resources of a publication that is only tried: no progress is shown, nobody is told, Spark is not there."""
-
-    dry = True
+class _InProcess(Resources[AnyDesign]):
+    """The resources of a publication that is only tried: no progress is shown, nobody is told, Spark is not started."""
 
     def __init__(self, prepared: PreparedJob[AnyDesign]) -> None:
         super().__init__(prepared, SILENT)
 
     def spark(self) -> SparkSession:
-        """Refuse: what needs Spark is not tried."""
-        raise DplibError("a publication that is tried must run in this process, got a stage that asks for Spark")
+        """What stands in for the session."""
+        return session_in_process()
 
 
 def try_publication(
@@ -53,7 +68,7 @@ def try_publication(
     show: Show,
     account: AccountState,
     keys: RunKeys = KEYS,
-) -> bool:
+) -> None:
     """Make a release of no rows in a temporary folder and throw it away.
 
     Args:
@@ -62,22 +77,27 @@ def try_publication(
         account: what the page says of the account.
         keys: where the noise comes from.
 
-    Returns:
-        Whether the design was small enough to be tried.
-
     Raises:
         ConfigError: if these settings can never be published.
         DplibError: if there is no room for a temporary folder.
     """
-    run = _unpaid_run(prepared, account.this)
+    trial = prepared.job.trial
     try:
         with TemporaryDirectory(prefix="dplib-dry-") as name:
+            _try_names(prepared.design, Path(name))
+            few = thinned(prepared)
+            run = _unpaid_run(few, account.this)
             folder = Path(name) / run.release_id
             folder.mkdir()
-            resources = _WithoutSpark(prepared)
-            if not prepared.job.measure_nothing(resources, keys, folder):
-                return False
-            prepared.job.publish(resources, run, account, folder)
+            measure = partial(trial.measure_nothing, few.design)
+            measured_with_quality(
+                few.design.config,
+                partial(assumed_input, trial.rules),
+                lambda own: measure(own, folder),
+                keys,
+                folder,
+            )
+            prepared.job.publish(_InProcess(few), run, account, folder)
             show(folder)
     except ConfigError:
         raise
@@ -86,9 +106,48 @@ def try_publication(
         raise ConfigError(name, error.rule, error.got or "these settings") from error
     except (OSError, MemoryError) as error:
         raise DplibError(f"the folder of temporary files must have room for a release, got {error}") from error
-    except Exception as error:  # whatever the settings make of the job's code
+    except Exception as error:  # any class: what fails is code that these settings choose, and it would fail once paid
         raise ConfigError("the settings", "give a release that can be published", _shown(error)) from error
-    return True
+
+
+def thinned(prepared: PreparedJob[AnyDesign]) -> PreparedJob[AnyDesign]:
+    """The same settings on as few names, bins, days or vertices as the job can take for the whole."""
+    for size in SIZES:
+        # Settings that hold of the whole may not hold of few: noise too small for so few counts, shares without levels.
+        with suppress(ConfigError):
+            design = prepared.job.trial.thinned(prepared.design, prepared.base, size)
+            if design is not None:
+                return replace(prepared, design=design)
+    return prepared
+
+
+def _try_names(design: AnyDesign, folder: Path) -> None:
+    """Do with every text of the settings what is done with names of items, groups and vertices.
+
+    Raises:
+        ValueError: if one cannot be written.
+    """
+    # Imported where it is needed: drawing takes long to load.
+    from dplib.page.drawing import clean_text
+
+    canonical_json(design.settings)
+    names = list(_texts(design.settings))
+    pa.array([*names, *map(shielded_text, names)])
+    page = html.escape(clean_text("\n".join(names)))
+    (folder / "names").write_text(page, encoding="utf-8")
+
+
+def _texts(value: object) -> Iterator[str]:
+    """Every text of JSON values, keys too."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for key, inner in value.items():
+            yield key
+            yield from _texts(inner)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from _texts(inner)
 
 
 def _unpaid_run(prepared: PreparedJob[AnyDesign], cost: Fraction) -> MeasuredRun:

@@ -50,6 +50,23 @@ class Question:
 
 
 @dataclass(frozen=True)
+class Trial(Generic[Design_co]):
+    """What a job says so that its publication can be tried (`dplib.workflow.dry_publication`).
+
+    Attributes:
+        thinned: the design of the same settings on about so many of its names, bins, days or vertices, its relative
+            paths starting from the folder; the design itself where it has no more. None, or a `ConfigError`, where
+            settings that hold of the whole would not hold of so few.
+        measure_nothing: writes ``measurement/`` as of an input without rows, in this process.
+        rules: names of the rules that rows are judged by.
+    """
+
+    thinned: Callable[[Design_co, Path, int], Design_co | None]
+    measure_nothing: Callable[[Design_co, RunKeys, Path], MeasurementKeys]
+    rules: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class Job(Generic[Design_co]):
     """A job.
 
@@ -63,8 +80,7 @@ class Job(Generic[Design_co]):
             the staging directory.
         publish: the rest of the release from ``measurement/`` in the staging directory, its end by
             `dplib.workflow.publication.finish_release`.
-        measure_nothing: writes ``measurement/`` as of an input without rows, in this process; False, and nothing is
-            written, where the design is too large for that (`dplib.workflow.dry_publication`).
+        trial: how the publication is tried before anything is spent.
         judge: what ``open_input`` returned after its rules, for the quality of the input.
         plan: the plan of a design with this hash of its settings, and what of it is shown between guarantee and totals.
         show: what of a release is shown where it was made.
@@ -82,7 +98,7 @@ class Job(Generic[Design_co]):
     open_input: "Callable[[Resources[Design_co]], DataFrame]"
     measure: "Callable[[Resources[Design_co], DataFrame, RunKeys, Path], MeasurementKeys]"
     publish: "Callable[[Resources[Design_co], MeasuredRun, AccountState, Path], None]"
-    measure_nothing: "Callable[[Resources[Design_co], RunKeys, Path], bool]"
+    trial: Trial[Design_co]
     judge: "Callable[[Resources[Design_co], DataFrame], JudgedRows]"
     plan: Callable[[Design_co, str], tuple[JobPlan, Iterable[Shown]]]
     show: Callable[[Path, Manifest], Iterable[Shown]]
@@ -115,13 +131,7 @@ class PreparedJob(Prepared[Design_co]):
 
 
 class Resources(Generic[AnyDesign]):
-    """What the stages of one run share: the prepared job, progress, and Spark once it is needed.
-
-    Attributes:
-        dry: whether a publication is only tried (`dplib.workflow.dry_publication`), without Spark.
-    """
-
-    dry = False
+    """What the stages of one run share: the prepared job, progress, and Spark once it is needed."""
 
     def __init__(self, prepared: PreparedJob[AnyDesign], progress: Progress) -> None:
         self.prepared = prepared

@@ -6,18 +6,19 @@ so different inputs share no noise at all. What is counted and its sensitivity: 
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from math import sqrt
+from math import ceil, sqrt
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
+from dplib.arrays import IntArray
 from dplib.config.job_config import JobConfig
 from dplib.config.sections import RowPrivacy
 from dplib.mechanisms.tree_counts import measure_levels
 from dplib.privacy.events import DiscreteGaussianEvent, DiscreteLaplaceEvent
-from dplib.privacy.input_quality import CLIPPED, KEPT, UNITS, QualityPlan
+from dplib.privacy.input_quality import CLIPPED, KEPT, ROWS, UNITS, QualityPlan
 from dplib.privacy.noise_quantile import DrawLaw, Draws, event_law, half_width, one_draw
 from dplib.randomness.keyed import derive_key
 from dplib.release.digest import block_digest, combine_digests
@@ -83,9 +84,39 @@ def _sampled(config: JobConfig, plan: QualityPlan) -> str:
     return f" (of each {config.privacy.unit} {rows}, chosen by a keyed hash)"
 
 
+@dataclass(frozen=True)
+class InputCounts:
+    """How many rows met which end, exactly. NOT PRIVATE.
+
+    Attributes:
+        rules: names of the rules.
+        exact: the counters of each of the plan's measurements.
+    """
+
+    rules: tuple[str, ...]
+    exact: list[IntArray]
+
+
+def count_input(judged: JudgedRows, plan: QualityPlan, bounding: bytes) -> InputCounts:
+    """Count the rows after their judgement; ``bounding`` is the account's key that chooses among a unit's rows."""
+    exact = [count_categories(judged, plan.rows_per_unit, derive_key(bounding, b"quality"))]
+    return InputCounts(judged.rules, exact if plan.units is None else [*exact, count_units_above(judged)])
+
+
+def assumed_input(rules: tuple[str, ...], plan: QualityPlan) -> InputCounts:
+    """Counters far above their noise, so that every sentence is made where a publication is only tried."""
+    size = {ROWS: len(rules) + 2, UNITS: 1}
+    names = (ROWS, UNITS)[: len(plan.measurements)]
+    exact = [
+        np.full(size[name], 1000 * ceil(sqrt(each.variance)))
+        for name, each in zip(names, plan.measurements, strict=True)
+    ]
+    return InputCounts(rules, exact)
+
+
 def measured_with_quality(
     config: JobConfig,
-    judge: Callable[[], JudgedRows],
+    count: Callable[[QualityPlan], InputCounts],
     measure: Callable[[RunKeys], MeasurementKeys],
     keys: RunKeys,
     directory: Path,
@@ -94,7 +125,7 @@ def measured_with_quality(
 
     Args:
         config: the configuration.
-        judge: the input's rows after their judgement.
+        count: counts the input's rows by what becomes of them.
         measure: the job's own measurement under the given keys.
         keys: the run's sub-keys.
         directory: staging directory; gets ``measurement/quality/``.
@@ -102,17 +133,15 @@ def measured_with_quality(
     plan = quality_plan(config)
     if plan is None:
         return measure(keys)
-    judged = judge()
-    exact = [count_categories(judged, plan.rows_per_unit, derive_key(keys.bounding, b"quality"))]
-    if plan.units is not None:
-        exact.append(count_units_above(judged))
+    counts = count(plan)
+    exact = counts.exact
     named = [(str(place), block_digest(keys.digest, QUALITY, each)) for place, each in enumerate(exact)]
     digest = combine_digests(keys.digest, named)
     made = measure(replace(keys, parent=derive_key(keys.parent, digest)))
     # What the job counted decides this noise, too: derived from its key and digest.
     key = derive_key(made.measurement_key, made.data_digest)
     noisy = measure_levels(exact, plan.measurements, key, QUALITY, "input")
-    names = [*judged.rules, KEPT, CLIPPED]
+    names = [*counts.rules, KEPT, CLIPPED]
     counters = [*names, UNITS] if plan.units is not None else names
     variance = [plan.rows.variance] * len(names) + ([plan.units.variance] if plan.units is not None else [])
     write_table(

@@ -30,7 +30,7 @@ from dplib.validate import one_of, require
 from dplib.workflow.design import AnyDesign, cost_of, neighbors_of
 from dplib.workflow.dry_publication import Show, try_publication, unseen
 from dplib.workflow.job import PreparedJob, Resources
-from dplib.workflow.quality import measured_with_quality
+from dplib.workflow.quality import count_input, measured_with_quality
 from dplib.workflow.run_keys import MeasurementKeys, RunKeys, secret_of
 from dplib.workflow.storing import measure_run, publish_run, require_sound_output, run_to_publish
 
@@ -201,11 +201,12 @@ def _measured(
     def measure(reserved: Run, directory: Path) -> MeasurementKeys:
         offer.require_own_price(reserved)
         resources.progress.event("reserved", release_id=reserved.release_id)
+        keys = RunKeys.derive(secret_of(ring, reserved), reserved)
         return measured_with_quality(
             config,
-            lambda: prepared.job.judge(resources, opened),
-            lambda keys: prepared.job.measure(resources, opened, keys, directory),
-            RunKeys.derive(secret_of(ring, reserved), reserved),
+            lambda quality: count_input(prepared.job.judge(resources, opened), quality, keys.bounding),
+            lambda own: prepared.job.measure(resources, opened, own, directory),
+            keys,
             directory,
         )
 

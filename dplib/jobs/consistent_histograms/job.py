@@ -7,12 +7,12 @@ from dplib.jobs.consistent_histograms.check import check_tables
 from dplib.jobs.consistent_histograms.config import NAME, ConsistentHistogramsConfig
 from dplib.jobs.consistent_histograms.design import Design
 from dplib.jobs.consistent_histograms.example import EXAMPLE
-from dplib.jobs.consistent_histograms.no_rows import measure_nothing
 from dplib.jobs.consistent_histograms.plan import make_plan
 from dplib.jobs.consistent_histograms.query import Answer, query_release
 from dplib.jobs.consistent_histograms.rows import row_domain
 from dplib.jobs.consistent_histograms.run import judge, measure, open_input, publish
 from dplib.jobs.consistent_histograms.terminal import show_release, shown_answers, shown_plan, shown_rehearsal
+from dplib.jobs.consistent_histograms.trial import TRIAL
 from dplib.release.manifest import Manifest
 from dplib.spark.engine.blocks import SparkSession
 from dplib.spark.rows.inspect import inspect_rows
@@ -46,7 +46,7 @@ JOB = Job(
     open_input=open_input,
     measure=measure,
     publish=publish,
-    measure_nothing=measure_nothing,
+    trial=TRIAL,
     judge=judge,
     resolve=resolver(ConsistentHistogramsConfig, Design.resolve),
     plan=planned(make_plan, shown_plan),

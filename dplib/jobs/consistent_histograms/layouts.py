@@ -20,8 +20,19 @@ from dplib.progress import SILENT, Progress
 from dplib.spark.engine.blocks import SparkSession
 from dplib.workflow.design import for_tasks
 
+DRIVER_CELLS = 1 << 26
+"""Cells (nodes x series) up to which `layout: auto` stays in one process: 512 MB an array."""
 WHOLE = ("general", "boosting", "lblue")
 """Methods that are not cut."""
+
+
+def layout_of(design: Design) -> str:
+    """Where the run's work is done; settings only."""
+    layout = design.config.publish.solver.layout
+    if layout != "auto":
+        return layout
+    cells = design.tree.n_nodes * len(design.series)
+    return "driver" if cells <= DRIVER_CELLS else "blocks"
 
 
 def results_in_layout(

@@ -6,7 +6,7 @@ from dplib.jobs.consistent_histograms.blocks import measure_in_blocks
 from dplib.jobs.consistent_histograms.content import page_content
 from dplib.jobs.consistent_histograms.design import Design
 from dplib.jobs.consistent_histograms.faint import faint_series
-from dplib.jobs.consistent_histograms.layouts import results_in_layout
+from dplib.jobs.consistent_histograms.layouts import layout_of, results_in_layout
 from dplib.jobs.consistent_histograms.measure import measure_on_driver
 from dplib.jobs.consistent_histograms.publish import (
     Results,
@@ -29,18 +29,6 @@ from dplib.spark.rows.resolve import resolve_rows
 from dplib.workflow.job import Resources
 from dplib.workflow.publication import Made, finish_release
 from dplib.workflow.run_keys import MeasurementKeys, RunKeys
-
-DRIVER_CELLS = 1 << 26
-"""Cells (nodes x series) up to which `layout: auto` stays in one process: 512 MB an array."""
-
-
-def layout_of(design: Design) -> str:
-    """Where the run's work is done; settings only."""
-    layout = design.config.publish.solver.layout
-    if layout != "auto":
-        return layout
-    cells = design.tree.n_nodes * len(design.series)
-    return "driver" if cells <= DRIVER_CELLS else "blocks"
 
 
 def open_input(job: Resources[Design]) -> DataFrame:
@@ -75,7 +63,9 @@ def publish(job: Resources[Design], run: MeasuredRun, account: AccountState, dir
     # Imported where it is needed: drawing takes seconds to load, and most commands draw nothing.
     from dplib.jobs.consistent_histograms.page import build_page
 
-    design = Design.resolve(job.design.config, job.prepared.base, read_tree(directory))
+    design, shape = job.design, read_tree(directory)
+    if shape != design.days.shape:  # of a version that chose another
+        design = Design.resolve(design.config, job.prepared.base, shape)
     design = _laid_out(job, design, run.key.settings_hash)
     with job.stage("estimating"):
         results = _results(job, design, directory)
@@ -96,7 +86,7 @@ def _laid_out(job: Resources[Design], design: Design, run_hash: str) -> Design:
 
 
 def _results(job: Resources[Design], design: Design, directory: Path) -> Results:
-    layout = "driver" if job.dry else layout_of(design)
+    layout = layout_of(design)
     if layout == "driver":
         return results_on_driver(design, directory, job.progress)
     return results_in_layout(job.spark(), design, directory, layout, job.progress)

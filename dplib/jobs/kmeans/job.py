@@ -8,12 +8,12 @@ from dplib.jobs.kmeans.check import check_tables
 from dplib.jobs.kmeans.config import NAME, KMeansConfig
 from dplib.jobs.kmeans.design import Design
 from dplib.jobs.kmeans.example import EXAMPLE
-from dplib.jobs.kmeans.no_rows import measure_nothing
 from dplib.jobs.kmeans.plan import make_plan
 from dplib.jobs.kmeans.query import Answer, query_release
 from dplib.jobs.kmeans.report_text import ReportReader
 from dplib.jobs.kmeans.run import judge, measure, open_input, publish
 from dplib.jobs.kmeans.terminal import show_release, shown_answers, shown_plan, shown_rehearsal
+from dplib.jobs.kmeans.trial import TRIAL
 from dplib.release.manifest import Manifest
 from dplib.spark.engine.blocks import SparkSession
 from dplib.spark.points.point_reports import inspect_point_reports, open_point_reports
@@ -51,7 +51,7 @@ JOB = Job(
     open_input=open_input,
     measure=measure,
     publish=publish,
-    measure_nothing=measure_nothing,
+    trial=TRIAL,
     judge=judge,
     resolve=resolver(KMeansConfig, Design.resolve),
     plan=planned(make_plan, shown_plan),

@@ -7,11 +7,11 @@ from dplib.jobs.minimum_cuts.check import check_tables
 from dplib.jobs.minimum_cuts.config import NAME, MinimumCutsConfig
 from dplib.jobs.minimum_cuts.design import Design
 from dplib.jobs.minimum_cuts.example import EXAMPLE
-from dplib.jobs.minimum_cuts.no_rows import measure_nothing
 from dplib.jobs.minimum_cuts.plan import make_plan
 from dplib.jobs.minimum_cuts.query import Answer, query_release
 from dplib.jobs.minimum_cuts.run import judge, measure, open_input, publish
 from dplib.jobs.minimum_cuts.terminal import show_release, shown_answers, shown_plan, shown_rehearsal
+from dplib.jobs.minimum_cuts.trial import TRIAL
 from dplib.release.manifest import Manifest
 from dplib.spark.engine.blocks import SparkSession
 from dplib.spark.graphs.edges import open_edges
@@ -44,7 +44,7 @@ JOB = Job(
     open_input=open_input,
     measure=measure,
     publish=publish,
-    measure_nothing=measure_nothing,
+    trial=TRIAL,
     judge=judge,
     resolve=resolver(MinimumCutsConfig, Design.resolve),
     plan=planned(make_plan, shown_plan),

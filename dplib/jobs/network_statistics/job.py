@@ -8,11 +8,11 @@ from dplib.jobs.network_statistics.check import check_tables
 from dplib.jobs.network_statistics.config import NAME, NetworkStatisticsConfig
 from dplib.jobs.network_statistics.design import Design
 from dplib.jobs.network_statistics.example import EXAMPLE
-from dplib.jobs.network_statistics.no_rows import measure_nothing
 from dplib.jobs.network_statistics.plan import make_plan
 from dplib.jobs.network_statistics.query import Answer, query_release
 from dplib.jobs.network_statistics.run import judge, measure, open_input, publish
 from dplib.jobs.network_statistics.terminal import show_release, shown_answers, shown_plan, shown_rehearsal
+from dplib.jobs.network_statistics.trial import TRIAL
 from dplib.release.manifest import Manifest
 from dplib.spark.engine.blocks import SparkSession
 from dplib.spark.graphs.edges import inspect_edges, judge_edges, open_edges
@@ -48,7 +48,7 @@ JOB = Job(
     open_input=open_input,
     measure=measure,
     publish=publish,
-    measure_nothing=measure_nothing,
+    trial=TRIAL,
     judge=judge,
     resolve=resolver(NetworkStatisticsConfig, Design.resolve),
     plan=planned(make_plan, shown_plan),

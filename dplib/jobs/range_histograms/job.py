@@ -7,11 +7,11 @@ from dplib.jobs.range_histograms.check import check_tables
 from dplib.jobs.range_histograms.config import NAME, RangeHistogramsConfig
 from dplib.jobs.range_histograms.design import Design
 from dplib.jobs.range_histograms.example import EXAMPLE
-from dplib.jobs.range_histograms.no_rows import measure_nothing
 from dplib.jobs.range_histograms.plan import make_plan
 from dplib.jobs.range_histograms.query import Answer, query_release
 from dplib.jobs.range_histograms.run import judge, measure, open_input, publish
 from dplib.jobs.range_histograms.terminal import show_release, shown_answers, shown_plan, shown_rehearsal
+from dplib.jobs.range_histograms.trial import TRIAL
 from dplib.release.manifest import Manifest
 from dplib.spark.engine.blocks import SparkSession
 from dplib.spark.rows.bins import open_values
@@ -43,7 +43,7 @@ JOB = Job(
     open_input=open_input,
     measure=measure,
     publish=publish,
-    measure_nothing=measure_nothing,
+    trial=TRIAL,
     judge=judge,
     resolve=resolver(RangeHistogramsConfig, Design.resolve),
     plan=planned(make_plan, shown_plan),

@@ -61,7 +61,7 @@ def publish(job: Resources[Design], run: MeasuredRun, account: AccountState, dir
 
     strategy = read_strategy(directory, job.design.noise)
     design = Design.resolve(job.design.config, job.prepared.base, strategy)
-    layout = "driver" if job.dry else layout_of(design)
+    layout = layout_of(design)
     with job.stage("estimating and writing"):
         if layout == "driver":
             results = results_on_driver(design, directory)

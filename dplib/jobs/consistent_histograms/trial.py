@@ -1,0 +1,103 @@
+"""How a publication is tried before anything is spent: a few items and their constraints, and no rows.
+
+Whatever chooses code stays: the levels of the tree, whether constraints link series, differ by day or have public
+values, whether totals are measured, the solver and the layout, whose blocks run in this process. Noise and sensitivity
+are those of the whole. The limit of the solver `general` is asked of the whole.
+"""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from dplib.consistency import general
+from dplib.jobs.consistent_histograms.config import Constraint
+from dplib.jobs.consistent_histograms.design import Design
+from dplib.jobs.consistent_histograms.estimate import groups, publication_plans
+from dplib.jobs.consistent_histograms.layouts import layout_of
+from dplib.jobs.consistent_histograms.measure import measure_on_driver
+from dplib.jobs.consistent_histograms.rows import row_domain
+from dplib.jobs.consistent_histograms.tables import write_tree
+from dplib.spark.rows.resolve import RULES
+from dplib.workflow.job import Trial
+from dplib.workflow.run_keys import MeasurementKeys, RunKeys
+
+DAYS = 1 << 12
+"""Days that are tried whole: eleven years."""
+ROUNDS = 20
+"""Of an iterative solver, at most."""
+
+
+def thinned(design: Design, base: Path, size: int) -> Design | None:
+    """The design on about ``size`` items and constraints; None if these are of another character than the whole."""
+    config = design.config
+    if config.publish.solver.method == "general":
+        for group in groups(design, design.constraints.components):
+            general.require_fits(design.tree.n_nodes * len(group))
+    days = min(config.domain.n_days, max(DAYS, size))
+    last = design.date(days - 1)
+    few, items = _few(design, size)
+    solver = config.publish.solver
+    solver = solver.model_copy(update={"layout": layout_of(design), "max_rounds": min(ROUNDS, solver.max_rounds)})
+    changes = {
+        "domain": config.domain.model_copy(update={"items": items, "last_day": last}),
+        "constraints": [each for each in few if each.first is None or each.first <= last],
+        "tree": design.days.shape,
+        "publish": config.publish.model_copy(update={"solver": solver}),
+    }
+    found = Design.resolve(config.model_copy(update=changes), base)
+    if _character(found) != _character(design):
+        return None
+    whole = design.constraints
+    constraints = replace(found.constraints, row_l1=whole.row_l1, row_l2_squared=whole.row_l2_squared)
+    return replace(found, measurements=design.measurements, constraints=constraints)
+
+
+def _character(design: Design) -> tuple[object, ...]:
+    """What of a design chooses the code that publishes it, besides the solver's name."""
+    constraints = design.constraints
+    linked = any(len(menu.matrix) for menu in constraints.menus)
+    methods = {plan.method for _, plan in publication_plans(design)}
+    changes = len(constraints.menus) > 1
+    return design.days.names, linked, changes, constraints.has_invariants, bool(constraints.measured.all()), methods
+
+
+def _few(design: Design, size: int) -> tuple[list[Constraint], list[str]]:
+    """The first constraints on the first items, and on what these need; every kept total has a member."""
+    every = design.config.constraints
+    known = {name: members for each in every for name, members in (each.totals or {}).items()}
+    packages = [_first(each.packages, size) for each in every[:size]]
+    wanted = [*design.items[:size], *(name for each in every[:size] for name in list(each.totals or {})[:size])]
+    wanted += [item for each in packages for contents in each.values() for item in list(contents)[:size]]
+    equations = [equation for each in every[:size] for equation in (each.equations or {}).values()]
+    wanted += [name for equation in equations for name in equation.coefficients]
+    kept: set[str] = set()
+    while wanted:
+        name = wanted.pop()
+        if name not in kept:
+            kept.add(name)
+            wanted += known.get(name, [])[:size]
+    found = []
+    for number, each in enumerate(every):
+        own, contents = each.totals or {}, packages[number] if number < size else {}
+        totals = {name: [x for x in members if x in kept] for name, members in own.items() if name in kept}
+        few = {name: {item: n for item, n in items.items() if item in kept} for name, items in contents.items()}
+        if totals or few or (number < size and each.equations):
+            found.append(each.model_copy(update={"packages": few or None, "totals": totals or None}))
+    return found, [item for item in design.items if item in kept]
+
+
+def _first(given: dict[str, dict[str, int]] | None, size: int) -> dict[str, dict[str, int]]:
+    return dict(list((given or {}).items())[:size])
+
+
+def measure_nothing(design: Design, keys: RunKeys, directory: Path) -> MeasurementKeys:
+    """Draw the noise of counts that are all 0."""
+    write_tree(directory, design)
+    domain = row_domain(design)
+    counts = np.zeros((domain.n_days, domain.n_row_types), dtype=np.int64)
+    return measure_on_driver(design, counts, keys, directory)
+
+
+TRIAL = Trial(thinned, measure_nothing, RULES)
+"""How the job's publication is tried."""
