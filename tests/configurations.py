@@ -381,6 +381,50 @@ JOBS: tuple[Callable[[Draw], Settings], ...] = (
 )
 
 
+def _with_quality(draw: Draw, settings: Settings) -> None:
+    """A share for the quality of the input, mostly one that is allowed."""
+    privacy = settings["privacy"]
+    if "delta" in privacy["budget"] and draw.chance(0.8):
+        return
+    privacy["quality_share"] = draw.one("0.02", "0.02", "1/3", "1e-6", "0.5", 0)
+    if privacy.get("unit", "event") != "event" and "max_rows_per_unit" in privacy:
+        draw.maybe(privacy, "quality_rows", 0.4, 1, 3, 1000)
+
+
+def _enlarge(draw: Draw, settings: Settings) -> None:
+    """Far more days, items, bins, groups or vertices than a trial of the whole could take."""
+    if settings["job"] == "consistent-histograms":
+        domain, many = settings["domain"], draw.one(60, 600)
+        domain["items"] = [*domain["items"], *(f"item {number}" for number in range(many))]
+        if draw.chance(0.5):
+            domain["first_day"], domain["last_day"] = draw.one(
+                ("2000-01-01", "2029-12-31"), ("0001-01-01", "0030-12-31"), ("9960-01-01", "9999-12-31")
+            )
+        if draw.chance(0.3):
+            members = draw.random.sample(domain["items"], many // 2)
+            settings["constraints"].append({"totals": {"half of all": members}, "measured": draw.chance(0.5)})
+    elif settings["job"] == "range-histograms":
+        histogram = settings["histogram"]
+        if "groups" in histogram:
+            histogram["groups"] = [*histogram["groups"], *(f"group {n}" for n in range(draw.one(50, 20_000)))]
+        if "categories" in histogram:
+            histogram["categories"] = [*histogram["categories"], *(f"category {n}" for n in range(500))]
+        elif "edges" in histogram:
+            histogram["edges"] = draw.one(
+                {"start": 0, "stop": 30_000, "width": 1}, {"start": "-1e300", "stop": "1e300", "width": "1e297"}
+            )
+    elif settings["job"] == "kmeans":
+        settings["clustering"]["n_clusters"] = draw.one(50, 200)
+    else:
+        settings["graph"]["vertices"] = {"count": draw.one(1_000, 2_000, 100_000, 10**7)}
+
+
 def configuration(number: int) -> Settings:
     """The drawn configuration of a number; the jobs take turns."""
-    return JOBS[number % len(JOBS)](Draw(number))
+    settings = JOBS[number % len(JOBS)](Draw(number))
+    more = Draw(-number - 1)  # apart, so that what others drew stays
+    if more.chance(0.3):
+        _with_quality(more, settings)
+    if more.chance(0.15):
+        _enlarge(more, settings)
+    return settings

@@ -1,14 +1,30 @@
 """What the settings alone decide is tried before a budget is reserved: the whole publication, on no rows."""
 
 from contextlib import nullcontext
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.every_job import JOBS, entries_of, new_place_of
-from tests.jobs_support import dplib, named
+from tests.jobs_support import Shop, dplib, named
 
+LARGE: dict[str, dict[str, Any]] = {
+    "consistent-histograms": {
+        "domain__items": ["bread", "milk", "tea", *(f"item {number}" for number in range(500))],
+        "domain__last_day": "2053-12-31",
+        "tree": "auto",
+    },
+    "range-histograms": {
+        "histogram__edges": {"start": 0, "stop": 50_000, "width": 1},
+        "histogram__groups": [f"site {number}" for number in range(5000)],
+    },
+    "kmeans": {"clustering__n_clusters": 300},
+    "network-statistics": {"graph__vertices": {"count": 10**7}, "graph__last_bin": 10**5},
+    "minimum-cuts": {"graph__vertices": {"count": 2000}},
+}
+"""Designs whose whole release would take minutes and gigabytes."""
 WIDE = {"epsilon": 14, "delta": "1e-6"}
 """A budget whose pairs of units get no promise at all: their delta would be above 1."""
 
@@ -31,6 +47,67 @@ def test_a_fault_of_publishing_is_found_before_the_budget_is_spent(
         assert "dplib: the settings must give a release that can be published, got OverflowError at " in refused.err
         assert entries_of(place) == []
         assert not place.output.exists()
+
+
+def refused_by_both(place: Shop, words: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither plan nor run lets these settings pass, and nothing is spent."""
+    monkeypatch.setattr("dplib.workflow.stages.open_session", lambda *_: nullcontext())
+    for command in ("plan", "run"):
+        refused = place.command(command)
+        assert (refused.code, words in refused.err) == (2, True), refused.err
+        assert entries_of(place) == []
+
+
+@pytest.mark.parametrize("job", JOBS)
+def test_a_large_design_that_fails_only_in_publishing_costs_nothing(
+    job: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = new_place_of(job, tmp_path, **LARGE[job]).set(publish__output__csv=True)
+    assert place.command("plan").code == 0
+    table = f"dplib.jobs.{job.replace('-', '_')}.run.write_tables"
+    module, _, name = table.rpartition(".")
+    true = getattr(import_module(module), name)
+
+    def only_with_csv(design: Any, *rest: Any) -> Any:
+        assert not design.config.publish.output.csv
+        return true(design, *rest)
+
+    monkeypatch.setattr(table, only_with_csv)
+    refused_by_both(place, "AssertionError at ", monkeypatch)
+
+
+@pytest.mark.parametrize(
+    ("method", "sentence"),
+    [
+        ("general", "publish.solver must be another than general above 20000 values, got "),
+        ("tree_blue", "publish.solver must be one that takes day constraints, got tree_blue"),
+        ("boosting", "publish.solver must be "),
+    ],
+)
+def test_a_solver_that_does_not_take_a_large_design_costs_nothing(
+    method: str, sentence: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = new_place_of("consistent-histograms", tmp_path, **LARGE["consistent-histograms"])
+    refused_by_both(place.set(publish__solver={"method": method}), sentence, monkeypatch)
+
+
+@pytest.mark.parametrize("job", JOBS)
+def test_the_sentences_on_the_input_are_tried_too(job: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    place = new_place_of(job, tmp_path, privacy__quality_share="0.02", privacy__budget={"epsilon": 1})
+    assert place.command("plan").code == 0
+    monkeypatch.setattr("dplib.workflow.quality._percent", lambda _: 1 / 0)
+    refused_by_both(place, "ZeroDivisionError at ", monkeypatch)
+
+
+@pytest.mark.parametrize(("layout", "kernel"), [("blocks", "_finish"), ("reference", "_project_nodes")])
+def test_what_executors_do_is_tried_without_spark(
+    layout: str, kernel: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = new_place_of("consistent-histograms", tmp_path, publish__solver={"layout": layout})
+    assert place.command("plan").code == 0
+    module = {"blocks": "block_layout", "reference": "reference_layout"}[layout]
+    monkeypatch.setattr(f"dplib.jobs.consistent_histograms.{module}.{kernel}", lambda *_: 1 / 0)
+    refused_by_both(place, "ZeroDivisionError at ", monkeypatch)
 
 
 def test_a_sentence_of_the_terminal_s_own_table_counts_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
