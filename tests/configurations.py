@@ -384,7 +384,8 @@ JOBS: tuple[Callable[[Draw], Settings], ...] = (
 def _with_quality(draw: Draw, settings: Settings) -> None:
     """A share for the quality of the input, mostly one that is allowed."""
     privacy = settings["privacy"]
-    if "delta" in privacy["budget"] and draw.chance(0.8):
+    nobody_counts = "local" in (privacy.get("neighbors"), privacy.get("model")) or privacy.get("neighbors") == "vertex"
+    if ("delta" in privacy["budget"] or nobody_counts) and draw.chance(0.9):
         return
     privacy["quality_share"] = draw.one("0.02", "0.02", "1/3", "1e-6", "0.5", 0)
     if privacy.get("unit", "event") != "event" and "max_rows_per_unit" in privacy:
@@ -416,7 +417,11 @@ def _enlarge(draw: Draw, settings: Settings) -> None:
     elif settings["job"] == "kmeans":
         settings["clustering"]["n_clusters"] = draw.one(50, 200)
     else:
-        settings["graph"]["vertices"] = {"count": draw.one(1_000, 2_000, 100_000, 10**7)}
+        vertices, many = settings["graph"]["vertices"], draw.one(1_000, 2_000, 100_000, 10**7)
+        if isinstance(vertices, list):
+            settings["graph"]["vertices"] = [*vertices, *(f"vertex {number}" for number in range(2_000))]
+        else:
+            vertices["count"] = many
 
 
 def configuration(number: int) -> Settings:
