@@ -12,7 +12,7 @@ from hypothesis import settings
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from tests.ledgers import Place, Postgres
+    from tests.support.ledgers import Place, Postgres
 
 # No test may depend on speed: a first call compiles, and other processes hold the cores.
 settings.register_profile("dplib", deadline=None)
@@ -75,7 +75,7 @@ def secret() -> bytes:
 @pytest.fixture(scope="session")
 def postgres_server() -> "Iterator[Postgres]":
     """A PostgreSQL server of this process's own; skipped with the reason where there can be none."""
-    from tests.ledgers import Postgres
+    from tests.support.ledgers import Postgres
 
     with Postgres.running() as server:
         yield server
@@ -84,7 +84,7 @@ def postgres_server() -> "Iterator[Postgres]":
 @pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.postgres)])
 def place(request: pytest.FixtureRequest, tmp_path: Path) -> "Place":
     """Where a ledger can be made, in both databases."""
-    from tests.ledgers import Place, url_of
+    from tests.support.ledgers import Place, url_of
 
     if request.param == "sqlite":
         return Place(url_of(tmp_path))

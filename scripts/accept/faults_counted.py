@@ -27,9 +27,7 @@ from dplib.spark.engine.session import start_session
 from dplib.workflow.inspected import VARIABLE
 from dplib.workflow.quality import part_of
 from scripts.accept.claims import Check, Result, at_least, at_most
-from tests.coverage_of_intervals import drawn
 from tests.jobs.test_nothing_counted import JOBS, made
-from tests.jobs_support import ROOT, Shop, dplib, new_shop
 from tests.statistical.test_quality_audit import (
     REMOVED,
     REPLACED,
@@ -38,6 +36,8 @@ from tests.statistical.test_quality_audit import (
     for_one_row,
     for_removal,
 )
+from tests.support.coverage_of_intervals import drawn
+from tests.support.jobs import ROOT, Shop, dplib, new_shop
 
 TRIALS = 2000
 

@@ -24,8 +24,8 @@ from dplib.randomness.keyed import KeyedStream, derive_key
 from dplib.spark.engine.session import start_session
 from dplib.spark.graphs.cut_trials import Method, search_cuts
 from scripts.accept.claims import Check, Result, at_least
-from tests.jobs_support import Outcome, Shop, new_place
-from tests.minimum_cuts_support import design_of
+from tests.support.jobs import Outcome, Shop, new_place
+from tests.support.minimum_cuts import design_of
 
 KEY = bytes(range(32))
 RUNS = 5

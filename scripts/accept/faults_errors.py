@@ -31,11 +31,11 @@ from dplib.privacy.noise_quantile import Z95, DrawLaw, event_law, half_width, on
 from dplib.projection.simplex import project_simplex
 from dplib.trees.strategies import dwork
 from scripts.accept.claims import Check, Result, at_least, at_most
-from tests.coverage_of_intervals import covered, drawn
-from tests.minimum_cuts_support import design_of as cut_design
 from tests.statistical.test_coverage_of_graphs import network
 from tests.statistical.test_coverage_of_histograms import CASES, N_KEYS, range_design, range_noise, shop
 from tests.statistical.test_range_publication_accuracy import FLAT, mean_square_of_ranges, noisy_estimates
+from tests.support.coverage_of_intervals import covered, drawn
+from tests.support.minimum_cuts import design_of as cut_design
 
 LEAST, MOST = 0.945, 0.955
 NARROW = 20.0

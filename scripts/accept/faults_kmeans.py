@@ -27,10 +27,10 @@ from scripts.accept.claims import Check, Result, at_least, at_most
 from scripts.accept.main_job import run_command
 from scripts.experiments.kmeans_rules import of_sizes
 from scripts.experiments.kmeans_table import Data, loss, reference_loss
-from tests.clustering_coverage import cases as point_sets
-from tests.clustering_coverage import coverage
-from tests.clustering_support import METHODS, keyed, mixture
-from tests.kmeans_support import LOCAL, design_of, keys_of, local_settings_of
+from tests.support.clustering import METHODS, keyed, mixture
+from tests.support.clustering_coverage import cases as point_sets
+from tests.support.clustering_coverage import coverage
+from tests.support.kmeans import LOCAL, design_of, keys_of, local_settings_of
 
 N_KEYS = 5
 MILLION = Space.box([0.0, 0.0], [1e6, 1e6])

@@ -21,8 +21,8 @@ from dplib.spark.engine.session import open_session
 from dplib.workflow.settings import counted_hash
 from scripts.accept.claims import Check, Result, at_most
 from tests.jobs.test_secret_variable import LOOK
-from tests.jobs_support import SECRET, new_shop
-from tests.ledger_faults import (
+from tests.support.jobs import SECRET, new_shop
+from tests.support.ledger_faults import (
     OTHER,
     Seen,
     aged,
@@ -40,7 +40,7 @@ from tests.ledger_faults import (
     two_folders,
     under_former_hash,
 )
-from tests.ledgers import KEY, TERMS, Place, key_number, measurement, open_with, url_of
+from tests.support.ledgers import KEY, TERMS, Place, key_number, measurement, open_with, url_of
 
 REFUSED = "run and audit refuse, nothing is written"
 ENTRIES = 100_000

@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession
 from dplib.config.sections import SparkSettings
 from dplib.spark.engine.session import start_session
 from scripts.accept.claims import Check, Result
-from tests.jobs_support import ITEMS, Outcome, Shop, new_shop, noisy_days
+from tests.support.jobs import ITEMS, Outcome, Shop, new_shop, noisy_days
 
 LINE = "2024-01-01,bread,1,u{}"
 HEADER = "date,product,quantity,order_id"

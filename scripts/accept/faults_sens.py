@@ -38,8 +38,8 @@ from dplib.randomness.keyed import KeyedStream
 from dplib.spark.engine.session import open_session
 from dplib.spark.rows.counts import MOST, count_cells
 from scripts.accept.claims import Check, Result, at_least, at_most
-from tests import network_oracles as oracle
-from tests.clustering_support import METHODS, Asked, Witness, keyed
+from tests.support import network_oracles as oracle
+from tests.support.clustering import METHODS, Asked, Witness, keyed
 
 KEY = bytes(range(32))
 PACKAGES: dict[str, Any] = {

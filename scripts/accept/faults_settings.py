@@ -14,10 +14,10 @@ from dplib.errors import ConfigError
 from dplib.release.tables import plain_text, shielded_text
 from dplib.terminal import output as cli
 from scripts.accept.claims import Check, Result
-from tests.configurations import configuration
-from tests.drawn import outcome
-from tests.every_job import JOBS, entries_of, new_place_of
-from tests.jobs_support import Outcome, Shop, dplib
+from tests.support.configurations import configuration
+from tests.support.drawn import outcome
+from tests.support.every_job import JOBS, entries_of, new_place_of
+from tests.support.jobs import Outcome, Shop, dplib
 
 CONFIGURATIONS = 600
 

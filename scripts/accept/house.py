@@ -19,9 +19,9 @@ import grimp
 import networkx as nx
 
 from scripts.accept.claims import Check, Result, at_most
-from tests.every_job import JOBS
-from tests.golden_support import recorded
-from tests.stored_releases import used
+from tests.support.every_job import JOBS
+from tests.support.golden import recorded
+from tests.support.stored_releases import used
 
 ROOT = Path(__file__).resolve().parents[2]
 LINES = 84_000 + 14_146

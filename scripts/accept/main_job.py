@@ -39,7 +39,7 @@ from dplib.trees.shapes import regular_edges
 from dplib.workflow.run_keys import RunKeys
 from scripts.accept.claims import Check, Result, at_least, at_most, load
 from scripts.bench import noise
-from tests.oracles import dense_day_covariance, dense_estimate
+from tests.support.oracles import dense_day_covariance, dense_estimate
 
 ROOT = Path(__file__).resolve().parents[2]
 ITEMS = ("cola", "burger", "wings", "fries", "nuggets")

@@ -38,7 +38,7 @@ from scripts.accept import (
     minimum_cuts_speed,
 )
 from scripts.accept.claims import Check, Result
-from tests.graph_oracles import CUT_CASES, case_cactus, case_edges, minimum_cuts, random_graph, sides
+from tests.support.graph_oracles import CUT_CASES, case_cactus, case_edges, minimum_cuts, random_graph, sides
 
 Case = dict[str, Any]
 FACETS = ("value", "minimum cuts", "p-cuts and t-cuts", "cactus by three ways", "CutSet of the cactus", "alphas")

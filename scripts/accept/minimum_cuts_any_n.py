@@ -30,8 +30,8 @@ from dplib.privacy.budget import ApproxDP
 from dplib.randomness.keyed import KeyedStream, derive_key
 from scripts.accept.claims import Check, Result, at_least, at_most
 from scripts.accept.main_job import run_command
-from tests.cut_mechanism_laws import graphs
-from tests.packed_cut_laws import is_exact, small_graphs
+from tests.support.cut_mechanism_laws import graphs
+from tests.support.packed_cut_laws import is_exact, small_graphs
 
 KEY = bytes(range(32))
 N, N_RING, N_JOB = 100_000, 20_000, 5_000

@@ -3,7 +3,7 @@
 Every mechanism over more than a million neighbouring pairs of graphs with 2 to 6 vertices (the padding over 100,000),
 among them all graphs of 6 vertices with unit weights, connected or not; below its claim at W = 1 and W = 3. Every
 release that is refused, above it. Every mechanism again with a belief that is false, which must be caught. The laws and
-the sums are those of `tests.cut_audit`, `tests.cut_sampler_audit` and `tests.cut_refused`.
+the sums are those of `tests.support.cut_audit`, `tests.support.cut_sampler_audit` and `tests.support.cut_refused`.
 """
 
 from collections.abc import Callable, Iterator
@@ -18,9 +18,9 @@ from dplib.mechanisms.cuts.cut_sampler_plan import SamplerPlan, plan_cut_sampler
 from dplib.mechanisms.cuts.cut_statistics import count_sensitivity
 from dplib.privacy.budget import ZCDP, ApproxDP, PureDP
 from scripts.accept.claims import Check, Result
-from tests import cut_audit, cut_refused, cut_sampler_audit
-from tests.cut_audit import Audit, Neighbours, neighbouring
-from tests.cut_mechanism_laws import graphs
+from tests.support import cut_audit, cut_refused, cut_sampler_audit
+from tests.support.cut_audit import Audit, Neighbours, neighbouring
+from tests.support.cut_mechanism_laws import graphs
 
 ONE = Fraction(1)
 CAPS = (1, 3)

@@ -21,7 +21,7 @@ from dplib.spark.engine.session import open_session
 from dplib.spark.graphs.edges import VertexDomain, open_edges
 from dplib.spark.graphs.weighted_edges import collect_graph, judge_weighted_edges
 from scripts.accept.claims import Check, Result
-from tests.graph_oracles import sides
+from tests.support.graph_oracles import sides
 
 CORES = (34, 30, 20)
 SEED, FAILURE = 20_251, 1e-9

@@ -22,7 +22,7 @@ from dplib.privacy.budget import ApproxDP
 from dplib.randomness.keyed import derive_key
 from scripts.accept.claims import Check, Result, at_least, at_most, load
 from scripts.accept.main_job import run_command
-from tests.minimum_cuts_support import design_of
+from tests.support.minimum_cuts import design_of
 
 KEY = bytes(range(32))
 RUNS, K = 40, 6

@@ -21,7 +21,7 @@ from dplib.graphs.cuts.near_minimum import near_minimum_cuts
 from dplib.spark.engine.session import open_session
 from dplib.spark.graphs.cut_trials import search_cuts
 from scripts.accept.claims import Check, Result, at_least, at_most, load, unless_busy
-from tests.cut_graphs import ring_of_cliques, ring_with_chords
+from tests.support.cut_graphs import ring_of_cliques, ring_with_chords
 
 ROUNDS = 7
 N_CLIQUES = 25_000

@@ -15,7 +15,7 @@ from dplib.ledger.runs import RunKey, Terms
 from dplib.privacy.budget import Currency
 from dplib.privacy.neighbors import Neighbors
 from scripts.accept.claims import Check, Result, at_most
-from tests.ledgers import NoServer, Postgres, measurement
+from tests.support.ledgers import NoServer, Postgres, measurement
 
 TERMS = Terms(Currency.PURE, "order", Neighbors.ADD_REMOVE)
 RUNS = 300

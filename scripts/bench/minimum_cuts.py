@@ -18,7 +18,7 @@ from dplib.graphs.cuts.karger import contraction_cuts
 from dplib.graphs.cuts.minimum_cut import minimum_cut
 from dplib.graphs.cuts.near_minimum import near_minimum_cuts
 from dplib.graphs.edges import Graph, canonical
-from tests.cut_graphs import complete, ring_of_cliques, ring_with_chords
+from tests.support.cut_graphs import complete, ring_of_cliques, ring_with_chords
 
 ROUNDS = 3
 TRIALS = 5_000

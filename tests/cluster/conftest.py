@@ -16,7 +16,7 @@ from dplib.ledger.ledger import Ledger
 from dplib.ledger.schema import resolve_ledger_url
 from dplib.workflow.design import cost_of, natural_terms
 from tests.cluster.standalone import Cluster, bare_environment, environment, start_cluster, wait_for
-from tests.release_bytes import unreserved
+from tests.support.release_bytes import unreserved
 
 ROOT = Path(__file__).parents[2]
 RELEASE = "shop-consistent-histograms-undated-000002"

@@ -19,7 +19,7 @@ from tests.cluster.test_disturbed import executor_that_waits, finish
 from tests.jobs.test_minimum_cuts import APPROX_TERMS, N, new_contacts
 from tests.jobs.test_network_statistics import new_network
 from tests.jobs.test_range_histograms import new_visits
-from tests.jobs_support import Shop, content
+from tests.support.jobs import Shop, content
 
 
 def new_strict_contacts(folder: Path) -> Shop:

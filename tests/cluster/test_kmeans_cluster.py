@@ -18,7 +18,7 @@ from dplib.secret.file import create_secret_file
 from dplib.workflow.design import cost_of, natural_terms
 from tests.cluster.conftest import ROOT
 from tests.cluster.standalone import PATIENCE, Cluster, descendants, environment, executor_of, kill, processes, wait_for
-from tests.release_bytes import unreserved
+from tests.support.release_bytes import unreserved
 
 RELEASE = "people-kmeans-undated-000002"
 DIMENSION = 5

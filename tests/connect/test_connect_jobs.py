@@ -16,8 +16,8 @@ from tests.connect.server import Server
 from tests.jobs.test_minimum_cuts import new_contacts
 from tests.jobs.test_network_statistics import new_network
 from tests.jobs.test_range_histograms import new_visits
-from tests.jobs_support import HEADER, ROOT, ROWS, Shop, content, new_shop, python_process
-from tests.places import new_places
+from tests.support.jobs import HEADER, ROOT, ROWS, Shop, content, new_shop, python_process
+from tests.support.places import new_places
 
 PROJECTED = {
     "privacy__neighbors": "vertex",
@@ -28,7 +28,7 @@ IN_ONE_SESSION = """
 import sys
 from dplib.config.sections import SparkSettings
 from dplib.spark.engine.session import start_session
-from tests.jobs_support import dplib
+from tests.support.jobs import dplib
 
 start_session("all jobs", SparkSettings(remote=sys.argv[1]))
 for place in sys.argv[2:]:
@@ -42,7 +42,7 @@ from dplib.graphs.cuts.karger import plan_trials
 from dplib.graphs.cuts.near_minimum import near_minimum_cuts
 from dplib.spark.graphs.cut_trials import search_cuts
 from pyspark.sql import SparkSession
-from tests.cut_graphs import complete
+from tests.support.cut_graphs import complete
 
 graph = complete(8)
 trials = search_cuts(SparkSession.getActiveSession(), graph, 7, plan_trials(8, 1, 1e-9), 7, 1)

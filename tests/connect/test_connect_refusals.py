@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.connect.server import Server, start_server
-from tests.jobs_support import Shop, new_shop, python_process
+from tests.support.jobs import Shop, new_shop, python_process
 
 
 def ran(place: Shop, **environment: str) -> "tuple[int, str]":

@@ -25,7 +25,7 @@ from airflow.utils.db import initdb
 from airflow.utils.session import create_session
 from sqlalchemy import select
 
-from tests.release_bytes import unreserved
+from tests.support.release_bytes import unreserved
 
 ROOT = Path(__file__).resolve().parents[2]
 DAYS = ("2024-01-01", "2024-01-02", "2024-01-03")

@@ -20,7 +20,7 @@ from dplib.jobs.network_statistics.design import Design
 from dplib.jobs.network_statistics.part_plan import ModelError, compared_models
 from dplib.privacy.budget import ApproxDP, Budget, PureDP
 from dplib.trees.strategies import blue, boost, dwork
-from tests.minimum_cuts_support import design_of
+from tests.support.minimum_cuts import design_of
 
 NETWORK, CUTS = read_page("network-statistics"), read_page("minimum-cuts")
 

@@ -18,7 +18,7 @@ from dplib.jobs.kmeans.config import LOCAL_METHODS
 from dplib.privacy.budget import ZCDP, Budget, PureDP
 from scripts.experiments import kmeans_rules, kmeans_table
 from scripts.marked import marked
-from tests.clustering_support import keyed, mixture
+from tests.support.clustering import keyed, mixture
 
 PAGE = read_page("kmeans")
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.jobs_support import Shop, content, dplib, named, new_shop, new_shop_without_ledger
+from tests.support.jobs import Shop, content, dplib, named, new_shop, new_shop_without_ledger
 
 
 @pytest.fixture

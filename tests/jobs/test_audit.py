@@ -29,8 +29,8 @@ from dplib.privacy.events import DiscreteGaussianEvent, DiscreteLaplaceEvent
 from dplib.privacy.measurement import Measurement
 from dplib.randomness.keyed import derive_key
 from dplib.workflow.run_keys import RunKeys
-from tests.goodness_of_fit import epsilon_lower_bound
-from tests.jobs_support import JOB
+from tests.support.goodness_of_fit import epsilon_lower_bound
+from tests.support.jobs import JOB
 
 COPIES, KEYS = 4_000, 8
 KEY = bytes(range(3, 35))

@@ -7,7 +7,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from dplib.arrays import IntArray
-from tests.jobs_support import ITEMS, JOB, Outcome, Shop, content, dplib, new_shop, noisy_days, python_process
+from tests.support.jobs import ITEMS, JOB, Outcome, Shop, content, dplib, new_shop, noisy_days, python_process
 
 CANARY = "Canary"
 """Stands in every value that must not be seen again."""

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.jobs_support import DROP, JOB, Shop, content, dplib, named, new_shop, refuse_spark, require_refused
+from tests.support.jobs import DROP, JOB, Shop, content, dplib, named, new_shop, refuse_spark, require_refused
 
 PACKAGES: dict[str, Any] = {
     "input__columns": {"day": "date", "package": "product"},

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from tests.every_job import JOBS, entries_of, new_place_of
-from tests.jobs_support import Shop, dplib, named
+from tests.support.every_job import JOBS, entries_of, new_place_of
+from tests.support.jobs import Shop, dplib, named
 
 LARGE: dict[str, dict[str, Any]] = {
     "consistent-histograms": {

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from dplib.privacy.budget import Currency
-from tests.jobs_support import ITEMS, JOB, ROWS, Shop, content, dplib, named, new_shop
+from tests.support.jobs import ITEMS, JOB, ROWS, Shop, content, dplib, named, new_shop
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,7 @@ import pyarrow.orc as orc
 import pyarrow.parquet as pq
 import pytest
 
-from tests.jobs_support import HEADER, new_shop
+from tests.support.jobs import HEADER, new_shop
 
 pytestmark = pytest.mark.usefixtures("spark")
 N_ROWS = 100_000

@@ -9,8 +9,8 @@ import pytest
 
 from dplib.release.files import MANIFEST, list_files
 from dplib.release.manifest import Manifest, load_manifest, write_manifest
-from tests.every_job import JOBS, new_place_of
-from tests.jobs_support import Outcome, Shop, content, dplib
+from tests.support.every_job import JOBS, new_place_of
+from tests.support.jobs import Outcome, Shop, content, dplib
 
 pytestmark = pytest.mark.usefixtures("spark")
 

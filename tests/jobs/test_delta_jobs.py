@@ -12,7 +12,7 @@ from deltalake import DeltaTable, write_deltalake
 from pyspark.sql import SparkSession
 
 from dplib.release.tables import read_table
-from tests.jobs_support import ITEMS, ROWS, Shop, content, dplib, new_shop, noisy_days
+from tests.support.jobs import ITEMS, ROWS, Shop, content, dplib, new_shop, noisy_days
 
 EXACT = {"privacy__budget": {"epsilon": 900}}
 """Noise that is 0 but for a chance of 1e-12 a count."""

@@ -14,8 +14,8 @@ from dplib.secret.secret import Secret
 from dplib.spark.engine import doctor as spark_doctor
 from dplib.spark.engine.doctor import Finding, Verdict, check_java
 from dplib.workflow import doctor
-from tests.jobs_support import SECRET, Outcome, Shop, content, dplib, new_shop
-from tests.ledgers import open_with, tamper
+from tests.support.jobs import SECRET, Outcome, Shop, content, dplib, new_shop
+from tests.support.ledgers import open_with, tamper
 
 
 @pytest.fixture

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.every_job import JOBS, ONE_RUN, entries_of, new_place_of
-from tests.fault_points import POINTS, PUBLICATION_POINTS, WAIT
-from tests.jobs_support import ROOT, Outcome, Shop, content, dplib, python_process, visible
+from tests.support.every_job import JOBS, ONE_RUN, entries_of, new_place_of
+from tests.support.fault_points import POINTS, PUBLICATION_POINTS, WAIT
+from tests.support.jobs import ROOT, Outcome, Shop, content, dplib, python_process, visible
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("spark")]
 MEASURING = [point for point in POINTS if point != WAIT]
@@ -32,7 +32,7 @@ def place_of(job: str, folder: Path) -> Shop:
 
 
 def words_of(place: Shop, point: str) -> list[str]:
-    return ["-m", "tests.fault_points", point, "run", place.job, "--config", str(place.config)]
+    return ["-m", "tests.support.fault_points", point, "run", place.job, "--config", str(place.config)]
 
 
 def killed(place: Shop, point: str) -> Outcome:

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.every_job import JOBS, ONE_RUN, entries_of, new_place_of
-from tests.jobs_support import Shop, content, dplib, new_shop, visible
+from tests.support.every_job import JOBS, ONE_RUN, entries_of, new_place_of
+from tests.support.jobs import Shop, content, dplib, new_shop, visible
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("spark")]
 SIZE = 2 << 20

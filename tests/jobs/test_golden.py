@@ -1,6 +1,6 @@
 """One small release under a test key, byte for byte: noise, estimates and integers stay what they were.
 
-Recording: `tests.golden_support`.
+Recording: `tests.support.golden`.
 """
 
 import hashlib
@@ -17,8 +17,8 @@ from dplib.ledger.runs import Run, RunState
 from dplib.release.tables import read_table
 from dplib.secret.secret import Secret
 from dplib.workflow.run_keys import RunKeys
-from tests.golden_support import digest_of, recorded, require_recorded
-from tests.jobs_support import ITEMS, SECRET, new_shop
+from tests.support.golden import digest_of, recorded, require_recorded
+from tests.support.jobs import ITEMS, SECRET, new_shop
 
 NAME = "consistent_histograms"
 CASES: dict[str, dict[str, object]] = {"laplace": {"epsilon": 1}, "gaussian": {"rho": "0.1"}}

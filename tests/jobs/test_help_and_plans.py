@@ -14,7 +14,7 @@ from dplib.cli.main import app
 from dplib.jobs.table import JOBS
 from dplib.page.number_text import terminal_number
 from dplib.terminal import output as cli
-from tests.jobs_support import Outcome, dplib, refuse_spark
+from tests.support.jobs import Outcome, dplib, refuse_spark
 
 FRAME = {
     "plan_version", "dataset", "job", "budget", "unit", "neighbors", "caps", "totals", "notes", "settings_hash",

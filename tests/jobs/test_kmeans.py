@@ -14,8 +14,8 @@ from dplib.jobs.kmeans.example import EXAMPLE
 from dplib.jobs.kmeans.report_text import report_of
 from dplib.release.tables import read_table
 from dplib.spark.points.point_rows import open_points
-from tests.jobs_support import content, dplib, named
-from tests.places import EXACT, GROUPS, LOCAL, Places, new_places
+from tests.support.jobs import content, dplib, named
+from tests.support.places import EXACT, GROUPS, LOCAL, Places, new_places
 
 
 def shown_by(places: Places) -> dict[str, list[str]]:

@@ -34,9 +34,9 @@ from dplib.privacy.calibration import epsilon_from_rho
 from dplib.privacy.events import DiscreteLaplaceEvent
 from dplib.randomness.keyed import derive_key
 from dplib.workflow.run_keys import RunKeys
-from tests.clustering_support import Asked, Weak, Witness, lloyd_without_noise_for_empty_clusters
-from tests.goodness_of_fit import epsilon_lower_bound
-from tests.kmeans_support import design_of, rows_in, settings_of
+from tests.support.clustering import Asked, Weak, Witness, lloyd_without_noise_for_empty_clusters
+from tests.support.goodness_of_fit import epsilon_lower_bound
+from tests.support.kmeans import design_of, rows_in, settings_of
 
 Pair = tuple[FloatArray, FloatArray]
 Patch = pytest.MonkeyPatch

@@ -1,6 +1,6 @@
 """A small release of k-means under a test key: what a published table holds must not change unseen.
 
-Recording: `tests.golden_support`.
+Recording: `tests.support.golden`.
 """
 
 from pathlib import Path
@@ -14,10 +14,10 @@ from dplib.jobs.kmeans.design import Design
 from dplib.jobs.kmeans.measure import measure_points
 from dplib.jobs.kmeans.publish import write_tables
 from dplib.release.tables import read_table
-from tests.clustering_support import mixture
-from tests.golden_support import digest_of, recorded, require_recorded
-from tests.jobs_support import SECRET
-from tests.kmeans_support import GAUSSIAN, keys_of, rows_in, settings_of
+from tests.support.clustering import mixture
+from tests.support.golden import digest_of, recorded, require_recorded
+from tests.support.jobs import SECRET
+from tests.support.kmeans import GAUSSIAN, keys_of, rows_in, settings_of
 
 NAME = "kmeans"
 CASES = {

@@ -15,8 +15,8 @@ import pytest
 from dplib.clustering.record import Replayed
 from dplib.jobs.kmeans import measure as measuring
 from dplib.jobs.kmeans.tables import read_records
-from tests.jobs_support import content
-from tests.places import GROUPS, new_places
+from tests.support.jobs import content
+from tests.support.places import GROUPS, new_places
 
 CASES: dict[str, dict[str, Any]] = {
     "grid": {"clustering__method": "grid"},

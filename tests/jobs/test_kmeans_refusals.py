@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from tests.jobs_support import DROP, named, refuse_spark, require_refused
-from tests.places import GROUPS, HEADER, LOCAL, SETTINGS, Places, new_places
+from tests.support.jobs import DROP, named, refuse_spark, require_refused
+from tests.support.places import GROUPS, HEADER, LOCAL, SETTINGS, Places, new_places
 
 
 @pytest.fixture

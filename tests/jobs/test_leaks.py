@@ -21,8 +21,8 @@ from dplib.ledger.runs import Run
 from dplib.secret.secret import Secret
 from dplib.spark.engine.session import QUIET
 from dplib.workflow.run_keys import RunKeys
-from tests.every_job import JOBS, new_place_of
-from tests.jobs_support import ROOT, Outcome, Shop, python_process
+from tests.support.every_job import JOBS, new_place_of
+from tests.support.jobs import ROOT, Outcome, Shop, python_process
 
 N_ROWS, N_KEPT = 7919, 283
 """Primes that stand nowhere but for the number of rows read and of rows kept; their difference is looked for too."""
@@ -100,7 +100,7 @@ def stands_in(number: str, text: bytes) -> bool:
 def killed_run(place: Shop) -> Outcome:
     found = python_process(
         "-m",
-        "tests.fault_points",
+        "tests.support.fault_points",
         "before the measurement is recorded",
         *("run", place.job, "--config", str(place.config)),
         TMPDIR=f"{place.folder}/temporary",

@@ -8,8 +8,8 @@ import pytest
 from dplib.jobs.consistent_histograms.job import JOB
 from dplib.ledger.ledger import Ledger
 from dplib.workflow.settings import counted_hash
-from tests.jobs_support import Shop, content, dplib, new_shop
-from tests.ledger_faults import (
+from tests.support.jobs import Shop, content, dplib, new_shop
+from tests.support.ledger_faults import (
     OTHER,
     aged,
     attacked,

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from sqlalchemy import make_url
 
-from tests.jobs_support import ROOT, dplib, named, new_shop_without_ledger
-from tests.ledgers import Place, Postgres
+from tests.support.jobs import ROOT, dplib, named, new_shop_without_ledger
+from tests.support.ledgers import Place, Postgres
 
 
 @pytest.mark.postgres

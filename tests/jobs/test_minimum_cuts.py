@@ -15,8 +15,8 @@ from dplib.ledger.runs import Terms
 from dplib.privacy.budget import Currency
 from dplib.privacy.neighbors import Neighbors
 from dplib.release.tables import read_table
-from tests.cut_mechanism_laws import all_cuts, all_sides
-from tests.jobs_support import DROP, Shop, content, dplib, named, new_place, refuse_spark, require_refused
+from tests.support.cut_mechanism_laws import all_cuts, all_sides
+from tests.support.jobs import DROP, Shop, content, dplib, named, new_place, refuse_spark, require_refused
 
 pytestmark = pytest.mark.usefixtures("spark")
 JOB = "minimum-cuts"

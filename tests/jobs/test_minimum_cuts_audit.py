@@ -20,8 +20,8 @@ from dplib.jobs.minimum_cuts.design import Design
 from dplib.jobs.minimum_cuts.measure import drawn, every_cut, true_number
 from dplib.jobs.minimum_cuts.tables import Stored
 from dplib.randomness.keyed import derive_key
-from tests.goodness_of_fit import epsilon_lower_bound
-from tests.minimum_cuts_support import design_of
+from tests.support.goodness_of_fit import epsilon_lower_bound
+from tests.support.minimum_cuts import design_of
 
 KEY = bytes(range(9, 41))
 N, TRIALS = 4, 2_000

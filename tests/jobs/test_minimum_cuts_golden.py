@@ -1,6 +1,6 @@
 """Small releases of minimum-cuts under a test key: what a published table holds must not change unseen.
 
-Recording: `tests.golden_support`.
+Recording: `tests.support.golden`.
 """
 
 from pathlib import Path
@@ -13,9 +13,9 @@ from dplib.graphs.edges import canonical
 from dplib.jobs.minimum_cuts.measure import measure_graph
 from dplib.jobs.minimum_cuts.publish import write_tables
 from dplib.release.tables import read_table
-from tests.golden_support import digest_of, golden_keys, recorded, require_recorded
-from tests.jobs_support import SECRET
-from tests.minimum_cuts_support import design_of
+from tests.support.golden import digest_of, golden_keys, recorded, require_recorded
+from tests.support.jobs import SECRET
+from tests.support.minimum_cuts import design_of
 
 NAME = "minimum_cuts"
 NUMBERS = {"minimum_cut_value": {}, "synthetic_graph": {}, "minimum_cut_count": {}, "soft_cut_count": {"eta": "1/2"}}

@@ -1,6 +1,6 @@
 """Small releases of network statistics under a test key: noise, graph, choices and estimates stay what they were.
 
-Recording: `tests.golden_support`.
+Recording: `tests.support.golden`.
 """
 
 from pathlib import Path
@@ -16,8 +16,8 @@ from dplib.jobs.network_statistics.measure import measure_edges
 from dplib.jobs.network_statistics.publish import write_tables
 from dplib.jobs.network_statistics.rehearse import generate
 from dplib.release.tables import read_table
-from tests.golden_support import digest_of, golden_keys, recorded, require_recorded
-from tests.jobs_support import SECRET
+from tests.support.golden import digest_of, golden_keys, recorded, require_recorded
+from tests.support.jobs import SECRET
 
 NAME = "network_statistics"
 N = 60

@@ -18,7 +18,7 @@ from dplib.mechanisms.local.local_degrees import Counting, DegreeProtocol, repor
 from dplib.mechanisms.local.randomized_response import report_later_neighbors
 from dplib.release.tables import read_table
 from tests.jobs.test_network_statistics import EDGES, JOB, N, Network, new_network, oracle
-from tests.jobs_support import DROP, dplib, named, refuse_spark, require_refused
+from tests.support.jobs import DROP, dplib, named, refuse_spark, require_refused
 
 pytestmark = pytest.mark.usefixtures("spark")
 NAMES = ["ann", "bob", "cat", "dee", "eve", "fay", "gus", "hal"]

@@ -24,7 +24,7 @@ from dplib.jobs.network_statistics.tables import read_values
 from dplib.release.tables import read_table
 from dplib.spark.engine.blocks import SparkSession
 from dplib.spark.graphs.edges import VertexDomain, collect_edges, judge_edges, open_edges
-from tests.jobs_support import DROP, Shop, content, dplib, named, new_place, refuse_spark, require_refused
+from tests.support.jobs import DROP, Shop, content, dplib, named, new_place, refuse_spark, require_refused
 
 pytestmark = pytest.mark.usefixtures("spark")
 JOB = "network-statistics"

@@ -21,7 +21,7 @@ from dplib.jobs.network_statistics.measurements import LADDER
 from dplib.mechanisms.ladder import ladder_probability
 from dplib.privacy.events import DiscreteLaplaceEvent
 from dplib.randomness.keyed import derive_key
-from tests.goodness_of_fit import epsilon_lower_bound
+from tests.support.goodness_of_fit import epsilon_lower_bound
 
 Edges = tuple[IntArray, IntArray]
 KEY = bytes(range(9, 41))

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from dplib.release.tables import read_table
-from tests.jobs_support import SETTINGS as SHOP
-from tests.jobs_support import Shop, dplib, new_place
+from tests.support.jobs import SETTINGS as SHOP
+from tests.support.jobs import Shop, dplib, new_place
 
 pytestmark = pytest.mark.usefixtures("spark")
 SHARED = {"publish": {"output": {"path": "releases"}}, "ledger": "sqlite:///ledger.db", "secret": "file:shop.key"}

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.jobs_support import ITEMS, Outcome, named, new_shop, refuse_spark, require_refused, visible
+from tests.support.jobs import ITEMS, Outcome, named, new_shop, refuse_spark, require_refused, visible
 
 
 def assert_not_opened(outcome: Outcome, path: str) -> None:

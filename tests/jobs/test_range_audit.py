@@ -21,7 +21,7 @@ from dplib.privacy.calibration import epsilon_from_rho
 from dplib.randomness.keyed import derive_key
 from dplib.trees.budgets import WHOLE, noise_parameter
 from dplib.workflow.run_keys import RunKeys
-from tests.goodness_of_fit import epsilon_lower_bound
+from tests.support.goodness_of_fit import epsilon_lower_bound
 
 COPIES, N_BINS = 2_500, 6
 KEY = bytes(range(5, 37))

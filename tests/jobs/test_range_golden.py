@@ -1,6 +1,6 @@
 """A small release of range-histograms under a test key: what a published table holds must not change unseen.
 
-Recording: `tests.golden_support`.
+Recording: `tests.support.golden`.
 """
 
 from pathlib import Path
@@ -15,8 +15,8 @@ from dplib.jobs.range_histograms.measure import measure_on_driver
 from dplib.jobs.range_histograms.publish import results_on_driver, write_tables
 from dplib.jobs.range_histograms.tables import write_strategy
 from dplib.release.tables import read_table
-from tests.golden_support import digest_of, golden_keys, recorded, require_recorded
-from tests.jobs_support import SECRET
+from tests.support.golden import digest_of, golden_keys, recorded, require_recorded
+from tests.support.jobs import SECRET
 
 NAME = "range_histograms"
 CASES = {

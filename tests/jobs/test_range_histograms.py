@@ -17,7 +17,7 @@ from dplib.jobs.range_histograms.publish import results_in_blocks, results_on_dr
 from dplib.release.tables import read_table
 from dplib.spark.engine.blocks import SparkSession
 from dplib.workflow.design import for_tasks
-from tests.jobs_support import DROP, Shop, content, dplib, named, new_place, refuse_spark, require_refused
+from tests.support.jobs import DROP, Shop, content, dplib, named, new_place, refuse_spark, require_refused
 
 pytestmark = pytest.mark.usefixtures("spark")
 JOB = "range-histograms"

@@ -12,7 +12,7 @@ from dplib.jobs.consistent_histograms import measure, run
 from dplib.ledger.ledger import Ledger
 from dplib.release.staging import Staging
 from dplib.workflow import manifest
-from tests.jobs_support import JOB, Shop, content, dplib, new_shop, python_process, visible
+from tests.support.jobs import JOB, Shop, content, dplib, new_shop, python_process, visible
 
 ONE_RUN = ["account", "reserve", "measure", "publish"]
 STEPS: dict[str, tuple[Any, str]] = {

@@ -10,7 +10,7 @@ import pytest
 
 from dplib.jobs.consistent_histograms import measure, run
 from dplib.secret.secret import Secret
-from tests.jobs_support import SECRET, Shop, content, dplib, new_shop
+from tests.support.jobs import SECRET, Shop, content, dplib, new_shop
 
 pytestmark = pytest.mark.usefixtures("spark")
 OLD = Secret(SECRET).key_id

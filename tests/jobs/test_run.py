@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from dplib.jobs.consistent_histograms import design
-from tests.jobs_support import ROOT, Shop, content, dplib, new_shop, python_process, visible
+from tests.support.jobs import ROOT, Shop, content, dplib, new_shop, python_process, visible
 
 pytestmark = pytest.mark.usefixtures("spark")
 ONE_RUN = ["account", "reserve", "measure", "publish"]

@@ -11,7 +11,7 @@ import pytest
 from dplib.errors import ConfigError
 from dplib.secret import places as secret_places
 from dplib.workflow import run as workflow
-from tests.jobs_support import SECRET, new_shop
+from tests.support.jobs import SECRET, new_shop
 
 NAME = "SHOP_SECRET_VARIABLE"
 LOOK = """

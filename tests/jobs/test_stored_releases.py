@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.every_job import JOBS
-from tests.jobs_support import refuse_spark
-from tests.stored_releases import used
+from tests.support.every_job import JOBS
+from tests.support.jobs import refuse_spark
+from tests.support.stored_releases import used
 
 
 @pytest.mark.parametrize("job", JOBS)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from sqlalchemy import make_url
 
-from tests.jobs_support import (
+from tests.support.jobs import (
     ROWS,
     SETTINGS,
     Shop,
@@ -20,7 +20,7 @@ from tests.jobs_support import (
     new_shop_without_ledger,
     refuse_spark,
 )
-from tests.ledgers import Place
+from tests.support.ledgers import Place
 
 MONTH = {"privacy__unit": "order-month", "domain__first_day": "2024-01-01", "domain__last_day": "2024-01-14"}
 DAILY: dict[str, Any] = {"domain__first_day": "{date}", "domain__last_day": "{date}", "tree": "(dropped)"}

@@ -11,7 +11,7 @@ from dplib.graphs.cactus.cactus_search import cactus_of_graph
 from dplib.graphs.cactus.cactus_standard_form import equivalent, standard_form
 from dplib.graphs.cuts.minimum_cut import minimum_cut
 from dplib.graphs.edges import Graph, canonical
-from tests.graph_oracles import sides
+from tests.support.graph_oracles import sides
 
 
 @st.composite

@@ -22,7 +22,7 @@ from hypothesis.stateful import (
 from dplib.errors import BudgetError, ConfigError, DplibError, IntegrityError
 from dplib.ledger.ledger import Ledger
 from dplib.ledger.runs import Balance, Publication, Run, RunState
-from tests.ledgers import TERMS, Place, Postgres, exported, key_number, measurement, open_with, url_of
+from tests.support.ledgers import TERMS, Place, Postgres, exported, key_number, measurement, open_with, url_of
 
 MEMORY = Path("/dev/shm")  # noqa: S108 - mkdtemp makes a private directory in it
 COSTS = st.fractions(min_value=Fraction(1, 60), max_value=Fraction(3, 2), max_denominator=60)

@@ -11,8 +11,8 @@ from dplib.consistency import general, tree_smoother
 from dplib.consistency.answer_variance import AnswerVariance
 from dplib.consistency.problem import ConsistencyProblem
 from dplib.projection.residual import largest_residual
-from tests.oracles import dense_estimate
-from tests.strategies import problems
+from tests.support.oracles import dense_estimate
+from tests.support.strategies import problems
 
 QUICK = settings(max_examples=60, deadline=None)
 

@@ -19,7 +19,7 @@ from dplib.spark.graphs import graph_projection
 from dplib.spark.graphs.edge_blocks import edge_words, make_edge_blocks, pack_edges, read_ends
 from dplib.spark.graphs.graph_counts import count_triangles_in_blocks, degree_counts, front_in_blocks
 from dplib.spark.graphs.graph_projection import project_blocks
-from tests.network_oracles import random_edges
+from tests.support.network_oracles import random_edges
 
 N = 60
 GRAPHS = {"dense": (0.3, 1), "sparse": (0.02, 5), "empty": (0.0, 1)}

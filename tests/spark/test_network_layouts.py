@@ -17,7 +17,7 @@ from dplib.jobs.network_statistics.distributed import measure_on_spark
 from dplib.jobs.network_statistics.measure import measure_edges
 from dplib.spark.engine.blocks import DataFrame, SparkSession
 from dplib.workflow.run_keys import RunKeys
-from tests.network_oracles import random_edges
+from tests.support.network_oracles import random_edges
 
 N = 40
 CASES: dict[str, dict[str, Any]] = {

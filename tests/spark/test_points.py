@@ -15,7 +15,7 @@ from dplib.clustering.sums import ClusterSums, Moments
 from dplib.config.point_input import PointInput
 from dplib.spark.points.point_rows import open_points
 from dplib.spark.points.points import SparkPoints, block_points
-from tests.kmeans_support import design_of, settings_of
+from tests.support.kmeans import design_of, settings_of
 
 KEY = bytes(range(32))
 

@@ -9,7 +9,7 @@ from dplib.clustering.source import Keyed
 from dplib.jobs.kmeans.collection import Collection
 from dplib.jobs.kmeans.local import NoisyPoints, RoundReports, UserDigest, UserKeys, question_sizes
 from dplib.spark.points.points import NAME_WORDS, SparkPoints, block_users
-from tests.kmeans_support import design_of, local_settings_of
+from tests.support.kmeans import design_of, local_settings_of
 
 KEY = bytes(range(32))
 ROWS = [(float(n % 19) / 19 - 0.5, float(n % 7) / 7 - 0.5, f"u{n // 2}".encode()) for n in range(300)]

@@ -20,7 +20,7 @@ from dplib.graphs.statistics.ladder_rungs import second_degree_rungs
 from dplib.mechanisms.exponential import exponential_probability
 from dplib.mechanisms.ladder import ladder_probability
 from dplib.privacy.events import BoundedRangeEvent, PureEvent
-from tests.clustering_support import METHODS, Asked, Witness, keyed
+from tests.support.clustering import METHODS, Asked, Witness, keyed
 
 ORDERS = (1.01, 1.5, 2.0, 4.0, 16.0, 64.0)
 

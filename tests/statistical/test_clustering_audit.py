@@ -20,7 +20,7 @@ from dplib.clustering.source import Blocks, Noise, PointSource
 from dplib.clustering.space import UNITS, Space
 from dplib.clustering.start import spread_centers
 from dplib.errors import ConfigError
-from tests.clustering_support import (
+from tests.support.clustering import (
     METHODS,
     PURE,
     Asked,
@@ -30,7 +30,7 @@ from tests.clustering_support import (
     keyed,
     lloyd_without_noise_for_empty_clusters,
 )
-from tests.goodness_of_fit import epsilon_lower_bound
+from tests.support.goodness_of_fit import epsilon_lower_bound
 
 BUDGET = Fraction(1)
 

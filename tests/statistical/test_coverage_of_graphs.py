@@ -25,8 +25,8 @@ from dplib.jobs.network_statistics.local import estimate_degrees, estimate_deriv
 from dplib.jobs.network_statistics.whole_graph import Parts, degree_protocol
 from dplib.mechanisms.cuts.cut_statistics import GRID
 from dplib.privacy.noise_quantile import DrawLaw
-from tests.coverage_of_intervals import LOWEST, drawn, require_coverage
-from tests.minimum_cuts_support import design_of as cut_design
+from tests.support.coverage_of_intervals import LOWEST, drawn, require_coverage
+from tests.support.minimum_cuts import design_of as cut_design
 
 N_KEYS = 40_000
 NUMBERS = ("edge_count", "largest_degree", "k_stars", "triangles")

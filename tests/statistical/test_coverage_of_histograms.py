@@ -30,7 +30,7 @@ from dplib.privacy.noise_quantile import (
     event_law,
     half_width,
 )
-from tests.coverage_of_intervals import covered, drawn, require_coverage
+from tests.support.coverage_of_intervals import covered, drawn, require_coverage
 
 N_KEYS = 40_000
 

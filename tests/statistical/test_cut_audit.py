@@ -17,9 +17,9 @@ from dplib.mechanisms.cuts.cut_sampler_plan import SamplerPlan, plan_cut_sampler
 from dplib.mechanisms.cuts.rejected_releases import REFUSED_RELEASES, refuse
 from dplib.mechanisms.exponential import count_losses, exponential_rate
 from dplib.privacy.budget import ZCDP, ApproxDP, PureDP
-from tests import cut_audit, cut_refused, cut_sampler_audit
-from tests.cut_audit import Audit, Neighbours, neighbouring
-from tests.cut_mechanism_laws import all_cuts, graphs, softmin
+from tests.support import cut_audit, cut_refused, cut_sampler_audit
+from tests.support.cut_audit import Audit, Neighbours, neighbouring
+from tests.support.cut_mechanism_laws import all_cuts, graphs, softmin
 
 ONE = Fraction(1)
 

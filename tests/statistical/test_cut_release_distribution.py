@@ -24,9 +24,9 @@ from dplib.mechanisms.oneshot_laplace import draw_oneshot
 from dplib.mechanisms.top_k import measure_chosen, peel
 from dplib.privacy.budget import ZCDP, ApproxDP, PureDP
 from dplib.randomness.keyed import KeyedStream, derive_key
-from tests.cut_mechanism_laws import all_cuts, all_sides, oneshot_two, peel_two
-from tests.cut_padded_graph import DensePaddedGraph
-from tests.goodness_of_fit import PASS, REJECT, chi_square_p_value
+from tests.support.cut_mechanism_laws import all_cuts, all_sides, oneshot_two, peel_two
+from tests.support.cut_padded_graph import DensePaddedGraph
+from tests.support.goodness_of_fit import PASS, REJECT, chi_square_p_value
 
 KEY = bytes(range(32))
 OFF = (0.7, 1.3)

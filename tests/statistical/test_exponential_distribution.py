@@ -9,7 +9,7 @@ from scipy import stats
 from dplib.arrays import FloatArray, IntArray
 from dplib.mechanisms.exponential import draw_exponential, draw_weighted, exponential_probability
 from dplib.randomness.keyed import KeyedStream
-from tests.goodness_of_fit import PASS, REJECT
+from tests.support.goodness_of_fit import PASS, REJECT
 
 KEY = bytes(range(32))
 DRAWS = 400_000

@@ -17,8 +17,8 @@ from dplib.mechanisms.local.hadamard_response import HadamardResponse, parity, w
 from dplib.mechanisms.local.local_hashing import LocalHashing
 from dplib.mechanisms.local.unary_encoding import UnaryEncoding
 from dplib.randomness.user_streams import UserStreams, number_users
-from tests.goodness_of_fit import PASS, REJECT
-from tests.local_oracles import Law, exact_law, largest_ratio
+from tests.support.goodness_of_fit import PASS, REJECT
+from tests.support.local_oracles import Law, exact_law, largest_ratio
 
 KEY = bytes(range(32))
 EPSILONS = [Fraction(1, 2), Fraction(1), Fraction(3)]

@@ -20,9 +20,9 @@ from dplib.mechanisms.smooth_noise import (
     smooth_cauchy_quantile,
 )
 from dplib.randomness.keyed import KeyedStream
-from tests import network_oracles as oracle
-from tests.goodness_of_fit import PASS, REJECT, chi_square_p_value, epsilon_lower_bound
-from tests.streams import ScriptedStream
+from tests.support import network_oracles as oracle
+from tests.support.goodness_of_fit import PASS, REJECT, chi_square_p_value, epsilon_lower_bound
+from tests.support.streams import ScriptedStream
 
 KEY = bytes(range(32))
 N = 5

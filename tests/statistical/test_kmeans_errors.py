@@ -22,8 +22,8 @@ from dplib.clustering.central import lloyd
 from dplib.clustering.central.cell_errors import Cells
 from dplib.clustering.problem import Problem
 from dplib.clustering.source import Blocks
-from tests.clustering_coverage import SQUARE, Case, aligned, cases, coverage, held_out
-from tests.clustering_support import METHODS, keyed, mixture
+from tests.support.clustering import METHODS, keyed, mixture
+from tests.support.clustering_coverage import SQUARE, Case, aligned, cases, coverage, held_out
 
 LAPLACE, GAUSSIAN = (Fraction(1, 2), Fraction(2)), (Fraction(1, 50), Fraction(3, 10))
 LEAST, MOST = 0.92, 0.99

@@ -15,7 +15,7 @@ from dplib.clustering.weighted_kmeans import weighted_kmeans
 from dplib.mechanisms.local.choose_oracle import Oracle, OracleName, choose_oracle, rare_variance
 from dplib.mechanisms.local.vector_sums import VectorSums
 from dplib.randomness.user_streams import UserStreams, number_users
-from tests.clustering_support import mixture, run_rounds
+from tests.support.clustering import mixture, run_rounds
 
 N, K, EPSILON = 1_000_000, 8, Fraction(1)
 SPACE = Space.ball([0.0, 0.0], 1.0)

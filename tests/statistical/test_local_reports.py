@@ -13,8 +13,8 @@ from dplib.mechanisms.local import local_degrees as local
 from dplib.mechanisms.local import randomized_response as response
 from dplib.randomness.digits import Probability
 from dplib.randomness.keyed import KeyedStream
-from tests.goodness_of_fit import PASS, REJECT, epsilon_lower_bound
-from tests.network_oracles import all_graphs, pairs, random_edges, stored_graph
+from tests.support.goodness_of_fit import PASS, REJECT, epsilon_lower_bound
+from tests.support.network_oracles import all_graphs, pairs, random_edges, stored_graph
 
 KEY = bytes(range(32))
 EPSILONS = [Fraction(1, 2), Fraction(1), Fraction(2)]

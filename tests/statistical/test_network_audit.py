@@ -19,8 +19,8 @@ from dplib.graphs.statistics.truncation import edge_order, project_in_order
 from dplib.mechanisms.discrete_laplace import draw_discrete_laplace
 from dplib.privacy.neighbors import Neighbors
 from dplib.randomness.keyed import KeyedStream
-from tests.goodness_of_fit import epsilon_lower_bound
-from tests.network_oracles import keep_first_at_both_ends
+from tests.support.goodness_of_fit import epsilon_lower_bound
+from tests.support.network_oracles import keep_first_at_both_ends
 
 KEY = bytes(range(32))
 RUNS = 200_000

@@ -25,8 +25,8 @@ from dplib.jobs.network_statistics.whole_graph import draw_parts
 from dplib.mechanisms.exponential import exponential_probability
 from dplib.mechanisms.local.local_degrees import Counting, DegreeProtocol
 from dplib.randomness.keyed import derive_key
-from tests import network_oracles as oracle
-from tests.goodness_of_fit import epsilon_lower_bound
+from tests.support import network_oracles as oracle
+from tests.support.goodness_of_fit import epsilon_lower_bound
 
 Edges = tuple[IntArray, IntArray]
 KEY = bytes(range(3, 35))
@@ -59,7 +59,7 @@ def edges_of(*pairs: tuple[int, int]) -> Edges:
 
 
 def graph_number(number: int) -> Edges:
-    """Graph ``number`` of all graphs of five vertices, as `tests.network_oracles.all_graphs` counts them."""
+    """Graph ``number`` of all graphs of five vertices, as `tests.support.network_oracles.all_graphs` counts them."""
     chosen = PAIRS[number >> np.arange(10) & 1 == 1]
     return chosen[:, 0], chosen[:, 1]
 

@@ -14,7 +14,7 @@ from dplib.arrays import FloatArray, IntArray
 from dplib.mechanisms.discrete_gaussian import discrete_gaussian_probability
 from dplib.mechanisms.tree_counts import measure_levels
 from dplib.randomness.keyed import derive_key
-from tests.goodness_of_fit import clopper_pearson, epsilon_lower_bound
+from tests.support.goodness_of_fit import clopper_pearson, epsilon_lower_bound
 
 RUNS = 400_000
 KEY = bytes(range(32))

@@ -16,7 +16,7 @@ from dplib.mechanisms.discrete_laplace import (
     draw_discrete_laplace,
 )
 from dplib.randomness.keyed import KeyedStream
-from tests.goodness_of_fit import PASS, REJECT, chi_square_p_value, kolmogorov_p_value
+from tests.support.goodness_of_fit import PASS, REJECT, chi_square_p_value, kolmogorov_p_value
 
 KEY = bytes(range(32))
 DRAWS = 1_000_000

@@ -11,7 +11,7 @@ from dplib.privacy.budget import PureDP
 from dplib.privacy.input_quality import QualityPlan
 from dplib.privacy.measurement import Measurement
 from dplib.randomness.keyed import derive_key
-from tests.goodness_of_fit import epsilon_lower_bound
+from tests.support.goodness_of_fit import epsilon_lower_bound
 
 RUNS = 200_000
 EPSILON = Fraction(1)

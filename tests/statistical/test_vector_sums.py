@@ -10,8 +10,8 @@ from scipy import stats
 from dplib.errors import ConfigError
 from dplib.mechanisms.local.vector_sums import VectorSums
 from dplib.randomness.user_streams import UserStreams, number_users
-from tests.goodness_of_fit import PASS
-from tests.local_oracles import Law, exact_law, largest_ratio
+from tests.support.goodness_of_fit import PASS
+from tests.support.local_oracles import Law, exact_law, largest_ratio
 
 KEY = bytes(range(32))
 RADIUS = 1 << 16

@@ -16,7 +16,7 @@ from dplib.clustering.problem import Problem
 from dplib.clustering.source import Blocks
 from dplib.clustering.space import Space
 from dplib.clustering.sums import nearest, rounded
-from tests.clustering_support import keyed, mixture
+from tests.support.clustering import keyed, mixture
 
 K = 5
 SQUARE = Space.box([-1.0, -1.0], [1.0, 1.0])

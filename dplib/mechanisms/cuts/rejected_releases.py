@@ -1,7 +1,7 @@
 """Releases about minimum cuts that are not private as printed, refused by name with the reason.
 
 The algorithms stand in chapter 5 of the thesis that `dplib.graphs.cactus.cactus_standard_form` follows; each reason
-states the counterexample that the tests compute (`tests/cut_refused.py`).
+states the counterexample that the tests compute (`tests/support/cut_refused.py`).
 """
 
 from collections.abc import Mapping

@@ -1,0 +1,179 @@
+"""Cuts, bundles and cacti: equal to the stored cases and to definitions read word for word."""
+
+import itertools
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dplib.graphs.cactus.bundle_graph import bundle_graph, is_ring
+from dplib.graphs.cactus.cactus_cuts import count_standard_cuts, cut_set
+from dplib.graphs.cactus.cactus_generation import cactus_of_cuts
+from dplib.graphs.cactus.cactus_search import cactus_of_graph
+from dplib.graphs.cactus.cactus_standard_form import equivalent, numbered, standard_form
+from dplib.graphs.cactus.cut_structure import canonical_cuts, is_parallel_cut
+from dplib.graphs.cactus.tree_representation import belongs, bundle_of, cut_tree
+from dplib.graphs.edges import canonical
+from tests.support.graph_oracles import (
+    CUT_CASE_NAMES,
+    CUT_CASES,
+    Edges,
+    between_every_pair,
+    bundles_by_definition,
+    case_cactus,
+    case_edges,
+    crossing,
+    loosened,
+    minimum_cuts,
+    random_graph,
+    sides,
+)
+
+
+def graphs(n_graphs: int, largest: int = 8) -> list[Edges]:
+    rng = np.random.default_rng(n_graphs)
+    return [random_graph(rng, int(rng.integers(2, largest + 1))) for _ in range(n_graphs)]
+
+
+@pytest.mark.parametrize("case", CUT_CASES, ids=CUT_CASE_NAMES)
+def test_stored_cases(case: dict[str, Any]) -> None:
+    graph = case_edges(case)
+    value, cuts = minimum_cuts(graph)
+    assert value == case["min_cut_value"]
+    assert sides(cuts) == {tuple(cut) for cut in case["min_cuts"]}
+    parallel = is_parallel_cut(cuts)
+    assert sides(cuts[parallel]) == {tuple(cut) for cut in case["p_cuts"]}
+    assert sides(cuts[~parallel]) == {tuple(cut) for cut in case["t_cuts"]}
+    made = cactus_of_cuts(cuts)
+    assert made.equals(numbered(case_cactus(case)))
+    assert made.equals(standard_form(case_cactus(case)))
+    assert made.equals(cactus_of_graph(canonical(*graph), value))
+    assert sides(cut_set(made)) == sides(cuts)
+    assert count_standard_cuts(made) == case["num_min_cuts"]
+
+
+@pytest.mark.parametrize("case", CUT_CASES, ids=CUT_CASE_NAMES)
+def test_stored_cases_under_other_names(case: dict[str, Any]) -> None:
+    """The search starts along other edges: along the prism's edges between its triangles too."""
+    graph = case_edges(case)
+    value, cuts = minimum_cuts(graph)
+    rng = np.random.default_rng(graph.n)
+    for _ in range(12):
+        names = rng.permutation(graph.n)
+        renamed = canonical(graph.n, names[graph.source], names[graph.target], graph.weight)
+        assert cactus_of_graph(renamed, value).equals(cactus_of_cuts(cuts[:, np.argsort(names)]))
+
+
+@pytest.mark.parametrize("graph", graphs(60))
+def test_parallel_cuts_by_definition(graph: Edges) -> None:
+    _, cuts = minimum_cuts(graph)
+    by_definition = [not any(crossing(one, other) for other in cuts) for one in cuts]
+    np.testing.assert_array_equal(is_parallel_cut(cuts), by_definition)
+
+
+def test_more_words_than_one() -> None:
+    """Cuts of 130 vertices fill three words; they cross where the reduced ones do."""
+    rng = np.random.default_rng(0)
+    for _ in range(50):
+        blocks = rng.integers(0, 6, 130)
+        coarse = rng.random((8, 6)) < 0.5
+        cuts = canonical_cuts(coarse[(coarse.any(axis=1)) & (~coarse.all(axis=1))][:, blocks])
+        by_definition = [not any(crossing(one, other) for other in cuts) for one in cuts]
+        np.testing.assert_array_equal(is_parallel_cut(cuts), by_definition)
+
+
+def test_canonical_cuts_are_one_form() -> None:
+    rng = np.random.default_rng(1)
+    cuts = canonical_cuts(np.vstack([np.eye(9, dtype=bool)[1:], rng.random((30, 9)) < 0.5]))
+    scrambled = np.repeat(cuts, 2, axis=0)[rng.permutation(2 * len(cuts))]
+    scrambled[::3] ^= True
+    np.testing.assert_array_equal(canonical_cuts(scrambled), cuts)
+    keys = [(int(cut.sum()), np.flatnonzero(cut).tolist()) for cut in cuts]
+    assert keys == sorted(keys)
+    assert not cuts[:, 0].any()
+
+
+@pytest.mark.parametrize("graph", graphs(80))
+def test_bundles_by_definition(graph: Edges) -> None:
+    value, cuts = minimum_cuts(graph)
+    parallel = is_parallel_cut(cuts)
+    tree = cut_tree(cuts[parallel])
+    bundles = [tree.outer_sides(node) for node in range(tree.n_nodes)]
+    as_sets = [frozenset(tuple(np.flatnonzero(side).tolist()) for side in bundle) for bundle in bundles]
+    assert set(as_sets) == bundles_by_definition(cuts[parallel])
+    assert len(set(as_sets)) == tree.n_nodes
+    owner = dict.fromkeys(range(tree.n_nodes), 0)
+    for t_cut in cuts[~parallel]:
+        of = [node for node, bundle in enumerate(bundles) if belongs(t_cut, bundle)]
+        assert of == [bundle_of(tree, t_cut)[0]]
+        owner[of[0]] += 1
+    for node, bundle in enumerate(bundles):
+        held = ~bundle.any(axis=0)
+        np.testing.assert_array_equal(np.flatnonzero(held), np.flatnonzero(tree.node_of == node))
+        structure = bundle_graph(*graph[1:], bundle)
+        length = len(bundle)
+        if owner[node]:  # theorem 3.1.7
+            assert not held.any()
+            assert length >= 4
+            assert owner[node] == length * (length - 3) // 2
+            assert is_ring(structure, value)
+        elif length == 3 and not held.any():
+            assert is_ring(structure, value)
+        assert structure.sum() == 2 * graph.weight[structure_edges(graph, bundle)].sum()
+
+
+def structure_edges(graph: Edges, bundle: np.ndarray[Any, np.dtype[np.bool_]]) -> Any:
+    within_one = (bundle[:, graph.source] & bundle[:, graph.target]).any(axis=0)
+    return ~within_one
+
+
+def test_no_t_cut_meets_the_printed_definition() -> None:
+    memberships = n_graphs = 0
+    for graph in graphs(300):
+        _, cuts = minimum_cuts(graph)
+        parallel = is_parallel_cut(cuts)
+        tree = cut_tree(cuts[parallel])
+        pairs = itertools.product(cuts[~parallel], range(tree.n_nodes))
+        bundles = [tree.outer_sides(node) for node in range(tree.n_nodes)]
+        memberships += sum(between_every_pair(cut, bundles[node]) for cut, node in pairs if len(bundles[node]) > 1)
+        n_graphs += not parallel.all()
+    assert n_graphs > 50
+    assert memberships == 0
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_all_ways_to_the_cactus_agree_with_brute_force(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    for _ in range(60):
+        graph = random_graph(rng, int(rng.integers(2, 9)))
+        value, cuts = minimum_cuts(graph)
+        made = cactus_of_cuts(cuts)
+        assert sides(cut_set(made)) == sides(cuts)
+        assert count_standard_cuts(made) == len(cuts)
+        assert made.equals(cactus_of_graph(canonical(*graph), value))
+        other = loosened(rng, made)
+        assert sides(cut_set(other)) == sides(cuts)
+        assert standard_form(other).equals(made)
+        assert equivalent(other, made)
+
+
+def test_two_graphs_with_other_cuts_are_not_equivalent() -> None:
+    found = [(cactus_of_cuts(minimum_cuts(graph)[1]), minimum_cuts(graph)[1]) for graph in graphs(60, 5)]
+    agree = 0
+    for (one, cuts), (other, other_cuts) in itertools.combinations(found, 2):
+        if one.n_vertices == other.n_vertices:
+            assert equivalent(one, other) == (sides(cuts) == sides(other_cuts))
+            agree += equivalent(one, other)
+    assert agree > 5
+
+
+def test_a_long_ring_of_cliques_needs_no_list_of_cuts() -> None:
+    n = 2_000
+    first = 4 * np.arange(n)
+    within = [(first + one, first + other) for one, other in itertools.combinations(range(4), 2)]
+    source, target = map(np.concatenate, zip(*within, (first + 3, np.roll(first, -1)), strict=True))
+    found = cactus_of_graph(canonical(4 * n, source, target), 2)
+    assert count_standard_cuts(found) == n * (n - 1) // 2
+    assert [len(ring) for ring in found.rings] == [n]
+    assert (found.node_of.reshape(n, 4) == found.node_of[first][:, None]).all()
+    assert len(np.unique(found.node_of)) == n

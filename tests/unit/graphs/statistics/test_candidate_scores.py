@@ -1,0 +1,90 @@
+"""Scores of declared candidates against networkx, and their sensitivity on all graphs of five vertices."""
+
+from fractions import Fraction
+
+import networkx as nx
+import numpy as np
+import pytest
+
+from dplib.errors import ConfigError
+from dplib.graphs.statistics.candidate_scores import coverage_scores, split_scores
+from dplib.graphs.statistics.network_sensitivity import Statistic, sensitivity
+from dplib.mechanisms.exponential import draw_exponential, exponential_probability, exponential_rate
+from dplib.privacy.neighbors import Neighbors
+from dplib.randomness.keyed import KeyedStream
+from tests.support import network_oracles as oracle
+
+SPLITS = [np.array(groups) for groups in ([0, 0, 0, 1, 1], [0, 1, 1, 1, 1], [2, 1, 0, 1, 2], [0, 0, 0, 0, 0])]
+SEEDS = [[0], [1, 3], [0, 2, 4], []]
+PAIRS = np.array(oracle.pairs(5))
+GRAPHS = [PAIRS[number >> np.arange(10) & 1 == 1].T for number in range(1024)]
+
+
+def test_split_scores_are_inside_edges_less_expected_ones() -> None:
+    gamma = Fraction(1, 3)
+    source, target = oracle.random_edges(5, 0.6, 2)
+    graph = oracle.to_networkx(5, source, target)
+    expected = []
+    for groups in SPLITS:
+        members = [np.flatnonzero(groups == g).tolist() for g in np.unique(groups)]
+        inside = sum(graph.subgraph(m).number_of_edges() for m in members)
+        expected.append(3 * inside - sum(len(m) * (len(m) - 1) // 2 for m in members))
+    assert split_scores(source, target, SPLITS, gamma).tolist() == expected
+    assert split_scores(source, target, SPLITS).tolist()[-1] == len(source)
+
+
+def test_coverage_is_the_closed_neighbourhood() -> None:
+    source, target = oracle.random_edges(30, 0.1, 3)
+    graph = oracle.to_networkx(30, source, target)
+    candidates = [[0], [3, 7], [1, 2, 29], []]
+    expected = [len(set(seeds).union(*(graph[seed] for seed in seeds))) for seeds in candidates]
+    assert coverage_scores(30, source, target, candidates).tolist() == expected
+    assert coverage_scores(30, source, target, [list(nx.dominating_set(graph))]).tolist() == [30]
+
+
+@pytest.mark.parametrize("level", [Neighbors.EDGE, Neighbors.VERTEX])
+def test_scores_change_as_the_module_says(level: Neighbors) -> None:
+    splits = np.stack([split_scores(source, target, SPLITS, Fraction(1, 3)) for source, target in GRAPHS])
+    seeds = np.stack([coverage_scores(5, source, target, SEEDS) for source, target in GRAPHS])
+    first, second = oracle.edge_neighbors(5) if level is Neighbors.EDGE else oracle.vertex_neighbors(5)
+    split_change, seed_change = splits[first] - splits[second], seeds[first] - seeds[second]
+    assert np.abs(split_change).max() == 3 * sensitivity(Statistic.SPLIT, level, 5).l1
+    assert np.abs(seed_change).max() == sensitivity(Statistic.COVERAGE, level, 5).l1
+    assert min(split_change.min(), seed_change.min()) == 0  # monotone: more edges never score less
+
+
+@pytest.mark.parametrize("level", [Neighbors.EDGE, Neighbors.VERTEX])
+def test_choice_by_the_exponential_mechanism_is_private_on_all_neighbours(level: Neighbors) -> None:
+    epsilon = Fraction(1)
+    for statistic, scores in (
+        (Statistic.SPLIT, np.stack([split_scores(source, target, SPLITS) for source, target in GRAPHS])),
+        (Statistic.COVERAGE, np.stack([coverage_scores(5, source, target, SEEDS) for source, target in GRAPHS])),
+    ):
+        moved = Fraction(sensitivity(statistic, level, 5).l1)
+        first, second = oracle.edge_neighbors(5) if level is Neighbors.EDGE else oracle.vertex_neighbors(5)
+        for monotone in (True, False):
+            rate = exponential_rate(epsilon, moved, monotone=monotone)
+            log = np.log(exponential_probability(-scores, rate))
+            assert 0.2 < np.abs(log[first] - log[second]).max() <= 1
+        log = np.log(exponential_probability(-scores, 3 * rate))  # planted: a third of the sensitivity
+        assert np.abs(log[first] - log[second]).max() > (1 if monotone else 0.6)
+
+
+def test_a_clear_winner_is_chosen() -> None:
+    source, target = oracle.random_edges(40, 0.6, 1)
+    candidates = [[0], list(range(0, 40, 2)), [1]]
+    scores = coverage_scores(40, source, target, candidates)
+    drawn = draw_exponential(
+        KeyedStream(bytes(32), "choice"), -scores, exponential_rate(Fraction(9), Fraction(1), monotone=True)
+    )
+    assert drawn.tolist() == [int(scores.argmax())]
+
+
+def test_candidates_are_checked() -> None:
+    none = np.zeros(0, dtype=np.int64)
+    with pytest.raises(ConfigError, match="seeds must be declared vertices"):
+        coverage_scores(3, none, none, [[3]])
+    with pytest.raises(ConfigError, match="groups of a split must"):
+        split_scores(none, none, [np.array([0, -1])])
+    with pytest.raises(ConfigError, match="resolution must"):
+        split_scores(none, none, SPLITS, Fraction(-1))

@@ -1,0 +1,48 @@
+"""The front of common neighbours against every pair by definition, whole and in blocks."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from dplib.graphs.statistics.common_neighbors import Neighborhoods, common_neighbor_front, merge_fronts, pair_front
+from tests.support.network_oracles import random_edges, stored_graph
+
+
+def _by_definition(n: int, source: np.ndarray, target: np.ndarray) -> list[int]:
+    graph = np.zeros((n, n), dtype=np.int64)
+    graph[source, target] = graph[target, source] = 1
+    front: dict[int, int] = {}
+    for i in range(n):
+        for j in range(i):
+            others = np.delete(graph[[i, j]], [i, j], axis=1).sum(axis=0)
+            a, b = int((others == 2).sum()), int((others == 1).sum())
+            front[a] = max(front.get(a, -1), b)
+    return [front.get(a, -1) for a in range(max(front, default=0) + 1)]
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_whole_graph_and_blocks(seed: int) -> None:
+    n = 3 + 2 * seed
+    source, target = random_edges(n, [0.05, 0.3, 0.9][seed % 3], seed)
+    expected = _by_definition(n, source, target)
+    assert common_neighbor_front(n, source, target).tolist() == expected
+    parts = [np.flatnonzero(np.arange(n) % 3 == part) for part in range(3)]
+    sides = []
+    for part in parts:
+        mine = np.isin(source, part) | np.isin(target, part)  # what a task would get
+        sides.append(Neighborhoods.from_edges(part, source[mine], target[mine]))
+    fronts = [pair_front(n, sides[i], sides[j]) for i in range(3) for j in range(i, 3)]
+    assert merge_fronts(fronts).tolist() == expected
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 5])
+def test_graphs_without_edges(n: int) -> None:
+    none = np.zeros(0, dtype=np.int64)
+    assert common_neighbor_front(n, none, none).tolist() == [0 if n > 1 else -1]
+
+
+def test_real_graph_has_the_number_of_common_neighbours_of_its_densest_pair() -> None:
+    n, source, target = stored_graph("ca-GrQc.txt")
+    half = sparse.csr_array((np.ones(len(source), dtype=np.int64), (source, target)), shape=(n, n))
+    product = sparse.triu((half + half.T) @ (half + half.T), k=1)
+    assert len(common_neighbor_front(n, source, target)) == int(product.max()) + 1

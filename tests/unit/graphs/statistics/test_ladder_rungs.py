@@ -1,0 +1,108 @@
+"""Ladder functions on all graphs of five vertices: both laws, and the exact one against local sensitivity itself."""
+
+import numpy as np
+import pytest
+
+from dplib.arrays import IntArray
+from dplib.errors import ConfigError
+from dplib.graphs.statistics.common_neighbors import common_neighbor_front
+from dplib.graphs.statistics.degrees import second_largest_degree, vertex_degrees
+from dplib.graphs.statistics.ladder_rungs import (
+    Rungs,
+    common_neighbor_rungs,
+    exact_rungs,
+    largest_rung,
+    second_degree_rungs,
+)
+from tests.support import network_oracles as oracle
+
+N, DISTANCES = 5, 8
+PAIRS = np.array(oracle.pairs(N))
+NEIGHBORS = oracle.edge_neighbors(N)
+
+
+def _edges(number: int) -> tuple[IntArray, IntArray]:
+    source, target = PAIRS[number >> np.arange(len(PAIRS)) & 1 == 1].T
+    return source, target
+
+
+def _rungs(kind: str, number: int) -> Rungs:
+    source, target = _edges(number)
+    if kind == "degree":
+        return second_degree_rungs(second_largest_degree(vertex_degrees(N, source, target)), largest_rung(N))
+    make = {"common": common_neighbor_rungs, "exact": exact_rungs}[kind]
+    return make(common_neighbor_front(N, source, target), largest_rung(N))
+
+
+def _widths(kind: str) -> IntArray:
+    return np.stack([_rungs(kind, number).widths(0, DISTANCES) for number in range(2 ** len(PAIRS))])
+
+
+def _local_sensitivity_within(distance: int) -> IntArray:
+    """For each graph, the largest change by one edge in a graph at most so many edges away, by spreading outwards."""
+    values = oracle.triangles(oracle.all_graphs(N))[:, 0]
+    largest = np.zeros(len(values), dtype=np.int64)
+    first, second = NEIGHBORS
+    changes = np.abs(values[first] - values[second])
+    np.maximum.at(largest, first, changes)
+    np.maximum.at(largest, second, changes)
+    for _ in range(distance):
+        spread = largest.copy()
+        np.maximum.at(spread, first, largest[second])
+        np.maximum.at(spread, second, largest[first])
+        largest = spread
+    return largest
+
+
+@pytest.mark.parametrize("kind", ["degree", "common", "exact"])
+def test_ladder_laws(kind: str) -> None:
+    widths = _widths(kind)
+    first, second = NEIGHBORS
+    assert (widths[:, 0] >= _local_sensitivity_within(0)).all()
+    for one, other in ((first, second), (second, first)):
+        assert (widths[one, :-1] <= widths[other, 1:]).all()
+    assert (np.diff(widths, axis=1) >= 0).all()
+    assert widths.max() == N - 2
+
+
+def test_exact_rungs_are_the_local_sensitivity_at_each_distance() -> None:
+    widths = _widths("exact")
+    for distance in range(DISTANCES):
+        assert widths[:, distance].tolist() == _local_sensitivity_within(distance).tolist()
+
+
+def test_the_three_are_ordered() -> None:
+    exact, common, degree = (_widths(kind) for kind in ("exact", "common", "degree"))
+    assert (exact <= common).all()
+    assert (common <= degree).all()
+    assert (exact < degree).any()
+
+
+def test_cap_is_public() -> None:
+    assert [largest_rung(n) for n in (0, 1, 2, 10)] == [0, 0, 0, 8]
+    assert largest_rung(10, promised_degree=4) == 3
+    with pytest.raises(ConfigError, match="number of vertices"):
+        largest_rung(-1)
+
+
+@pytest.mark.parametrize("promised", [1, 2, 3])
+def test_ladder_laws_with_the_cap_of_promised_degrees(promised: int) -> None:
+    """Among graphs that keep the promise: the cap D - 1 leaves both laws true."""
+    member = oracle.degrees(oracle.all_graphs(N)).max(axis=1) <= promised
+    first, second = NEIGHBORS
+    both = member[first] & member[second]
+    values = oracle.triangles(oracle.all_graphs(N))[:, 0]
+    cap = largest_rung(N, promised)
+    widths = np.stack([Rungs(_rungs("exact", number).pairs, cap).widths(0, DISTANCES) for number in range(1024)])
+    changes = np.abs(values[first] - values[second])[both]
+    for one, other in ((first[both], second[both]), (second[both], first[both])):
+        assert (changes <= widths[one, 0]).all()
+        assert (widths[one, :-1] <= widths[other, 1:]).all()
+    assert widths.max() == promised - 1
+
+
+def test_widths_from_anywhere() -> None:
+    rungs = exact_rungs(np.array([9, 4, -1, 2]), 100)
+    assert rungs.widths(0, 40)[7:20].tolist() == rungs.widths(7, 13).tolist()
+    by_pairs = [max(a + (t + min(t, b)) // 2 for a, b in ((0, 9), (1, 4), (3, 2))) for t in range(40)]
+    assert rungs.widths(0, 40).tolist() == by_pairs

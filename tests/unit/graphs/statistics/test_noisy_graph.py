@@ -1,0 +1,111 @@
+"""What a noisy graph says, against enumeration of every noisy graph that could have come."""
+
+from itertools import combinations
+from math import comb
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from dplib.arrays import IntArray
+from dplib.graphs.statistics.noisy_graph import (
+    Passing,
+    block_pairs,
+    count_in_blocks,
+    estimate_triangles,
+    triangle_variance,
+)
+from tests.support.network_oracles import all_graphs, from_bits, pairs, random_edges, triangles
+
+RANDOMIZED = Passing(0.8, 0.2)
+NOBODY = np.zeros(4, dtype=np.bool_)
+
+
+def ends_of(chosen: IntArray) -> tuple[IntArray, IntArray]:
+    return chosen[:, 0], chosen[:, 1]
+
+
+@pytest.mark.parametrize("passing", [RANDOMIZED, Passing(0.4, 0.05), Passing(0.99, 0.3)])
+@pytest.mark.parametrize(("n_pairs", "edges"), [(5, 0), (5, 2), (5, 5), (1, 1)])
+def test_block_estimates_are_unbiased_with_the_stated_variance(passing: Passing, n_pairs: int, edges: int) -> None:
+    """Over the exact law of how many pairs appear: the sum of two binomials."""
+    law = np.convolve(
+        stats.binom.pmf(np.arange(edges + 1), edges, passing.edge),
+        stats.binom.pmf(np.arange(n_pairs - edges + 1), n_pairs - edges, passing.other),
+    )
+    estimates = passing.estimate(np.arange(n_pairs + 1.0), np.full(n_pairs + 1, float(n_pairs)))
+    assert law @ estimates == pytest.approx(edges)
+    variance = passing.variance(np.array([float(edges)]), np.array([float(n_pairs)]))[0]
+    assert law @ (estimates - edges) ** 2 == pytest.approx(variance)
+
+
+def test_only_mirrored_probabilities_have_an_error_that_tells_nothing() -> None:
+    assert RANDOMIZED.symmetric
+    assert not Passing(0.4, 0.05).symmetric
+    pairs_of = np.full(2, 10.0)
+    one, other = RANDOMIZED.variance(np.array([0.0, 7.0]), pairs_of)
+    assert one == pytest.approx(other)
+    assert RANDOMIZED.noise == pytest.approx(one / 10)
+
+
+def test_edges_of_blocks_by_brute_force() -> None:
+    n, n_blocks = 12, 3
+    source, target = random_edges(n, 0.5, 4)
+    block_of = np.array([0, 1, 2, -1] * 3)
+    expected, sizes = [], []
+    for one in range(n_blocks):
+        for other in range(one, n_blocks):
+            between = [
+                (u, v) for u, v in combinations(range(n), 2) if sorted((block_of[u], block_of[v])) == [one, other]
+            ]
+            there = {tuple(sorted(edge)) for edge in zip(source.tolist(), target.tolist(), strict=True)}
+            expected.append(sum(pair in there for pair in between))
+            sizes.append(len(between))
+    assert count_in_blocks(source, target, block_of, n_blocks).tolist() == expected
+    assert block_pairs(np.array([3, 3, 3])).tolist() == sizes
+
+
+def test_triangle_estimates_over_all_reports_of_all_graphs_of_four_vertices() -> None:
+    """Mean and variance over the 64 possible transcripts, exactly, for each of the 64 graphs."""
+    n, ends = 4, np.array(pairs(4))
+    bits = np.arange(64)[:, None] >> np.arange(6) & 1
+    estimates = np.array(
+        [estimate_triangles(n, *ends_of(ends[row == 1]), RANDOMIZED, NOBODY)[0] for row in bits]  # one a transcript
+    )
+    graphs = all_graphs(n)
+    true = triangles(graphs)[:, 0]
+    for graph, edges, expected in zip(graphs, bits, true.tolist(), strict=True):
+        mass = np.where(bits == edges, 0.8, 0.2).prod(axis=1)
+        common = (graph @ graph)[np.triu_indices(n, 1)]
+        variance = triangle_variance(n, float(edges.sum()), float((common**2).sum()), RANDOMIZED.noise)
+        assert mass @ estimates == pytest.approx(expected)
+        assert mass @ (estimates - expected) ** 2 == pytest.approx(variance)
+
+
+def test_the_error_of_triangles_is_estimated_well() -> None:
+    n, rng = 60, np.random.default_rng(3)
+    source, target = random_edges(n, 0.3, 8)
+    ends = np.array(pairs(n))
+    truth = np.zeros(len(ends), dtype=bool)
+    low, high = np.minimum(source, target), np.maximum(source, target)
+    truth[low * (2 * n - low - 1) // 2 + high - low - 1] = True
+    found = []
+    for _ in range(300):
+        told = truth ^ (rng.random(len(ends)) < 0.2)
+        found.append(estimate_triangles(n, *ends_of(ends[told]), RANDOMIZED, np.zeros(n, dtype=bool)))
+    estimates, variances = np.array(found).T
+    true = int(triangles(from_bits(truth[None].astype(int), n))[0, 0])
+    assert abs(estimates.mean() - true) < 6 * (estimates.var() / 300) ** 0.5
+    assert variances.mean() == pytest.approx(estimates.var(), rel=0.4)
+
+
+def test_silent_vertices_are_scaled_up() -> None:
+    """All edges told truly: what is left of the complete graph scales back to all of its triangles."""
+    n = 7
+    sure = Passing(1.0, 0.0)
+    for silent in ([0], [3, 6], [1, 2, 4]):
+        quiet = np.isin(np.arange(n), silent)
+        told = np.array([(u, v) for u, v in pairs(n) if u not in silent])
+        assert estimate_triangles(n, *ends_of(told), sure, quiet)[0] == pytest.approx(comb(n, 3))
+    nobody = estimate_triangles(n, np.zeros(0, dtype=int), np.zeros(0, dtype=int), sure, np.ones(n, dtype=bool))
+    assert nobody == (0.0, 0.0)

@@ -1,0 +1,183 @@
+"""The ladder of stars on all graphs of five vertices: its laws, its law of noise on neighbours, and when it is used."""
+
+from fractions import Fraction
+from itertools import product
+from math import comb, log, sqrt
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dplib.arrays import BoolArray, IntArray
+from dplib.config.load import check
+from dplib.errors import ConfigError
+from dplib.graphs.statistics.ladder_rungs import StarRungs, largest_star_rung
+from dplib.graphs.statistics.network_sensitivity import Statistic
+from dplib.jobs.network_statistics.config import NetworkStatisticsConfig
+from dplib.jobs.network_statistics.design import Design
+from dplib.jobs.network_statistics.measurements import LADDER
+from dplib.jobs.network_statistics.plan import star_errors
+from dplib.mechanisms.ladder import draw_ladder, ladder_mean_error, ladder_probability
+from dplib.randomness.keyed import KeyedStream
+from tests.support import network_oracles as oracle
+
+N, DISTANCES = 5, 8
+GRAPHS = oracle.all_graphs(N)
+NEIGHBORS = oracle.edge_neighbors(N)
+TOP_TWO = np.sort(oracle.degrees(GRAPHS), axis=1)[:, :-3:-1]
+
+
+def _widths(k: int, largest: int = N - 1) -> IntArray:
+    made = {
+        tuple(two): StarRungs((two[0], two[1]), k - 1, largest - 1).widths(0, DISTANCES)
+        for two in map(tuple, np.unique(TOP_TWO, axis=0).tolist())
+    }
+    return np.stack([made[tuple(two)] for two in TOP_TWO.tolist()])
+
+
+def _laws_hold(widths: IntArray, values: IntArray, kept: BoolArray) -> bool:
+    first, second = (each[kept[NEIGHBORS[0]] & kept[NEIGHBORS[1]]] for each in NEIGHBORS)
+    change = np.abs(values[first] - values[second])
+    covered = all((change <= widths[one, 0]).all() for one in (first, second))
+    pairs = ((first, second), (second, first))
+    return covered and all((widths[one, :-1] <= widths[other, 1:]).all() for one, other in pairs)
+
+
+@pytest.mark.parametrize("k", [2, 3, 4])
+def test_ladder_laws(k: int) -> None:
+    values, widths = oracle.k_stars(k)(GRAPHS)[:, 0], _widths(k)
+    assert _laws_hold(widths, values, np.ones(len(values), dtype=bool))
+    assert (np.diff(widths, axis=1) >= 0).all()
+    assert widths.max() == largest_star_rung(N - 1, k) == 2 * comb(N - 2, k - 1)
+
+
+@pytest.mark.parametrize(("k", "largest"), list(product([2, 3], [1, 2, 3])))
+def test_ladder_laws_among_graphs_that_keep_a_promise(k: int, largest: int) -> None:
+    values, kept = oracle.k_stars(k)(GRAPHS)[:, 0], oracle.degrees(GRAPHS).max(axis=1) <= largest
+    assert _laws_hold(_widths(k, largest), values, kept)
+    assert _widths(k, largest).max() == largest_star_rung(largest, k)
+
+
+def test_rungs_of_two_edges_are_the_degrees_and_two_a_step() -> None:
+    assert StarRungs((7, 5), 1, 100).widths(0, 4).tolist() == [12, 14, 16, 18]
+    assert StarRungs((7, 5), 1, 8).widths(0, 5).tolist() == [12, 14, 15, 16, 16]
+    assert StarRungs((7, 5), 1, 100).widths(2, 2).tolist() == [16, 18]
+
+
+def test_rungs_are_exact_up_to_their_largest() -> None:
+    rungs = StarRungs((300, 200), 6, 400)
+    exact = [comb(min(300 + t, 400), 6) + comb(min(200 + t, 400), 6) for t in range(250)]
+    assert rungs.widths(0, 250).tolist() == exact
+    assert StarRungs((0, 0), 19, 60).widths(0, 70).tolist() == [2 * comb(min(t, 60), 19) for t in range(70)]
+
+
+@pytest.mark.parametrize("planted", ["one a step", "second degree alone"])
+def test_smaller_rungs_are_caught(planted: str) -> None:
+    """Planted: steps of 1 forget that an edge between the two raises both; d2 twice forgets the first vertex."""
+    values, steps = oracle.k_stars(2)(GRAPHS)[:, 0], np.arange(DISTANCES)
+    widths = {
+        "one a step": np.minimum(TOP_TWO.sum(axis=1)[:, None] + steps, 2 * (N - 2)),
+        "second degree alone": np.minimum(2 * TOP_TWO[:, 1][:, None] + 2 * steps, 2 * (N - 2)),
+    }[planted]
+    assert not _laws_hold(widths, values, np.ones(len(values), dtype=bool))
+
+
+@pytest.mark.parametrize(("k", "epsilon"), list(product([2, 3], [Fraction(1, 2), Fraction(2)])))
+def test_no_neighbours_pay_more_than_epsilon(k: int, epsilon: Fraction) -> None:
+    """The exact law of the draw, over all pairs of neighbours of five vertices: epsilon, and epsilon^2 / 8 in rho."""
+    values = oracle.k_stars(k)(GRAPHS)[:, 0]
+    states = np.concatenate([values[:, None], TOP_TWO], axis=1)
+    pairs = np.unique(np.concatenate([states[NEIGHBORS[0]], states[NEIGHBORS[1]]], axis=1), axis=0).tolist()
+    reach = np.arange(-150, 250)
+    worst, worst_rho = 0.0, 0.0
+    for f, d1, d2, g, e1, e2 in pairs:
+        one = ladder_probability(reach - f, StarRungs((d1, d2), k - 1, N - 2), epsilon)
+        other = ladder_probability(reach - g, StarRungs((e1, e2), k - 1, N - 2), epsilon)
+        seen = (one > 0) & (other > 0)
+        ratio = np.log(one[seen] / other[seen])
+        worst = max(worst, float(np.abs(ratio).max()))
+        worst_rho = max(worst_rho, log((one[seen] * np.exp(ratio)).sum()) / 2)
+    assert 0.5 * float(epsilon) < worst <= float(epsilon) * (1 + 1e-9)
+    assert worst_rho <= float(epsilon) ** 2 / 8 * (1 + 1e-9)
+
+
+def test_a_draw_of_huge_counts_is_cut_and_raises_nothing() -> None:
+    stream = KeyedStream(bytes(range(32)), "stars", 0)
+    rungs = StarRungs((10**7, 10**7), 1, 2 * 10**7)
+    assert draw_ladder(stream, 2**63 + 5, rungs, Fraction(1, 1000), 3).tolist() == [2**62] * 3
+
+
+def design_of(n: int, budget: dict[str, Any], neighbors: str = "edge", **graph: Any) -> Design:
+    settings = {
+        "config_version": 1,
+        "job": "network-statistics",
+        "dataset": "test",
+        "input": {"path": "none", "columns": {"source": "one", "target": "other"}},
+        "privacy": {"unit": "friendship", "budget": budget, "neighbors": neighbors},
+        "graph": {"vertices": {"count": n}, "statistics": {"k_stars": 1}} | graph,
+    }
+    return Design.resolve(check(NetworkStatisticsConfig, settings), Path())
+
+
+PROMISED = {"bounding": "promised", "largest": 20}
+
+
+@pytest.mark.parametrize(
+    ("design", "mechanism"),
+    [
+        (design_of(1000, {"epsilon": 1}), LADDER),
+        (design_of(1000, {"rho": "0.5"}), LADDER),
+        (design_of(1000, {"epsilon": 1}, stars=3), LADDER),
+        (design_of(10, {"epsilon": 1}), "discrete_laplace"),
+        (design_of(1000, {"epsilon": "0.005"}), "discrete_laplace"),
+        (design_of(1000, {"epsilon": 1}, degree_bound=PROMISED), "discrete_laplace"),
+        (design_of(1000, {"epsilon": 1}, degree_bound=PROMISED, star_mechanism="ladder"), LADDER),
+        (design_of(1000, {"epsilon": 1}, star_mechanism="global"), "discrete_laplace"),
+        (design_of(1000, {"epsilon": 100}, "vertex"), "discrete_laplace"),
+        (design_of(1000, {"epsilon": 1}, degree_bound={"bounding": "projected", "largest": 20}), "discrete_laplace"),
+    ],
+)
+def test_settings_decide_where_the_ladder_is_used(design: Design, mechanism: str) -> None:
+    (measured,) = design.measurements
+    assert measured.mechanism == mechanism
+    assert ("noise_format" in design.settings) == (mechanism == LADDER and design.config.graph.star_mechanism == "auto")
+    assert Design.from_public(design.public()).measurements[0].noise == measured.noise
+
+
+@pytest.mark.parametrize("budget", [{"epsilon": 1}, {"rho": "0.1"}])
+def test_the_rule_lowers_the_error_of_a_graph_of_moderate_degrees(budget: dict[str, Any]) -> None:
+    errors = star_errors(design_of(10_000, budget))
+    usual = next(each for each in errors if each.width == 64)
+    assert usual.ladder < usual.worst_graph / 5
+    # At the largest possible degrees it costs about twice the noise of the worst graph.
+    assert errors[-1].width == 9998
+    assert errors[-1].ladder <= 2.1 * errors[-1].worst_graph
+
+
+def test_an_old_release_opens_with_the_noise_of_the_worst_graph() -> None:
+    public = design_of(1000, {"epsilon": 1}).public()
+    del public["noise_format"]
+    old = Design.from_public(public).find(Statistic.K_STARS)
+    assert old is not None
+    assert old.noise == ("discrete_laplace", Fraction(2 * 998))
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"neighbors": "vertex"}, "graph.star_mechanism must be auto or global between vertices, got ladder"),
+        ({"degree_bound": {"bounding": "projected", "largest": 20}}, "auto or global after a projection, got ladder"),
+        ({"stars": 20}, "auto or global where one edge can change more than 2\\^53 stars, got ladder"),
+    ],
+)
+def test_ladders_that_do_not_hold_are_refused(changes: dict[str, Any], message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        design_of(1000, {"epsilon": 1}, star_mechanism="ladder", **changes)
+
+
+def test_mean_error_of_the_plan_is_that_of_draws() -> None:
+    rungs, epsilon = StarRungs((9, 6), 1, 48), Fraction(1)
+    drawn = draw_ladder(KeyedStream(bytes(range(32)), "stars", 1), 1000, rungs, epsilon, 20_000) - 1000
+    expected = ladder_mean_error(rungs, epsilon)
+    assert abs(np.abs(drawn).mean() - expected) < 5 * np.abs(drawn).std() / sqrt(len(drawn))

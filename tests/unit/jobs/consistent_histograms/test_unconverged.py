@@ -1,0 +1,40 @@
+"""Rounds that stop before their threshold give no optimum: nothing states the optimum's errors of them."""
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+import numpy as np
+import pytest
+
+from dplib.jobs.consistent_histograms.measure import measure_on_driver
+from dplib.jobs.consistent_histograms.publish import results_on_driver, write_tables
+from dplib.jobs.consistent_histograms.query import query_release
+from dplib.jobs.consistent_histograms.rows import row_domain
+from dplib.jobs.consistent_histograms.tables import ESTIMATES, write_tree
+from dplib.release.manifest import Manifest
+from dplib.release.tables import read_table
+from tests.support.golden import golden_keys
+from tests.unit.jobs.consistent_histograms.test_design import TOTALS, design
+
+
+@pytest.mark.parametrize(("rounds", "converged"), [(2, False), (500, True)])
+def test_errors_are_stated_of_an_optimum_only(rounds: int, converged: bool, tmp_path: Path) -> None:
+    solver = {"method": "krylov", "tol": 1e-6, "max_rounds": rounds}
+    made = design(constraints=TOTALS, publish={"solver": solver, "output": {"path": "none"}})
+    write_tree(tmp_path, made)
+    domain = row_domain(made)
+    counts = np.zeros((domain.n_days, domain.n_row_types), dtype=np.int64)
+    measure_on_driver(made, counts, golden_keys("consistent-histograms", made.settings), tmp_path)
+    results = results_on_driver(made, tmp_path)
+    assert results.solution.converged is converged
+    write_tables(made, results, tmp_path)
+    errors = read_table(tmp_path / ESTIMATES, ["std_error"]).column("std_error")
+    assert (errors.null_count == 0) is converged
+    assert (errors.null_count == len(errors)) is not converged
+    said = {"job": "consistent-histograms", "details": {"design": made.public()}, "solver": {"converged": converged}}
+    manifest = cast(Manifest, SimpleNamespace(**cast(Any, said)))
+    for answer in query_release(tmp_path, manifest, (), None, None):
+        assert (answer.std_error is not None) is converged
+        assert (answer.low is not None) is converged
+        assert (answer.high is not None) is converged

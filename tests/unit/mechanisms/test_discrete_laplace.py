@@ -1,0 +1,140 @@
+"""The discrete Laplace sampler: its construction is the law, its bits are used as told."""
+
+from decimal import Context, Decimal, localcontext
+from fractions import Fraction
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dplib.errors import ConfigError
+from dplib.mechanisms import discrete_laplace as module
+from dplib.mechanisms.discrete_laplace import (
+    discrete_laplace_probability,
+    discrete_laplace_variance,
+    draw_discrete_laplace,
+)
+from dplib.randomness.keyed import KeyedStream
+from tests.support.streams import ScriptedStream
+
+KEY = bytes(range(32))
+SCALES = [Fraction(1, 1000), Fraction(1, 3), Fraction(1), Fraction(55), Fraction(1234567, 1000), Fraction(2**40)]
+
+
+def _probability(prefix: int) -> Decimal:
+    return Decimal(prefix) / Decimal(2**200)
+
+
+@pytest.mark.parametrize("scale", [Fraction(1, 3), Fraction(1), Fraction(17, 4), Fraction(55)])
+def test_the_digit_laws_multiply_to_the_geometric_law(scale: Fraction) -> None:
+    """P(G = g) from the digits and the tail equals (1 - q) q^g, to 50 decimals."""
+    table, tail_table = module._digit_laws(scale)
+    with localcontext(Context(prec=80)):
+        *digits, tail = (_probability(law.prefix(200)) for law in table.laws)
+        assert tail == _probability(tail_table.laws[0].prefix(200))
+        q = (-1 / (Decimal(scale.numerator) / Decimal(scale.denominator))).exp()
+        for g in [*range(300), 5000]:
+            high = g >> len(digits)
+            built = tail**high * (1 - tail)
+            for position, chance in enumerate(digits):
+                built *= chance if g >> position & 1 else 1 - chance
+            exact = (1 - q) * q**g
+            assert abs(built - exact) < Decimal("1e-50")
+
+
+@pytest.mark.parametrize("scale", [Fraction(1, 2), Fraction(3), Fraction(400)])
+def test_scripted_bits_give_the_integer_they_spell(scale: Fraction) -> None:
+    """Word 0 lies below every threshold (digit 1) and word 65535 above it (digit 0)."""
+    n_digits = len(module._digit_laws(scale)[0].laws) - 1
+    for plus, minus in ((0, 0), (1, 0), (5, 2), (2**n_digits - 1, 1)):
+        plus, minus = plus % 2**n_digits, minus % 2**n_digits
+        words = [65535 * (1 - (g >> digit & 1)) for digit in range(n_digits) for g in (plus, minus)]
+        stream = ScriptedStream(uint16=[*words, 65535, 65535])
+        assert draw_discrete_laplace(stream, scale, 1).tolist() == [plus - minus]
+        assert stream.used_up
+
+
+def test_the_tail_counts_successes() -> None:
+    scale = Fraction(3)
+    n_digits = len(module._digit_laws(scale)[0].laws) - 1
+    # All digits 0; the first variable's tail succeeds three times, the second's once.
+    words = [65535] * 2 * n_digits + [0, 0] + [0, 65535] + [0] + [65535]
+    stream = ScriptedStream(uint16=words)
+    assert draw_discrete_laplace(stream, scale, 1).tolist() == [2 * 2**n_digits]
+    assert stream.used_up
+
+
+def test_ties_inside_the_sampler_are_resolved() -> None:
+    scale = Fraction(3)
+    laws = module._digit_laws(scale)[0].laws
+    first = [law.prefix(80) >> 64 for law in laws]
+    second = [law.prefix(80) & (2**64 - 1) for law in laws]
+    words = [word for word in first for _ in (0, 1)]
+    # Every word ties; the further words make all digits of one variable 1 (but its tail), of the other 0.
+    more = [second[i] + sign for i in range(len(laws) - 1) for sign in (-1, 1)] + [second[-1] + 1] * 2
+    stream = ScriptedStream(uint16=words, uint64=more)
+    assert draw_discrete_laplace(stream, scale, 1).tolist() == [2 ** (len(laws) - 1) - 1]
+    assert stream.used_up
+
+
+def test_the_tail_starts_where_it_is_rare() -> None:
+    for scale in SCALES:
+        power = 2 ** (len(module._digit_laws(scale)[0].laws) - 1)
+        assert power >= 4 * scale
+        assert power == 1 or power / 2 < 4 * scale
+
+
+@pytest.mark.parametrize("scale", SCALES)
+def test_same_key_same_noise_and_other_labels_other_noise(scale: Fraction) -> None:
+    size = 40_000
+    draws = draw_discrete_laplace(KeyedStream(KEY, "a"), scale, size)
+    assert draws.dtype == np.int64
+    assert draws.shape == (size,)
+    np.testing.assert_array_equal(draws, draw_discrete_laplace(KeyedStream(KEY, "a"), scale, size))
+    if scale >= Fraction(1, 3):
+        other = draw_discrete_laplace(KeyedStream(KEY, "b"), scale, size)
+        assert abs(np.corrcoef(draws, other)[0, 1]) < 7 / size**0.5
+
+
+def test_draws_in_one_call_are_uncorrelated() -> None:
+    draws = draw_discrete_laplace(KeyedStream(KEY, "lags"), Fraction(55), 200_000)
+    for lag in (1, 2, 8192, 16384, 32768):
+        assert abs(np.corrcoef(draws[:-lag], draws[lag:])[0, 1]) < 7 / (len(draws) - lag) ** 0.5
+
+
+def test_tiny_scales_are_almost_always_zero_and_no_draws_are_none() -> None:
+    assert not draw_discrete_laplace(KeyedStream(KEY), Fraction(1, 2**100), 10_000).any()
+    assert draw_discrete_laplace(KeyedStream(KEY), Fraction(55), 0).shape == (0,)
+
+
+@settings(deadline=None)
+@given(st.fractions(min_value=Fraction(1, 50), max_value=300, max_denominator=1000))
+def test_probabilities_sum_to_one_and_have_the_variance(scale: Fraction) -> None:
+    k = np.arange(-20_000, 20_001)
+    probability = discrete_laplace_probability(k, scale)
+    assert probability.sum() == pytest.approx(1, rel=1e-12)
+    assert probability @ k.astype(float) ** 2 == pytest.approx(discrete_laplace_variance(scale), rel=1e-9)
+    ratios = probability[20_000:20_006] / probability[20_000]
+    np.testing.assert_allclose(ratios, np.exp(-np.arange(6) / float(scale)), rtol=1e-12)
+
+
+def test_variance_is_stable_at_both_ends() -> None:
+    assert discrete_laplace_variance(Fraction(2**40)) == pytest.approx(2.0**81, rel=1e-15)
+    assert discrete_laplace_variance(Fraction(1, 2**100)) == 0
+    values = [discrete_laplace_variance(Fraction(3**n, 1000)) for n in range(20)]
+    assert all(low < high for low, high in pairwise(values))
+
+
+@pytest.mark.parametrize("scale", [Fraction(0), Fraction(-1), Fraction(2**40 + 1), Fraction(1, 2**101)])
+def test_scales_out_of_range_are_refused(scale: Fraction) -> None:
+    with pytest.raises(ConfigError, match=r"scale must lie between 2\^-100 and 2\^40"):
+        draw_discrete_laplace(KeyedStream(KEY), scale, 1)
+
+
+def test_inexact_scales_and_negative_sizes_are_refused() -> None:
+    with pytest.raises(ConfigError, match="scale must be an exact fraction, got float"):
+        draw_discrete_laplace(KeyedStream(KEY), 1.5, 1)  # type: ignore[arg-type]
+    with pytest.raises(ConfigError, match="size must be at least 0"):
+        draw_discrete_laplace(KeyedStream(KEY), Fraction(1), -1)

@@ -1,0 +1,42 @@
+"""Consistency deviation and errors: against the dense constraint matrix and by hand."""
+
+import numpy as np
+import pytest
+
+from dplib.consistency.general import constraint_matrix
+from dplib.metrics.consistency import largest_violation, mse_s
+from dplib.metrics.error import err_s, interval_coverage, range_sums
+from tests.support.strategies import paper_problem, random_problem
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_mse_s_is_the_mean_square_of_the_dense_residual(seed: int) -> None:
+    problem = random_problem(np.random.default_rng(seed), rhs=True)
+    matrix, rhs = constraint_matrix(problem)
+    psi = matrix @ problem.noisy.ravel() - rhs
+    found = mse_s(problem.tree, problem.menus, problem.noisy)
+    assert found == pytest.approx((psi**2).sum() / problem.noisy.size)
+    worst = largest_violation(problem.tree, problem.menus, problem.noisy)
+    assert worst == pytest.approx(np.abs(psi).max(initial=0.0))
+
+
+def test_err_s_by_hand() -> None:
+    assert err_s(np.array([[1.0, 2.0]]), np.array([[4.0, 6.0]])) == pytest.approx(np.sqrt(12.5))
+
+
+def test_range_sums() -> None:
+    leaves = np.arange(12.0).reshape(6, 2)
+    np.testing.assert_array_equal(range_sums(leaves, [0, 2], [6, 3]), [leaves.sum(axis=0), leaves[2]])
+
+
+def test_interval_coverage() -> None:
+    rng = np.random.default_rng(0)
+    noise = rng.normal(0, 3, 100_000)
+    assert interval_coverage(noise, np.zeros(100_000), np.full(100_000, 3.0)) == pytest.approx(0.95, abs=0.004)
+    assert interval_coverage(noise, np.zeros(100_000), np.full(100_000, 2.0)) < 0.85
+
+
+def test_consistent_values_have_no_deviation() -> None:
+    problem = paper_problem(32)
+    sold = np.random.default_rng(1).poisson(9, (32, 3)) @ np.array([[2, 1, 1, 0, 1], [0, 2, 2, 1, 0], [1, 1, 0, 1, 1]])
+    assert mse_s(problem.tree, problem.menus, problem.tree.sums(sold).astype(float)) == 0

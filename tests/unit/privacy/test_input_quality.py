@@ -1,0 +1,114 @@
+"""The share for the quality of the input: exact division, stated sensitivities, honest intervals."""
+
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from dplib.errors import ConfigError
+from dplib.jobs.consistent_histograms.job import JOB
+from dplib.mechanisms.tree_counts import measure_levels
+from dplib.privacy.budget import ZCDP, PureDP
+from dplib.privacy.input_quality import UNITS, QualityPlan
+from dplib.privacy.noise_quantile import DrawLaw, event_law
+from dplib.workflow.quality import part_of, quality_plan, quality_words
+from tests.support.jobs import Shop
+
+
+@pytest.mark.parametrize("q", [1, 3])
+@pytest.mark.parametrize("replaces", [False, True])
+@pytest.mark.parametrize("has_cap", [False, True])
+def test_the_share_is_spent_exactly(q: int, replaces: bool, has_cap: bool) -> None:
+    pure = QualityPlan.of(PureDP(Fraction(1, 20)), q, replaces, has_cap)
+    assert sum((event.epsilon or 0 for event in pure.events), Fraction(0)) == Fraction(1, 20)
+    assert pure.rows.sensitivity == q * (1 + replaces)
+    concentrated = QualityPlan.of(ZCDP(Fraction(1, 50)), q, replaces, has_cap)
+    assert sum((event.rho for event in concentrated.events), Fraction(0)) == Fraction(1, 50)
+    assert concentrated.rows.sensitivity == q * q * (1 + replaces)
+    assert all(plan.units is None or plan.units.sensitivity == 1 for plan in (pure, concentrated))
+
+
+@pytest.mark.parametrize("budget", [{"epsilon": 1}, {"rho": "0.1"}])
+def test_the_release_costs_its_budget_and_no_more(tmp_path: Path, budget: dict[str, object]) -> None:
+    shop = Shop(tmp_path).set(privacy__budget=budget)
+    before, plain = JOB.prepare(shop.config), JOB.prepare(shop.config).design.events
+    assert "quality_share" not in before.design.settings["privacy"]
+    with_share = JOB.prepare(shop.set(privacy__quality_share="0.04").config)
+    events = with_share.design.events
+    assert len(events) == len(plain) + 2
+    assert sum((event.rho if "rho" in budget else event.epsilon or 0) for event in events) == Fraction(
+        str(next(iter(budget.values())))
+    )
+    assert with_share.key.settings_hash != before.key.settings_hash
+    assert JOB.prepare(shop.set(privacy__quality_rows=2).config).key.settings_hash != with_share.key.settings_hash
+    again = type(with_share.design).from_public(with_share.design.public())
+    assert again.events == events
+    assert quality_plan(before.design.config) is None
+
+
+@pytest.mark.parametrize(
+    ("changes", "named"),
+    [
+        ({"privacy__quality_share": 0}, "quality_share must be above 0"),
+        ({"privacy__quality_share": "0.6"}, "at most 1/2"),
+        ({"privacy__quality_rows": 2}, "quality_rows must be absent"),
+        ({"privacy__quality_share": "0.1", "privacy__budget": {"epsilon": 1, "delta": "1e-6"}}, "has a delta"),
+        ({"privacy__quality_share": "0.000000000001"}, "privacy.budget must give noise"),
+    ],
+)
+def test_shares_that_cannot_be_are_refused(tmp_path: Path, changes: dict[str, Any], named: str) -> None:
+    with pytest.raises(ConfigError, match=named):
+        _ = JOB.prepare(Shop(tmp_path).set(**changes).config).design.events
+
+
+@pytest.mark.parametrize("budget", [PureDP(Fraction(1, 20)), PureDP(Fraction(2)), ZCDP(Fraction(1, 2000))])
+@pytest.mark.parametrize(
+    ("truth", "names"),
+    [
+        ((400, 9000, 600), ("kept", "clipped")),
+        ((400, 9000, 600), ("day can be read",)),
+        ((9000, 600), ("clipped",)),
+        ((0, 0, 700, 0, 2000, 300), ("kept", "clipped")),
+    ],
+)
+def test_intervals_of_parts_cover(budget: PureDP | ZCDP, truth: tuple[int, ...], names: tuple[str, ...]) -> None:
+    """Exact bounds at 1e-6; 1.96 standard errors hold 93.7 % where one Laplace draw decides, and are caught."""
+    plan, runs = QualityPlan.of(budget, 1, False, False), 6000
+    law = event_law(plan.rows.event)
+    counters = [f"rule {n}" for n in range(len(truth) - 2)] + ["kept", "clipped"]
+    names = tuple(counters[0] if each not in counters else each for each in names)
+    inside = np.array([name in names for name in counters])
+    (noise,) = measure_levels([np.zeros((runs, len(truth)), np.int64)], [plan.rows], bytes(32), "quality", "input")
+    true = float(np.array(truth)[inside].sum() / sum(truth))
+    covered = 0
+    for noisy in (np.array(truth) + noise).tolist():
+        found = part_of({name: (n, 0.0) for name, n in zip(counters, noisy, strict=True)}, names, law)
+        assert found is not None
+        covered += abs(found[0] - true) <= found[1] + 1e-12
+    # A law of wide steps covers more, never less.
+    assert stats.binomtest(covered, runs, 0.95, "less").pvalue > 1e-6
+    if law.variance > 100:
+        assert stats.binomtest(covered, runs, 0.955, "greater").pvalue > 1e-6
+
+
+def test_parts_of_noise_are_none() -> None:
+    assert part_of({"kept": (3, 28.0), "x": (-2, 28.0)}, ("kept",), DrawLaw("discrete_laplace", 20.0)) is None
+
+
+@pytest.mark.parametrize("budget", [{"epsilon": 1}, {"rho": "0.1"}])
+def test_what_is_said_of_units_above_the_cap_covers(tmp_path: Path, budget: dict[str, object]) -> None:
+    shop = Shop(tmp_path).set(privacy__budget=budget, privacy__quality_share="0.04")
+    config = JOB.prepare(shop.config).design.config
+    plan, runs = quality_plan(config), 20_000
+    assert plan is not None
+    assert plan.units is not None
+    counters = {"kept": (90_000, 1.0), "clipped": (5, 1.0), UNITS: (500, 1.0)}
+    said = next(each for each in quality_words(config, plan, counters) if "of the units" in each)
+    half = int(said.partition("+- ")[2].partition(",")[0])
+    (noise,) = measure_levels([np.zeros(runs, np.int64)], [plan.units], bytes(32), "quality", "input")
+    held = int((np.abs(noise) <= half).sum())
+    assert stats.binomtest(held, runs, 0.95, "less").pvalue > 1e-6
+    assert stats.binomtest(int((np.abs(noise) <= half - 1).sum()), runs, 0.95, "greater").pvalue > 1e-6
