@@ -20,7 +20,7 @@ from dplib.jobs.network_statistics.config import NetworkStatisticsConfig
 from dplib.jobs.network_statistics.design import Design
 from dplib.jobs.network_statistics.example import EXAMPLE
 from dplib.jobs.network_statistics.measure import exact_statistics, project
-from dplib.jobs.network_statistics.tables import read_values
+from dplib.jobs.network_statistics.tables import Tables
 from dplib.release.tables import read_table
 from dplib.spark.engine.blocks import SparkSession
 from dplib.spark.graphs.edges import VertexDomain, collect_edges, judge_edges, open_edges
@@ -335,7 +335,7 @@ def test_a_wrong_schema_is_named_and_nothing_happens(network: Network, header: t
 
 def test_the_stored_measurement_is_read_back_whole(network: Network) -> None:
     release = network.run().release
-    found = read_values(release / "measurement", "noisy", design_of())
+    found = Tables(release, design_of()).read("measurement", "noisy")
     assert {str(name): len(values) for name, values in found.items()} == {
         "edge_count": 1,
         "degree_histogram": N,

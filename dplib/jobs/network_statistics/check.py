@@ -5,11 +5,10 @@ from pathlib import Path
 import numpy as np
 
 from dplib.graphs.statistics.network_sensitivity import Statistic
-from dplib.jobs.network_statistics.design import Design
 from dplib.jobs.network_statistics.estimate import largest_value
 from dplib.jobs.network_statistics.part_tables import ADJACENCY, CHOICES, chosen_name, read_parts
 from dplib.jobs.network_statistics.query import design_of
-from dplib.jobs.network_statistics.tables import ESTIMATES, PUBLISHED, read_values
+from dplib.jobs.network_statistics.tables import ESTIMATES, PUBLISHED, Tables
 from dplib.release.manifest import Manifest
 from dplib.release.staging import MEASUREMENT
 from dplib.release.tables import read_table
@@ -23,12 +22,12 @@ def check_tables(directory: Path, manifest: Manifest) -> list[Check]:
     """Check a release's tables against the public settings of its manifest."""
     design = design_of(manifest)
     n = design.n_vertices
-    counts = read_values(directory / PUBLISHED, "count", design)
-    estimates = read_values(directory / ESTIMATES, "estimate", design)
+    tables = Tables(directory, design)
+    counts, estimates = tables.read(PUBLISHED, "count"), tables.read(ESTIMATES, "estimate")
     checks = []
     for each in design.released:
         if each.size == 0:
-            checks.append(_check_choice(directory, design, each.statistic))
+            checks.append(_check_choice(tables, each.statistic))
             continue
         found, name = counts[each.statistic].astype(np.int64), f"published {each.statistic}"
         least = int(found.min())
@@ -52,7 +51,7 @@ def check_tables(directory: Path, manifest: Manifest) -> list[Check]:
                 possible = bool((found <= table.column("pairs").to_numpy()).all())
                 checks.append(Check(f"{name}: possible", possible, "no more edges than pairs"))
                 edges = read_table(directory / PUBLISHED / ADJACENCY, ["source"], blocks=("edges",)).num_rows
-                drawn = read_values(directory / MEASUREMENT, "noisy", design)[each.statistic]
+                drawn = tables.read(MEASUREMENT, "noisy")[each.statistic]
                 checks.append(Check("noisy graph: as it was drawn", edges == int(drawn[0]), f"{edges} pairs"))
             case _:
                 most = largest_value(design, each.statistic)
@@ -60,10 +59,10 @@ def check_tables(directory: Path, manifest: Manifest) -> list[Check]:
     return checks
 
 
-def _check_choice(directory: Path, design: Design, statistic: Statistic) -> Check:
+def _check_choice(tables: Tables, statistic: Statistic) -> Check:
     """The chosen candidate is the drawn one, and a declared one."""
-    rows = read_table(directory / PUBLISHED / CHOICES, ["statistic", "candidate"], blocks=(CHOICES,)).to_pylist()
+    rows = read_table(tables.directory / PUBLISHED / CHOICES, ["statistic", "candidate"], blocks=(CHOICES,)).to_pylist()
     chosen = [row["candidate"] for row in rows if row["statistic"] == statistic]
-    place = read_parts(directory, design).choices[statistic]
-    ok = chosen == [chosen_name(design, statistic, place)]
+    place = read_parts(tables).choices[statistic]
+    ok = chosen == [chosen_name(tables.design, statistic, place)]
     return Check(f"published {statistic}: the candidate that was drawn", ok, f"{len(chosen)} chosen")

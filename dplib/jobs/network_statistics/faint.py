@@ -14,7 +14,7 @@ from dplib.graphs.statistics.network_sensitivity import Statistic
 from dplib.jobs.network_statistics.design import Design
 from dplib.jobs.network_statistics.estimate import Results, bin_draws
 from dplib.jobs.network_statistics.measurements import Measurement
-from dplib.jobs.network_statistics.tables import read_values
+from dplib.jobs.network_statistics.tables import Tables
 from dplib.metrics.faint_totals import FaintTotals, NoisyTotal, find_faint
 from dplib.privacy.noise_quantile import DrawLaw, Draws, one_draw, std_error
 from dplib.release.staging import MEASUREMENT
@@ -30,7 +30,7 @@ def faint_statistics(design: Design, results: Results, directory: Path) -> Faint
         results: of the measurement.
         directory: holds ``measurement/``.
     """
-    noisy = read_values(directory / MEASUREMENT, "noisy", design)
+    noisy = Tables(directory, design).read(MEASUREMENT, "noisy")
     totals = []
     for each in design.released:
         if each.size == 0:

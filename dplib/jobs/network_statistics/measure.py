@@ -43,7 +43,7 @@ from dplib.graphs.statistics.truncation import edge_order, project_in_order
 from dplib.jobs.network_statistics.design import Design
 from dplib.jobs.network_statistics.measurements import LADDER, SMOOTH, WHOLE, Measurement
 from dplib.jobs.network_statistics.part_tables import write_parts
-from dplib.jobs.network_statistics.tables import write_measurement
+from dplib.jobs.network_statistics.tables import Tables
 from dplib.jobs.network_statistics.whole_graph import draw_parts, exact_parts
 from dplib.mechanisms.ladder import draw_ladder
 from dplib.mechanisms.smooth_noise import draw_smooth_cauchy
@@ -175,8 +175,8 @@ def write_noisy(design: Design, facts: Facts, edges: tuple[IntArray, IntArray], 
         directory: staging directory; gets ``measurement/``.
     """
     parts = draw_parts(design, *edges, key)
-    write_measurement(directory, design, add_noise(design, facts, key) | parts.numbers)
-    write_parts(directory, design, parts)
+    Tables(directory, design).write_measurement(add_noise(design, facts, key) | parts.numbers)
+    write_parts(directory, parts)
 
 
 def edge_digests(key: bytes, source: IntArray, target: IntArray, blocks: Iterable[int]) -> list[tuple[str, bytes]]:

@@ -1,12 +1,9 @@
 """Answers from a released noisy graph and from choices: is there an edge, how many in a block, which candidate."""
 
-from pathlib import Path
-
 import numpy as np
 
 from dplib.errors import ConfigError
 from dplib.graphs.statistics.network_sensitivity import Statistic
-from dplib.jobs.network_statistics.design import Design
 from dplib.jobs.network_statistics.part_tables import (
     ADJACENCY,
     CHOICES,
@@ -15,7 +12,7 @@ from dplib.jobs.network_statistics.part_tables import (
     passing_of,
     read_parts,
 )
-from dplib.jobs.network_statistics.tables import PUBLISHED
+from dplib.jobs.network_statistics.tables import PUBLISHED, Tables
 from dplib.release.tables import read_table
 from dplib.validate import require
 
@@ -23,7 +20,7 @@ PartAnswer = tuple[str, float, float, int, str]
 """What it is of, estimate, standard error, published integer, note."""
 
 
-def pair_answer(directory: Path, design: Design, start: str | None, end: str | None) -> PartAnswer:
+def pair_answer(tables: Tables, start: str | None, end: str | None) -> PartAnswer:
     """Is there an edge between two vertices? The bit, and with which probability it is wrong.
 
     The estimate (bit - p0) / (p1 - p0) is without bias; its standard error is the larger one of the two that the truth
@@ -34,10 +31,10 @@ def pair_answer(directory: Path, design: Design, start: str | None, end: str | N
     """
     for option, given in (("--from", start), ("--to", end)):
         require(given is not None, option, "name a vertex where the other one is named", "nothing")
-    places = [place_of(directory, design, "--from", str(start)), place_of(directory, design, "--to", str(end))]
+    places = [place_of(tables, "--from", str(start)), place_of(tables, "--to", str(end))]
     low, high = sorted(places)
     require(low < high, "--from and --to", "name two vertices", f"{start} and {end}")
-    parts = read_parts(directory, design)
+    parts = read_parts(tables)
     assert parts.graph is not None
     graph, shown = parts.graph, f"edge {start} - {end}"
     if low in parts.silent.get(Statistic.ADJACENCY, np.zeros(0, dtype=np.int64)):
@@ -55,9 +52,9 @@ def pair_answer(directory: Path, design: Design, start: str | None, end: str | N
     return shown, value, error, int(there), note
 
 
-def block_answers(directory: Path) -> list[PartAnswer]:
+def block_answers(tables: Tables) -> list[PartAnswer]:
     """Edges and density of the whole graph and of the declared blocks."""
-    rows = read_table(directory / PUBLISHED / ADJACENCY, blocks=("blocks",)).to_pylist()
+    rows = read_table(tables.directory / PUBLISHED / ADJACENCY, blocks=("blocks",)).to_pylist()
     found = []
     for row in rows:
         one, other = row["one"], row["other"]
@@ -69,34 +66,34 @@ def block_answers(directory: Path) -> list[PartAnswer]:
     return found
 
 
-def choice_answers(directory: Path, statistic: Statistic) -> list[tuple[str, str]]:
+def choice_answers(tables: Tables, statistic: Statistic) -> list[tuple[str, str]]:
     """The chosen candidate, and where its members are."""
-    rows = read_table(directory / PUBLISHED / CHOICES, blocks=(CHOICES,)).to_pylist()
+    rows = read_table(tables.directory / PUBLISHED / CHOICES, blocks=(CHOICES,)).to_pylist()
     note = f"members in {PUBLISHED}/{CHOICES}/members"
     return [(row["candidate"], note) for row in rows if row["statistic"] == statistic]
 
 
-def place_of(directory: Path, design: Design, option: str, vertex: str) -> int:
+def place_of(tables: Tables, option: str, vertex: str) -> int:
     """Position of a declared vertex, from the release.
 
     Raises:
         ConfigError: if it is none.
     """
-    folder = directory / PUBLISHED / VERTICES
+    folder = tables.directory / PUBLISHED / VERTICES
     if folder.is_dir():
         table = read_table(folder, ["vertex"], where=[("name", "==", vertex)])
         place = table.column("vertex")[0].as_py() if table.num_rows else None
     else:
-        place = design.vertices.place_of_number(vertex)
+        place = tables.design.vertices.place_of_number(vertex)
     if place is None:
         raise ConfigError(option, "name a declared vertex", vertex)
     return int(place)
 
 
-def vertex_name(directory: Path, design: Design, place: int) -> str:
+def vertex_name(tables: Tables, place: int) -> str:
     """The name, or the number, of a vertex."""
-    folder = directory / PUBLISHED / VERTICES
+    folder = tables.directory / PUBLISHED / VERTICES
     if not folder.is_dir():
-        return design.vertices.shown(place)
+        return tables.design.vertices.shown(place)
     table = read_table(folder, ["name"], where=[("vertex", "==", place)])
     return str(table.column("name")[0].as_py())

@@ -19,7 +19,7 @@ from dplib.graphs.statistics.network_sensitivity import Statistic
 from dplib.graphs.statistics.noisy_graph import Passing, block_pairs
 from dplib.jobs.network_statistics.design import Design
 from dplib.jobs.network_statistics.parts import threshold_law
-from dplib.jobs.network_statistics.tables import PUBLISHED
+from dplib.jobs.network_statistics.tables import PUBLISHED, Tables
 from dplib.jobs.network_statistics.whole_graph import NoisyGraph, Parts
 from dplib.mechanisms.noisy_adjacency import ThresholdLaw
 from dplib.release.staging import MEASUREMENT
@@ -30,7 +30,7 @@ WHOLE_GRAPH = "all"
 """The name of the whole graph among the blocks."""
 
 
-def write_parts(directory: Path, design: Design, parts: Parts) -> None:
+def write_parts(directory: Path, parts: Parts) -> None:
     """Write the noisy graph, choices and silent vertices into ``measurement/``."""
     measurement = directory / MEASUREMENT
     if parts.graph is not None:
@@ -50,9 +50,9 @@ def write_parts(directory: Path, design: Design, parts: Parts) -> None:
         write_table(measurement / SILENT, str(statistic), {"vertex": vertices}, sort_by=("vertex",))
 
 
-def read_parts(directory: Path, design: Design) -> Parts:
+def read_parts(tables: Tables) -> Parts:
     """Read back what `write_parts` wrote; its ``numbers`` are empty."""
-    measurement = directory / MEASUREMENT
+    design, measurement = tables.design, tables.directory / MEASUREMENT
     graph, choices, silent = None, {}, {}
     adjacency = design.find(Statistic.ADJACENCY)
     if adjacency is not None:
@@ -114,19 +114,17 @@ def block_names(design: Design) -> list[tuple[str, str]]:
     return [(WHOLE_GRAPH, WHOLE_GRAPH), *named]
 
 
-def write_published_parts(
-    directory: Path, design: Design, parts: Parts, edges: FloatArray | None, std_error: FloatArray | None
-) -> None:
+def write_published_parts(tables: Tables, parts: Parts, edges: FloatArray | None, std_error: FloatArray | None) -> None:
     """Write the published tables.
 
     Args:
-        directory: staging directory.
-        design: the design, of the configuration.
+        tables: of the release, with the design of the configuration.
         parts: from `read_parts`.
         edges: estimated edges by key of ``adjacency``; None where it is not measured.
         std_error: their standard errors.
     """
-    published, csv = directory / PUBLISHED, design.config.publish.output.csv
+    design, published = tables.design, tables.directory / PUBLISHED
+    csv = design.config.publish.output.csv
     if parts.graph is not None and edges is not None and std_error is not None:
         ends = {"source": as_declared(design, parts.graph.source), "target": as_declared(design, parts.graph.target)}
         write_table(published / ADJACENCY, "edges", ends, sort_by=("source", "target"), csv=csv)

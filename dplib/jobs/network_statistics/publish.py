@@ -9,7 +9,7 @@ from dplib.graphs.statistics.network_sensitivity import Bounding, Statistic
 from dplib.jobs.network_statistics.design import Design
 from dplib.jobs.network_statistics.estimate import Results, make_results
 from dplib.jobs.network_statistics.part_tables import read_parts, write_published_parts
-from dplib.jobs.network_statistics.tables import read_values, write_estimates, write_published
+from dplib.jobs.network_statistics.tables import Tables
 from dplib.jobs.network_statistics.whole_graph import Parts
 from dplib.page.guarantee import Promise
 from dplib.page.number_text import count_text
@@ -18,13 +18,14 @@ from dplib.release.staging import MEASUREMENT
 
 def write_tables(design: Design, directory: Path) -> tuple[Results, Parts]:
     """Write ``estimates/`` and ``published/`` from ``measurement/``."""
-    parts = read_parts(directory, design)
-    results = make_results(design, read_values(directory / MEASUREMENT, "noisy", design), parts)
-    write_estimates(directory, design, results.estimate, results.std_error)
-    write_published(directory, design, results.count)
+    tables = Tables(directory, design)
+    parts = read_parts(tables)
+    results = make_results(design, tables.read(MEASUREMENT, "noisy"), parts)
+    tables.write_estimates(results.estimate, results.std_error)
+    tables.write_published(results.count)
     adjacency = Statistic.ADJACENCY
     edges, errors = results.estimate.get(adjacency), results.std_error.get(adjacency)
-    write_published_parts(directory, design, parts, edges, errors)
+    write_published_parts(tables, parts, edges, errors)
     return results, parts
 
 

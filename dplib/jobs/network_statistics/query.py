@@ -15,7 +15,7 @@ from dplib.jobs.network_statistics.local import estimate_degrees, reported
 from dplib.jobs.network_statistics.measurements import Derived, Measurement
 from dplib.jobs.network_statistics.part_query import block_answers, choice_answers, pair_answer, place_of, vertex_name
 from dplib.jobs.network_statistics.part_tables import read_parts
-from dplib.jobs.network_statistics.tables import ESTIMATES, PUBLISHED, read_values
+from dplib.jobs.network_statistics.tables import ESTIMATES, PUBLISHED, Tables
 from dplib.release.manifest import Manifest
 from dplib.release.staging import MEASUREMENT
 from dplib.validate import require
@@ -84,6 +84,7 @@ def query_release(
         ConfigError: if a statistic is not of the release or a range is none.
     """
     design = design_of(manifest)
+    tables = Tables(directory, design)
     released = {str(each.statistic): each for each in design.released}
     known = [*released, *([DISTRIBUTION] if Statistic.DEGREE_HISTOGRAM in released else [])]
     for name in names:
@@ -95,34 +96,33 @@ def query_release(
         each = released[Statistic.DEGREE_HISTOGRAM if name == DISTRIBUTION else name]
         match each.statistic:
             case Statistic.ADJACENCY if start is not None or end is not None:
-                shown, value, error, whole, note = pair_answer(directory, design, start, end)
+                shown, value, error, whole, note = pair_answer(tables, start, end)
                 found.append(Answer(name, shown, value, error, None, None, whole, note))
             case Statistic.ADJACENCY:
-                answers = block_answers(directory)
-                ends = block_intervals(
-                    design, np.array([answer[1] for answer in answers]), read_parts(directory, design)
-                )
+                answers = block_answers(tables)
+                ends = block_intervals(design, np.array([answer[1] for answer in answers]), read_parts(tables))
                 for (shown, value, error, whole, note), (low, high) in zip(answers, ends.tolist(), strict=True):
                     found.append(Answer(name, shown, value, error, low, high, whole, note))
             case Statistic.SPLIT | Statistic.COVERAGE:
-                chosen = choice_answers(directory, each.statistic)
+                chosen = choice_answers(tables, each.statistic)
                 found += [Answer(name, "", None, None, None, None, candidate, note) for candidate, note in chosen]
             case _:
-                found += _numbers(directory, design, each, start, end, name == DISTRIBUTION)
+                found += _numbers(tables, each, start, end, name == DISTRIBUTION)
     return found
 
 
 def _numbers(
-    directory: Path, design: Design, each: Measurement | Derived, start: str | None, end: str | None, shares: bool
+    tables: Tables, each: Measurement | Derived, start: str | None, end: str | None, shares: bool
 ) -> list[Answer]:
-    estimates = read_values(directory / ESTIMATES, "estimate", design)[each.statistic]
-    errors = read_values(directory / ESTIMATES, "std_error", design)[each.statistic]
-    counts = read_values(directory / PUBLISHED, "count", design)[each.statistic]
+    design = tables.design
+    estimates = tables.read(ESTIMATES, "estimate")[each.statistic]
+    errors = tables.read(ESTIMATES, "std_error")[each.statistic]
+    counts = tables.read(PUBLISHED, "count")[each.statistic]
     found = []
-    for lo, hi in _ranges(directory, design, each, start, end):
-        shown = "" if each.size == 1 else _shown(directory, design, each, lo, hi)
+    for lo, hi in _ranges(tables, each, start, end):
+        shown = "" if each.size == 1 else _shown(tables, each, lo, hi)
         value, whole = float(estimates[lo:hi].astype(np.float64).sum()), int(counts[lo:hi].sum())
-        error = float(errors[lo]) if hi - lo == 1 else _error(directory, design, each, lo, hi)
+        error = float(errors[lo]) if hi - lo == 1 else _error(tables, each, lo, hi)
         half, n = half_width(design, each.statistic, error, hi - lo), design.n_vertices
         if shares:
             found.append(_answer(DISTRIBUTION, shown, value / n, error / n, half / n, None))
@@ -131,24 +131,23 @@ def _numbers(
     return found
 
 
-def _error(directory: Path, design: Design, each: Measurement | Derived, lo: int, hi: int) -> float:
+def _error(tables: Tables, each: Measurement | Derived, lo: int, hi: int) -> float:
     """Standard error of the sum of several bins of a degree histogram."""
+    design = tables.design
     if not design.local:
         return std_error(design, each.statistic, hi - lo)
-    degrees = read_values(directory / MEASUREMENT, "noisy", design)[Statistic.DEGREE_SEQUENCE].astype(np.int64)
-    reports = reported(design, degrees, read_parts(directory, design))
+    degrees = tables.read(MEASUREMENT, "noisy")[Statistic.DEGREE_SEQUENCE].astype(np.int64)
+    reports = reported(design, degrees, read_parts(tables))
     return estimate_degrees(design, reports, lo, hi - 1)[1]
 
 
-def _ranges(
-    directory: Path, design: Design, each: Measurement | Derived, start: str | None, end: str | None
-) -> list[tuple[int, int]]:
+def _ranges(tables: Tables, each: Measurement | Derived, start: str | None, end: str | None) -> list[tuple[int, int]]:
     if each.size == 1:
         return [(0, 1)]
     if each.statistic is Statistic.DEGREE_SEQUENCE:
-        lo = 0 if start is None else place_of(directory, design, "--from", start)
+        lo = 0 if start is None else place_of(tables, "--from", start)
         given = each.size - 1 if start is None else lo
-        hi = 1 + (given if end is None else place_of(directory, design, "--to", end))
+        hi = 1 + (given if end is None else place_of(tables, "--to", end))
     else:
         lo = _key("--from", start, each.size, 0)
         hi = _key("--to", end, each.size, each.size - 1) + 1
@@ -167,12 +166,13 @@ def _key(option: str, text: str | None, size: int, default: int) -> int:
     return int(text)
 
 
-def _shown(directory: Path, design: Design, each: Measurement | Derived, lo: int, hi: int) -> str:
+def _shown(tables: Tables, each: Measurement | Derived, lo: int, hi: int) -> str:
+    design = tables.design
     match each.statistic:
         case Statistic.SORTED_DEGREES:
             return f"place {lo}"
         case Statistic.DEGREE_SEQUENCE:
-            return f"vertex {vertex_name(directory, design, lo)}"
+            return f"vertex {vertex_name(tables, lo)}"
         case Statistic.CUMULATIVE_HISTOGRAM:
             return f"degree at most {lo}"
     more = " or more" if hi == each.size and design.last_bin < design.largest_degree else ""

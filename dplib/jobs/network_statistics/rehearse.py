@@ -19,7 +19,7 @@ from dplib.graphs.statistics.triangles import count_triangles
 from dplib.jobs.network_statistics.design import Design
 from dplib.jobs.network_statistics.estimate import std_error, whole_graph_error
 from dplib.jobs.network_statistics.measure import exact_statistics
-from dplib.jobs.network_statistics.tables import ESTIMATES, PUBLISHED, read_values
+from dplib.jobs.network_statistics.tables import ESTIMATES, PUBLISHED, Tables
 from dplib.progress import Progress
 from dplib.workflow.job import PreparedJob
 from dplib.workflow.rehearsal import on_generated_rows
@@ -65,8 +65,8 @@ def rehearse(prepared: PreparedJob[Design], n_edges: int, seed: int, progress: P
         assert release is not None
         design = rehearsed.design
         true = exact_statistics(design, source, target) | exact_derived(design, source, target)
-        estimates = read_values(release / ESTIMATES, "estimate", design)
-        counts = read_values(release / PUBLISHED, "count", design)
+        estimates = Tables(release, design).read(ESTIMATES, "estimate")
+        counts = Tables(release, design).read(PUBLISHED, "count")
     found = []
     for each in design.released:
         if each.size == 0:

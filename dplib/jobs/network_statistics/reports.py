@@ -13,7 +13,7 @@ from dplib.config.network_releases import ReportInput
 from dplib.graphs.statistics.network_sensitivity import Statistic
 from dplib.jobs.network_statistics.design import Design
 from dplib.jobs.network_statistics.part_tables import write_parts
-from dplib.jobs.network_statistics.tables import write_measurement
+from dplib.jobs.network_statistics.tables import Tables
 from dplib.jobs.network_statistics.whole_graph import NoisyGraph, Parts, block_counts
 from dplib.mechanisms.noisy_adjacency import ThresholdLaw
 from dplib.release.digest import block_digest, combine_digests
@@ -42,8 +42,8 @@ def store_reports(design: Design, reports: Reports, keys: RunKeys, directory: Pa
     if parts.graph is not None:
         pairs = np.stack([parts.graph.source, parts.graph.target])
         stored.append(("pairs", block_digest(keys.digest, "pairs", pairs)))
-    write_measurement(directory, design, parts.numbers)
-    write_parts(directory, design, parts)
+    Tables(directory, design).write_measurement(parts.numbers)
+    write_parts(directory, parts)
     return keys.recorded(combine_digests(keys.digest, stored))
 
 

@@ -11,6 +11,7 @@ that are one number.
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -38,23 +39,52 @@ def noise_variance(measured: Measurement) -> float:
     return tree_counts.noise_variance(measured.mechanism, measured.parameter)
 
 
-def write_measurement(directory: Path, design: Design, noisy: Mapping[Statistic, IntArray]) -> None:
-    """Write ``measurement/``."""
-    variance = {each.statistic: np.full(each.size, noise_variance(each)) for each in design.measurements}
-    _write(directory / MEASUREMENT, design.measurements, {"noisy": noisy, "variance": variance}, csv=False)
+@dataclass(frozen=True)
+class Tables:
+    """The tables of one release, or of one that is being made.
 
+    Attributes:
+        directory: the release, or the staging directory.
+        design: the design.
+    """
 
-def write_estimates(
-    directory: Path, design: Design, estimate: Mapping[Statistic, FloatArray], std_error: Mapping[Statistic, FloatArray]
-) -> None:
-    """Write ``estimates/``."""
-    csv = design.config.publish.output.csv
-    _write(directory / ESTIMATES, design.released, {"estimate": estimate, "std_error": std_error}, csv)
+    directory: Path
+    design: Design
 
+    def write_measurement(self, noisy: Mapping[Statistic, IntArray]) -> None:
+        """Write ``measurement/``."""
+        measured = self.design.measurements
+        variance = {each.statistic: np.full(each.size, noise_variance(each)) for each in measured}
+        _write(self.directory / MEASUREMENT, measured, {"noisy": noisy, "variance": variance}, csv=False)
 
-def write_published(directory: Path, design: Design, counts: Mapping[Statistic, IntArray]) -> None:
-    """Write ``published/``."""
-    _write(directory / PUBLISHED, design.released, {"count": counts}, design.config.publish.output.csv)
+    def write_estimates(
+        self, estimate: Mapping[Statistic, FloatArray], std_error: Mapping[Statistic, FloatArray]
+    ) -> None:
+        """Write ``estimates/``."""
+        columns = {"estimate": estimate, "std_error": std_error}
+        _write(self.directory / ESTIMATES, self.design.released, columns, self.design.config.publish.output.csv)
+
+    def write_published(self, counts: Mapping[Statistic, IntArray]) -> None:
+        """Write ``published/``."""
+        csv = self.design.config.publish.output.csv
+        _write(self.directory / PUBLISHED, self.design.released, {"count": counts}, csv)
+
+    def read(self, table: str, column: str) -> dict[Statistic, npt.NDArray[np.generic]]:
+        """One column of a table by statistic, each of shape (size,); NaN for null.
+
+        Raises:
+            IntegrityError: if a number is missing or stands twice.
+        """
+        rows = read_table(self.directory / table, [*_KEYS, column], blocks=(BLOCK,))
+        names = np.array(rows.column("statistic").to_pylist(), dtype=object)
+        keys, values = rows.column("key").to_numpy(), rows.column(column).to_numpy()
+        found = {}
+        for each in self.design.measurements if table == MEASUREMENT else self.design.released:
+            own = np.flatnonzero(names == str(each.statistic))
+            if not np.array_equal(keys[own], np.arange(each.size)):
+                raise IntegrityError(f"table {table} must hold every number of {each.statistic} once, got others")
+            found[each.statistic] = values[own]
+        return found
 
 
 def _write(
@@ -75,21 +105,3 @@ def _write(
         "key": np.concatenate([np.arange(size) for size in sizes]),
     }
     write_table(directory, BLOCK, keys | values, sort_by=_KEYS, csv=csv)
-
-
-def read_values(folder: Path, column: str, design: Design) -> dict[Statistic, npt.NDArray[np.generic]]:
-    """One column of a table by statistic, each of shape (size,); NaN for null.
-
-    Raises:
-        IntegrityError: if a number is missing or stands twice.
-    """
-    table = read_table(folder, [*_KEYS, column], blocks=(BLOCK,))
-    names = np.array(table.column("statistic").to_pylist(), dtype=object)
-    keys, values = table.column("key").to_numpy(), table.column(column).to_numpy()
-    found = {}
-    for each in design.measurements if folder.name == MEASUREMENT else design.released:
-        own = np.flatnonzero(names == str(each.statistic))
-        if not np.array_equal(keys[own], np.arange(each.size)):
-            raise IntegrityError(f"table {folder.name} must hold every number of {each.statistic} once, got others")
-        found[each.statistic] = values[own]
-    return found
