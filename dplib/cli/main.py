@@ -11,14 +11,13 @@ import typer
 
 from dplib.cli.commands.doctor import look_around
 from dplib.cli.commands.guide import guide
-from dplib.cli.commands.init import init_command
+from dplib.cli.commands.init import init
 from dplib.cli.commands.ledger import ledger_app
 from dplib.cli.commands.secret import secret_app
 from dplib.cli.help_texts import example_of, start
-from dplib.config.load import read_yaml
 from dplib.errors import ConfigError, DplibError
 from dplib.jobs.pricing import price
-from dplib.jobs.table import JOBS, job_named
+from dplib.jobs.table import JOBS, job_named, prepare_file
 from dplib.ledger.ledger import Ledger
 from dplib.ledger.schema import resolve_ledger_url
 from dplib.release.files import MANIFEST
@@ -39,8 +38,7 @@ from dplib.terminal.output import (
 )
 from dplib.terminal.progress import log
 from dplib.validate import require
-from dplib.workflow.design import JobDesign
-from dplib.workflow.job import PreparedJob, Question
+from dplib.workflow.job import Question
 from dplib.workflow.publication import REPORT
 
 app = typer.Typer(
@@ -52,6 +50,7 @@ app = typer.Typer(
 )
 app.add_typer(ledger_app, name="ledger", epilog=example_of("ledger"))
 app.add_typer(secret_app, name="secret", epilog=example_of("secret"))
+app.command("init", epilog=example_of("init"))(init)
 app.command("guide", epilog=example_of("guide"))(guide)
 
 JobName = Annotated[str, typer.Argument(help=f"Job: {', '.join(JOBS)}.", metavar="JOB")]
@@ -67,14 +66,6 @@ def options(log_mode: LogMode = None) -> None:
     """Differentially private releases as batch jobs on Apache Spark: numbers about many, with noise for each."""
     with exit_codes():
         log.choose(log_mode)
-
-
-def _prepare(path: Path, date: str = "") -> PreparedJob[JobDesign]:
-    """The configuration of the job that it names."""
-    return job_named(str(read_yaml(path).get("job"))).prepare(path, (), date)
-
-
-app.command("init", epilog=example_of("init"))(init_command(_prepare))
 
 
 @app.command(epilog=example_of("example"))
@@ -219,7 +210,7 @@ def _release(directory: Path) -> Path:
 
 def _released(config: Path, date: str) -> tuple[Path, Ledger]:
     """The release of a configuration and date, and their ledger."""
-    prepared = _prepare(config, date)
+    prepared = prepare_file(config, date)
     opened = prepared.open_ledger()
     run = opened.find_run(prepared.key)
     publication = None if run is None else run.publication
@@ -264,7 +255,7 @@ def doctor(
 ) -> None:
     """Java, Spark, packages, secret, ledger, disk: what is wrong and how to mend it; exits 1 if something is bad."""
     with exit_codes():
-        prepare = None if config is None else lambda: _prepare(config, date)
+        prepare = None if config is None else lambda: prepare_file(config, date)
         look_around(prepare, as_json)
 
 

@@ -35,6 +35,15 @@ def read_yaml(path: Path) -> dict[str, Any]:
     return loaded
 
 
+def read_setting(path: Path, name: str, default: str) -> str:
+    """A setting at the top of a file as text, before anything is checked.
+
+    Raises:
+        ConfigError: if the file cannot be read or is not a mapping.
+    """
+    return str(read_yaml(path).get(name, default))
+
+
 def override(settings: dict[str, Any], assignments: Sequence[str]) -> dict[str, Any]:
     """Apply ``a.b=c`` assignments; the right-hand side is read as YAML.
 

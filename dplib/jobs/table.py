@@ -1,10 +1,12 @@
 """The table of jobs. Each is loaded when it is asked for: it brings libraries that others do not need, and seconds."""
 
 from collections.abc import Callable
+from pathlib import Path
 
+from dplib.config.load import read_setting
 from dplib.validate import one_of
 from dplib.workflow.design import JobDesign
-from dplib.workflow.job import Job
+from dplib.workflow.job import Job, PreparedJob
 
 
 def _consistent_histograms() -> Job[JobDesign]:
@@ -53,3 +55,16 @@ def job_named(name: str) -> Job[JobDesign]:
         ConfigError: if there is no such job.
     """
     return JOBS[one_of("JOB", name, tuple(JOBS))]()
+
+
+def prepare_file(path: Path, date: str = "") -> PreparedJob[JobDesign]:
+    """A configuration of the job that it names.
+
+    Args:
+        path: the configuration file.
+        date: logical date, empty where there is none.
+
+    Raises:
+        ConfigError: naming the setting that is wrong.
+    """
+    return job_named(read_setting(path, "job", "None")).prepare(path, (), date)

@@ -121,6 +121,16 @@ class Consent:
 consent = Consent()
 
 
+def somebody_there() -> bool:
+    """Whether a person sits at standard input."""
+    return sys.stdin.isatty()
+
+
+def answer_of(name: str, default: str) -> str:
+    """What a person answers; empty where nothing is said and there is no default."""
+    return str(typer.prompt(name, default=default or None))
+
+
 def require_inspected(run: Prepared[JobDesign]) -> None:
     """Ask on a terminal, and warn elsewhere, before rules measure that nobody ever inspected.
 
@@ -134,7 +144,7 @@ def require_inspected(run: Prepared[JobDesign]) -> None:
         f"the input rules of this configuration were never inspected; dplib inspect {job} --config FILE shows what "
         "they drop before it costs a budget"
     )
-    if not (consent.can_ask and sys.stdin.isatty() and err.is_terminal):
+    if not (consent.can_ask and somebody_there() and err.is_terminal):
         log.warning(why)
         return
     if not typer.confirm(f"{why[0].upper()}{why[1:]}. Measure and spend now?", err=True):

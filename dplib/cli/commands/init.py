@@ -1,7 +1,6 @@
 """The command ``dplib init``: the secret, the ledger and an account."""
 
-import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -11,6 +10,7 @@ import typer
 
 from dplib.config.day_window import DayWindow
 from dplib.errors import ConfigError
+from dplib.jobs.table import prepare_file
 from dplib.ledger.ledger import Ledger
 from dplib.ledger.periods import Renewal, period_named
 from dplib.ledger.runs import Account, Terms
@@ -21,7 +21,7 @@ from dplib.privacy.neighbors import Neighbors
 from dplib.privacy.rounding import as_fraction
 from dplib.secret.file import create_secret_file
 from dplib.secret.secret import load_secret
-from dplib.terminal.output import exit_codes, out
+from dplib.terminal.output import answer_of, exit_codes, out, somebody_there
 from dplib.validate import one_of, require
 from dplib.workflow.design import JobDesign, cost_of, natural_terms
 from dplib.workflow.prepared import Prepared
@@ -30,60 +30,53 @@ _DELTAS = {Currency.ZCDP: "1e-6", Currency.APPROX: "1e-5"}
 """Delta of new accounts by default: where rho becomes epsilon, or in total for ten releases of one millionth."""
 
 
-def init_command(prepare: Callable[[Path, str], Prepared[JobDesign]]) -> Callable[..., None]:
-    """The command; ``prepare`` checks a configuration file of any job, for a date."""
-
-    def init(
-        config: Annotated[Path | None, typer.Option("--config", "-c", help="Take the settings from this file.")] = None,
-        date: Annotated[str, typer.Option(help="With --config: logical date that fills {date}.")] = "",
-        dataset: Annotated[str | None, typer.Option(help="Account to create.")] = None,
-        budget: Annotated[
-            str | None,
-            typer.Option(help="Total budget, for ever: epsilon of a pure or approx, rho of a zcdp account."),
-        ] = None,
-        currency: Annotated[str | None, typer.Option(help="pure, zcdp or approx.")] = None,
-        delta: Annotated[
-            str | None,
-            typer.Option(help="Of a zcdp account: where rho becomes epsilon; of an approx account: in total."),
-        ] = None,
-        unit: Annotated[str | None, typer.Option(help="Privacy unit: event, order, customer, ...")] = None,
-        neighbors: Annotated[str | None, typer.Option(help="add_remove, replace_one, edge, ...")] = None,
-        ledger: Annotated[str | None, typer.Option(help="Address of the ledger.")] = None,
-        secret: Annotated[
-            str | None, typer.Option(help="Where the secret is: file:PATH is created if missing.")
-        ] = None,
-        renew: Annotated[
-            str | None,
-            typer.Option(
-                help="The budget is new each period, which joins the unit: daily, weekly, monthly, quarterly or "
-                "yearly; with --config, whose day column tells periods apart."
-            ),
-        ] = None,
-        require_approval: Annotated[
-            bool, typer.Option("--require-approval", help="Runs need an approved plan (dplib ledger approve).")
-        ] = False,
-        yes: Annotated[bool, typer.Option("--yes", help="Take defaults instead of asking; no budget has one.")] = False,
-    ) -> None:
-        """Create what is missing: the secret, the ledger and an account (asks, or takes flags)."""
-        with exit_codes():
-            require(config is not None or not date, "--date", "stand with --config", date)
-            prepared = None if config is None else prepare(config, date)
-            given = {
-                "dataset": dataset,
-                "currency": currency,
-                "unit": unit,
-                "neighbors": neighbors,
-                "budget": budget,
-                "delta": delta,
-                "ledger": ledger,
-                "secret": secret,
-            }
-            known = {} if prepared is None else _known_settings(prepared)
-            asked = Answers(given, known, ask=sys.stdin.isatty() and not yes)
-            renewal = None if renew is None else _renewal(renew, None if prepared is None else prepared.window)
-            _create(asked, prepared, renewal, require_approval)
-
-    return init
+def init(
+    config: Annotated[Path | None, typer.Option("--config", "-c", help="Take the settings from this file.")] = None,
+    date: Annotated[str, typer.Option(help="With --config: logical date that fills {date}.")] = "",
+    dataset: Annotated[str | None, typer.Option(help="Account to create.")] = None,
+    budget: Annotated[
+        str | None,
+        typer.Option(help="Total budget, for ever: epsilon of a pure or approx, rho of a zcdp account."),
+    ] = None,
+    currency: Annotated[str | None, typer.Option(help="pure, zcdp or approx.")] = None,
+    delta: Annotated[
+        str | None,
+        typer.Option(help="Of a zcdp account: where rho becomes epsilon; of an approx account: in total."),
+    ] = None,
+    unit: Annotated[str | None, typer.Option(help="Privacy unit: event, order, customer, ...")] = None,
+    neighbors: Annotated[str | None, typer.Option(help="add_remove, replace_one, edge, ...")] = None,
+    ledger: Annotated[str | None, typer.Option(help="Address of the ledger.")] = None,
+    secret: Annotated[str | None, typer.Option(help="Where the secret is: file:PATH is created if missing.")] = None,
+    renew: Annotated[
+        str | None,
+        typer.Option(
+            help="The budget is new each period, which joins the unit: daily, weekly, monthly, quarterly or "
+            "yearly; with --config, whose day column tells periods apart."
+        ),
+    ] = None,
+    require_approval: Annotated[
+        bool, typer.Option("--require-approval", help="Runs need an approved plan (dplib ledger approve).")
+    ] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Take defaults instead of asking; no budget has one.")] = False,
+) -> None:
+    """Create what is missing: the secret, the ledger and an account (asks, or takes flags)."""
+    with exit_codes():
+        require(config is not None or not date, "--date", "stand with --config", date)
+        prepared = None if config is None else prepare_file(config, date)
+        given = {
+            "dataset": dataset,
+            "currency": currency,
+            "unit": unit,
+            "neighbors": neighbors,
+            "budget": budget,
+            "delta": delta,
+            "ledger": ledger,
+            "secret": secret,
+        }
+        known = {} if prepared is None else _known_settings(prepared)
+        asked = Answers(given, known, ask=somebody_there() and not yes)
+        renewal = None if renew is None else _renewal(renew, None if prepared is None else prepared.window)
+        _create(asked, prepared, renewal, require_approval)
 
 
 @dataclass(frozen=True)
@@ -106,7 +99,7 @@ class Answers:
         # The address of a server may hold a password, which no prompt shall show.
         if not self.ask or self.given[name] is not None or "@" in value:
             return value
-        return str(typer.prompt(name, default=value or None))
+        return answer_of(name, value)
 
 
 def _create(

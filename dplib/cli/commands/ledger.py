@@ -1,8 +1,9 @@
 """The commands ``dplib ledger``: create, show, export, check, correct, approve and move the privacy ledger."""
 
 import json
+from fractions import Fraction
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -74,7 +75,7 @@ def _show(found: Summary) -> None:
     out.print(f"Tip: {found.tip[0]}:{found.tip[1]}", markup=False)
 
 
-def _short(value: Any) -> str:
+def _short(value: Fraction) -> str:
     return f"{float(value):.5g}"
 
 

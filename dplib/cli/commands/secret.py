@@ -2,11 +2,11 @@
 
 from collections import Counter
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from dplib.config.load import read_yaml
+from dplib.config.load import read_setting
 from dplib.errors import ConfigError
 from dplib.ledger.ledger import Ledger
 from dplib.ledger.runs import RunState
@@ -65,10 +65,13 @@ def secret_drop(
 
 def _places(config: Path | None, secret: str | None, ledger: str | None) -> tuple[str, str, Path]:
     """The secret's place, the ledger's resolved address and the folder of relative paths."""
-    known: dict[str, Any] = {} if config is None else read_yaml(config)
     base = Path.cwd() if config is None else config.resolve().parent
-    spec = secret or str(known.get("secret", "file:dplib.key"))
-    return spec, resolve_ledger_url(ledger or str(known.get("ledger", "sqlite:///ledger.db")), base), base
+    spec = secret or _setting(config, "secret", "file:dplib.key")
+    return spec, resolve_ledger_url(ledger or _setting(config, "ledger", "sqlite:///ledger.db"), base), base
+
+
+def _setting(config: Path | None, name: str, default: str) -> str:
+    return default if config is None else read_setting(config, name, default)
 
 
 def _file_of(spec: str, base: Path) -> Path:
