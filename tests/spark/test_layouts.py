@@ -20,6 +20,7 @@ from dplib.jobs.consistent_histograms.publish import Results, results_on_driver,
 from dplib.jobs.consistent_histograms.rows import row_kinds
 from dplib.progress import SILENT, Progress, Round
 from dplib.spark.engine.blocks import SparkSession
+from dplib.spark.engine.in_process import session_in_process
 from dplib.spark.engine.rounds import BlockRounds
 from dplib.workflow.run_keys import RunKeys
 
@@ -213,3 +214,15 @@ def test_tables_have_the_same_bytes_without_constraints(spark: SparkSession, tmp
     assert len(files) == 2 * (design.blocks.n_blocks + 1)
     for file in files:
         assert (tmp_path / "blocks" / file).read_bytes() == (tmp_path / "driver" / file).read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("case", "method", "layout"),
+    [("packages", "auto", "blocks"), ("menus", "krylov", "blocks"), ("totals", "alternating", "reference")],
+)
+def test_blocks_in_this_process_give_the_numbers_of_the_driver(
+    tmp_path: Path, secret: bytes, case: str, method: str, layout: str
+) -> None:
+    design = make_design(case, 64, method=method, max_rounds=40)
+    wanted = measured(design, tmp_path, secret)
+    assert_same(results_in_layout(session_in_process(), design, tmp_path, layout), wanted, layout)

@@ -5,13 +5,16 @@ values, whether totals are measured, the solver and the layout, whose blocks run
 are those of the whole. The limit of the solver `general` is asked of the whole.
 """
 
+import datetime as dt
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
 from dplib.consistency import general
-from dplib.jobs.consistent_histograms.config import Constraint
+from dplib.errors import ConfigError
+from dplib.jobs.consistent_histograms.config import ConsistentHistogramsConfig, Constraint
 from dplib.jobs.consistent_histograms.design import Design
 from dplib.jobs.consistent_histograms.estimate import groups, publication_plans
 from dplib.jobs.consistent_histograms.layouts import layout_of
@@ -30,27 +33,33 @@ ROUNDS = 20
 
 def thinned(design: Design, base: Path, size: int) -> Design | None:
     """The design on about ``size`` items and constraints; None if these are of another character than the whole."""
-    config = design.config
-    if config.publish.solver.method == "general":
+    if design.config.publish.solver.method == "general":
         for group in groups(design, design.constraints.components):
             general.require_fits(design.tree.n_nodes * len(group))
-    days = min(config.domain.n_days, max(DAYS, size))
-    last = design.date(days - 1)
+    n_days, whole = design.config.domain.n_days, design.constraints
+    for days in sorted({min(n_days, DAYS), min(n_days, 4 * DAYS), n_days}):
+        with suppress(ConfigError):
+            found = Design.resolve(_few_settings(design, size, days), base)
+            if _character(found) == _character(design):
+                constraints = replace(found.constraints, row_l1=whole.row_l1, row_l2_squared=whole.row_l2_squared)
+                return replace(found, measurements=design.measurements, constraints=constraints)
+    return None
+
+
+def _few_settings(design: Design, size: int, days: int) -> ConsistentHistogramsConfig:
+    """Few items and constraints on the first days, or the last ones where the calendar ends soon after."""
+    config, domain, solver = design.config, design.config.domain, design.config.publish.solver
+    skipped = domain.n_days - days if domain.last_day.year == dt.MAXYEAR else 0
+    first, last = design.date(skipped), design.date(skipped + days - 1)
     few, items = _few(design, size)
-    solver = config.publish.solver
-    solver = solver.model_copy(update={"layout": layout_of(design), "max_rounds": min(ROUNDS, solver.max_rounds)})
+    ways = {"layout": layout_of(design), "max_rounds": min(ROUNDS, solver.max_rounds)}
     changes = {
-        "domain": config.domain.model_copy(update={"items": items, "last_day": last}),
-        "constraints": [each for each in few if each.first is None or each.first <= last],
+        "domain": domain.model_copy(update={"items": items, "first_day": first, "last_day": last}),
+        "constraints": [each for each in few if (each.first or first) <= last and first <= (each.last or last)],
         "tree": design.days.shape,
-        "publish": config.publish.model_copy(update={"solver": solver}),
+        "publish": config.publish.model_copy(update={"solver": solver.model_copy(update=ways)}),
     }
-    found = Design.resolve(config.model_copy(update=changes), base)
-    if _character(found) != _character(design):
-        return None
-    whole = design.constraints
-    constraints = replace(found.constraints, row_l1=whole.row_l1, row_l2_squared=whole.row_l2_squared)
-    return replace(found, measurements=design.measurements, constraints=constraints)
+    return config.model_copy(update=changes)
 
 
 def _character(design: Design) -> tuple[object, ...]:
