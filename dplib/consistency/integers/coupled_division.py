@@ -17,6 +17,8 @@ References:
     Mathematics 15, 2015, section 3.2 (the gradient restart).
 """
 
+from copy import copy
+
 import numpy as np
 
 from dplib.arrays import BoolArray, FloatArray, IntArray
@@ -63,6 +65,12 @@ class Coupling:
         """The coupling of a space for node estimates of shape (n_nodes, n_series)."""
         ones = np.ones(len(space.matrix))
         return cls(space.matrix.astype(np.float64), estimates, ones if weights is None else weights)
+
+    def over(self, estimates: FloatArray) -> "Coupling":
+        """The same metric over other nodes."""
+        found = copy(self)
+        found.estimates = estimates
+        return found
 
     def refine(
         self, start: FloatArray, nodes: slice, offsets: IntArray, totals: IntArray, allowed: BoolArray | None
