@@ -26,7 +26,8 @@ from dplib.config.load import check
 from dplib.config.sections import SparkSettings
 from dplib.constraints.checks import MOST_OF_ITEM
 from dplib.constraints.resolve import _row_norms
-from dplib.graphs.statistics.degrees import k_stars, largest_degree, second_largest_degree, vertex_degrees
+from dplib.graphs.simple_graph import SimpleGraph
+from dplib.graphs.statistics.degrees import k_stars, largest_degree, second_largest_degree
 from dplib.graphs.statistics.ladder_rungs import StarRungs
 from dplib.jobs.network_statistics.config import NetworkStatisticsConfig
 from dplib.jobs.network_statistics.design import Design
@@ -196,9 +197,7 @@ def real_stars() -> Iterator[Result]:
         opened = gzip.open if name.endswith(".gz") else open
         with opened(path, "rt") as lines:
             ends = np.loadtxt(lines, dtype=np.int64, comments="#")
-        low, high = ends.min(axis=1), ends.max(axis=1)
-        pairs = np.unique(np.stack([low, high], axis=1)[low < high], axis=0)
-        degrees = vertex_degrees(n, pairs[:, 0], pairs[:, 1])
+        degrees = SimpleGraph.from_edges(n, *ends.T).degrees()
         (measured,) = network_design({"epsilon": 1}, "k_stars", n).measurements
         two = largest_degree(degrees), second_largest_degree(degrees)
         true, stream = k_stars(degrees, 2), KeyedStream(KEY, name, 0)

@@ -4,18 +4,20 @@ import json
 import os
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from dplib.arrays import FloatArray, IntArray
+from dplib.arrays import FloatArray
 from dplib.config.edge_input import EdgeInput
 from dplib.config.load import check
 from dplib.config.sections import SparkSettings
+from dplib.graphs.simple_graph import SimpleGraph
 from dplib.graphs.statistics.candidate_scores import coverage_scores, split_scores
-from dplib.graphs.statistics.degrees import degree_histogram, k_stars, vertex_degrees
+from dplib.graphs.statistics.degrees import degree_histogram, k_stars
 from dplib.graphs.statistics.network_sensitivity import Statistic
 from dplib.jobs.network_statistics.config import NetworkStatisticsConfig
 from dplib.jobs.network_statistics.design import Design
@@ -32,7 +34,6 @@ from dplib.spark.graphs.edges import VertexDomain, collect_edges, judge_edges, o
 from dplib.workflow.design import delta_of
 from scripts.accept.claims import Check, Result, at_most, load
 
-Edges = tuple[IntArray, IntArray]
 KEY = bytes(range(32))
 FACEBOOK, N_FACEBOOK, TRIANGLES = "facebook_combined.txt", 4_039, 1_612_010
 DRAWS = 200
@@ -51,7 +52,7 @@ def designed(n: int, privacy: dict[str, Any], statistics: dict[str, int], **grap
     return Design.resolve(check(NetworkStatisticsConfig, settings), Path())
 
 
-def facebook() -> Edges | None:
+def facebook() -> SimpleGraph | None:
     """The edges of the friendship graph, read on Spark; None without the shared data."""
     folder = os.environ.get("DPLIB_SHARED")
     if not folder:
@@ -60,7 +61,7 @@ def facebook() -> Edges | None:
     path = str(Path(folder) / "data" / "graphs" / FACEBOOK)
     source = EdgeInput.model_validate({"path": path, "options": {"sep": " "}, "columns": columns})
     with open_session("accept", SparkSettings(master="local[2]")) as spark:
-        return collect_edges(judge_edges(open_edges(spark, source, Path()), VertexDomain(N_FACEBOOK)))
+        return collect_edges(judge_edges(open_edges(spark, source, Path()), VertexDomain(N_FACEBOOK)), N_FACEBOOK)
 
 
 def real_parts() -> Iterator[Result]:
@@ -74,20 +75,20 @@ def real_parts() -> Iterator[Result]:
     yield from local_model(edges)
 
 
-def noisy_graph(edges: Edges) -> Iterator[Result]:
+def noisy_graph(edges: SimpleGraph) -> Iterator[Result]:
     """The noisy adjacency matrix by its edges: as many true and false edges as the law says, and fast."""
     blocks = {"low": list(range(1_000)), "high": list(range(1_000, 2_000))}
     design = designed(N_FACEBOOK, {"budget": {"epsilon": 8}}, {"adjacency": 1}, adjacency={"blocks": blocks})
-    draw_parts(design, edges[0][:9], edges[1][:9], derive_key(KEY, "warm"))
+    draw_parts(design, edges.only(np.arange(edges.n_edges) < 9), derive_key(KEY, "warm"))
     started = time.monotonic()
-    parts = draw_parts(design, *edges, derive_key(KEY, FACEBOOK))
+    parts = draw_parts(design, edges, derive_key(KEY, FACEBOOK))
     seconds = time.monotonic() - started
     assert parts.graph is not None
     graph, pairs = parts.graph, N_FACEBOOK * (N_FACEBOOK - 1) // 2
-    numbers = edges[0] * N_FACEBOOK + edges[1]
-    kept = int(np.isin(graph.source * N_FACEBOOK + graph.target, numbers).sum())
-    true, false = graph.law.expected(len(edges[0]), pairs)
-    met = kept / true - 1, (len(graph.source) - kept) / false - 1
+    numbers = edges.source * N_FACEBOOK + edges.target
+    kept = int(np.isin(graph.edges.source * N_FACEBOOK + graph.edges.target, numbers).sum())
+    true, false = graph.law.expected(edges.n_edges, pairs)
+    met = kept / true - 1, (graph.edges.n_edges - kept) / false - 1
     claim = f"{FACEBOOK}: noisy graph at epsilon 8, |met / expected - 1| of"
     yield at_most(f"{claim} the {true:,.0f} true edges kept", abs(met[0]), 0.02)
     yield at_most(f"{claim} the {false:,.0f} false edges", abs(met[1]), 0.05)
@@ -95,12 +96,14 @@ def noisy_graph(edges: Edges) -> Iterator[Result]:
     wide = designed(20 * N_FACEBOOK, {"budget": {"epsilon": 16}}, {"adjacency": 1})
     assert wide.measurements
     started = time.monotonic()
-    found = draw_parts(wide, *edges, derive_key(KEY, "wide")).graph
+    found = draw_parts(wide, replace(edges, n_vertices=wide.n_vertices), derive_key(KEY, "wide")).graph
     assert found is not None
-    claim = f"the same edges among 400 times the pairs ({len(found.source):,} kept, {len(graph.source):,} before): time"
+    claim = (
+        f"the same edges among 400 times the pairs ({found.edges.n_edges:,} kept, {graph.edges.n_edges:,} before): time"
+    )
     yield at_most(f"{claim} over time", (time.monotonic() - started) / seconds, 20)
     results = make_results(design, dict(parts.numbers), parts)
-    exact = exact_parts(design, *edges)[Statistic.ADJACENCY]
+    exact = exact_parts(design, edges)[Statistic.ADJACENCY]
     gap = np.abs(results.estimate[Statistic.ADJACENCY] - exact) / results.std_error[Statistic.ADJACENCY]
     yield at_most("edges of the graph and of declared blocks, error over standard error", float(gap.max()), 4)
     passing = passing_of(graph.law)
@@ -112,7 +115,7 @@ def noisy_graph(edges: Edges) -> Iterator[Result]:
     )
 
 
-def choices(edges: Edges) -> Iterator[Result]:
+def choices(edges: SimpleGraph) -> Iterator[Result]:
     """The chosen candidate is as close to the best as the plan says, in at least 95 % of draws."""
     rng = np.random.default_rng(1)
     splits = {f"cut {k}": {"a": list(range(k)), "b": list(range(k, N_FACEBOOK))} for k in range(400, 4_000, 400)}
@@ -126,10 +129,10 @@ def choices(edges: Edges) -> Iterator[Result]:
     )
     declared = design.declared
     scores = {
-        "split": split_scores(*edges, list(declared.splits.values()), Fraction(1, 100)) / 100,
-        "coverage": coverage_scores(N_FACEBOOK, *edges, list(declared.seeds.values())).astype(np.float64),
+        "split": split_scores(edges, list(declared.splits.values()), Fraction(1, 100)) / 100,
+        "coverage": coverage_scores(edges, list(declared.seeds.values())).astype(np.float64),
     }
-    drawn = [draw_parts(design, *edges, derive_key(KEY, "choice", trial)).choices for trial in range(DRAWS)]
+    drawn = [draw_parts(design, edges, derive_key(KEY, "choice", trial)).choices for trial in range(DRAWS)]
     for planned in planned_choices(design):
         score = scores[planned.statistic]
         below = np.array([score.max() - score[each[Statistic(planned.statistic)]] for each in drawn])
@@ -138,22 +141,22 @@ def choices(edges: Edges) -> Iterator[Result]:
         yield at_most(claim, share, 0.05 + 3 * (0.05 * 0.95 / DRAWS) ** 0.5)
 
 
-def local_model(edges: Edges) -> Iterator[Result]:
+def local_model(edges: SimpleGraph) -> Iterator[Result]:
     """Reports of all vertices: estimates within their standard errors; both models side by side."""
     statistics = {"degree_sequence": 1, "adjacency": 1}
     design = designed(N_FACEBOOK, {"budget": {"epsilon": 4}, "model": "local"}, statistics, last_bin=100)
     started = time.monotonic()
-    parts = draw_parts(design, *edges, derive_key(KEY, "local"))
+    parts = draw_parts(design, edges, derive_key(KEY, "local"))
     seconds = time.monotonic() - started
     assert parts.graph is not None
     yield at_most(f"{FACEBOOK}: reports of {N_FACEBOOK:,} vertices simulated ({load()})", seconds, 30, " s")
     results = make_results(design, dict(parts.numbers), parts)
-    degrees = vertex_degrees(N_FACEBOOK, *edges)
+    degrees = edges.degrees()
     true: dict[Statistic, Any] = {
-        Statistic.EDGE_COUNT: len(edges[0]),
+        Statistic.EDGE_COUNT: edges.n_edges,
         Statistic.K_STARS: k_stars(degrees, 2),
         Statistic.TRIANGLES: TRIANGLES,
-        Statistic.ADJACENCY: len(edges[0]),
+        Statistic.ADJACENCY: edges.n_edges,
     }
     for statistic, value in true.items():
         gap = abs(float(results.estimate[statistic][0]) - value)
@@ -165,14 +168,14 @@ def local_model(edges: Edges) -> Iterator[Result]:
     histogram = degree_histogram(degrees, design.last_bin)
     error = (results.estimate[Statistic.DEGREE_HISTOGRAM] - histogram) / results.std_error[Statistic.DEGREE_HISTOGRAM]
     yield at_most("local degree histogram, root mean square of error over standard error", rms(error), 1.3)
-    again = draw_parts(design, *edges, derive_key(KEY, "local"))
+    again = draw_parts(design, edges, derive_key(KEY, "local"))
     assert again.graph is not None
-    same = np.array_equal(again.graph.source, parts.graph.source) and all(
+    same = np.array_equal(again.graph.edges.source, parts.graph.edges.source) and all(
         np.array_equal(again.numbers[name], parts.numbers[name]) for name in parts.numbers
     )
     yield Result("a report that is computed again is the same report", "equal", "equal" if same else "other", same)
-    met = abs(float(results.estimate[Statistic.ADJACENCY][0]) - len(edges[0])) / whole_graph_error(
-        design, len(edges[0])
+    met = abs(float(results.estimate[Statistic.ADJACENCY][0]) - edges.n_edges) / whole_graph_error(
+        design, edges.n_edges
     )
     yield at_most("randomized bits: error of the edges over the planned one", met, 4)
 

@@ -19,7 +19,7 @@ from dplib.arrays import FloatArray, IntArray
 from dplib.config.edge_input import EdgeInput
 from dplib.config.load import check
 from dplib.config.sections import SparkSettings
-from dplib.graphs.statistics.degrees import vertex_degrees
+from dplib.graphs.simple_graph import SimpleGraph
 from dplib.graphs.statistics.network_sensitivity import Statistic
 from dplib.graphs.statistics.triangles import count_triangles, split_for_tasks
 from dplib.jobs.network_statistics.check import check_tables
@@ -76,7 +76,7 @@ def real_graphs() -> Iterator[Result]:
         yield Result("known graphs", "the shared data", "DPLIB_SHARED is not set", None)
         return
     # The first call compiles the kernels.
-    count_triangles(3, np.array([0, 0, 1]), np.array([1, 2, 2]))
+    count_triangles(SimpleGraph(3, np.array([0, 0, 1]), np.array([1, 2, 2])))
     with session() as spark:
         for name, separator, n, edges, triangles in GRAPHS:
             path = str(Path(folder) / "data" / "graphs" / name)
@@ -89,8 +89,8 @@ def real_graphs() -> Iterator[Result]:
             for _ in range(3):
                 started = time.monotonic()
                 rows = open_edges(spark, EdgeInput.model_validate(settings), Path())
-                source, target = collect_edges(judge_edges(rows, VertexDomain(n)))
-                exact = exact_statistics(design, source, target)
+                graph = collect_edges(judge_edges(rows, VertexDomain(n)), n)
+                exact = exact_statistics(design, graph)
                 seconds.append(time.monotonic() - started)
             found = int(exact[Statistic.EDGE_COUNT][0]), int(exact[Statistic.TRIANGLES][0])
             known = (edges, triangles)
@@ -99,7 +99,7 @@ def real_graphs() -> Iterator[Result]:
             if name.startswith("Email"):
                 claim = f"{name}: read on Spark local[2], counted on the driver, median of 3 ({load()})"
                 yield at_most(claim, statistics.median(seconds), 8, " s")
-            yield from errors_after_noise(name, design, source, target)
+            yield from errors_after_noise(name, design, graph)
 
 
 def degrees_before_noise(path: str, name: str, design: Design, exact: dict[Statistic, IntArray]) -> Result:
@@ -133,10 +133,10 @@ def design_of(n: int, weights: dict[str, int] = FIVE) -> Design:
     return Design.resolve(check(NetworkStatisticsConfig, settings), Path())
 
 
-def errors_after_noise(name: str, design: Design, source: IntArray, target: IntArray) -> Iterator[Result]:
+def errors_after_noise(name: str, design: Design, graph: SimpleGraph) -> Iterator[Result]:
     """Errors that are met, over those that were predicted."""
-    exact = exact_statistics(design, source, target)
-    results = make_results(design, dict(noisy_statistics(design, source, target, derive_key(KEY, name))), Parts({}))
+    exact = exact_statistics(design, graph)
+    results = make_results(design, dict(noisy_statistics(design, graph, derive_key(KEY, name))), Parts({}))
     gap = results.estimate[Statistic.DEGREE_HISTOGRAM] - exact[Statistic.DEGREE_HISTOGRAM]
     ratio = float(np.sqrt((gap**2).mean())) / std_error(design, Statistic.DEGREE_HISTOGRAM)
     # 2,001 bins: the root mean square of Laplace noise is off by 2.5 % (one standard error).
@@ -145,7 +145,7 @@ def errors_after_noise(name: str, design: Design, source: IntArray, target: IntA
     (measured,) = (each for each in design.measurements if each.statistic is Statistic.SORTED_DEGREES)
     noise = float(np.sqrt(noise_variance(measured)))
     yield at_most(f"{name}: sorted degrees, error after isotonic regression over noise", rms(gap) / noise, 0.5)
-    rungs, epsilon = rungs_of(design, count_facts(design, source, target)), Fraction(1)
+    rungs, epsilon = rungs_of(design, count_facts(design, graph)), Fraction(1)
     triangles = int(exact[Statistic.TRIANGLES][0])
     drawn = draw_ladder(KeyedStream(KEY, name), triangles, rungs, epsilon, DRAWS)
     met, predicted = float(np.abs(drawn - triangles).mean()), ladder_mean_error(rungs, epsilon)
@@ -156,13 +156,13 @@ def errors_after_noise(name: str, design: Design, source: IntArray, target: IntA
     below = float((np.abs(drawn - triangles) <= smooth_cauchy_quantile(rungs, epsilon, 0.5)).mean())
     claim = f"{name}: smooth sensitivity at epsilon 1, |share of {DRAWS} draws within the predicted median error - 1/2|"
     yield at_most(claim, abs(below - 0.5), 2 / DRAWS**0.5)
-    yield from errors_of_single_numbers(name, source, target, design.n_vertices)
+    yield from errors_of_single_numbers(name, graph)
 
 
-def errors_of_single_numbers(name: str, source: IntArray, target: IntArray, n: int) -> Iterator[Result]:
+def errors_of_single_numbers(name: str, graph: SimpleGraph) -> Iterator[Result]:
     """Number of edges and largest degree: the errors of many runs over the stated standard error."""
-    design = design_of(n, {"edge_count": 1, "largest_degree": 1})
-    facts = count_facts(design, source, target)
+    design = design_of(graph.n_vertices, {"edge_count": 1, "largest_degree": 1})
+    facts = count_facts(design, graph)
     exact = statistics_of(design, facts)
     runs = [add_noise(design, facts, derive_key(KEY, name, run)) for run in range(DRAWS)]
     for statistic, true in exact.items():
@@ -179,16 +179,16 @@ def rms(values: FloatArray) -> float:
 
 def large_graph() -> Iterator[Result]:
     """A million edges with hubs."""
-    source, target = generate(125_000, 1_060_000, 1)
+    graph = generate(125_000, 1_060_000, 1)
     started = time.monotonic()
-    count_triangles(125_000, source, target)
-    claim = f"triangles of a graph with hubs and {len(source):,} edges, counted on the driver ({load()})"
+    count_triangles(graph)
+    claim = f"triangles of a graph with hubs and {graph.n_edges:,} edges, counted on the driver ({load()})"
     yield at_most(claim, time.monotonic() - started, 40, " s")
-    sent = sum(len(held) for held in split_for_tasks(source, target, N_COLOURS).values())
-    degrees = vertex_degrees(125_000, source, target)
+    sent = sum(len(held) for held in split_for_tasks(graph.source, graph.target, N_COLOURS).values())
+    degrees = graph.degrees()
     wedges = int((degrees * (degrees - 1) // 2).sum())
     claim = f"no wedge is written: edges sent to the tasks of {N_COLOURS} colours, over edges ({wedges:,} wedges)"
-    yield at_most(claim, sent / len(source), N_COLOURS)
+    yield at_most(claim, sent / graph.n_edges, N_COLOURS)
 
 
 def job() -> Iterator[Result]:

@@ -22,12 +22,12 @@ from pathlib import Path
 
 import numpy as np
 
-from dplib.arrays import IntArray
 from dplib.config.edge_input import EdgeInput
 from dplib.config.sections import SparkSettings
+from dplib.graphs.simple_graph import SimpleGraph
 from dplib.graphs.statistics.common_neighbors import common_neighbor_front
 from dplib.graphs.statistics.triangles import count_triangles
-from dplib.graphs.statistics.truncation import edge_order, project_in_order
+from dplib.graphs.statistics.truncation import project_graph
 from dplib.jobs.network_statistics.distributed import LEAST_BLOCKS
 from dplib.jobs.network_statistics.rehearse import generate
 from dplib.spark.engine.blocks import DataFrame, SparkSession, materialise_blocks
@@ -74,7 +74,8 @@ def graphs(folder: Path) -> Iterator[tuple[str, int, dict[str, object]]]:
         path = Path(shared) / "data" / "graphs" / "Email-Enron.txt.gz"
         yield "Email-Enron", 36_692, {"path": str(path), "options": {"sep": "\t", "comment": "#"}, "columns": columns}
     n, rows = 125_000, folder / "edges.csv"
-    np.savetxt(rows, np.stack(generate(n, 1_060_000, 1), axis=1), fmt="%d", delimiter=",")
+    graph = generate(n, 1_060_000, 1)
+    np.savetxt(rows, np.stack([graph.source, graph.target], axis=1), fmt="%d", delimiter=",")
     yield "power law", n, {"path": str(rows), "columns": columns}
 
 
@@ -101,10 +102,10 @@ def stages(n: int) -> dict[str, Callable[[DataFrame], int]]:
     }
 
 
-def expected(n: int, source: IntArray, target: IntArray) -> list[int]:
+def expected(graph: SimpleGraph) -> list[int]:
     """The stages' numbers in one process."""
-    kept = project_in_order(n, source, target, DEGREE_BOUND, edge_order(source, target, 0))
-    return [count_triangles(n, source, target), len(common_neighbor_front(n, source, target)) - 1, int(kept.sum())]
+    kept = project_graph(graph, DEGREE_BOUND, 0)
+    return [count_triangles(graph), len(common_neighbor_front(graph)) - 1, kept.n_edges]
 
 
 def time_master(master: str, rounds: int, graph: str) -> list[Timing]:
@@ -136,7 +137,7 @@ def _time_graph(
             counts[stage] = work(blocks)
             blocks.unpersist()
             seconds.setdefault(stage, []).append(time.monotonic() - started)
-    for stage, right in zip(seconds, expected(n, *collect_edges(rows())), strict=True):
+    for stage, right in zip(seconds, expected(collect_edges(rows(), n)), strict=True):
         took = seconds[stage]
         yield Timing(graph, master, stage, took[0], statistics.median(took), counts[stage], counts[stage] == right)
 

@@ -61,7 +61,7 @@ def release_of(folder: Path, case: str, secret: bytes = SECRET) -> dict[str, str
     """SHA-256 of every table as text, which no version of a library changes."""
     design = design_of(case)
     keys = golden_keys("network-statistics", design.settings, secret)
-    measure_edges(design, *generate(N, 200, 1), keys, folder)
+    measure_edges(design, generate(N, 200, 1), keys, folder)
     write_tables(design, folder)
     found = {}
     for path in sorted(folder.rglob("*.parquet")):

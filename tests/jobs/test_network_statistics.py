@@ -25,6 +25,7 @@ from dplib.release.tables import read_table
 from dplib.spark.engine.blocks import SparkSession
 from dplib.spark.graphs.edges import VertexDomain, collect_edges, judge_edges, open_edges
 from tests.support.jobs import DROP, Shop, content, dplib, named, new_place, refuse_spark, require_refused
+from tests.support.network_oracles import graph_of
 
 pytestmark = pytest.mark.usefixtures("spark")
 JOB = "network-statistics"
@@ -236,12 +237,10 @@ def test_the_budget_is_split_exactly_by_weight() -> None:
 def test_projected_statistics_are_those_of_the_projected_graph() -> None:
     bound = {"bounding": "projected", "largest": 2}
     design = design_of(privacy__neighbors="vertex", graph__degree_bound=bound, graph__statistics={"edge_count": 1})
-    source, target = (np.array(ends, dtype=np.int64) for ends in zip(*sorted(EDGES[:-1]), strict=True))
-    kept = project(design, source, target)
-    degrees = np.bincount(np.concatenate(kept), minlength=N)
-    assert degrees.max() == 2
-    assert exact_statistics(design, *kept)[Statistic.EDGE_COUNT].tolist() == [len(kept[0])]
-    assert set(zip(*map(np.ndarray.tolist, kept), strict=True)) < set(EDGES)
+    kept = project(design, graph_of(N, EDGES[:-1]))
+    assert kept.degrees().max() == 2
+    assert exact_statistics(design, kept)[Statistic.EDGE_COUNT].tolist() == [kept.n_edges]
+    assert set(zip(kept.source.tolist(), kept.target.tolist(), strict=True)) < set(EDGES)
 
 
 @pytest.mark.parametrize(
@@ -255,9 +254,9 @@ def test_real_graphs_have_their_known_triangles(
     columns = {"source": "_c0", "target": "_c1"}
     path = str(shared / "data" / "graphs" / name)
     rows = open_edges(spark, EdgeInput.model_validate({"path": path, "options": options, "columns": columns}), Path())
-    source, target = collect_edges(judge_edges(rows, VertexDomain(n)))
+    graph = collect_edges(judge_edges(rows, VertexDomain(n)), n)
     design = design_of(graph__vertices={"count": n}, graph__statistics={"edge_count": 1, "triangles": 1})
-    found = exact_statistics(design, source, target)
+    found = exact_statistics(design, graph)
     assert [int(found[each][0]) for each in (Statistic.EDGE_COUNT, Statistic.TRIANGLES)] == [edges, triangles]
 
 

@@ -13,6 +13,7 @@ import pytest
 
 from dplib.arrays import IntArray
 from dplib.config.load import check
+from dplib.graphs.simple_graph import SimpleGraph
 from dplib.graphs.statistics.network_sensitivity import Statistic
 from dplib.jobs.network_statistics.config import NetworkStatisticsConfig
 from dplib.jobs.network_statistics.design import Design
@@ -22,8 +23,8 @@ from dplib.mechanisms.ladder import ladder_probability
 from dplib.privacy.events import DiscreteLaplaceEvent
 from dplib.randomness.keyed import derive_key
 from tests.support.goodness_of_fit import epsilon_lower_bound
+from tests.support.network_oracles import graph_of
 
-Edges = tuple[IntArray, IntArray]
 KEY = bytes(range(9, 41))
 TRIALS = 2_000
 
@@ -40,14 +41,9 @@ def design_of(statistics: dict[str, Any], n: int, epsilon: str = "1", **changes:
     return Design.resolve(check(NetworkStatisticsConfig, settings), Path())
 
 
-def edges_of(*pairs: tuple[int, int]) -> Edges:
-    ends = np.array(sorted(pairs), dtype=np.int64).reshape(-1, 2)
-    return ends[:, 0], ends[:, 1]
-
-
-def log_mass(design: Design, graph: Edges, drawn: dict[Statistic, IntArray]) -> float:
+def log_mass(design: Design, graph: SimpleGraph, drawn: dict[Statistic, IntArray]) -> float:
     """Log of the mass of a release's numbers given the graph, up to a constant, under the design's own claim."""
-    facts = count_facts(design, *project(design, *graph))
+    facts = count_facts(design, project(design, graph))
     exact = statistics_of(design, facts)
     total = 0.0
     for each in design.measurements:
@@ -61,11 +57,11 @@ def log_mass(design: Design, graph: Edges, drawn: dict[Statistic, IntArray]) -> 
     return total
 
 
-def empirical_epsilon(used: Design, one: Edges, other: Edges, trials: int = TRIALS) -> float:
+def empirical_epsilon(used: Design, one: SimpleGraph, other: SimpleGraph, trials: int = TRIALS) -> float:
     """Lower bound of the epsilon of what a design draws, whatever it claims, from log-likelihood ratios."""
     scores = []
     for name, graph in (("one", one), ("other", other)):
-        drawn = [noisy_statistics(used, *graph, derive_key(KEY, name, trial)) for trial in range(trials)]
+        drawn = [noisy_statistics(used, graph, derive_key(KEY, name, trial)) for trial in range(trials)]
         scores.append(np.array([log_mass(used, one, each) - log_mass(used, other, each) for each in drawn]))
     return max(
         epsilon_lower_bound(scores[0], scores[1], error=1e-4), epsilon_lower_bound(-scores[1], -scores[0], error=1e-4)
@@ -82,26 +78,26 @@ def with_sensitivity(design: Design, wrong: int) -> Design:
 
 
 # Both ends of the new edge change their degree, and no two vertices meet in one bin: 4 bins change by 1.
-ONE = edges_of((0, 1), (2, 3), (2, 4), (2, 5))
-OTHER = edges_of((0, 1), (2, 3), (2, 4), (2, 5), (0, 2))
+ONE = graph_of(6, [(0, 1), (2, 3), (2, 4), (2, 5)])
+OTHER = graph_of(6, [(0, 1), (2, 3), (2, 4), (2, 5), (0, 2)])
 # An edge of a clique is part of a triangle with every other vertex.
 CLIQUE = [(i, j) for i in range(6) for j in range(i + 1, 6)]
 # Vertex 0 and its neighbour go from degree 1 to degree 0.
-PAIR, EMPTY = edges_of((0, 1)), edges_of()
+PAIR, EMPTY = graph_of(4, [(0, 1)]), graph_of(4, [])
 
 
 @pytest.mark.slow
 def test_the_whole_release_keeps_its_epsilon() -> None:
     weights = {"edge_count": 1, "degree_histogram": 2, "sorted_degrees": 1, "triangles": 2}
     design = design_of(weights, 6, "2")
-    found = empirical_epsilon(design, edges_of(*CLIQUE), edges_of(*CLIQUE[1:]), trials=1_500)
+    found = empirical_epsilon(design, graph_of(6, CLIQUE), graph_of(6, CLIQUE[1:]), trials=1_500)
     assert 0.2 < found <= 2
 
 
 def test_the_ladder_keeps_its_epsilon_where_its_rungs_change() -> None:
     design = design_of({"triangles": 1}, 6, "2")
     star = [(0, 1), (0, 2), (0, 3), (1, 2)]
-    found = empirical_epsilon(design, edges_of(*star), edges_of(*star, (1, 3)))
+    found = empirical_epsilon(design, graph_of(6, star), graph_of(6, [*star, (1, 3)]))
     assert 0.05 < found <= 2
 
 
@@ -125,17 +121,17 @@ def test_keeping_the_first_edges_of_every_vertex_is_caught(monkeypatch: pytest.M
     hub = [(0, vertex) for vertex in range(1, 41)]
     bound = {"bounding": "projected", "largest": 1}
     design = design_of({"edge_count": 1}, 41, "1", neighbors="vertex", degree_bound=bound)
-    with_hub, without = edges_of(*hub, *pairs), edges_of(*pairs)
+    with_hub, without = graph_of(41, [*hub, *pairs]), graph_of(41, pairs)
     assert empirical_epsilon(design, with_hub, without, 1_000) <= 1
 
-    def keep_first(_: Design, source: IntArray, target: IntArray) -> Edges:
+    def keep_first(_: Design, graph: SimpleGraph) -> SimpleGraph:
         """Planted: an edge stays if it is the first one of both of its ends."""
         first: dict[int, int] = {}
-        for edge, ends in enumerate(zip(source.tolist(), target.tolist(), strict=True)):
+        edges = list(enumerate(zip(graph.source.tolist(), graph.target.tolist(), strict=True)))
+        for edge, ends in edges:
             for end in ends:
                 first.setdefault(end, edge)
-        kept = [e for e in range(len(source)) if first[int(source[e])] == e == first[int(target[e])]]
-        return source[kept], target[kept]
+        return graph.only(np.array([first[one] == edge == first[other] for edge, (one, other) in edges]))
 
     monkeypatch.setattr("dplib.jobs.network_statistics.measure.project", keep_first)
     monkeypatch.setattr(f"{__name__}.project", keep_first)

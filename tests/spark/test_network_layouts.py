@@ -7,9 +7,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from dplib.arrays import IntArray
 from dplib.config.load import check
 from dplib.errors import IntegrityError
+from dplib.graphs.simple_graph import SimpleGraph
 from dplib.jobs.network_statistics import distributed
 from dplib.jobs.network_statistics.config import NetworkStatisticsConfig
 from dplib.jobs.network_statistics.design import Design
@@ -17,7 +17,7 @@ from dplib.jobs.network_statistics.distributed import measure_on_spark
 from dplib.jobs.network_statistics.measure import measure_edges
 from dplib.spark.engine.blocks import DataFrame, SparkSession
 from dplib.workflow.run_keys import RunKeys
-from tests.support.network_oracles import random_edges
+from tests.support.network_oracles import random_graph
 
 N = 40
 CASES: dict[str, dict[str, Any]] = {
@@ -46,14 +46,9 @@ def make_design(case: str) -> Design:
     return Design.resolve(check(NetworkStatisticsConfig, settings), Path())
 
 
-def graph(n_edges: int | None = None) -> tuple[IntArray, IntArray]:
-    ends = np.sort(np.stack(random_edges(N, 0.3, 4)), axis=0)
-    source, target = ends[:, np.lexsort(ends[::-1])][:, :n_edges]
-    return source, target
-
-
-def judged(spark: SparkSession, source: IntArray, target: IntArray, n_partitions: int) -> DataFrame:
+def judged(spark: SparkSession, graph: SimpleGraph, n_partitions: int) -> DataFrame:
     """Every edge twice, and a row that a rule drops."""
+    source, target = graph.source, graph.target
     chosen = np.random.default_rng(n_partitions).permutation(np.append(np.arange(len(source)), np.arange(len(source))))
     ends = {"source": np.append(source[chosen], -1), "target": np.append(target[chosen], 3)}
     failed = pa.array([None] * len(chosen) + [2], pa.int32())
@@ -73,13 +68,14 @@ def content(folder: Path) -> dict[str, bytes]:
     ],
 )
 def test_layouts_agree(spark: SparkSession, tmp_path: Path, secret: bytes, case: str, n_partitions: int) -> None:
-    design, edges = make_design(case), graph()
+    design, graph = make_design(case), random_graph(N, 0.3, 4)
     keys = RunKeys("test", secret, secret, secret)
-    here = measure_edges(design, *edges, keys, tmp_path / "driver")
-    there = measure_on_spark(judged(spark, *edges, n_partitions), design, keys, tmp_path / "spark")
+    here = measure_edges(design, graph, keys, tmp_path / "driver")
+    there = measure_on_spark(judged(spark, graph, n_partitions), design, keys, tmp_path / "spark")
     assert there == here
     assert content(tmp_path / "spark") == content(tmp_path / "driver") != {}
-    assert measure_edges(design, *graph(-1), keys, tmp_path / "fewer") != here
+    fewer = graph.only(np.arange(graph.n_edges) > 0)
+    assert measure_edges(design, fewer, keys, tmp_path / "fewer") != here
 
 
 def test_an_input_that_changes_meanwhile_is_refused(
@@ -90,5 +86,7 @@ def test_an_input_that_changes_meanwhile_is_refused(
     digests = iter([b"1" * 32, b"2" * 32])
     monkeypatch.setattr(distributed, "_digest", lambda blocks, n_blocks, key: next(digests))
     with pytest.raises(IntegrityError, match="must not change"):
-        measure_on_spark(judged(spark, *graph(), 1), design, RunKeys("test", secret, secret, secret), tmp_path)
+        measure_on_spark(
+            judged(spark, random_graph(N, 0.3, 4), 1), design, RunKeys("test", secret, secret, secret), tmp_path
+        )
     assert content(tmp_path) == {}

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dplib.arrays import IntArray
 from dplib.config.load import check
+from dplib.graphs.simple_graph import SimpleGraph
 from dplib.graphs.statistics.network_sensitivity import Statistic
 from dplib.graphs.statistics.noisy_graph import Passing, estimate_triangles
 from dplib.jobs.minimum_cuts.cut_margin import all_cuts_margin, cut_margin, number_margin
@@ -76,10 +76,8 @@ def test_runs_of_degrees(budget: dict[str, Any], last_bin: int) -> None:
         require_coverage(found[:bins].sum(axis=0), half_width(design, each.statistic, error, bins), (budget, bins))
 
 
-def graph(n: int, density: float) -> tuple[IntArray, IntArray]:
-    pairs = np.triu(np.random.default_rng(n).random((n, n)) < density, 1)
-    source, target = np.nonzero(pairs)
-    return source.astype(np.int64), target.astype(np.int64)
+def graph(n: int, density: float) -> SimpleGraph:
+    return SimpleGraph(n, *np.nonzero(np.triu(np.random.default_rng(n).random((n, n)) < density, 1)))
 
 
 @pytest.mark.parametrize(("n", "density", "epsilon"), [(100, 0.06, 1), (100, 0.06, 4), (400, 0.01, 8)])
@@ -95,14 +93,14 @@ def test_numbers_from_reported_degrees(n: int, density: float, epsilon: int) -> 
     measured = design.find(Statistic.DEGREE_SEQUENCE)
     assert measured is not None
     protocol = degree_protocol(design, measured)
-    source, target = graph(n, density)
-    counted, keys = protocol.true_degrees(n, source, target), 1500
+    edges = graph(n, density)
+    counted, keys = protocol.true_degrees(n, edges.source, edges.target), 1500
     scale = float(protocol.scale)
     noise = drawn(DrawLaw("discrete_laplace", scale), n * keys, "reports", n, epsilon).reshape(keys, n)
     bins = {(0, 0): [], (3, 3): [], (4, 8): [], (10, 10): [], (11, 11): [], (12, 12): []}  # type: dict[Any, list[bool]]
     numbers: dict[Statistic, list[bool]] = {}
     truth = {
-        Statistic.EDGE_COUNT: float(len(source)),
+        Statistic.EDGE_COUNT: float(edges.n_edges),
         Statistic.K_STARS: float((counted * (counted - 1) // 2).sum()),
     }
     parts = Parts({}, None, {}, {})
@@ -144,17 +142,15 @@ def test_edges_of_blocks(edge: float, other: float, n_pairs: int) -> None:
 
 def test_triangles_of_reported_bits() -> None:
     n, passing, rng = 40, Passing(0.88, 0.12), np.random.default_rng(8)
-    source, target = graph(n, 0.2)
-    there = np.zeros((n, n), dtype=bool)
-    there[source, target] = True
+    edges, there = graph(n, 0.2), np.zeros((n, n), dtype=bool)
+    there[edges.source, edges.target] = True
     symmetric = (there | there.T).astype(np.int64)
     true = np.trace(symmetric @ symmetric @ symmetric) / 6
     design, inside = network(("edge_count",), {"epsilon": 1}), []
     upper = np.triu(np.ones((n, n), dtype=bool), 1)
     for _ in range(3000):
         bits = upper & (rng.random((n, n)) < np.where(there, passing.edge, passing.other))
-        ends = np.nonzero(bits)
-        value, variance = estimate_triangles(n, ends[0], ends[1], passing, np.zeros(n, dtype=bool))
+        value, variance = estimate_triangles(SimpleGraph(n, *np.nonzero(bits)), passing, np.zeros(n, dtype=bool))
         inside.append(abs(value - true) <= half_width(design, Statistic.TRIANGLES, variance**0.5))
     assert 0.935 <= np.mean(inside) <= 0.965
 

@@ -14,7 +14,7 @@ from dplib.mechanisms.local import randomized_response as response
 from dplib.randomness.digits import Probability
 from dplib.randomness.keyed import KeyedStream
 from tests.support.goodness_of_fit import PASS, REJECT, epsilon_lower_bound
-from tests.support.network_oracles import all_graphs, pairs, random_edges, stored_graph
+from tests.support.network_oracles import all_graphs, pairs, random_graph, stored_graph
 
 KEY = bytes(range(32))
 EPSILONS = [Fraction(1, 2), Fraction(1), Fraction(2)]
@@ -65,7 +65,8 @@ def test_estimate_of_ones_is_unbiased_with_the_stated_variance(epsilon: Fraction
 
 def test_neighbour_reports_hold_later_pairs_once_and_come_again_for_nothing() -> None:
     n = 60
-    source, target = random_edges(n, 0.2, 1)
+    graph = random_graph(n, 0.2, 1)
+    source, target = graph.source, graph.target
     lists = [np.concatenate([target[source == v], source[target == v]]) for v in range(n)]
     sure = [response.report_later_neighbors(KEY, v, lists[v], n, Fraction(60)) for v in range(n)]
     assert [len(report) for report in sure] == [n - 1 - v for v in range(n)]
@@ -93,9 +94,9 @@ def test_settings_of_reports_are_checked() -> None:
 @pytest.mark.parametrize("counting", list(local.Counting))
 def test_edges_from_degree_reports_are_unbiased_with_the_stated_variance(counting: local.Counting) -> None:
     n, epsilon, runs = 30, Fraction(1), 250
-    source, target = random_edges(n, 0.3, 2)
+    graph = random_graph(n, 0.3, 2)
     protocol = local.DegreeProtocol(epsilon, counting)
-    degrees = protocol.true_degrees(n, source, target)
+    degrees = protocol.true_degrees(n, graph.source, graph.target)
     estimates = [
         local.estimate_edges(
             local.simulate_reports(KEY[:31] + bytes([run % 256]) + bytes([run // 256]), degrees, protocol), protocol
@@ -103,7 +104,7 @@ def test_edges_from_degree_reports_are_unbiased_with_the_stated_variance(countin
         for run in range(runs)
     ]
     values, variance = np.array([e.estimate for e in estimates]), estimates[0].variance
-    assert abs(values.mean() - len(source)) < 6 * (variance / runs) ** 0.5
+    assert abs(values.mean() - graph.n_edges) < 6 * (variance / runs) ** 0.5
     assert abs(values.var() / variance - 1) < 7 * (2.5 / runs) ** 0.5
     assert variance == pytest.approx(local.edges_variance(n, protocol))
 
@@ -233,7 +234,8 @@ def test_threshold_follows_the_noisy_count() -> None:
 
 
 def test_noisy_adjacency_of_a_real_graph_takes_time_of_its_edges() -> None:
-    n, source, target = stored_graph("Email-Enron.txt.gz")
+    graph = stored_graph("Email-Enron.txt.gz")
+    n, source, target = graph.n_vertices, graph.source, graph.target
     n_pairs = n * (n - 1) // 2
     law = adjacency.threshold_for(len(source), n_pairs, Fraction(10))
     low, high = adjacency.draw_noisy_adjacency(KeyedStream(KEY, "enron"), n, source, target, law)

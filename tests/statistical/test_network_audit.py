@@ -12,15 +12,14 @@ from dplib.graphs.statistics.degrees import (
     degree_histogram,
     edge_count,
     sorted_degrees,
-    vertex_degrees,
 )
 from dplib.graphs.statistics.network_sensitivity import Bounding, DegreeBound, Statistic, sensitivity
-from dplib.graphs.statistics.truncation import edge_order, project_in_order
+from dplib.graphs.statistics.truncation import project_graph
 from dplib.mechanisms.discrete_laplace import draw_discrete_laplace
 from dplib.privacy.neighbors import Neighbors
 from dplib.randomness.keyed import KeyedStream
 from tests.support.goodness_of_fit import epsilon_lower_bound
-from tests.support.network_oracles import keep_first_at_both_ends
+from tests.support.network_oracles import graph_of, keep_first_at_both_ends
 
 KEY = bytes(range(32))
 RUNS = 200_000
@@ -28,11 +27,8 @@ Edges = list[tuple[int, int]]
 
 
 def _degrees(n: int, edges: Edges, bound: int | None = None) -> IntArray:
-    source, target = np.array(edges, dtype=np.int64).reshape(-1, 2).T
-    kept = np.ones(len(source), dtype=bool)
-    if bound is not None:
-        kept = project_in_order(n, source, target, bound, edge_order(source, target, 1))
-    return vertex_degrees(n, source[kept], target[kept])
+    graph = graph_of(n, edges)
+    return (graph if bound is None else project_graph(graph, bound, 1)).degrees()
 
 
 def _first_at_both_ends(n: int, edges: Edges, bound: int) -> IntArray:

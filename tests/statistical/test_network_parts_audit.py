@@ -14,6 +14,7 @@ import pytest
 
 from dplib.arrays import FloatArray, IntArray
 from dplib.config.load import check
+from dplib.graphs.simple_graph import SimpleGraph
 from dplib.graphs.statistics.candidate_scores import coverage_scores, split_scores
 from dplib.graphs.statistics.network_sensitivity import Statistic
 from dplib.jobs.network_statistics import whole_graph
@@ -28,7 +29,6 @@ from dplib.randomness.keyed import derive_key
 from tests.support import network_oracles as oracle
 from tests.support.goodness_of_fit import epsilon_lower_bound
 
-Edges = tuple[IntArray, IntArray]
 KEY = bytes(range(3, 35))
 TRIALS = 1_200
 N = 5
@@ -53,15 +53,9 @@ def design_of(statistics: list[str], epsilon: str = "1", **changes: Any) -> Desi
     return Design.resolve(check(NetworkStatisticsConfig, settings), Path())
 
 
-def edges_of(*pairs: tuple[int, int]) -> Edges:
-    ends = np.array(sorted(pairs), dtype=np.int64).reshape(-1, 2)
-    return ends[:, 0], ends[:, 1]
-
-
-def graph_number(number: int) -> Edges:
-    """Graph ``number`` of all graphs of five vertices, as `tests.support.network_oracles.all_graphs` counts them."""
-    chosen = PAIRS[number >> np.arange(10) & 1 == 1]
-    return chosen[:, 0], chosen[:, 1]
+def graph_number(number: int) -> SimpleGraph:
+    """Graph ``number`` of all graphs of five vertices, as `tests.network_oracles.all_graphs` counts them."""
+    return oracle.graph_of(N, PAIRS[number >> np.arange(10) & 1 == 1])
 
 
 NEIGHBORS = {"edge": oracle.edge_neighbors(N), "vertex": oracle.vertex_neighbors(N)}
@@ -73,7 +67,7 @@ def test_the_job_s_own_numbers_move_by_its_own_sensitivities(level: str) -> None
     design = design_of(
         [*NUMBERS, "degree_sequence", "triangles"], "100", neighbors=level, triangles={"mechanism": "global"}
     )
-    found = [exact_statistics(design, *graph_number(number)) for number in range(1024)]
+    found = [exact_statistics(design, graph_number(number)) for number in range(1024)]
     for each in design.measurements:
         values = np.stack([exact[each.statistic] for exact in found])
         assert oracle.change(values, NEIGHBORS[level]) == each.sensitivity.l1, each.statistic
@@ -83,7 +77,7 @@ def test_the_job_s_own_numbers_move_by_its_own_sensitivities(level: str) -> None
 @pytest.mark.parametrize(("counting", "moved"), [("both_ends", 2), ("one_end", 1)])
 def test_one_edge_moves_the_reported_degrees_as_stated(counting: str, moved: int) -> None:
     design = design_of(["degree_sequence"], "20", model="local", local={"counting": counting})
-    exact = np.stack([exact_statistics(design, *graph_number(g))[Statistic.DEGREE_SEQUENCE] for g in range(1024)])
+    exact = np.stack([exact_statistics(design, graph_number(g))[Statistic.DEGREE_SEQUENCE] for g in range(1024)])
     assert design.measurements[0].sensitivity.l1 == moved == oracle.change(exact, NEIGHBORS["edge"])
     assert design.measurements[0].parameter == Fraction(moved, 20)
 
@@ -95,7 +89,7 @@ def test_choices_are_private_on_all_graphs_of_five_vertices(statistic: str, leve
     changes: dict[str, Any] = {statistic: CANDIDATES[statistic]}
     design = design_of([statistic], "2", neighbors=level, **changes)
     (each,) = design.measurements
-    scores = np.stack([scores_of(design, each.statistic, *graph_number(number)) for number in range(1024)])
+    scores = np.stack([scores_of(design, each.statistic, graph_number(number)) for number in range(1024)])
     first, second = NEIGHBORS[level]
     for divisor, right in ((1, True), (4, False)):
         rate = divisor * choice_rate(each.epsilon, each.sensitivity.l1, 1)
@@ -103,11 +97,11 @@ def test_choices_are_private_on_all_graphs_of_five_vertices(statistic: str, leve
         assert bool(np.abs(log[first] - log[second]).max() <= 2 * (1 + 1e-9)) is right
 
 
-def scores_of(design: Design, statistic: Statistic, source: IntArray, target: IntArray) -> IntArray:
+def scores_of(design: Design, statistic: Statistic, graph: SimpleGraph) -> IntArray:
     declared = design.declared
     if statistic is Statistic.SPLIT:
-        return split_scores(source, target, list(declared.splits.values()))
-    return coverage_scores(N, source, target, list(declared.seeds.values()))
+        return split_scores(graph, list(declared.splits.values()))
+    return coverage_scores(graph, list(declared.seeds.values()))
 
 
 def empirical_epsilon(one: FloatArray, other: FloatArray) -> float:
@@ -116,17 +110,15 @@ def empirical_epsilon(one: FloatArray, other: FloatArray) -> float:
 
 def test_the_choice_that_is_drawn_has_that_law() -> None:
     """The hub covers all vertices, or itself alone where its edges are gone."""
-    star, empty = edges_of((0, 1), (0, 2), (0, 3), (0, 4)), edges_of()
+    star, empty = oracle.graph_of(N, [(0, 1), (0, 2), (0, 3), (0, 4)]), oracle.graph_of(N, [])
     design = design_of(["coverage"], "2", neighbors="vertex", coverage=CANDIDATES["coverage"])
     drawn = [
-        np.array(
-            [draw_parts(design, *graph, derive_key(KEY, name, t)).choices[Statistic.COVERAGE] for t in range(4000)]
-        )
+        np.array([draw_parts(design, graph, derive_key(KEY, name, t)).choices[Statistic.COVERAGE] for t in range(4000)])
         for name, graph in (("star", star), ("empty", empty))
     ]
     rate = choice_rate(Fraction(2), 4, 1)
     for picks, graph in zip(drawn, (star, empty), strict=True):
-        expected = exponential_probability(-scores_of(design, Statistic.COVERAGE, *graph), rate)[0]
+        expected = exponential_probability(-scores_of(design, Statistic.COVERAGE, graph), rate)[0]
         assert abs((picks == 0).mean() - expected) < 6 * (0.25 / 4000) ** 0.5
     assert empirical_epsilon((drawn[0] == 0).astype(float), (drawn[1] == 0).astype(float)) <= 2
 
@@ -138,30 +130,30 @@ def test_a_pair_of_the_noisy_graph_keeps_its_epsilon() -> None:
         adjacency = {"threshold": threshold, "steps": 4 if threshold == "match_edges" else 1}
         design = design_of(["adjacency"], "2", n=6, adjacency=adjacency)
         bits = []
-        for name, graph in (("with", edges_of(*others, (0, 5))), ("without", edges_of(*others))):
+        for name, graph in (("with", oracle.graph_of(6, [*others, (0, 5)])), ("without", oracle.graph_of(6, others))):
             found = []
             for trial in range(TRIALS):
-                released = draw_parts(design, *graph, derive_key(KEY, name, trial)).graph
+                released = draw_parts(design, graph, derive_key(KEY, name, trial)).graph
                 assert released is not None
-                found.append(bool(((released.source == 0) & (released.target == 5)).any()))
+                found.append(bool(((released.edges.source == 0) & (released.edges.target == 5)).any()))
             bits.append(np.array(found, dtype=float))
         assert 0.3 < empirical_epsilon(*bits) <= 2
 
 
 def test_the_transcript_of_all_reports_keeps_its_epsilon(monkeypatch: pytest.MonkeyPatch) -> None:
     """An edge moves two noisy degrees and one bit. Planted: degrees with the noise of one end; a bit from both ends."""
-    with_edge, without = edges_of((0, 1), (1, 2)), edges_of((0, 1))
+    with_edge, without = oracle.graph_of(3, [(0, 1), (1, 2)]), oracle.graph_of(3, [(0, 1)])
     design = design_of(["degree_sequence", "adjacency"], "2", n=3, model="local")
 
-    def loss(used: Design, name: str, graph: Edges, claimed: float) -> FloatArray:
+    def loss(used: Design, name: str, graph: SimpleGraph, claimed: float) -> FloatArray:
         """Likelihood ratio of what was reported, under the law that was drawn."""
         found = []
         for trial in range(TRIALS):
-            parts = draw_parts(used, *graph, derive_key(KEY, name, trial))
+            parts = draw_parts(used, graph, derive_key(KEY, name, trial))
             assert parts.graph is not None
             degrees = parts.numbers[Statistic.DEGREE_SEQUENCE]
             near = np.abs(degrees[1:] - [1, 0]) - np.abs(degrees[1:] - [2, 1])
-            bit = bool(((parts.graph.source == 1) & (parts.graph.target == 2)).any())
+            bit = bool(((parts.graph.edges.source == 1) & (parts.graph.edges.target == 2)).any())
             found.append(claimed * near.sum() / 2 + (1 if bit else -1))
         return np.array(found, dtype=np.float64)
 

@@ -1,7 +1,7 @@
 """All graphs of a few vertices at once, as adjacency matrices, with their neighbours and statistics."""
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import combinations
 from math import comb
 from pathlib import Path
@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from dplib.arrays import IntArray
+from dplib.graphs.simple_graph import SimpleGraph
 
 Batch = Callable[[IntArray], IntArray]
 
@@ -88,28 +89,28 @@ def change(values: IntArray, neighbors: tuple[IntArray, IntArray], power: int = 
     return int((np.abs(values[neighbors[0]] - values[neighbors[1]]) ** power).sum(axis=1).max())
 
 
-def stored_graph(name: str) -> tuple[int, IntArray, IntArray]:
-    """A real graph of the shared folder as (n, source, target): loops dropped, each pair once, ids from 0."""
+def stored_graph(name: str) -> SimpleGraph:
+    """A real graph of the shared folder, ids from 0."""
     folder = os.environ.get("DPLIB_SHARED")
     if folder is None:
         pytest.skip("needs the shared folder of real graphs")
     lines = np.loadtxt(Path(folder) / "data" / "graphs" / name, dtype=np.int64, comments="#")
     vertices, ends = np.unique(lines, return_inverse=True)
-    low, high = ends.reshape(lines.shape).min(axis=1), ends.reshape(lines.shape).max(axis=1)
-    edges = np.unique(low[low < high] * len(vertices) + high[low < high])
-    return len(vertices), edges // len(vertices), edges % len(vertices)
+    return SimpleGraph.from_edges(len(vertices), *ends.reshape(lines.shape).T)
 
 
-def random_edges(n: int, p: float, seed: int) -> tuple[IntArray, IntArray]:
-    """The edges of a random graph on n vertices, in no order and either way round."""
-    rng = np.random.default_rng(seed)
-    u, v = np.array(pairs(n), dtype=np.int64).reshape(-1, 2)[rng.permutation(comb(n, 2))].T
-    kept = rng.random(len(u)) < p
-    flipped = rng.random(len(u)) < 0.5
-    return np.where(flipped, u, v)[kept], np.where(flipped, v, u)[kept]
+def graph_of(n: int, edges: Iterable[tuple[int, int]] | IntArray) -> SimpleGraph:
+    """The graph with these edges."""
+    return SimpleGraph.from_edges(n, *np.array(list(edges), dtype=np.int64).reshape(-1, 2).T)
 
 
-def to_networkx(n: int, source: IntArray, target: IntArray) -> nx.Graph:
-    graph = nx.empty_graph(n)
-    graph.add_edges_from(zip(source.tolist(), target.tolist(), strict=True))
-    return graph
+def random_graph(n: int, p: float, seed: int) -> SimpleGraph:
+    """A graph that has each edge with one probability."""
+    chosen = np.random.default_rng(seed).random(comb(n, 2)) < p
+    return graph_of(n, [pair for pair, there in zip(pairs(n), chosen, strict=True) if there])
+
+
+def to_networkx(graph: SimpleGraph) -> nx.Graph:
+    peer = nx.empty_graph(graph.n_vertices)
+    peer.add_edges_from(zip(graph.source.tolist(), graph.target.tolist(), strict=True))
+    return peer

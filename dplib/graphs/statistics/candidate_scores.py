@@ -25,17 +25,15 @@ from fractions import Fraction
 import numpy as np
 
 from dplib.arrays import IntArray
+from dplib.graphs.simple_graph import SimpleGraph
 from dplib.validate import at_least, require
 
 
-def split_scores(
-    source: IntArray, target: IntArray, candidates: Sequence[IntArray], resolution: Fraction = Fraction(0)
-) -> IntArray:
+def split_scores(graph: SimpleGraph, candidates: Sequence[IntArray], resolution: Fraction = Fraction(0)) -> IntArray:
     """Score splits into communities.
 
     Args:
-        source: one end of each edge, every edge once, shape (m,).
-        target: the other end.
+        graph: the graph.
         candidates: for each candidate the group of every vertex, from 0, shape (n,).
         resolution: gamma, the density above which two groups are worth merging.
 
@@ -48,20 +46,16 @@ def split_scores(
         require(int(groups.min(initial=0)) >= 0, "groups of a split", "be numbered from 0", "a negative number")
         sizes = np.bincount(groups).astype(np.int64)
         pairs.append(int((sizes * (sizes - 1) // 2).sum()))
-        inside.append(int(np.count_nonzero(groups[source] == groups[target])))
+        inside.append(int(np.count_nonzero(groups[graph.source] == groups[graph.target])))
     above, below = resolution.numerator, resolution.denominator
     return np.array([below * e - above * p for e, p in zip(inside, pairs, strict=True)], dtype=np.int64)
 
 
-def coverage_scores(
-    n_vertices: int, source: IntArray, target: IntArray, candidates: Sequence[Sequence[int]]
-) -> IntArray:
+def coverage_scores(graph: SimpleGraph, candidates: Sequence[Sequence[int]]) -> IntArray:
     """Score sets of seed vertices by the vertices they reach in at most one step.
 
     Args:
-        n_vertices: n.
-        source: one end of each edge, shape (m,).
-        target: the other end.
+        graph: the graph.
         candidates: seed vertices of each candidate.
 
     Returns:
@@ -69,11 +63,11 @@ def coverage_scores(
     """
     scores = []
     for seeds in candidates:
-        require(all(0 <= seed < n_vertices for seed in seeds), "seeds", "be declared vertices", list(seeds))
-        is_seed = np.zeros(n_vertices, dtype=np.bool_)
+        require(all(0 <= seed < graph.n_vertices for seed in seeds), "seeds", "be declared vertices", list(seeds))
+        is_seed = np.zeros(graph.n_vertices, dtype=np.bool_)
         is_seed[list(seeds)] = True
         reached = is_seed.copy()
-        reached[target[is_seed[source]]] = True
-        reached[source[is_seed[target]]] = True
+        reached[graph.target[is_seed[graph.source]]] = True
+        reached[graph.source[is_seed[graph.target]]] = True
         scores.append(int(np.count_nonzero(reached)))
     return np.array(scores, dtype=np.int64)

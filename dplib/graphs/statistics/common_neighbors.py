@@ -24,6 +24,7 @@ import numpy as np
 
 from dplib.arrays import Int32Array, IntArray
 from dplib.compiled import compiled
+from dplib.graphs.simple_graph import SimpleGraph
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,10 +77,10 @@ def pair_front(n_vertices: int, rows: Neighborhoods, columns: Neighborhoods) -> 
     return merge_fronts([front])
 
 
-def common_neighbor_front(n_vertices: int, source: IntArray, target: IntArray) -> IntArray:
-    """The front of a whole simple graph; see `pair_front`."""
-    everything = Neighborhoods.from_edges(np.arange(n_vertices), source, target)
-    return pair_front(n_vertices, everything, everything)
+def common_neighbor_front(graph: SimpleGraph) -> IntArray:
+    """The front of a whole graph; see `pair_front`."""
+    everything = Neighborhoods.from_edges(np.arange(graph.n_vertices), graph.source, graph.target)
+    return pair_front(graph.n_vertices, everything, everything)
 
 
 def merge_fronts(fronts: Sequence[IntArray]) -> IntArray:

@@ -23,21 +23,6 @@ from dplib.arrays import IntArray
 from dplib.validate import at_least
 
 
-def vertex_degrees(n_vertices: int, source: IntArray, target: IntArray) -> IntArray:
-    """Count the edges at each vertex.
-
-    Args:
-        n_vertices: n.
-        source: one end of each edge, every edge once, shape (m,).
-        target: the other end, shape (m,).
-
-    Returns:
-        Degrees by vertex, shape (n,).
-    """
-    degrees = np.bincount(source, minlength=n_vertices) + np.bincount(target, minlength=n_vertices)
-    return degrees.astype(np.int64)
-
-
 def edge_count(degrees: IntArray) -> int:
     """The number of edges: half the sum of the degrees."""
     return int(degrees.sum()) // 2

@@ -32,6 +32,7 @@ import numpy as np
 from scipy.special import bdtr, bdtrc, gammaln, xlogy
 
 from dplib.arrays import BoolArray, FloatArray, IntArray
+from dplib.graphs.simple_graph import SimpleGraph
 from dplib.privacy.noise_quantile import Z95
 
 EXACT_PAIRS = 1_000
@@ -127,16 +128,15 @@ def block_pairs(sizes: IntArray) -> IntArray:
     return np.where(first == second, sizes[first] * (sizes[first] - 1) // 2, sizes[first] * sizes[second])
 
 
-def count_in_blocks(source: IntArray, target: IntArray, block_of: IntArray, n_blocks: int) -> IntArray:
+def count_in_blocks(graph: SimpleGraph, block_of: IntArray, n_blocks: int) -> IntArray:
     """Edges of a graph inside each block and between every two, shape (n_blocks (n_blocks + 1) / 2,).
 
     Args:
-        source: one end of each edge, shape (m,).
-        target: the other end.
+        graph: the graph.
         block_of: block of every vertex, -1 for none.
         n_blocks: their number; the order of the result is that of `numpy.triu_indices`.
     """
-    ends = np.sort(np.stack([block_of[source], block_of[target]]), axis=0)
+    ends = np.sort(np.stack([block_of[graph.source], block_of[graph.target]]), axis=0)
     low, high = ends[:, ends[0] >= 0]
     key = low * n_blocks - low * (low - 1) // 2 + high - low
     return np.bincount(key, minlength=n_blocks * (n_blocks + 1) // 2).astype(np.int64)
@@ -154,23 +154,20 @@ def triangle_variance(n: int, n_edges: float, squared_common: float, noise: floa
     return noise * squared_common + noise**2 * n_edges * max(0, n - 2) + noise**3 * comb(n, 3)
 
 
-def estimate_triangles(
-    n: int, source: IntArray, target: IntArray, passing: Passing, silent: BoolArray
-) -> tuple[float, float]:
+def estimate_triangles(ones: SimpleGraph, passing: Passing, silent: BoolArray) -> tuple[float, float]:
     """Estimate the triangles behind randomized bits.
 
     Args:
-        n: vertices.
-        source: the smaller end of each pair whose bit is 1, shape (k,).
-        target: the greater end.
+        ones: the pairs whose bit is 1.
         passing: probabilities of the bits; symmetric.
         silent: vertices whose bits, of the pairs with later vertices, are not there, shape (n,).
 
     Returns:
         The estimate and the square of its standard error, which is itself estimated.
     """
+    n = ones.n_vertices
     entries = np.zeros((n, n))
-    entries[source, target] = 1
+    entries[ones.source, ones.target] = 1
     entries = (entries - passing.other) / (passing.edge - passing.other)
     entries[silent] = 0
     entries = np.triu(entries, 1)

@@ -26,18 +26,13 @@ import numpy as np
 from dplib.arrays import IntArray
 from dplib.compiled import compiled
 from dplib.graphs.mixing import vertex_colours
-from dplib.graphs.statistics.degrees import vertex_degrees
+from dplib.graphs.simple_graph import SimpleGraph
 
 
-def count_triangles(n_vertices: int, source: IntArray, target: IntArray) -> int:
-    """Count the triangles of a simple graph.
-
-    Args:
-        n_vertices: n.
-        source: one end of each edge, every edge once, no loops, shape (m,).
-        target: the other end.
-    """
-    return _count(n_vertices, source, target, np.zeros(n_vertices, dtype=np.int64), False)
+def count_triangles(graph: SimpleGraph) -> int:
+    """Count the triangles of a graph."""
+    n = graph.n_vertices
+    return _count(n, graph.source, graph.target, np.zeros(n, dtype=np.int64), False)
 
 
 def colour_tasks(n_colours: int) -> IntArray:
@@ -97,7 +92,8 @@ def count_task_triangles(source: IntArray, target: IntArray, n_colours: int, tas
 
 
 def _count(n_vertices: int, source: IntArray, target: IntArray, colours: IntArray, mixed: bool) -> int:
-    by_degree = np.argsort(vertex_degrees(n_vertices, source, target), kind="stable")
+    degrees = np.bincount(source, minlength=n_vertices) + np.bincount(target, minlength=n_vertices)
+    by_degree = np.argsort(degrees, kind="stable")
     rank = np.empty(n_vertices, dtype=np.int64)
     rank[by_degree] = np.arange(n_vertices)
     low, high = np.minimum(rank[source], rank[target]), np.maximum(rank[source], rank[target])

@@ -39,6 +39,7 @@ import numpy as np
 from dplib.arrays import BoolArray, IntArray
 from dplib.compiled import compiled
 from dplib.graphs.mixing import mix_pairs
+from dplib.graphs.simple_graph import SimpleGraph
 from dplib.validate import at_least
 
 
@@ -57,25 +58,21 @@ def edge_order(source: IntArray, target: IntArray, salt: int) -> IntArray:
     return np.lexsort((high, low, mix_pairs(source, target, salt))).astype(np.int64)
 
 
-def project_in_order(n_vertices: int, source: IntArray, target: IntArray, bound: int, order: IntArray) -> BoolArray:
-    """Keep edges one after another while both ends have room: the reference.
+def project_graph(graph: SimpleGraph, bound: int, salt: int) -> SimpleGraph:
+    """Keep edges one after another, in the order of `edge_order`, while both ends have room.
 
     Args:
-        n_vertices: n.
-        source: one end of each edge, every edge once, no loops, shape (m,).
-        target: the other end.
+        graph: the graph.
         bound: D, the largest degree to keep.
-        order: positions of the edges, first edge first, as `edge_order` gives it.
-
-    Returns:
-        Whether each edge is kept, shape (m,).
+        salt: of the order.
     """
-    at_least("degree bound", bound, 1)
-    return keep_while_room(source, target, order, np.full(n_vertices, bound, dtype=np.int64))
+    room = np.full(graph.n_vertices, at_least("degree bound", bound, 1), dtype=np.int64)
+    order = edge_order(graph.source, graph.target, salt)
+    return graph.only(keep_while_room(graph.source, graph.target, order, room))
 
 
 def keep_while_room(source: IntArray, target: IntArray, order: IntArray, room: IntArray) -> BoolArray:
-    """The same from where some rounds have left off: few undecided edges are quicker decided one by one.
+    """The same for edges in any order, from where some rounds have left off: few edges are quicker decided one by one.
 
     Args:
         source: one end of each undecided edge, shape (m,).

@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from dplib.errors import IntegrityError
+from dplib.graphs.simple_graph import SimpleGraph
 from dplib.graphs.statistics.degrees import sorted_degrees_from_histogram
 from dplib.jobs.network_statistics.design import Design
 from dplib.jobs.network_statistics.measure import (
@@ -91,7 +92,7 @@ def measure_on_spark(judged: DataFrame, design: Design, keys: RunKeys, directory
     finally:
         blocks.unpersist()
     none = np.zeros(0, dtype=np.int64)
-    write_noisy(design, facts, (none, none), keys.measurement(digest), directory)
+    write_noisy(design, facts, SimpleGraph(design.n_vertices, none, none), keys.measurement(digest), directory)
     return keys.recorded(digest)
 
 

@@ -122,8 +122,8 @@ def _of_degrees(design: Design, statistic: Statistic, reports: IntArray) -> Esti
 
 def _triangles(design: Design, parts: Parts) -> Estimated:
     assert parts.graph is not None
-    graph, n = parts.graph, design.n_vertices
-    silent = np.zeros(n, dtype=np.bool_)
+    graph = parts.graph
+    silent = np.zeros(design.n_vertices, dtype=np.bool_)
     silent[parts.silent.get(Statistic.ADJACENCY, np.zeros(0, dtype=np.int64))] = True
-    value, variance = estimate_triangles(n, graph.source, graph.target, passing_of(graph.law), silent)
+    value, variance = estimate_triangles(graph.edges, passing_of(graph.law), silent)
     return Estimated(np.array([value]), np.array([variance**0.5]))

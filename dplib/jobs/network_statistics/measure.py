@@ -18,6 +18,7 @@ import numpy as np
 
 from dplib.arrays import IntArray
 from dplib.graphs.mixing import vertex_colours
+from dplib.graphs.simple_graph import SimpleGraph
 from dplib.graphs.statistics.common_neighbors import common_neighbor_front
 from dplib.graphs.statistics.degrees import (
     cumulative_histogram,
@@ -27,7 +28,6 @@ from dplib.graphs.statistics.degrees import (
     largest_degree,
     second_largest_degree,
     sorted_degrees,
-    vertex_degrees,
 )
 from dplib.graphs.statistics.ladder_rungs import (
     Rungs,
@@ -39,7 +39,7 @@ from dplib.graphs.statistics.ladder_rungs import (
 )
 from dplib.graphs.statistics.network_sensitivity import Bounding, Statistic
 from dplib.graphs.statistics.triangles import count_triangles
-from dplib.graphs.statistics.truncation import edge_order, project_in_order
+from dplib.graphs.statistics.truncation import project_graph
 from dplib.jobs.network_statistics.design import Design
 from dplib.jobs.network_statistics.measurements import LADDER, SMOOTH, WHOLE, Measurement
 from dplib.jobs.network_statistics.part_tables import write_parts
@@ -73,19 +73,12 @@ class Facts:
     front: IntArray | None = None
 
 
-def count_facts(design: Design, source: IntArray, target: IntArray) -> Facts:
-    """Count in this process.
-
-    Args:
-        design: the design.
-        source: one end of each edge, every edge once and no loops, shape (m,); projected already where the design does.
-        target: the other end.
-    """
-    n = design.n_vertices
+def count_facts(design: Design, graph: SimpleGraph) -> Facts:
+    """Count in this process; the graph is projected already where the design does."""
     return Facts(
-        vertex_degrees(n, source, target),
-        count_triangles(n, source, target) if counts_triangles(design) else 0,
-        common_neighbor_front(n, source, target) if needs_front(design) else None,
+        graph.degrees(),
+        count_triangles(graph) if counts_triangles(design) else 0,
+        common_neighbor_front(graph) if needs_front(design) else None,
     )
 
 
@@ -101,9 +94,9 @@ def needs_front(design: Design) -> bool:
     return follows and design.config.graph.triangles.rungs != "second_degree"
 
 
-def exact_statistics(design: Design, source: IntArray, target: IntArray) -> dict[Statistic, IntArray]:
+def exact_statistics(design: Design, graph: SimpleGraph) -> dict[Statistic, IntArray]:
     """The true statistics of a graph whose edges are here; see `count_facts`. NOT PRIVATE."""
-    return statistics_of(design, count_facts(design, source, target)) | exact_parts(design, source, target)
+    return statistics_of(design, count_facts(design, graph)) | exact_parts(design, graph)
 
 
 def statistics_of(design: Design, facts: Facts) -> dict[Statistic, IntArray]:
@@ -136,45 +129,39 @@ def statistics_of(design: Design, facts: Facts) -> dict[Statistic, IntArray]:
     return found
 
 
-def project(design: Design, source: IntArray, target: IntArray) -> tuple[IntArray, IntArray]:
-    """The edges that the design's statistics are of: cut to the degree bound where it is projected."""
+def project(design: Design, graph: SimpleGraph) -> SimpleGraph:
+    """The graph that the design's statistics are of: cut to the degree bound where it is projected."""
     if not design.projected:
-        return source, target
-    salt = design.config.graph.degree_bound.salt
-    order = edge_order(source, target, salt)
-    kept = project_in_order(design.n_vertices, source, target, design.largest_degree, order)
-    return source[kept], target[kept]
+        return graph
+    return project_graph(graph, design.largest_degree, design.config.graph.degree_bound.salt)
 
 
-def measure_edges(
-    design: Design, source: IntArray, target: IntArray, keys: RunKeys, directory: Path
-) -> MeasurementKeys:
+def measure_edges(design: Design, graph: SimpleGraph, keys: RunKeys, directory: Path) -> MeasurementKeys:
     """Count, draw the noise of every statistic once and store the measurement.
 
     Args:
         design: the design.
-        source: one end of each edge, every edge once, no loops, sorted, shape (m,).
-        target: the other end.
+        graph: all edges. Private.
         keys: the run's sub-keys.
         directory: staging directory; gets ``measurement/``.
     """
-    digest = combine_digests(keys.digest, edge_digests(keys.digest, source, target, range(DIGEST_BLOCKS)))
-    edges = project(design, source, target)
-    write_noisy(design, count_facts(design, *edges), edges, keys.measurement(digest), directory)
+    digest = combine_digests(keys.digest, edge_digests(keys.digest, graph.source, graph.target, range(DIGEST_BLOCKS)))
+    projected = project(design, graph)
+    write_noisy(design, count_facts(design, projected), projected, keys.measurement(digest), directory)
     return keys.recorded(digest)
 
 
-def write_noisy(design: Design, facts: Facts, edges: tuple[IntArray, IntArray], key: bytes, directory: Path) -> None:
+def write_noisy(design: Design, facts: Facts, graph: SimpleGraph, key: bytes, directory: Path) -> None:
     """Draw the noise of every statistic once and store the measurement.
 
     Args:
         design: the design.
         facts: of the graph, projected where the design does.
-        edges: of that graph, sorted; looked at where the design needs edges only.
+        graph: that graph; looked at where the design needs edges only.
         key: that depends on the edges.
         directory: staging directory; gets ``measurement/``.
     """
-    parts = draw_parts(design, *edges, key)
+    parts = draw_parts(design, graph, key)
     Tables(directory, design).write_measurement(add_noise(design, facts, key) | parts.numbers)
     write_parts(directory, parts)
 
@@ -200,10 +187,10 @@ def digest_name(block: int) -> str:
     return f"edges {block}"
 
 
-def noisy_statistics(design: Design, source: IntArray, target: IntArray, key: bytes) -> dict[Statistic, IntArray]:
+def noisy_statistics(design: Design, graph: SimpleGraph, key: bytes) -> dict[Statistic, IntArray]:
     """Statistics with their noise of a graph whose edges are here; see `add_noise`."""
-    edges = project(design, source, target)
-    return add_noise(design, count_facts(design, *edges), key) | draw_parts(design, *edges, key).numbers
+    projected = project(design, graph)
+    return add_noise(design, count_facts(design, projected), key) | draw_parts(design, projected, key).numbers
 
 
 def add_noise(design: Design, facts: Facts, key: bytes) -> dict[Statistic, IntArray]:

@@ -76,7 +76,7 @@ def _blocks(design: Design, parts: Parts, results: Results) -> DataTable:
         Column("Pairs", numeric=True),
     )
     caption = (
-        f"Edges told by the noisy graph of {count_text(len(parts.graph.source))} pairs, in which an edge is missing "
+        f"Edges told by the noisy graph of {count_text(parts.graph.edges.n_edges)} pairs, in which an edge is missing "
         f"with probability {number_text(1 - passing.edge, 3)} and another pair appears with probability "
         f"{number_text(passing.other, 3)}"
     )

@@ -39,7 +39,7 @@ def pair_answer(tables: Tables, start: str | None, end: str | None) -> PartAnswe
     graph, shown = parts.graph, f"edge {start} - {end}"
     if low in parts.silent.get(Statistic.ADJACENCY, np.zeros(0, dtype=np.int64)):
         raise ConfigError("--from and --to", "name a pair that was reported", f"{start} and {end}")
-    there = bool(((graph.source == low) & (graph.target == high)).any())
+    there = bool(((graph.edges.source == low) & (graph.edges.target == high)).any())
     passing = passing_of(graph.law)
     pair = np.ones(1)
     value = float(passing.estimate(pair * there, pair)[0])

@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from dplib.arrays import FloatArray, IntArray
+from dplib.graphs.simple_graph import SimpleGraph
 from dplib.graphs.statistics.network_sensitivity import Statistic
 from dplib.graphs.statistics.noisy_graph import Passing, block_pairs
 from dplib.jobs.network_statistics.design import Design
@@ -34,8 +35,8 @@ def write_parts(directory: Path, parts: Parts) -> None:
     """Write the noisy graph, choices and silent vertices into ``measurement/``."""
     measurement = directory / MEASUREMENT
     if parts.graph is not None:
-        graph, folder = parts.graph, measurement / ADJACENCY
-        write_table(folder, "edges", {"source": graph.source, "target": graph.target}, sort_by=("source", "target"))
+        graph, edges, folder = parts.graph, parts.graph.edges, measurement / ADJACENCY
+        write_table(folder, "edges", {"source": edges.source, "target": edges.target}, sort_by=("source", "target"))
         law = {"threshold": np.array([graph.law.threshold]), "noisy_edges": np.array([graph.noisy_edges])}
         write_table(folder, "law", law, sort_by=("threshold",))
     if parts.choices:
@@ -56,14 +57,14 @@ def read_parts(tables: Tables) -> Parts:
     graph, choices, silent = None, {}, {}
     adjacency = design.find(Statistic.ADJACENCY)
     if adjacency is not None:
-        edges = read_table(measurement / ADJACENCY, ["source", "target"], blocks=("edges",))
+        pairs = read_table(measurement / ADJACENCY, ["source", "target"], blocks=("edges",))
         told = read_table(measurement / ADJACENCY, ["threshold", "noisy_edges"], blocks=("law",)).to_pylist()[0]
         law = threshold_law(
             design.config, design.n_vertices, adjacency.epsilon, adjacency.sensitivity.l1, told["noisy_edges"]
         )
-        source, target = (edges.column(end).to_numpy() for end in ("source", "target"))
+        edges = SimpleGraph(design.n_vertices, *(pairs.column(end).to_numpy() for end in ("source", "target")))
         # As it was drawn, whatever a later version would choose.
-        graph = NoisyGraph(source, target, ThresholdLaw(law.epsilon, told["threshold"], law.steps), told["noisy_edges"])
+        graph = NoisyGraph(edges, ThresholdLaw(law.epsilon, told["threshold"], law.steps), told["noisy_edges"])
     if any(each.size == 0 for each in design.measurements):
         rows = read_table(measurement / CHOICES, ["statistic", "candidate"]).to_pylist()
         choices = {Statistic(row["statistic"]): int(row["candidate"]) for row in rows}
@@ -126,7 +127,8 @@ def write_published_parts(tables: Tables, parts: Parts, edges: FloatArray | None
     design, published = tables.design, tables.directory / PUBLISHED
     csv = design.config.publish.output.csv
     if parts.graph is not None and edges is not None and std_error is not None:
-        ends = {"source": as_declared(design, parts.graph.source), "target": as_declared(design, parts.graph.target)}
+        graph = parts.graph.edges
+        ends = {"source": as_declared(design, graph.source), "target": as_declared(design, graph.target)}
         write_table(published / ADJACENCY, "edges", ends, sort_by=("source", "target"), csv=csv)
         names, pairs = block_names(design), pairs_of_blocks(design)
         blocks = {

@@ -13,7 +13,8 @@ from tempfile import TemporaryDirectory
 import numpy as np
 
 from dplib.arrays import IntArray
-from dplib.graphs.statistics.degrees import degree_histogram, edge_count, k_stars, vertex_degrees
+from dplib.graphs.simple_graph import SimpleGraph
+from dplib.graphs.statistics.degrees import degree_histogram, edge_count, k_stars
 from dplib.graphs.statistics.network_sensitivity import Statistic
 from dplib.graphs.statistics.triangles import count_triangles
 from dplib.jobs.network_statistics.design import Design
@@ -58,13 +59,13 @@ def rehearse(prepared: PreparedJob[Design], n_edges: int, seed: int, progress: P
     """
     with TemporaryDirectory(prefix="dplib-rehearsal-") as name:
         folder = Path(name)
-        source, target = generate(prepared.design.n_vertices, n_edges, seed)
-        _write_rows(prepared.design, folder / "edges.csv", source, target)
+        graph = generate(prepared.design.n_vertices, n_edges, seed)
+        _write_rows(prepared.design, folder / "edges.csv", graph)
         rehearsed = _prepare(prepared, folder)
         _, release = run_job(rehearsed, progress=progress)
         assert release is not None
         design = rehearsed.design
-        true = exact_statistics(design, source, target) | exact_derived(design, source, target)
+        true = exact_statistics(design, graph) | exact_derived(design, graph)
         estimates = Tables(release, design).read(ESTIMATES, "estimate")
         counts = Tables(release, design).read(PUBLISHED, "count")
     found = []
@@ -77,7 +78,7 @@ def rehearse(prepared: PreparedJob[Design], n_edges: int, seed: int, progress: P
             for table in (estimates, counts)
         )
         error = (
-            whole_graph_error(design, len(source))
+            whole_graph_error(design, graph.n_edges)
             if each.statistic is Statistic.ADJACENCY
             else std_error(design, each.statistic)
         )
@@ -87,36 +88,34 @@ def rehearse(prepared: PreparedJob[Design], n_edges: int, seed: int, progress: P
     return found
 
 
-def exact_derived(design: Design, source: IntArray, target: IntArray) -> dict[Statistic, IntArray]:
+def exact_derived(design: Design, graph: SimpleGraph) -> dict[Statistic, IntArray]:
     """The true numbers of what the local model estimates besides its reports."""
-    found, degrees = {}, vertex_degrees(design.n_vertices, source, target)
+    found, degrees = {}, graph.degrees()
     exact: dict[Statistic, Callable[[], IntArray | int]] = {
         Statistic.EDGE_COUNT: lambda: edge_count(degrees),
         Statistic.DEGREE_HISTOGRAM: lambda: degree_histogram(degrees, design.last_bin),
         Statistic.K_STARS: lambda: k_stars(degrees, design.config.graph.stars),
-        Statistic.TRIANGLES: lambda: count_triangles(design.n_vertices, source, target),
+        Statistic.TRIANGLES: lambda: count_triangles(graph),
     }
     for each in design.derived:
         found[each.statistic] = np.atleast_1d(np.asarray(exact[each.statistic](), dtype=np.int64))
     return found
 
 
-def generate(n_vertices: int, n_rows: int, seed: int) -> tuple[IntArray, IntArray]:
-    """The edges of a random graph with hubs, each once, sorted; at most ``n_rows``."""
+def generate(n_vertices: int, n_rows: int, seed: int) -> SimpleGraph:
+    """A random graph with hubs, of at most ``n_rows`` edges."""
     generator = np.random.default_rng(seed)
     weight = np.cumsum(1 / np.sqrt(np.arange(1, n_vertices + 1)))
     ends = np.searchsorted(weight, generator.random((2, n_rows)) * weight[-1], side="right")
-    low, high = np.sort(np.minimum(ends, n_vertices - 1), axis=0)
-    pairs = np.unique(np.stack([low, high])[:, low < high], axis=1).astype(np.int64)
-    return pairs[0], pairs[1]
+    return SimpleGraph.from_edges(n_vertices, *np.minimum(ends, n_vertices - 1))
 
 
-def _write_rows(design: Design, path: Path, source: IntArray, target: IntArray) -> None:
+def _write_rows(design: Design, path: Path, graph: SimpleGraph) -> None:
     domain = design.vertices
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(["source", "target"])
-        for row, (one, other) in enumerate(zip(source.tolist(), target.tolist(), strict=True)):
+        for row, (one, other) in enumerate(zip(graph.source.tolist(), graph.target.tolist(), strict=True)):
             ends = [domain.shown(one), domain.shown(other)]
             writer.writerow(ends)
             if row % 3 == 0:

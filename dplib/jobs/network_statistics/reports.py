@@ -10,6 +10,7 @@ import numpy as np
 
 from dplib.arrays import IntArray
 from dplib.config.network_releases import ReportInput
+from dplib.graphs.simple_graph import SimpleGraph
 from dplib.graphs.statistics.network_sensitivity import Statistic
 from dplib.jobs.network_statistics.design import Design
 from dplib.jobs.network_statistics.part_tables import write_parts
@@ -40,7 +41,7 @@ def store_reports(design: Design, reports: Reports, keys: RunKeys, directory: Pa
     parts = parts_of_reports(design, reports)
     stored = [(str(name), block_digest(keys.digest, str(name), numbers)) for name, numbers in parts.numbers.items()]
     if parts.graph is not None:
-        pairs = np.stack([parts.graph.source, parts.graph.target])
+        pairs = np.stack([parts.graph.edges.source, parts.graph.edges.target])
         stored.append(("pairs", block_digest(keys.digest, "pairs", pairs)))
     Tables(directory, design).write_measurement(parts.numbers)
     write_parts(directory, parts)
@@ -61,18 +62,18 @@ def parts_of_reports(design: Design, reports: Reports) -> Parts:
             numbers[each.statistic] = degrees
         else:
             assert reports.bits is not None
-            graph = NoisyGraph(*_ones(reports.vertex, reports.bits), ThresholdLaw(each.epsilon), 0)
-            numbers[each.statistic] = block_counts(design, graph.source, graph.target)
+            graph = NoisyGraph(_ones(n, reports.vertex, reports.bits), ThresholdLaw(each.epsilon), 0)
+            numbers[each.statistic] = block_counts(design, graph.edges)
     # The last vertex has no later one: it has nothing to say about pairs.
     talkers = {Statistic.DEGREE_SEQUENCE: silent, Statistic.ADJACENCY: silent[silent < n - 1]}
     return Parts(numbers, graph, {}, {each.statistic: talkers[each.statistic] for each in design.measurements})
 
 
-def _ones(vertices: IntArray, bits: list[str]) -> tuple[IntArray, IntArray]:
+def _ones(n: int, vertices: IntArray, bits: list[str]) -> SimpleGraph:
     """The pairs whose bit is 1."""
     first, second = [np.zeros(0, dtype=np.int64)], [np.zeros(0, dtype=np.int64)]
     for vertex, text in zip(vertices.tolist(), bits, strict=True):
         ones = np.flatnonzero(np.frombuffer(text.encode("ascii"), dtype=np.uint8) == ord("1"))
         first.append(np.full(len(ones), vertex, dtype=np.int64))
         second.append(ones + vertex + 1)
-    return np.concatenate(first), np.concatenate(second)
+    return SimpleGraph(n, np.concatenate(first), np.concatenate(second))

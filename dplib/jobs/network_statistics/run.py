@@ -40,9 +40,9 @@ def measure(job: Resources[Design], rows: DataFrame, keys: RunKeys, directory: P
         with job.stage("counting on Spark and drawing noise"):
             return measure_on_spark(judged, job.design, keys, directory)
     with job.stage("reading the edges"):
-        source, target = collect_edges(judged)
+        graph = collect_edges(judged, job.design.n_vertices)
     with job.stage("counting and drawing noise"):
-        return measure_edges(job.design, source, target, keys, directory)
+        return measure_edges(job.design, graph, keys, directory)
 
 
 def judge(job: Resources[Design], rows: DataFrame) -> JudgedRows:

@@ -12,6 +12,7 @@ import numpy as np
 
 from dplib.arrays import IntArray
 from dplib.config.network_releases import ReportInput
+from dplib.graphs.simple_graph import SimpleGraph
 from dplib.graphs.statistics.network_sensitivity import Statistic
 from dplib.jobs.network_statistics.config import NetworkVertexCount
 from dplib.jobs.network_statistics.declared import Declared
@@ -80,7 +81,7 @@ def measure_nothing(design: Design, keys: RunKeys, directory: Path) -> Measureme
         columns = design.config.input.columns
         reports = Reports(nobody, None if columns.degree is None else nobody, None if columns.bits is None else [])
         return store_reports(design, reports, keys, directory)
-    return measure_edges(design, nobody, nobody, keys, directory)
+    return measure_edges(design, SimpleGraph(design.n_vertices, nobody, nobody), keys, directory)
 
 
 TRIAL = Trial(thinned, measure_nothing, EDGE_RULES[:-1])

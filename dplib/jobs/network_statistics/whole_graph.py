@@ -10,8 +10,8 @@ from fractions import Fraction
 import numpy as np
 
 from dplib.arrays import IntArray
+from dplib.graphs.simple_graph import SimpleGraph
 from dplib.graphs.statistics.candidate_scores import coverage_scores, split_scores
-from dplib.graphs.statistics.degrees import vertex_degrees
 from dplib.graphs.statistics.network_sensitivity import Statistic
 from dplib.graphs.statistics.noisy_graph import count_in_blocks
 from dplib.jobs.network_statistics.design import Design
@@ -31,14 +31,12 @@ class NoisyGraph:
     """A noisy graph, or the bits that vertices reported.
 
     Attributes:
-        source: the smaller end of each pair that is there, shape (k,).
-        target: the greater end.
+        edges: the pairs that are there.
         law: noise and threshold.
         noisy_edges: the noisy count that set the threshold; 0 where it was declared.
     """
 
-    source: IntArray
-    target: IntArray
+    edges: SimpleGraph
     law: ThresholdLaw
     noisy_edges: int
 
@@ -60,52 +58,51 @@ class Parts:
     silent: dict[Statistic, IntArray] = field(default_factory=dict)
 
 
-def exact_parts(design: Design, source: IntArray, target: IntArray) -> dict[Statistic, IntArray]:
+def exact_parts(design: Design, graph: SimpleGraph) -> dict[Statistic, IntArray]:
     """The true numbers of the statistics of `measurements.WHOLE`. NOT PRIVATE.
 
     Args:
         design: the design.
-        source: one end of each edge, every edge once, no loops, shape (m,); projected already where the design does.
-        target: the other end.
+        graph: projected already where the design does.
     """
     found: dict[Statistic, IntArray] = {}
     for each in design.measurements:
         match each.statistic:
             case Statistic.DEGREE_SEQUENCE:
-                found[each.statistic] = _degrees(design, each, source, target)
+                found[each.statistic] = _degrees(design, each, graph)
             case Statistic.ADJACENCY:
-                found[each.statistic] = block_counts(design, source, target)
+                found[each.statistic] = block_counts(design, graph)
             case Statistic.SPLIT | Statistic.COVERAGE:
                 found[each.statistic] = np.zeros(0, dtype=np.int64)
     return found
 
 
-def block_counts(design: Design, source: IntArray, target: IntArray) -> IntArray:
+def block_counts(design: Design, graph: SimpleGraph) -> IntArray:
     """Edges in all and, where blocks are declared, inside each and between every two."""
     declared = design.declared
-    total = np.array([len(source)], dtype=np.int64)
+    total = np.array([graph.n_edges], dtype=np.int64)
     if not declared.blocks:
         return total
-    return np.concatenate([total, count_in_blocks(source, target, declared.block_of, len(declared.blocks))])
+    return np.concatenate([total, count_in_blocks(graph, declared.block_of, len(declared.blocks))])
 
 
-def draw_parts(design: Design, source: IntArray, target: IntArray, key: bytes) -> Parts:
+def draw_parts(design: Design, graph: SimpleGraph, key: bytes) -> Parts:
     """Draw all `measurements.WHOLE` once; arguments as of `exact_parts`, and a key that depends on the edges."""
     numbers: dict[Statistic, IntArray] = {}
     choices: dict[Statistic, int] = {}
-    graph = None
+    noisy = None
     for each in design.measurements:
         match each.statistic:
             case Statistic.DEGREE_SEQUENCE:
-                numbers[each.statistic] = _noisy_degrees(design, each, source, target, key)
+                numbers[each.statistic] = _noisy_degrees(design, each, graph, key)
             case Statistic.ADJACENCY:
                 draw = _reported_bits if design.local else _noisy_graph
-                graph = draw(design, each, source, target, key)
-                numbers[each.statistic] = block_counts(design, graph.source, graph.target)
+                noisy = draw(design, each, graph, key)
+                numbers[each.statistic] = block_counts(design, noisy.edges)
             case Statistic.SPLIT | Statistic.COVERAGE:
-                choices[each.statistic] = _choice(design, each, source, target, key)
+                choices[each.statistic] = _choice(design, each, graph, key)
                 numbers[each.statistic] = np.zeros(0, dtype=np.int64)
-    return Parts(numbers, graph, choices)
+    return Parts(numbers, noisy, choices)
 
 
 def degree_protocol(design: Design, measured: Measurement) -> DegreeProtocol:
@@ -114,14 +111,14 @@ def degree_protocol(design: Design, measured: Measurement) -> DegreeProtocol:
     return DegreeProtocol(measured.event.epsilon, Counting(design.config.graph.local.counting))
 
 
-def _degrees(design: Design, measured: Measurement, source: IntArray, target: IntArray) -> IntArray:
+def _degrees(design: Design, measured: Measurement, graph: SimpleGraph) -> IntArray:
     if design.local:
-        return degree_protocol(design, measured).true_degrees(design.n_vertices, source, target)
-    return vertex_degrees(design.n_vertices, source, target)
+        return degree_protocol(design, measured).true_degrees(graph.n_vertices, graph.source, graph.target)
+    return graph.degrees()
 
 
-def _noisy_degrees(design: Design, measured: Measurement, source: IntArray, target: IntArray, key: bytes) -> IntArray:
-    degrees = _degrees(design, measured, source, target)
+def _noisy_degrees(design: Design, measured: Measurement, graph: SimpleGraph, key: bytes) -> IntArray:
+    degrees = _degrees(design, measured, graph)
     if design.local:
         # One stream a vertex: a report that is computed again is the same report.
         return simulate_reports(derive_key(key, "reports"), degrees, degree_protocol(design, measured))
@@ -130,38 +127,37 @@ def _noisy_degrees(design: Design, measured: Measurement, source: IntArray, targ
     return add_exactly(degrees, SAMPLERS[measured.mechanism](stream, measured.parameter, len(degrees)))
 
 
-def _noisy_graph(design: Design, measured: Measurement, source: IntArray, target: IntArray, key: bytes) -> NoisyGraph:
+def _noisy_graph(design: Design, measured: Measurement, graph: SimpleGraph, key: bytes) -> NoisyGraph:
     epsilon, l1 = measured.epsilon, measured.sensitivity.l1
     own = count_epsilon(design.config, epsilon)
     noisy = 0
     if own is not None:
         noise = draw_discrete_laplace(KeyedStream(key, "adjacency", "count", 0), Fraction(l1) / own, 1)
-        noisy = int(add_exactly(np.array([len(source)], dtype=np.int64), noise)[0])
-    law = threshold_law(design.config, design.n_vertices, epsilon, l1, noisy)
+        noisy = int(add_exactly(np.array([graph.n_edges], dtype=np.int64), noise)[0])
+    n = graph.n_vertices
+    law = threshold_law(design.config, n, epsilon, l1, noisy)
     stream = KeyedStream(key, "adjacency", "pairs", 0)
-    return NoisyGraph(*draw_noisy_adjacency(stream, design.n_vertices, source, target, law), law, noisy)
+    return NoisyGraph(SimpleGraph(n, *draw_noisy_adjacency(stream, n, graph.source, graph.target, law)), law, noisy)
 
 
-def _reported_bits(design: Design, measured: Measurement, source: IntArray, target: IntArray, key: bytes) -> NoisyGraph:
-    n, epsilon = design.n_vertices, measured.epsilon
-    low, high = np.minimum(source, target), np.maximum(source, target)
-    order = np.argsort(low, kind="stable")
-    bounds, high = np.searchsorted(low[order], np.arange(n + 1)), high[order]
+def _reported_bits(_: Design, measured: Measurement, graph: SimpleGraph, key: bytes) -> NoisyGraph:
+    n, epsilon = graph.n_vertices, measured.epsilon
+    bounds = np.searchsorted(graph.source, np.arange(n + 1))
     own_key, first, second = derive_key(key, "reports"), [], []
     for user in range(n):
-        bits = report_later_neighbors(own_key, user, high[bounds[user] : bounds[user + 1]], n, epsilon)
+        bits = report_later_neighbors(own_key, user, graph.target[bounds[user] : bounds[user + 1]], n, epsilon)
         ones = np.flatnonzero(bits) + user + 1
         first.append(np.full(len(ones), user, dtype=np.int64))
         second.append(ones.astype(np.int64))
-    return NoisyGraph(np.concatenate(first), np.concatenate(second), ThresholdLaw(epsilon), 0)
+    return NoisyGraph(SimpleGraph(n, np.concatenate(first), np.concatenate(second)), ThresholdLaw(epsilon), 0)
 
 
-def _choice(design: Design, measured: Measurement, source: IntArray, target: IntArray, key: bytes) -> int:
-    graph, declared = design.config.graph, design.declared
+def _choice(design: Design, measured: Measurement, graph: SimpleGraph, key: bytes) -> int:
+    split, declared = design.config.graph.split, design.declared
     if measured.statistic is Statistic.SPLIT:
-        assert graph.split is not None
-        scores = split_scores(source, target, list(declared.splits.values()), graph.split.resolution)
+        assert split is not None
+        scores = split_scores(graph, list(declared.splits.values()), split.resolution)
     else:
-        scores = coverage_scores(design.n_vertices, source, target, list(declared.seeds.values()))
+        scores = coverage_scores(graph, list(declared.seeds.values()))
     rate = choice_rate(measured.epsilon, measured.sensitivity.l1, score_unit(design.config, measured.statistic))
     return int(draw_exponential(KeyedStream(key, str(measured.statistic), "choice", 0), -scores, rate)[0])

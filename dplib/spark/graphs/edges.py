@@ -25,8 +25,8 @@ import pyarrow.compute as pc
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from dplib.arrays import IntArray
 from dplib.config.edge_input import DeclaredVertices, EdgeInput, VertexCount, vertex_names
+from dplib.graphs.simple_graph import SimpleGraph
 from dplib.spark.engine.session import quiet_spark_errors
 from dplib.spark.graphs.graph_files import open_graph_file
 from dplib.spark.rows.inspection import Inspection, RuleCount, dropped_values, rule_counts
@@ -155,14 +155,15 @@ def judge_edges(rows: DataFrame, domain: VertexDomain, for_owner: bool = False) 
     return placed.select(least.alias("source"), greatest, failed.alias("failed"), *others)
 
 
-def collect_edges(judged: DataFrame) -> tuple[IntArray, IntArray]:
-    """Bring the edges to the driver, each once, in the order of their ends.
+def collect_edges(judged: DataFrame, n_vertices: int) -> SimpleGraph:
+    """Bring the edges to the driver.
 
     Args:
         judged: from `judge_edges`.
+        n_vertices: declared ones.
 
     Returns:
-        The smaller and the greater end of each edge, each of shape (m,). Private.
+        The graph. Private.
 
     Raises:
         SchemaError: if the input cannot be read.
@@ -172,7 +173,7 @@ def collect_edges(judged: DataFrame) -> tuple[IntArray, IntArray]:
         table = _edges(judged).toArrow()
     source, target = (table.column(end).to_numpy().astype(np.int64) for end in _ENDS)
     order = np.lexsort((target, source))
-    return source[order], target[order]
+    return SimpleGraph(n_vertices, source[order], target[order])
 
 
 def inspect_edges(judged: DataFrame, domain: VertexDomain, largest_degree: int | None) -> Inspection:

@@ -17,35 +17,35 @@ from tests.support import network_oracles as oracle
 SPLITS = [np.array(groups) for groups in ([0, 0, 0, 1, 1], [0, 1, 1, 1, 1], [2, 1, 0, 1, 2], [0, 0, 0, 0, 0])]
 SEEDS = [[0], [1, 3], [0, 2, 4], []]
 PAIRS = np.array(oracle.pairs(5))
-GRAPHS = [PAIRS[number >> np.arange(10) & 1 == 1].T for number in range(1024)]
+GRAPHS = [oracle.graph_of(5, PAIRS[number >> np.arange(10) & 1 == 1]) for number in range(1024)]
 
 
 def test_split_scores_are_inside_edges_less_expected_ones() -> None:
     gamma = Fraction(1, 3)
-    source, target = oracle.random_edges(5, 0.6, 2)
-    graph = oracle.to_networkx(5, source, target)
+    graph = oracle.random_graph(5, 0.6, 2)
+    peer = oracle.to_networkx(graph)
     expected = []
     for groups in SPLITS:
         members = [np.flatnonzero(groups == g).tolist() for g in np.unique(groups)]
-        inside = sum(graph.subgraph(m).number_of_edges() for m in members)
+        inside = sum(peer.subgraph(m).number_of_edges() for m in members)
         expected.append(3 * inside - sum(len(m) * (len(m) - 1) // 2 for m in members))
-    assert split_scores(source, target, SPLITS, gamma).tolist() == expected
-    assert split_scores(source, target, SPLITS).tolist()[-1] == len(source)
+    assert split_scores(graph, SPLITS, gamma).tolist() == expected
+    assert split_scores(graph, SPLITS).tolist()[-1] == graph.n_edges
 
 
 def test_coverage_is_the_closed_neighbourhood() -> None:
-    source, target = oracle.random_edges(30, 0.1, 3)
-    graph = oracle.to_networkx(30, source, target)
+    graph = oracle.random_graph(30, 0.1, 3)
+    peer = oracle.to_networkx(graph)
     candidates = [[0], [3, 7], [1, 2, 29], []]
-    expected = [len(set(seeds).union(*(graph[seed] for seed in seeds))) for seeds in candidates]
-    assert coverage_scores(30, source, target, candidates).tolist() == expected
-    assert coverage_scores(30, source, target, [list(nx.dominating_set(graph))]).tolist() == [30]
+    expected = [len(set(seeds).union(*(peer[seed] for seed in seeds))) for seeds in candidates]
+    assert coverage_scores(graph, candidates).tolist() == expected
+    assert coverage_scores(graph, [list(nx.dominating_set(peer))]).tolist() == [30]
 
 
 @pytest.mark.parametrize("level", [Neighbors.EDGE, Neighbors.VERTEX])
 def test_scores_change_as_the_module_says(level: Neighbors) -> None:
-    splits = np.stack([split_scores(source, target, SPLITS, Fraction(1, 3)) for source, target in GRAPHS])
-    seeds = np.stack([coverage_scores(5, source, target, SEEDS) for source, target in GRAPHS])
+    splits = np.stack([split_scores(graph, SPLITS, Fraction(1, 3)) for graph in GRAPHS])
+    seeds = np.stack([coverage_scores(graph, SEEDS) for graph in GRAPHS])
     first, second = oracle.edge_neighbors(5) if level is Neighbors.EDGE else oracle.vertex_neighbors(5)
     split_change, seed_change = splits[first] - splits[second], seeds[first] - seeds[second]
     assert np.abs(split_change).max() == 3 * sensitivity(Statistic.SPLIT, level, 5).l1
@@ -57,8 +57,8 @@ def test_scores_change_as_the_module_says(level: Neighbors) -> None:
 def test_choice_by_the_exponential_mechanism_is_private_on_all_neighbours(level: Neighbors) -> None:
     epsilon = Fraction(1)
     for statistic, scores in (
-        (Statistic.SPLIT, np.stack([split_scores(source, target, SPLITS) for source, target in GRAPHS])),
-        (Statistic.COVERAGE, np.stack([coverage_scores(5, source, target, SEEDS) for source, target in GRAPHS])),
+        (Statistic.SPLIT, np.stack([split_scores(graph, SPLITS) for graph in GRAPHS])),
+        (Statistic.COVERAGE, np.stack([coverage_scores(graph, SEEDS) for graph in GRAPHS])),
     ):
         moved = Fraction(sensitivity(statistic, level, 5).l1)
         first, second = oracle.edge_neighbors(5) if level is Neighbors.EDGE else oracle.vertex_neighbors(5)
@@ -71,9 +71,9 @@ def test_choice_by_the_exponential_mechanism_is_private_on_all_neighbours(level:
 
 
 def test_a_clear_winner_is_chosen() -> None:
-    source, target = oracle.random_edges(40, 0.6, 1)
+    graph = oracle.random_graph(40, 0.6, 1)
     candidates = [[0], list(range(0, 40, 2)), [1]]
-    scores = coverage_scores(40, source, target, candidates)
+    scores = coverage_scores(graph, candidates)
     drawn = draw_exponential(
         KeyedStream(bytes(32), "choice"), -scores, exponential_rate(Fraction(9), Fraction(1), monotone=True)
     )
@@ -81,10 +81,10 @@ def test_a_clear_winner_is_chosen() -> None:
 
 
 def test_candidates_are_checked() -> None:
-    none = np.zeros(0, dtype=np.int64)
+    none = oracle.graph_of(3, [])
     with pytest.raises(ConfigError, match="seeds must be declared vertices"):
-        coverage_scores(3, none, none, [[3]])
+        coverage_scores(none, [[3]])
     with pytest.raises(ConfigError, match="groups of a split must"):
-        split_scores(none, none, [np.array([0, -1])])
+        split_scores(none, [np.array([0, -1])])
     with pytest.raises(ConfigError, match="resolution must"):
-        split_scores(none, none, SPLITS, Fraction(-1))
+        split_scores(none, SPLITS, Fraction(-1))

@@ -5,7 +5,7 @@ import pytest
 from scipy import sparse
 
 from dplib.graphs.statistics.common_neighbors import Neighborhoods, common_neighbor_front, merge_fronts, pair_front
-from tests.support.network_oracles import random_edges, stored_graph
+from tests.support.network_oracles import graph_of, random_graph, stored_graph
 
 
 def _by_definition(n: int, source: np.ndarray, target: np.ndarray) -> list[int]:
@@ -23,9 +23,10 @@ def _by_definition(n: int, source: np.ndarray, target: np.ndarray) -> list[int]:
 @pytest.mark.parametrize("seed", range(12))
 def test_whole_graph_and_blocks(seed: int) -> None:
     n = 3 + 2 * seed
-    source, target = random_edges(n, [0.05, 0.3, 0.9][seed % 3], seed)
+    graph = random_graph(n, [0.05, 0.3, 0.9][seed % 3], seed)
+    source, target = graph.source, graph.target
     expected = _by_definition(n, source, target)
-    assert common_neighbor_front(n, source, target).tolist() == expected
+    assert common_neighbor_front(graph).tolist() == expected
     parts = [np.flatnonzero(np.arange(n) % 3 == part) for part in range(3)]
     sides = []
     for part in parts:
@@ -37,12 +38,12 @@ def test_whole_graph_and_blocks(seed: int) -> None:
 
 @pytest.mark.parametrize("n", [0, 1, 2, 5])
 def test_graphs_without_edges(n: int) -> None:
-    none = np.zeros(0, dtype=np.int64)
-    assert common_neighbor_front(n, none, none).tolist() == [0 if n > 1 else -1]
+    assert common_neighbor_front(graph_of(n, [])).tolist() == [0 if n > 1 else -1]
 
 
 def test_real_graph_has_the_number_of_common_neighbours_of_its_densest_pair() -> None:
-    n, source, target = stored_graph("ca-GrQc.txt")
-    half = sparse.csr_array((np.ones(len(source), dtype=np.int64), (source, target)), shape=(n, n))
+    graph = stored_graph("ca-GrQc.txt")
+    shape = (graph.n_vertices, graph.n_vertices)
+    half = sparse.csr_array((np.ones(graph.n_edges, dtype=np.int64), (graph.source, graph.target)), shape=shape)
     product = sparse.triu((half + half.T) @ (half + half.T), k=1)
-    assert len(common_neighbor_front(n, source, target)) == int(product.max()) + 1
+    assert len(common_neighbor_front(graph)) == int(product.max()) + 1

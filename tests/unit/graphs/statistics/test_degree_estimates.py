@@ -15,8 +15,8 @@ from dplib.graphs.statistics.degree_estimates import (
     estimate_projection_loss,
     estimate_sorted_degrees,
 )
-from dplib.graphs.statistics.degrees import cumulative_histogram, degree_histogram, sorted_degrees, vertex_degrees
-from dplib.graphs.statistics.truncation import edge_order, project_in_order
+from dplib.graphs.statistics.degrees import cumulative_histogram, degree_histogram, sorted_degrees
+from dplib.graphs.statistics.truncation import project_graph
 from dplib.mechanisms.discrete_laplace import draw_discrete_laplace
 from dplib.randomness.keyed import KeyedStream
 from tests.support.network_oracles import stored_graph
@@ -68,8 +68,8 @@ def test_without_noise_the_estimates_are_the_truth() -> None:
 
 def test_isotonic_regression_takes_most_of_the_error_away_on_a_real_graph() -> None:
     """Sorted degrees of Email-Enron at epsilon 1, noise of scale 2: less than a tenth of the squared error is left."""
-    n, source, target = stored_graph("Email-Enron.txt.gz")
-    truth = sorted_degrees(vertex_degrees(n, source, target))
+    graph = stored_graph("Email-Enron.txt.gz")
+    n, truth = graph.n_vertices, sorted_degrees(graph.degrees())
     noisy = truth + draw_discrete_laplace(KeyedStream(bytes(32), "sorted"), Fraction(2), n)
     estimate = estimate_sorted_degrees(noisy, n - 1)
     assert ((estimate - truth) ** 2).sum() < 0.1 * ((noisy - truth) ** 2).sum()
@@ -78,11 +78,11 @@ def test_isotonic_regression_takes_most_of_the_error_away_on_a_real_graph() -> N
 @pytest.mark.parametrize("bound", [20, 50, 100])
 @pytest.mark.parametrize("name", ["ca-GrQc.txt", "Email-Enron.txt.gz", "facebook_combined.txt"])
 def test_projection_loss_lies_between_the_two_guesses_on_real_graphs(name: str, bound: int) -> None:
-    n, source, target = stored_graph(name)
-    kept = project_in_order(n, source, target, bound, edge_order(source, target, 1))
-    histogram = degree_histogram(vertex_degrees(n, source[kept], target[kept]), bound)
+    graph = stored_graph(name)
+    n, kept = graph.n_vertices, project_graph(graph, bound, 1)
+    histogram = degree_histogram(kept.degrees(), bound)
     loss = estimate_projection_loss(histogram, n)
-    lost = len(source) - int(kept.sum())
+    lost = graph.n_edges - kept.n_edges
     assert loss.light_tail <= lost <= loss.heavy_tail
     assert loss.full_share == histogram[-1] / n
 

@@ -7,21 +7,20 @@ import numpy as np
 import pytest
 
 from dplib.errors import ConfigError
-from dplib.graphs.edges import canonical
+from dplib.graphs.simple_graph import SimpleGraph
 from dplib.graphs.statistics import degrees as kernel
 from dplib.graphs.statistics.triangles import count_triangles
-from tests.support.network_oracles import random_edges, stored_graph, to_networkx
+from tests.support.network_oracles import graph_of, random_graph, stored_graph, to_networkx
 
 
 @pytest.mark.parametrize("seed", range(5))
 def test_degrees_and_what_is_made_of_them(seed: int) -> None:
     n = 12
-    source, target = random_edges(n, 0.1 + 0.2 * seed, seed)
-    graph = to_networkx(n, source, target)
-    found = kernel.vertex_degrees(n, source, target)
-    expected = [graph.degree[v] for v in range(n)]
+    graph = random_graph(n, 0.1 + 0.2 * seed, seed)
+    found, peer = graph.degrees(), to_networkx(graph)
+    expected = [peer.degree[v] for v in range(n)]
     assert found.tolist() == expected
-    assert kernel.edge_count(found) == graph.number_of_edges()
+    assert kernel.edge_count(found) == peer.number_of_edges()
     assert kernel.largest_degree(found) == max(expected)
     assert kernel.second_largest_degree(found) == sorted(expected)[-2]
     assert kernel.sorted_degrees(found).tolist() == sorted(expected)
@@ -33,10 +32,10 @@ def test_degrees_and_what_is_made_of_them(seed: int) -> None:
 
 @pytest.mark.parametrize("k", [1, 2, 3])
 def test_k_stars_are_centers_with_k_neighbours(k: int) -> None:
-    source, target = random_edges(9, 0.5, 3)
-    graph = to_networkx(9, source, target)
-    stars = sum(1 for v in graph for _ in combinations(graph[v], k))
-    assert kernel.k_stars(kernel.vertex_degrees(9, source, target), k) == stars
+    graph = random_graph(9, 0.5, 3)
+    peer = to_networkx(graph)
+    stars = sum(1 for v in peer for _ in combinations(peer[v], k))
+    assert kernel.k_stars(graph.degrees(), k) == stars
 
 
 def test_k_stars_do_not_overflow() -> None:
@@ -50,19 +49,36 @@ def test_high_degrees_share_the_last_bin() -> None:
         kernel.degree_histogram(np.array([1]), -1)
 
 
-def test_messy_edges_in_canonical_form() -> None:
-    """Both orientations, duplicates and loops: a simple graph; weights of edges side by side do not count."""
-    source, target = np.array([0, 1, 1, 2, 2, 4]), np.array([1, 0, 1, 0, 1, 4])
-    graph = canonical(6, source, target)
-    found = kernel.vertex_degrees(graph.n_vertices, graph.source, graph.target)
-    assert found.tolist() == [2, 2, 2, 0, 0, 0]
-    assert count_triangles(graph.n_vertices, graph.source, graph.target) == 1
+def test_messy_edges_make_a_simple_graph() -> None:
+    """Both orientations, duplicates and loops."""
+    graph = SimpleGraph.from_edges(6, np.array([0, 1, 1, 2, 2, 4]), np.array([1, 0, 1, 0, 1, 4]))
+    assert (graph.source.tolist(), graph.target.tolist()) == ([0, 0, 1], [1, 2, 2])
+    assert graph.degrees().tolist() == [2, 2, 2, 0, 0, 0]
+    assert count_triangles(graph) == 1
+    assert graph.only(np.array([True, False, True])).target.tolist() == [1, 2]
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "rule"),
+    [
+        ([1], [0], "0 <= source < target < n_vertices"),
+        ([1], [1], "0 <= source < target < n_vertices"),
+        ([-1], [1], "0 <= source < target < n_vertices"),
+        ([1], [3], "0 <= source < target < n_vertices"),
+        ([0, 0], [1, 1], "be sorted, each pair once"),
+        ([0, 0], [2, 1], "be sorted, each pair once"),
+        ([1, 0], [2, 1], "be sorted, each pair once"),
+        ([0, 1], [2], "have two ends each"),
+    ],
+)
+def test_edges_of_another_form_are_refused(source: list[int], target: list[int], rule: str) -> None:
+    with pytest.raises(ConfigError, match=rule):
+        SimpleGraph(3, np.array(source), np.array(target))
 
 
 @pytest.mark.parametrize("n", [0, 1, 3])
 def test_graphs_without_edges(n: int) -> None:
-    none = np.zeros(0, dtype=np.int64)
-    found = kernel.vertex_degrees(n, none, none)
+    found = graph_of(n, []).degrees()
     assert found.tolist() == [0] * n
     assert (kernel.edge_count(found), kernel.largest_degree(found), kernel.second_largest_degree(found)) == (0, 0, 0)
     assert kernel.k_stars(found, 2) == 0
@@ -75,9 +91,8 @@ def test_graphs_without_edges(n: int) -> None:
 )
 def test_real_graphs(name: str, vertices: int, edges: int) -> None:
     """Vertices and edges as the collection publishes them; degrees as networkx counts them."""
-    n, source, target = stored_graph(name)
-    found = kernel.vertex_degrees(n, source, target)
-    assert (n, kernel.edge_count(found)) == (vertices, edges)
-    graph = to_networkx(n, source, target)
-    assert found.tolist() == [graph.degree[v] for v in range(n)]
-    assert kernel.k_stars(found, 2) == sum(d * (d - 1) // 2 for _, d in graph.degree)
+    graph = stored_graph(name)
+    found, peer = graph.degrees(), to_networkx(graph)
+    assert (graph.n_vertices, kernel.edge_count(found)) == (vertices, edges)
+    assert found.tolist() == [peer.degree[v] for v in range(graph.n_vertices)]
+    assert kernel.k_stars(found, 2) == sum(d * (d - 1) // 2 for _, d in peer.degree)

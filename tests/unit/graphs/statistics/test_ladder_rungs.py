@@ -5,8 +5,9 @@ import pytest
 
 from dplib.arrays import IntArray
 from dplib.errors import ConfigError
+from dplib.graphs.simple_graph import SimpleGraph
 from dplib.graphs.statistics.common_neighbors import common_neighbor_front
-from dplib.graphs.statistics.degrees import second_largest_degree, vertex_degrees
+from dplib.graphs.statistics.degrees import second_largest_degree
 from dplib.graphs.statistics.ladder_rungs import (
     Rungs,
     common_neighbor_rungs,
@@ -21,17 +22,16 @@ PAIRS = np.array(oracle.pairs(N))
 NEIGHBORS = oracle.edge_neighbors(N)
 
 
-def _edges(number: int) -> tuple[IntArray, IntArray]:
-    source, target = PAIRS[number >> np.arange(len(PAIRS)) & 1 == 1].T
-    return source, target
+def _graph(number: int) -> SimpleGraph:
+    return oracle.graph_of(N, PAIRS[number >> np.arange(len(PAIRS)) & 1 == 1])
 
 
 def _rungs(kind: str, number: int) -> Rungs:
-    source, target = _edges(number)
+    graph = _graph(number)
     if kind == "degree":
-        return second_degree_rungs(second_largest_degree(vertex_degrees(N, source, target)), largest_rung(N))
+        return second_degree_rungs(second_largest_degree(graph.degrees()), largest_rung(N))
     make = {"common": common_neighbor_rungs, "exact": exact_rungs}[kind]
-    return make(common_neighbor_front(N, source, target), largest_rung(N))
+    return make(common_neighbor_front(graph), largest_rung(N))
 
 
 def _widths(kind: str) -> IntArray:

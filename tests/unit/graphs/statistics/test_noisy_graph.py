@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dplib.arrays import IntArray
 from dplib.graphs.statistics.noisy_graph import (
     Passing,
     block_pairs,
@@ -15,14 +14,10 @@ from dplib.graphs.statistics.noisy_graph import (
     estimate_triangles,
     triangle_variance,
 )
-from tests.support.network_oracles import all_graphs, from_bits, pairs, random_edges, triangles
+from tests.support.network_oracles import all_graphs, from_bits, graph_of, pairs, random_graph, triangles
 
 RANDOMIZED = Passing(0.8, 0.2)
 NOBODY = np.zeros(4, dtype=np.bool_)
-
-
-def ends_of(chosen: IntArray) -> tuple[IntArray, IntArray]:
-    return chosen[:, 0], chosen[:, 1]
 
 
 @pytest.mark.parametrize("passing", [RANDOMIZED, Passing(0.4, 0.05), Passing(0.99, 0.3)])
@@ -50,7 +45,7 @@ def test_only_mirrored_probabilities_have_an_error_that_tells_nothing() -> None:
 
 def test_edges_of_blocks_by_brute_force() -> None:
     n, n_blocks = 12, 3
-    source, target = random_edges(n, 0.5, 4)
+    graph = random_graph(n, 0.5, 4)
     block_of = np.array([0, 1, 2, -1] * 3)
     expected, sizes = [], []
     for one in range(n_blocks):
@@ -58,10 +53,10 @@ def test_edges_of_blocks_by_brute_force() -> None:
             between = [
                 (u, v) for u, v in combinations(range(n), 2) if sorted((block_of[u], block_of[v])) == [one, other]
             ]
-            there = {tuple(sorted(edge)) for edge in zip(source.tolist(), target.tolist(), strict=True)}
+            there = set(zip(graph.source.tolist(), graph.target.tolist(), strict=True))
             expected.append(sum(pair in there for pair in between))
             sizes.append(len(between))
-    assert count_in_blocks(source, target, block_of, n_blocks).tolist() == expected
+    assert count_in_blocks(graph, block_of, n_blocks).tolist() == expected
     assert block_pairs(np.array([3, 3, 3])).tolist() == sizes
 
 
@@ -70,7 +65,7 @@ def test_triangle_estimates_over_all_reports_of_all_graphs_of_four_vertices() ->
     n, ends = 4, np.array(pairs(4))
     bits = np.arange(64)[:, None] >> np.arange(6) & 1
     estimates = np.array(
-        [estimate_triangles(n, *ends_of(ends[row == 1]), RANDOMIZED, NOBODY)[0] for row in bits]  # one a transcript
+        [estimate_triangles(graph_of(n, ends[row == 1]), RANDOMIZED, NOBODY)[0] for row in bits]  # one a transcript
     )
     graphs = all_graphs(n)
     true = triangles(graphs)[:, 0]
@@ -84,15 +79,12 @@ def test_triangle_estimates_over_all_reports_of_all_graphs_of_four_vertices() ->
 
 def test_the_error_of_triangles_is_estimated_well() -> None:
     n, rng = 60, np.random.default_rng(3)
-    source, target = random_edges(n, 0.3, 8)
     ends = np.array(pairs(n))
-    truth = np.zeros(len(ends), dtype=bool)
-    low, high = np.minimum(source, target), np.maximum(source, target)
-    truth[low * (2 * n - low - 1) // 2 + high - low - 1] = True
+    truth = rng.random(len(ends)) < 0.3
     found = []
     for _ in range(300):
         told = truth ^ (rng.random(len(ends)) < 0.2)
-        found.append(estimate_triangles(n, *ends_of(ends[told]), RANDOMIZED, np.zeros(n, dtype=bool)))
+        found.append(estimate_triangles(graph_of(n, ends[told]), RANDOMIZED, np.zeros(n, dtype=bool)))
     estimates, variances = np.array(found).T
     true = int(triangles(from_bits(truth[None].astype(int), n))[0, 0])
     assert abs(estimates.mean() - true) < 6 * (estimates.var() / 300) ** 0.5
@@ -106,6 +98,6 @@ def test_silent_vertices_are_scaled_up() -> None:
     for silent in ([0], [3, 6], [1, 2, 4]):
         quiet = np.isin(np.arange(n), silent)
         told = np.array([(u, v) for u, v in pairs(n) if u not in silent])
-        assert estimate_triangles(n, *ends_of(told), sure, quiet)[0] == pytest.approx(comb(n, 3))
-    nobody = estimate_triangles(n, np.zeros(0, dtype=int), np.zeros(0, dtype=int), sure, np.ones(n, dtype=bool))
+        assert estimate_triangles(graph_of(n, told), sure, quiet)[0] == pytest.approx(comb(n, 3))
+    nobody = estimate_triangles(graph_of(n, []), sure, np.ones(n, dtype=bool))
     assert nobody == (0.0, 0.0)

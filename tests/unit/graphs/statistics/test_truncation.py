@@ -6,12 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dplib.errors import ConfigError
-from dplib.graphs.statistics.degrees import cumulative_histogram, degree_histogram, vertex_degrees
+from dplib.graphs.statistics.degrees import cumulative_histogram, degree_histogram
 from dplib.graphs.statistics.network_sensitivity import Bounding, DegreeBound, Statistic, sensitivity
-from dplib.graphs.statistics.truncation import (
-    edge_order,
-    project_in_order,
-)
+from dplib.graphs.statistics.truncation import edge_order, project_graph
 from dplib.privacy.neighbors import Neighbors
 from tests.support import network_oracles as oracle
 
@@ -29,13 +26,14 @@ def _reference(n: int, edges: list[tuple[int, int]], bound: int) -> list[bool]:
 @settings(max_examples=60, deadline=None)
 @given(n=st.integers(1, 14), p=st.floats(0, 1), seed=st.integers(0, 10**6), bound=st.integers(1, 6))
 def test_edges_are_kept_while_both_ends_have_room(n: int, p: float, seed: int, bound: int) -> None:
-    source, target = oracle.random_edges(n, p, seed)
-    order = edge_order(source, target, seed)
-    in_order = list(zip(source[order].tolist(), target[order].tolist(), strict=True))
-    kept = project_in_order(n, source, target, bound, order)
-    assert kept[order].tolist() == _reference(n, in_order, bound)
-    assert vertex_degrees(n, source[kept], target[kept]).max(initial=0) <= bound
-    assert bound < n - 1 or kept.all()
+    graph = oracle.random_graph(n, p, seed)
+    order = edge_order(graph.source, graph.target, seed)
+    in_order = list(zip(graph.source[order].tolist(), graph.target[order].tolist(), strict=True))
+    kept = project_graph(graph, bound, seed)
+    expected = [edge for edge, keep in zip(in_order, _reference(n, in_order, bound), strict=True) if keep]
+    assert list(zip(kept.source.tolist(), kept.target.tolist(), strict=True)) == sorted(expected)
+    assert kept.degrees().max(initial=0) <= bound
+    assert bound < n - 1 or kept.n_edges == graph.n_edges
 
 
 @settings(max_examples=200, deadline=None)
@@ -43,12 +41,10 @@ def test_edges_are_kept_while_both_ends_have_room(n: int, p: float, seed: int, b
 def test_stability_on_larger_graphs(seed: int, bound: int, p: float) -> None:
     """The proof's two inequalities, and the sensitivities that follow, for 16 vertices."""
     n = 16
-    source, target = oracle.random_edges(n, p, seed)
-    degrees = []
-    for fewer in (np.zeros(len(source), dtype=bool), (source == 0) | (target == 0), np.arange(len(source)) == 0):
-        u, v = source[~fewer], target[~fewer]
-        kept = project_in_order(n, u, v, bound, edge_order(u, v, seed))
-        degrees.append(vertex_degrees(n, u[kept], v[kept]))
+    graph = oracle.random_graph(n, p, seed)
+    number = np.arange(graph.n_edges)
+    fewer = (number >= 0, graph.source > 0, number > 0)  # source is the smaller end
+    degrees = [project_graph(graph.only(kept), bound, seed).degrees() for kept in fewer]
     without_vertex = np.abs(degrees[0] - degrees[1])
     assert without_vertex[1:].sum() <= without_vertex[0] <= bound
     assert np.abs(degrees[0] - degrees[2]).sum() <= 2
@@ -64,7 +60,8 @@ def test_stability_on_larger_graphs(seed: int, bound: int, p: float) -> None:
 
 def test_the_order_depends_on_the_pair_and_the_salt_alone() -> None:
     """A pair keeps its place among others in every graph, whichever way round it is written."""
-    source, target = oracle.random_edges(12, 0.8, 1)
+    graph = oracle.random_graph(12, 0.8, 1)
+    source, target = graph.source, graph.target
     some = np.arange(0, len(source), 3)
     whole = edge_order(source, target, 7)
     part = edge_order(target[some], source[some], 7)
@@ -75,9 +72,10 @@ def test_the_order_depends_on_the_pair_and_the_salt_alone() -> None:
 def test_the_order_is_spread_evenly() -> None:
     """First places go to all vertices alike: no vertex's edges come systematically early."""
     n = 60
-    source, target = oracle.random_edges(n, 1.1, 0)
+    graph = oracle.random_graph(n, 1.1, 0)
+    source, target = graph.source, graph.target
     first = np.concatenate([edge_order(source, target, salt)[:200] for salt in range(40)])
-    hits = vertex_degrees(n, source[first], target[first])
+    hits = np.bincount(np.concatenate([source[first], target[first]]), minlength=n)
     expected = 2 * len(first) / n
     assert ((hits - expected) ** 2 / expected).sum() < n + 8 * (2 * n) ** 0.5
 
@@ -90,9 +88,8 @@ def test_stability_lemma_on_all_small_graphs_with_the_kernel_itself(bound: int) 
     graphs = oracle.all_graphs(n)
     kept_degrees = np.zeros((len(graphs), n), dtype=np.int64)
     for number in range(len(graphs)):
-        source, target = pairs[number >> np.arange(len(pairs)) & 1 == 1].T
-        kept = project_in_order(n, source, target, bound, edge_order(source, target, 5))
-        kept_degrees[number] = vertex_degrees(n, source[kept], target[kept])
+        graph = oracle.graph_of(n, pairs[number >> np.arange(len(pairs)) & 1 == 1])
+        kept_degrees[number] = project_graph(graph, bound, 5).degrees()
     first, second = oracle.vertex_neighbors(n)
     vertex = np.repeat(np.arange(n), len(graphs))
     delta = np.abs(kept_degrees[first] - kept_degrees[second])
@@ -103,6 +100,5 @@ def test_stability_lemma_on_all_small_graphs_with_the_kernel_itself(bound: int) 
 
 
 def test_bound_is_checked() -> None:
-    none = np.zeros(0, dtype=np.int64)
     with pytest.raises(ConfigError, match="degree bound must be at least 1"):
-        project_in_order(3, none, none, 0, none)
+        project_graph(oracle.graph_of(3, []), 0, 0)

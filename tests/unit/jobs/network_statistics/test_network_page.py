@@ -34,7 +34,7 @@ def released(folder: Path, *statistics: str, **changes: Any) -> tuple[Design, Re
     }
     design = Design.resolve(check(NetworkStatisticsConfig, settings), Path())
     run = Run(2, RunKey("page", "network-statistics", "", "0" * 64), Fraction(1), RunState.RESERVED)
-    measure_edges(design, *generate(N, 120, 1), RunKeys.derive(Secret(bytes(range(32))), run), folder)
+    measure_edges(design, generate(N, 120, 1), RunKeys.derive(Secret(bytes(range(32))), run), folder)
     return design, *write_tables(design, folder)
 
 

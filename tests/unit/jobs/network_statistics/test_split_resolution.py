@@ -8,6 +8,7 @@ import pytest
 
 from dplib.config.load import check
 from dplib.errors import ConfigError
+from dplib.graphs.simple_graph import SimpleGraph
 from dplib.graphs.statistics.candidate_scores import split_scores
 from dplib.jobs.network_statistics.config import NetworkStatisticsConfig
 from dplib.jobs.network_statistics.design import Design
@@ -42,7 +43,7 @@ def test_scores_of_any_graph_fit_up_to_the_bound(resolution: str) -> None:
     source, target = np.triu_indices(N, 1)
     groups = [np.zeros(N, dtype=np.int64), np.arange(N) // 30]
     for edges in (slice(0, 0), slice(None)):
-        scores = split_scores(source[edges], target[edges], groups, Fraction(resolution))
+        scores = split_scores(SimpleGraph(N, source[edges], target[edges]), groups, Fraction(resolution))
         exact = [
             Fraction(resolution).denominator * int((each[source[edges]] == each[target[edges]]).sum())
             - Fraction(resolution).numerator * int(sum(size * (size - 1) // 2 for size in np.bincount(each).tolist()))
