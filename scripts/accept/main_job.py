@@ -27,7 +27,7 @@ from dplib.jobs.consistent_histograms.design import Design
 from dplib.jobs.consistent_histograms.estimate import Errors, estimate
 from dplib.jobs.consistent_histograms.measure import measure_on_driver
 from dplib.jobs.consistent_histograms.rows import SeriesCounts, row_kinds
-from dplib.jobs.consistent_histograms.tables import ESTIMATES, PUBLISHED, read_measurement
+from dplib.jobs.consistent_histograms.tables import ESTIMATES, PUBLISHED, Tables
 from dplib.ledger.runs import Run, RunKey, RunState
 from dplib.metrics.error import interval_coverage, range_sums
 from dplib.progress import SILENT
@@ -204,7 +204,7 @@ def honest_errors(design: Design, counts: np.ndarray, n_keys: int = 20, n_ranges
         keys = RunKeys.derive(Secret(generator.bytes(32)), run)
         with tempfile.TemporaryDirectory() as name:
             measure_on_driver(design, counts, keys, Path(name))
-            noisy = read_measurement(Path(name), design)
+            noisy = Tables(Path(name), design).read_measurement()
         leaves = estimate(design, noisy, Solver()).values[design.tree.leaf_nodes][:, measured]
         ends = np.sort(generator.integers(0, design.tree.n_leaves + 1, (per_key, 2)), axis=1)
         ends[:, 1] += ends[:, 0] == ends[:, 1]

@@ -34,7 +34,7 @@ from dplib.jobs.consistent_histograms.block_tables import BlockDivision, BlockEr
 from dplib.jobs.consistent_histograms.design import Design
 from dplib.jobs.consistent_histograms.estimate import IntegerTables, menus_of, options
 from dplib.jobs.consistent_histograms.publish import Results
-from dplib.jobs.consistent_histograms.tables import block_nodes, read_noisy_block
+from dplib.jobs.consistent_histograms.tables import Tables, block_nodes
 from dplib.progress import Progress
 from dplib.spark.engine.blocks import (
     Block,
@@ -68,10 +68,10 @@ def results_in_blocks(
         SolverError: if the configured solver does not take the settings.
         DplibError: if Spark fails.
     """
-    shapes = BlockShapes.of(design)
+    shapes, tables = BlockShapes.of(design), Tables(directory, design)
     with ExitStack() as stack:
-        laid_out = _persisted(stack, blocks_from(spark, _measured_blocks(design, directory), n_partitions))
-        top = _top_noisy(design, directory)
+        laid_out = _persisted(stack, blocks_from(spark, _measured_blocks(tables), n_partitions))
+        top = _top_noisy(tables)
         iterative = design.config.publish.solver.method in ITERATIVE
         solution, estimated = (
             _iterative(stack, design, shapes, laid_out, top, progress)
@@ -87,16 +87,16 @@ def _persisted(stack: ExitStack, blocks: DataFrame) -> DataFrame:
     return blocks
 
 
-def _measured_blocks(design: Design, directory: Path) -> Iterator[tuple[int, Block]]:
-    plan = design.blocks
+def _measured_blocks(tables: Tables) -> Iterator[tuple[int, Block]]:
+    plan = tables.design.blocks
     for block in range(plan.n_blocks):
-        yield block, {"noisy": pack_counts(read_noisy_block(directory, design, plan.name(block)))}
+        yield block, {"noisy": pack_counts(tables.read_noisy_block(plan.name(block)))}
 
 
-def _top_noisy(design: Design, directory: Path) -> FloatArray:
-    if not design.blocks.n_top_nodes:
-        return np.zeros((0, len(design.series)))
-    return read_noisy_block(directory, design, TOP)
+def _top_noisy(tables: Tables) -> FloatArray:
+    if not tables.design.blocks.n_top_nodes:
+        return np.zeros((0, len(tables.design.series)))
+    return tables.read_noisy_block(TOP)
 
 
 def _floats(packed: bytes, n_columns: int) -> FloatArray:

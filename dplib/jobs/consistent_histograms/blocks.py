@@ -9,7 +9,7 @@ from dplib.errors import IntegrityError
 from dplib.jobs.consistent_histograms.design import Design
 from dplib.jobs.consistent_histograms.measure import noisy_block, write_top
 from dplib.jobs.consistent_histograms.rows import SeriesCounts, row_kinds
-from dplib.jobs.consistent_histograms.tables import write_measurement
+from dplib.jobs.consistent_histograms.tables import Tables
 from dplib.release.digest import block_digest, combine_digests
 from dplib.spark.engine.blocks import Block, DataFrame, iterate_blocks, map_blocks
 from dplib.spark.rows.counts import block_counts, count_blocks
@@ -30,6 +30,7 @@ def measure_in_blocks(rows: DataFrame, design: Design, keys: RunKeys, directory:
         IntegrityError: if a block that Spark computed again has other counts, because the input changed meanwhile.
     """
     design = for_tasks(design)
+    tables = Tables(directory, design)
     plan, n_kinds = design.blocks, len(row_kinds(design))
     counted = count_blocks(rows, plan.day_bounds, n_kinds).persist()
     try:
@@ -48,10 +49,10 @@ def measure_in_blocks(rows: DataFrame, design: Design, keys: RunKeys, directory:
                     "input must not change while it is read, got a block with other counts than before"
                 )
             values = np.frombuffer(found["noisy"], "<i8").reshape(-1, len(design.measured_series))
-            write_measurement(directory, design, plan.name(block), values)
+            tables.write_measurement(plan.name(block), values)
     finally:
         counted.unpersist()
-    write_top(directory, design, totals, key)
+    write_top(tables, totals, key)
     return keys.recorded(digest)
 
 

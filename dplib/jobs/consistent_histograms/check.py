@@ -8,7 +8,7 @@ from dplib.arrays import BoolArray, FloatArray
 from dplib.jobs.consistent_histograms.design import Design
 from dplib.jobs.consistent_histograms.estimate import groups, menus_of
 from dplib.jobs.consistent_histograms.query import design_of
-from dplib.jobs.consistent_histograms.tables import ESTIMATES, PUBLISHED, block_names, scatter
+from dplib.jobs.consistent_histograms.tables import ESTIMATES, PUBLISHED, Tables, block_names
 from dplib.metrics.consistency import largest_violation
 from dplib.release.manifest import Manifest
 from dplib.release.tables import read_table
@@ -22,9 +22,9 @@ def check_tables(directory: Path, manifest: Manifest) -> list[Check]:
     """Check a release's tables against the tree and the constraints of its manifest."""
     design = design_of(manifest)
     names = block_names(design)
-    estimates = scatter(
-        read_table(directory / ESTIMATES, ["item", "node", "estimate"], blocks=names), "estimate", design
-    )
+    tables = Tables(directory, design)
+    table = read_table(directory / ESTIMATES, ["item", "node", "estimate"], blocks=names)
+    estimates = tables.scatter(table, "estimate")
     scale = max(1.0, float(np.abs(estimates).max()))
     everything = np.ones(len(design.series), dtype=bool)
     converged = bool(manifest.solver["converged"])
@@ -38,7 +38,7 @@ def check_tables(directory: Path, manifest: Manifest) -> list[Check]:
     ]
     if (directory / PUBLISHED).is_dir():
         table = read_table(directory / PUBLISHED, ["item", "node", "count"], blocks=names)
-        counts = scatter(table, "count", design)
+        counts = tables.scatter(table, "count")
         kept = np.isin(np.array(design.series), np.unique(table.column("item").to_numpy(zero_copy_only=False)))
         gap, least = violation(design, counts, kept), int(counts.min())
         checks.append(Check("published: sums and constraints", gap == 0, f"largest difference {gap:g}"))

@@ -20,7 +20,7 @@ import numpy as np
 from dplib.arrays import IntArray
 from dplib.jobs.consistent_histograms.design import Design
 from dplib.jobs.consistent_histograms.rows import SeriesCounts
-from dplib.jobs.consistent_histograms.tables import write_measurement
+from dplib.jobs.consistent_histograms.tables import Tables
 from dplib.mechanisms.tree_counts import measure_levels
 from dplib.privacy.measurement import Measurement
 from dplib.release.digest import block_digest, combine_digests
@@ -51,29 +51,28 @@ def measure_on_driver(design: Design, counts: IntArray, keys: RunKeys, directory
     digest = combine_digests(keys.digest, digests)
     key = keys.measurement(digest)
     totals = np.empty((plan.n_blocks, len(design.measured_series)), dtype=np.int64)
-    series = SeriesCounts(design)
+    tables, series = Tables(directory, design), SeriesCounts(design)
     for block, part in enumerate(parts):
         leaves = series.of(part, int(bounds[block]))
         totals[block] = leaves.sum(axis=0)
-        write_measurement(directory, design, names[block], noisy_block(design, block, leaves, key))
-    write_top(directory, design, totals, key)
+        tables.write_measurement(names[block], noisy_block(design, block, leaves, key))
+    write_top(tables, totals, key)
     return keys.recorded(digest)
 
 
-def write_top(directory: Path, design: Design, totals: IntArray, key: bytes) -> None:
+def write_top(tables: Tables, totals: IntArray, key: bytes) -> None:
     """Draw the noise of the nodes above the blocks and store it; nothing where there is only one block.
 
     Args:
-        directory: staging directory.
-        design: the design.
+        tables: of the staging directory.
         totals: exact totals of the blocks, shape (n_blocks, n_measured_series).
         key: the noise key.
     """
-    plan = design.blocks
+    design, plan = tables.design, tables.design.blocks
     if plan.n_top_nodes:
         values = np.asarray(plan.top_tree.sums(totals), dtype=np.int64)[: plan.n_top_nodes]
         levels = design.measurements[: plan.cut_level]
-        write_measurement(directory, design, TOP, _measure(plan.top_tree, values, levels, key, TOP))
+        tables.write_measurement(TOP, _measure(plan.top_tree, values, levels, key, TOP))
 
 
 def noisy_block(design: Design, block: int, leaves: IntArray, key: bytes) -> IntArray:

@@ -21,10 +21,9 @@ from dplib.jobs.consistent_histograms.estimate import (
 from dplib.jobs.consistent_histograms.tables import (
     ESTIMATES,
     PUBLISHED,
+    Tables,
     block_names,
     block_nodes,
-    read_measurement,
-    write_block,
 )
 from dplib.page.guarantee import Promise, rows_text
 from dplib.page.number_text import count_text
@@ -58,21 +57,21 @@ class Results:
 
 def results_on_driver(design: Design, directory: Path, progress: Progress = SILENT) -> Results:
     """Estimate, bound the errors and round, all in this process."""
-    noisy = read_measurement(directory, design)
+    noisy = Tables(directory, design).read_measurement()
     solution = estimate(design, noisy, design.config.publish.solver, progress)
     return Results(solution, Errors(design).node_std_error(), integer_tables(design, solution.values), "driver")
 
 
 def write_tables(design: Design, results: Results, directory: Path) -> None:
     """Write ``estimates/`` and ``published/``."""
-    csv = design.config.publish.output.csv
+    tables = Tables(directory, design)
     for name in block_names(design):
         nodes = block_nodes(design, name)
         estimates = {"estimate": results.solution.values[nodes], "std_error": results.stated_error[nodes]}
-        write_block(directory, ESTIMATES, design, name, estimates, csv)
+        tables.write_block(ESTIMATES, name, estimates)
         if results.tables.published.any():
             counts = {"count": results.tables.counts[nodes]}
-            write_block(directory, PUBLISHED, design, name, counts, csv, results.tables.published)
+            tables.write_block(PUBLISHED, name, counts, results.tables.published)
 
 
 def manifest_fields(design: Design, results: Results) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from dplib.errors import ConfigError
 from dplib.jobs.consistent_histograms.config import NAME
 from dplib.jobs.consistent_histograms.design import Design
 from dplib.jobs.consistent_histograms.estimate import Errors
-from dplib.jobs.consistent_histograms.tables import ESTIMATES, PUBLISHED, scatter
+from dplib.jobs.consistent_histograms.tables import ESTIMATES, PUBLISHED, Tables
 from dplib.release.manifest import Manifest
 from dplib.release.tables import read_table
 from dplib.validate import require
@@ -79,14 +79,15 @@ def query_release(
     lo, hi = design.day(first), design.day(last) + 1
     nodes = design.tree.cover(lo, hi)
     where = [("item", "in", wanted), ("node", "in", nodes.tolist())]
-    estimates = scatter(read_table(directory / ESTIMATES, ["item", "node", "estimate"], where), "estimate", design)
+    tables = Tables(directory, design)
+    estimates = tables.scatter(read_table(directory / ESTIMATES, ["item", "node", "estimate"], where), "estimate")
     errors = Errors(design)
     numbers = np.array([design.series.index(name) for name in wanted])
     std_errors, halves = errors.range_std_error(lo, hi)[numbers], errors.half_widths(lo, hi, numbers)
     published: dict[str, int] = {}
     if (directory / PUBLISHED).is_dir():
         table = read_table(directory / PUBLISHED, ["item", "node", "count"], where)
-        totals = scatter(table, "count", design)[nodes].sum(axis=0)
+        totals = tables.scatter(table, "count")[nodes].sum(axis=0)
         published = {name: int(totals[design.series.index(name)]) for name in set(table.column("item").to_pylist())}
     answers = []
     for name, number, error, half in zip(wanted, numbers, std_errors.tolist(), halves.tolist(), strict=True):

@@ -32,7 +32,7 @@ from dplib.jobs.consistent_histograms.block_solvers import SeriesGroup, TreePass
 from dplib.jobs.consistent_histograms.design import Design
 from dplib.jobs.consistent_histograms.estimate import Errors, integer_tables, options, problem
 from dplib.jobs.consistent_histograms.publish import Results
-from dplib.jobs.consistent_histograms.tables import read_measurement
+from dplib.jobs.consistent_histograms.tables import Tables
 from dplib.progress import Progress, Round
 from dplib.projection.residual import menu_residual, tree_residual
 from dplib.spark.engine.blocks import (
@@ -119,7 +119,7 @@ def results_by_item_and_day(
         SolverError: if the configured solver does not take the settings.
         DplibError: if Spark fails.
     """
-    noisy = read_measurement(directory, design)
+    noisy = Tables(directory, design).read_measurement()
     rows = ((series, {"values": noisy[:, series].astype("<f8").tobytes()}) for series in range(noisy.shape[1]))
     ranges = NodeRanges.of(design)
     with ExitStack() as stack:

@@ -17,7 +17,7 @@ from dplib.jobs.consistent_histograms.day_tree import query_ranges
 from dplib.jobs.consistent_histograms.design import Design
 from dplib.jobs.consistent_histograms.estimate import Errors
 from dplib.jobs.consistent_histograms.rows import SeriesCounts, row_kinds
-from dplib.jobs.consistent_histograms.tables import ESTIMATES, scatter
+from dplib.jobs.consistent_histograms.tables import ESTIMATES, Tables
 from dplib.metrics.error import range_sums
 from dplib.progress import Progress
 from dplib.release.tables import read_table
@@ -53,7 +53,7 @@ def rehearse(prepared: PreparedJob[Design], rows_per_day: int, seed: int, progre
         assert release is not None
         design = rehearsed.design
         table = read_table(release / ESTIMATES, ["item", "node", "estimate"])
-        leaves = scatter(table, "estimate", design)[design.tree.leaf_nodes]
+        leaves = Tables(release, design).scatter(table, "estimate")[design.tree.leaf_nodes]
     measured = design.constraints.measured
     true = SeriesCounts(design).of(counts).astype(np.float64)
     errors, found = Errors(design), []

@@ -16,7 +16,7 @@ from dplib.jobs.consistent_histograms.publish import (
     write_tables,
 )
 from dplib.jobs.consistent_histograms.rows import row_domain
-from dplib.jobs.consistent_histograms.tables import read_tree, write_tree
+from dplib.jobs.consistent_histograms.tables import Tables, read_tree
 from dplib.ledger.runs import MeasuredRun
 from dplib.page.account_state import AccountState
 from dplib.spark.engine.blocks import DataFrame
@@ -39,7 +39,7 @@ def open_input(job: Resources[Design]) -> DataFrame:
 def measure(job: Resources[Design], rows: DataFrame, keys: RunKeys, directory: Path) -> MeasurementKeys:
     """Count, draw the noise once and store it."""
     design, privacy = _laid_out(job, job.design, keys.settings_hash), job.design.config.privacy
-    write_tree(directory, design)
+    Tables(directory, design).write_tree()
     domain = row_domain(design)
     resolved = resolve_rows(rows, design.config.input, privacy, domain)
     bounded = bound_rows(resolved, privacy.rows_per_unit, privacy.rows_per_day, keys.bounding)

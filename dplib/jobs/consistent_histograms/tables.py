@@ -10,6 +10,7 @@ Nodes are numbered breadth first from the root; both days are inclusive; rows ar
 """
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -61,33 +62,6 @@ def _keys(design: Design, nodes: IntArray, series: IntArray) -> dict[str, Column
     }
 
 
-def write_measurement(directory: Path, design: Design, name: str, noisy: IntArray) -> None:
-    """Write one block of ``measurement/``.
-
-    Args:
-        directory: the staging directory.
-        design: the design.
-        name: the block's name.
-        noisy: shape (nodes of the block, n_measured_series).
-    """
-    nodes = block_nodes(design, name)
-    kept = np.isfinite(design.level_variance[design.tree.level[nodes]])
-    measured = np.array(design.measured_series, dtype=np.int64)
-    order = np.argsort(np.array([design.series[number] for number in measured]))
-    variance = design.level_variance[design.tree.level[nodes[kept]]]
-    columns = _keys(design, nodes[kept], measured[order]) | {
-        "noisy": noisy[kept][:, order].reshape(-1),
-        "variance": np.repeat(variance, len(measured)),
-    }
-    write_table(directory / MEASUREMENT, name, columns, sort_by=("node", "item"))
-
-
-def write_tree(directory: Path, design: Design) -> None:
-    """Store which tree was measured, beside the measurement: ``tree: auto`` may choose another one later."""
-    (directory / MEASUREMENT).mkdir(parents=True, exist_ok=True)
-    (directory / MEASUREMENT / TREE).write_bytes(canonical_json(design.days.shape.model_dump(mode="json")))
-
-
 def read_tree(directory: Path) -> Tree:
     """The tree of a stored measurement."""
     try:
@@ -96,76 +70,83 @@ def read_tree(directory: Path) -> Tree:
         raise IntegrityError(f"measurement must name its tree in {TREE}, got {directory.name} without it") from None
 
 
-def read_measurement(directory: Path, design: Design) -> FloatArray:
-    """Read ``measurement/`` back as the array that solvers take.
+@dataclass(frozen=True)
+class Tables:
+    """The tables of one release, or of one that is being made.
 
-    Args:
-        directory: the release or staging directory.
-        design: the design it was measured by.
-
-    Returns:
-        Shape (n_nodes, n_series); 0 where not measured.
+    Attributes:
+        directory: the release, or the staging directory.
+        design: the design that it was measured by.
     """
-    table = read_table(directory / MEASUREMENT, ["item", "node", "noisy"], blocks=block_names(design))
-    return scatter(table, "noisy", design)
 
+    directory: Path
+    design: Design
 
-def read_noisy_block(directory: Path, design: Design, name: str) -> FloatArray:
-    """Read one block of ``measurement/`` back.
+    def write_tree(self) -> None:
+        """Store which tree was measured, beside the measurement: ``tree: auto`` may choose another one later."""
+        measurement = self.directory / MEASUREMENT
+        measurement.mkdir(parents=True, exist_ok=True)
+        (measurement / TREE).write_bytes(canonical_json(self.design.days.shape.model_dump(mode="json")))
 
-    Args:
-        directory: the release or staging directory.
-        design: the design it was measured by.
-        name: the block's name.
+    def write_measurement(self, name: str, noisy: IntArray) -> None:
+        """Write one block of ``measurement/``.
 
-    Returns:
-        Shape (nodes of the block, n_series); 0 where not measured.
-    """
-    table = read_table(directory / MEASUREMENT, ["item", "node", "noisy"], blocks=[name])
-    nodes = block_nodes(design, name)
-    values = np.zeros((len(nodes), len(design.series)))
-    place = np.searchsorted(nodes, table.column("node").to_numpy())
-    values[place, _series_numbers(table, design)] = table.column("noisy").to_numpy()
-    return values
+        Args:
+            name: the block's name.
+            noisy: shape (nodes of the block, n_measured_series).
+        """
+        design, nodes = self.design, block_nodes(self.design, name)
+        kept = np.isfinite(design.level_variance[design.tree.level[nodes]])
+        measured = np.array(design.measured_series, dtype=np.int64)
+        order = np.argsort(np.array([design.series[number] for number in measured]))
+        variance = design.level_variance[design.tree.level[nodes[kept]]]
+        columns = _keys(design, nodes[kept], measured[order]) | {
+            "noisy": noisy[kept][:, order].reshape(-1),
+            "variance": np.repeat(variance, len(measured)),
+        }
+        write_table(self.directory / MEASUREMENT, name, columns, sort_by=("node", "item"))
 
+    def read_measurement(self) -> FloatArray:
+        """``measurement/`` as the array that solvers take, shape (n_nodes, n_series); 0 where not measured."""
+        names = block_names(self.design)
+        rows = read_table(self.directory / MEASUREMENT, ["item", "node", "noisy"], blocks=names)
+        return self.scatter(rows, "noisy")
 
-def scatter(table: pa.Table, column: str, design: Design) -> FloatArray:
-    """Put a table's column in its place by node and series, shape (n_nodes, n_series); 0 elsewhere."""
-    values = np.zeros((design.tree.n_nodes, len(design.series)))
-    values[table.column("node").to_numpy(), _series_numbers(table, design)] = table.column(column).to_numpy()
-    return values
+    def read_noisy_block(self, name: str) -> FloatArray:
+        """One block of ``measurement/``, shape (nodes of the block, n_series); 0 where not measured."""
+        rows = read_table(self.directory / MEASUREMENT, ["item", "node", "noisy"], blocks=[name])
+        nodes = block_nodes(self.design, name)
+        values = np.zeros((len(nodes), len(self.design.series)))
+        place = np.searchsorted(nodes, rows.column("node").to_numpy())
+        values[place, self._series_numbers(rows)] = rows.column("noisy").to_numpy()
+        return values
 
+    def write_block(
+        self, table: str, name: str, values: Mapping[str, npt.NDArray[np.generic]], kept: BoolArray | None = None
+    ) -> None:
+        """Write one block of ``estimates/`` or ``published/``.
 
-def _series_numbers(table: pa.Table, design: Design) -> IntArray:
-    items = table.column("item").combine_chunks()
-    number = {name: position for position, name in enumerate(design.series)}
-    lookup = np.array([number[name] for name in items.dictionary.to_pylist()], dtype=np.int64)
-    return np.asarray(lookup[items.indices.to_numpy(zero_copy_only=False)], dtype=np.int64)
+        Args:
+            table: its name.
+            name: the block's name.
+            values: columns, each of shape (nodes of the block, n_series).
+            kept: which series to write, shape (n_series,); all where absent.
+        """
+        series = np.argsort(np.array(self.design.series))
+        series = series if kept is None else series[kept[series]]
+        columns = _keys(self.design, block_nodes(self.design, name), series)
+        columns |= {column: array[:, series].reshape(-1) for column, array in values.items()}
+        csv = self.design.config.publish.output.csv
+        write_table(self.directory / table, name, columns, sort_by=("node", "item"), csv=csv)
 
+    def scatter(self, rows: pa.Table, column: str) -> FloatArray:
+        """Put a column in its place by node and series, shape (n_nodes, n_series); 0 elsewhere."""
+        values = np.zeros((self.design.tree.n_nodes, len(self.design.series)))
+        values[rows.column("node").to_numpy(), self._series_numbers(rows)] = rows.column(column).to_numpy()
+        return values
 
-def write_block(
-    directory: Path,
-    table: str,
-    design: Design,
-    name: str,
-    values: Mapping[str, npt.NDArray[np.generic]],
-    csv: bool,
-    kept: BoolArray | None = None,
-) -> None:
-    """Write one block of ``estimates/`` or ``published/``.
-
-    Args:
-        directory: the staging directory.
-        table: its name.
-        design: the design.
-        name: the block's name.
-        values: columns, each of shape (nodes of the block, n_series).
-        csv: also as comma-separated text.
-        kept: which series to write, shape (n_series,); all where absent.
-    """
-    nodes = block_nodes(design, name)
-    series = np.argsort(np.array(design.series))
-    series = series if kept is None else series[kept[series]]
-    columns = _keys(design, nodes, series)
-    columns |= {column: array[:, series].reshape(-1) for column, array in values.items()}
-    write_table(directory / table, name, columns, sort_by=("node", "item"), csv=csv)
+    def _series_numbers(self, rows: pa.Table) -> IntArray:
+        items = rows.column("item").combine_chunks()
+        number = {name: position for position, name in enumerate(self.design.series)}
+        lookup = np.array([number[name] for name in items.dictionary.to_pylist()], dtype=np.int64)
+        return np.asarray(lookup[items.indices.to_numpy(zero_copy_only=False)], dtype=np.int64)

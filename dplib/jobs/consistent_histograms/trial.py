@@ -20,7 +20,7 @@ from dplib.jobs.consistent_histograms.estimate import groups, publication_plans
 from dplib.jobs.consistent_histograms.layouts import layout_of
 from dplib.jobs.consistent_histograms.measure import measure_on_driver
 from dplib.jobs.consistent_histograms.rows import row_domain
-from dplib.jobs.consistent_histograms.tables import write_tree
+from dplib.jobs.consistent_histograms.tables import Tables
 from dplib.spark.rows.resolve import RULES
 from dplib.workflow.job import Trial
 from dplib.workflow.run_keys import MeasurementKeys, RunKeys
@@ -102,7 +102,7 @@ def _first(given: dict[str, dict[str, int]] | None, size: int) -> dict[str, dict
 
 def measure_nothing(design: Design, keys: RunKeys, directory: Path) -> MeasurementKeys:
     """Draw the noise of counts that are all 0."""
-    write_tree(directory, design)
+    Tables(directory, design).write_tree()
     domain = row_domain(design)
     counts = np.zeros((domain.n_days, domain.n_row_types), dtype=np.int64)
     return measure_on_driver(design, counts, keys, directory)

@@ -11,7 +11,7 @@ from dplib.jobs.consistent_histograms.measure import measure_on_driver
 from dplib.jobs.consistent_histograms.publish import results_on_driver, write_tables
 from dplib.jobs.consistent_histograms.query import query_release
 from dplib.jobs.consistent_histograms.rows import row_domain
-from dplib.jobs.consistent_histograms.tables import ESTIMATES, write_tree
+from dplib.jobs.consistent_histograms.tables import ESTIMATES, Tables
 from dplib.release.manifest import Manifest
 from dplib.release.tables import read_table
 from tests.support.golden import golden_keys
@@ -22,7 +22,7 @@ from tests.unit.jobs.consistent_histograms.test_design import TOTALS, design
 def test_errors_are_stated_of_an_optimum_only(rounds: int, converged: bool, tmp_path: Path) -> None:
     solver = {"method": "krylov", "tol": 1e-6, "max_rounds": rounds}
     made = design(constraints=TOTALS, publish={"solver": solver, "output": {"path": "none"}})
-    write_tree(tmp_path, made)
+    Tables(tmp_path, made).write_tree()
     domain = row_domain(made)
     counts = np.zeros((domain.n_days, domain.n_row_types), dtype=np.int64)
     measure_on_driver(made, counts, golden_keys("consistent-histograms", made.settings), tmp_path)
