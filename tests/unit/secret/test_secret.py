@@ -4,7 +4,6 @@ import copy
 import logging
 import os
 import pickle
-import stat
 import sys
 import time
 import traceback
@@ -16,51 +15,19 @@ import pytest
 from dplib.errors import ConfigError
 from dplib.randomness.keyed import KeyedStream, derive_key
 from dplib.secret import places as secret_places
-from dplib.secret.file import create_secret_file, drop_old_key, rotate_secret_file
 from dplib.secret.secret import Secret, load_secret
-
-KEY = bytes(range(100, 132))
-TEXT = KEY.hex()
-
-
-def _file(path: Path, text: str = TEXT, mode: int = 0o600) -> Path:
-    path.write_text(text)
-    path.chmod(mode)
-    return path
+from tests.support.secret_files import KEY, TEXT, all_of, arguments_of, key_file
 
 
 def _refusal(spec: str, base: Path) -> str:
     """Everything that a refusal could print: the chain of exceptions with their arguments and their local variables."""
     with pytest.raises(ConfigError, match=r"^secret must ") as caught:
         load_secret(spec, base)
-    return _all_of(caught.value, load_secret.__code__.co_filename)
-
-
-def _all_of(error: BaseException, package: str) -> str:
-    """What a reporter of errors that shows local variables would print of the frames in the folder of ``package``."""
-    folder = str(Path(package).parents[1])
-    told = traceback.TracebackException.from_exception(error, capture_locals=True)
-    shown = "".join(traceback.format_exception(error))
-    chain: list[traceback.TracebackException | None] = [told]
-    while chain:
-        link = chain.pop()
-        if link is not None:
-            shown += str([frame.locals for frame in link.stack if frame.filename.startswith(folder)])
-            chain += [link.__cause__, link.__context__]
-    return shown + _arguments_of(error)
-
-
-def _arguments_of(error: BaseException) -> str:
-    shown = ""
-    link: BaseException | None = error
-    while link is not None:
-        shown += repr(vars(link)) + repr(link.args)
-        link = link.__context__
-    return shown
+    return all_of(caught.value, load_secret.__code__.co_filename)
 
 
 def test_three_places_give_one_secret(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = _file(tmp_path / "secret.hex", f" {TEXT.upper()}\n")
+    path = key_file(tmp_path / "secret.hex", f" {TEXT.upper()}\n")
     monkeypatch.setenv("A_SECRET", TEXT)
     program = "print(open('secret.hex').read())"
     specs = ["file:secret.hex", f"file:{path}", "env:A_SECRET", f'command:{sys.executable} -c "{program}"']
@@ -71,13 +38,13 @@ def test_three_places_give_one_secret(tmp_path: Path, monkeypatch: pytest.Monkey
 
 @pytest.mark.parametrize("mode", [0o640, 0o604, 0o644, 0o660, 0o610])
 def test_files_open_to_others_are_refused(tmp_path: Path, mode: int) -> None:
-    _file(tmp_path / "s", mode=mode)
+    key_file(tmp_path / "s", mode=mode)
     assert f"mode {mode:04o}" in _refusal("file:s", tmp_path)
 
 
 @pytest.mark.parametrize("mode", [0o600, 0o400])
 def test_closed_files_are_read(tmp_path: Path, mode: int) -> None:
-    assert load_secret(f"file:{_file(tmp_path / 's', mode=mode)}", tmp_path).current.key_id == Secret(KEY).key_id
+    assert load_secret(f"file:{key_file(tmp_path / 's', mode=mode)}", tmp_path).current.key_id == Secret(KEY).key_id
 
 
 @pytest.mark.parametrize(
@@ -97,7 +64,7 @@ def test_closed_files_are_read(tmp_path: Path, mode: int) -> None:
 def test_texts_that_are_no_secret_are_refused_and_never_shown(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str
 ) -> None:
-    _file(tmp_path / "s", text)
+    key_file(tmp_path / "s", text)
     monkeypatch.setenv("A_SECRET", text)
     for spec in ("file:s", "env:A_SECRET", "command:cat s"):
         shown = _refusal(spec, tmp_path)
@@ -125,7 +92,7 @@ def test_places_that_cannot_be_read_are_refused(tmp_path: Path, spec: str, reaso
     with pytest.raises(ConfigError, match=r"^secret must ") as caught:
         load_secret(spec, tmp_path)
     # Without local variables, which hold the setting itself, where somebody wrote the secret into it.
-    shown = "".join(traceback.format_exception(caught.value)) + _arguments_of(caught.value)
+    shown = "".join(traceback.format_exception(caught.value)) + arguments_of(caught.value)
     assert reason in shown
     assert TEXT not in shown
 
@@ -214,26 +181,8 @@ def test_weak_keys_are_refused() -> None:
             Secret(key)
 
 
-def test_new_files_are_closed_random_and_never_overwrite(tmp_path: Path) -> None:
-    one, other = tmp_path / "one", tmp_path / "other"
-    old_mask = os.umask(0)
-    try:
-        create_secret_file(one)
-        create_secret_file(other)
-    finally:
-        os.umask(old_mask)
-    assert stat.S_IMODE(one.stat().st_mode) == 0o600
-    assert load_secret("file:one", tmp_path).key_ids != load_secret("file:other", tmp_path).key_ids
-    before = one.read_bytes()
-    with pytest.raises(ConfigError, match="secret must be a new file, got the existing"):
-        create_secret_file(one)
-    assert one.read_bytes() == before
-    with pytest.raises(ConfigError, match="secret must be a file that can be written"):
-        create_secret_file(tmp_path / "missing" / "s")
-
-
 def test_a_file_of_another_user_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = _file(tmp_path / "s")
+    path = key_file(tmp_path / "s")
     monkeypatch.setattr(os, "geteuid", lambda: path.stat().st_uid + 1)
     if path.stat().st_uid:
         assert "belong to the user who runs the job" in _refusal("file:s", tmp_path)
@@ -245,11 +194,11 @@ def test_a_file_of_another_user_is_refused(tmp_path: Path, monkeypatch: pytest.M
 def test_folders_in_which_everybody_could_replace_the_file_are_refused(tmp_path: Path) -> None:
     open_folder, closed = tmp_path / "open", tmp_path / "open" / "closed"
     closed.mkdir(parents=True)
-    _file(closed / "s")
+    key_file(closed / "s")
     (tmp_path / "link").symlink_to(closed / "s")
     (tmp_path / "way").symlink_to(tmp_path / "safe")
     (tmp_path / "safe").mkdir()
-    _file(tmp_path / "safe" / "s")
+    key_file(tmp_path / "safe" / "s")
     (open_folder / "link").symlink_to(tmp_path / "safe" / "s")
     assert load_secret("file:link", tmp_path).current.key_id == load_secret("file:way/s", tmp_path).current.key_id
     open_folder.chmod(0o777)
@@ -282,74 +231,7 @@ def test_errors_below_a_key_show_none_of_it() -> None:
     ):
         with pytest.raises(ConfigError) as caught:
             call()
-        shown = _all_of(caught.value, load_secret.__code__.co_filename)
+        shown = all_of(caught.value, load_secret.__code__.co_filename)
         assert "HiddenKey(...)" in shown
         for form in (key.hex(), repr(bytes.fromhex(key.hex()))[2:-1], KEY[:8].hex(), repr(KEY[:8])[2:-1]):
             assert form not in shown
-
-
-def test_the_first_key_is_the_current_one_and_the_others_are_found(tmp_path: Path) -> None:
-    one, other, third = Secret(KEY), Secret(KEY[::-1]), Secret(bytes(range(32)))
-    _file(tmp_path / "s", f"{KEY.hex()}\n\n  {KEY[::-1].hex()} {bytes(range(32)).hex()}\n")
-    ring = load_secret("file:s", tmp_path)
-    assert ring.key_ids == [one.key_id, other.key_id, third.key_id]
-    assert ring.current.derive("x") == one.derive("x")
-    found = ring.find(other.key_id)
-    assert found is not None
-    assert found.derive("x") == other.derive("x")
-    assert ring.find("0" * 16) is None
-    assert TEXT not in repr(ring)
-
-
-def test_rotation_puts_a_new_key_first_and_drops_old_ones_by_name(tmp_path: Path) -> None:
-    path = _file(tmp_path / "s")
-    (tmp_path / "link").symlink_to(path)
-    old = Secret(KEY).key_id
-    ring = rotate_secret_file(tmp_path / "link")
-    assert ring.key_ids[1:] == [old]
-    assert load_secret("file:s", tmp_path).key_ids == ring.key_ids
-    assert (tmp_path / "link").is_symlink()
-    assert stat.S_IMODE(path.stat().st_mode) == 0o600
-    newest = rotate_secret_file(path)
-    assert newest.key_ids[1:] == ring.key_ids
-    for wrong in (newest.current.key_id, "0" * 16):
-        with pytest.raises(ConfigError, match=r"^KEY must be the id of an old key"):
-            drop_old_key(path, wrong)
-    assert drop_old_key(path, ring.current.key_id).key_ids == [newest.current.key_id, old]
-    assert sorted(os.listdir(tmp_path)) == ["link", "s"]
-
-
-def test_a_rotation_that_cannot_be_written_leaves_the_file_and_shows_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = _file(tmp_path / "s")
-
-    def full(*_: object) -> None:
-        raise OSError(28, "No space left on device")
-
-    with monkeypatch.context() as broken:
-        broken.setattr(os, "fsync", full)
-        with pytest.raises(ConfigError, match="can be written, got No space left on device") as caught:
-            rotate_secret_file(path)
-    assert TEXT not in _all_of(caught.value, load_secret.__code__.co_filename)
-    assert path.read_text() == TEXT
-    assert os.listdir(tmp_path) == ["s"]
-    path.chmod(0o640)
-    with pytest.raises(ConfigError, match="mode 0640"):
-        rotate_secret_file(path)
-
-
-def test_what_a_killed_rotation_left_is_removed_by_the_next(tmp_path: Path) -> None:
-    _file(tmp_path / "s")
-    _file(tmp_path / f".s.{'0a' * 8}", "half a k")
-    _file(tmp_path / ".s.backup")
-    assert len(rotate_secret_file(tmp_path / "s").keys) == 2
-    assert sorted(os.listdir(tmp_path)) == [".s.backup", "s"]
-
-
-def test_a_file_full_of_keys_is_not_rotated(tmp_path: Path) -> None:
-    words = [os.urandom(32).hex() for _ in range(secret_places.LARGEST_BYTES // 65)]
-    path = _file(tmp_path / "s", "\n".join(words) + "\n")
-    with pytest.raises(ConfigError, match="drop old ones"):
-        rotate_secret_file(path)
-    assert len(load_secret("file:s", tmp_path).keys) == len(words)

@@ -50,6 +50,12 @@ def _points(rng: np.random.Generator, level: str, dates: list[dt.date], size: fl
     return Points(level, tuple(dates), estimate, np.full(len(dates), error), published)
 
 
+def _noise_row(level: str, n_nodes: int, seed: int) -> NoiseRow:
+    error = 31.83 * (1 + 0.3137 * (seed - 1))
+    scale, shares = Fraction(4 * seed), (Fraction(2 * seed), Fraction(1, 1 + seed))
+    return NoiseRow(level, n_nodes, "discrete_laplace", scale, error, *shares)
+
+
 def frame(seed: int = 1) -> PageFrame:
     """The frame of `sample`."""
     factor = 1 + 0.3137 * (seed - 1)
@@ -93,24 +99,8 @@ def sample(seed: int = 1, first: dt.date = dt.date(2013, 1, 1), n_days: int = 36
         n_items=n_items,
         noise=(
             NoiseRow("all days", 1, "", None, np.inf, None, Fraction(0)),
-            NoiseRow(
-                "month",
-                12 * seed,
-                "discrete_laplace",
-                Fraction(4 * seed),
-                31.83 * factor,
-                Fraction(2 * seed),
-                Fraction(1, 1 + seed),
-            ),
-            NoiseRow(
-                "day",
-                n_days,
-                "discrete_laplace",
-                Fraction(4 * seed),
-                31.83 * factor,
-                Fraction(2 * seed),
-                Fraction(1, 1 + seed),
-            ),
+            _noise_row("month", 12 * seed, seed),
+            _noise_row("day", n_days, seed),
         ),
         errors=ExpectedErrors(
             of="one item, the average over items",
@@ -121,21 +111,15 @@ def sample(seed: int = 1, first: dt.date = dt.date(2013, 1, 1), n_days: int = 36
                 "binary tree": np.array([16.2, 33.7, 46.3]) * factor,
             },
         ),
-        charts=(
+        charts=tuple(
             SeriesChart(
-                names[0],
+                name,
                 (
-                    _points(rng, "day", days, 62 * factor, 5.62 * factor),
-                    _points(rng, "month", months, 1886 * factor, 55.5 * factor),
+                    _points(rng, "day", days, day * factor, 5.62 * factor),
+                    _points(rng, "month", months, month * factor, 55.5 * factor),
                 ),
-            ),
-            SeriesChart(
-                names[-1],
-                (
-                    _points(rng, "day", days, 3 * factor, 5.62 * factor),
-                    _points(rng, "month", months, 91 * factor, 55.5 * factor),
-                ),
-            ),
+            )
+            for name, day, month in ((names[0], 62, 1886), (names[-1], 3, 91))
         ),
         totals=SeriesTotals(
             names, estimate, np.full(n_items, 19.4 * factor), np.rint(estimate).clip(0).astype(np.int64)
