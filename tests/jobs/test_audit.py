@@ -18,11 +18,11 @@ import pytest
 
 from dplib.arrays import FloatArray, IntArray
 from dplib.config.load import check
-from dplib.jobs.consistent_histograms import measure as measuring
 from dplib.jobs.consistent_histograms.config import ConsistentHistogramsConfig
 from dplib.jobs.consistent_histograms.design import Design
 from dplib.jobs.consistent_histograms.measure import measure_on_driver
 from dplib.jobs.consistent_histograms.rows import row_kinds
+from dplib.jobs.consistent_histograms.tables import Tables
 from dplib.mechanisms.discrete_gaussian import discrete_gaussian_probability
 from dplib.privacy.calibration import epsilon_from_rho
 from dplib.privacy.events import DiscreteGaussianEvent, DiscreteLaplaceEvent
@@ -122,7 +122,7 @@ def counts_of(design: Design, case: Case, present: bool) -> IntArray:
 def measured(design: Design, counts: IntArray, key: int, monkeypatch: pytest.MonkeyPatch) -> IntArray:
     """The job's noisy counts, shape (n_nodes, n_measured_series), before they are written."""
     written: list[IntArray] = []
-    monkeypatch.setattr(measuring, "write_measurement", lambda *given: written.append(given[-1]))
+    monkeypatch.setattr(Tables, "write_measurement", lambda *given: written.append(given[-1]))
     keys = RunKeys("audit", b"", derive_key(KEY, "digest", key), derive_key(KEY, "parent", key))
     measure_on_driver(design, counts, keys, Path())
     assert len(written) == 1

@@ -8,10 +8,10 @@ from dplib.graphs.cactus.cactus import checked_cactus
 from dplib.graphs.cactus.cactus_cuts import cut_set
 from dplib.graphs.cuts.minimum_cut import minimum_cut
 from dplib.graphs.edges import canonical, cut_values, pack_sides
-from dplib.jobs.minimum_cuts.design import SYNTHETIC, Design
+from dplib.jobs.minimum_cuts.design import SYNTHETIC
 from dplib.jobs.minimum_cuts.estimate import make_results
 from dplib.jobs.minimum_cuts.query import design_of, read_cuts, read_numbers
-from dplib.jobs.minimum_cuts.tables import ESTIMATES, read_measurement
+from dplib.jobs.minimum_cuts.tables import ESTIMATES, Tables
 from dplib.mechanisms.cuts.pair_weights import EXACT_CUTS
 from dplib.release.manifest import Manifest
 from dplib.release.tables import read_table
@@ -24,8 +24,8 @@ MOST_CACTUS_CUTS = 100_000
 def check_tables(directory: Path, manifest: Manifest) -> list[Check]:
     """Check a release's tables against its stored measurement and the public settings of its manifest."""
     design = design_of(manifest)
-    stored = read_measurement(directory, design)
-    cuts = read_cuts(directory, design)
+    tables = Tables(directory, design)
+    stored, cuts = tables.read_measurement(), read_cuts(tables)
     # Which cuts a search finds may differ between versions: of those that stand there the values must be right.
     searched = cuts.get(SYNTHETIC) if design.n_vertices > EXACT_CUTS else None
     made = make_results(design, stored, None if searched is None else searched.sides)
@@ -46,7 +46,7 @@ def check_tables(directory: Path, manifest: Manifest) -> list[Check]:
         whole = bool(each.sides.any(axis=1).all()) and not each.sides[:, 0].any()
         checks.append(Check(f"{name}: every cut has two sides", whole, "the first vertex on the other side"))
     if made.synthetic is not None and (directory / ESTIMATES / "cactus_nodes").is_dir():
-        checks.append(_check_cactus(directory, design))
+        checks.append(_check_cactus(tables))
     return checks
 
 
@@ -54,9 +54,10 @@ def _close(one: object, other: object) -> bool:
     return bool(np.allclose(np.asarray(one), np.asarray(other), rtol=1e-9, atol=1e-9, equal_nan=True))
 
 
-def _check_cactus(directory: Path, design: Design) -> Check:
+def _check_cactus(tables: Tables) -> Check:
     """The stored cactus stands for minimum cuts of the stored graph, of different sides."""
-    folder, name = directory / ESTIMATES, f"{SYNTHETIC}: the cactus holds minimum cuts"
+    design, folder = tables.design, tables.directory / ESTIMATES
+    name = f"{SYNTHETIC}: the cactus holds minimum cuts"
     nodes = read_table(folder / "cactus_nodes", ["node", "vertex"])
     edges = read_table(folder / "cactus_edges", ["one", "other", "ring"])
     graph = read_table(folder / "graph", ["source", "target", "weight"])

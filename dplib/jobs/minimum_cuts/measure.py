@@ -29,7 +29,7 @@ from dplib.jobs.minimum_cuts.design import (
 )
 from dplib.jobs.minimum_cuts.measurement_plan import Measurement
 from dplib.jobs.minimum_cuts.private_graph import CycledGraph, ListCuts
-from dplib.jobs.minimum_cuts.tables import SAMPLED_PADDING, SAMPLED_VALUE, Stored, write_measurement
+from dplib.jobs.minimum_cuts.tables import SAMPLED_PADDING, SAMPLED_VALUE, Stored, Tables
 from dplib.mechanisms.cuts.cut_sampler import sample_cuts
 from dplib.mechanisms.cuts.cut_statistics import count_steps, soft_count_steps
 from dplib.mechanisms.cuts.pair_weights import DrawNoise, noisy_pairs
@@ -63,7 +63,7 @@ def measure_graph(
         list_cuts: how sampled_cuts lists cuts by random trials; None where it packs trees.
     """
     digest = graph_digest(graph, keys)
-    write_measurement(directory, design, drawn(design, graph, keys.measurement(digest), list_cuts))
+    Tables(directory, design).write_measurement(drawn(design, graph, keys.measurement(digest), list_cuts))
     return keys.recorded(digest)
 
 

@@ -11,29 +11,28 @@ from dplib.graphs.cactus.cactus import Cactus
 from dplib.jobs.minimum_cuts.design import Design
 from dplib.jobs.minimum_cuts.estimate import FoundCuts, Results, make_results
 from dplib.jobs.minimum_cuts.synthetic import Synthetic
-from dplib.jobs.minimum_cuts.tables import ESTIMATES, members, read_measurement
+from dplib.jobs.minimum_cuts.tables import Tables
 from dplib.page.guarantee import Promise
 from dplib.page.number_text import count_text
 from dplib.privacy.rounding import fraction_text
-from dplib.release.tables import write_table
 
 
 def write_tables(design: Design, directory: Path) -> Results:
     """Write ``estimates/`` from ``measurement/``."""
-    results = make_results(design, read_measurement(directory, design))
-    folder, csv = directory / ESTIMATES, design.config.publish.output.csv
+    tables = Tables(directory, design)
+    results = make_results(design, tables.read_measurement())
     if results.numbers:
-        write_table(folder / "numbers", "numbers", _number_rows(results), sort_by=("statistic",), csv=csv)
+        tables.write("numbers", _number_rows(results), "statistic")
     found = {name: cuts for name, cuts in results.cuts.items() if len(cuts.sides)}
     if found:
-        write_table(folder / "cuts", "cuts", _cut_rows(found), sort_by=("statistic", "cut"), csv=csv)
-        rows = members(design, {name: cuts.sides for name, cuts in found.items()}, "cut")
-        write_table(folder / "members", "members", rows, sort_by=("statistic", "cut", "vertex"), csv=csv)
+        tables.write("cuts", _cut_rows(found), "statistic", "cut")
+        rows = tables.members({name: cuts.sides for name, cuts in found.items()}, "cut")
+        tables.write("members", rows, "statistic", "cut", "vertex")
     if results.synthetic is not None:
-        _write_synthetic(design, results.synthetic, folder, csv)
+        _write_synthetic(tables, results.synthetic)
     if design.vertices.names is not None:
         names = {"vertex": np.arange(design.n_vertices), "name": pa.array(design.vertices.names).dictionary_encode()}
-        write_table(folder / "vertices", "vertices", names, sort_by=("vertex",), csv=csv)
+        tables.write("vertices", names, "vertex")
     return results
 
 
@@ -55,24 +54,23 @@ def _cut_rows(found: dict[str, FoundCuts]) -> dict[str, Any]:
     }
 
 
-def _write_synthetic(design: Design, synthetic: Synthetic, folder: Path, csv: bool) -> None:
-    graph, first = synthetic.graph, design.vertices.first
+def _write_synthetic(tables: Tables, synthetic: Synthetic) -> None:
+    graph, first = synthetic.graph, tables.design.vertices.first
     edges = {"source": graph.source + first, "target": graph.target + first, "weight": graph.weight}
-    write_table(folder / "graph", "graph", edges, sort_by=("source", "target"), csv=csv)
+    tables.write("graph", edges, "source", "target")
     if synthetic.cactus is not None:
-        _write_cactus(synthetic.cactus, first, folder, csv)
+        _write_cactus(tables, synthetic.cactus)
 
 
-def _write_cactus(cactus: Cactus, first: int, folder: Path, csv: bool) -> None:
-    vertices = np.arange(cactus.n_vertices) + first
-    nodes = {"node": cactus.node_of, "vertex": vertices}
-    write_table(folder / "cactus_nodes", "cactus_nodes", nodes, sort_by=("node", "vertex"), csv=csv)
+def _write_cactus(tables: Tables, cactus: Cactus) -> None:
+    vertices = np.arange(cactus.n_vertices) + tables.design.vertices.first
+    tables.write("cactus_nodes", {"node": cactus.node_of, "vertex": vertices}, "node", "vertex")
     # A ring's edges join each of its nodes with the next one, the last with the first.
     ends = [cactus.tree_edges, *(np.stack([ring, np.roll(ring, -1)], axis=1) for ring in cactus.rings)]
     number = np.repeat(np.arange(-1, len(cactus.rings)), [len(part) for part in ends])
     joined = np.concatenate(ends)
     rows = {"edge": np.arange(len(joined)), "one": joined[:, 0], "other": joined[:, 1], "ring": number}
-    write_table(folder / "cactus_edges", "cactus_edges", rows, sort_by=("edge",), csv=csv)
+    tables.write("cactus_edges", rows, "edge")
 
 
 def promise(design: Design) -> Promise:

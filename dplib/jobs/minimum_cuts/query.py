@@ -18,7 +18,7 @@ from dplib.jobs.minimum_cuts.cut_margin import cut_margin, number_margin
 from dplib.jobs.minimum_cuts.design import SYNTHETIC, Design
 from dplib.jobs.minimum_cuts.estimate import FoundCuts, Number
 from dplib.jobs.minimum_cuts.synthetic import side_pairs, side_values
-from dplib.jobs.minimum_cuts.tables import ESTIMATES, read_measurement, read_sides, variance_of
+from dplib.jobs.minimum_cuts.tables import ESTIMATES, Tables, variance_of
 from dplib.release.manifest import Manifest
 from dplib.release.tables import read_table
 from dplib.validate import require
@@ -81,15 +81,16 @@ def query_release(
     for option, value in (("--from", start), ("--to", end)):
         require(value is None, option, "be absent, since cuts have no range", value)
     design = design_of(manifest)
-    numbers, cuts = read_numbers(directory), read_cuts(directory, design)
+    tables = Tables(directory, design)
+    numbers, cuts = read_numbers(directory), read_cuts(tables)
     if not names:
         return [_number(design, each) for each in numbers]
     known = {each.statistic for each in numbers} | set(cuts)
     if set(names) <= known:
         found = [_number(design, each) for each in numbers if each.statistic in names]
         return found + [each for name in names if name in cuts for each in _cuts(design, name, cuts[name], None)]
-    side = _side(directory, design, names, known)
-    return _around(directory, design, side) + [each for name in cuts for each in _cuts(design, name, cuts[name], side)]
+    side = _side(tables, names, known)
+    return _around(tables, side) + [each for name in cuts for each in _cuts(design, name, cuts[name], side)]
 
 
 def read_numbers(directory: Path) -> list[Number]:
@@ -104,12 +105,12 @@ def read_numbers(directory: Path) -> list[Number]:
     ]
 
 
-def read_cuts(directory: Path, design: Design) -> dict[str, FoundCuts]:
+def read_cuts(tables: Tables) -> dict[str, FoundCuts]:
     """The cuts of a release, by the release that gave them."""
-    folder = directory / ESTIMATES
+    folder = tables.directory / ESTIMATES
     if not (folder / "cuts").is_dir():
         return {}
-    sides = read_sides(folder / "members", design, "cut")
+    sides = tables.read_sides(folder / "members", "cut")
     table = read_table(folder / "cuts", ["statistic", "cut", "noisy_value", "std_error"])
     statistic = np.array(table.column("statistic").to_pylist(), dtype=object)
     value, error = (table.column(name).to_numpy() for name in ("noisy_value", "std_error"))
@@ -119,12 +120,12 @@ def read_cuts(directory: Path, design: Design) -> dict[str, FoundCuts]:
     }
 
 
-def _side(directory: Path, design: Design, names: Sequence[str], known: set[str]) -> BoolArray:
+def _side(tables: Tables, names: Sequence[str], known: set[str]) -> BoolArray:
     """The set of the named vertices."""
-    side = np.zeros(design.n_vertices, dtype=np.bool_)
-    places = _places(directory, design)
+    vertices, places = tables.design.vertices, _places(tables.directory)
+    side = np.zeros(tables.design.n_vertices, dtype=np.bool_)
     for name in names:
-        place = places.get(name) if places is not None else design.vertices.place_of_number(name)
+        place = places.get(name) if places is not None else vertices.place_of_number(name)
         if place is None:
             rule = f"be a statistic of the release ({', '.join(sorted(known))}) or a declared vertex"
             raise ConfigError("--item", rule, name)
@@ -133,7 +134,7 @@ def _side(directory: Path, design: Design, names: Sequence[str], known: set[str]
     return side
 
 
-def _places(directory: Path, design: Design) -> dict[str, int] | None:
+def _places(directory: Path) -> dict[str, int] | None:
     folder = directory / ESTIMATES / "vertices"
     if not folder.is_dir():
         return None
@@ -141,11 +142,12 @@ def _places(directory: Path, design: Design) -> dict[str, int] | None:
     return {str(row["name"]): int(row["vertex"]) for row in rows}
 
 
-def _around(directory: Path, design: Design, side: BoolArray) -> list[Answer]:
+def _around(tables: Tables, side: BoolArray) -> list[Answer]:
     """The weight between a set and the rest in the synthetic graph; nothing without one."""
+    design = tables.design
     if design.measured(SYNTHETIC) is None:
         return []
-    noisy = read_measurement(directory, design).noisy[SYNTHETIC]
+    noisy = tables.read_measurement().noisy[SYNTHETIC]
     value = float(side_values(design.n_vertices, noisy, side[None])[0])
     pairs = int(side_pairs(side[None])[0])
     error, half = float(np.sqrt(pairs * variance_of(design, SYNTHETIC))), number_margin(design, SYNTHETIC, pairs)

@@ -18,7 +18,7 @@ from dplib.jobs.minimum_cuts.design import SYNTHETIC, VALUE, Design
 from dplib.jobs.minimum_cuts.estimate import SAMPLED_REFUSED
 from dplib.jobs.minimum_cuts.measure import count_minimum_cuts, true_values
 from dplib.jobs.minimum_cuts.query import read_cuts, read_numbers
-from dplib.jobs.minimum_cuts.tables import SAMPLED_VALUE
+from dplib.jobs.minimum_cuts.tables import SAMPLED_VALUE, Tables
 from dplib.progress import Progress
 from dplib.workflow.job import PreparedJob
 from dplib.workflow.rehearsal import on_generated_rows
@@ -79,7 +79,7 @@ def _compared(design: Design, graph: Graph, release: Path) -> list[RehearsedRele
             predicted = None if np.isnan(each.std_error) else each.std_error
             error = abs(each.estimate - true)
             found.append(RehearsedRelease(each.statistic, true, each.estimate, predicted, error, 0, 0))
-    for name, cuts in read_cuts(release, design).items():
+    for name, cuts in read_cuts(Tables(release, design)).items():
         values = true_values(graph, cuts.sides).astype(np.float64)
         gap = cuts.value - values
         error_of_values = None if np.isnan(gap).any() else float(np.sqrt((gap**2).mean()))

@@ -10,7 +10,7 @@ from dplib.jobs.minimum_cuts.faint import faint_numbers
 from dplib.jobs.minimum_cuts.measure import measure_graph
 from dplib.jobs.minimum_cuts.private_graph import ListCuts
 from dplib.jobs.minimum_cuts.publish import manifest_fields, promise, write_tables
-from dplib.jobs.minimum_cuts.tables import read_measurement
+from dplib.jobs.minimum_cuts.tables import Tables
 from dplib.ledger.runs import MeasuredRun
 from dplib.page.account_state import AccountState
 from dplib.spark.engine.blocks import DataFrame
@@ -75,6 +75,6 @@ def publish(job: Resources[Design], run: MeasuredRun, account: AccountState, dir
     design = job.design
     with job.stage("estimating and writing"):
         results = write_tables(design, directory)
-        faint = faint_numbers(design, read_measurement(directory, design))
+        faint = faint_numbers(design, Tables(directory, design).read_measurement())
         made = Made(promise(design), faint, manifest_fields(design), partial(build_page, design, results))
         finish_release(directory, design, run, account, made)

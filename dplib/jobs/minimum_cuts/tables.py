@@ -20,7 +20,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from dplib.arrays import BoolArray, IntArray
@@ -30,7 +29,7 @@ from dplib.jobs.minimum_cuts.measurement_plan import Noise
 from dplib.mechanisms import tree_counts
 from dplib.mechanisms.discrete_laplace import discrete_laplace_variance
 from dplib.release.staging import MEASUREMENT
-from dplib.release.tables import read_table, write_table
+from dplib.release.tables import Column, read_table, write_table
 
 ESTIMATES, CHOICES = "estimates", "choices"
 SAMPLED_VALUE, SAMPLED_PADDING = f"{SAMPLED}_value", f"{SAMPLED}_padding"
@@ -69,34 +68,6 @@ def variance_of(design: Design, statistic: str) -> float:
     return noise_variance(measured.noise)
 
 
-def write_measurement(directory: Path, design: Design, stored: Stored) -> None:
-    """Write ``measurement/``."""
-    names = list(stored.noisy)
-    sizes = [len(stored.noisy[name]) for name in names]
-    columns = {
-        "statistic": _repeated(names, sizes),
-        "key": _counting(sizes),
-        "noisy": _joined([stored.noisy[name] for name in names]),
-        "variance": np.repeat([variance_of(design, name) for name in names], sizes),
-    }
-    write_table(directory / MEASUREMENT, "statistics", columns, sort_by=_KEYS)
-    if stored.chosen:
-        rows = members(design, stored.chosen, "draw")
-        write_table(directory / MEASUREMENT / CHOICES, "choices", rows, sort_by=("statistic", "draw", "vertex"))
-
-
-def members(
-    design: Design, sides: Mapping[str, BoolArray], called: str
-) -> dict[str, npt.NDArray[np.generic] | pa.Array]:
-    """Rows (statistic, cut, vertex) of the vertices on the sides; ``called`` names the second column."""
-    found = {name: np.nonzero(each) for name, each in sides.items()}
-    return {
-        "statistic": _repeated(list(found), [len(cut) for cut, _ in found.values()]),
-        called: _joined([cut for cut, _ in found.values()]),
-        "vertex": _joined([vertex for _, vertex in found.values()]) + design.vertices.first,
-    }
-
-
 def _repeated(names: Sequence[str], sizes: Sequence[int]) -> pa.Array:
     places = np.repeat(np.arange(len(names), dtype=np.int32), sizes)
     return pa.DictionaryArray.from_arrays(pa.array(places, pa.int32()), pa.array(list(names), pa.string()))
@@ -110,42 +81,82 @@ def _joined(arrays: Sequence[IntArray]) -> IntArray:
     return np.concatenate([np.zeros(0, dtype=np.int64), *arrays]).astype(np.int64)
 
 
-def read_measurement(directory: Path, design: Design) -> Stored:
-    """Read ``measurement/`` of a release or a staging directory.
+@dataclass(frozen=True)
+class Tables:
+    """The tables of one release, or of one that is being made.
 
-    Raises:
-        IntegrityError: if a number is missing or stands twice.
+    Attributes:
+        directory: the release, or the staging directory.
+        design: the design.
     """
-    table = read_table(directory / MEASUREMENT, [*_KEYS, "noisy"])
-    names = np.array(table.column("statistic").to_pylist(), dtype=object)
-    keys, values = table.column("key").to_numpy(), table.column("noisy").to_numpy().astype(np.int64)
-    noisy = {}
-    for name in sorted(set(names.tolist())):
-        own = np.flatnonzero(names == name)
-        if not np.array_equal(keys[own], np.arange(len(own))):
-            raise IntegrityError(f"table {MEASUREMENT} must hold every number of {name} once, got others")
-        noisy[name] = values[own]
-    chosen = {}
-    if (directory / MEASUREMENT / CHOICES).is_dir():
-        chosen = read_sides(directory / MEASUREMENT / CHOICES, design, "draw")
-    return Stored(noisy, chosen)
 
+    directory: Path
+    design: Design
 
-def read_sides(folder: Path, design: Design, called: str) -> dict[str, BoolArray]:
-    """Sides by statistic from a table of members.
+    def write_measurement(self, stored: Stored) -> None:
+        """Write ``measurement/``."""
+        names = list(stored.noisy)
+        sizes = [len(stored.noisy[name]) for name in names]
+        columns = {
+            "statistic": _repeated(names, sizes),
+            "key": _counting(sizes),
+            "noisy": _joined([stored.noisy[name] for name in names]),
+            "variance": np.repeat([variance_of(self.design, name) for name in names], sizes),
+        }
+        folder = self.directory / MEASUREMENT
+        write_table(folder, "statistics", columns, sort_by=_KEYS)
+        if stored.chosen:
+            rows = self.members(stored.chosen, "draw")
+            write_table(folder / CHOICES, CHOICES, rows, sort_by=("statistic", "draw", "vertex"))
 
-    Raises:
-        IntegrityError: if a vertex is none of the declared ones.
-    """
-    table = read_table(folder, ["statistic", called, "vertex"])
-    names = np.array(table.column("statistic").to_pylist(), dtype=object)
-    cut = table.column(called).to_numpy().astype(np.int64)
-    vertex = table.column("vertex").to_numpy().astype(np.int64) - design.vertices.first
-    if len(vertex) and (vertex.min() < 0 or vertex.max() >= design.n_vertices):
-        raise IntegrityError(f"table {folder.name} must hold declared vertices, got another")
-    found = {}
-    for name in sorted(set(names.tolist())):
-        own = names == name
-        found[name] = np.zeros((int(cut[own].max()) + 1, design.n_vertices), dtype=np.bool_)
-        found[name][cut[own], vertex[own]] = True
-    return found
+    def read_measurement(self) -> Stored:
+        """Read ``measurement/``.
+
+        Raises:
+            IntegrityError: if a number is missing or stands twice.
+        """
+        folder = self.directory / MEASUREMENT
+        table = read_table(folder, [*_KEYS, "noisy"])
+        names = np.array(table.column("statistic").to_pylist(), dtype=object)
+        keys, values = table.column("key").to_numpy(), table.column("noisy").to_numpy().astype(np.int64)
+        noisy = {}
+        for name in sorted(set(names.tolist())):
+            own = np.flatnonzero(names == name)
+            if not np.array_equal(keys[own], np.arange(len(own))):
+                raise IntegrityError(f"table {MEASUREMENT} must hold every number of {name} once, got others")
+            noisy[name] = values[own]
+        chosen = self.read_sides(folder / CHOICES, "draw") if (folder / CHOICES).is_dir() else {}
+        return Stored(noisy, chosen)
+
+    def write(self, name: str, rows: Mapping[str, Column], *sort_by: str) -> None:
+        """Write a table of ``estimates/``."""
+        csv = self.design.config.publish.output.csv
+        write_table(self.directory / ESTIMATES / name, name, rows, sort_by=sort_by, csv=csv)
+
+    def members(self, sides: Mapping[str, BoolArray], called: str) -> dict[str, Column]:
+        """Rows (statistic, cut, vertex) of the vertices on the sides; ``called`` names the second column."""
+        found = {name: np.nonzero(each) for name, each in sides.items()}
+        return {
+            "statistic": _repeated(list(found), [len(cut) for cut, _ in found.values()]),
+            called: _joined([cut for cut, _ in found.values()]),
+            "vertex": _joined([vertex for _, vertex in found.values()]) + self.design.vertices.first,
+        }
+
+    def read_sides(self, folder: Path, called: str) -> dict[str, BoolArray]:
+        """Sides by statistic from a table of members.
+
+        Raises:
+            IntegrityError: if a vertex is none of the declared ones.
+        """
+        table = read_table(folder, ["statistic", called, "vertex"])
+        names = np.array(table.column("statistic").to_pylist(), dtype=object)
+        cut = table.column(called).to_numpy().astype(np.int64)
+        vertex = table.column("vertex").to_numpy().astype(np.int64) - self.design.vertices.first
+        if len(vertex) and (vertex.min() < 0 or vertex.max() >= self.design.n_vertices):
+            raise IntegrityError(f"table {folder.name} must hold declared vertices, got another")
+        found = {}
+        for name in sorted(set(names.tolist())):
+            own = names == name
+            found[name] = np.zeros((int(cut[own].max()) + 1, self.design.n_vertices), dtype=np.bool_)
+            found[name][cut[own], vertex[own]] = True
+        return found

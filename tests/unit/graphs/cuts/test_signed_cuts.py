@@ -20,7 +20,7 @@ from dplib.jobs.minimum_cuts.measure import drawn, measure_graph
 from dplib.jobs.minimum_cuts.page import _listed
 from dplib.jobs.minimum_cuts.publish import write_tables
 from dplib.jobs.minimum_cuts.synthetic import pair_matrix, side_values, synthesise, with_cuts
-from dplib.jobs.minimum_cuts.tables import read_measurement, variance_of
+from dplib.jobs.minimum_cuts.tables import Tables, variance_of
 from dplib.randomness.keyed import derive_key
 from tests.support.golden import golden_keys
 from tests.support.minimum_cuts import design_of
@@ -134,7 +134,7 @@ def test_releases_of_any_search_are_verified_by_their_values(tmp_path: Path) -> 
     write_tables(design, tmp_path)
     manifest: Any = SimpleNamespace(job="minimum-cuts", details={"design": design.public()})
     assert all(check.ok for check in check_tables(tmp_path, manifest))
-    noisy = read_measurement(tmp_path, design).noisy["synthetic_graph"]
+    noisy = Tables(tmp_path, design).read_measurement().noisy["synthetic_graph"]
     single = with_cuts(30, noisy, np.eye(30, dtype=np.bool_)[3:5])
     values = single.values.astype(np.float64)
     for off in (0, 1):
