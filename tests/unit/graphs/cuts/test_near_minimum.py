@@ -8,7 +8,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dplib.errors import ConfigError
-from dplib.graphs.cuts.cut_list import union
 from dplib.graphs.cuts.exhaustive import all_cut_values, listed_cuts
 from dplib.graphs.cuts.flow_branching import branched_cuts
 from dplib.graphs.cuts.kernel import kernel
@@ -83,9 +82,8 @@ def test_trees_shared_out_to_tasks_find_the_same_cuts() -> None:
     packing = pack_trees(graph, 15)
     assert len(packing.trees) > 2
     together, _ = cuts_of_trees(graph, packing.trees, 15, 1000)
-    apart = union([cuts_of_trees(graph, packing.trees[task::3], 15, 1000)[0] for task in range(3)])
-    assert np.array_equal(apart.packed, together.packed)
-    assert np.array_equal(apart.values, together.values)
+    apart = [cuts_of_trees(graph, packing.trees[task::3], 15, 1000)[0].packed for task in range(3)]
+    assert np.array_equal(np.unique(np.concatenate(apart), axis=0), np.unique(together.packed, axis=0))
 
 
 def test_every_tree_spans_and_no_load_breaks_the_certificate() -> None:
@@ -226,11 +224,6 @@ def test_refusals() -> None:
         pack_trees(canonical(3, [0], [1]), 1)
     with pytest.raises(ConfigError, match="graph must have at least two vertices, got 1"):
         pack_trees(canonical(1, [], []), 1)
-    with pytest.raises(ConfigError, match="lists must hold at least one list, got none"):
-        union([])
-    one, other = near_minimum_cuts(complete(3), 2).cuts, near_minimum_cuts(complete(4), 3).cuts
-    with pytest.raises(ConfigError, match="lists must have the same labels, got different ones"):
-        union([one, other])
 
 
 def test_sides_of_a_list_pack_again() -> None:
