@@ -40,7 +40,6 @@ from dplib.errors import SolverError
 from dplib.progress import SILENT, Progress
 from dplib.projection.affine import particular
 from dplib.trees.interval_tree import IntervalTree
-from dplib.trees.top import top_tree
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,7 +67,7 @@ class SmootherPlan:
 
     def top(self, level: int) -> "SmootherPlan":
         """The plan of the levels ``0..level``, whose last level takes the blocks' means as its values."""
-        return replace(self, tree=top_tree(self.tree, level), levels=self.levels[: level + 1], is_top=True)
+        return replace(self, tree=self.tree.top(level), levels=self.levels[: level + 1], is_top=True)
 
     def block(self, root: int) -> tuple["SmootherPlan", IntArray]:
         """The plan of the subtree below ``root``, and the numbers of its nodes in the whole tree."""

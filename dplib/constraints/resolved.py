@@ -50,11 +50,6 @@ class ResolvedConstraints:
     has_invariants: bool
     notes: tuple[str, ...]
 
-    def menu_of(self, day: int) -> int:
-        """Number of the menu that holds on a day."""
-        require(0 <= day < self.menus[-1].end, "day", f"lie in 0..{self.menus[-1].end - 1}", day)
-        return int(np.searchsorted([menu.end for menu in self.menus], day, side="right"))
-
 
 def linked(rows: Sequence[npt.NDArray[np.generic]], n_series: int) -> tuple[IntArray, ...]:
     """Connected components of series, two being linked where a row is non-zero for both.
@@ -115,17 +110,6 @@ def restrict(menu: Menu, series_index: npt.ArrayLike) -> Menu:
         generators=generators,
         generator_names=names,
     )
-
-
-def merge_equal(menus: Sequence[Menu]) -> tuple[Menu, ...]:
-    """Join neighbouring menus that differ in their days only."""
-    merged: list[Menu] = []
-    for menu in menus:
-        if merged and same_constraints(merged[-1], menu):
-            merged[-1] = replace(merged[-1], end=menu.end)
-        else:
-            merged.append(menu)
-    return tuple(merged)
 
 
 def same_constraints(one: Menu, other: Menu) -> bool:

@@ -3,7 +3,7 @@
 The transform holds the total and, for every node of the complete binary tree, the difference between its left and its
 right half. Privelet's weighted coefficients are exactly these integers: one record changes the total and one
 difference a level by 1, so with h = log2 N levels each gets 1 / (h + 1) of the budget. There are as many numbers as
-bins, hence nothing to reconcile: the inverse is the estimate.
+bins, hence nothing to reconcile: the inverse is the estimate. Here are its errors, which plans compare with.
 
 A range's answer weights the difference of a node of size s by (g(hi) - g(lo)) / s, g being the triangle that rises by
 1 a bin over the left half and falls over the right one, so all errors have closed forms. Bins are padded with empty
@@ -28,34 +28,6 @@ def haar_levels(n_bins: int) -> int:
     """h, the number of levels of differences."""
     at_least("n_bins", n_bins, 1)
     return (n_bins - 1).bit_length()
-
-
-def haar_transform(counts: IntArray) -> IntArray:
-    """Total, then the differences of each level from the root down.
-
-    Args:
-        counts: of the bins, shape (n_bins,).
-
-    Returns:
-        Shape (2^h,): the total, 1 difference, 2 differences, 4, ...
-    """
-    sums = np.zeros(1 << haar_levels(len(counts)), dtype=np.int64)
-    sums[: len(counts)] = counts
-    parts = []
-    while len(sums) > 1:
-        parts.append(sums[0::2] - sums[1::2])
-        sums = sums[0::2] + sums[1::2]
-    return np.concatenate([sums, *reversed(parts)])
-
-
-def haar_inverse(coefficients: npt.NDArray[np.generic], n_bins: int) -> FloatArray:
-    """Estimates of the bins from (noisy) coefficients, shape (n_bins,)."""
-    values = np.asarray(coefficients, dtype=np.float64)
-    sums = values[:1]
-    while len(sums) < len(values):
-        differences = values[len(sums) : 2 * len(sums)]
-        sums = np.stack([sums + differences, sums - differences], axis=1).ravel() / 2
-    return sums[:n_bins]
 
 
 def haar_unit_variance(n_bins: int, noise: Noise = "laplace") -> float:

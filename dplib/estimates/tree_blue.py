@@ -29,7 +29,6 @@ import numpy as np
 
 from dplib.arrays import BoolArray, FloatArray, IntArray
 from dplib.trees.interval_tree import IntervalTree
-from dplib.trees.top import top_tree
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,7 +57,7 @@ class TreeGains:
 
     def top(self, level: int) -> "TreeGains":
         """Gains of the levels ``0..level``, whose leaves take the means of blocks (or bins) as their values."""
-        tree = top_tree(self.tree, level)
+        tree = self.tree.top(level)
         stop = tree.n_nodes
         own = self.own[:stop].copy()
         own[tree.level_slice(level)] = 1.0

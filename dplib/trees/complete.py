@@ -1,4 +1,4 @@
-"""Interval trees built by splitting: any shape, k-ary trees, mixed radices, caterpillars.
+"""Interval trees built by splitting: any shape, k-ary trees, mixed radices.
 
 Every split is even: the sizes of a node's children differ by at most 1. The larger children stand first. The thesis's
 own examples put the smaller first, but its proof that the tree's height is the length of the leftmost path needs the
@@ -127,16 +127,3 @@ def require_radices(n_bins: int, radices: Sequence[int]) -> None:
         at_least("radices", radix, 2)
     reach = prod(radices)
     require(reach >= n_bins, "radices", f"have a product of at least {n_bins}", reach)
-
-
-def caterpillar(n_bins: int) -> IntervalTree:
-    """The deepest binary tree: every inner node splits off its last bin."""
-    at_least("n_bins", n_bins, 1)
-    depth = np.arange(1, n_bins, dtype=np.int64)
-    lo, hi, parent = (np.zeros(2 * n_bins - 1, dtype=np.int64) for _ in range(3))
-    hi[0], parent[0] = n_bins, -1
-    # Level d holds the bins before n - d and the bin n - d; they are the nodes 2 d - 1 and 2 d.
-    hi[1::2], lo[2::2], hi[2::2] = n_bins - depth, n_bins - depth, n_bins - depth + 1
-    parent[1::2] = parent[2::2] = np.maximum(2 * depth - 3, 0)
-    level_start = np.concatenate([[0, 1], 2 * depth + 1]).astype(np.int64)
-    return IntervalTree(lo=lo, hi=hi, parent=parent, level_start=level_start)

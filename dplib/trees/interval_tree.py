@@ -184,6 +184,19 @@ class IntervalTree:
             stack.extend(range(start + int(self.child_count[node]) - 1, start - 1, -1))
         return np.array(chosen, dtype=np.int64)
 
+    def top(self, level: int) -> "IntervalTree":
+        """The levels ``0..level``; node numbers are those of this tree.
+
+        The top is cut off from blocks, which are the subtrees of the inner nodes on the cut level; they share the nodes
+        of that level only. Its leaves may cover many bins, so only its structure (parents, children, levels) may be
+        used, not its bins.
+        """
+        require(0 <= level < self.n_levels, "level", f"lie in 0..{self.n_levels - 1}", level)
+        stop = int(self.level_start[level + 1])
+        return IntervalTree(
+            lo=self.lo[:stop], hi=self.hi[:stop], parent=self.parent[:stop], level_start=self.level_start[: level + 2]
+        )
+
     def subtree(self, node: int) -> tuple["IntervalTree", IntArray]:
         """The tree below ``node``, its bins counted from 0, and the original number of each of its nodes."""
         numbers = [np.array([node], dtype=np.int64)]

@@ -17,7 +17,7 @@ from typing import Literal
 import numpy as np
 
 from dplib.arrays import FloatArray, IntArray
-from dplib.trees.padded_error import padded_mean_error
+from dplib.trees.mean_errors import padded_mean_error
 from dplib.validate import at_least, require
 
 

@@ -31,7 +31,7 @@ from scipy.optimize import minimize
 
 from dplib.arrays import FloatArray
 from dplib.trees.budgets import Noise, equal_level_shares, unit_variance
-from dplib.trees.even_error import even_total
+from dplib.trees.mean_errors import even_total
 from dplib.validate import at_least, one_of
 
 WIDEST = 4096

@@ -6,8 +6,6 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 from dplib.arrays import FloatArray, IntArray
-from dplib.projection.box import project_box
-from dplib.projection.dykstra import project_intersection
 from dplib.projection.rounding import round_to_totals
 from dplib.projection.simplex import project_simplex
 
@@ -92,23 +90,3 @@ def test_rounding_keeps_sums_and_moves_by_less_than_one(case: tuple[FloatArray, 
     assert np.abs(rounded - real).max() < 1 + 1e-5
     assert np.array_equal(round_to_totals(rounded.astype(float), starts, whole), rounded)
     assert not rounded[real == 0].any()
-
-
-@settings(deadline=None, max_examples=60)
-@given(st.integers(0, 2**32 - 1), st.integers(1, 4))
-def test_dykstra_finds_the_nearest_point_of_box_and_plane(seed: int, n: int) -> None:
-    rng = np.random.default_rng(seed)
-    normal, start = rng.uniform(0.2, 2, n), rng.normal(0, 3, n)
-    inside = rng.uniform(0, 1, n)
-    value = float(normal @ inside)
-
-    def plane(point: FloatArray) -> FloatArray:
-        return point + normal * (value - normal @ point) / (normal @ normal)
-
-    result = project_intersection(start, [lambda point: project_box(point, 0.0, 1.0), plane], tol=1e-12)
-    assert result.converged
-    assert np.all((result.point > -1e-9) & (result.point < 1 + 1e-9))
-    # Nearest: no feasible point lies on the far side of the plane through the result (variational inequality).
-    for _ in range(20):
-        corner = project_intersection(rng.uniform(0, 1, n), [lambda point: project_box(point, 0.0, 1.0), plane]).point
-        assert (start - result.point) @ (corner - result.point) <= 1e-6

@@ -12,11 +12,10 @@ from dplib.graphs.cuts.exhaustive import listed_cuts
 from dplib.graphs.cuts.karger import contraction_cuts, plan_trials
 from dplib.graphs.cuts.karger_stein import plan_runs
 from dplib.graphs.cuts.minimum_cut import minimum_cut
-from dplib.graphs.cuts.near_minimum import near_minimum_cuts
 from dplib.graphs.edges import Graph, canonical
 from dplib.jobs.minimum_cuts.private_graph import CycledGraph
 from dplib.randomness.keyed import KeyedStream
-from dplib.spark.graphs.cut_trials import Method, search_cuts, search_trees
+from dplib.spark.graphs.cut_trials import Method, search_cuts
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -92,19 +91,6 @@ def test_few_trials_find_the_single_process_s_cuts(spark: "SparkSession") -> Non
     assert search_cuts(spark, graph, bound, short, SEED, 2, limit=len(alone)).complete
 
 
-def test_trees_find_what_the_driver_finds(spark: "SparkSession") -> None:
-    clique = [(u, v) for u in range(9) for v in range(u)]
-    graph = canonical(9, *np.array(clique).T)
-    expected = near_minimum_cuts(graph, 11)
-    assert expected.certificate == "trees"
-    assert len(expected.cuts) == 9
-    for n_tasks in (1, 3):
-        found = search_trees(spark, graph, 11, n_tasks)
-        assert (found.complete, found.certificate) == (True, "trees")
-        assert_same(found.cuts, expected.cuts)
-    assert not search_trees(spark, graph, 11, 2, limit=8).complete
-
-
 def test_graphs_without_trials_have_their_answer(spark: "SparkSession") -> None:
     plan = plan_trials(4, 1, 0.01)
     parts = canonical(4, [0, 1], [1, 2])  # vertex 3 is isolated
@@ -114,6 +100,5 @@ def test_graphs_without_trials_have_their_answer(spark: "SparkSession") -> None:
     for n in (0, 1):
         empty = canonical(n, [], [])
         assert len(search_cuts(spark, empty, 5, plan, SEED, 2).cuts) == 0
-        assert search_trees(spark, empty, 5, 2).complete
     with pytest.raises(ConfigError, match="seed"):
         search_cuts(spark, random_graph(5, 5, 1), 1, plan, -1, 2)

@@ -37,6 +37,24 @@ def random_tree(rng: np.random.Generator, n_bins: int, most_children: int = 4) -
     return IntervalTree.from_parents(lo, hi, parent)
 
 
+def caterpillar(n_bins: int) -> IntervalTree:
+    """The deepest binary tree: every inner node splits off its last bin."""
+    depth = np.arange(1, n_bins, dtype=np.int64)
+    lo, hi, parent = (np.zeros(2 * n_bins - 1, dtype=np.int64) for _ in range(3))
+    hi[0], parent[0] = n_bins, -1
+    # Level d holds the bins before n - d and the bin n - d; they are the nodes 2 d - 1 and 2 d.
+    hi[1::2], lo[2::2], hi[2::2] = n_bins - depth, n_bins - depth, n_bins - depth + 1
+    parent[1::2] = parent[2::2] = np.maximum(2 * depth - 3, 0)
+    level_start = np.concatenate([[0, 1], 2 * depth + 1]).astype(np.int64)
+    return IntervalTree(lo=lo, hi=hi, parent=parent, level_start=level_start)
+
+
+def block_roots(tree: IntervalTree, level: int) -> IntArray:
+    """Inner nodes of a cut level: the roots of its blocks."""
+    nodes = np.arange(tree.level_start[level], tree.level_start[level + 1])
+    return nodes[tree.child_count[nodes] > 0].astype(np.int64)
+
+
 def membership(tree: IntervalTree) -> FloatArray:
     """Which bins each node covers, shape (n_nodes, n_leaves)."""
     bins = np.arange(tree.n_leaves)

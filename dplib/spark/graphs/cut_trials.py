@@ -1,10 +1,9 @@
-"""Searches for near-minimum cuts as Spark tasks: random trials by ranges of their numbers, packed trees by groups.
+"""Searches for near-minimum cuts as Spark tasks: random trials by ranges of their numbers.
 
 Trial ``i`` of a seed is the same wherever it runs (`dplib.graphs.cuts.contraction`), and a result is a set of cuts:
 each task reports the different cuts of its trials as (bitset, value), Spark keeps one of each, the driver sorts them.
 So the result depends on the graph, the bound, the plan and the seed only, not on the number of tasks, their order, or
-tasks that run again. Trees are packed on the driver, and each group of trees is searched by one task, without a failure
-probability (`dplib.graphs.cuts.near_minimum`).
+tasks that run again.
 
 Failure probability: a cut of at most ``plan.ratio`` times the minimum cut value is missing after all tasks with
 probability at most ``plan.failure_after(plan.n_trials)``, over uniform seeds: `dplib.graphs.cuts.karger`,
@@ -25,14 +24,11 @@ import numpy as np
 import pyarrow as pa
 from pyspark.sql import SparkSession
 
-from dplib.arrays import Int32Array, IntArray
+from dplib.arrays import IntArray
 from dplib.graphs.cuts.cut_list import MOST_CUTS, CutList, limit_of, sorted_cuts
 from dplib.graphs.cuts.karger import TrialPlan, contraction_cuts, split_trials
 from dplib.graphs.cuts.karger_stein import karger_stein_cuts
-from dplib.graphs.cuts.kernel import kernel
-from dplib.graphs.cuts.near_minimum import MOST_KERNEL_VERTICES, NearMinimumCuts, near_minimum_cuts
-from dplib.graphs.cuts.tree_packing import MOST_TREES, pack_trees
-from dplib.graphs.cuts.two_respecting import cuts_of_trees
+from dplib.graphs.cuts.near_minimum import near_minimum_cuts
 from dplib.graphs.edges import Graph, components, word_count
 from dplib.spark.engine.session import quiet_spark_errors
 from dplib.validate import at_least
@@ -100,39 +96,6 @@ def search_cuts(
     return FoundCuts(_none(graph) if cuts is None else cuts, failure, cuts is not None)
 
 
-def search_trees(
-    spark: SparkSession, graph: Graph, bound: int, n_tasks: int, limit: int = MOST_CUTS, most_trees: int = MOST_TREES
-) -> NearMinimumCuts:
-    """Find all cuts of value up to a bound by packed trees, one task a group of trees.
-
-    Args:
-        spark: the session.
-        graph: any. One that is not connected, or whose trees certify nothing, is searched by `near_minimum_cuts`.
-        bound: at least 0.
-        n_tasks: among how many tasks the trees are shared out at most, at least 1.
-        limit: the most cuts to list, at least 1; there are none and ``complete`` is False where there are more.
-        most_trees: the most trees to pack.
-
-    Raises:
-        ConfigError: a number is out of range.
-        DplibError: if Spark fails.
-    """
-    at_least("limit", limit, 1)
-    at_least("n_tasks", n_tasks, 1)
-    small = kernel(graph, bound)
-    size = small.graph.n_vertices
-    if not 2 < size <= MOST_KERNEL_VERTICES or components(small.graph)[0] > 1:
-        return near_minimum_cuts(graph, bound, limit, most_trees)
-    packing = pack_trees(small.graph, bound, most_trees)
-    if not packing.certified:
-        return near_minimum_cuts(graph, bound, limit, most_trees)
-    limit = limit_of(size, limit)
-    search = partial(_by_trees, small.graph, packing.trees, bound, limit)
-    cuts = _run(spark, np.arange(size), split_trials(len(packing.trees), n_tasks), search, limit)
-    found = _none(small.graph) if cuts is None else cuts
-    return NearMinimumCuts(CutList(small.label, found.packed, found.values), bound, "trees", cuts is not None)
-
-
 def _by_trials(
     graph: Graph, bound: int, plan: TrialPlan, seed: int, method: Method, limit: int, trials: Range
 ) -> CutList | None:
@@ -142,12 +105,6 @@ def _by_trials(
     else:
         cuts = karger_stein_cuts(graph, bound, plan.ratio, seed, *trials, limit)
     return cuts if len(cuts) <= limit else None
-
-
-def _by_trees(graph: Graph, trees: Int32Array, bound: int, limit: int, group: Range) -> CutList | None:
-    first, n_trees = group
-    cuts, all_of_them = cuts_of_trees(graph, trees[first : first + n_trees], bound, limit)
-    return cuts if all_of_them else None
 
 
 def _run(

@@ -12,10 +12,9 @@ from dplib.constraints.resolve import resolve
 from dplib.constraints.specs import Package, Total
 from dplib.errors import SolverError
 from dplib.projection.residual import largest_residual
-from dplib.trees.top import block_roots
 from tests.support.oracles import dense_estimate, is_determined
 from tests.support.strategies import random_problem, regular_tree
-from tests.support.tree_oracles import random_tree
+from tests.support.tree_oracles import block_roots, random_tree
 
 
 @pytest.mark.parametrize("seed", range(150))

@@ -79,7 +79,6 @@ def test_ranges_make_menus_and_equal_neighbours_merge() -> None:
     assert [(menu.first, menu.end) for menu in found.menus] == [(0, 7), (7, 9), (9, 12)]
     assert [menu.generator_names for menu in found.menus] == [("meal",), ("meal (2)",), ("meal (2)", "extra")]
     assert found.valid.tolist() == [[True, False], [True, False], [True, True]]
-    assert [found.menu_of(day) for day in (0, 6, 7, 8, 9, 11)] == [0, 0, 1, 1, 2, 2]
     assert found.row_l1 == 3
     assert "No package of days 0 to 6 holds c: their counts are 0 there." in found.notes
 

@@ -8,10 +8,10 @@ from dplib.errors import ConfigError
 from dplib.estimates.range_variance import RangeVariance
 from dplib.estimates.tree_blue import tree_blue
 from dplib.estimates.tree_blue_deep import tree_blue_deep
-from dplib.trees.complete import caterpillar, kary_tree, mixed_radix_tree
-from dplib.trees.even_error import even_mean_error
+from dplib.trees.complete import kary_tree, mixed_radix_tree
 from dplib.trees.interval_tree import IntervalTree
-from tests.support.tree_oracles import all_ranges, membership, random_tree
+from dplib.trees.mean_errors import even_total
+from tests.support.tree_oracles import all_ranges, caterpillar, membership, random_tree
 
 
 def constrained_system(tree: IntervalTree, variance: FloatArray) -> FloatArray:
@@ -89,7 +89,8 @@ def test_by_kinds_of_nodes() -> None:
     tree = mixed_radix_tree(117, radices)
     assert bool((tree.level[tree.leaf_nodes] == 3).all())
     wanted = RangeVariance(tree, variances[tree.level]).mean()
-    assert even_mean_error(117, radices, variances, np.full(4, 2.0)) == pytest.approx(wanted, rel=1e-10)
+    total = even_total(117, np.array(radices), variances, np.full(4, 2.0))
+    assert total / (117 * 118 / 2) == pytest.approx(wanted, rel=1e-10)
 
 
 def test_one_bin_and_a_deep_tree() -> None:

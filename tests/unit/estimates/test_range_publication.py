@@ -6,9 +6,9 @@ from dplib.errors import ConfigError
 from dplib.estimates.range_publication import LARGEST_TOTAL, publish_range_counts
 from dplib.estimates.tree_blue_deep import deep_gains, tree_blue_deep
 from dplib.projection.simplex import project_simplex
-from dplib.trees.complete import caterpillar, kary_tree
+from dplib.trees.complete import kary_tree
 from dplib.trees.interval_tree import IntervalTree
-from tests.support.tree_oracles import random_tree
+from tests.support.tree_oracles import caterpillar, random_tree
 
 
 def children_sums(tree: IntervalTree, counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

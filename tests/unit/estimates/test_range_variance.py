@@ -4,9 +4,9 @@ import pytest
 from dplib.errors import ConfigError
 from dplib.estimates.range_variance import RangeVariance
 from dplib.trees.budgets import equal_level_shares, spread_level_shares, unit_variance
-from dplib.trees.complete import caterpillar, kary_tree
+from dplib.trees.complete import kary_tree
 from dplib.trees.structure_search import design_error
-from tests.support.tree_oracles import all_ranges, dense_range_variances, random_tree
+from tests.support.tree_oracles import all_ranges, caterpillar, dense_range_variances, random_tree
 
 
 @pytest.mark.parametrize("seed", range(12))

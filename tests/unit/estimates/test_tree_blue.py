@@ -9,10 +9,9 @@ from dplib.constraints.menu import Menu
 from dplib.errors import SolverError
 from dplib.estimates.tree_blue import downward, tree_blue, tree_gains, upward
 from dplib.projection.residual import tree_residual
-from dplib.trees.top import block_roots
 from tests.support.oracles import dense_estimate, is_determined
 from tests.support.strategies import regular_tree
-from tests.support.tree_oracles import random_tree
+from tests.support.tree_oracles import block_roots, random_tree
 
 
 def free(n_days: int, n_series: int) -> tuple[Menu, ...]:

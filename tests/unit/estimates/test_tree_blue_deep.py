@@ -3,8 +3,8 @@ import pytest
 
 from dplib.estimates.tree_blue import downward, tree_blue, tree_gains, upward
 from dplib.estimates.tree_blue_deep import deep_downward, deep_gains, deep_upward, tree_blue_deep
-from dplib.trees.complete import caterpillar, kary_tree
-from tests.support.tree_oracles import dense_blue, random_tree
+from dplib.trees.complete import kary_tree
+from tests.support.tree_oracles import caterpillar, dense_blue, random_tree
 
 
 @pytest.mark.parametrize("seed", range(10))

@@ -1,10 +1,9 @@
 import numpy as np
 import pytest
 
-from dplib.errors import ConfigError
 from dplib.estimates.tree_blue_deep import tree_blue_deep
-from dplib.estimates.tree_blue_reference import calculate_range_count, parameter_adjust_blue, thesis_blue
 from dplib.trees.complete import kary_tree
+from tests.support.thesis_blue import calculate_range_count, parameter_adjust_blue, thesis_blue
 from tests.support.tree_oracles import dense_blue, random_tree
 
 
@@ -40,8 +39,3 @@ def test_it_loses_its_digits_where_the_two_passes_do_not() -> None:
     noisy = tree.sums(rng.integers(0, 40, tree.n_leaves)) + rng.laplace(0, 1 / np.sqrt(weights))
     stable = tree_blue_deep(tree, noisy[:, None], 1 / weights[:, None])[:, 0]
     assert np.abs(thesis_blue(tree, noisy, weights) - stable).max() > 1
-
-
-def test_bins_without_weight_are_refused() -> None:
-    with pytest.raises(ConfigError, match="weights must be above 0 at leaves"):
-        thesis_blue(kary_tree(2, 2), np.ones(3), np.array([1.0, 1.0, 0.0]))

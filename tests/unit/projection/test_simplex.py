@@ -5,7 +5,6 @@ import pytest
 from numpy.testing import assert_allclose
 
 from dplib.errors import SolverError
-from dplib.projection.box import project_box, project_nonnegative
 from dplib.projection.simplex import project_simplex
 
 
@@ -72,8 +71,3 @@ def test_a_group_without_allowed_entries_takes_only_zero(size: int) -> None:
 def test_negative_totals_are_refused() -> None:
     with pytest.raises(SolverError, match="at least 0"):
         project_simplex(column([1.0]), np.array([0]), np.array([[-1.0]]))
-
-
-def test_boxes() -> None:
-    assert project_nonnegative(np.array([-1.0, 0, 2])).tolist() == [0, 0, 2]
-    assert project_box(np.array([-1.0, 5, 2]), [0, 0, -np.inf], [np.inf, 3, 1]).tolist() == [0, 3, 1]

@@ -2,9 +2,9 @@ import numpy as np
 import pytest
 
 from dplib.errors import ConfigError
-from dplib.trees.complete import caterpillar, kary_tree, mixed_radix_tree, split_evenly, tree_structure_construct
+from dplib.trees.complete import kary_tree, mixed_radix_tree, split_evenly, tree_structure_construct
 from dplib.trees.interval_tree import IntervalTree
-from tests.support.tree_oracles import CASES, case_tree
+from tests.support.tree_oracles import CASES, case_tree, caterpillar
 
 
 def same(tree: IntervalTree, other: IntervalTree) -> bool:

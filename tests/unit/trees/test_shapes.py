@@ -5,7 +5,7 @@ import pytest
 
 from dplib.errors import ConfigError
 from dplib.trees.interval_tree import IntervalTree
-from dplib.trees.padded_error import padded_mean_error
+from dplib.trees.mean_errors import padded_mean_error
 from dplib.trees.shapes import branching_edges, default_branching, distinct_levels, regular_edges
 
 

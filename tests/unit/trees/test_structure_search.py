@@ -5,7 +5,6 @@ from dplib.errors import ConfigError
 from dplib.trees.budgets import equal_level_shares, spread_level_shares, unit_variance
 from dplib.trees.complete import kary_tree, mixed_radix_tree
 from dplib.trees.coverage import UniformRanges, covering_queries
-from dplib.trees.even_error import even_mean_error
 from dplib.trees.struct_construct import best_arity, raw_equal_error, struct_construct, subtree_weights
 from dplib.trees.structure_search import best_design, design_error, optimal_shares
 from tests.support.tree_oracles import dense_range_variances
@@ -82,9 +81,5 @@ def test_subtree_weights_sum_over_the_whole_tree() -> None:
 
 
 def test_errors() -> None:
-    with pytest.raises(ConfigError, match="variances must be finite for bins"):
-        even_mean_error(4, (2, 2), [1, 1, np.inf], [1, 1, np.inf])
-    with pytest.raises(ConfigError, match="radices must have a product"):
-        even_mean_error(5, (2, 2), [1, 1, 1], [1, 1, 1])
     with pytest.raises(ConfigError, match="noise must be one of"):
         best_design(8, "uniform")  # type: ignore[arg-type]

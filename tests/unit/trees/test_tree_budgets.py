@@ -20,7 +20,7 @@ from dplib.trees.budgets import (
     spread_level_shares,
     unit_variance,
 )
-from dplib.trees.complete import caterpillar, kary_tree
+from dplib.trees.complete import kary_tree
 from dplib.trees.coverage import (
     FixedLengthRanges,
     PrefixRanges,
@@ -29,7 +29,7 @@ from dplib.trees.coverage import (
     raw_mean_error,
 )
 from dplib.trees.interval_tree import IntervalTree
-from tests.support.tree_oracles import membership, random_tree
+from tests.support.tree_oracles import caterpillar, membership, random_tree
 
 
 def coverage_of(tree: IntervalTree) -> np.ndarray:

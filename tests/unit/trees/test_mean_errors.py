@@ -6,7 +6,7 @@ import pytest
 from dplib.errors import ConfigError
 from dplib.estimates.range_variance import RangeVariance
 from dplib.trees.interval_tree import IntervalTree
-from dplib.trees.padded_error import padded_mean_error
+from dplib.trees.mean_errors import padded_mean_error
 from tests.support.tree_oracles import dense_range_variances
 
 

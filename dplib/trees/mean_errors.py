@@ -1,11 +1,13 @@
-"""Exact mean error of padded trees in O(sum of radices), for any number of bins.
+"""Exact mean errors of padded and of evenly split trees in O(sum of radices), for any number of bins.
 
 A padded tree (`dplib.trees.shapes`) is the full tree over ``radices[0] * radices[1] * ...`` bins with the bins that do
-not exist cut off: all nodes of a level are equal but the last, which may be short. So every level has two rows of
-moments (`range_moments`), whatever the number of bins. The full tree is the case without bins cut off.
+not exist cut off: all nodes of a level are equal but the last, which may be short. A tree of n bins that is split
+evenly has nodes of floor(n / K) and of floor(n / K) + 1 bins on a level, K being the product of the radices above. So
+every level has two rows of moments (`range_moments`), whatever the number of bins, and the mean variance over all
+ranges after least squares costs a few microseconds at n = 2^20. Searches over radices and budgets stand on it.
 
 References:
-    As for `range_moments`; `even_error` is the same for trees whose nodes are split evenly.
+    As for `range_moments`.
 """
 
 from collections.abc import Sequence
@@ -65,3 +67,42 @@ def _padded_total(n_bins: int, radices: IntArray, variances: FloatArray) -> floa
         combine_moments(children[: radices[level]], variances[level], full)
         width *= radices[level]
     return float(total_of_root(last))
+
+
+@compiled
+def even_total(n_bins: int, radices: IntArray, variances: FloatArray, single: FloatArray) -> float:
+    """Sum of the variances of all ranges on a mixed-radix tree that is split evenly; nothing is checked.
+
+    Args:
+        n_bins: number of bins.
+        radices: as for `mixed_radix_tree`.
+        variances: of the nodes of each level, above 0, ``inf`` where not measured, shape (len(radices) + 1,).
+        single: of the nodes of each level that hold a single bin, finite, same shape; they are leaves, and on an inner
+            level they may have a budget of their own.
+    """
+    widest = 1
+    for radix in radices:
+        widest = max(widest, radix)
+    children = np.empty((widest, N_COLUMNS))
+    depth = len(radices)
+    below, here = np.empty((2, N_COLUMNS)), np.empty((2, N_COLUMNS))
+    product = 1.0
+    small = np.empty(depth + 1, dtype=np.int64)
+    for level in range(depth + 1):
+        small[level] = int(n_bins // product)
+        if level < depth:
+            product *= radices[level]
+    for level in range(depth, -1, -1):
+        for kind in range(2):
+            size = small[level] + kind
+            if size == 1 or level == depth:
+                leaf_moments(here[kind], single[level], 1.0, 1.0)
+            elif size > 1:
+                count = min(radices[level], size)
+                extra = size - count * (size // count)
+                for child in range(count):
+                    child_size = size // count + (1 if child < extra else 0)
+                    children[child] = below[child_size - small[level + 1]]
+                combine_moments(children[:count], variances[level], here[kind])
+        below, here = here, below
+    return float(total_of_root(below[0]))

@@ -21,7 +21,6 @@ import numpy as np
 from dplib.arrays import FloatArray, IntArray
 from dplib.compiled import compiled
 from dplib.trees.interval_tree import IntervalTree
-from dplib.validate import require
 
 Coefficients = tuple[FloatArray, FloatArray, FloatArray, FloatArray]
 
@@ -36,12 +35,7 @@ def parameter_adjust_blue(tree: IntervalTree, noisy: FloatArray, weights: FloatA
 
     Returns:
         Four arrays of shape (n_nodes,).
-
-    Raises:
-        ConfigError: if a leaf has no weight.
     """
-    measured = bool((weights[tree.leaf_nodes] > 0).all() and (weights >= 0).all())
-    require(measured, "weights", "be above 0 at leaves and at least 0 elsewhere", "others")
     alpha, beta, c, d = (np.zeros(tree.n_nodes) for _ in range(4))
     path_sums = _first_leaf_sums(tree.parent, tree.child_count, tree.child_start, noisy, weights)
     _coefficients(tree.child_count, tree.child_start, weights, path_sums, alpha, beta, c, d)
