@@ -16,17 +16,17 @@ from typing import Any
 
 import numpy as np
 
-from dplib.graphs.cactus.cactus_cuts import cut_set
-from dplib.graphs.cactus.cactus_generation import cactus_of_cuts
+from dplib.graphs.cactus.cactus_cuts import canonical_cuts, cut_set
 from dplib.graphs.cactus.cactus_search import cactus_of_graph
 from dplib.graphs.cactus.cactus_standard_form import equivalent, standard_form
-from dplib.graphs.cactus.cut_structure import canonical_cuts, is_parallel_cut
+from dplib.graphs.cut_analysis.cactus_generation import cactus_of_cuts
 from dplib.graphs.cut_analysis.cut_count_sensitivity import (
     bound_by_count,
     bound_by_parameters,
     cactus_parameters,
     edge_effect,
 )
+from dplib.graphs.cut_analysis.cut_tree import is_parallel_cut
 from dplib.graphs.cuts.minimum_cut import minimum_cut
 from dplib.graphs.cuts.near_minimum import near_minimum_cuts
 from dplib.graphs.edges import canonical

@@ -6,9 +6,9 @@ from hypothesis import strategies as st
 
 from dplib.graphs.cactus.cactus import Cactus, checked_cactus
 from dplib.graphs.cactus.cactus_cuts import count_standard_cuts, cut_set
-from dplib.graphs.cactus.cactus_generation import cactus_of_cuts
 from dplib.graphs.cactus.cactus_search import cactus_of_graph
 from dplib.graphs.cactus.cactus_standard_form import equivalent, standard_form
+from dplib.graphs.cut_analysis.cactus_generation import cactus_of_cuts
 from dplib.graphs.cuts.minimum_cut import minimum_cut
 from dplib.graphs.edges import Graph, canonical
 from tests.support.graph_oracles import sides

@@ -8,14 +8,14 @@ import pytest
 
 from dplib.clustering.local.hash_rounds import HashRounds
 from dplib.clustering.local.projected_tree import LiftedTree
-from dplib.clustering.local.tree import LocalTree, best_depth, local_points
+from dplib.clustering.local.tree import LocalTree, best_depth
 from dplib.clustering.problem import Problem
 from dplib.clustering.space import Space
 from dplib.clustering.weighted_kmeans import weighted_kmeans
 from dplib.mechanisms.local.choose_oracle import Oracle, OracleName, choose_oracle, rare_variance
 from dplib.mechanisms.local.vector_sums import VectorSums
 from dplib.randomness.user_streams import UserStreams, number_users
-from tests.support.clustering import mixture, run_rounds
+from tests.support.clustering import local_points, mixture, run_rounds
 
 N, K, EPSILON = 1_000_000, 8, Fraction(1)
 SPACE = Space.ball([0.0, 0.0], 1.0)

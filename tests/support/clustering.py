@@ -19,6 +19,7 @@ from dplib.clustering.local.questions import Counts, Rounds
 from dplib.clustering.problem import Clustering, Problem
 from dplib.clustering.record import Record, Replayed
 from dplib.clustering.source import Noise, PointSource, dense
+from dplib.clustering.space import Space
 from dplib.clustering.start import spread_centers
 from dplib.clustering.sums import ClusterSums, rounded
 from dplib.mechanisms.clustering_noise import KeyedNoise
@@ -135,3 +136,8 @@ def lloyd_without_noise_for_empty_clusters(
             sums = noise.laplace(totals[j, 1:], each.sums.scale, "sum", number, j)
             centers[j] = space.clip((sums / max(int(count[0]), 1))[np.newaxis])[0]
     return Clustering("planted", centers, np.zeros(k), np.zeros(k), float("nan"), ())
+
+
+def local_points(space: Space, rows: FloatArray) -> IntArray:
+    """Every user's point in units of the space, the middle for missing coordinates, shape (n, d)."""
+    return space.to_units(rows, constant=space.center)

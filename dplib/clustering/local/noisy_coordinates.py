@@ -78,7 +78,7 @@ class NoisyCoordinates:
 
         Args:
             streams: the users' randomness, under a label of this collection.
-            points: one a user, in units (`dplib.clustering.local.tree.local_points`), shape (n, d).
+            points: one a user, in units, shape (n, d).
         """
         return self.randomizer(self.l1_diameter).randomize(streams.under("vector"), points // _UNITS_A_STEP)
 

@@ -142,7 +142,7 @@ class LiftedTree:
 
         Args:
             streams: the randomness of some users, the same in both rounds.
-            points: one a user, in units (`dplib.clustering.local.tree.local_points`), shape (n, d).
+            points: one a user, in units, shape (n, d).
             number: of the round, 0 or 1.
             places: in round 1 the published centers in the projection, shape (k, 3); ignored in round 0.
         """

@@ -102,7 +102,7 @@ class Rounds(Protocol):
 
         Args:
             streams: the randomness of some users, the same in all rounds.
-            points: one a user, in units (`dplib.clustering.local.tree.local_points`), shape (n, d).
+            points: one a user, in units, shape (n, d).
             number: of the round, from 0.
             places: what the server published before it (`places_after`).
         """

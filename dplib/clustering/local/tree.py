@@ -34,10 +34,10 @@ import numpy as np
 from dplib.arrays import FloatArray, IntArray
 from dplib.clustering.central.quadtree import LARGEST_DIMENSION, CubeCodes
 from dplib.clustering.local.coreset import Coreset, cluster_coreset
-from dplib.clustering.local.levels import LevelTotals
 from dplib.clustering.local.questions import (
     Answers,
     Counts,
+    Estimate,
     OracleChoice,
     Question,
     Questions,
@@ -54,12 +54,31 @@ _DEVIATIONS = 2.0
 _LEAST_SIGNAL = 0.4  # evenly spread users of a leaf, in standard deviations of its estimate, times 2^-d
 
 
-def local_points(space: Space, rows: FloatArray) -> IntArray:
-    """Every user's point in units of the space, one a row whatever the row holds, shape (n, d).
+@dataclass(frozen=True, eq=False)
+class LevelTotals:
+    """Estimates of one level of the tree, scaled to all users, and mixed with those of the levels below.
 
-    Missing coordinates become those of the middle; infinite ones are clipped.
+    Attributes:
+        totals: of all cubes, shape (m,).
+        variance: of a cube's total, one for all cubes: what weighs levels against each other.
     """
-    return space.to_units(rows, constant=space.center)
+
+    totals: FloatArray
+    variance: float
+
+    @classmethod
+    def measured(cls, estimate: Estimate, n_users: float) -> "LevelTotals":
+        """The level's own estimates."""
+        times = n_users / max(1, estimate.n_reports)
+        # Of nobody's answers the variance is not 0 but unknown: then the level counts for hardly anything.
+        raw = np.asarray(estimate.variance) if estimate.n_reports else 0 * estimate.counts + max(n_users, 1.0) ** 2
+        return cls(estimate.counts * times, float(np.maximum(raw * times**2, 1e-9).mean()))
+
+    def over(self, below: "LevelTotals", children: int) -> "LevelTotals":
+        """Own estimates mixed with the sums of the totals below, by their variances."""
+        sums, spread = below.totals.reshape(-1, children).sum(axis=1), children * below.variance
+        own = spread / (spread + self.variance)
+        return LevelTotals(own * self.totals + (1 - own) * sums, self.variance * own)
 
 
 def best_depth(dimension: int, n_users: int, report_variance: float) -> int:
@@ -121,7 +140,7 @@ class LocalTree:
 
         Args:
             streams: the users' randomness, under a label of this collection.
-            points: one a user, in units (`local_points`), shape (n, d).
+            points: one a user, in units, shape (n, d).
 
         Returns:
             Reports by level.

@@ -14,10 +14,11 @@ definition 3.2.1 (equation 3.5 with its sides in order).
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from dplib.arrays import BoolArray, IntArray
 from dplib.graphs.cactus.cactus import Cactus
-from dplib.graphs.cactus.cut_structure import canonical_cuts
+from dplib.validate import require
 
 
 @dataclass(frozen=True)
@@ -82,3 +83,24 @@ def cut_set(cactus: Cactus) -> BoolArray:
 def count_standard_cuts(cactus: Cactus) -> int:
     """Return the number of minimum cuts of a cactus in standard form: tree edges and t-cuts of the rings."""
     return len(cactus.tree_edges) + sum(len(ring) * (len(ring) - 3) // 2 for ring in cactus.rings)
+
+
+def canonical_cuts(cuts: npt.ArrayLike) -> BoolArray:
+    """Return a set of cuts in its one form: rows without vertex 0, sorted by size and then by vertices.
+
+    Args:
+        cuts: shape (n_cuts, n_vertices), True on one side of each cut; a cut may come more than once and by either
+            side.
+
+    Raises:
+        ConfigError: the matrix has no two dimensions, or a side is empty.
+    """
+    given = np.asarray(cuts, dtype=np.bool_)
+    require(given.ndim == 2 and given.shape[1] > 0, "cuts", "be a matrix with one column a vertex", given.shape)
+    sides = given ^ given[:, :1]
+    require(bool(sides.any(axis=1).all()), "cuts", "have a vertex on both sides", "a cut with an empty side")
+    first = np.unique(np.packbits(sides, axis=1), axis=0, return_index=True)[1]
+    sides = sides[first]
+    # Big-endian bits sort a smaller vertex first; reversed keys make the size lead.
+    order = np.lexsort((*np.packbits(~sides, axis=1).T[::-1], sides.sum(axis=1)))
+    return np.ascontiguousarray(sides[order])

@@ -24,7 +24,7 @@ Utility: the number of minimum cuts is fragile, `COUNT_WARNING`; no private algo
 since neighbours have 1 and ``C(n - 1, 2) + 1`` of them. The scale-1 variant is refused
 (`dplib.mechanisms.cuts.rejected_releases`).
 
-References: chapters 4 and 5 of the thesis that `dplib.graphs.cactus.cactus_generation` follows, corrected; Dwork,
+References: chapters 4 and 5 of the thesis that `dplib.graphs.cut_analysis.cactus_generation` follows, corrected; Dwork,
 McSherry, Nissim, Smith: Calibrating noise to sensitivity in private data analysis. TCC 2006.
 """
 

@@ -7,14 +7,13 @@ import numpy as np
 import pytest
 
 from dplib.clustering.local.projected_tree import LiftedTree
-from dplib.clustering.local.tree import local_points
 from dplib.clustering.problem import Problem
 from dplib.clustering.space import UNITS, Space
 from dplib.errors import ConfigError
 from dplib.mechanisms.local.choose_oracle import choose_oracle
 from dplib.mechanisms.local.vector_sums import VectorSums
 from dplib.randomness.user_streams import UserStreams, number_users
-from tests.support.clustering import run_rounds
+from tests.support.clustering import local_points, run_rounds
 from tests.support.local_oracles import Law, exact_law, largest_ratio
 
 KEY = bytes(range(32))

@@ -9,7 +9,6 @@ import pytest
 from dplib.clustering.local.buckets import Buckets
 from dplib.clustering.local.hash_rounds import N_ROUNDS, HashRounds
 from dplib.clustering.local.noisy_coordinates import STEPS, NoisyCoordinates
-from dplib.clustering.local.tree import local_points
 from dplib.clustering.problem import Problem
 from dplib.clustering.space import UNITS, Space
 from dplib.clustering.weighted_kmeans import weighted_kmeans
@@ -19,7 +18,7 @@ from dplib.mechanisms.local.choose_oracle import OracleName, choose_oracle
 from dplib.mechanisms.local.local_hashing import LocalHashing
 from dplib.mechanisms.local.noisy_vector import NoisyVector, draw_geometric
 from dplib.randomness.user_streams import UserStreams, number_users
-from tests.support.clustering import run_rounds
+from tests.support.clustering import local_points, run_rounds
 from tests.support.goodness_of_fit import PASS, REJECT, chi_square_p_value, epsilon_lower_bound, kolmogorov_p_value
 from tests.support.local_oracles import Law, exact_law, largest_ratio
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from dplib.clustering.local.questions import Questions, choose_question
-from dplib.clustering.local.tree import LocalTree, best_depth, local_points
+from dplib.clustering.local.tree import LocalTree, best_depth
 from dplib.clustering.problem import Problem
 from dplib.clustering.space import UNITS, Space
 from dplib.clustering.weighted_kmeans import weighted_kmeans
@@ -15,6 +15,7 @@ from dplib.errors import ConfigError
 from dplib.mechanisms.local.choose_oracle import Oracle, OracleName, choose_oracle, rare_variance
 from dplib.mechanisms.local.local_hashing import LocalHashing
 from dplib.randomness.user_streams import UserStreams, number_users
+from tests.support.clustering import local_points
 from tests.support.local_oracles import Law, exact_law, largest_ratio
 
 KEY = bytes(range(32))

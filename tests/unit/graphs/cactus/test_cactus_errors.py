@@ -5,12 +5,11 @@ import pytest
 
 from dplib.errors import ConfigError
 from dplib.graphs.cactus.cactus import checked_cactus
-from dplib.graphs.cactus.cactus_cuts import cut_set
-from dplib.graphs.cactus.cactus_generation import cactus_of_cuts
+from dplib.graphs.cactus.cactus_cuts import canonical_cuts, cut_set
 from dplib.graphs.cactus.cactus_search import cactus_of_graph
 from dplib.graphs.cactus.cactus_standard_form import standard_form
-from dplib.graphs.cactus.cut_structure import canonical_cuts
-from dplib.graphs.cactus.tree_representation import cut_tree
+from dplib.graphs.cut_analysis.cactus_generation import cactus_of_cuts
+from dplib.graphs.cut_analysis.cut_tree import cut_tree
 from dplib.graphs.edges import canonical
 from tests.support.graph_oracles import sides
 

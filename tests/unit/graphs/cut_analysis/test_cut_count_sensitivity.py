@@ -10,10 +10,10 @@ import pytest
 
 from dplib.errors import ConfigError
 from dplib.graphs.cactus.cactus import Cactus
-from dplib.graphs.cactus.cactus_generation import cactus_of_cuts
 from dplib.graphs.cactus.cactus_search import cactus_of_graph
 from dplib.graphs.cactus.cactus_standard_form import standard_form
 from dplib.graphs.cut_analysis.average_cut_sensitivity import average_sensitivity, sampled_average_sensitivity
+from dplib.graphs.cut_analysis.cactus_generation import cactus_of_cuts
 from dplib.graphs.cut_analysis.cut_count_sensitivity import (
     MARKING,
     CactusParameters,

@@ -9,7 +9,7 @@ Only for lists of moderate length: a ring of ``n`` nodes has ``n (n - 1) / 2`` m
 `dplib.graphs.cactus.cactus_search` makes the same cactus from the graph without listing any.
 
 References: Zhou, "Finding approximate minimum cut in differential privacy" (thesis, in Chinese), Jilin University 2025,
-algorithm 1 and theorem 3.1.7, with definition 3.1.7 repaired as in `dplib.graphs.cactus.tree_representation`; Dinitz,
+algorithm 1 and theorem 3.1.7, with definition 3.1.7 repaired as in `dplib.graphs.cut_analysis.cut_tree`; Dinitz,
 Karzanov, Lomonosov 1976.
 """
 
@@ -17,9 +17,9 @@ import numpy as np
 import numpy.typing as npt
 
 from dplib.graphs.cactus.cactus import Cactus, checked_cactus
+from dplib.graphs.cactus.cactus_cuts import canonical_cuts
 from dplib.graphs.cactus.cactus_standard_form import numbered
-from dplib.graphs.cactus.cut_structure import canonical_cuts, is_parallel_cut
-from dplib.graphs.cactus.tree_representation import CutTree, bundle_of, cut_tree
+from dplib.graphs.cut_analysis.cut_tree import CutTree, bundle_of, cut_tree, is_parallel_cut
 from dplib.validate import require
 
 _NOT_ALL = ("cuts", "be all minimum cuts of a graph", "others")

@@ -1,27 +1,36 @@
 """All p-cuts of a graph as a tree: the bundles of p-cuts are its nodes, the p-cuts its edges.
 
+Two cuts *cross* when all four corners, side with side, hold a vertex; else they are *parallel*. A minimum cut that is
+parallel to every other one is a *p-cut*, all others are *t-cuts*.
+
 A *bundle* is what meets in one node of the tree: a p-cut and its neighbours on one of its sides. Each p-cut of a bundle
 has an *outer side*, away from the bundle, and an *inner side*. A vertex belongs to the bundle when it lies on all inner
 sides. A t-cut belongs to it when it splits no outer side. (Zhou's definition 3.1.7, "between every pair of
 p-cuts of the bundle", holds for vertices; no t-cut at all meets it, so this reading takes its place.) A bundle with
-``l`` p-cuts holds either no t-cut, or no vertex and exactly ``l (l - 3) / 2`` t-cuts, ``l`` at least 4.
+``l`` p-cuts holds either no t-cut, or no vertex and exactly ``l (l - 3) / 2`` t-cuts, ``l`` at least 4. Where a t-cut
+belongs to it, its *structure graph*, the graph with every outer side drawn together, is a ring of the outer sides
+alone, each edge of half the minimum cut value: the ring which the cactus has in the bundle's place.
 
 Here the p-cuts are sorted by size, with sides without vertex 0. They form a laminar family, so the bundle inside the
 p-cut ``i`` consists of it and of the largest p-cuts within it; the last bundle is outside all of them.
 
-Cost: linear in the sum of the p-cuts' sizes.
+Cost: of `is_parallel_cut`, the search of a t-cut ends at the first cut that crosses it, and there are at most
+``2n - 3`` p-cuts; of the tree, linear in the sum of the p-cuts' sizes.
 
-References: Dinitz, Karzanov, Lomonosov 1976; Zhou, "Finding approximate minimum cut in differential
-privacy" (thesis, in Chinese), Jilin University 2025, definitions 3.1.4 to 3.1.8, theorem 3.1.3 (for
-p-cuts) and lemma 3.1.5.
+References: Dinitz, Karzanov, Lomonosov, "On the structure of the system of minimum edge cuts of a graph", 1976; Zhou,
+"Finding approximate minimum cut in differential privacy" (thesis, in Chinese), Jilin University 2025, definitions 3.1.1
+to 3.1.8, 3.1.10 and 3.1.11, theorems 3.1.3 (for p-cuts) and 3.1.7, lemma 3.1.5.
 """
 
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
-from dplib.arrays import BoolArray, IntArray
-from dplib.graphs.cactus.cut_structure import canonical_cuts
+from dplib.arrays import BoolArray, IntArray, WordArray
+from dplib.compiled import compiled
+from dplib.graphs.cactus.cactus_cuts import canonical_cuts
+from dplib.graphs.edges import Graph, pack_sides
 from dplib.validate import require
 
 
@@ -114,3 +123,69 @@ def bundle_of(tree: CutTree, t_cut: BoolArray) -> tuple[int, IntArray]:
         made_of.append(inside)
         left &= ~tree.sides[inside]
     return node, np.array(sorted(made_of), dtype=np.int64)
+
+
+def bundle_graph(graph: Graph, outer_sides: BoolArray) -> IntArray:
+    """Return the structure graph's weights as a symmetric matrix with zero diagonal.
+
+    The outer sides come first, in their order, then the vertices on none, ascending.
+
+    Args:
+        graph: the graph.
+        outer_sides: of the bundle's p-cuts, shape (n_cuts, n_vertices); they are disjoint.
+    """
+    n_sides = len(outer_sides)
+    inside = ~outer_sides.any(axis=0)
+    place = np.where(inside, n_sides + np.cumsum(inside) - 1, outer_sides.argmax(axis=0) if n_sides else 0)
+    size = n_sides + int(inside.sum())
+    weights = np.zeros((size, size), dtype=np.int64)
+    np.add.at(weights, (place[graph.source], place[graph.target]), graph.weight)
+    weights += weights.T
+    np.fill_diagonal(weights, 0)
+    return weights
+
+
+def is_ring(weights: IntArray, min_cut_value: int) -> bool:
+    """Return whether a graph is one ring of at least three vertices with edges of half the minimum cut value.
+
+    Args:
+        weights: symmetric, shape (n, n).
+        min_cut_value: twice the weight of each edge.
+    """
+    n = len(weights)
+    joined = weights > 0
+    if n < 3 or (2 * weights[joined] != min_cut_value).any() or (joined.sum(axis=1) != 2).any():
+        return False
+    reached = np.zeros(n, dtype=np.bool_)
+    reached[0] = True
+    for _ in range(n):
+        reached |= joined[reached].any(axis=0)
+    return bool(reached.all())
+
+
+def is_parallel_cut(cuts: npt.ArrayLike) -> BoolArray:
+    """Return which cuts are parallel to all others: the p-cuts where ``cuts`` are all minimum cuts.
+
+    Args:
+        cuts: shape (n_cuts, n_vertices).
+    """
+    return _parallel_to_all(pack_sides(cuts))
+
+
+@compiled
+def _parallel_to_all(words: WordArray) -> BoolArray:
+    """``words``: rows of bits without vertex 0; two of them cross iff they meet and neither holds the other."""
+    n_cuts, n_words = words.shape
+    parallel = np.ones(n_cuts, dtype=np.bool_)
+    for one in range(n_cuts):
+        for other in range(n_cuts):
+            both = only = rest = False
+            for word in range(n_words):
+                a, b = words[one, word], words[other, word]
+                both = both or (a & b) != 0
+                only = only or (a & ~b) != 0
+                rest = rest or (b & ~a) != 0
+            if both and only and rest:
+                parallel[one] = False
+                break
+    return parallel
