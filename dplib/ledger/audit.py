@@ -18,7 +18,7 @@ from typing import Any
 from dplib.errors import ConfigError, DplibError, IntegrityError
 from dplib.ledger.chain import Entry, Finding, check_chain
 from dplib.ledger.replay import LedgerState
-from dplib.ledger.repricing import COST_FORMAT, Pricing, forged
+from dplib.ledger.repricing import COST_FORMAT, Pricing, forged, format_of
 
 FORMAT = "dplib ledger export 1"
 
@@ -50,7 +50,7 @@ def audit_entries(
 
 def not_recomputed(book: Iterable[Entry]) -> int:
     """How many reservations carry no settings, so that their costs and plans are taken as they are stated."""
-    return sum(entry.kind == "reserve" and entry.content().get("cost_format", 0) < COST_FORMAT for entry in book)
+    return sum(entry.kind == "reserve" and format_of(entry.content()) < COST_FORMAT for entry in book)
 
 
 def replay_sound(book: Iterable[Entry]) -> LedgerState:

@@ -18,15 +18,7 @@ from dplib.ledger.replay import LedgerState
 from dplib.ledger.repricing import Pricing, forged
 from dplib.ledger.runs import RunState
 from dplib.ledger.schema import connect, entries, head, public_address, transaction
-from dplib.ledger.writer import (
-    CLOSING,
-    Clock,
-    Writer,
-    moved_error,
-    newest_entry,
-    replayed,
-    utc_now,
-)
+from dplib.ledger.writer import Clock, Writer, read_entries, replayed, require_in_use, utc_now
 
 
 class Book:
@@ -54,9 +46,7 @@ class Book:
         opened = cls(connect(url, create), clock)
         if not even_closed:
             with opened.transaction(write=False) as connection:
-                newest = newest_entry(connection, connection.execute(select(head.c.sequence)).scalar_one())
-            if newest is not None and newest.kind in CLOSING:
-                raise moved_error(newest)
+                require_in_use(connection, connection.execute(select(head.c.sequence)).scalar_one())
         return opened
 
     @property
@@ -75,8 +65,7 @@ class Book:
         """All entries in order and the chain's tip, as of one moment; private parts included."""
         with self.transaction(write=False) as connection:
             tip = connection.execute(select(head)).one()
-            rows = connection.execute(select(entries).order_by(entries.c.sequence))
-            return [Entry(**row) for row in rows.mappings()], (tip.sequence, tip.digest)
+            return read_entries(connection), (tip.sequence, tip.digest)
 
     def audit(self, known: Iterable[tuple[int, str]] = (), pricing: Pricing | None = None) -> list[Finding]:
         """Check the hash chain and replay every entry by the rules; an empty list means all is well.
@@ -101,8 +90,7 @@ class Book:
             IntegrityError: if a reservation that holds budget is forged.
         """
         with self.transaction(write=False) as connection:
-            query = select(entries).where(entries.c.dataset == dataset).order_by(entries.c.sequence)
-            book = [Entry(**row) for row in connection.execute(query).mappings()]
+            book = read_entries(connection, entries.c.dataset == dataset)
         state = replay_sound(book)
         decides = {
             run.sequence for run in state.runs.values() if run.period == period and run.state is not RunState.VOIDED

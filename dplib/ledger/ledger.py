@@ -46,6 +46,7 @@ from dplib.ledger.runs import (
     RunState,
     StoredMeasurement,
     Terms,
+    sequence_of,
 )
 from dplib.ledger.schema import entries
 from dplib.validate import positive, require
@@ -68,13 +69,13 @@ class Ledger(Accounts):
 
     def run(self, release_id: str) -> Run:
         """The run of a release id; ConfigError if there is none."""
-        number = release_id.rpartition("-")[2]
-        if number.isdecimal() and len(number) < 10:
+        number = sequence_of(release_id)
+        if number is not None:
             with self.transaction(write=False) as connection:
-                query = select(entries.c.dataset).where(entries.c.sequence == int(number))
+                query = select(entries.c.dataset).where(entries.c.sequence == number)
                 dataset = connection.execute(query).scalar_one_or_none()
             if dataset is not None:
-                run = self.state(dataset).runs.get(int(number))
+                run = self.state(dataset).runs.get(number)
                 if run is not None and run.release_id == release_id:
                     return run
         raise ConfigError("release", "name a run of the ledger", release_id)

@@ -17,7 +17,7 @@ would forget what was spent since. That needs a backup of the target.
 
 from dataclasses import asdict, dataclass
 
-from sqlalchemy import Connection, insert, select, update
+from sqlalchemy import Connection, insert, update
 
 from dplib.errors import DplibError, IntegrityError
 from dplib.ledger import leases
@@ -25,7 +25,7 @@ from dplib.ledger.audit import audit_entries
 from dplib.ledger.book import Book
 from dplib.ledger.chain import Entry
 from dplib.ledger.schema import entries, head
-from dplib.ledger.writer import CLOSING, Writer
+from dplib.ledger.writer import CLOSING, Writer, read_entries
 from dplib.validate import require
 
 REASON = "dplib ledger migrate"
@@ -67,8 +67,7 @@ def migrate(source_url: str, target_url: str) -> Moved:
 
 def _movable(writer: Writer, source: str, target: str) -> list[Entry]:
     """The entries to copy, without the one that closed the source in an interrupted move."""
-    rows = writer.connection.execute(select(entries).order_by(entries.c.sequence)).mappings()
-    book = [Entry(**row) for row in rows]
+    book = read_entries(writer.connection)
     findings = audit_entries(book, (writer.sequence, writer.digest))
     if findings:
         raise IntegrityError(f"ledger must be sound to be moved, got {len(findings)} findings (dplib ledger audit)")
@@ -85,8 +84,7 @@ def _movable(writer: Writer, source: str, target: str) -> list[Entry]:
 
 
 def _copy(into: Connection, book: list[Entry], target: str, interrupted: bool) -> None:
-    rows = into.execute(select(entries).order_by(entries.c.sequence).limit(len(book) or 1)).mappings()
-    present = [Entry(**row) for row in rows]
+    present = read_entries(into)
     if interrupted and present == book:
         return
     require(not present, "--to", "be an empty ledger", f"{target}, which has entries")

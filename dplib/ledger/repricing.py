@@ -82,6 +82,12 @@ def stored_settings(body: Mapping[str, Any]) -> dict[str, Any] | None:
     return found
 
 
+def format_of(body: Mapping[str, Any]) -> int:
+    """By which rules an entry's cost was worked out; 0, the oldest, where it says nothing that could be one."""
+    stated = body.get("cost_format")
+    return stated if type(stated) is int else 0
+
+
 def window_of(days: Mapping[str, Any] | None) -> DayWindow | None:
     """The days that a reservation's entry states."""
     if days is None:
@@ -90,68 +96,60 @@ def window_of(days: Mapping[str, Any] | None) -> DayWindow | None:
     return DayWindow(first, last, DayClock(**days["clock"]))
 
 
-class Repricer:
-    """Looks at the reservations of a ledger in order.
+def forged(entries: Iterable[Entry], accounts: Mapping[str, Account], pricing: Pricing) -> list[Finding]:
+    """What is wrong with the reservations of entries in order, by the settings that they hold.
 
     Args:
+        entries: that keep the ledger's rules.
+        accounts: after them, by name.
         pricing: works cost and hash out from settings.
     """
-
-    def __init__(self, pricing: Pricing) -> None:
-        self._pricing = pricing
-        self._formats: dict[str, int] = {}
-
-    def problem(self, entry: Entry, account: Account) -> str | None:
-        """What is wrong with one more entry, by its settings; None where nothing is.
-
-        Args:
-            entry: an entry that keeps the ledger's rules.
-            account: its account, after the entry.
-        """
-        body = entry.content()
-        stated = body.get("cost_format", 0)
+    newest: dict[str, int] = {}
+    findings = []
+    for entry in entries:
         if entry.kind not in ("account", "reserve"):
-            return None
-        least, self._formats[entry.dataset] = self._formats.get(entry.dataset, 0), stated
-        if entry.kind == "account":
-            return None
-        if stated < least:
-            self._formats[entry.dataset] = least
-            return (
-                "holds no settings of this format, though its account takes no others: forged, or written by an "
-                "older dplib"
-            )
-        if stated < COST_FORMAT:
-            return None  # not recomputed: `dplib.ledger.audit.not_recomputed` counts these
-        try:
-            return self._reservation(entry, body, account)
-        except DplibError as error:
-            return f"states settings that cannot be priced: {error}"
-        except (KeyError, TypeError, ValueError) as error:
-            return f"states settings that cannot be priced ({type(error).__name__})"
-
-    def _reservation(self, entry: Entry, body: dict[str, Any], account: Account) -> str | None:
-        settings, cost = stored_settings(body), Fraction(body["cost"])
-        if settings is None or (settings.get("dataset"), settings.get("job")) != (entry.dataset, body["job"]):
-            return "holds no settings of its account and job: forged"
-        priced = self._pricing(body["job"], settings, account)
-        if priced.settings_hash != body["settings_hash"]:
-            return "states another hash than its settings have: forged"
-        if priced.terms != account.terms:
-            return "holds settings of another unit or other neighbours than its account: forged"
-        if cost < priced.cost:
-            return f"states a cost of {body['cost']} where its settings cost {priced.cost}: forged"
-        if account.period_of(priced.window) != account.period_of(window_of(body.get("days"))):
-            return "draws on another period than its settings read: forged"
-        terms = account.terms
-        plan = plan_hash(settings, body["logical_date"], cost, terms.unit, terms.neighbors)
-        if body.get("plan") not in (None, plan):
-            return "names another plan than its settings are: forged"
-        return None
+            continue
+        body, least = entry.content(), newest.get(entry.dataset, 0)
+        newest[entry.dataset] = max(least, format_of(body))
+        problem = None
+        if entry.kind == "reserve":
+            problem = _problem(entry, body, accounts[entry.dataset], pricing, least)
+        if problem is not None:
+            findings.append(Finding(entry.sequence, problem))
+    return findings
 
 
-def forged(entries: Iterable[Entry], accounts: Mapping[str, Account], pricing: Pricing) -> list[Finding]:
-    """What is wrong with the reservations of sound entries in order, by their settings."""
-    repricer = Repricer(pricing)
-    problems = ((entry, repricer.problem(entry, accounts[entry.dataset])) for entry in entries if entry.dataset)
-    return [Finding(entry.sequence, problem) for entry, problem in problems if problem is not None]
+def _problem(entry: Entry, body: dict[str, Any], account: Account, pricing: Pricing, least: int) -> str | None:
+    """What is wrong with a reservation of an account whose entries before had a format of up to ``least``."""
+    if format_of(body) < least:
+        return (
+            "holds no settings of this format, though its account takes no others: forged, or written by an older dplib"
+        )
+    if format_of(body) < COST_FORMAT:
+        return None  # not recomputed: `dplib.ledger.audit.not_recomputed` counts these
+    try:
+        return _reservation_problem(entry, body, account, pricing)
+    except DplibError as error:
+        return f"states settings that cannot be priced: {error}"
+    except (KeyError, TypeError, ValueError) as error:
+        return f"states settings that cannot be priced ({type(error).__name__})"
+
+
+def _reservation_problem(entry: Entry, body: dict[str, Any], account: Account, pricing: Pricing) -> str | None:
+    settings, cost = stored_settings(body), Fraction(body["cost"])
+    if settings is None or (settings.get("dataset"), settings.get("job")) != (entry.dataset, body["job"]):
+        return "holds no settings of its account and job: forged"
+    priced = pricing(body["job"], settings, account)
+    if priced.settings_hash != body["settings_hash"]:
+        return "states another hash than its settings have: forged"
+    if priced.terms != account.terms:
+        return "holds settings of another unit or other neighbours than its account: forged"
+    if cost < priced.cost:
+        return f"states a cost of {body['cost']} where its settings cost {priced.cost}: forged"
+    if account.period_of(priced.window) != account.period_of(window_of(body.get("days"))):
+        return "draws on another period than its settings read: forged"
+    terms = account.terms
+    plan = plan_hash(settings, body["logical_date"], cost, terms.unit, terms.neighbors)
+    if body.get("plan") not in (None, plan):
+        return "names another plan than its settings are: forged"
+    return None

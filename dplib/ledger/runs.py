@@ -33,6 +33,12 @@ def safe_name(name: str, value: str) -> str:
     return value
 
 
+def sequence_of(release_id: str) -> int | None:
+    """The number of the reservation that a release id names; None where it names none."""
+    number = release_id.rpartition("-")[2]
+    return int(number) if number.isdecimal() and len(number) < 10 else None
+
+
 class RunState(StrEnum):
     """How far a run has come."""
 

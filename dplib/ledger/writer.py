@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, fields
 from datetime import UTC, datetime
 from typing import Any
 
-from sqlalchemy import Connection, insert, select, update
+from sqlalchemy import ColumnElement, Connection, insert, select, update
 
 from dplib.canonical import canonical_json
 from dplib.errors import ConfigError
@@ -28,16 +28,22 @@ def utc_now() -> datetime:
     return datetime.now(UTC)
 
 
-def newest_entry(connection: Connection, sequence: int) -> Entry | None:
-    """The entry that the chain's tip names."""
-    row = connection.execute(select(entries).where(entries.c.sequence == sequence)).mappings().first()
-    return None if row is None else Entry(**row)
+def read_entries(connection: Connection, *conditions: ColumnElement[bool]) -> list[Entry]:
+    """The entries that meet all conditions, in order."""
+    query = select(entries).where(*conditions).order_by(entries.c.sequence)
+    return [Entry(**row) for row in connection.execute(query).mappings()]
 
 
-def moved_error(entry: Entry) -> ConfigError:
-    """What is said to whoever would use a ledger that this entry closed."""
-    place = entry.content().get("to", "another place")
-    return ConfigError("ledger", "be the one in use", f"one that was moved to {place} (name that in `ledger`)")
+def require_in_use(connection: Connection, sequence: int) -> None:
+    """Refuse a ledger whose newest entry, of this number, says that it was moved.
+
+    Raises:
+        ConfigError: naming the place.
+    """
+    for newest in read_entries(connection, entries.c.sequence == sequence):
+        if newest.kind in CLOSING:
+            place = newest.content().get("to", "another place")
+            raise ConfigError("ledger", "be the one in use", f"one that was moved to {place} (name that in `ledger`)")
 
 
 def replayed(connection: Connection, dataset: str | None = None, at: int | None = None) -> LedgerState:
@@ -46,12 +52,9 @@ def replayed(connection: Connection, dataset: str | None = None, at: int | None 
     Raises:
         IntegrityError: if an entry was changed, or breaks a rule.
     """
-    query = select(entries).order_by(entries.c.sequence)
-    if dataset is not None:  # entries about the whole ledger decide for no account
-        query = query.where(entries.c.dataset == dataset)
-    if at is not None:
-        query = query.where(entries.c.sequence <= at)
-    return replay_sound(Entry(**row) for row in connection.execute(query).mappings())
+    # Entries about the whole ledger decide for no account.
+    of_account = [] if dataset is None else [entries.c.dataset == dataset]
+    return replay_sound(read_entries(connection, *of_account, *([] if at is None else [entries.c.sequence <= at])))
 
 
 @dataclass
@@ -74,9 +77,8 @@ class Writer:
             IntegrityError: if any entry of the ledger was changed, or one of the account breaks a rule.
         """
         tip = self.connection.execute(select(head)).one()
-        newest = newest_entry(self.connection, tip.sequence)
-        if newest is not None and newest.kind in CLOSING and not self.closing:
-            raise moved_error(newest)
+        if not self.closing:
+            require_in_use(self.connection, tip.sequence)
         self.sequence: int = tip.sequence
         self.digest: str = tip.digest
         if self.closing:  # the migration audits every entry itself

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dplib.canonical import canonical_json
-from dplib.ledger.runs import Run
+from dplib.ledger.runs import Run, sequence_of
 from dplib.release.files import MANIFEST
 
 RESERVATION = ".reservation"
@@ -86,8 +86,7 @@ def _fields(file: Path) -> dict[str, object] | None:
 
 def unknown(found: Found, runs: Mapping[int, Run]) -> str | None:
     """What is wrong with something on disk by the runs of its ledger; None where it is one of theirs."""
-    number = found.release_id.rpartition("-")[2]
-    run = runs.get(int(number)) if number.isdecimal() and len(number) < 10 else None
+    run = runs.get(sequence_of(found.release_id) or 0)
     if run is None or run.release_id != found.release_id:
         return FORGOTTEN
     if found.nonce != run.nonce and found.nonce is not None:

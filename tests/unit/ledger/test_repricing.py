@@ -224,6 +224,20 @@ def test_reservations_of_earlier_versions_are_counted_until_the_account_has_newe
     assert "takes no others: forged, or written by an older dplib" in found.problem
 
 
+@pytest.mark.parametrize("stated", ["1", None, True, [1], 1.5])
+def test_a_format_that_is_no_number_is_that_of_an_entry_without_settings(
+    stated: object, place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ledger = open_with(place)
+    monkeypatch.setattr("dplib.ledger.ledger.settings_body", lambda _: {"settings": SETTINGS, "cost_format": stated})
+    reserve(ledger, Fraction(1, 10**9))
+    (found,) = ledger.audit(pricing=pricing)
+    assert "holds no settings of this format" in found.problem
+    assert not_recomputed(ledger.entries()[0]) == 1
+    with pytest.raises(IntegrityError, match="must say what its settings cost"):
+        ledger.require_priced("takeaway", "", pricing)
+
+
 def test_a_voided_forgery_stops_no_run(place: Place) -> None:
     ledger = open_with(place)
     run = ledger.reserve(PRICED, TERMS, Fraction(1, 10**9), "", settings=SETTINGS)
