@@ -27,8 +27,8 @@ from dplib.config.sections import SparkSettings
 from dplib.constraints.checks import MOST_OF_ITEM
 from dplib.constraints.resolve import _row_norms
 from dplib.graphs.simple_graph import SimpleGraph
-from dplib.graphs.statistics.degrees import k_stars, largest_degree, second_largest_degree
-from dplib.graphs.statistics.ladder_rungs import StarRungs
+from dplib.graphs.statistics.degrees import k_stars
+from dplib.graphs.statistics.star_rungs import Pair, StarRungs, star_pairs
 from dplib.jobs.network_statistics.config import NetworkStatisticsConfig
 from dplib.jobs.network_statistics.design import Design
 from dplib.mechanisms.discrete_laplace import draw_discrete_laplace
@@ -128,29 +128,28 @@ def price_of_ladders() -> Iterator[Result]:
         (measured,) = network_design({"rho": "0.5"}, statistic).measurements
         right = measured.epsilon == 2 and measured.event.rho == Fraction(1, 2)
         yield Result(f"{statistic} by a ladder at rho 0.5: epsilon", "2", f"{measured.epsilon}", right)
-    values, top = star_states(5)
-    epsilon, rho = star_price(values, top, Fraction(2))
+    epsilon, rho = star_price(*star_states(5), Fraction(2))
     yield at_most("stars at epsilon 2: largest log ratio over all neighbours of 5 vertices", epsilon, 2 * (1 + 1e-9))
     yield at_least("... which is used: half of it, at least", epsilon, 1)
     yield at_most("... and largest Renyi divergence of order 2, over 2", rho, 0.5 * (1 + 1e-9))
 
 
-def star_states(n: int) -> tuple[IntArray, IntArray]:
-    """Number of 2-stars and the two largest degrees of all graphs of n vertices."""
+def star_states(n: int) -> tuple[IntArray, list[tuple[Pair, ...]]]:
+    """Number of 2-stars and the widest pairs of all graphs of n vertices."""
     graphs = oracle.all_graphs(n)
     degrees = oracle.degrees(graphs)
-    return (degrees * (degrees - 1) // 2).sum(axis=1), np.sort(degrees, axis=1)[:, :-3:-1]
+    ends = [[end.astype(np.int64) for end in np.nonzero(np.triu(graph))] for graph in graphs]
+    return (degrees * (degrees - 1) // 2).sum(axis=1), [star_pairs(SimpleGraph(n, *each)) for each in ends]
 
 
-def star_price(values: IntArray, top: IntArray, epsilon: Fraction) -> tuple[float, float]:
+def star_price(values: IntArray, pairs: list[tuple[Pair, ...]], epsilon: Fraction) -> tuple[float, float]:
     """Largest log ratio, and Renyi divergence of order 2 over 2, of the draws on neighbours of five vertices."""
-    first, second = oracle.edge_neighbors(5)
-    states = np.concatenate([values[:, None], top], axis=1)
+    states = list(zip(values.tolist(), pairs, strict=True))
     reach, largest, rho = np.arange(-200, 260), 0.0, 0.0
-    pairs = np.unique(np.concatenate([states[first], states[second]], axis=1), axis=0).tolist()
-    for f, d1, d2, g, e1, e2 in pairs:
-        one = ladder_probability(reach - f, StarRungs((d1, d2), 1, 3), epsilon)
-        other = ladder_probability(reach - g, StarRungs((e1, e2), 1, 3), epsilon)
+    neighbors = {(states[a], states[b]) for a, b in zip(*oracle.edge_neighbors(5), strict=True)}
+    for (f, own), (g, others) in sorted(neighbors):
+        one = ladder_probability(reach - f, StarRungs(own, 1, 3), epsilon)
+        other = ladder_probability(reach - g, StarRungs(others, 1, 3), epsilon)
         seen = (one > 0) & (other > 0)
         ratio = np.log(one[seen] / other[seen])
         largest = max(largest, float(np.abs(ratio).max()))
@@ -159,31 +158,29 @@ def star_price(values: IntArray, top: IntArray, epsilon: Fraction) -> tuple[floa
 
 
 def laws_of_star_rungs() -> Iterator[Result]:
-    """Rungs d1 + d2 + 2t on all 32,768 graphs of 6 vertices and all their neighbours; slower ones are caught."""
+    """Rungs max(a + b) + t on all 32,768 graphs of 6 vertices: the local sensitivity after any t edits, no more."""
     n, distances = 6, 10
-    values, top = star_states(n)
+    values, pairs = star_states(n)
     first, second = oracle.edge_neighbors(n)
-    change, steps = np.abs(values[first] - values[second]), np.arange(distances)
-    by_step = {
-        step: np.minimum(top[:, :1] + step * steps, n - 2) + np.minimum(top[:, 1:] + step * steps, n - 2)
-        for step in (1, 0)
-    }
-    for two in np.unique(top, axis=0).tolist():
-        here = int(np.flatnonzero((top == two).all(axis=1))[0])
-        rungs = StarRungs((two[0], two[1]), 1, n - 2).widths(0, distances)
-        assert rungs.tolist() == by_step[1][here].tolist()
-    for step, name, right in ((1, "d1 + d2 + 2t", True), (0, "d1 + d2 at every distance (planted)", False)):
-        widths = by_step[step]
-        broken = sum(
-            int((change > widths[one, 0]).sum()) + int((widths[one, :-1] > widths[other, 1:]).any(axis=1).sum())
-            for one, other in ((first, second), (second, first))
-        )
-        wanted = "none" if right else "some"
-        yield Result(f"pairs of neighbours that break the laws of {name}", wanted, f"{broken}", (broken == 0) is right)
+    made = {each: StarRungs(each, 1, n - 2).widths(0, distances) for each in set(pairs)}
+    widths, reached = np.stack([made[each] for each in pairs]), np.zeros(len(pairs), dtype=np.int64)
+    for one in (first, second):
+        np.maximum.at(reached, one, np.abs(values[first] - values[second]))
+    differing = planted = 0
+    for t in range(distances):
+        differing += int((widths[:, t] != reached).sum())
+        planted += int((widths[:, 0] < reached).sum())
+        before = reached.copy()
+        np.maximum.at(reached, first, before[second])
+        np.maximum.at(reached, second, before[first])
+    yield Result("graphs and distances whose rung is not the local sensitivity", "none", f"{differing}", not differing)
+    yield Result("... and with no step (planted)", "some", f"{planted}", planted > 0)
 
 
-REAL = (("ca-GrQc.txt", 26_197), ("Email-Enron.txt.gz", 36_692), ("facebook_combined.txt", 4_039))
-DRAWS = 300
+REAL = (("ca-GrQc.txt", 26_197, 100.0), ("Email-Enron.txt.gz", 36_692, 5.0), ("facebook_combined.txt", 4_039, 1.8))
+"""File, vertices, times by which the ladder is better at least; more than is possible is not asked of facebook
+(`dplib.graphs.statistics.star_rungs`)."""
+DRAWS = 3000
 
 
 def real_stars() -> Iterator[Result]:
@@ -192,21 +189,22 @@ def real_stars() -> Iterator[Result]:
     if not folder:
         yield Result("2-stars of real graphs", "the shared data", "DPLIB_SHARED is not set", None)
         return
-    for name, n in REAL:
+    for name, n, least in REAL:
         path = Path(folder) / "data" / "graphs" / name
         opened = gzip.open if name.endswith(".gz") else open
         with opened(path, "rt") as lines:
             ends = np.loadtxt(lines, dtype=np.int64, comments="#")
-        degrees = SimpleGraph.from_edges(n, *ends.T).degrees()
+        graph = SimpleGraph.from_edges(n, *ends.T)
+        rungs = StarRungs(star_pairs(graph), 1, n - 2)
         (measured,) = network_design({"epsilon": 1}, "k_stars", n).measurements
-        two = largest_degree(degrees), second_largest_degree(degrees)
-        true, stream = k_stars(degrees, 2), KeyedStream(KEY, name, 0)
-        drawn = draw_ladder(stream, true, StarRungs(two, 1, n - 2), measured.epsilon, DRAWS)
+        true, stream = k_stars(graph.degrees(), 2), KeyedStream(KEY, name, 0)
+        drawn = draw_ladder(stream, true, rungs, measured.epsilon, DRAWS)
         error = float(np.abs(drawn - true).mean())
         flat = draw_discrete_laplace(stream, Fraction(measured.sensitivity.l1) / measured.epsilon, DRAWS)
         better = float(np.abs(flat).mean()) / error
-        claim = f"{name}: 2-stars {true:,}, ladder {error:,.0f} on average ({measured.mechanism}): times better"
-        yield at_least(claim, better, 2)
+        most = rungs.largest / (2 * int(rungs.widths(0, 1)[0]))
+        claim = f"{name}: 2-stars {true:,}, ladder errs by {error:,.0f}: times better (a ladder at most about {most:,.1f})"
+        yield at_least(claim, better, least)
 
 
 LINE = Space.box([0.0], [1.0])

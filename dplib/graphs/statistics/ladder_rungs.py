@@ -1,8 +1,8 @@
-"""Ladder functions of triangles and stars: how far one edge can move their number in a graph t edges away.
+"""Ladder functions of triangles: how far one edge can move their number in a graph t edges away.
 
 A ladder function I_t has (a) I_0 at least the local sensitivity, the largest change by any one edge; (b) I_t of a graph
 at most I_{t+1} of its edge neighbours; (c) a cap that depends on public numbers only. The ladder mechanism and smooth
-sensitivity take any such function.
+sensitivity take any such function. That of stars: `dplib.graphs.statistics.star_rungs`.
 
 *Triangles.* An edge changes them by the common neighbours of its ends. Three functions, from the cheapest to the
 smallest:
@@ -16,16 +16,6 @@ exact              max over pairs of min(a + floor((t + min(t, b)) / 2), cap), a
 
 The first needs the degrees only; the others the front of `dplib.graphs.statistics.common_neighbors`. All are private.
 
-*Stars of k edges*, sum over v of C(d_v, k). With d1 >= d2 the two largest degrees and D the public bound on degrees,
-
-    I_t = C(min(d1 + t, D - 1), k - 1) + C(min(d2 + t, D - 1), k - 1),
-
-which for two edges is d1 + d2 + 2t up to the cap. Proof. An edge that comes to u, v of degrees d_u, d_v adds C(d_u, k -
-1) + C(d_v, k - 1) stars, and one that goes takes C(d_u - 1, k - 1) + C(d_v - 1, k - 1) away. (a) The binomial rises,
-the larger of d_u and d_v is at most d1 and the smaller at most d2, and what is counted in is at most D - 1 in either
-case. (b) An edge moves each degree by at most 1, hence each order statistic: d1 <= d1' + 1 and d2 <= d2' + 1, so min(d1
-+ t, D - 1) <= min(d1' + t + 1, D - 1). (c) The cap 2 C(D - 1, k - 1) is the sensitivity over all graphs.
-
 References:
     Zhang, Cormode, Procopiuc, Srivastava, Xiao: Private release of graph statistics using ladder functions. SIGMOD
     2015, definition 4.1, section 5.1 (triangles).
@@ -34,7 +24,6 @@ References:
 """
 
 from dataclasses import dataclass
-from math import comb
 
 import numpy as np
 
@@ -42,45 +31,6 @@ from dplib.arrays import IntArray
 from dplib.validate import at_least
 
 _ALWAYS_BOTH = 2**62  # a b that no distance reaches: both summands grow for ever
-
-
-@dataclass(frozen=True)
-class StarRungs:
-    """The ladder function of stars, see the module's text.
-
-    Attributes:
-        degrees: d1 and d2.
-        arms: k - 1, the edges of a star besides the one that comes or goes.
-        most: D - 1, the largest degree before an edge comes.
-    """
-
-    degrees: tuple[int, int]
-    arms: int
-    most: int
-
-    @property
-    def largest(self) -> int:
-        """The cap."""
-        return largest_star_rung(self.most + 1, self.arms + 1)
-
-    def widths(self, first: int, count: int) -> IntArray:
-        """I_t for ``first <= t < first + count``; shape (count,)."""
-        t = np.arange(first, first + count, dtype=np.int64)
-        one, other = (_binomials(np.minimum(degree + t, self.most), self.arms) for degree in self.degrees)
-        return np.asarray(one + other)
-
-
-def _binomials(n: IntArray, k: int) -> IntArray:
-    """C(n, k), exact while k C(n, k) fits 64 bits: each step's product is a multiple of its divisor."""
-    found = np.ones_like(n)
-    for step in range(k):
-        found = found * np.maximum(n - step, 0) // (step + 1)
-    return found
-
-
-def largest_star_rung(largest_degree: int, stars: int) -> int:
-    """The cap of stars of ``stars`` edges: two ends of degree D - 1, an exact integer of any size."""
-    return 2 * comb(max(0, largest_degree - 1), stars - 1)
 
 
 @dataclass(frozen=True)

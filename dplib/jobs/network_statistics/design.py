@@ -36,6 +36,7 @@ from dplib.graphs.statistics.network_sensitivity import Bounding, DegreeBound, S
 from dplib.jobs.network_statistics.config import NetworkStatisticsConfig
 from dplib.jobs.network_statistics.declared import Declared
 from dplib.jobs.network_statistics.measurements import (
+    LADDER,
     NOISE_FORMAT,
     WHOLE,
     Derived,
@@ -86,7 +87,9 @@ class Design:
         declared = Declared.resolve(config.graph, vertices, base)
         settings = config.measurement_settings(base) | {"sampler_format": SAMPLER_FORMAT}
         measured = measurements_of(config, vertices.count, bound, declared, noise_format)
-        if not _as_before(measured, config, vertices.count, bound, declared):
+        if noise_format == NOISE_FORMAT:
+            noise_format = _oldest_format(measured, config, vertices.count, bound, declared)
+        if noise_format > 1:
             settings["noise_format"] = noise_format
         found = cls(config, vertices, bound, declared, measured, settings)
         rule = "be driver or auto where degrees by vertex, a noisy graph, choices or reports are released"
@@ -181,20 +184,22 @@ class Design:
         return cls.resolve(NetworkStatisticsConfig.model_validate(given | unused), Path(), noise_format)
 
 
-def _as_before(
+def _oldest_format(
     measured: tuple[Measurement, ...],
     config: NetworkStatisticsConfig,
     n: int,
     bound: DegreeBound,
     declared: Declared,
-) -> bool:
-    """Whether the noise is what format 1 gives: then everything stays found under the settings that it had."""
+) -> int:
+    """The oldest format with this noise: everything stays found under the settings that it had."""
+    if any(each.statistic is Statistic.K_STARS and each.mechanism == LADDER for each in measured):
+        return NOISE_FORMAT
     try:
         before = measurements_of(config, n, bound, declared, 1)
     except ConfigError:
         # A budget that is enough for a ladder now.
-        return False
-    return [each.noise for each in measured] == [each.noise for each in before]
+        return 2
+    return 1 if [each.noise for each in measured] == [each.noise for each in before] else 2
 
 
 def _vertices(config: NetworkStatisticsConfig, base: Path) -> VertexDomain:

@@ -24,12 +24,18 @@ from dplib.jobs.network_statistics.measure import (
     digest_name,
     edge_digests,
     needs_front,
+    needs_star_pairs,
     write_noisy,
 )
 from dplib.release.digest import combine_digests
 from dplib.spark.engine.blocks import Block, DataFrame, collect_blocks, map_blocks
 from dplib.spark.graphs.edge_blocks import make_edge_blocks, read_ends
-from dplib.spark.graphs.graph_counts import count_triangles_in_blocks, degree_counts, front_in_blocks
+from dplib.spark.graphs.graph_counts import (
+    count_triangles_in_blocks,
+    degree_counts,
+    front_in_blocks,
+    star_pairs_in_blocks,
+)
 from dplib.spark.graphs.graph_projection import project_blocks
 from dplib.workflow.run_keys import MeasurementKeys, RunKeys
 
@@ -113,6 +119,7 @@ def _count_kept(kept: DataFrame, n_blocks: int, design: Design) -> Facts:
         sorted_degrees_from_histogram(counts),
         count_triangles_in_blocks(kept, n_blocks) if counts_triangles(design) else 0,
         front_in_blocks(kept, n_blocks, counts) if needs_front(design) else None,
+        star_pairs_in_blocks(kept, n_blocks, counts) if needs_star_pairs(design) else (),
     )
 
 

@@ -31,13 +31,13 @@ from dplib.graphs.statistics.degrees import (
 )
 from dplib.graphs.statistics.ladder_rungs import (
     Rungs,
-    StarRungs,
     common_neighbor_rungs,
     exact_rungs,
     largest_rung,
     second_degree_rungs,
 )
 from dplib.graphs.statistics.network_sensitivity import Bounding, Statistic
+from dplib.graphs.statistics.star_rungs import Pair, StarRungs, star_pairs
 from dplib.graphs.statistics.triangles import count_triangles
 from dplib.graphs.statistics.truncation import project_graph
 from dplib.jobs.network_statistics.design import Design
@@ -66,11 +66,13 @@ class Facts:
         degrees: of all vertices, in any order, shape (n,).
         triangles: their number; 0 where it is not measured.
         front: `dplib.graphs.statistics.common_neighbors`; None where no rungs need it.
+        star_pairs: `dplib.graphs.statistics.star_rungs`; none where no rungs need them.
     """
 
     degrees: IntArray
     triangles: int = 0
     front: IntArray | None = None
+    star_pairs: tuple[Pair, ...] = ()
 
 
 def count_facts(design: Design, graph: SimpleGraph) -> Facts:
@@ -79,6 +81,7 @@ def count_facts(design: Design, graph: SimpleGraph) -> Facts:
         graph.degrees(),
         count_triangles(graph) if counts_triangles(design) else 0,
         common_neighbor_front(graph) if needs_front(design) else None,
+        star_pairs(graph) if needs_star_pairs(design) else (),
     )
 
 
@@ -92,6 +95,12 @@ def needs_front(design: Design) -> bool:
     triangles = design.find(Statistic.TRIANGLES)
     follows = triangles is not None and triangles.mechanism in (LADDER, SMOOTH)
     return follows and design.config.graph.triangles.rungs != "second_degree"
+
+
+def needs_star_pairs(design: Design) -> bool:
+    """Whether stars are measured with a ladder."""
+    stars = design.find(Statistic.K_STARS)
+    return stars is not None and stars.mechanism == LADDER
 
 
 def exact_statistics(design: Design, graph: SimpleGraph) -> dict[Statistic, IntArray]:
@@ -222,13 +231,12 @@ def largest_rung_of(design: Design) -> int:
 
 def star_rungs_of(design: Design, facts: Facts) -> StarRungs:
     """The ladder function of stars. NOT PRIVATE."""
-    two = largest_degree(facts.degrees), second_largest_degree(facts.degrees)
-    return assumed_star_rungs(design, two)
+    return assumed_star_rungs(design, facts.star_pairs)
 
 
-def assumed_star_rungs(design: Design, degrees: tuple[int, int]) -> StarRungs:
-    """The ladder function of stars if the graph has these two largest degrees."""
-    return StarRungs(degrees, design.config.graph.stars - 1, design.largest_degree - 1)
+def assumed_star_rungs(design: Design, pairs: tuple[Pair, ...]) -> StarRungs:
+    """The ladder function of stars if the graph has these widest pairs."""
+    return StarRungs(pairs, design.config.graph.stars - 1, design.largest_degree - 1)
 
 
 def rungs_of(design: Design, facts: Facts) -> Rungs:

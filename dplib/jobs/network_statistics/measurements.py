@@ -9,7 +9,6 @@ from fractions import Fraction
 from math import ceil, comb, isqrt
 
 from dplib.errors import ConfigError
-from dplib.graphs.statistics.ladder_rungs import largest_star_rung
 from dplib.graphs.statistics.network_sensitivity import (
     Bounding,
     DegreeBound,
@@ -18,6 +17,7 @@ from dplib.graphs.statistics.network_sensitivity import (
     known_statistic,
     sensitivity,
 )
+from dplib.graphs.statistics.star_rungs import largest_star_rung
 from dplib.jobs.network_statistics.config import MAX_BINS, NetworkStatisticsConfig
 from dplib.jobs.network_statistics.declared import Declared
 from dplib.jobs.network_statistics.parts import (
@@ -54,9 +54,9 @@ WHOLE = (Statistic.DEGREE_SEQUENCE, Statistic.ADJACENCY, Statistic.SPLIT, Statis
 MAX_PLACES = 1 << 24
 """Vertices of a degree sequence at most."""
 LADDER, SMOOTH = "ladder", "smooth_cauchy"
-NOISE_FORMAT = 2
+NOISE_FORMAT = 3
 """Raised when a statistic gets other noise than before from the same settings. 1: rho paid for a ladder as for any pure
-mechanism, epsilon^2 / 2, and stars had noise for the worst graph."""
+mechanism, epsilon^2 / 2, and stars had noise for the worst graph. 2: stars had rungs with two steps an edit."""
 LARGEST_RUNG = 1 << 53
 """Cap of a ladder at most: errors of the plan are then exact numbers, and draws fit 64 bits."""
 _LEAST_EPSILON, _MOST_EPSILON = Fraction(1, 1000), Fraction(1000)

@@ -11,7 +11,7 @@ from dplib.graphs.statistics.network_sensitivity import Bounding, Statistic
 from dplib.jobs.network_statistics.design import Design
 from dplib.jobs.network_statistics.estimate import std_error
 from dplib.jobs.network_statistics.measure import assumed_star_rungs, largest_rung_of
-from dplib.jobs.network_statistics.measurements import LADDER, SMOOTH, Measurement
+from dplib.jobs.network_statistics.measurements import LADDER, NOISE_FORMAT, SMOOTH, Measurement
 from dplib.jobs.network_statistics.part_plan import (
     ModelError,
     PlannedChoice,
@@ -171,15 +171,15 @@ def _worst_graph_error(design: Design, measured: Measurement, cap: int) -> float
 
 
 def star_errors(design: Design) -> tuple[StarError, ...]:
-    """Errors of the ladder over a range of assumed degrees; none where it is not used."""
+    """Errors of the ladder over a range of assumed degrees; none where it is not used, or had wider rungs."""
     measured = design.find(Statistic.K_STARS)
-    if measured is None or measured.mechanism != LADDER:
+    if measured is None or measured.mechanism != LADDER or design.settings.get("noise_format") != NOISE_FORMAT:
         return ()
     worst = _worst_graph_error(design, measured, measured.sensitivity.l1)
     most = design.largest_degree - 1
     widths = [ASSUMED_STEP**k for k in range(16) if ASSUMED_STEP**k < most]
     return tuple(
-        StarError(width, ladder_mean_error(assumed_star_rungs(design, (width, width)), measured.epsilon), worst)
+        StarError(width, ladder_mean_error(assumed_star_rungs(design, ((width, width),)), measured.epsilon), worst)
         for width in [*widths, most]
     )
 

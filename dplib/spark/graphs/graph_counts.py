@@ -6,6 +6,9 @@
 the triangles with exactly these colours by masked products of sparse matrices. No wedge is ever written: with c colours
 each edge travels to c tasks.
 
+*Pairs of large degree.* The few vertices of the largest degrees reach the driver, then of each block three numbers
+(`dplib.graphs.statistics.star_rungs`).
+
 *Common neighbours.* A task gets the whole blocks of two colours and finds the front of the pairs between them
 (`dplib.graphs.statistics.common_neighbors`): each edge travels to 2c tasks at most.
 
@@ -16,7 +19,7 @@ Cost: one job each, one shuffle but for degrees; C(c + 2, 3) tasks of about 6m/c
 tasks of about 4m/c edges for common neighbours.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from itertools import combinations_with_replacement
 
@@ -26,6 +29,7 @@ from pyspark.sql import functions as F
 from dplib.arrays import IntArray
 from dplib.graphs.mixing import vertex_colours
 from dplib.graphs.statistics.common_neighbors import Neighborhoods, merge_fronts, pair_front
+from dplib.graphs.statistics.star_rungs import Nearness, Pair, TopDegrees, widest_pairs
 from dplib.graphs.statistics.triangles import colour_tasks, count_task_triangles, split_for_tasks
 from dplib.spark.engine.blocks import Block, DataFrame, collect_blocks, map_blocks
 from dplib.spark.engine.regroup import map_parts, split_blocks
@@ -84,6 +88,23 @@ def front_in_blocks(blocks: DataFrame, n_blocks: int, degrees: IntArray) -> IntA
     return merge_fronts(fronts)
 
 
+def star_pairs_in_blocks(blocks: DataFrame, n_blocks: int, degrees: IntArray) -> tuple[Pair, ...]:
+    """The widest pairs of stars, as `star_pairs`; see `front_in_blocks` for the arguments. NOT PRIVATE."""
+    top = TopDegrees.of(degrees)
+    wanted = [degree for degree, asked in zip((top.largest, top.second), top.asked, strict=True) if asked]
+    names = ["first", "second"]
+    chosen = [np.zeros(0, dtype=np.int64)] * 2
+    if top.largest > 0 and wanted:
+        named = map_blocks(blocks, partial(_vertices_of_degrees, n_blocks, wanted), names)
+        found = [columns for _, columns in collect_blocks(named, "find the largest degrees")]
+        chosen = [np.sort(np.frombuffer(b"".join(each[name] for each in found), "<i8")) for name in names]
+    near = map_blocks(blocks, partial(_nearness, n_blocks, chosen[0], chosen[1]), ["near"])
+    told = [np.frombuffer(columns["near"], "<i8").tolist() for _, columns in collect_blocks(near, "compare them")]
+    # Vertices without an edge stand in no block, and are next to nobody.
+    alone = [Nearness(0, 0, 0)] if degrees[0] and top.largest > 0 else []
+    return widest_pairs(top, Nearness.together([*(Nearness(*each) for each in told), *alone]))
+
+
 def _map_tasks(
     pieces: DataFrame, function: Callable[[int, Parts], bytes], name: str, n_tasks: int, task: str
 ) -> list[bytes]:
@@ -98,9 +119,28 @@ def _alone(function: Callable[[int, Parts], bytes], name: str, part: int, pieces
 
 
 def _count_degrees(n_blocks: int, block: int, columns: Block) -> Block:
-    ends = np.concatenate(read_ends(columns["edges"]))
-    _, degrees = np.unique(ends[vertex_colours(ends, n_blocks) == block], return_counts=True)
+    _, degrees, _ = _own(n_blocks, block, columns)
     return {"counts": np.bincount(degrees).astype("<i8").tobytes()}
+
+
+def _own(n_blocks: int, block: int, columns: Block) -> tuple[IntArray, IntArray, tuple[IntArray, IntArray]]:
+    """A block's own vertices, their degrees, and its edges."""
+    source, target = read_ends(columns["edges"])
+    ends = np.concatenate([source, target])
+    vertex, degrees = np.unique(ends[vertex_colours(ends, n_blocks) == block], return_counts=True)
+    return vertex, degrees, (source, target)
+
+
+def _vertices_of_degrees(n_blocks: int, wanted: Sequence[int], block: int, columns: Block) -> Block:
+    vertex, degrees, _ = _own(n_blocks, block, columns)
+    held = [vertex[degrees == degree].astype("<i8").tobytes() for degree in wanted] + [b""]
+    return {"first": held[0], "second": held[1]}
+
+
+def _nearness(n_blocks: int, top: IntArray, second: IntArray, block: int, columns: Block) -> Block:
+    vertex, _, edges = _own(n_blocks, block, columns)
+    near = Nearness.of(vertex, edges, top, second)
+    return {"near": np.array([near.apart, near.inside_top, near.inside_second], dtype="<i8").tobytes()}
 
 
 def _split_for_triangles(n_blocks: int, block: int, columns: Block) -> dict[int, Block]:

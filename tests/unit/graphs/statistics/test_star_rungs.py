@@ -12,11 +12,12 @@ import pytest
 from dplib.arrays import BoolArray, IntArray
 from dplib.config.load import check
 from dplib.errors import ConfigError
-from dplib.graphs.statistics.ladder_rungs import StarRungs, largest_star_rung
+from dplib.graphs.simple_graph import SimpleGraph
 from dplib.graphs.statistics.network_sensitivity import Statistic
+from dplib.graphs.statistics.star_rungs import StarRungs, largest_star_rung, star_pairs
 from dplib.jobs.network_statistics.config import NetworkStatisticsConfig
 from dplib.jobs.network_statistics.design import Design
-from dplib.jobs.network_statistics.measurements import LADDER
+from dplib.jobs.network_statistics.measurements import LADDER, NOISE_FORMAT
 from dplib.jobs.network_statistics.plan import star_errors
 from dplib.mechanisms.ladder import draw_ladder, ladder_mean_error, ladder_probability
 from dplib.randomness.keyed import KeyedStream
@@ -25,15 +26,14 @@ from tests.support import network_oracles as oracle
 N, DISTANCES = 5, 8
 GRAPHS = oracle.all_graphs(N)
 NEIGHBORS = oracle.edge_neighbors(N)
-TOP_TWO = np.sort(oracle.degrees(GRAPHS), axis=1)[:, :-3:-1]
+DEGREES = oracle.degrees(GRAPHS)
+TOP_TWO = np.sort(DEGREES, axis=1)[:, :-3:-1]
+PAIRS = [star_pairs(SimpleGraph(N, *(end.astype(np.int64) for end in np.nonzero(np.triu(graph))))) for graph in GRAPHS]
 
 
 def _widths(k: int, largest: int = N - 1) -> IntArray:
-    made = {
-        tuple(two): StarRungs((two[0], two[1]), k - 1, largest - 1).widths(0, DISTANCES)
-        for two in map(tuple, np.unique(TOP_TWO, axis=0).tolist())
-    }
-    return np.stack([made[tuple(two)] for two in TOP_TWO.tolist()])
+    made = {pairs: StarRungs(pairs, k - 1, largest - 1).widths(0, DISTANCES) for pairs in set(PAIRS)}
+    return np.stack([made[pairs] for pairs in PAIRS])
 
 
 def _laws_hold(widths: IntArray, values: IntArray, kept: BoolArray) -> bool:
@@ -59,41 +59,70 @@ def test_ladder_laws_among_graphs_that_keep_a_promise(k: int, largest: int) -> N
     assert _widths(k, largest).max() == largest_star_rung(largest, k)
 
 
-def test_rungs_of_two_edges_are_the_degrees_and_two_a_step() -> None:
-    assert StarRungs((7, 5), 1, 100).widths(0, 4).tolist() == [12, 14, 16, 18]
-    assert StarRungs((7, 5), 1, 8).widths(0, 5).tolist() == [12, 14, 15, 16, 16]
-    assert StarRungs((7, 5), 1, 100).widths(2, 2).tolist() == [16, 18]
+def test_pairs_are_those_that_no_other_exceeds() -> None:
+    for graph, degrees, found in zip(GRAPHS, DEGREES.tolist(), PAIRS, strict=True):
+        there = set()
+        for u, v in oracle.pairs(N):
+            a, b = degrees[u] - int(graph[u, v]), degrees[v] - int(graph[u, v])
+            there.add((max(a, b), min(a, b)))
+        front = {p for p in there if not any(q != p and q[0] >= p[0] and q[1] >= p[1] for q in there)}
+        assert front <= set(found)
+        assert all(any(q[0] >= p[0] and q[1] >= p[1] for q in there) for p in found)
+
+
+@pytest.mark.parametrize("k", [2, 3, 4])
+def test_rungs_are_the_local_sensitivity_after_every_sequence_of_edits(k: int) -> None:
+    """By brute force over all graphs: the largest change by one edge within t edits, and nothing above it."""
+    values, (more, fewer) = oracle.k_stars(k)(GRAPHS)[:, 0], NEIGHBORS
+    change = np.abs(values[more] - values[fewer])
+    reached = np.zeros(len(GRAPHS), dtype=np.int64)
+    for one in (more, fewer):
+        np.maximum.at(reached, one, change)
+    widths = _widths(k)
+    for t in range(DISTANCES):
+        np.testing.assert_array_equal(widths[:, t], reached)
+        further = reached.copy()
+        np.maximum.at(further, more, reached[fewer])
+        np.maximum.at(further, fewer, reached[more])
+        reached = further
+
+
+def test_rungs_of_two_edges_are_the_widest_pair_and_one_a_step() -> None:
+    assert StarRungs(((7, 5),), 1, 100).widths(0, 4).tolist() == [12, 13, 14, 15]
+    assert StarRungs(((7, 5), (6, 6), (8, 3)), 1, 8).widths(0, 6).tolist() == [12, 13, 14, 15, 16, 16]
+    assert StarRungs(((7, 5),), 1, 100).widths(2, 2).tolist() == [14, 15]
 
 
 def test_rungs_are_exact_up_to_their_largest() -> None:
-    rungs = StarRungs((300, 200), 6, 400)
-    exact = [comb(min(300 + t, 400), 6) + comb(min(200 + t, 400), 6) for t in range(250)]
-    assert rungs.widths(0, 250).tolist() == exact
-    assert StarRungs((0, 0), 19, 60).widths(0, 70).tolist() == [2 * comb(min(t, 60), 19) for t in range(70)]
+    rungs = StarRungs(((300, 200),), 6, 400)
+    exact = [comb(min(300 + t, 400), 6) + comb(min(200 + max(t - 100, 0), 400), 6) for t in range(350)]
+    assert rungs.widths(0, 350).tolist() == exact
+    two = [comb(min(t, 60), 19) + comb(min(max(t - 60, 0), 60), 19) for t in range(130)]
+    assert StarRungs(((0, 0),), 19, 60).widths(0, 130).tolist() == two
 
 
-@pytest.mark.parametrize("planted", ["one a step", "second degree alone"])
+@pytest.mark.parametrize("planted", ["degrees with the edge", "no steps", "half a step"])
 def test_smaller_rungs_are_caught(planted: str) -> None:
-    """Planted: steps of 1 forget that an edge between the two raises both; d2 twice forgets the first vertex."""
-    values, steps = oracle.k_stars(2)(GRAPHS)[:, 0], np.arange(DISTANCES)
+    """Planted: d1 + d2 + t forgets that an edge between the two raises both; steps that are too slow."""
+    values, steps, widest = oracle.k_stars(2)(GRAPHS)[:, 0], np.arange(DISTANCES), _widths(2)[:, :1]
     widths = {
-        "one a step": np.minimum(TOP_TWO.sum(axis=1)[:, None] + steps, 2 * (N - 2)),
-        "second degree alone": np.minimum(2 * TOP_TWO[:, 1][:, None] + 2 * steps, 2 * (N - 2)),
+        "degrees with the edge": TOP_TWO.sum(axis=1)[:, None] + steps,
+        "no steps": widest + 0 * steps,
+        "half a step": widest + steps // 2,
     }[planted]
-    assert not _laws_hold(widths, values, np.ones(len(values), dtype=bool))
+    assert not _laws_hold(np.minimum(widths, 2 * (N - 2)), values, np.ones(len(values), dtype=bool))
 
 
 @pytest.mark.parametrize(("k", "epsilon"), list(product([2, 3], [Fraction(1, 2), Fraction(2)])))
 def test_no_neighbours_pay_more_than_epsilon(k: int, epsilon: Fraction) -> None:
     """The exact law of the draw, over all pairs of neighbours of five vertices: epsilon, and epsilon^2 / 8 in rho."""
     values = oracle.k_stars(k)(GRAPHS)[:, 0]
-    states = np.concatenate([values[:, None], TOP_TWO], axis=1)
-    pairs = np.unique(np.concatenate([states[NEIGHBORS[0]], states[NEIGHBORS[1]]], axis=1), axis=0).tolist()
+    states = list(zip(values.tolist(), PAIRS, strict=True))
     reach = np.arange(-150, 250)
     worst, worst_rho = 0.0, 0.0
-    for f, d1, d2, g, e1, e2 in pairs:
-        one = ladder_probability(reach - f, StarRungs((d1, d2), k - 1, N - 2), epsilon)
-        other = ladder_probability(reach - g, StarRungs((e1, e2), k - 1, N - 2), epsilon)
+    for (f, own), (g, others) in sorted({(states[a], states[b]) for a, b in zip(*NEIGHBORS, strict=True)}):
+        one = ladder_probability(reach - f, StarRungs(own, k - 1, N - 2), epsilon)
+        other = ladder_probability(reach - g, StarRungs(others, k - 1, N - 2), epsilon)
         seen = (one > 0) & (other > 0)
         ratio = np.log(one[seen] / other[seen])
         worst = max(worst, float(np.abs(ratio).max()))
@@ -104,7 +133,7 @@ def test_no_neighbours_pay_more_than_epsilon(k: int, epsilon: Fraction) -> None:
 
 def test_a_draw_of_huge_counts_is_cut_and_raises_nothing() -> None:
     stream = KeyedStream(bytes(range(32)), "stars", 0)
-    rungs = StarRungs((10**7, 10**7), 1, 2 * 10**7)
+    rungs = StarRungs(((10**7, 10**7),), 1, 2 * 10**7)
     assert draw_ladder(stream, 2**63 + 5, rungs, Fraction(1, 1000), 3).tolist() == [2**62] * 3
 
 
@@ -141,7 +170,7 @@ PROMISED = {"bounding": "promised", "largest": 20}
 def test_settings_decide_where_the_ladder_is_used(design: Design, mechanism: str) -> None:
     (measured,) = design.measurements
     assert measured.mechanism == mechanism
-    assert ("noise_format" in design.settings) == (mechanism == LADDER and design.config.graph.star_mechanism == "auto")
+    assert design.settings.get("noise_format") == (NOISE_FORMAT if mechanism == LADDER else None)
     assert Design.from_public(design.public()).measurements[0].noise == measured.noise
 
 
@@ -163,6 +192,15 @@ def test_an_old_release_opens_with_the_noise_of_the_worst_graph() -> None:
     assert old.noise == ("discrete_laplace", Fraction(2 * 998))
 
 
+def test_a_release_of_the_wider_rungs_opens_and_promises_no_less_error() -> None:
+    public = design_of(1000, {"epsilon": 1}).public() | {"noise_format": 2}
+    old = Design.from_public(public)
+    assert old.settings["noise_format"] == 2
+    assert old.measurements[0].mechanism == LADDER
+    assert not star_errors(old)
+    assert star_errors(Design.from_public(public | {"noise_format": 3}))
+
+
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
@@ -177,7 +215,7 @@ def test_ladders_that_do_not_hold_are_refused(changes: dict[str, Any], message: 
 
 
 def test_mean_error_of_the_plan_is_that_of_draws() -> None:
-    rungs, epsilon = StarRungs((9, 6), 1, 48), Fraction(1)
+    rungs, epsilon = StarRungs(((9, 6),), 1, 48), Fraction(1)
     drawn = draw_ladder(KeyedStream(bytes(range(32)), "stars", 1), 1000, rungs, epsilon, 20_000) - 1000
     expected = ladder_mean_error(rungs, epsilon)
     assert abs(np.abs(drawn).mean() - expected) < 5 * np.abs(drawn).std() / sqrt(len(drawn))
