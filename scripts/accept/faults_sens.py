@@ -203,7 +203,7 @@ def real_stars() -> Iterator[Result]:
         flat = draw_discrete_laplace(stream, Fraction(measured.sensitivity.l1) / measured.epsilon, DRAWS)
         better = float(np.abs(flat).mean()) / error
         most = rungs.largest / (2 * int(rungs.widths(0, 1)[0]))
-        claim = f"{name}: 2-stars {true:,}, ladder errs by {error:,.0f}: times better (a ladder at most about {most:,.1f})"
+        claim = f"{name}: 2-stars {true:,}, ladder errs by {error:,.0f}: times better (at most about {most:,.1f})"
         yield at_least(claim, better, least)
 
 
