@@ -24,10 +24,9 @@ from dplib.page.blocks import (
     Text,
 )
 from dplib.page.figures import convergence, error_by_query, series_with_band
-from dplib.page.frame import PageFrame
+from dplib.page.frame import INTERVALS, PageFrame, notes_from_plan, tables_of_release
 from dplib.page.guarantee import NoiseTable
 from dplib.page.number_text import count_text, number_text, with_margin
-from dplib.page.release_sections import INTERVALS, notes_from_plan, tables_of_release
 
 MAX_POINTS = 1500
 """Intervals drawn of one series at one level: the latest ones."""

@@ -27,10 +27,9 @@ from dplib.page.blocks import (
     Section,
 )
 from dplib.page.centers_figure import CenterMap, centers_over_cells
-from dplib.page.frame import PageFrame
+from dplib.page.frame import PageFrame, notes_from_plan, tables_of_release
 from dplib.page.guarantee import NoiseRow, NoiseTable
 from dplib.page.number_text import count_text, number_text, with_margin
-from dplib.page.release_sections import notes_from_plan, tables_of_release
 from dplib.privacy.events import DiscreteGaussianEvent, DiscreteLaplaceEvent, Event
 
 MAX_CENTERS, MAX_COORDINATES = 200, 4

@@ -35,10 +35,9 @@ from dplib.page.blocks import (
 )
 from dplib.page.cactus_figure import cactus_drawing
 from dplib.page.drawing import short_text
-from dplib.page.frame import PageFrame
+from dplib.page.frame import INTERVALS, PageFrame, notes_from_plan, tables_of_release
 from dplib.page.guarantee import NoiseTable
 from dplib.page.number_text import count_text, number_text, with_margin
-from dplib.page.release_sections import INTERVALS, notes_from_plan, tables_of_release
 
 SHOWN_CUTS = 20
 """Cuts of a release on the page; all of them are in ``estimates/``."""

@@ -27,10 +27,9 @@ from dplib.page.blocks import (
     Text,
 )
 from dplib.page.figures import series_with_band
-from dplib.page.frame import PageFrame
+from dplib.page.frame import INTERVALS, PageFrame, notes_from_plan, tables_of_release
 from dplib.page.guarantee import NoiseRow, NoiseTable
 from dplib.page.number_text import count_text, number_text, with_margin
-from dplib.page.release_sections import INTERVALS, notes_from_plan, tables_of_release
 from dplib.privacy.events import DiscreteGaussianEvent
 from dplib.privacy.rounding import as_fraction
 

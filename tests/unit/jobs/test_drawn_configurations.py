@@ -35,3 +35,15 @@ def test_the_harness_sees_a_publication_that_fails(tmp_path: Path, monkeypatch: 
     kind, words = outcome_of(configuration(sound), tmp_path)
     assert kind == "lost"
     assert "ZeroDivisionError" in words
+
+
+def test_bins_at_the_end_of_the_floats_are_published_and_drawn(tmp_path: Path) -> None:
+    settings = {
+        "config_version": 1,
+        "job": "range-histograms",
+        "dataset": "shop",
+        "input": {"path": "none.csv", "columns": {"value": "price"}},
+        "privacy": {"unit": "event", "budget": {"epsilon": 1}},
+        "histogram": {"edges": [1e308, 1.5e308, 1.7e308]},
+    }
+    assert outcome_of(settings, tmp_path) == ("published", "")

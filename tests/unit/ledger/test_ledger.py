@@ -9,7 +9,7 @@ from sqlalchemy.dialects import postgresql
 
 from dplib.errors import BudgetError, ConfigError, DplibError, IntegrityError
 from dplib.ledger.ledger import Ledger
-from dplib.ledger.runs import Balance, Publication, RunKey, RunState, Terms
+from dplib.ledger.runs import Balance, MeasuredRun, Publication, RunKey, RunState, Terms
 from dplib.ledger.schema import head, resolve_ledger_url
 from dplib.privacy.budget import Currency
 from dplib.privacy.neighbors import Neighbors
@@ -177,6 +177,10 @@ def test_publishing_needs_a_measurement(place: Place) -> None:
     with pytest.raises(IntegrityError, match="must be measured or published"):
         ledger.record_published(run, PUBLICATION)
     assert len(exported(ledger)) == 2
+    with pytest.raises(IntegrityError, match="must have a measurement before it is published"):
+        MeasuredRun.of(run)
+    measured = ledger.record_measurement(run, measurement())
+    assert vars(MeasuredRun.of(measured)) == vars(measured)
 
 
 def test_refusal_names_dataset_needed_and_left_and_writes_nothing(place: Place) -> None:
