@@ -9,6 +9,8 @@ from rich.console import Console
 from rich.table import Table
 
 console = Console(width=150)
+BUSY = 3.0
+"""Load average up to which two cores are ours."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +39,7 @@ def at_least(claim: str, measured: float, target: float, unit: str = "") -> Resu
     return Result(claim, f">= {target:g}{unit}", f"{measured:.4g}{unit}", measured >= target)
 
 
-def unless_busy(timed: Result, most: float) -> Result:
+def unless_busy(timed: Result, most: float = BUSY) -> Result:
     """A timed claim; one that is missed gets no verdict where other processes hold the cores, and the table says so.
 
     Args:

@@ -28,7 +28,7 @@ from dplib.mechanisms.local.choose_oracle import choose_oracle, rare_variance
 from dplib.privacy.budget import ApproxDP, PureDP
 from dplib.randomness.user_streams import UserStreams, number_users
 from dplib.release.manifest import load_manifest
-from scripts.accept.claims import Check, Result, at_most, load
+from scripts.accept.claims import Check, Result, at_most, load, unless_busy
 from scripts.accept.main_job import release_of, run_command
 from scripts.experiments.kmeans_rules import HELD_OUT, of_auto, uneven
 from scripts.experiments.kmeans_table import Data, loss, mixture, reference_loss
@@ -155,7 +155,7 @@ def whole_speed() -> Iterator[Result]:
             times.append(time.monotonic() - started)
             assert done.returncode == 0, done.stderr
     claim = f"1e6 points x 20 dimensions end to end on Spark local[2], start of Spark included, best of 3 ({load()})"
-    yield at_most(claim, min(times), 30, " s")
+    yield unless_busy(at_most(claim, min(times), 30, " s"))
 
 
 def million_points(folder: Path) -> Path:

@@ -6,9 +6,6 @@ from collections.abc import Iterator
 from scripts.accept.claims import Check, Result, at_most, load, unless_busy
 from scripts.bench.network_counting import TARGETS, Timing, time_in_process
 
-BUSY = 3
-"""Load average up to which two cores are ours."""
-
 
 def times_on_spark() -> Iterator[Result]:
     """From rows of edges, after the session has started; three rounds, each from the rows."""
@@ -21,7 +18,7 @@ def times_on_spark() -> Iterator[Result]:
         yield Result(f"{title}: that of one process", "equal", f"{each.count:,}", each.right)
         if each.stage.endswith("triangles"):
             claim = f"{title}, from rows, median of 3, the first {each.first:.1f} s ({before} at the start)"
-            yield unless_busy(at_most(claim, each.median, TARGETS[each.graph], " s"), BUSY)
+            yield unless_busy(at_most(claim, each.median, TARGETS[each.graph], " s"))
     yield from _scaling(both, time_in_process("local[1]"))
 
 

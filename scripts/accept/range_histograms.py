@@ -32,7 +32,7 @@ from dplib.trees.strategies import (
     struct_construct_strategy,
 )
 from dplib.trees.structure_search import best_design
-from scripts.accept.claims import Check, Result, at_least, at_most, load
+from scripts.accept.claims import Check, Result, at_least, at_most, load, unless_busy
 from scripts.accept.main_job import release_of, run_command
 from scripts.bench.range_histograms import least_squares_time, whole_time
 from scripts.experiments.range_histogram_figures import all_ranges_error
@@ -195,7 +195,7 @@ def thousand_groups() -> Iterator[Result]:
         seconds.append(took)
         peak = max(peak, memory)
     claim = f"1,000 groups x 4,096 bins on Spark local[2], rows to release, median of 3 ({load()})"
-    yield at_most(claim, statistics.median(seconds), 60, " s")
+    yield unless_busy(at_most(claim, statistics.median(seconds), 60, " s"))
     yield at_most("the same, peak memory with Spark's JVM", peak, 6, " GiB")
 
 
