@@ -22,7 +22,7 @@ demo: setup ## Release the flights of New York City in 2013 with the main job, i
 	@scripts/demo.sh
 
 test: setup lint types imports ## Lint, types, import contracts and the test suite
-	$(BIN)/pytest -n $(WORKERS) --dist loadfile -m "not slow and not cluster and not connect and not postgres"
+	DPLIB_SUITE_RECORD=build $(BIN)/pytest -n $(WORKERS) --dist loadfile -m "not slow and not cluster and not connect and not postgres"
 
 unit: setup ## The tests that start no Spark
 	$(BIN)/pytest -m "not slow and not cluster and not connect and not postgres and not spark" tests/unit tests/property tests/statistical tests/peers

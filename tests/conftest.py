@@ -2,10 +2,10 @@
 
 import os
 from collections.abc import Iterator
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import hypothesis
 import pytest
 from hypothesis import settings
 
@@ -19,9 +19,12 @@ settings.register_profile("dplib", deadline=None)
 settings.load_profile("dplib")
 
 
-# No test fails because the machine is busy.
-hypothesis.settings.register_profile("dplib", deadline=None)
-hypothesis.settings.load_profile("dplib")
+def pytest_configure(config: pytest.Config) -> None:
+    """Where `make test` asks for it, write down what the suite costs."""
+    if folder := os.environ.get("DPLIB_SUITE_RECORD"):
+        from tests.support.processor_time import ProcessorTime
+
+        config.pluginmanager.register(ProcessorTime(config, Path(folder)), "processor-time")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -38,7 +41,7 @@ def state(tmp_path_factory: pytest.TempPathFactory) -> None:
 
 
 @pytest.fixture(scope="session")
-def spark(tmp_path_factory: pytest.TempPathFactory) -> "Iterator[SparkSession]":
+def spark(tmp_path_factory: pytest.TempPathFactory, pytestconfig: pytest.Config) -> "Iterator[SparkSession]":
     """One local session with two cores for the whole run, started as the jobs start theirs."""
     # Imported here so that tests without Spark do not pay for it.
     from dplib.config.sections import SparkSettings
@@ -54,7 +57,9 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> "Iterator[SparkSession]":
     }
     session = start_session("dplib-tests", SparkSettings(master="local[2]", conf=conf))
     yield session
-    stop(session)
+    times = pytestconfig.pluginmanager.get_plugin("processor-time")
+    with times.ending() if times else nullcontext():
+        stop(session)
 
 
 @pytest.fixture(scope="session")

@@ -119,3 +119,7 @@ def test_the_interpreter_of_the_workers(monkeypatch: pytest.MonkeyPatch) -> None
     assert (os.environ["PYSPARK_PYTHON"], os.environ["PYSPARK_DRIVER_PYTHON"]) == ("/cluster/python", sys.executable)
     session._set_python("local[*]")
     assert os.environ["PYSPARK_PYTHON"] == sys.executable
+
+
+def test_no_size_of_a_result_ends_a_run(spark: SparkSession) -> None:
+    assert spark.conf.get("spark.driver.maxResultSize") == "0"

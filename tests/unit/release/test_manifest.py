@@ -12,6 +12,7 @@ from dplib.errors import ConfigError, IntegrityError
 from dplib.privacy.budget import Currency
 from dplib.privacy.neighbors import Neighbors
 from dplib.release.manifest import MANIFEST, Manifest, build_manifest, load_manifest, write_manifest
+from dplib.workflow.manifest import public_design
 
 
 def content(**changes: Any) -> dict[str, Any]:
@@ -173,3 +174,14 @@ def test_every_unsound_manifest_is_an_integrity_error(edit: Callable[[bytes], by
 def test_a_directory_without_manifest_is_no_release(tmp_path: Path) -> None:
     with pytest.raises(IntegrityError, match=r"directory with a manifest\.json"):
         load_manifest(tmp_path)
+
+
+def test_a_manifest_leads_to_no_file_of_the_readers_machine(tmp_path: Path) -> None:
+    folder = release(tmp_path)
+    for items, names in ((["a"], True), ({"file": "/etc/passwd"}, False), ({"file": "x", "column": "y"}, False)):
+        told = build_manifest(folder, content(details={"design": {"domain": {"items": items}}}))
+        if names:
+            assert public_design(told, told.job) == {"domain": {"items": ["a"]}}
+        else:
+            with pytest.raises(IntegrityError, match="got a reference to the file"):
+                public_design(told, told.job)
