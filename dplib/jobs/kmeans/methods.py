@@ -98,7 +98,9 @@ def errors_text(clustering: Clustering) -> str:
             return "Errors are of the average of the centers of all blocks; they hold the noise."
         case "kvariates" | "privgene":
             return "No error is stated: nothing is measured of any one center."
-    return "No error of a center is stated: how far it is from a mean of points depends on where these are."
+        case "noisy_coordinates":
+            return "No error of a center is stated: how far it is from a mean of points depends on where these are."
+    return "No error is stated: the noise of the cubes does not tell which points are nearest to a center."
 
 
 def warning_text(method: str) -> str | None:

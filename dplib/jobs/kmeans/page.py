@@ -140,12 +140,12 @@ def _expected(design: Design) -> Section:
 
 def _centers(design: Design, results: Results) -> Section:
     k = len(results.weights)
-    unknown = int((~np.isfinite(results.std_errors)).any(axis=1).sum())
+    unknown = int(np.isinf(results.std_errors).any(axis=1).sum())
     blocks: list[Block] = [_figure(design, results), _table(design, results)]
     if unknown:
         said = (
             f"{count_text(unknown)} of {count_text(k)} centers have no standard error: no noisy count told that points "
-            "are near them, so they stand where the public start put them, or the method states none."
+            "are near them, so they stand where the public start put them."
         )
         blocks.insert(0, Callout("Centers without an error", said, tone="warning"))
     if not np.isfinite(results.weight_errors).all():

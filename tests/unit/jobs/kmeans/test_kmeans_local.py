@@ -14,6 +14,7 @@ from dplib.jobs.kmeans.collection import Collection
 from dplib.jobs.kmeans.estimate import estimate_centers
 from dplib.jobs.kmeans.local import NoisyPoints, RoundReports, UserKeys, digest_of_users, question_sizes
 from dplib.jobs.kmeans.measure import measure_users
+from dplib.jobs.kmeans.page import _centers
 from dplib.jobs.kmeans.publish import write_tables
 from dplib.jobs.kmeans.report_text import STREAMS, ReportReader, report_of, report_texts
 from dplib.jobs.kmeans.tables import read_centers, read_records
@@ -46,6 +47,9 @@ def test_stored_reports_are_enough_and_do_not_depend_on_blocks(method: str, d: i
             assert np.isnan(centers.weight_errors).all()
             assert np.isnan(centers.std_errors).all()
             assert centers.weight_errors.shape == (3,)
+            section = str(_centers(design, centers))
+            assert "No error" in section
+            assert "Centers without an error" not in section
             assert (np.abs(centers.centers) <= 1 + 1e-9).all()
         for (name, merged), (other, same) in zip(*found, strict=True):
             assert name == other
