@@ -14,15 +14,8 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from dplib.arrays import FloatArray, IntArray, WordArray
-
-
-def mixed(numbers: npt.NDArray[np.generic]) -> WordArray:
-    """Scatter integers over 64 bits (the finaliser of SplitMix64: Steele, Lea, Flood, OOPSLA 2014)."""
-    bits = numbers.astype(np.uint64) + np.uint64(0x9E3779B97F4A7C15)
-    bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return bits ^ (bits >> np.uint64(31))
+from dplib.arrays import FloatArray, IntArray
+from dplib.hashing import hashed
 
 
 def row_classes(rows: FloatArray) -> tuple[IntArray, IntArray]:
@@ -37,8 +30,8 @@ def row_classes(rows: FloatArray) -> tuple[IntArray, IntArray]:
     if bool((rows == rows[0]).all()):
         return np.zeros(len(rows), dtype=np.int64), np.zeros(1, dtype=np.int64)
     bits = np.ascontiguousarray(rows, dtype=np.float64).view(np.uint64)
-    salt = mixed(np.arange(1, rows.shape[1] + 1))
-    _, first, inverse = np.unique(mixed(bits ^ salt).sum(axis=1), return_index=True, return_inverse=True)
+    salt = hashed(np.arange(1, rows.shape[1] + 1))
+    _, first, inverse = np.unique(hashed(bits ^ salt).sum(axis=1), return_index=True, return_inverse=True)
     if not np.array_equal(rows[first[inverse]], rows):
         # Two rows met in one hash: number them by comparison instead.
         _, first, inverse = np.unique(rows, axis=0, return_index=True, return_inverse=True)

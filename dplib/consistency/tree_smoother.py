@@ -32,11 +32,12 @@ import numpy as np
 
 from dplib.arrays import FloatArray, IntArray
 from dplib.consistency.covariances import ChildSums, LevelCovariances, level_covariances, sum_children
-from dplib.consistency.equal_rows import ClassIndex, mixed, pair_classes, row_classes
+from dplib.consistency.equal_rows import ClassIndex, pair_classes, row_classes
 from dplib.consistency.problem import ConsistencyProblem, Solution, SolverOptions
 from dplib.consistency.subspaces import Spans
 from dplib.constraints.menu import Menu
 from dplib.errors import SolverError
+from dplib.hashing import hashed
 from dplib.progress import SILENT, Progress
 from dplib.projection.affine import particular
 from dplib.trees.interval_tree import IntervalTree
@@ -126,9 +127,9 @@ def _level(
     rows, _ = row_classes(variance[nodes])
     kind = np.zeros(len(count), dtype=np.uint64)
     # Equal right-hand sides do not matter for covariances: a leaf's class is its span.
-    kind[leaf] = mixed(spans.of_menu[menu_of_day[tree.lo[nodes][leaf]]] + (1 << 40))
+    kind[leaf] = hashed(spans.of_menu[menu_of_day[tree.lo[nodes][leaf]]] + (1 << 40))
     if below is not None and not leaf.all():
-        marks = mixed(below.index.of + 1)
+        marks = hashed(below.index.of + 1)
         kind[~leaf] = np.add.reduceat(marks, start[~leaf] - int(tree.level_start[level + 1]))
     of, first = pair_classes(rows, kind)
     chosen = variance[nodes][first]

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from dplib.clustering.central.code_tree import grow, leaves_of
 from dplib.clustering.central.quadtree import CubeCodes, cube_depth
 from dplib.clustering.central.simhash import SimHash
-from dplib.clustering.row_hash import hash_rows
 from dplib.clustering.space import UNITS, Space
+from dplib.hashing import hash_rows
 
 
 @settings(deadline=None)

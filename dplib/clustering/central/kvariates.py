@@ -28,9 +28,9 @@ import numpy as np
 
 from dplib.arrays import FloatArray, IntArray
 from dplib.clustering.problem import Clustering, Problem
-from dplib.clustering.row_hash import hash_rows
 from dplib.clustering.source import Keyed, Noise, PointSource
 from dplib.clustering.sums import rounded, squared_distances
+from dplib.hashing import hash_rows
 from dplib.privacy.events import DiscreteLaplaceEvent
 from dplib.validate import positive
 

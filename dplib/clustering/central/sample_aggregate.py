@@ -26,9 +26,9 @@ import numpy as np
 from dplib.arrays import IntArray
 from dplib.clustering.central.lloyd import add_noise, deviation
 from dplib.clustering.problem import Clustering, Problem
-from dplib.clustering.row_hash import hash_rows
 from dplib.clustering.source import Keyed, Noise, PointSource, dense
 from dplib.clustering.sums import nearest, rounded, sums_by_label
+from dplib.hashing import hash_rows
 from dplib.privacy.events import DiscreteGaussianEvent, DiscreteLaplaceEvent
 from dplib.validate import between, positive
 

@@ -24,11 +24,11 @@ import numpy as np
 
 from dplib.arrays import IntArray
 from dplib.clustering.problem import Clustering, Problem
-from dplib.clustering.row_hash import hash_rows
 from dplib.clustering.source import Keyed
 from dplib.clustering.space import UNITS, Space
 from dplib.clustering.start import spread_centers
 from dplib.clustering.weighted_kmeans import weighted_kmeans
+from dplib.hashing import hash_rows
 from dplib.privacy.events import PureEvent
 from dplib.randomness.user_streams import UserStreams
 from dplib.validate import require

@@ -14,7 +14,7 @@ Cost: O(n + m) expected in practice; about 30 microseconds for 100 vertices and 
 References: Karger, "Global min-cuts in RNC, and other ramifications of a simple min-cut algorithm", SODA 1993; Karger,
 Stein, "A new approach to the minimum cut problem", J. ACM 43 (1996); Walker, "An efficient method for generating
 discrete random variables with general distributions", ACM TOMS 3 (1977), and Vose, IEEE Trans. Software Eng. 17 (1991)
-(alias tables); Steele, Lea, Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014 (SplitMix64).
+(alias tables); SplitMix64: `dplib.hashing`.
 """
 
 import numpy as np
@@ -22,31 +22,24 @@ import numpy as np
 from dplib.arrays import FloatArray, IntArray, WordArray
 from dplib.compiled import compiled
 from dplib.graphs.edges import find
+from dplib.hashing import GOLDEN, scattered_word
 
 _MOST_LOOPS = 64
-
-
-@compiled
-def mixed(word: np.uint64) -> np.uint64:
-    """The finishing hash of SplitMix64."""
-    word = (word ^ (word >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    word = (word ^ (word >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return word ^ (word >> np.uint64(31))
 
 
 @compiled
 def stream_of(seed: np.uint64, trial: int) -> WordArray:
     """The state of a trial's stream, shape (1,)."""
     state = np.empty(1, dtype=np.uint64)
-    state[0] = mixed(seed ^ mixed(np.uint64(trial) + np.uint64(0x9E3779B97F4A7C15)))
+    state[0] = scattered_word(seed ^ scattered_word(np.uint64(trial) + GOLDEN))
     return state
 
 
 @compiled
 def uniform(state: WordArray) -> float:
     """The next number from [0, 1), a multiple of 2^-53."""
-    state[0] += np.uint64(0x9E3779B97F4A7C15)
-    return np.float64(mixed(state[0]) >> np.uint64(11)) * 2.0**-53
+    state[0] += GOLDEN
+    return np.float64(scattered_word(state[0]) >> np.uint64(11)) * 2.0**-53
 
 
 @compiled

@@ -16,6 +16,7 @@ import numpy as np
 from dplib.arrays import BoolArray, IntArray, WordArray
 from dplib.compiled import compiled
 from dplib.graphs.edges import pack_sides, unpack_sides, word_count
+from dplib.hashing import GOLDEN, scattered_word
 
 MOST_CUTS = 1_000_000
 MOST_WORDS = 2**26  # of one list, 512 MB
@@ -90,12 +91,10 @@ def enter(packed: WordArray, cut: int, table: IntArray) -> bool:
 @compiled
 def place_of(row: WordArray, mask: int) -> int:
     """Where to begin to look for a row in a table of ``mask + 1`` slots."""
-    mixed = np.uint64(0x9E3779B97F4A7C15)
+    found = np.uint64(0)
     for word in row:
-        mixed = (mixed ^ word) * np.uint64(0xBF58476D1CE4E5B9)
-        mixed ^= mixed >> np.uint64(29)
-    mixed *= np.uint64(0x94D049BB133111EB)
-    return int(np.int64((mixed ^ (mixed >> np.uint64(32))) & np.uint64(mask)))
+        found = scattered_word((found ^ word) + GOLDEN)
+    return int(np.int64(found & np.uint64(mask)))
 
 
 @compiled
