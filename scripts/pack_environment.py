@@ -5,9 +5,10 @@ its path. Spark's option ``--archives FILE#environment`` unpacks it on every exe
 ``./environment/bin/python``. The machines need Java, as Spark does, a C library at least as new as this machine's, and
 nothing else: no Python and no packages.
 
-Tools that pack a virtual environment leave Python itself out: its ``bin/python`` is a link to an interpreter that must
-stand at the same place on every machine. So this packs the interpreter, its standard library and the shared libraries
-that both ask for, and starts it through a script that tells the loader where they are.
+Tools that pack a virtual environment leave Python itself out, and so do relocatable environments of uv (0.13.9: its
+commands can be moved, its ``bin/python`` stays a link): the interpreter must stand at the same place on every machine,
+and one that uv brings itself is a download. So this packs the interpreter, its standard library and the shared
+libraries that both ask for, and starts it through a script that tells the loader where they are.
 
 The packages are those of this environment that dplib's dependencies lead to, file by file as installed from
 requirements.lock: no network, and what the tests ran with. Left out are Spark, which executors have from the cluster,

@@ -157,21 +157,3 @@ def downward(gains: TreeGains, means: FloatArray, root_value: FloatArray | None 
         spread = np.repeat(difference, tree.child_count[inner], axis=0)
         values[children] += gains.share[children] * spread
     return values
-
-
-def tree_blue(tree: IntervalTree, noisy: FloatArray, variance: FloatArray) -> FloatArray:
-    """Both passes at once.
-
-    Args:
-        tree: the tree.
-        noisy: shape (n_nodes, n_series).
-        variance: shape (n_nodes, n_series) or (n_nodes, 1), ``inf`` where not measured, 0 at a root whose count is
-            known.
-
-    Returns:
-        Consistent estimates, shape (n_nodes, n_series).
-    """
-    gains = tree_gains(tree, variance)
-    finite = np.isfinite(variance)
-    start = noisy if finite.all() else np.where(finite, noisy, 0.0)
-    return downward(gains, upward(gains, start))

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from dplib.arrays import FloatArray, IntArray
+from dplib.estimates.tree_blue import downward, tree_gains, upward
 from dplib.trees.interval_tree import IntervalTree
 
 CASES: list[dict[str, Any]] = json.loads((Path(__file__).parents[1] / "data" / "interval_trees.json").read_text())[
@@ -47,6 +48,12 @@ def caterpillar(n_bins: int) -> IntervalTree:
     parent[1::2] = parent[2::2] = np.maximum(2 * depth - 3, 0)
     level_start = np.concatenate([[0, 1], 2 * depth + 1]).astype(np.int64)
     return IntervalTree(lo=lo, hi=hi, parent=parent, level_start=level_start)
+
+
+def tree_blue(tree: IntervalTree, noisy: FloatArray, variance: FloatArray) -> FloatArray:
+    """Both passes of `dplib.estimates.tree_blue` at once; arguments as for `tree_blue_deep`."""
+    gains = tree_gains(tree, variance)
+    return downward(gains, upward(gains, np.where(np.isfinite(variance), noisy, 0.0)))
 
 
 def block_roots(tree: IntervalTree, level: int) -> IntArray:

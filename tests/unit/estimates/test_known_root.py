@@ -6,12 +6,11 @@ import pytest
 from dplib.arrays import FloatArray
 from dplib.errors import ConfigError
 from dplib.estimates.range_variance import RangeVariance
-from dplib.estimates.tree_blue import tree_blue
 from dplib.estimates.tree_blue_deep import tree_blue_deep
 from dplib.trees.complete import kary_tree, mixed_radix_tree
 from dplib.trees.interval_tree import IntervalTree
 from dplib.trees.mean_errors import even_total
-from tests.support.tree_oracles import all_ranges, caterpillar, membership, random_tree
+from tests.support.tree_oracles import all_ranges, caterpillar, membership, random_tree, tree_blue
 
 
 def constrained_system(tree: IntervalTree, variance: FloatArray) -> FloatArray:

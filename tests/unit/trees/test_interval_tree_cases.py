@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from dplib.estimates.range_variance import RangeVariance
-from dplib.estimates.tree_blue import tree_blue
 from dplib.estimates.tree_blue_deep import tree_blue_deep
 from dplib.trees.budgets import non_uniform_budget_distribution, unit_variance
 from dplib.trees.coverage import (
@@ -18,7 +17,7 @@ from dplib.trees.coverage import (
     raw_mean_error,
 )
 from tests.support.thesis_blue import thesis_blue
-from tests.support.tree_oracles import CASE_NAMES, CASES, case_tree
+from tests.support.tree_oracles import CASE_NAMES, CASES, case_tree, tree_blue
 
 pytestmark = pytest.mark.parametrize("case", CASES, ids=CASE_NAMES)
 
