@@ -36,17 +36,14 @@ References:
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil
 
 import numpy as np
 
-from dplib.arrays import BoolArray, FloatArray, IntArray
-from dplib.estimates.range_estimates import MeasureNodes, estimate_range_counts
+from dplib.arrays import BoolArray, IntArray
 from dplib.trees.complete import kary_tree
 from dplib.trees.interval_tree import IntervalTree
-from dplib.trees.strategies import blue
 from dplib.validate import positive, require
 
 DrawLaplace = Callable[[Fraction, int], IntArray]
@@ -54,57 +51,6 @@ DrawLaplace = Callable[[Fraction, int], IntArray]
 
 PARTITION_SHARE = Fraction(3, 20)
 _FANOUT = 4
-
-
-@dataclass(frozen=True, eq=False)
-class AdaptiveEstimate:
-    """A histogram estimated on private buckets.
-
-    Attributes:
-        edges: first bin of each bucket, with the number of bins appended, shape (n_buckets + 1,).
-        bucket_counts: estimated counts, shape (n_buckets,).
-    """
-
-    edges: IntArray
-    bucket_counts: FloatArray
-
-    @property
-    def bin_counts(self) -> FloatArray:
-        """Each bucket's count spread evenly over its bins, shape (n_bins,)."""
-        widths = np.diff(self.edges)
-        return np.repeat(self.bucket_counts / widths, widths)
-
-
-def adaptive_histogram(
-    true_counts: IntArray,
-    epsilon: Fraction,
-    draw: DrawLaplace,
-    measure_with: Callable[[Fraction], MeasureNodes],
-    share: Fraction = PARTITION_SHARE,
-    sensitivity: int = 1,
-) -> AdaptiveEstimate:
-    """Choose buckets, measure a tree of counts on them, and estimate.
-
-    Args:
-        true_counts: exact counts of the bins, int64, shape (n_bins,).
-        epsilon: the whole budget.
-        draw: noise of the partition.
-        measure_with: called with the remaining budget, returns the mechanism for the counts of the buckets' tree.
-        share: part of the budget for the partition, strictly between 0 and 1.
-        sensitivity: change of one bin by one privacy unit (D).
-
-    Returns:
-        The estimate; epsilon-differentially private if both noises are what they claim.
-    """
-    positive("epsilon", epsilon)
-    require(0 < share < 1, "share", "lie strictly between 0 and 1", share)
-    for_choice, for_counts = epsilon * share, epsilon * (1 - share)
-    penalty = partition_penalty(for_choice, for_counts, sensitivity)
-    edges = private_partition(true_counts, for_choice, penalty, draw, sensitivity)
-    bucket_counts = np.add.reduceat(true_counts, edges[:-1])
-    strategy = blue(len(bucket_counts))
-    estimates = estimate_range_counts(strategy, bucket_counts, measure_with(for_counts))
-    return AdaptiveEstimate(edges, estimates[strategy.tree.leaf_nodes])
 
 
 def partition_penalty(for_choice: Fraction, for_counts: Fraction, sensitivity: int = 1) -> int:

@@ -22,7 +22,7 @@ from itertools import chain
 
 import numpy as np
 
-from dplib.estimates.range_estimates import mean_variance_under
+from dplib.estimates.range_estimates import mean_range_variance
 from dplib.trees.budgets import (
     Noise,
     coverage_level_shares,
@@ -55,7 +55,7 @@ def workload_aware(n_bins: int, queries: RangeQueries, noise: Noise = "laplace")
     default = blue(n_bins, noise)
     candidates = _candidates(n_bins, queries, noise, default.tree)
     best = min(
-        chain((default, dwork(n_bins, noise)), candidates), key=lambda strategy: mean_variance_under(strategy, queries)
+        chain((default, dwork(n_bins, noise)), candidates), key=lambda strategy: mean_range_variance(strategy, queries)
     )
     return replace(best, name="workload_aware")
 

@@ -12,7 +12,6 @@ from pathlib import Path
 
 import numpy as np
 
-from dplib.estimates.adaptive_partition import adaptive_histogram
 from dplib.estimates.haar import haar_mean_error
 from dplib.estimates.range_estimates import mean_range_variance
 from dplib.estimates.range_variance import RangeVariance
@@ -36,6 +35,7 @@ from scripts.accept.claims import Check, Result, at_least, at_most, load, unless
 from scripts.accept.main_job import release_of, run_command
 from scripts.bench.range_histograms import least_squares_time, whole_time
 from scripts.experiments.range_histogram_figures import all_ranges_error
+from tests.support.range_pipelines import adaptive_histogram
 
 ROOT = Path(__file__).resolve().parents[2]
 HB_NS, H2_NS = 16_866.0, 41_289.0
@@ -154,7 +154,8 @@ def sparse_data() -> Iterator[Result]:
         yield Result(claim, "<= 0.5", "the data are not here", None)
         return
     counts, strategy, epsilon = np.load(path).astype(np.int64), blue(4096), Fraction(1, 10)
-    tree = mean_range_variance(strategy, NodeMechanism(bytes(32), "t", "laplace", epsilon).variances(strategy.shares))
+    noise = NodeMechanism(bytes(32), "t", "laplace", epsilon).variances(strategy.shares)
+    tree = mean_range_variance(strategy, variances=noise)
     errors = []
     for number in range(10):
         key = np.random.default_rng(number).bytes(32)
@@ -163,7 +164,7 @@ def sparse_data() -> Iterator[Result]:
             return NodeMechanism(key, "buckets", "laplace", budget)
 
         found = adaptive_histogram(counts, epsilon, PartitionNoise(key, "choice"), measure)
-        errors.append(all_ranges_error(found.bin_counts, counts))
+        errors.append(all_ranges_error(found, counts))
     yield at_most(claim, float(np.mean(errors)) / tree, 0.5)
 
 

@@ -17,12 +17,12 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
 
-from dplib.estimates.range_estimates import estimate_range_counts
 from dplib.estimates.tree_blue_deep import tree_blue_deep
 from dplib.mechanisms.node_counts import NodeMechanism
 from dplib.trees.complete import kary_tree, mixed_radix_tree
 from dplib.trees.strategies import blue, lue_dptree
 from dplib.trees.structure_search import best_design
+from tests.support.range_pipelines import estimate_range_counts
 
 MECHANISM = NodeMechanism(bytes(32), "bench", "laplace", Fraction(1))
 RUNS, SECONDS = 5, 2.0  # short runs are repeated longer: neighbours on the machine disturb them more

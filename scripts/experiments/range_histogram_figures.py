@@ -25,13 +25,13 @@ matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 import numpy as np
 
-from dplib.estimates.adaptive_partition import adaptive_histogram
 from dplib.estimates.haar import haar_mean_error, haar_range_variances
-from dplib.estimates.range_estimates import estimate_range_counts, mean_range_variance, mean_variance_of_length
+from dplib.estimates.range_estimates import mean_range_variance
 from dplib.estimates.range_publication import publish_range_counts
 from dplib.mechanisms.node_counts import NodeMechanism
 from dplib.mechanisms.partition import PartitionNoise
 from dplib.trees.complete import kary_tree
+from dplib.trees.coverage import FixedLengthRanges
 from dplib.trees.strategies import (
     TreeStrategy,
     blue,
@@ -42,6 +42,7 @@ from dplib.trees.strategies import (
     regular,
     struct_construct_strategy,
 )
+from tests.support.range_pipelines import adaptive_histogram, estimate_range_counts
 
 EPSILONS = (1.0, 0.1, 0.01)
 N_RUNS = 20
@@ -53,7 +54,7 @@ def lengths(n_bins: int) -> list[int]:
 
 
 def by_length(strategy: TreeStrategy, at: Sequence[int]) -> list[float]:
-    return [mean_variance_of_length(strategy, length) for length in at]
+    return [mean_range_variance(strategy, FixedLengthRanges(strategy.tree.n_leaves, length)) for length in at]
 
 
 def haar_by_length(n_bins: int, at: Sequence[int]) -> list[float]:
@@ -145,7 +146,7 @@ def on_histogram(counts: np.ndarray, n_runs: int) -> Table:
                 counts, epsilon, PartitionNoise(key, "x"), partial(NodeMechanism, key, "buckets", "laplace")
             )
             leaves = strategy.tree.leaf_nodes
-            values = {"blue": nodes[leaves], "published integers": integers[leaves], "adaptive": adaptive.bin_counts}
+            values = {"blue": nodes[leaves], "published integers": integers[leaves], "adaptive": adaptive}
             for name, bins in values.items():
                 gaps = np.concatenate([[0.0], np.cumsum(bins - counts)])
                 found[name].append(float(np.mean((gaps[ends[:, 1]] - gaps[ends[:, 0]]) ** 2)))

@@ -7,7 +7,7 @@ import numpy as np
 
 from dplib.arrays import FloatArray
 from dplib.estimates.haar import haar_mean_error, haar_range_variances
-from dplib.estimates.range_estimates import mean_variance_under
+from dplib.estimates.range_estimates import mean_range_variance
 from dplib.estimates.workload_aware import workload_aware
 from dplib.jobs.range_histograms.design import Design
 from dplib.jobs.range_histograms.estimate import length_variance
@@ -140,12 +140,12 @@ def method_errors(design: Design) -> tuple[MethodError, ...]:
         for strategy in alternatives(design):
             # Where a method leaves bins unmeasured under this law, not every range has an answer.
             if strategy.name != chosen and strategy.measures_every_bin:
-                variance = mean_variance_under(strategy, design.law, design.node_variance(strategy))
+                variance = mean_range_variance(strategy, design.law, design.node_variance(strategy))
                 found.append(_method(strategy.name, variance, strategy.least_squares))
         if isinstance(design.law, UniformRanges):
             found.append(_method("privelet", _scale(design) * haar_mean_error(design.bins.n_bins, design.noise), None))
     if not design.adaptive:
-        own = mean_variance_under(design.strategy, design.law, design.variance)
+        own = mean_range_variance(design.strategy, design.law, design.variance)
         found.append(_method(chosen, own, least_squares=True, chosen=True))
     return tuple(sorted(found, key=lambda each: -each.mean_variance))
 

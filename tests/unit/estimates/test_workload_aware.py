@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from dplib.errors import ConfigError
-from dplib.estimates.range_estimates import mean_range_variance, mean_variance_of_length, mean_variance_under
+from dplib.estimates.range_estimates import mean_range_variance
 from dplib.estimates.range_variance import RangeVariance
 from dplib.estimates.workload_aware import workload_aware
 from dplib.trees.budgets import WHOLE, Noise, largest_path_sum
@@ -59,11 +59,11 @@ def test_error_under_a_law_is_the_mean_over_its_ranges(name: str) -> None:
     strategy = lue_dptree(kary_tree(24, 3))
     noise = rng.uniform(1, 30, strategy.tree.n_nodes)
     wanted = weights @ dense_range_variances(strategy.tree, noise)
-    assert mean_variance_under(strategy, law, noise) == pytest.approx(wanted, rel=1e-9)
+    assert mean_range_variance(strategy, law, noise) == pytest.approx(wanted, rel=1e-9)
     raw = regular(24)
     lo, hi = all_ranges(24)
     covers = [raw.unit_variances[raw.tree.cover(int(a), int(b))].sum() for a, b in zip(lo, hi, strict=True)]
-    assert mean_variance_under(raw, law) == pytest.approx(weights @ np.array(covers), rel=1e-9)
+    assert mean_range_variance(raw, law) == pytest.approx(weights @ np.array(covers), rel=1e-9)
 
 
 @pytest.mark.parametrize("noise", ["laplace", "gaussian"])
@@ -75,7 +75,7 @@ def test_never_worse_than_the_default_and_every_bin_measured(name: str, n: int, 
     assert strategy.tree.n_leaves == n
     assert strategy.name == "workload_aware"
     for other in (blue(n, noise), dwork(n, noise)):
-        assert mean_variance_under(strategy, law) <= mean_variance_under(other, law)
+        assert mean_range_variance(strategy, law) <= mean_range_variance(other, law)
     assert largest_path_sum(strategy.tree, strategy.shares) <= WHOLE
     assert bool((strategy.shares[strategy.tree.leaf_nodes] > 0).all())
     errors = RangeVariance(strategy.tree, strategy.unit_variances)
@@ -88,7 +88,7 @@ def test_gains_where_the_law_is_far_from_uniform() -> None:
     n = 1024
     for name, most in (("single bins", 0.3), ("whole", 0.05), ("one query", 0.5), ("explicit", 0.5), ("prefix", 1.0)):
         law = laws(n)[name]
-        assert mean_variance_under(workload_aware(n, law), law) <= most * mean_variance_under(blue(n), law)
+        assert mean_range_variance(workload_aware(n, law), law) <= most * mean_range_variance(blue(n), law)
 
 
 def test_no_query_is_much_worse_than_by_a_flat_release() -> None:
@@ -99,8 +99,9 @@ def test_no_query_is_much_worse_than_by_a_flat_release() -> None:
 
 def test_other_ways_to_the_same_errors() -> None:
     strategy = blue(100)
-    assert mean_variance_under(strategy, UniformRanges(100)) == mean_range_variance(strategy)
-    assert mean_variance_under(strategy, FixedLengthRanges(100, 9)) == mean_variance_of_length(strategy, 9)
+    assert mean_range_variance(strategy, UniformRanges(100)) == mean_range_variance(strategy)
+    by_length = RangeVariance(strategy.tree, strategy.unit_variances).mean_of_length(9)
+    assert mean_range_variance(strategy, FixedLengthRanges(100, 9)) == by_length
 
 
 def test_an_unknown_law_is_refused() -> None:
@@ -113,6 +114,6 @@ def test_an_unknown_law_is_refused() -> None:
         def containing(self, lo: np.ndarray, hi: np.ndarray) -> np.ndarray:
             return np.ones(len(lo))
 
-    assert mean_variance_under(blue(10), Other(10)) == mean_variance_under(blue(10), UniformRanges(10))
+    assert mean_range_variance(blue(10), Other(10)) == mean_range_variance(blue(10), UniformRanges(10))
     with pytest.raises(ConfigError, match="queries must be one of the laws"):
-        mean_variance_under(blue(10), Foreign())
+        mean_range_variance(blue(10), Foreign())

@@ -7,12 +7,12 @@ import pytest
 
 from dplib.arrays import FloatArray
 from dplib.estimates.haar import haar_levels, haar_mean_error, haar_range_variances
-from dplib.estimates.range_estimates import estimate_range_counts, mean_range_variance, mean_variance_of_length
+from dplib.estimates.range_estimates import mean_range_variance
 from dplib.estimates.range_variance import RangeVariance
 from dplib.mechanisms.node_counts import NodeMechanism
 from dplib.trees.budgets import WHOLE, largest_path_sum
 from dplib.trees.complete import kary_tree
-from dplib.trees.coverage import PrefixRanges
+from dplib.trees.coverage import FixedLengthRanges, PrefixRanges
 from dplib.trees.strategies import (
     TreeStrategy,
     blue,
@@ -25,6 +25,7 @@ from dplib.trees.strategies import (
     regular,
     struct_construct_strategy,
 )
+from tests.support.range_pipelines import estimate_range_counts
 from tests.support.tree_oracles import all_ranges, caterpillar, dense_range_variances
 
 KEY = bytes(range(32))
@@ -113,7 +114,7 @@ def test_the_default_beats_every_baseline() -> None:
 
 @pytest.mark.parametrize("strategy", [regular(30), lue_dptree(kary_tree(30, 3))], ids=["raw", "blue"])
 def test_errors_by_length_average_to_the_mean(strategy: TreeStrategy) -> None:
-    by_length = [mean_variance_of_length(strategy, length) for length in range(1, 31)]
+    by_length = [mean_range_variance(strategy, FixedLengthRanges(30, length)) for length in range(1, 31)]
     assert np.average(by_length, weights=np.arange(30, 0, -1)) == pytest.approx(mean_range_variance(strategy))
 
 
@@ -141,7 +142,7 @@ def test_simulated_error_is_the_announced_one(noise: str) -> None:
         gaps = np.append(0, np.cumsum(estimates[strategy.tree.leaf_nodes] - x))
         squares.append((gaps[hi] - gaps[lo]) ** 2)
     variances = measure.variances(strategy.shares)
-    announced = mean_range_variance(strategy, variances)
+    announced = mean_range_variance(strategy, variances=variances)
     assert announced == pytest.approx(dense_range_variances(strategy.tree, variances).mean(), rel=1e-9)
     assert np.mean(squares) == pytest.approx(announced, rel=0.15)
     assert np.mean(squares) != pytest.approx(announced * 1.69, rel=0.15)
