@@ -19,7 +19,8 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 import yaml
 from croniter import croniter
 
-JOBS = ("consistent-histograms", "kmeans", "minimum-cuts", "network-statistics", "range-histograms")
+JOBS = tuple(sorted(path.stem.replace("_", "-") for path in Path(__file__).resolve().parents[1].glob("*.py")))
+"""A job has a file for spark-submit beside the DAGs."""
 PRESETS = {
     "@daily": "0 0 * * *",
     "@weekly": "0 0 * * 0",

@@ -65,8 +65,13 @@ AGES = COMMON | {
     },
     "histogram": {"edges": {"start": 0, "stop": 20, "width": 1}},
 }
+VISITS = {key: value for key, value in AGES.items() if key != "histogram"} | {
+    "job": "rows-by-day",
+    "input": {**AGES["input"], "columns": {"value": "date", "unit": "order_id"}},
+    "days": {"first": "2024-01-01", "last": "2024-01-14"},
+}
 TOO_DEAR = COUNTS | {"privacy": COUNTS["privacy"] | {"budget": {"epsilon": 100}}}
-JOBS = {"backfilled": COUNTS, "killed": COUNTS, "ages": AGES, "poor": TOO_DEAR}
+JOBS = {"backfilled": COUNTS, "killed": COUNTS, "ages": AGES, "visits": VISITS, "poor": TOO_DEAR}
 JOBS |= dict.fromkeys(("scripted", "clustered", "first", "second"), COUNTS)
 OWN = {
     "clustered": {"connection": "spark_cluster"},
@@ -125,14 +130,17 @@ class World:
             Pool.create_or_update_pool("dplib", 1, "one run at a time", include_deferred=False, session=session)
 
     def _make_home(self) -> None:
-        for name, real in (("scripts/submit.sh", "scripts/submit.sh"), (".venv/bin/dplib", ".venv/bin/dplib")):
+        script = self.folder / "dplib.sh"
+        python = shlex.quote(str(ROOT / ".venv/bin/python"))
+        script.write_text(f'#!/usr/bin/env bash\nexec {python} -m tests.support.rows_by_day "$@"\n')
+        script.chmod(0o755)
+        for name, real in (("scripts/submit.sh", ROOT / "scripts/submit.sh"), (".venv/bin/dplib", script)):
             program = self.home / name
             program.parent.mkdir(parents=True)
             words = {each: self._file(program.stem, each) for each in ("script", "calls", "times", "slowly")}
-            words["real"] = ROOT / real
+            words["real"] = real
             program.write_text(PROGRAM.format(**{key: shlex.quote(str(path)) for key, path in words.items()}))
             program.chmod(0o755)
-        (self.home / "jobs").symlink_to(ROOT / "jobs")
 
     def _make_places(self) -> None:
         words = "init --yes --dataset shop --budget 20 --currency pure --unit order --neighbors add_remove"

@@ -24,7 +24,7 @@ if HAS_AIRFLOW:
         del os.environ[name]
     os.environ |= {
         "AIRFLOW_HOME": str(HOME),
-        "AIRFLOW__CORE__DAGS_FOLDER": str(ROOT / "jobs" / "dags"),
+        "AIRFLOW__CORE__DAGS_FOLDER": str(HOME / "checkout" / "jobs" / "dags"),
         "AIRFLOW__CORE__LOAD_EXAMPLES": "False",
         "AIRFLOW_CONN_SPARK_DEFAULT": '{"conn_type": "spark", "host": "local[1]"}',
         "AIRFLOW_CONN_SPARK_CLUSTER": '{"conn_type": "spark", "host": "yarn", "extra": {"deploy-mode": "cluster"}}',
@@ -35,7 +35,16 @@ if HAS_AIRFLOW:
     if (ROOT / ".venv" / "jre").exists():
         os.environ.setdefault("JAVA_HOME", str(ROOT / ".venv" / "jre"))
 
-    sys.path.append(str(ROOT / "jobs" / "dags"))
+    # A checkout with one job more than this one.
+    shutil.copytree(ROOT / "jobs", HOME / "checkout" / "jobs")
+    (HOME / "checkout" / "jobs" / "rows_by_day.py").write_text(
+        "from dplib.cli.main import submit\n"
+        "from tests.support.rows_by_day.__main__ import register\n"
+        "register()\n"
+        'submit("rows-by-day")\n',
+        encoding="utf-8",
+    )
+    sys.path.append(str(HOME / "checkout" / "jobs" / "dags"))
     sys.path.append(str(ROOT))
 
     from airflow_place import World

@@ -41,6 +41,13 @@ def test_each_day_is_released_once(backfilled: dict[str, str], world: World) -> 
     assert names == {f"shop-consistent-histograms-{day}-{2 + 3 * at:06d}" for at, day in enumerate(DAYS)}
 
 
+def test_a_job_that_only_the_tests_know_is_scheduled_like_the_others(world: World) -> None:
+    world.tell("submit")
+    world.tell("dplib")
+    assert world.play("visits", DAYS[0]).tasks == DONE
+    assert world.entries("visits") == ["account", *ONE_RUN]
+
+
 def test_a_second_backfill_makes_the_same_releases_and_spends_nothing(backfilled: dict[str, str], world: World) -> None:
     for day in reversed(DAYS):
         assert world.play("backfilled", day).tasks == DONE

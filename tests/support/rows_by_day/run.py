@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+from dplib.page.release_sections import INTERVALS, tables_of_release
 
 from dplib.arrays import FloatArray, IntArray
 from dplib.ledger.runs import MeasuredRun
@@ -15,7 +16,6 @@ from dplib.page.blocks import Column, DataTable, Section
 from dplib.page.frame import PageFrame
 from dplib.page.guarantee import NoiseRow, NoiseTable, Promise, rows_text
 from dplib.page.number_text import with_margin
-from dplib.page.release_sections import INTERVALS, tables_of_release
 from dplib.privacy.noise_quantile import event_law, half_width, one_draw
 from dplib.release.digest import block_digest, combine_digests
 from dplib.release.tables import read_table, write_table
