@@ -99,13 +99,10 @@ class EdgeInput(Source):
         lower = self.format.lower()
         return next((name for name in GRAPH_FORMATS if name == lower), None)
 
-
-def reading_format(source: EdgeInput) -> dict[str, int]:
-    """What settings hold besides the input where a graph file is read by another rule than in earlier versions.
-
-    METIS 2: an edge that stands on one line only counts.
-    """
-    return {"metis_format": 2} if source.graph_format == "metis" else {}
+    @property
+    def reading_format(self) -> dict[str, int]:
+        """METIS 2: an edge that stands on one line only counts."""
+        return {"metis_format": 2} if self.graph_format == "metis" else {}
 
 
 def reading_notes(source: EdgeInput) -> list[str]:

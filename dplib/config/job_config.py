@@ -1,6 +1,12 @@
-"""What every job's configuration holds, and where its releases are written."""
+"""What every job's configuration holds: the settings of its releases, and their surroundings.
 
-from typing import Annotated, Literal
+The file is flat; what it holds is of two kinds. `ReleaseSettings` decide and shape a release: they are hashed, an
+officer reads them, and those that decide the numbers stand in the manifest. `Surroundings` say where things are: the
+input with the options by which it is reached, the ledger, the secret, Spark. They may hold passwords, and only the
+driver has them: a design, and with it whatever an executor or a reader of a release gets, is made of the former.
+"""
+
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import Field
 
@@ -45,21 +51,60 @@ def require_unit_column(unit: str, column: str | None) -> None:
 SAFE_NAME = r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$"
 
 
-class JobConfig(Section):
-    """What every job's configuration holds."""
-
-    config_version: Literal[1]
+class _Named(Section):
     job: str
     dataset: str = Field(pattern=SAFE_NAME)
     """The ledger's account that pays."""
-    input: Source
+
+
+class ReleaseSettings(_Named):
+    """What decides and shapes a release."""
+
+    published: ClassVar[frozenset[str]] = frozenset({"publish"})
+    """Sections that shape a release and never spend."""
+    unhashed: ClassVar[frozenset[str]] = frozenset()
+    """Sections that change no byte of a release."""
     privacy: Protection
     publish: Publication = Publication()
+
+    @classmethod
+    def of(cls, config: "ReleaseSettings", **read: object) -> Self:
+        """The settings of a release among those of a configuration.
+
+        Args:
+            config: the configuration, of the same job.
+            read: sections with the contents of the files that the configuration names.
+        """
+        return cls.model_validate({name: getattr(config, name) for name in cls.model_fields} | read)
+
+    def measured(self) -> dict[str, Any]:
+        """The sections that decide the numbers, as JSON values."""
+        return self.model_dump(mode="json", by_alias=True, exclude={*self.published, *self.unhashed})
+
+    def shaping(self) -> dict[str, Any]:
+        """The sections that shape a release and never spend, as JSON values."""
+        return self.model_dump(mode="json", by_alias=True, include=set(self.published))
+
+
+class Surroundings(_Named):
+    """Where things are."""
+
+    input: Source
     ledger: str = "sqlite:///ledger.db"
     """Address of the ledger; a SQLite path is relative to this file."""
     secret: str = "file:dplib.key"  # noqa: S105 - where the secret is, not the secret
     """Where the secret is: file:PATH, env:NAME or command:..."""
     spark: SparkSettings = SparkSettings()
+
+
+class JobConfig(ReleaseSettings, Surroundings):
+    """A configuration file."""
+
+    config_version: Literal[1]
+
+    def with_input(self, measured: dict[str, Any]) -> dict[str, Any]:
+        """The settings that decide the numbers, with how the input is read, as they are hashed."""
+        return measured | {"input": self.input.model_dump(mode="json")} | self.input.reading_format
 
     @property
     def day_window(self) -> DayWindow | None:

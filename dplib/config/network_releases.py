@@ -133,6 +133,11 @@ class ReportColumns(Section):
         """Role to input column, the roles that are mapped only."""
         return {role: column for role, column in self.model_dump().items() if column is not None}
 
+    @property
+    def reported(self) -> frozenset[str]:
+        """What a report tells: degree, bits."""
+        return frozenset(self.names) - {"vertex"}
+
 
 class ReportInput(Source):
     """Where the reports are that vertices made themselves, one row each, and how to read them."""

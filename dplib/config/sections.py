@@ -130,6 +130,11 @@ class Source(Section):
         return path
 
     @property
+    def reading_format(self) -> dict[str, int]:
+        """What settings hold besides where the input is read by another rule than in earlier versions."""
+        return {}
+
+    @property
     def shown(self) -> str:
         """The table or the paths as they are configured, for messages."""
         return self.table or (self.path if isinstance(self.path, str) else ", ".join(self.path or []))

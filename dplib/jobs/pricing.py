@@ -30,10 +30,11 @@ def price(job: str, settings: Mapping[str, Any], account: Account) -> Priced:
     found = job_named(job)
     # Versions of the code stand among the settings.
     given = {name: value for name, value in settings.items() if name in found.config.model_fields}
-    design = found.resolve(given | {"config_version": 1}, Path("/nowhere"))
+    run = found.resolve(given | {"config_version": 1}, Path("/nowhere"), "")
+    design = run.design
     return Priced(
         settings_hash=settings_hash(counted_settings(settings)),
         cost=cost_of(design, account.terms.currency, account),
         terms=Terms(account.terms.currency, design.config.privacy.unit, neighbors_of(design)),
-        window=design.config.day_window,
+        window=run.window,
     )

@@ -24,7 +24,7 @@ def show_inspection(run: PreparedJob[AnyDesign]) -> None:
     Raises:
         SchemaError: if a rule drops everything, after all is shown.
     """
-    config = run.design.config
+    config = run.config
     require_input_here(config.input, run.base, config.spark)
     with ExitStack() as stack:
         with stage("starting Spark"):

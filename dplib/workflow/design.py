@@ -1,11 +1,10 @@
 """What the life of a run asks of a job's design, and what follows from it: cost, currency, an account's terms."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from fractions import Fraction
 from typing import Any, Protocol, TypeVar
 
-from dplib.config.job_config import JobConfig
+from dplib.config.job_config import ReleaseSettings
 from dplib.errors import ConfigError
 from dplib.ledger.runs import Account, Terms
 from dplib.privacy.budget import ApproxDP, Currency
@@ -27,12 +26,12 @@ class JobDesign(Protocol):
     """A release before its rows: everything that the settings decide."""
 
     @property
-    def config(self) -> JobConfig:
-        """The checked configuration."""
+    def config(self) -> ReleaseSettings:
+        """The settings of the release: nothing of where things are, so that a design may go to executors."""
 
     @property
-    def settings(self) -> dict[str, Any]:
-        """The resolved measurement settings: what decides the statistics and the noise, as JSON values."""
+    def formats(self) -> dict[str, int]:
+        """Versions of what decides the statistics and the noise besides the settings."""
 
     @property
     def publish_settings(self) -> dict[str, Any]:
@@ -109,13 +108,6 @@ def _epsilon_delta(design: JobDesign, own: Sequence[ApproxEvent], others: Sequen
         got = " and ".join(budget.to_dict())
         raise ConfigError("privacy.budget", "be epsilon, or epsilon with delta, of an approx account", got)
     return epsilon_from_rho(sum((event.rho for event in others), Fraction(0)), budget.delta), budget.delta
-
-
-def for_tasks(design: AnyDesign) -> AnyDesign:
-    """The design as Spark's tasks get it: without addresses and reader's options, which may hold passwords."""
-    source = design.config.input.model_copy(update={"options": {}})
-    config = design.config.model_copy(update={"ledger": "", "secret": "", "input": source})
-    return replace(design, config=config, settings={})  # type: ignore[type-var]  # every design is a dataclass
 
 
 def require_useful_noise(name: str, parameter: Fraction) -> None:

@@ -47,8 +47,8 @@ def examine(prepared: Prepared[JobDesign] | None, progress: Progress) -> list[Fi
     """
     found = [check_python(), check_packages(LOCK), check_zones(), check_scratch(Path(tempfile.gettempdir()))]
     found.append(check_java())
-    settings = SparkSettings(master="local[1]") if prepared is None else prepared.design.config.spark
-    zone = "UTC" if prepared is None else str(getattr(prepared.design.config.input, "timezone", "UTC"))
+    settings = SparkSettings(master="local[1]") if prepared is None else prepared.config.spark
+    zone = "UTC" if prepared is None else str(getattr(prepared.config.input, "timezone", "UTC"))
     if found[-1].verdict is Verdict.OK:
         with progress.stage("starting Spark"):
             found += check_spark(settings, zone)
@@ -150,7 +150,7 @@ def _room(name: str, folder: Path, mend: str) -> Finding:
 def check_secret(prepared: Prepared[JobDesign], ledger: Ledger | None) -> Finding:
     """Whether the secret can be read, and holds what open reservations need."""
     try:
-        ring = load_secret(prepared.design.config.secret, prepared.base)
+        ring = load_secret(prepared.config.secret, prepared.base)
     except DplibError as error:
         return Finding("secret", Verdict.BAD, str(error), _mend_secret(str(error)))
     gone = sorted((set() if ledger is None else _awaited_keys(ledger)) - set(ring.key_ids))
@@ -195,7 +195,7 @@ def check_ledger(ledger: Ledger) -> Finding:
 
 def check_ledger_file(prepared: Prepared[JobDesign]) -> Finding:
     """Whether others can read a ledger that is a file: it holds digests of the data."""
-    url = make_url(resolve_ledger_url(prepared.design.config.ledger, prepared.base))
+    url = make_url(resolve_ledger_url(prepared.config.ledger, prepared.base))
     if url.get_backend_name() != "sqlite":
         return Finding("ledger access", Verdict.OK, "a database server; its roles decide who reads it")
     mode = stat.S_IMODE(Path(str(url.database)).stat().st_mode)

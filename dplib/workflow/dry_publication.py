@@ -17,13 +17,14 @@ Cost: near-constant, well below a second, besides loading what draws.
 import html
 import os
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import pyarrow as pa
 
@@ -84,7 +85,7 @@ def try_publication(
     trial = prepared.job.trial
     try:
         with TemporaryDirectory(prefix="dplib-dry-") as name:
-            _try_names(prepared.design, Path(name))
+            _try_names(prepared.settings, Path(name))
             few = thinned(prepared)
             run = _unpaid_run(few, account.this)
             folder = Path(name) / run.release_id
@@ -115,13 +116,13 @@ def thinned(prepared: PreparedJob[AnyDesign]) -> PreparedJob[AnyDesign]:
     for size in SIZES:
         # Settings that hold of the whole may not hold of few: noise too small for so few counts, shares without levels.
         with suppress(ConfigError):
-            design = prepared.job.trial.thinned(prepared.design, prepared.base, size)
+            design = prepared.job.trial.thinned(prepared.design, size)
             if design is not None:
                 return replace(prepared, design=design)
     return prepared
 
 
-def _try_names(design: AnyDesign, folder: Path) -> None:
+def _try_names(settings: Mapping[str, Any], folder: Path) -> None:
     """Do with every text of the settings what is done with names of items, groups and vertices.
 
     Raises:
@@ -130,8 +131,8 @@ def _try_names(design: AnyDesign, folder: Path) -> None:
     # Imported where it is needed: drawing takes long to load.
     from dplib.page.drawing import clean_text
 
-    canonical_json(design.settings)
-    names = list(_texts(design.settings))
+    canonical_json(settings)
+    names = list(_texts(settings))
     pa.array([*names, *map(shielded_text, names)])
     page = html.escape(clean_text("\n".join(names)))
     (folder / "names").write_text(page, encoding="utf-8")

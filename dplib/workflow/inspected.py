@@ -57,7 +57,7 @@ def rules_of(settings: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _marker(prepared: Prepared[Any]) -> Path:
-    rules = {"rules": undated(rules_of(prepared.design.settings), prepared.date), "base": str(prepared.base)}
+    rules = {"rules": undated(rules_of(prepared.settings), prepared.date), "base": str(prepared.base)}
     return _folder() / hashlib.sha256(b"dplib inspected 1\n" + canonical_json(rules)).hexdigest()
 
 

@@ -4,7 +4,7 @@ Who takes a job from the table of jobs knows of its design only that it is one (
 its design. Its functions get a design that the job itself resolved, which `PreparedJob` holds beside it.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,7 +22,7 @@ from dplib.spark.rows.inspection import Inspection
 from dplib.spark.rows.quality import JudgedRows
 from dplib.workflow.design import AnyDesign
 from dplib.workflow.plan import JobPlan
-from dplib.workflow.prepared import Design_co, Prepared, prepare
+from dplib.workflow.prepared import Design_co, Prepared, Resolve, prepare
 from dplib.workflow.run_keys import MeasurementKeys, RunKeys
 from dplib.workflow.shown import Shown
 
@@ -54,14 +54,14 @@ class Trial(Generic[Design_co]):
     """What a job says so that its publication can be tried (`dplib.workflow.dry_publication`).
 
     Attributes:
-        thinned: the design of the same settings on about so many of its names, bins, days or vertices, its relative
-            paths starting from the folder; the design itself where it has no more. None, or a `ConfigError`, where
-            settings that hold of the whole would not hold of so few.
+        thinned: the design of the same settings on about so many of its names, bins, days or vertices; the design
+            itself where it has no more. None, or a `ConfigError`, where settings that hold of the whole would not
+            hold of so few.
         measure_nothing: writes ``measurement/`` as of an input without rows, in this process.
         rules: names of the rules that rows are judged by.
     """
 
-    thinned: Callable[[Design_co, Path, int], Design_co | None]
+    thinned: Callable[[Design_co, int], Design_co | None]
     measure_nothing: Callable[[Design_co, RunKeys, Path], MeasurementKeys]
     rules: tuple[str, ...]
 
@@ -74,7 +74,7 @@ class Job(Generic[Design_co]):
         name: as configurations and the command line have it.
         example: a commented configuration to start from.
         config: the model of its configuration.
-        resolve: checks settings and derives the design from them and the folder of their relative paths.
+        resolve: from settings, the folder of their relative paths and a date to a checked configuration and its design.
         open_input: opens the input and checks its schema, before anything is reserved; reads a header line at most.
         measure: the private part: reads what ``open_input`` returned, draws the noise and writes ``measurement/`` into
             the staging directory.
@@ -94,7 +94,7 @@ class Job(Generic[Design_co]):
     name: str
     example: str
     config: type[JobConfig]
-    resolve: Callable[[Mapping[str, object], Path], Design_co]
+    resolve: Resolve[Design_co]
     open_input: "Callable[[Resources[Design_co]], DataFrame]"
     measure: "Callable[[Resources[Design_co], DataFrame, RunKeys, Path], MeasurementKeys]"
     publish: "Callable[[Resources[Design_co], MeasuredRun, AccountState, Path], None]"
@@ -120,7 +120,7 @@ class Job(Generic[Design_co]):
             ConfigError: naming the setting that is wrong.
         """
         found = prepare(self.resolve, path, assignments, date)
-        return PreparedJob(found.design, found.base, found.date, self)
+        return PreparedJob(found.design, found.config, found.base, found.date, self)
 
 
 @dataclass(frozen=True)
@@ -148,7 +148,7 @@ class Resources(Generic[AnyDesign]):
     def spark(self) -> SparkSession:
         """The session, started at the first call."""
         if self._spark is None:
-            config = self.design.config
+            config = self.prepared.config
             with self.stage("starting Spark"):
                 session = open_session(f"dplib {config.job}", config.spark)
                 self._spark = self._resources.enter_context(session)

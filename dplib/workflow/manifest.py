@@ -20,7 +20,6 @@ from dplib.release.manifest import Manifest, build_manifest, write_manifest
 from dplib.validate import require
 from dplib.workflow.design import JobDesign
 from dplib.workflow.quality import QUALITY, QualityReport, quality_events
-from dplib.workflow.settings import publish_hash
 
 
 def write_release_manifest(
@@ -41,7 +40,7 @@ def write_release_manifest(
         run: the ledger's run.
         currency: of the account that paid.
         guarantee: as the page states it.
-        job_fields: what the job says (`dplib.workflow.publication.Made`).
+        job_fields: what the job says (`dplib.workflow.publication.Made`), and the hashes of the settings.
         faint: series that do not stand out from their noise; noted among the details where there are any.
         quality: of the input, likewise.
     """
@@ -71,8 +70,6 @@ def write_release_manifest(
         },
         "key_id": guarantee.key_id,
         "reservation": run.nonce or "",
-        "settings_hash": run.key.settings_hash,
-        "publish_hash": publish_hash(design, run.key.settings_hash),
     }
     write_manifest(directory, build_manifest(directory, dict(job_fields) | shared))
 

@@ -3,13 +3,16 @@
 import datetime as dt
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
+from dplib.canonical import settings_hash
 from dplib.config.day_window import DayWindow
 from dplib.config.job_config import JobConfig
 from dplib.config.load import check, read_settings
 from dplib.config.paths import local_path
+from dplib.config.sections import Source
 from dplib.errors import BudgetError, ConfigError
 from dplib.ledger.approvals import plan_hash
 from dplib.ledger.ledger import Ledger
@@ -20,9 +23,10 @@ from dplib.privacy.budget import Currency
 from dplib.secret.places import withhold
 from dplib.validate import require
 from dplib.workflow.design import AnyDesign, JobDesign, cost_of, neighbors_of
-from dplib.workflow.settings import counted_hash, former_hashes, input_place, plan_settings, publish_hash
+from dplib.workflow.settings import counted_settings, free_settings, input_place, measurement_settings, plan_settings
 
 AnyConfig = TypeVar("AnyConfig", bound=JobConfig)
+AnySource = TypeVar("AnySource", bound=Source)
 Design_co = TypeVar("Design_co", bound=JobDesign, covariant=True)
 
 
@@ -32,47 +36,59 @@ class Prepared(Generic[Design_co]):
 
     Attributes:
         design: the design.
+        config: the configuration: where things are, for the driver alone.
         base: folder that relative paths refer to.
         date: logical date, empty where there is none.
     """
 
     design: Design_co
+    config: JobConfig
     base: Path
     date: str
+
+    def source(self, kind: type[AnySource]) -> AnySource:
+        """The input, of the kind that the job reads."""
+        assert isinstance(self.config.input, kind)
+        return self.config.input
 
     @property
     def output(self) -> Path:
         """Folder of all releases."""
-        path = self.design.config.publish.output.path
+        path = self.config.publish.output.path
         why = ", since releases appear by one rename"
         return local_path("publish.output.path", path, self.base, why).resolve()
 
-    @property
+    @cached_property
+    def settings(self) -> dict[str, Any]:
+        """All that the configuration says about the measurement; options may hold passwords."""
+        return measurement_settings(self.config, self.design)
+
+    @cached_property
     def key(self) -> RunKey:
         """What makes two runs the same run."""
-        config = self.design.config
-        return RunKey(
-            config.dataset,
-            config.job,
-            self.date,
-            counted_hash(self.design),
-            former_hashes(self.design),
-            input_place(config.input, self.base),
-        )
+        config, counted = self.config, settings_hash(counted_settings(self.plan_settings))
+        # Under which versions before would have made the run.
+        former = settings_hash(self.settings)
+        known = () if former == counted else (former,)
+        return RunKey(config.dataset, config.job, self.date, counted, known, input_place(config.input, self.base))
 
     @property
     def plan_settings(self) -> dict[str, Any]:
         """The measurement settings that an officer reads and the ledger keeps."""
-        return plan_settings(self.design)
+        return plan_settings(self.settings)
 
     def publish_hash(self, run: Run) -> str:
-        """Hash of what shapes the release of a run's measurement."""
-        return publish_hash(self.design, run.key.settings_hash)
+        """Hash of all that shapes the release of a run's measurement and spends nothing.
+
+        A run that was made under a former hash holds the free settings already.
+        """
+        free = free_settings(self.plan_settings) if run.key.settings_hash == self.key.settings_hash else {}
+        return settings_hash(self.design.publish_settings | free)
 
     @property
     def window(self) -> DayWindow | None:
         """The days that the run reads; None where its rows may be of any day."""
-        return self.design.config.day_window
+        return self.config.day_window
 
     def plan_hash(self, account: Account) -> str:
         """Hash of the plan that a privacy officer approves: settings without their date, cost, unit, neighbours."""
@@ -82,39 +98,38 @@ class Prepared(Generic[Design_co]):
     def former_plan_hash(self, account: Account) -> str:
         """The same as versions before made it, of all settings: an open reservation may name it."""
         cost, terms = cost_of(self.design, account.terms.currency, account), account.terms
-        return plan_hash(self.design.settings, self.date, cost, terms.unit, terms.neighbors)
+        return plan_hash(self.settings, self.date, cost, terms.unit, terms.neighbors)
 
     def open_ledger(self) -> Ledger:
         """The ledger of the configuration."""
-        return Ledger.open(resolve_ledger_url(self.design.config.ledger, self.base))
+        return Ledger.open(resolve_ledger_url(self.config.ledger, self.base))
 
 
-def resolver(
-    model: type[AnyConfig], resolve: Callable[[AnyConfig, Path], AnyDesign]
-) -> Callable[[Mapping[str, object], Path], AnyDesign]:
-    """From settings and the folder of their relative paths to a design, whatever the type of the configuration.
+Resolve = Callable[[Mapping[str, object], Path, str], Prepared[Design_co]]
+
+
+def resolver(model: type[AnyConfig], resolve: Callable[[AnyConfig, Path], AnyDesign]) -> Resolve[AnyDesign]:
+    """From settings, the folder of their relative paths and a date to what is ready to run, whatever the job.
 
     Args:
         model: of the job's configuration.
         resolve: derives the job's design from a checked one.
     """
 
-    def resolved(settings: Mapping[str, object], base: Path) -> AnyDesign:
+    def resolved(settings: Mapping[str, object], base: Path, date: str) -> Prepared[AnyDesign]:
         config = check(model, settings)
         # Whatever the command starts from here on does not inherit it, whether or not the secret is needed.
         withhold(config.secret)
-        return resolve(config, base)
+        return Prepared(resolve(config, base), config, base, date)
 
     return resolved
 
 
-def prepare(
-    resolve: Callable[[Mapping[str, object], Path], Design_co], path: Path, assignments: Sequence[str], date: str
-) -> Prepared[Design_co]:
+def prepare(resolve: "Resolve[Design_co]", path: Path, assignments: Sequence[str], date: str) -> Prepared[Design_co]:
     """Load, check and resolve a configuration.
 
     Args:
-        resolve: checks settings and derives the job's design from them and the folder of their relative paths.
+        resolve: checks settings and derives the job's design.
         path: the configuration file.
         assignments: ``--set`` values.
         date: logical date, empty where there is none.
@@ -123,10 +138,9 @@ def prepare(
         ConfigError: naming the setting that is wrong.
     """
     require(not date or _is_moment(date), "--date", "be a day such as 2024-05-03, or a moment of ISO 8601", date)
-    settings, base = read_settings(path, assignments, date), path.resolve().parent
-    found = Prepared(resolve(settings, base), base, date)
+    found = resolve(read_settings(path, assignments, date), path.resolve().parent, date)
     # Environment variables that paths name are missed here, not when something was spent.
-    found.design.config.input.paths(base)
+    found.config.input.paths(found.base)
     _ = found.output
     return found
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,6 +15,7 @@ from dplib.page.notices import release_notices
 from dplib.privacy.accountant import totals
 from dplib.workflow.design import JobDesign, delta_of, neighbors_of
 from dplib.workflow.manifest import write_release_manifest
+from dplib.workflow.prepared import Prepared
 from dplib.workflow.quality import quality_report
 
 if TYPE_CHECKING:
@@ -37,16 +38,18 @@ class Made:
 
     promise: Promise
     faint: FaintTotals
-    fields: Mapping[str, Any]
+    fields: dict[str, Any]
     page: Callable[[PageFrame], str]
 
 
-def finish_release(directory: Path, design: JobDesign, run: MeasuredRun, account: AccountState, made: Made) -> None:
+def finish_release(
+    prepared: Prepared[JobDesign], directory: Path, run: MeasuredRun, account: AccountState, made: Made
+) -> None:
     """Write the page and the manifest.
 
     Args:
+        prepared: the design and its configuration.
         directory: the staging directory, with all tables.
-        design: the design.
         run: the ledger's run.
         account: the account around this release.
         made: what the job made.
@@ -54,7 +57,7 @@ def finish_release(directory: Path, design: JobDesign, run: MeasuredRun, account
     # Imported where it is needed: drawing takes seconds to load, and most commands draw nothing.
     from dplib.page.frame import PageFrame
 
-    privacy = design.config.privacy
+    design, privacy = prepared.design, prepared.design.config.privacy
     guarantee = Guarantee(
         budget=privacy.budget.budget(),
         unit=privacy.unit,
@@ -68,4 +71,6 @@ def finish_release(directory: Path, design: JobDesign, run: MeasuredRun, account
     key = run.key
     frame = PageFrame(run.release_id, key.dataset, key.logical_date, guarantee, account, notices)
     (directory / REPORT).write_text(made.page(frame), encoding="utf-8")
-    write_release_manifest(directory, design, run, account.currency, guarantee, made.fields, made.faint, quality)
+    hashes = {"settings_hash": key.settings_hash, "publish_hash": prepared.publish_hash(run)}
+    fields = made.fields | hashes
+    write_release_manifest(directory, design, run, account.currency, guarantee, fields, made.faint, quality)

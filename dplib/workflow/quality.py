@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from dplib.arrays import IntArray
-from dplib.config.job_config import JobConfig
+from dplib.config.job_config import ReleaseSettings
 from dplib.config.sections import RowPrivacy
 from dplib.mechanisms.tree_counts import measure_levels
 from dplib.privacy.events import DiscreteGaussianEvent, DiscreteLaplaceEvent
@@ -32,7 +32,7 @@ QUALITY = "quality"
 """Folder below ``measurement/``, and the key among the manifest's ``details``."""
 
 
-def quality_plan(config: JobConfig) -> QualityPlan | None:
+def quality_plan(config: ReleaseSettings) -> QualityPlan | None:
     """What the settings say is measured of the input; None where no share of the budget is for it.
 
     Raises:
@@ -53,13 +53,13 @@ def quality_plan(config: JobConfig) -> QualityPlan | None:
     return plan
 
 
-def quality_events(config: JobConfig) -> tuple[DiscreteLaplaceEvent | DiscreteGaussianEvent, ...]:
+def quality_events(config: ReleaseSettings) -> tuple[DiscreteLaplaceEvent | DiscreteGaussianEvent, ...]:
     """What the quality of the input spends."""
     plan = quality_plan(config)
     return () if plan is None else plan.events
 
 
-def quality_notes(config: JobConfig) -> tuple[str, ...]:
+def quality_notes(config: ReleaseSettings) -> tuple[str, ...]:
     """What a plan says of it."""
     plan = quality_plan(config)
     if plan is None:
@@ -74,7 +74,7 @@ def quality_notes(config: JobConfig) -> tuple[str, ...]:
     return (text + ".",)
 
 
-def _sampled(config: JobConfig, plan: QualityPlan) -> str:
+def _sampled(config: ReleaseSettings, plan: QualityPlan) -> str:
     """Which rows are looked at, where these are not all."""
     if not isinstance(config.privacy, RowPrivacy):
         return " (of each pair of names one row)"
@@ -115,7 +115,7 @@ def assumed_input(rules: tuple[str, ...], plan: QualityPlan) -> InputCounts:
 
 
 def measured_with_quality(
-    config: JobConfig,
+    config: ReleaseSettings,
     count: Callable[[QualityPlan], InputCounts],
     measure: Callable[[RunKeys], MeasurementKeys],
     keys: RunKeys,
@@ -177,7 +177,7 @@ class QualityReport:
         return {"counters": counters, "sentences": list(self.sentences)}
 
 
-def quality_report(directory: Path, config: JobConfig) -> QualityReport | None:
+def quality_report(directory: Path, config: ReleaseSettings) -> QualityReport | None:
     """The report of a stored measurement; None where it holds no counters.
 
     Args:
@@ -193,7 +193,7 @@ def quality_report(directory: Path, config: JobConfig) -> QualityReport | None:
     return QualityReport(counters, tuple(quality_words(config, plan, counters)))
 
 
-def quality_words(config: JobConfig, plan: QualityPlan, counters: dict[str, tuple[int, float]]) -> list[str]:
+def quality_words(config: ReleaseSettings, plan: QualityPlan, counters: dict[str, tuple[int, float]]) -> list[str]:
     """What noisy counters say of the input, in plain words; the margins are 95 % intervals of the noise's own law."""
     rows = {name: found for name, found in counters.items() if name != UNITS}
     law, of = event_law(plan.rows.event), _sampled(config, plan)

@@ -69,7 +69,7 @@ def run_job(
     require(
         stage != "publish" or not again, "--again", "not stand with --stage publish, which measures nothing", "both"
     )
-    _require_unseen(prepared.design.config.secret)
+    _require_unseen(prepared.config.secret)
     places = _table_places(prepared)
     ledger = prepared.open_ledger()
     resources = Resources(prepared, progress)
@@ -233,7 +233,7 @@ def _payable(
         open_run: the reservation that a first attempt left behind.
         pricing: works the costs of the account's other reservations out again.
     """
-    config, account = prepared.design.config, offer.account
+    config, account = prepared.config, offer.account
     ledger.check_payable(prepared.key, offer.cost, again, offer.plan, prepared.window)
     if open_run is not None:
         offer.require_own_price(open_run)

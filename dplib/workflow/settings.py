@@ -1,11 +1,11 @@
-"""What of a design's settings is hashed: what decides counts and noise, and nothing that must not be told.
+"""What of a run's settings is hashed: what decides counts and noise, and nothing that must not be told.
 
-A design's `settings` hold all that its configuration says about the measurement. Three texts are made of them:
+`measurement_settings` hold all that a configuration says about the measurement. Three texts are made of them:
 
     counted     decides the counts and the noise: names the run and enters the noise key; its hash is in the manifest
     plan        `counted`, and what is free besides: what a privacy officer approves, and what the ledger keeps, so that
                 cost and plan can be worked out again (`dplib.ledger.repricing`)
-    former      all of `settings`, as versions before hashed them: such runs are still found, under the hash that they
+    former      all of them, as versions before hashed them: such runs are still found, under the hash that they
                 have, from which a retry derives the same noise
 
 Left out of `plan` are the reader's options that only say how the input is reached: addresses and credentials change
@@ -19,18 +19,25 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from dplib.canonical import settings_hash
+from dplib.config.job_config import JobConfig
 from dplib.config.paths import has_scheme
 from dplib.config.reader_options import counted_options
 from dplib.config.sections import Source
 from dplib.workflow.design import JobDesign
 
 
-def plan_settings(design: JobDesign) -> dict[str, Any]:
+def measurement_settings(config: JobConfig, design: JobDesign) -> dict[str, Any]:
+    """All that a configuration says about the measurement of its design; options may hold passwords.
+
+    A listed file enters with its contents, not with its name; paths enter as written.
+    """
+    return config.with_input(design.config.measured()) | design.formats
+
+
+def plan_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
     """The measurement settings that an officer reads and the ledger keeps; nothing in them is secret."""
-    source = design.config.input
-    given = design.settings["input"] | {"options": counted_options(source.format, source.options)}
-    return design.settings | {"input": given}
+    source = settings["input"]
+    return dict(settings) | {"input": source | {"options": counted_options(source["format"], source["options"])}}
 
 
 def counted_settings(plan: Mapping[str, Any]) -> dict[str, Any]:
@@ -64,28 +71,6 @@ def _free(constraints: Sequence[Mapping[str, Any]]) -> set[int]:
         if not needed:
             return free
         free -= needed
-
-
-def counted_hash(design: JobDesign) -> str:
-    """Hash of what decides the counts and the noise."""
-    return settings_hash(counted_settings(plan_settings(design)))
-
-
-def former_hashes(design: JobDesign) -> tuple[str, ...]:
-    """Hashes under which versions before would have made a run of this design, where they are other ones."""
-    former = settings_hash(design.settings)
-    return () if former == counted_hash(design) else (former,)
-
-
-def publish_hash(design: JobDesign, run_hash: str) -> str:
-    """Hash of all that shapes the release of a measurement and spends nothing.
-
-    Args:
-        design: the design.
-        run_hash: hash of the settings that the run was made under: a former one holds the free settings already.
-    """
-    free = free_settings(plan_settings(design)) if run_hash == counted_hash(design) else {}
-    return settings_hash(design.publish_settings | free)
 
 
 def input_place(source: Source, base: Path) -> tuple[str, ...] | None:

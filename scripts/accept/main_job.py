@@ -199,7 +199,7 @@ def honest_errors(design: Design, counts: np.ndarray, n_keys: int = 20, n_ranges
     per_key = n_ranges // n_keys
     errors, coverages, squares = Errors(design), [], []
     for key_number in range(n_keys):
-        entry = RunKey("accept", design.config.job, "", settings_hash(design.settings))
+        entry = RunKey("accept", design.config.job, "", settings_hash(design.public()))
         run = Run(key_number, entry, Fraction(1), RunState.RESERVED)
         keys = RunKeys.derive(Secret(generator.bytes(32)), run)
         with tempfile.TemporaryDirectory() as name:

@@ -39,9 +39,8 @@ def main() -> None:
         spark.range(10).count()
         design = Design.resolve(check(ConsistentHistogramsConfig, settings), CONF)
         counts = np.random.default_rng(0).poisson(8, (design.tree.n_leaves, 3)).astype(np.int64)
-        run = Run(
-            1, RunKey("bench", design.config.job, "", settings_hash(design.settings)), Fraction(1), RunState.RESERVED
-        )
+        key = RunKey("bench", design.config.job, "", settings_hash(design.public()))
+        run = Run(1, key, Fraction(1), RunState.RESERVED)
         keys = RunKeys.derive(Secret(np.random.default_rng(1).bytes(32)), run)
         with tempfile.TemporaryDirectory() as name:
             started = time.monotonic()

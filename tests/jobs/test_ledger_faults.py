@@ -7,7 +7,6 @@ import pytest
 
 from dplib.jobs.consistent_histograms.job import JOB
 from dplib.ledger.ledger import Ledger
-from dplib.workflow.settings import counted_hash
 from tests.support.jobs import Shop, content, dplib, new_shop
 from tests.support.ledger_faults import (
     OTHER,
@@ -98,7 +97,7 @@ def test_runs_of_earlier_versions_are_said_not_to_be_recomputed(tmp_path: Path) 
 
 def test_a_new_password_spends_nothing_and_shows_nowhere(tmp_path: Path) -> None:
     shop = new_shop(tmp_path)
-    plain = counted_hash(JOB.prepare(shop.config).design)
+    plain = JOB.prepare(shop.config).key.settings_hash
     shop.set(input__options=SECRETIVE)
     release = shop.run().release
     spent = shop.spent()

@@ -10,12 +10,14 @@ import numpy as np
 import pytest
 
 from dplib.graphs.edges import canonical
+from dplib.jobs.minimum_cuts.design import Design
 from dplib.jobs.minimum_cuts.measure import measure_graph
 from dplib.jobs.minimum_cuts.publish import write_tables
 from dplib.release.tables import read_table
+from dplib.workflow.settings import measurement_settings
 from tests.support.golden import digest_of, golden_keys, recorded, require_recorded
 from tests.support.jobs import SECRET
-from tests.support.minimum_cuts import design_of
+from tests.support.minimum_cuts import config_of
 
 NAME = "minimum_cuts"
 NUMBERS = {"minimum_cut_value": {}, "synthetic_graph": {}, "minimum_cut_count": {}, "soft_cut_count": {"eta": "1/2"}}
@@ -30,8 +32,9 @@ CASES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
 
 def release_of(folder: Path, case: str, secret: bytes = SECRET) -> dict[str, str]:
     """SHA-256 of every table as text, which no version of a library changes."""
-    design = design_of(*CASES[case], n=10)
-    keys = golden_keys("minimum-cuts", design.settings, secret)
+    config = config_of(*CASES[case], n=10)
+    design = Design.resolve(config, Path())
+    keys = golden_keys("minimum-cuts", measurement_settings(config, design), secret)
     vertex = np.arange(10)
     graph = canonical(10, np.tile(vertex, 2), np.append((vertex + 1) % 10, (vertex + 3) % 10), np.arange(20) % 7 + 1)
     measure_graph(design, graph, keys, folder)

@@ -16,6 +16,7 @@ from dplib.jobs.network_statistics.measure import measure_edges
 from dplib.jobs.network_statistics.publish import write_tables
 from dplib.jobs.network_statistics.rehearse import generate
 from dplib.release.tables import read_table
+from dplib.workflow.settings import measurement_settings
 from tests.support.golden import digest_of, golden_keys, recorded, require_recorded
 from tests.support.jobs import SECRET
 
@@ -44,7 +45,7 @@ CASES: dict[str, dict[str, Any]] = {
 }
 
 
-def design_of(case: str) -> Design:
+def config_of(case: str) -> NetworkStatisticsConfig:
     settings = {
         "config_version": 1,
         "job": "network-statistics",
@@ -54,13 +55,14 @@ def design_of(case: str) -> Design:
         "graph": {"vertices": {"count": N}} | CASES[case]["graph"],
     }
     settings["graph"]["statistics"] = dict.fromkeys(settings["graph"]["statistics"], 1)
-    return Design.resolve(check(NetworkStatisticsConfig, settings), Path())
+    return check(NetworkStatisticsConfig, settings)
 
 
 def release_of(folder: Path, case: str, secret: bytes = SECRET) -> dict[str, str]:
     """SHA-256 of every table as text, which no version of a library changes."""
-    design = design_of(case)
-    keys = golden_keys("network-statistics", design.settings, secret)
+    config = config_of(case)
+    design = Design.resolve(config, Path())
+    keys = golden_keys("network-statistics", measurement_settings(config, design), secret)
     measure_edges(design, generate(N, 200, 1), keys, folder)
     write_tables(design, folder)
     found = {}

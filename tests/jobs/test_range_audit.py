@@ -122,7 +122,7 @@ class HalfNoise(Design):
 @pytest.mark.parametrize("name", ["rows in one bin", "rows apart", "public total"])
 def test_a_sensitivity_that_is_too_small_is_caught(name: str) -> None:
     design, present, absent = CASES[name]()
-    broken = HalfNoise(design.config, design.bins, design.law, design.strategy, design.settings)
+    broken = HalfNoise(design.config, design.bins, design.law, design.strategy)
     assert broken.sensitivity < design.sensitivity
     assert empirical_epsilon(design, broken, present, absent) > 1
 

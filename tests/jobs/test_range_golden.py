@@ -15,6 +15,7 @@ from dplib.jobs.range_histograms.measure import measure_on_driver
 from dplib.jobs.range_histograms.publish import results_on_driver, write_tables
 from dplib.jobs.range_histograms.tables import write_strategy
 from dplib.release.tables import read_table
+from dplib.workflow.settings import measurement_settings
 from tests.support.golden import digest_of, golden_keys, recorded, require_recorded
 from tests.support.jobs import SECRET
 
@@ -37,8 +38,9 @@ def release_of(folder: Path, case: str, secret: bytes = SECRET) -> dict[str, str
         "histogram": {"edges": {"start": 0, "stop": 16, "width": 1}, "groups": ["b", "a"]},
         "tree": CASES[case]["tree"],
     }
-    design = Design.resolve(check(RangeHistogramsConfig, settings), folder)
-    keys = golden_keys("range-histograms", design.settings, secret)
+    config = check(RangeHistogramsConfig, settings)
+    design = Design.resolve(config, folder)
+    keys = golden_keys("range-histograms", measurement_settings(config, design), secret)
     write_strategy(folder, design.strategy)
     measure_on_driver(design, np.arange(32).reshape(2, 16) * 11 % 29, keys, folder)
     write_tables(design, results_on_driver(design, folder), folder)

@@ -14,9 +14,9 @@ from dplib.jobs.range_histograms.config import RangeHistogramsConfig
 from dplib.jobs.range_histograms.design import Design
 from dplib.jobs.range_histograms.example import EXAMPLE
 from dplib.jobs.range_histograms.publish import results_in_blocks, results_on_driver
+from dplib.jobs.table import job_named
 from dplib.release.tables import read_table
 from dplib.spark.engine.blocks import SparkSession
-from dplib.workflow.design import for_tasks
 from tests.support.jobs import DROP, Shop, content, dplib, named, new_place, refuse_spark, require_refused
 
 pytestmark = pytest.mark.usefixtures("spark")
@@ -254,9 +254,9 @@ def test_both_measurements_have_the_same_bytes(
 def test_tasks_get_no_password(visits: Visits) -> None:
     hidden = {"ledger": "postgresql://dp:pass-word-1@host/db", "secret": "command:print pass-word-2"}
     visits.set(**hidden, input__options={"header": "true", "fs.s3a.secret.key": "pass-word-3"})
-    design = Design.resolve(check(RangeHistogramsConfig, visits.settings), visits.folder)
-    assert b"pass-word" in pickle.dumps(design)
-    assert b"pass-word" not in pickle.dumps(for_tasks(design))
+    prepared = job_named(JOB).prepare(visits.config)
+    assert b"pass-word" in pickle.dumps(prepared.config)
+    assert b"pass-word" not in pickle.dumps(prepared.design)
 
 
 def test_rehearse_meets_what_it_predicts(visits: Visits) -> None:

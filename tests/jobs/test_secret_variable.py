@@ -30,7 +30,7 @@ def look(batches):
         own, parent = (Path(f"/proc/{pid}/environ").read_text() for pid in ("self", os.getppid()))
         yield pa.RecordBatch.from_pydict({"found": [name in os.environ or name in own or name in parent]})
 
-with open_session("look", prepared.design.config.spark) as spark:
+with open_session("look", prepared.config.spark) as spark:
     java = Path(f"/proc/{SparkContext._gateway.proc.pid}/environ").read_text()
     workers = [row.found for row in spark.range(4).mapInArrow(look, "found boolean").collect()]
     print(json.dumps([name in java, any(workers), len(workers), java_holds(name), java_holds("PATH")]))

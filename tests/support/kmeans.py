@@ -9,6 +9,7 @@ from dplib.canonical import settings_hash
 from dplib.clustering.point_frame import PointFrame
 from dplib.clustering.source import Blocks, Keyed, add_keyed
 from dplib.config.load import check
+from dplib.config.point_input import PointColumns, PointInput
 from dplib.jobs.kmeans.config import KMeansConfig
 from dplib.jobs.kmeans.design import Design
 from dplib.ledger.runs import Run, RunKey, RunState
@@ -63,7 +64,9 @@ def design_of(settings: dict[str, Any]) -> Design:
 
 
 def keys_of(design: Design, secret: bytes = SECRET) -> RunKeys:
-    key = RunKey("places", "kmeans", "", settings_hash(design.settings))
+    source = PointInput(path="none", columns=PointColumns(coordinates=list(design.coordinates)))
+    settings = design.config.measured() | {"input": source.model_dump(mode="json")} | design.formats
+    key = RunKey("places", "kmeans", "", settings_hash(settings))
     return RunKeys.derive(Secret(secret), Run(2, key, design.budget, RunState.RESERVED))
 
 

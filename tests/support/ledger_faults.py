@@ -120,8 +120,7 @@ def under_former_hash(shop: Shop, *words: str) -> Outcome:
     key, plans = Prepared.key, Prepared.plan_settings
 
     def former(self: Prepared[Any]) -> RunKey:
-        config = self.design.config
-        return RunKey(config.dataset, config.job, self.date, settings_hash(self.design.settings))
+        return RunKey(self.config.dataset, self.config.job, self.date, settings_hash(self.settings))
 
     Prepared.key = property(former)  # type: ignore[assignment,method-assign]
     Prepared.plan_settings = property(lambda self: None)  # type: ignore[assignment,method-assign]

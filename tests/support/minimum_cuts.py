@@ -8,7 +8,9 @@ from dplib.jobs.minimum_cuts.config import MinimumCutsConfig
 from dplib.jobs.minimum_cuts.design import Design
 
 
-def design_of(releases: dict[str, Any], budget: dict[str, Any] | None = None, n: int = 12, **changes: Any) -> Design:
+def config_of(
+    releases: dict[str, Any], budget: dict[str, Any] | None = None, n: int = 12, **changes: Any
+) -> MinimumCutsConfig:
     settings = {
         "config_version": 1,
         "job": "minimum-cuts",
@@ -18,4 +20,8 @@ def design_of(releases: dict[str, Any], budget: dict[str, Any] | None = None, n:
         "graph": {"vertices": {"count": n}, "weights": changes.pop("weights", {})},
         "cuts": {"releases": releases} | changes,
     }
-    return Design.resolve(check(MinimumCutsConfig, settings), Path())
+    return check(MinimumCutsConfig, settings)
+
+
+def design_of(releases: dict[str, Any], budget: dict[str, Any] | None = None, n: int = 12, **changes: Any) -> Design:
+    return Design.resolve(config_of(releases, budget, n, **changes), Path())

@@ -195,7 +195,7 @@ def _renewal(adverb: str, window: DayWindow | None) -> Renewal:
 
 def _known_settings(prepared: Prepared[JobDesign]) -> dict[str, str]:
     """Defaults that a configuration holds."""
-    config, terms = prepared.design.config, natural_terms(prepared.design)
+    config, terms = prepared.config, natural_terms(prepared.design)
     return {
         "dataset": config.dataset,
         "currency": terms.currency.value,

@@ -13,7 +13,6 @@ from dplib.jobs.consistent_histograms.tables import Tables
 from dplib.release.digest import block_digest, combine_digests
 from dplib.spark.engine.blocks import Block, DataFrame, iterate_blocks, map_blocks
 from dplib.spark.rows.counts import block_counts, count_blocks
-from dplib.workflow.design import for_tasks
 from dplib.workflow.run_keys import MeasurementKeys, RunKeys
 
 
@@ -29,7 +28,6 @@ def measure_in_blocks(rows: DataFrame, design: Design, keys: RunKeys, directory:
     Raises:
         IntegrityError: if a block that Spark computed again has other counts, because the input changed meanwhile.
     """
-    design = for_tasks(design)
     tables = Tables(directory, design)
     plan, n_kinds = design.blocks, len(row_kinds(design))
     counted = count_blocks(rows, plan.day_bounds, n_kinds).persist()

@@ -1,18 +1,19 @@
 """Configuration of the job ``consistent-histograms``.
 
-The sections split in two: *measurement settings* decide the counts and the noise, and changing one of them spends
-anew; *publish settings* (``publish``, ``queries``, ``ledger``, ``secret``, ``spark``) only shape what is made of the
-stored measurement and never spend.
+The sections of `HistogramsRelease` split in two: *measurement settings* decide the counts and the noise, and changing
+one of them spends anew; *publish settings* (``publish``, ``queries``) only shape what is made of the stored measurement
+and never spend. The file says besides where things are (`dplib.config.job_config.Surroundings`); of that only how the
+input is read decides counts.
 """
 
 import datetime as dt
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
 from dplib.config.day_window import DayClock, DayWindow
-from dplib.config.job_config import JobConfig, Publication, require_unit_column
+from dplib.config.job_config import JobConfig, Publication, ReleaseSettings, require_unit_column
 from dplib.config.names import ListFile, declared_names
 from dplib.config.sections import Exact, Input, Privacy, Section
 
@@ -133,11 +134,11 @@ class Publish(Publication):
     solver: Solver = Solver()
 
 
-class ConsistentHistogramsConfig(JobConfig):
+class HistogramsRelease(ReleaseSettings):
     """Counts by item and day at every node of a tree, consistent over the tree and with each day's constraints."""
 
+    published = frozenset({"publish", "queries"})
     job: Literal["consistent-histograms"]
-    input: Input
     privacy: Privacy
     domain: Domain
     constraints: list[Constraint] = Field(default_factory=list)
@@ -151,6 +152,17 @@ class ConsistentHistogramsConfig(JobConfig):
     def _auto(cls, tree: object) -> object:
         return {} if tree == "auto" else tree
 
+    @property
+    def shape(self) -> Tree:
+        """The tree section (`auto` is an empty one)."""
+        return Tree() if isinstance(self.tree, str) else self.tree
+
+
+class ConsistentHistogramsConfig(HistogramsRelease, JobConfig):
+    """A configuration of the job."""
+
+    input: Input
+
     @model_validator(mode="after")
     def _columns(self) -> Self:
         columns, privacy = self.input.columns, self.privacy
@@ -162,24 +174,12 @@ class ConsistentHistogramsConfig(JobConfig):
         return self
 
     @property
-    def shape(self) -> Tree:
-        """The tree section (`auto` is an empty one)."""
-        return Tree() if isinstance(self.tree, str) else self.tree
-
-    @property
     def day_window(self) -> DayWindow:
         """The days that the domain declares."""
         clock = DayClock(self.input.columns.day, self.input.date_format, self.input.timezone)
         return DayWindow(self.domain.first_day, self.domain.last_day, clock)
 
-    def measurement_settings(self, base: Path) -> dict[str, Any]:
-        """The resolved settings that decide the counts and the noise, as JSON values.
-
-        A listed file enters with its contents, not with its name; paths enter as written.
-        """
-        dumped = self.model_dump(
-            mode="json", include={"dataset", "job", "input", "privacy", "domain", "constraints", "tree"}, by_alias=True
-        )
-        dumped["domain"]["items"] = list(self.domain.item_names(base))
-        dumped["counting_version"] = COUNTING_VERSION
-        return dumped
+    def release(self, base: Path) -> HistogramsRelease:
+        """The settings of the release, with the contents of listed files."""
+        items = list(self.domain.item_names(base))
+        return HistogramsRelease.of(self, domain=self.domain.model_copy(update={"items": items}))

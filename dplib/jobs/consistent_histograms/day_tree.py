@@ -14,7 +14,7 @@ import numpy as np
 
 from dplib.arrays import IntArray
 from dplib.estimates.range_variance import RangeVariance
-from dplib.jobs.consistent_histograms.config import CalendarLevel, ConsistentHistogramsConfig, Tree
+from dplib.jobs.consistent_histograms.config import CalendarLevel, HistogramsRelease, Tree
 from dplib.trees.calendar import COARSE_TO_FINE, calendar_levels
 from dplib.trees.interval_tree import IntervalTree
 from dplib.trees.shapes import branching_edges, default_branching, regular_edges
@@ -44,7 +44,7 @@ class DayTree:
     notes: tuple[str, ...] = ()
 
 
-def build_day_tree(config: ConsistentHistogramsConfig) -> DayTree:
+def build_day_tree(config: HistogramsRelease) -> DayTree:
     """Build the tree that the section ``tree`` asks for.
 
     Raises:
@@ -61,7 +61,7 @@ def build_day_tree(config: ConsistentHistogramsConfig) -> DayTree:
     return _best(config)
 
 
-def query_edges(config: ConsistentHistogramsConfig, query: str) -> IntArray:
+def query_edges(config: HistogramsRelease, query: str) -> IntArray:
     """Boundaries of the ranges that a query asks for: each day, week, month, quarter, year, or the total."""
     if query == "total":
         return np.array([0, config.domain.n_days])
@@ -70,14 +70,14 @@ def query_edges(config: ConsistentHistogramsConfig, query: str) -> IntArray:
     return found.edges[found.level_of[query]]
 
 
-def query_ranges(config: ConsistentHistogramsConfig, query: str) -> list[tuple[int, int]]:
+def query_ranges(config: HistogramsRelease, query: str) -> list[tuple[int, int]]:
     """At most `MAX_RANGES_PER_QUERY` ranges (first day, one past the last) of a query, evenly spread."""
     ranges = [(int(lo), int(hi)) for lo, hi in pairwise(query_edges(config, query))]
     chosen = np.unique(np.linspace(0, len(ranges) - 1, MAX_RANGES_PER_QUERY).round().astype(int))
     return [ranges[position] for position in chosen]
 
 
-def _calendar(config: ConsistentHistogramsConfig, levels: Sequence[CalendarLevel]) -> DayTree:
+def _calendar(config: HistogramsRelease, levels: Sequence[CalendarLevel]) -> DayTree:
     found = calendar_levels(config.domain.first_day, config.domain.last_day, levels)
     names = ["all days"] * len(found.edges)
     notes = []
@@ -89,7 +89,7 @@ def _calendar(config: ConsistentHistogramsConfig, levels: Sequence[CalendarLevel
     return _finish(config, found.edges, tuple(names), Tree(levels=list(levels)), tuple(notes))
 
 
-def _regular(config: ConsistentHistogramsConfig, edges: tuple[IntArray, ...], branching: Sequence[int]) -> DayTree:
+def _regular(config: HistogramsRelease, edges: tuple[IntArray, ...], branching: Sequence[int]) -> DayTree:
     widths = [int(np.diff(level).max()) for level in edges]
     names = ["all days", *(f"{width} days" if width > 1 else "day" for width in widths[1:])]
     short = [name for name, level in zip(names, edges, strict=True) if len(set(np.diff(level).tolist())) > 1]
@@ -98,7 +98,7 @@ def _regular(config: ConsistentHistogramsConfig, edges: tuple[IntArray, ...], br
 
 
 def _finish(
-    config: ConsistentHistogramsConfig,
+    config: HistogramsRelease,
     edges: tuple[IntArray, ...],
     names: tuple[str, ...],
     explicit: Tree,
@@ -121,7 +121,7 @@ def _finish(
     return DayTree(tree, names, parts, explicit.model_copy(update={"root": shape.root, "shares": shape.shares}), notes)
 
 
-def _best(config: ConsistentHistogramsConfig) -> DayTree:
+def _best(config: HistogramsRelease) -> DayTree:
     """The candidate with the least mean standard error over the queries, one unit of noise at each level."""
     noise: Noise = "laplace" if config.privacy.mechanism == "discrete_laplace" else "gaussian"
     n_days = config.domain.n_days
@@ -134,7 +134,7 @@ def _best(config: ConsistentHistogramsConfig) -> DayTree:
     return replace(best, notes=(note, *best.notes))
 
 
-def _score(config: ConsistentHistogramsConfig, days: DayTree, noise: Noise) -> float:
+def _score(config: HistogramsRelease, days: DayTree, noise: Noise) -> float:
     power = -2.0 if noise == "laplace" else -1.0
     levels = np.array([float(share) ** power if share else np.inf for share in days.shares])
     variance = RangeVariance(days.tree, levels[days.tree.level])

@@ -27,7 +27,13 @@ from dplib.config.sections import Privacy
 from dplib.constraints.resolve import resolve
 from dplib.constraints.resolved import ResolvedConstraints
 from dplib.constraints.specs import Equation, Package, Total
-from dplib.jobs.consistent_histograms.config import ConsistentHistogramsConfig, Constraint, Tree
+from dplib.jobs.consistent_histograms.config import (
+    COUNTING_VERSION,
+    ConsistentHistogramsConfig,
+    Constraint,
+    HistogramsRelease,
+    Tree,
+)
 from dplib.jobs.consistent_histograms.day_tree import DayTree, build_day_tree
 from dplib.mechanisms.tree_counts import SAMPLER_FORMAT
 from dplib.privacy.budget import PureDP, rho_of
@@ -51,45 +57,63 @@ class Design:
     """A release before its rows.
 
     Attributes:
-        config: the checked configuration.
+        config: the settings of the release.
         items: names of the items.
         constraints: series, menus, incidence and sensitivity of one row.
         days: the tree over days with the names of its levels.
         measurements: the noise of each level from the root down; None where a level is not measured.
-        settings: the resolved measurement settings: what decides counts and noise, as JSON values.
+        rows_are_packages: whether a row is a package.
         block_cells: cells that a logical block stays below.
         block_width: cells of a node that blocks are made for: totals that are not measured come and go without
             another block, so they are not among them; in measurements of versions before they are.
     """
 
-    config: ConsistentHistogramsConfig
+    config: HistogramsRelease
     items: tuple[str, ...]
     constraints: ResolvedConstraints
     days: DayTree
     measurements: tuple[Measurement | None, ...]
-    settings: dict[str, Any]
+    rows_are_packages: bool
     block_cells: int
     block_width: int
 
     @classmethod
-    def resolve(cls, config: ConsistentHistogramsConfig, base: Path, shape: Tree | None = None) -> "Design":
+    def resolve(cls, config: ConsistentHistogramsConfig, base: Path) -> "Design":
         """Derive the design of a configuration.
 
         Args:
             config: the checked configuration.
             base: folder that its relative paths refer to.
-            shape: the tree that a stored measurement has, where ``tree: auto`` could choose another by now.
 
         Raises:
             ConfigError: naming the setting that is wrong.
         """
-        items = config.domain.item_names(base)
-        constraints = _constraints(config, items)
-        days = build_day_tree(config if shape is None else config.model_copy(update={"tree": shape}))
-        settings = config.measurement_settings(base) | {"sampler_format": SAMPLER_FORMAT}
+        columns = config.input.columns
+        return cls.of(config.release(base), columns.package is not None, columns.quantity)
+
+    @classmethod
+    def of(cls, config: HistogramsRelease, rows_are_packages: bool, quantity: str | None = None) -> "Design":
+        """Derive the design of a release.
+
+        Args:
+            config: its settings, all names listed.
+            rows_are_packages: whether a row is a package.
+            quantity: the column of quantities, None where each row counts once or nobody reads rows.
+
+        Raises:
+            ConfigError: naming the setting that is wrong.
+        """
+        items = config.domain.item_names(Path())
+        constraints = _constraints(config, items, rows_are_packages, quantity)
+        days = build_day_tree(config)
         measurements = _noise(config.privacy, constraints, days)
         width = int(np.count_nonzero(constraints.measured))
-        return cls(config, items, constraints, days, measurements, settings, MAX_BLOCK_CELLS, width)
+        return cls(config, items, constraints, days, measurements, rows_are_packages, MAX_BLOCK_CELLS, width)
+
+    def with_tree(self, shape: Tree) -> "Design":
+        """The design with the tree that a stored measurement has; ``tree: auto`` could choose another by now."""
+        days = build_day_tree(self.config.model_copy(update={"tree": shape}))
+        return replace(self, days=days, measurements=_noise(self.config.privacy, self.constraints, days))
 
     @property
     def tree(self) -> IntervalTree:
@@ -118,10 +142,14 @@ class Design:
         return (*own, *quality_events(self.config))
 
     @property
+    def formats(self) -> dict[str, int]:
+        """Versions of what decides the numbers besides the settings."""
+        return {"counting_version": COUNTING_VERSION, "sampler_format": SAMPLER_FORMAT}
+
+    @property
     def publish_settings(self) -> dict[str, Any]:
         """The settings that shape a release and never spend."""
-        dumped = self.config.model_dump(mode="json", include={"publish", "queries"})
-        return dumped | {"publish_format": 1}
+        return self.config.shaping() | {"publish_format": 1}
 
     @cached_property
     def level_variance(self) -> FloatArray:
@@ -144,35 +172,26 @@ class Design:
 
     def public(self) -> dict[str, Any]:
         """The settings that a reader of the release needs, from which `from_public` builds the design again."""
-        kept = {"dataset", "job", "privacy", "domain", "constraints", "tree"}
         width = {} if self.block_width == len(self.series) else {"block_width": self.block_width}
-        return {key: value for key, value in self.settings.items() if key in kept} | {
-            "tree": self.days.shape.model_dump(mode="json"),
-            "rows_are_packages": self.config.input.columns.package is not None,
-            **width,
-        }
+        tree = self.days.shape.model_dump(mode="json")
+        return self.config.measured() | {"tree": tree, "rows_are_packages": self.rows_are_packages} | width
 
     @classmethod
     def from_public(cls, public: dict[str, Any]) -> "Design":
         """The design of a release, from its manifest's `public` settings."""
-        settings = {key: value for key, value in public.items() if key not in ("rows_are_packages", "block_width")}
-        columns = {"day": "day", ("package" if public["rows_are_packages"] else "item"): "name"}
-        if settings["privacy"]["max_quantity"] != 1:
-            columns["quantity"] = "quantity"
-        if settings["privacy"]["unit"] != "event":
-            columns["unit"] = "unit"
-        config = ConsistentHistogramsConfig.model_validate(
-            settings | {"config_version": 1, "input": {"path": "none", "columns": columns}}
-        )
-        found = cls.resolve(config, Path())
-        return replace(found, block_width=public.get("block_width", len(found.series)))
+        settings = dict(public)
+        rows_are_packages, width = settings.pop("rows_are_packages"), settings.pop("block_width", None)
+        found = cls.of(HistogramsRelease.model_validate(settings), rows_are_packages)
+        return replace(found, block_width=len(found.series) if width is None else width)
 
     def in_former_blocks(self) -> "Design":
         """The design of a measurement that a version before made, or reserved, under its own hash of the settings."""
         return replace(self, block_width=len(self.series))
 
 
-def _constraints(config: ConsistentHistogramsConfig, items: tuple[str, ...]) -> ResolvedConstraints:
+def _constraints(
+    config: HistogramsRelease, items: tuple[str, ...], rows_are_packages: bool, quantity: str | None
+) -> ResolvedConstraints:
     packages: list[Package] = []
     totals: list[Total] = []
     equations: list[Equation] = []
@@ -192,9 +211,10 @@ def _constraints(config: ConsistentHistogramsConfig, items: tuple[str, ...]) -> 
             Equation(each.coefficients, each.value, replace_one, first, end, f"{setting}.equations.{name}")
             for name, each in (constraint.equations or {}).items()
         )
-    _check_rows(config, packages, equations)
+    require(bool(packages) or not rows_are_packages, "constraints", "declare packages where rows are packages", "none")
+    _check_packages(packages, rows_are_packages)
+    _check_equations(equations, config.privacy.unit, quantity)
     day_name = partial(_day_name, config.domain.first_day)
-    rows_are_packages = config.input.columns.package is not None
     return resolve(items, config.domain.n_days, packages, totals, equations, rows_are_packages, day_name)
 
 
@@ -202,11 +222,8 @@ def _day_name(first: dt.date, day: int) -> str:
     return (first + dt.timedelta(days=day)).isoformat()
 
 
-def _check_rows(config: ConsistentHistogramsConfig, packages: Sequence[Package], equations: Sequence[Equation]) -> None:
-    """Refuse constraints that need not be true of the rows that are counted, whatever those are."""
-    columns, unit = config.input.columns, config.privacy.unit
-    rows_are_packages = columns.package is not None
-    require(bool(packages) or not rows_are_packages, "constraints", "declare packages where rows are packages", "none")
+def _check_packages(packages: Sequence[Package], rows_are_packages: bool) -> None:
+    """Refuse packages that need not be true of the rows that are counted, whatever those are."""
     for package in packages:
         rule = (
             "be left out unless input.columns.package says that rows are packages, since caps on item lines would "
@@ -215,16 +232,20 @@ def _check_rows(config: ConsistentHistogramsConfig, packages: Sequence[Package],
         require(rows_are_packages, package.setting, rule, "rows that are item lines")
         plain = bool(package.name) and package.name == package.name.strip(BLANKS)
         require(plain, package.setting, "have a name without blanks at its ends", repr(package.name))
+
+
+def _check_equations(equations: Sequence[Equation], unit: str, quantity: str | None) -> None:
+    """Refuse equations that need not be true of the rows that are counted, whatever those are."""
     for equation in equations:
         rule = (
             "stand only where every row counts whole (privacy.unit: event, no input.columns.quantity), since caps "
             "would make it false"
         )
-        shown = f"the unit {unit}" if unit != "event" else f"quantities in {columns.quantity}"
-        require(unit == "event" and columns.quantity is None, equation.setting, rule, shown)
+        shown = f"the unit {unit}" if unit != "event" else f"quantities in {quantity}"
+        require(unit == "event" and quantity is None, equation.setting, rule, shown)
 
 
-def _validity(config: ConsistentHistogramsConfig, constraint: Constraint, name: str) -> tuple[int, int]:
+def _validity(config: HistogramsRelease, constraint: Constraint, name: str) -> tuple[int, int]:
     domain = config.domain
     first = max(constraint.first or domain.first_day, domain.first_day)
     last = min(constraint.last or domain.last_day, domain.last_day)

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from pathlib import Path
 
+from dplib.config.sections import Input
 from dplib.jobs.consistent_histograms.check import check_tables
 from dplib.jobs.consistent_histograms.config import NAME, ConsistentHistogramsConfig
 from dplib.jobs.consistent_histograms.design import Design
@@ -27,9 +28,9 @@ from dplib.workflow.shown import Shown
 
 def inspect(spark: SparkSession, prepared: Prepared[Design]) -> Inspection:
     """What each rule and cap does to the rows."""
-    config = prepared.design.config
-    rows = open_rows(spark, config.input, prepared.base)
-    return inspect_rows(rows, config.input, config.privacy, row_domain(prepared.design))
+    source = prepared.source(Input)
+    rows = open_rows(spark, source, prepared.base)
+    return inspect_rows(rows, source, prepared.design.config.privacy, row_domain(prepared.design))
 
 
 def query(release: Path, manifest: Manifest, asked: Question) -> tuple[list[Answer], Iterator[Shown]]:

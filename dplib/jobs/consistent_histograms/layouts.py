@@ -18,7 +18,6 @@ from dplib.jobs.consistent_histograms.publish import Results, results_on_driver
 from dplib.jobs.consistent_histograms.reference_layout import results_by_item_and_day, takes
 from dplib.progress import SILENT, Progress
 from dplib.spark.engine.blocks import SparkSession
-from dplib.workflow.design import for_tasks
 
 DRIVER_CELLS = 1 << 26
 """Cells (nodes x series) up to which `layout: auto` stays in one process: 512 MB an array."""
@@ -58,7 +57,6 @@ def results_in_layout(
     """
     if layout == "driver" or design.config.publish.solver.method in WHOLE:
         return results_on_driver(design, directory, progress)
-    design = for_tasks(design)
     if n_partitions is None:
         n_partitions = min(design.blocks.n_blocks, int(str(spark.conf.get("spark.sql.shuffle.partitions", "200"))))
     if layout == "reference" and takes(design):

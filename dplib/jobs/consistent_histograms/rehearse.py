@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from dplib.arrays import IntArray
+from dplib.config.sections import Input
 from dplib.jobs.consistent_histograms.day_tree import query_ranges
 from dplib.jobs.consistent_histograms.design import Design
 from dplib.jobs.consistent_histograms.estimate import Errors
@@ -92,11 +93,11 @@ def _write_rows(design: Design, path: Path, rows_per_day: int, seed: int) -> Int
 def _prepare(prepared: PreparedJob[Design], folder: Path) -> PreparedJob[Design]:
     """The same job on the generated rows."""
     config = prepared.design.config
-    role = "package" if config.input.columns.package is not None else "item"
+    role = "package" if prepared.design.rows_are_packages else "item"
     columns: dict[str, Any] = {"day": "day", role: "name"}
     if config.privacy.unit != "event":
         columns["unit"] = "unit"
-    if config.input.columns.quantity is not None:
+    if prepared.source(Input).columns.quantity is not None:
         columns["quantity"] = "quantity"
         _add_quantity(folder / "rows.csv")
     changed = {

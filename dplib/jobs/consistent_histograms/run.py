@@ -1,7 +1,9 @@
 """The job's own part of a run: open the rows, count and draw the noise once, estimate and publish."""
 
+from dataclasses import replace
 from pathlib import Path
 
+from dplib.config.sections import Input
 from dplib.jobs.consistent_histograms.blocks import measure_in_blocks
 from dplib.jobs.consistent_histograms.content import page_content
 from dplib.jobs.consistent_histograms.design import Design
@@ -33,7 +35,7 @@ from dplib.workflow.run_keys import MeasurementKeys, RunKeys
 
 def open_input(job: Resources[Design]) -> DataFrame:
     """Open the rows and check their schema."""
-    return open_rows(job.spark(), job.design.config.input, job.prepared.base)
+    return open_rows(job.spark(), job.prepared.source(Input), job.prepared.base)
 
 
 def measure(job: Resources[Design], rows: DataFrame, keys: RunKeys, directory: Path) -> MeasurementKeys:
@@ -41,7 +43,7 @@ def measure(job: Resources[Design], rows: DataFrame, keys: RunKeys, directory: P
     design, privacy = _laid_out(job, job.design, keys.settings_hash), job.design.config.privacy
     Tables(directory, design).write_tree()
     domain = row_domain(design)
-    resolved = resolve_rows(rows, design.config.input, privacy, domain)
+    resolved = resolve_rows(rows, job.prepared.source(Input), privacy, domain)
     bounded = bound_rows(resolved, privacy.rows_per_unit, privacy.rows_per_day, keys.bounding)
     if layout_of(design) == "driver":
         with job.stage("counting"):
@@ -54,8 +56,7 @@ def measure(job: Resources[Design], rows: DataFrame, keys: RunKeys, directory: P
 
 def judge(job: Resources[Design], rows: DataFrame) -> JudgedRows:
     """The rows after their rules, for the quality of the input."""
-    config = job.design.config
-    return judged_events(rows, config.input, config.privacy, row_domain(job.design))
+    return judged_events(rows, job.prepared.source(Input), job.design.config.privacy, row_domain(job.design))
 
 
 def publish(job: Resources[Design], run: MeasuredRun, account: AccountState, directory: Path) -> None:
@@ -65,7 +66,7 @@ def publish(job: Resources[Design], run: MeasuredRun, account: AccountState, dir
 
     design, shape = job.design, read_tree(directory)
     if shape != design.days.shape:  # of a version that chose another
-        design = Design.resolve(design.config, job.prepared.base, shape)
+        design = design.with_tree(shape)
     design = _laid_out(job, design, run.key.settings_hash)
     with job.stage("estimating"):
         results = _results(job, design, directory)
@@ -77,7 +78,7 @@ def publish(job: Resources[Design], run: MeasuredRun, account: AccountState, dir
             manifest_fields(design, results),
             lambda frame: build_page(page_content(design, results), frame),
         )
-        finish_release(directory, design, run, account, made)
+        finish_release(replace(job.prepared, design=design), directory, run, account, made)
 
 
 def _laid_out(job: Resources[Design], design: Design, run_hash: str) -> Design:

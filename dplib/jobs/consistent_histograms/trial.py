@@ -14,7 +14,7 @@ import numpy as np
 
 from dplib.consistency import general
 from dplib.errors import ConfigError
-from dplib.jobs.consistent_histograms.config import ConsistentHistogramsConfig, Constraint
+from dplib.jobs.consistent_histograms.config import Constraint, HistogramsRelease
 from dplib.jobs.consistent_histograms.design import Design
 from dplib.jobs.consistent_histograms.estimate import groups, publication_plans
 from dplib.jobs.consistent_histograms.layouts import layout_of
@@ -31,7 +31,7 @@ ROUNDS = 20
 """Of an iterative solver, at most."""
 
 
-def thinned(design: Design, base: Path, size: int) -> Design | None:
+def thinned(design: Design, size: int) -> Design | None:
     """The design on about ``size`` items and constraints; None if these are of another character than the whole."""
     if design.config.publish.solver.method == "general":
         for group in groups(design, design.constraints.components):
@@ -39,14 +39,14 @@ def thinned(design: Design, base: Path, size: int) -> Design | None:
     n_days, whole = design.config.domain.n_days, design.constraints
     for days in sorted({min(n_days, DAYS), min(n_days, 4 * DAYS), n_days}):
         with suppress(ConfigError):
-            found = Design.resolve(_few_settings(design, size, days), base)
+            found = Design.of(_few_settings(design, size, days), design.rows_are_packages)
             if _character(found) == _character(design):
                 constraints = replace(found.constraints, row_l1=whole.row_l1, row_l2_squared=whole.row_l2_squared)
                 return replace(found, measurements=design.measurements, constraints=constraints)
     return None
 
 
-def _few_settings(design: Design, size: int, days: int) -> ConsistentHistogramsConfig:
+def _few_settings(design: Design, size: int, days: int) -> HistogramsRelease:
     """Few items and constraints on the first days, or the last ones where the calendar ends soon after."""
     config, domain, solver = design.config, design.config.domain, design.config.publish.solver
     skipped = domain.n_days - days if domain.last_day.year == dt.MAXYEAR else 0

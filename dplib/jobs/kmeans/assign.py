@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from dplib.clustering.sums import rounded
+from dplib.config.point_input import PointInput
 from dplib.jobs.kmeans.design import Design
 from dplib.jobs.kmeans.estimate import estimate_centers
 from dplib.jobs.kmeans.query import design_of
@@ -32,9 +33,9 @@ def assign_to_centers(prepared: Prepared[Design], release: Path, to: Path, progr
     Raises:
         ConfigError: if the release is of another space, or the folder cannot be made.
     """
-    config = prepared.design.config
-    got = config.input.columns.report
-    require(not prepared.design.from_reports, "input.columns.report", "be absent: reports hold no points", got)
+    config, source = prepared.config, prepared.source(PointInput)
+    rule = "be absent: reports hold no points"
+    require(not prepared.design.from_reports, "input.columns.report", rule, source.columns.report)
     released = design_of(load_manifest(release))
     same = released.coordinates == prepared.design.coordinates and released.frame == prepared.design.frame
     require(same, "RELEASE", "have the coordinates and bounds of the configuration", release)
@@ -42,10 +43,10 @@ def assign_to_centers(prepared: Prepared[Design], release: Path, to: Path, progr
     centers, _ = read_centers(release, released.coordinates)
     frame = estimate_centers(released, read_records(release)).frame
     units = rounded((frame.scaled(centers) - np.array(frame.space.center)) / frame.space.unit)
-    require_input_here(config.input, prepared.base, config.spark)
+    require_input_here(source, prepared.base, config.spark)
     with ExitStack() as stack:
         with progress.stage("starting Spark"):
             spark = stack.enter_context(open_session(f"dplib assign {config.job}", config.spark))
         with progress.stage("assigning rows"):
-            rows = open_points(spark, config.input, prepared.base)
+            rows = open_points(spark, source, prepared.base)
             write_assigned(assign_rows(rows, frame, units, released.coordinates), to)

@@ -1,18 +1,17 @@
 """Configuration of the job ``kmeans``.
 
-*Measurement settings* (``input``, ``privacy``, ``clustering``) decide the points, the method and the noise, and
-changing one of them spends anew; *publish settings* (``publish``, ``ledger``, ``secret``, ``spark``) only shape what is
-made of the stored measurement and never spend.
+*Measurement settings* (``privacy``, ``clustering``, and how the ``input`` is read) decide the points, the method and
+the noise, and changing one of them spends anew; *publish settings* (``publish``) only shape what is made of the stored
+measurement and never spend. The file says besides where things are (`dplib.config.job_config.Surroundings`).
 """
 
 from collections.abc import Sequence
 from fractions import Fraction
-from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
-from dplib.config.job_config import JobConfig, Publication, require_unit_column
+from dplib.config.job_config import JobConfig, Publication, ReleaseSettings, require_unit_column
 from dplib.config.point_input import PointInput
 from dplib.config.sections import Exact, RowPrivacy, Section
 
@@ -161,14 +160,24 @@ class KMeansPublish(Publication):
     picture: Picture = Picture()
 
 
-class KMeansConfig(JobConfig):
+class ClustersRelease(ReleaseSettings):
     """Centers of k clusters under one budget."""
 
     job: Literal["kmeans"]
-    input: PointInput
     privacy: KMeansPrivacy
     clustering: ClusteringSettings
     publish: KMeansPublish = KMeansPublish()
+
+    @property
+    def local(self) -> bool:
+        """Whether users randomize their own reports."""
+        return self.privacy.neighbors == "local"
+
+
+class KMeansConfig(ClustersRelease, JobConfig):
+    """A configuration of the job."""
+
+    input: PointInput
 
     @model_validator(mode="after")
     def _fitting(self) -> Self:
@@ -221,11 +230,6 @@ class KMeansConfig(JobConfig):
             raise ValueError("privacy.noise must be auto in the local model, got discrete_gaussian")
 
     @property
-    def local(self) -> bool:
-        """Whether users randomize their own reports."""
-        return self.privacy.neighbors == "local"
-
-    @property
     def dimension(self) -> int:
         """Number of coordinates d."""
         frame = self.clustering
@@ -240,9 +244,3 @@ class KMeansConfig(JobConfig):
         """Names of the coordinates: their columns, or positions in the array."""
         given = self.input.columns.coordinates
         return tuple(given) if given is not None else tuple(f"x{number}" for number in range(self.dimension))
-
-    def measurement_settings(self, base: Path) -> dict[str, Any]:
-        """The resolved settings that decide the points and the noise, as JSON values; paths enter as written."""
-        del base  # every setting stands in the configuration itself
-        dumped = self.model_dump(mode="json", include={"dataset", "job", "input", "privacy", "clustering"})
-        return dumped | {"counting_version": COUNTING_VERSION}

@@ -20,6 +20,7 @@ References:
     depend on answers).
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -36,7 +37,13 @@ from dplib.clustering.rejected_methods import refuse
 from dplib.clustering.space import Space
 from dplib.errors import ConfigError
 from dplib.jobs.kmeans.collection import Collection
-from dplib.jobs.kmeans.config import LOCAL_METHODS, ClusteringSettings, KMeansConfig
+from dplib.jobs.kmeans.config import (
+    COUNTING_VERSION,
+    LOCAL_METHODS,
+    ClusteringSettings,
+    ClustersRelease,
+    KMeansConfig,
+)
 from dplib.mechanisms.tree_counts import SAMPLER_FORMAT
 from dplib.privacy.events import ConcentratedEvent, Event, PureEvent
 from dplib.validate import one_of, require
@@ -55,17 +62,19 @@ class Design:
     """A release before its rows.
 
     Attributes:
-        config: the checked configuration.
+        config: the settings of the release.
         frame: bounds and scales of the points.
         central: which method runs and why; None in the local model.
-        settings: the resolved measurement settings.
+        coordinates: names of the coordinates.
+        from_reports: whether rows are reports that units made themselves.
         rules: format of the rules by which the measurement is made.
     """
 
-    config: KMeansConfig
+    config: ClustersRelease
     frame: PointFrame
     central: MethodPlan | None
-    settings: dict[str, Any]
+    coordinates: tuple[str, ...]
+    from_reports: bool
     rules: int = FORMAT
 
     @classmethod
@@ -75,18 +84,31 @@ class Design:
         Args:
             config: the checked configuration.
             base: folder that its relative paths refer to.
+            rules: format of the rules by which the measurement is made.
+
+        Raises:
+            ConfigError: naming the setting that is wrong.
+        """
+        del base  # every setting stands in the configuration itself
+        release = ClustersRelease.of(config)
+        return cls.of(release, config.coordinate_names, config.input.columns.report is not None, rules)
+
+    @classmethod
+    def of(cls, config: ClustersRelease, coordinates: Sequence[str], from_reports: bool, rules: int) -> "Design":
+        """Derive the design of a release.
+
+        Args:
+            config: its settings.
+            coordinates: names of the coordinates.
+            from_reports: whether rows are reports that units made themselves.
             rules: format of the rules by which the measurement is made or was made.
 
         Raises:
             ConfigError: naming the setting that is wrong.
         """
-        settings = config.measurement_settings(base) | {"sampler_format": SAMPLER_FORMAT}
-        frame = _frame(config)
-        found = cls(config, frame, _method_plan(config, frame, rules), settings, rules)
-        if found.chooses:
-            settings["choice_format"] = CHOICE_FORMAT
-        if rules > 1 and found.ruled:
-            settings["clustering_format"] = rules
+        frame = _frame(config, len(coordinates))
+        method = _method_plan(config, frame, rules)
+        found = cls(config, frame, method, tuple(coordinates), from_reports, rules)
         found._check_noise()
         found._check_reports()
         _ = found.picture
@@ -96,11 +118,6 @@ class Design:
     def local(self) -> bool:
         """Whether users randomize their own reports."""
         return self.central is None
-
-    @property
-    def from_reports(self) -> bool:
-        """Whether rows are reports that units made themselves."""
-        return self.config.input.columns.report is not None
 
     @property
     def method(self) -> str:
@@ -176,14 +193,16 @@ class Design:
         return (PureEvent("one report of each unit" if self.local else STATISTIC, self.budget, self.method), *quality)
 
     @property
-    def publish_settings(self) -> dict[str, Any]:
-        """The settings that shape a release and never spend."""
-        return self.config.model_dump(mode="json", include={"publish"}) | {"publish_format": 1}
+    def formats(self) -> dict[str, int]:
+        """Versions of what decides the numbers besides the settings."""
+        found = {"counting_version": COUNTING_VERSION, "sampler_format": SAMPLER_FORMAT}
+        found |= {"choice_format": CHOICE_FORMAT} if self.chooses else {}
+        return found | ({"clustering_format": self.rules} if self.rules > 1 and self.ruled else {})
 
     @property
-    def coordinates(self) -> tuple[str, ...]:
-        """Names of the coordinates."""
-        return self.config.coordinate_names
+    def publish_settings(self) -> dict[str, Any]:
+        """The settings that shape a release and never spend."""
+        return self.config.shaping() | {"publish_format": 1}
 
     @property
     def picture(self) -> tuple[int, int]:
@@ -264,9 +283,9 @@ class Design:
 
     def public(self) -> dict[str, Any]:
         """The settings that a reader of the release needs, from which `from_public` builds the design again."""
-        kept = {"dataset", "job", "privacy", "clustering", "clustering_format"}
-        found = {key: value for key, value in self.settings.items() if key in kept}
-        return found | {"coordinates": list(self.coordinates), "from_reports": self.from_reports}
+        found = {"coordinates": list(self.coordinates), "from_reports": self.from_reports}
+        rules = {key: value for key, value in self.formats.items() if key == "clustering_format"}
+        return self.config.measured() | rules | found
 
     @classmethod
     def from_public(cls, public: dict[str, Any]) -> "Design":
@@ -274,21 +293,16 @@ class Design:
         given = dict(public)
         coordinates, from_reports = given.pop("coordinates"), given.pop("from_reports")
         rules = int(given.pop("clustering_format", 1))
-        if from_reports:
-            given["clustering"] = given["clustering"] | {"dimension": len(coordinates)}
-        columns = {"report": "report"} if from_reports else {"coordinates": coordinates}
-        columns |= {"unit": "unit"} if given["privacy"]["unit"] != "event" else {}
-        unused = {"config_version": 1, "input": {"path": "none", "columns": columns}}
-        return cls.resolve(KMeansConfig.model_validate(given | unused), Path(), rules)
+        return cls.of(ClustersRelease.model_validate(given), coordinates, from_reports, rules)
 
 
-def _problem(config: KMeansConfig, frame: PointFrame, rules: int) -> Problem:
+def _problem(config: ClustersRelease, frame: PointFrame, rules: int) -> Problem:
     privacy, clustering = config.privacy, config.clustering
     rows = privacy.rows_per_unit * (2 if privacy.neighbors == "replace_one" else 1)
     return Problem(frame.space, clustering.n_clusters, rows, clustering.seed, rules)
 
 
-def _method_plan(config: KMeansConfig, frame: PointFrame, rules: int) -> MethodPlan | None:
+def _method_plan(config: ClustersRelease, frame: PointFrame, rules: int) -> MethodPlan | None:
     """Which central method runs, None in the local model; errors name the settings of the file."""
     keys = {"dimension": "clustering.dimension", "budget": "privacy.budget", "noise": "privacy.noise"}
     privacy, clustering = config.privacy, config.clustering
@@ -303,8 +317,8 @@ def _method_plan(config: KMeansConfig, frame: PointFrame, rules: int) -> MethodP
         raise error.of(keys.get(error.name, f"clustering.{error.name}")) from None
 
 
-def _frame(config: KMeansConfig) -> PointFrame:
-    clustering, d = config.clustering, config.dimension
+def _frame(config: ClustersRelease, d: int) -> PointFrame:
+    clustering = config.clustering
     constant = None if isinstance(clustering.missing, str) else tuple(map(float, clustering.missing))
     frame = _bounded(clustering, d, constant)
     if config.local and constant is None:

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from pathlib import Path
 
+from dplib.config.point_input import PointInput
 from dplib.jobs.kmeans.assign import assign_to_centers
 from dplib.jobs.kmeans.check import check_tables
 from dplib.jobs.kmeans.config import NAME, KMeansConfig
@@ -28,12 +29,12 @@ from dplib.workflow.shown import Shown
 
 def inspect(spark: SparkSession, prepared: Prepared[Design]) -> Inspection:
     """What each rule keeps, drops and clips."""
-    config, frame = prepared.design.config, prepared.design.frame
-    if prepared.design.from_reports:
-        reports = open_point_reports(spark, config.input, prepared.base)
-        return inspect_point_reports(reports, ReportReader(prepared.design.collection))
-    rows = open_points(spark, config.input, prepared.base, for_owner=True)
-    return inspect_points(rows, frame, config.privacy.rows_per_unit)
+    design, source = prepared.design, prepared.source(PointInput)
+    if design.from_reports:
+        reports = open_point_reports(spark, source, prepared.base)
+        return inspect_point_reports(reports, ReportReader(design.collection))
+    rows = open_points(spark, source, prepared.base, for_owner=True)
+    return inspect_points(rows, design.frame, design.config.privacy.rows_per_unit)
 
 
 def query(release: Path, manifest: Manifest, asked: Question) -> tuple[list[Answer], Iterator[Shown]]:

@@ -97,7 +97,7 @@ def _write_rows(design: Design, units: FloatArray, path: Path) -> None:
 def _prepare(prepared: PreparedJob[Design], folder: Path) -> PreparedJob[Design]:
     """The same job on the generated rows."""
     config = prepared.design.config
-    columns: dict[str, Any] = {"coordinates": [f"x{axis}" for axis in range(config.dimension)]}
+    columns: dict[str, Any] = {"coordinates": [f"x{axis}" for axis in range(len(prepared.design.coordinates))]}
     columns |= {"unit": "unit"} if config.privacy.unit != "event" else {}
     source = {"path": "rows.parquet", "format": "parquet", "columns": columns}
     # A picture may name columns, which have other names here.

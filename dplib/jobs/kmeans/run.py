@@ -4,6 +4,7 @@ from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 
+from dplib.config.point_input import PointInput
 from dplib.jobs.kmeans.design import Design
 from dplib.jobs.kmeans.faint import faint_centers
 from dplib.jobs.kmeans.measure import measure_points, measure_reports, measure_users
@@ -24,9 +25,10 @@ from dplib.workflow.run_keys import MeasurementKeys, RunKeys
 
 def open_input(job: Resources[Design]) -> DataFrame:
     """Open the rows and check their schema."""
+    source = job.prepared.source(PointInput)
     if job.design.from_reports:
-        return open_point_reports(job.spark(), job.design.config.input, job.prepared.base)
-    return open_points(job.spark(), job.design.config.input, job.prepared.base)
+        return open_point_reports(job.spark(), source, job.prepared.base)
+    return open_points(job.spark(), source, job.prepared.base)
 
 
 def measure(job: Resources[Design], rows: DataFrame, keys: RunKeys, directory: Path) -> MeasurementKeys:
@@ -70,4 +72,4 @@ def publish(job: Resources[Design], run: MeasuredRun, account: AccountState, dir
             manifest_fields(design, results),
             partial(build_page, design, results),
         )
-        finish_release(directory, design, run, account, made)
+        finish_release(job.prepared, directory, run, account, made)

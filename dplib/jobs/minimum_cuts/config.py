@@ -1,8 +1,9 @@
 """Configuration of the job ``minimum-cuts``.
 
-*Measurement settings* (``input``, ``privacy``, ``graph``, ``cuts``) decide what is measured and the noise, and
-changing one of them spends anew; *publish settings* (``publish``, ``plan``, ``ledger``, ``secret``, ``spark``) only
-shape what is made of the stored measurement and never spend.
+*Measurement settings* (``privacy``, ``graph``, ``cuts``, and how the ``input`` is read) decide what is measured and the
+noise, and changing one of them spends anew; *publish settings* (``publish``) only shape what is made of the stored
+measurement and never spend, and ``plan`` changes no release. The file says besides where things are
+(`dplib.config.job_config.Surroundings`).
 """
 
 from fractions import Fraction
@@ -15,11 +16,10 @@ from dplib.config.edge_input import (
     DeclaredVertices,
     WeightedEdgeInput,
     WeightSettings,
-    reading_format,
     require_fitting_weights,
     vertex_names,
 )
-from dplib.config.job_config import JobConfig, Publication
+from dplib.config.job_config import JobConfig, Publication, ReleaseSettings
 from dplib.config.sections import Exact, Protection, Section
 
 NAME = "minimum-cuts"
@@ -50,7 +50,7 @@ class CutGraph(Section):
     weights: WeightSettings = WeightSettings()
 
 
-class ReleaseSettings(Section):
+class CutReleaseSettings(Section):
     """One release about the cuts."""
 
     share: Exact = Fraction(1)
@@ -64,7 +64,7 @@ class ReleaseSettings(Section):
         return share
 
 
-class _ChosenCuts(ReleaseSettings):
+class _ChosenCuts(CutReleaseSettings):
     """Cuts that a mechanism chooses."""
 
     k: Annotated[int, Field(ge=1, le=MOST_DRAWN, strict=True)]
@@ -94,7 +94,7 @@ class SampledCutsSettings(_ChosenCuts):
     """Where the noisy minimum cut value is too small to list the cuts: refuse, or pad the graph with public edges."""
 
 
-class SoftCountSettings(ReleaseSettings):
+class SoftCountSettings(CutReleaseSettings):
     """A soft count of near-minimum cuts."""
 
     eta: Exact = Fraction(1)
@@ -114,20 +114,20 @@ class CutReleases(Section):
     # Names of releases that are not private are refused by the design, which knows the reasons.
     model_config = ConfigDict(extra="allow")
 
-    minimum_cut_value: ReleaseSettings | None = None
+    minimum_cut_value: CutReleaseSettings | None = None
     """The minimum cut value with noise."""
-    synthetic_graph: ReleaseSettings | None = None
+    synthetic_graph: CutReleaseSettings | None = None
     """Noisy weights of all pairs of vertices, and all that follows from them."""
     top_cuts: TopCutsSettings | None = None
     """At most 24 vertices: the k smallest of all cuts."""
     sampled_cuts: SampledCutsSettings | None = None
     """Draws from all cuts; needs a budget with delta."""
-    minimum_cut_count: ReleaseSettings | None = None
+    minimum_cut_count: CutReleaseSettings | None = None
     """The number of minimum cuts; noise of the worst graph, hardly ever of use."""
     soft_cut_count: SoftCountSettings | None = None
     """At most 24 vertices: about how many cuts are near the minimum."""
 
-    def asked(self) -> dict[str, ReleaseSettings]:
+    def asked(self) -> dict[str, CutReleaseSettings]:
         """The settings of the releases that are asked for, by name."""
         return {name: found for name in type(self).model_fields if (found := getattr(self, name)) is not None}
 
@@ -176,21 +176,16 @@ class PlanSettings(Section):
     """Assumed minimum cut values."""
 
 
-class MinimumCutsConfig(JobConfig):
+class CutsRelease(ReleaseSettings):
     """Releases about the minimum cuts of one graph under one budget."""
 
+    unhashed = frozenset({"plan"})
     job: Literal["minimum-cuts"]
-    input: WeightedEdgeInput
     privacy: CutPrivacy
     graph: CutGraph
     cuts: CutSettings
     publish: CutPublication = CutPublication()
     plan: PlanSettings = PlanSettings()
-
-    @model_validator(mode="after")
-    def _fitting(self) -> Self:
-        require_fitting_weights(self.input, self.graph.weights)
-        return self
 
     @property
     def row_cap(self) -> int:
@@ -203,6 +198,17 @@ class MinimumCutsConfig(JobConfig):
         """The largest weight of a pair; None where the rows of a pair are not bounded together."""
         return self.privacy.weight_cap if self.graph.weights.capped == "pair" else None
 
+
+class MinimumCutsConfig(CutsRelease, JobConfig):
+    """A configuration of the job."""
+
+    input: WeightedEdgeInput
+
+    @model_validator(mode="after")
+    def _fitting(self) -> Self:
+        require_fitting_weights(self.input, self.graph.weights)
+        return self
+
     @property
     def caps_change_nothing(self) -> bool:
         """Whether the settings alone say that no weight is cut to the weight cap, whatever the rows are."""
@@ -211,18 +217,15 @@ class MinimumCutsConfig(JobConfig):
             return weights.repeats == "once"
         return weights.capped == "promised" or not weighted or weights.largest <= self.privacy.weight_cap
 
-    def measurement_settings(self, base: Path) -> dict[str, Any]:
-        """The resolved settings that decide the graph and the noise, as JSON values.
-
-        A listed file enters with its contents, not with its name; paths enter as written.
-        """
-        dumped = self.model_dump(mode="json", include={"dataset", "job", "input", "privacy", "graph", "cuts"})
+    def release(self, base: Path) -> CutsRelease:
+        """The settings of the release, with the contents of listed files."""
         names = vertex_names(self.graph.vertices, base)
-        if names is not None:
-            dumped["graph"]["vertices"] = list(names)
+        read = {} if names is None else {"vertices": list(names)}
+        return CutsRelease.of(self, graph=self.graph.model_copy(update=read))
+
+    def with_input(self, measured: dict[str, Any]) -> dict[str, Any]:
+        """The settings that decide the graph and the noise, with how the input is read, as they are hashed."""
         if self.caps_change_nothing:
             # The counts are those of releases that were made before there was this setting: they stay found.
-            del dumped["graph"]["weights"]["capped"]
-        dumped["counting_version"] = COUNTING_VERSION
-        dumped |= reading_format(self.input)
-        return dumped
+            del measured["graph"]["weights"]["capped"]
+        return super().with_input(measured)

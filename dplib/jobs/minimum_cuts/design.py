@@ -24,9 +24,15 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from dplib.config.edge_input import require_fitting_vertices
+from dplib.config.edge_input import EdgeInput, reading_notes, require_fitting_vertices
 from dplib.errors import ConfigError
-from dplib.jobs.minimum_cuts.config import MinimumCutsConfig, ReleaseSettings, TopCutsSettings
+from dplib.jobs.minimum_cuts.config import (
+    COUNTING_VERSION,
+    CutReleaseSettings,
+    CutsRelease,
+    MinimumCutsConfig,
+    TopCutsSettings,
+)
 from dplib.jobs.minimum_cuts.measurement_plan import Enumeration, Measurement, Part, plan_release
 from dplib.mechanisms.cuts.pair_weights import EXACT_CUTS
 from dplib.mechanisms.cuts.rejected_releases import REFUSED_RELEASES, refuse
@@ -49,18 +55,18 @@ class Design:
     """A release before its rows.
 
     Attributes:
-        config: the checked configuration.
+        config: the settings of the release.
         vertices: the declared vertices, at least 2.
         measurements: one a release, in the order of `CutReleases`.
         enumeration: how sampled_cuts lists the cuts.
-        settings: the resolved measurement settings.
+        reading_notes: how a graph file is read where it could be read otherwise.
     """
 
-    config: MinimumCutsConfig
+    config: CutsRelease
     vertices: VertexDomain
     measurements: tuple[Measurement, ...]
     enumeration: Enumeration
-    settings: dict[str, Any]
+    reading_notes: tuple[str, ...]
 
     @classmethod
     def resolve(cls, config: MinimumCutsConfig, base: Path) -> "Design":
@@ -73,13 +79,24 @@ class Design:
         Raises:
             ConfigError: naming the setting that is wrong.
         """
-        vertices = _vertices(config, base)
-        settings = config.measurement_settings(base) | {"sampler_format": SAMPLER_FORMAT}
-        if config.cuts.releases.sampled_cuts is not None:
-            settings["cut_sampler_format"] = CUT_SAMPLER_FORMAT
+        return cls.of(config.release(base), config.input)
+
+    @classmethod
+    def of(cls, config: CutsRelease, source: EdgeInput | None = None) -> "Design":
+        """Derive the design of a release.
+
+        Args:
+            config: its settings, all names listed.
+            source: what the rows are; None where nobody reads any.
+
+        Raises:
+            ConfigError: naming the setting that is wrong.
+        """
+        vertices = _vertices(config, source)
         random = config.cuts.method.startswith("karger")
         enumeration = Enumeration(config.cuts.method, config.cuts.failure if random else Fraction(0))
-        return cls(config, vertices, _measurements(config, vertices.count, enumeration), enumeration, settings)
+        notes = () if source is None else tuple(reading_notes(source))
+        return cls(config, vertices, _measurements(config, vertices.count, enumeration), enumeration, notes)
 
     @property
     def n_vertices(self) -> int:
@@ -98,11 +115,17 @@ class Design:
         return (*own, *quality_events(self.config))
 
     @property
+    def formats(self) -> dict[str, int]:
+        """Versions of what decides the numbers besides the settings."""
+        found = {"counting_version": COUNTING_VERSION, "sampler_format": SAMPLER_FORMAT}
+        return found | ({} if self.measured(SAMPLED) is None else {"cut_sampler_format": CUT_SAMPLER_FORMAT})
+
+    @property
     def publish_settings(self) -> dict[str, Any]:
         """The settings that shape a release and never spend."""
         # 2: cuts of larger synthetic graphs are searched by their signed weights.
         searched = self.measured(SYNTHETIC) is not None and self.n_vertices > EXACT_CUTS
-        return self.config.model_dump(mode="json", include={"publish"}) | {"publish_format": 2 if searched else 1}
+        return self.config.shaping() | {"publish_format": 2 if searched else 1}
 
     def measured(self, name: str) -> Measurement | None:
         """The measurement of a release, None where it is not asked for."""
@@ -110,31 +133,30 @@ class Design:
 
     def public(self) -> dict[str, Any]:
         """The settings that a reader of the release needs, from which `from_public` builds the design again."""
-        found = {key: value for key, value in self.settings.items() if key in {"dataset", "job", "privacy", "cuts"}}
+        found = self.config.measured()
         vertices = {"count": self.n_vertices, "first": self.vertices.first}
-        graph = {"vertices": vertices, "weights": self.config.graph.weights.model_dump(mode="json")}
+        graph = {"vertices": vertices, "weights": found["graph"]["weights"]}
         publish = self.config.publish.model_dump(mode="json", include={"factor", "most_cuts"})
         return found | {"graph": graph, "publish": publish}
 
     @classmethod
     def from_public(cls, public: dict[str, Any]) -> "Design":
         """The design of a release, from its manifest's `public` settings."""
-        columns = {"source": "source", "target": "target"}
-        unused = {"config_version": 1, "input": {"path": "none", "columns": columns}}
         # Releases that say nothing of it were made when every cap was a promise.
         weights = {"capped": "promised"} | public["graph"]["weights"]
         public = public | {"graph": public["graph"] | {"weights": weights}}
-        return cls.resolve(MinimumCutsConfig.model_validate(public | unused), Path())
+        return cls.of(CutsRelease.model_validate(public))
 
 
-def _vertices(config: MinimumCutsConfig, base: Path) -> VertexDomain:
-    domain = VertexDomain.declared(config.graph.vertices, base)
-    require_fitting_vertices(config.input, config.graph.vertices, domain.names)
+def _vertices(config: CutsRelease, source: EdgeInput | None) -> VertexDomain:
+    domain = VertexDomain.declared(config.graph.vertices, Path())
+    if source is not None:
+        require_fitting_vertices(source, config.graph.vertices, domain.names)
     require(domain.count >= 2, "graph.vertices", "be at least 2, since a smaller graph has no cut", domain.count)
     return domain
 
 
-def _measurements(config: MinimumCutsConfig, n: int, enumeration: Enumeration) -> tuple[Measurement, ...]:
+def _measurements(config: CutsRelease, n: int, enumeration: Enumeration) -> tuple[Measurement, ...]:
     releases = config.cuts.releases
     for name in releases.model_extra or {}:
         _refuse(name, type(releases).model_fields)
@@ -160,11 +182,11 @@ def _refuse(name: str, known: Any) -> None:
     raise ConfigError(key, f"be one of {', '.join(known)}", name)
 
 
-def _needs_delta(name: str, settings: ReleaseSettings) -> bool:
+def _needs_delta(name: str, settings: CutReleaseSettings) -> bool:
     return name == SAMPLED or (isinstance(settings, TopCutsSettings) and settings.method == "oneshot")
 
 
-def _parts(config: MinimumCutsConfig, asked: dict[str, ReleaseSettings]) -> dict[str, Part]:
+def _parts(config: CutsRelease, asked: dict[str, CutReleaseSettings]) -> dict[str, Part]:
     """Each release's part of the budget; see the module's three ways."""
     budget, shares = config.privacy.main_budget, [each.share for each in asked.values()]
     needy = {name: each.share for name, each in asked.items() if _needs_delta(name, each)}

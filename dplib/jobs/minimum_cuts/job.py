@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from pathlib import Path
 
+from dplib.config.edge_input import EdgeInput
 from dplib.jobs.minimum_cuts.check import check_tables
 from dplib.jobs.minimum_cuts.config import NAME, MinimumCutsConfig
 from dplib.jobs.minimum_cuts.design import Design
@@ -26,7 +27,7 @@ from dplib.workflow.shown import Shown
 def inspect(spark: SparkSession, prepared: Prepared[Design]) -> Inspection:
     """What each rule and cap does to the rows."""
     config, vertices = prepared.design.config, prepared.design.vertices
-    rows = open_edges(spark, config.input, prepared.base, vertices)
+    rows = open_edges(spark, prepared.source(EdgeInput), prepared.base, vertices)
     judged = judge_weighted_edges(rows, vertices, config.graph.weights, config.row_cap, for_owner=True)
     return inspect_weighted_edges(judged, vertices, config.graph.weights, config.pair_cap)
 

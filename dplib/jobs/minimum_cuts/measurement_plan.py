@@ -16,7 +16,7 @@ from dplib.graphs.cuts.exhaustive import MOST_LISTED_VERTICES
 from dplib.graphs.cuts.karger import MOST_TRIALS, TrialPlan, plan_trials
 from dplib.graphs.cuts.karger_stein import plan_runs
 from dplib.graphs.edges import MOST_TOTAL_WEIGHT
-from dplib.jobs.minimum_cuts.config import ReleaseSettings, SampledCutsSettings, SoftCountSettings, TopCutsSettings
+from dplib.jobs.minimum_cuts.config import CutReleaseSettings, SampledCutsSettings, SoftCountSettings, TopCutsSettings
 from dplib.mechanisms.cuts.cut_sampler_plan import ENUMERABLE, SamplerPlan, plan_cut_sampler
 from dplib.mechanisms.cuts.cut_statistics import count_sensitivity, soft_count_sensitivity
 from dplib.mechanisms.oneshot_laplace import oneshot_scale
@@ -109,7 +109,7 @@ class Measurement:
 
 def plan_release(
     name: str,
-    settings: ReleaseSettings,
+    settings: CutReleaseSettings,
     part: Part,
     share: Fraction,
     n: int,

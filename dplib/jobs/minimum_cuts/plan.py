@@ -5,7 +5,6 @@ from math import comb
 
 import numpy as np
 
-from dplib.config.edge_input import reading_notes
 from dplib.jobs.minimum_cuts.cut_margin import all_cuts_margin
 from dplib.jobs.minimum_cuts.design import COUNT, SAMPLED, SYNTHETIC, TOP, Design
 from dplib.jobs.minimum_cuts.measurement_plan import Measurement
@@ -156,7 +155,7 @@ def plan_notes(design: Design) -> tuple[str, ...]:
     notes = [*invariants(design)]
     if assumption(design) not in notes:
         notes.append(assumption(design))
-    notes += reading_notes(design.config.input)
+    notes += design.reading_notes
     if design.measured(COUNT) is not None:
         notes.append(COUNT_WARNING)
         notes.append("The standard error of minimum_cut_count is that of log2(count + 3 n).")

@@ -3,6 +3,7 @@
 from functools import partial
 from pathlib import Path
 
+from dplib.config.edge_input import EdgeInput
 from dplib.graphs.cuts.cut_list import CutList
 from dplib.graphs.edges import Graph
 from dplib.jobs.minimum_cuts.design import SAMPLED, Design
@@ -29,7 +30,7 @@ TRIAL_TASKS = 64
 
 def open_input(job: Resources[Design]) -> DataFrame:
     """Open the list of edges and check its schema."""
-    return open_edges(job.spark(), job.design.config.input, job.prepared.base, job.design.vertices)
+    return open_edges(job.spark(), job.prepared.source(EdgeInput), job.prepared.base, job.design.vertices)
 
 
 def measure(job: Resources[Design], rows: DataFrame, keys: RunKeys, directory: Path) -> MeasurementKeys:
@@ -77,4 +78,4 @@ def publish(job: Resources[Design], run: MeasuredRun, account: AccountState, dir
         results = write_tables(design, directory)
         faint = faint_numbers(design, Tables(directory, design).read_measurement())
         made = Made(promise(design), faint, manifest_fields(design), partial(build_page, design, results))
-        finish_release(directory, design, run, account, made)
+        finish_release(job.prepared, directory, run, account, made)

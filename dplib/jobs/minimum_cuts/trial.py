@@ -20,14 +20,14 @@ from dplib.workflow.job import Trial
 from dplib.workflow.run_keys import MeasurementKeys, RunKeys
 
 
-def thinned(design: Design, base: Path, size: int) -> Design:
+def thinned(design: Design, size: int) -> Design:
     """The design on about ``size`` vertices, 26 at least."""
     n, domain, config = max(size, EXACT_CUTS + 2), design.vertices, design.config
     if domain.count <= n:
         return design
     named = domain.names
     few = VertexCount(count=n, first=domain.first) if named is None else list(named[:n])
-    found = Design.resolve(config.model_copy(update={"graph": config.graph.model_copy(update={"vertices": few})}), base)
+    found = Design.of(config.model_copy(update={"graph": config.graph.model_copy(update={"vertices": few})}))
     measured = tuple(
         fewer if fewer.sampler is not None else replace(fewer, noise=whole.noise, events=whole.events)
         for fewer, whole in zip(found.measurements, design.measurements, strict=True)

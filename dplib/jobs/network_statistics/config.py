@@ -1,18 +1,19 @@
 """Configuration of the job ``network-statistics``.
 
-*Measurement settings* (``input``, ``privacy``, ``graph``) decide the statistics and the noise, and changing one of them
-spends anew; *publish settings* (``publish``, ``counting``, ``ledger``, ``secret``, ``spark``) only shape how it is made
-and what is made of it, and never spend.
+*Measurement settings* (``privacy``, ``graph``, and how the ``input`` is read) decide the statistics and the noise, and
+changing one of them spends anew; *publish settings* (``publish``) only shape what is made of the stored measurement and
+never spend, and ``counting`` changes no release. The file says besides where things are
+(`dplib.config.job_config.Surroundings`).
 """
 
 from fractions import Fraction
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import Discriminator, Field, Tag, field_validator, model_validator
 
-from dplib.config.edge_input import MAX_VERTICES, EdgeInput, VertexCount, reading_format, vertex_names
-from dplib.config.job_config import JobConfig
+from dplib.config.edge_input import MAX_VERTICES, EdgeInput, VertexCount, vertex_names
+from dplib.config.job_config import JobConfig, ReleaseSettings
 from dplib.config.names import ListFile
 from dplib.config.network_releases import AdjacencySettings, CoverageSettings, LocalSettings, ReportInput, SplitSettings
 from dplib.config.sections import Exact, Protection, Section
@@ -114,14 +115,20 @@ class CountingSettings(Section):
     """A public guess, 16 a vertex where absent; a graph with more takes longer and more memory, nothing else."""
 
 
-class NetworkStatisticsConfig(JobConfig):
+class NetworkRelease(ReleaseSettings):
     """Statistics of one graph under one budget."""
 
+    unhashed = frozenset({"counting"})
     job: Literal["network-statistics"]
-    input: NetworkInput
     privacy: NetworkPrivacy
     graph: GraphSettings
     counting: CountingSettings = CountingSettings()
+
+
+class NetworkStatisticsConfig(NetworkRelease, JobConfig):
+    """A configuration of the job."""
+
+    input: NetworkInput
 
     @model_validator(mode="after")
     def _fitting(self) -> Self:
@@ -137,22 +144,16 @@ class NetworkStatisticsConfig(JobConfig):
                 raise ValueError(f"graph.{name}.candidates must be declared where {name} is released, got nothing")
         return self
 
-    def measurement_settings(self, base: Path) -> dict[str, Any]:
-        """The resolved settings that decide the statistics and the noise, as JSON values.
-
-        A listed file enters with its contents, not with its name; paths enter as written.
-        """
-        dumped = self.model_dump(mode="json", include={"dataset", "job", "input", "privacy", "graph"})
-        names = vertex_names(self.graph.vertices, base)
+    def release(self, base: Path) -> NetworkRelease:
+        """The settings of the release, with the contents of listed files."""
+        given, names = self.graph, vertex_names(self.graph.vertices, base)
+        read: dict[str, object] = {
+            "adjacency": given.adjacency.model_copy(update={"blocks": given.adjacency.resolved_blocks(base)})
+        }
         if names is not None:
-            dumped["graph"]["vertices"] = list(names)
-        graph, resolved = dumped["graph"], self.graph
-        graph["adjacency"]["blocks"] = resolved.adjacency.resolved_blocks(base)
-        if resolved.split is not None:
-            graph["split"]["candidates"] = resolved.split.resolved(base)
-        if resolved.coverage is not None:
-            graph["coverage"]["candidates"] = resolved.coverage.resolved(base)
-        dumped["counting_version"] = COUNTING_VERSION
-        if isinstance(self.input, EdgeInput):
-            dumped |= reading_format(self.input)
-        return dumped
+            read["vertices"] = list(names)
+        if given.split is not None:
+            read["split"] = given.split.model_copy(update={"candidates": given.split.resolved(base)})
+        if given.coverage is not None:
+            read["coverage"] = given.coverage.model_copy(update={"candidates": given.coverage.resolved(base)})
+        return NetworkRelease.of(self, graph=given.model_copy(update=read))

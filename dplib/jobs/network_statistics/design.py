@@ -30,10 +30,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from dplib.config.edge_input import EdgeInput, require_fitting_vertices
+from dplib.config.edge_input import EdgeInput, reading_notes, require_fitting_vertices
+from dplib.config.network_releases import ReportInput
 from dplib.errors import ConfigError
 from dplib.graphs.statistics.network_sensitivity import Bounding, DegreeBound, Statistic
-from dplib.jobs.network_statistics.config import NetworkStatisticsConfig
+from dplib.jobs.network_statistics.config import COUNTING_VERSION, NetworkRelease, NetworkStatisticsConfig
 from dplib.jobs.network_statistics.declared import Declared
 from dplib.jobs.network_statistics.measurements import (
     LADDER,
@@ -44,6 +45,7 @@ from dplib.jobs.network_statistics.measurements import (
     last_bin_of,
     measurements_of,
 )
+from dplib.jobs.network_statistics.parts import require_reported
 from dplib.mechanisms.tree_counts import SAMPLER_FORMAT
 from dplib.privacy.events import Event
 from dplib.spark.graphs.edges import VertexDomain
@@ -56,42 +58,60 @@ class Design:
     """A release before its rows.
 
     Attributes:
-        config: the checked configuration.
+        config: the settings of the release.
         vertices: the declared vertices.
         bound: what is known of the degrees.
         declared: candidates and blocks.
         measurements: one a statistic, in the order of `MEASURED`.
-        settings: the resolved measurement settings.
+        noise_format: by which rules the noise was chosen: 1 where those of before choose the same.
+        reported: what the rows tell, where they are reports that vertices made; None where they are edges.
+        reading_notes: how a graph file is read where it could be read otherwise.
     """
 
-    config: NetworkStatisticsConfig
+    config: NetworkRelease
     vertices: VertexDomain
     bound: DegreeBound
     declared: Declared
     measurements: tuple[Measurement, ...]
-    settings: dict[str, Any]
+    noise_format: int
+    reported: frozenset[str] | None
+    reading_notes: tuple[str, ...]
 
     @classmethod
-    def resolve(cls, config: NetworkStatisticsConfig, base: Path, noise_format: int = NOISE_FORMAT) -> "Design":
+    def resolve(cls, config: NetworkStatisticsConfig, base: Path) -> "Design":
         """Derive the design of a configuration.
 
         Args:
             config: the checked configuration.
             base: folder that its relative paths refer to.
-            noise_format: of the release that is opened; today's for a new one.
 
         Raises:
             ConfigError: naming the setting that is wrong.
         """
-        vertices, bound = _vertices(config, base), _bound(config)
-        declared = Declared.resolve(config.graph, vertices, base)
-        settings = config.measurement_settings(base) | {"sampler_format": SAMPLER_FORMAT}
+        return cls.of(config.release(base), NOISE_FORMAT, config.input)
+
+    @classmethod
+    def of(cls, config: NetworkRelease, noise_format: int, source: EdgeInput | ReportInput | None = None) -> "Design":
+        """Derive the design of a release.
+
+        Args:
+            config: its settings, all names listed.
+            noise_format: of the release that is opened; today's for a new one.
+            source: what the rows are; None where nobody reads any.
+
+        Raises:
+            ConfigError: naming the setting that is wrong.
+        """
+        vertices, bound = _vertices(config, source), _bound(config)
+        declared = Declared.resolve(config.graph, vertices, Path())
         measured = measurements_of(config, vertices.count, bound, declared, noise_format)
         if noise_format == NOISE_FORMAT:
             noise_format = _oldest_format(measured, config, vertices.count, bound, declared)
-        if noise_format > 1:
-            settings["noise_format"] = noise_format
-        found = cls(config, vertices, bound, declared, measured, settings)
+        reported = source.columns.reported if isinstance(source, ReportInput) else None
+        if reported is not None:
+            require_reported([each.statistic for each in measured], reported)
+        notes = tuple(reading_notes(source)) if isinstance(source, EdgeInput) else ()
+        found = cls(config, vertices, bound, declared, measured, noise_format, reported, notes)
         rule = "be driver or auto where degrees by vertex, a noisy graph, choices or reports are released"
         require(not found.needs_edges or config.counting.layout != "spark", "counting.layout", rule, "spark")
         return found
@@ -156,14 +176,22 @@ class Design:
         return (*(each.event for each in self.measurements), *quality_events(self.config))
 
     @property
+    def formats(self) -> dict[str, int]:
+        """Versions of what decides the numbers besides the settings."""
+        return {"counting_version": COUNTING_VERSION, "sampler_format": SAMPLER_FORMAT} | self._noise_format
+
+    @property
+    def _noise_format(self) -> dict[str, int]:
+        return {} if self.noise_format == 1 else {"noise_format": self.noise_format}
+
+    @property
     def publish_settings(self) -> dict[str, Any]:
         """The settings that shape a release and never spend."""
-        return self.config.model_dump(mode="json", include={"publish"}) | {"publish_format": 1}
+        return self.config.shaping() | {"publish_format": 1}
 
     def public(self) -> dict[str, Any]:
         """The settings that a reader of the release needs, from which `from_public` builds the design again."""
-        kept = {"dataset", "job", "privacy", "graph", "noise_format"}
-        found = {key: value for key, value in self.settings.items() if key in kept}
+        found = self.config.measured() | self._noise_format
         graph = found["graph"] | {"vertices": {"count": self.n_vertices, "first": self.vertices.first}}
         # Names only: members can be as many as the vertices, and stand in the release's tables where readers need them.
         graph["adjacency"] = graph["adjacency"] | {"blocks": {name: [] for name in self.declared.blocks}}
@@ -179,14 +207,12 @@ class Design:
         """The design of a release, from its manifest's `public` settings."""
         given = dict(public)
         noise_format = given.pop("noise_format", 1)
-        columns = {"source": "source", "target": "target"}
-        unused = {"config_version": 1, "input": {"path": "none", "columns": columns}}
-        return cls.resolve(NetworkStatisticsConfig.model_validate(given | unused), Path(), noise_format)
+        return cls.of(NetworkRelease.model_validate(given), noise_format)
 
 
 def _oldest_format(
     measured: tuple[Measurement, ...],
-    config: NetworkStatisticsConfig,
+    config: NetworkRelease,
     n: int,
     bound: DegreeBound,
     declared: Declared,
@@ -202,15 +228,15 @@ def _oldest_format(
     return 1 if [each.noise for each in measured] == [each.noise for each in before] else 2
 
 
-def _vertices(config: NetworkStatisticsConfig, base: Path) -> VertexDomain:
-    domain = VertexDomain.declared(config.graph.vertices, base)
-    if isinstance(config.input, EdgeInput):
-        require_fitting_vertices(config.input, config.graph.vertices, domain.names)
+def _vertices(config: NetworkRelease, source: EdgeInput | ReportInput | None) -> VertexDomain:
+    domain = VertexDomain.declared(config.graph.vertices, Path())
+    if isinstance(source, EdgeInput):
+        require_fitting_vertices(source, config.graph.vertices, domain.names)
     at_least("graph.vertices", domain.count, 2)
     return domain
 
 
-def _bound(config: NetworkStatisticsConfig) -> DegreeBound:
+def _bound(config: NetworkRelease) -> DegreeBound:
     given = config.graph.degree_bound
     try:
         # The settings' texts: an unknown or refused bounding is told by its reason.

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from pathlib import Path
 
+from dplib.config.edge_input import EdgeInput
 from dplib.config.network_releases import ReportInput
 from dplib.jobs.network_statistics.check import check_tables
 from dplib.jobs.network_statistics.config import NAME, NetworkStatisticsConfig
@@ -26,11 +27,11 @@ from dplib.workflow.shown import Shown
 
 def inspect(spark: SparkSession, prepared: Prepared[Design]) -> Inspection:
     """What each rule and cap does to the rows."""
-    design = prepared.design
-    source, vertices = design.config.input, design.vertices
-    if isinstance(source, ReportInput):
-        return inspect_reports(judge_reports(open_reports(spark, source, prepared.base), vertices))
-    rows = open_edges(spark, source, prepared.base, vertices)
+    design, vertices = prepared.design, prepared.design.vertices
+    if design.reported is not None:
+        reports = open_reports(spark, prepared.source(ReportInput), prepared.base)
+        return inspect_reports(judge_reports(reports, vertices))
+    rows = open_edges(spark, prepared.source(EdgeInput), prepared.base, vertices)
     bound = design.largest_degree if design.projected else None
     return inspect_edges(judge_edges(rows, vertices, for_owner=True), vertices, bound)
 

@@ -18,7 +18,7 @@ from dplib.graphs.statistics.network_sensitivity import (
     sensitivity,
 )
 from dplib.graphs.statistics.star_rungs import largest_star_rung
-from dplib.jobs.network_statistics.config import MAX_BINS, NetworkStatisticsConfig
+from dplib.jobs.network_statistics.config import MAX_BINS, NetworkRelease
 from dplib.jobs.network_statistics.declared import Declared
 from dplib.jobs.network_statistics.parts import (
     NOISY_GRAPH,
@@ -121,14 +121,14 @@ class Derived:
     size: int
 
 
-def last_bin_of(config: NetworkStatisticsConfig, largest_degree: int) -> int:
+def last_bin_of(config: NetworkRelease, largest_degree: int) -> int:
     """Last bin of degree histograms."""
     given = config.graph.last_bin
     return largest_degree if given is None else min(given, largest_degree)
 
 
 def measurements_of(
-    config: NetworkStatisticsConfig,
+    config: NetworkRelease,
     n: int,
     bound: DegreeBound,
     declared: Declared,
@@ -170,7 +170,7 @@ def _statistic(name: str) -> Statistic:
 
 
 def _measurement(
-    config: NetworkStatisticsConfig,
+    config: NetworkRelease,
     statistic: Statistic,
     n: int,
     bound: DegreeBound,
@@ -201,7 +201,7 @@ def _measurement(
 
 
 def _part_event(
-    config: NetworkStatisticsConfig, statistic: Statistic, n: int, part: Fraction, moved: Sensitivity
+    config: NetworkRelease, statistic: Statistic, n: int, part: Fraction, moved: Sensitivity
 ) -> PureEvent | BoundedRangeEvent | None:
     """The event of a noisy graph or a choice; None for any other."""
     pure = config.privacy.mechanism == "discrete_laplace"
@@ -217,7 +217,7 @@ def _part_event(
     return PureEvent(statistic, epsilon, REPORTED_BITS if config.privacy.model == "local" else NOISY_GRAPH)
 
 
-def _noise_event(config: NetworkStatisticsConfig, statistic: Statistic, part: Fraction, moved: Sensitivity) -> Event:
+def _noise_event(config: NetworkRelease, statistic: Statistic, part: Fraction, moved: Sensitivity) -> Event:
     if config.privacy.mechanism == "discrete_laplace":
         scale = moved.l1 / part
         require_useful_noise(f"scale for {statistic}", scale)
@@ -227,7 +227,7 @@ def _noise_event(config: NetworkStatisticsConfig, statistic: Statistic, part: Fr
     return DiscreteGaussianEvent(statistic, Fraction(moved.l2_squared), sigma_squared)
 
 
-def _size(config: NetworkStatisticsConfig, statistic: Statistic, n: int, bound: DegreeBound, blocks: int) -> int:
+def _size(config: NetworkRelease, statistic: Statistic, n: int, bound: DegreeBound, blocks: int) -> int:
     last = last_bin_of(config, bound.within(n))
     return {
         Statistic.DEGREE_HISTOGRAM: last + 1,
@@ -241,7 +241,7 @@ def _size(config: NetworkStatisticsConfig, statistic: Statistic, n: int, bound: 
 
 
 def _adaptive_event(
-    config: NetworkStatisticsConfig,
+    config: NetworkRelease,
     statistic: Statistic,
     n: int,
     bound: DegreeBound,
@@ -264,9 +264,7 @@ def _adaptive_event(
     return BoundedRangeEvent(statistic, _require_epsilon(statistic, epsilon), LADDER)
 
 
-def _triangle_event(
-    config: NetworkStatisticsConfig, part: Fraction, noise_format: int
-) -> PureEvent | BoundedRangeEvent | None:
+def _triangle_event(config: NetworkRelease, part: Fraction, noise_format: int) -> PureEvent | BoundedRangeEvent | None:
     wanted, statistic = config.graph.triangles.mechanism, Statistic.TRIANGLES
     if config.privacy.neighbors == "vertex" or wanted == "global":
         return None
@@ -276,7 +274,7 @@ def _triangle_event(
     return PureEvent(statistic, _require_epsilon(statistic, epsilon), SMOOTH if wanted == "smooth" else LADDER)
 
 
-def _ladder_epsilon(config: NetworkStatisticsConfig, part: Fraction) -> Fraction:
+def _ladder_epsilon(config: NetworkRelease, part: Fraction) -> Fraction:
     """A ladder has bounded range: epsilon^2 / 8 is at most rho where epsilon^2 / 2 is at most 4 rho."""
     return part if config.privacy.mechanism == "discrete_laplace" else pure_epsilon_from_rho(4 * part)
 
@@ -287,7 +285,7 @@ def _require_epsilon(statistic: Statistic, epsilon: Fraction) -> Fraction:
     return epsilon
 
 
-def _stars_by_ladder(config: NetworkStatisticsConfig, n: int, bound: DegreeBound, epsilon: Fraction) -> bool:
+def _stars_by_ladder(config: NetworkRelease, n: int, bound: DegreeBound, epsilon: Fraction) -> bool:
     """Whether a ladder halves the noise, or more, of stars of a graph whose largest degrees are about sqrt(n).
 
     On rung t an integer has a probability of e^(-epsilon t / 2): the error is at most about twice the rung's width at t

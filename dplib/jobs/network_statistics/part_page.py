@@ -2,7 +2,6 @@
 
 import numpy as np
 
-from dplib.config.network_releases import ReportInput
 from dplib.graphs.statistics.network_sensitivity import Statistic
 from dplib.jobs.network_statistics.design import Design
 from dplib.jobs.network_statistics.estimate import Results, block_intervals, half_width
@@ -36,7 +35,7 @@ def model_callout(design: Design) -> tuple[Callout, ...]:
     """What the local model promises; nothing in the central one."""
     if not design.local:
         return ()
-    made = isinstance(design.config.input, ReportInput)
+    made = design.reported is not None
     title = "Local model: vertices randomized their own reports" if made else "Local model, simulated"
     return (Callout(title, " ".join(local_notes(design)), tone="note" if made else "warning"),)
 

@@ -6,7 +6,6 @@ from math import comb, exp, pi
 
 import numpy as np
 
-from dplib.config.network_releases import ReportInput
 from dplib.graphs.statistics.ladder_rungs import largest_rung, second_degree_rungs
 from dplib.graphs.statistics.network_sensitivity import Statistic
 from dplib.graphs.statistics.noisy_graph import Passing, triangle_variance
@@ -204,7 +203,7 @@ def local_notes(design: Design) -> list[str]:
             "Bits: of the symmetric matrix every vertex reports the pairs with vertices declared after it, so that an "
             "edge is reported once. If both ends reported it, it would cost twice the epsilon."
         )
-    if isinstance(design.config.input, ReportInput):
+    if design.reported is not None:
         notes.append(
             "The rows are reports that vertices made themselves at this epsilon; the job sees nothing else and draws "
             "nothing, so the secret that the guarantee rests on is each vertex's own. "

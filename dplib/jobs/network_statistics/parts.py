@@ -16,12 +16,13 @@ Local reports: `dplib.jobs.network_statistics.local`.
 """
 
 from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 from fractions import Fraction
 from math import log
 
-from dplib.config.network_releases import LocalSettings, ReportInput
+from dplib.config.network_releases import LocalSettings
 from dplib.graphs.statistics.network_sensitivity import Bounding, DegreeBound, Sensitivity, Statistic
-from dplib.jobs.network_statistics.config import NetworkStatisticsConfig
+from dplib.jobs.network_statistics.config import NetworkRelease
 from dplib.mechanisms.exponential import exponential_rate
 from dplib.mechanisms.noisy_adjacency import MOST_EXPONENT, ThresholdLaw, threshold_for
 from dplib.validate import require
@@ -40,20 +41,18 @@ MOST_SCORE = 1 << 61
 _LEAST, _MOST = Fraction(1, 1000), Fraction(1000)
 
 
-def count_epsilon(config: NetworkStatisticsConfig, epsilon: Fraction) -> Fraction | None:
+def count_epsilon(config: NetworkRelease, epsilon: Fraction) -> Fraction | None:
     """What the noisy edge count of a noisy graph gets of its epsilon; None where the threshold is declared."""
     matched = config.privacy.model == "central" and config.graph.adjacency.threshold == "match_edges"
     return epsilon * COUNT_SHARE if matched else None
 
 
-def pair_epsilon(config: NetworkStatisticsConfig, epsilon: Fraction, l1: int) -> Fraction:
+def pair_epsilon(config: NetworkRelease, epsilon: Fraction, l1: int) -> Fraction:
     """The privacy of one pair of the matrix."""
     return (epsilon - (count_epsilon(config, epsilon) or 0)) / l1
 
 
-def threshold_law(
-    config: NetworkStatisticsConfig, n: int, epsilon: Fraction, l1: int, noisy_edges: int
-) -> ThresholdLaw:
+def threshold_law(config: NetworkRelease, n: int, epsilon: Fraction, l1: int, noisy_edges: int) -> ThresholdLaw:
     """Noise and threshold of a noisy graph.
 
     Args:
@@ -71,7 +70,7 @@ def threshold_law(
     return ThresholdLaw(own, given.threshold, given.steps)
 
 
-def require_noisy_graph(config: NetworkStatisticsConfig, n: int, epsilon: Fraction, l1: int) -> None:
+def require_noisy_graph(config: NetworkRelease, n: int, epsilon: Fraction, l1: int) -> None:
     """Refuse a noisy graph that would have too many false edges or a useless noise.
 
     Raises:
@@ -95,7 +94,7 @@ def require_noisy_graph(config: NetworkStatisticsConfig, n: int, epsilon: Fracti
         require(false <= MOST_FALSE, "graph.adjacency.threshold", rule, f"one that lets about {false:.3g} pass")
 
 
-def require_split(config: NetworkStatisticsConfig, n: int) -> None:
+def require_split(config: NetworkRelease, n: int) -> None:
     """Refuse a resolution with which the score of some graph would not fit 64 bits.
 
     Raises:
@@ -115,7 +114,7 @@ def choice_rate(epsilon: Fraction, sensitivity: int, unit: int) -> Fraction:
     return exponential_rate(epsilon, Fraction(sensitivity * unit), monotone=True)
 
 
-def score_unit(config: NetworkStatisticsConfig, statistic: Statistic) -> int:
+def score_unit(config: NetworkRelease, statistic: Statistic) -> int:
     """How much one edge counts in the score of a choice."""
     split = config.graph.split
     return split.resolution.denominator if statistic is Statistic.SPLIT and split is not None else 1
@@ -134,7 +133,7 @@ def reported_degrees(local: LocalSettings) -> Sensitivity:
     return Sensitivity(2, 2) if local.counting == "both_ends" else Sensitivity(1, 1)
 
 
-def require_local(config: NetworkStatisticsConfig, bound: DegreeBound, wanted: Sequence[Statistic]) -> None:
+def require_local(config: NetworkRelease, bound: DegreeBound, wanted: Sequence[Statistic]) -> None:
     """Refuse what the local model does not have.
 
     Raises:
@@ -144,16 +143,27 @@ def require_local(config: NetworkStatisticsConfig, bound: DegreeBound, wanted: S
     for statistic in wanted:
         rule = f"be reported by a vertex in the local model ({reported}); others are estimated from these"
         require(statistic in LOCAL_REPORTS, f"graph.statistics.{statistic}", rule, statistic)
-    if isinstance(config.input, ReportInput):
-        columns = {Statistic.DEGREE_SEQUENCE: "degree", Statistic.ADJACENCY: "bits"}
-        needed, given = {columns[each] for each in wanted}, set(config.input.columns.names) - {"vertex"}
-        for role in sorted(needed ^ given):
-            rule = "be set where" if role in needed else "be absent where no"
-            state = "nothing" if role in needed else "a column"
-            require(False, f"input.columns.{role}", f"{rule} {role} is among graph.statistics", state)
     neighbors, budget = config.privacy.neighbors, config.privacy.mechanism
     require(neighbors == "edge", "privacy.neighbors", "be edge in the local model", neighbors)
     require(budget == "discrete_laplace", "privacy.budget", "be epsilon alone in the local model", "another")
     bounding = bound.bounding
     rule = "be none or promised in the local model: nobody sees the graph that a projection would cut"
     require(bounding is not Bounding.PROJECTED, "graph.degree_bound.bounding", rule, bounding)
+
+
+def require_reported(wanted: Sequence[Statistic], reported: AbstractSet[str]) -> None:
+    """Refuse reports that tell something else than what is asked for.
+
+    Args:
+        wanted: the statistics of the release.
+        reported: what a row tells: degree, bits.
+
+    Raises:
+        ConfigError: naming the column.
+    """
+    columns = {Statistic.DEGREE_SEQUENCE: "degree", Statistic.ADJACENCY: "bits"}
+    needed = {columns[each] for each in wanted}
+    for role in sorted(needed ^ reported):
+        rule = "be set where" if role in needed else "be absent where no"
+        state = "nothing" if role in needed else "a column"
+        require(False, f"input.columns.{role}", f"{rule} {role} is among graph.statistics", state)

@@ -5,7 +5,6 @@ from fractions import Fraction
 
 import numpy as np
 
-from dplib.config.edge_input import EdgeInput, reading_notes
 from dplib.graphs.statistics.ladder_rungs import second_degree_rungs
 from dplib.graphs.statistics.network_sensitivity import Bounding, Statistic
 from dplib.jobs.network_statistics.design import Design
@@ -173,7 +172,7 @@ def _worst_graph_error(design: Design, measured: Measurement, cap: int) -> float
 def star_errors(design: Design) -> tuple[StarError, ...]:
     """Errors of the ladder over a range of assumed degrees; none where it is not used, or had wider rungs."""
     measured = design.find(Statistic.K_STARS)
-    if measured is None or measured.mechanism != LADDER or design.settings.get("noise_format") != NOISE_FORMAT:
+    if measured is None or measured.mechanism != LADDER or design.noise_format != NOISE_FORMAT:
         return ()
     worst = _worst_graph_error(design, measured, measured.sensitivity.l1)
     most = design.largest_degree - 1
@@ -194,10 +193,7 @@ def _laplace_mean_error(scale: Fraction) -> float:
 
 def plan_notes(design: Design) -> tuple[str, ...]:
     """Sentences about what the settings mean."""
-    notes = list(invariants(design))
-    if isinstance(design.config.input, EdgeInput):
-        notes += reading_notes(design.config.input)
-    notes += part_notes(design)
+    notes = [*invariants(design), *design.reading_notes, *part_notes(design)]
     measured = {each.statistic for each in design.measurements}
     if design.projected:
         notes.append(

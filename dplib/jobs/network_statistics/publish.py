@@ -3,7 +3,6 @@
 from pathlib import Path
 from typing import Any
 
-from dplib.config.network_releases import ReportInput
 from dplib.graphs.statistics.degree_estimates import ProjectionLoss, estimate_projection_loss
 from dplib.graphs.statistics.network_sensitivity import Bounding, Statistic
 from dplib.jobs.network_statistics.design import Design
@@ -57,7 +56,7 @@ def invariants(design: Design) -> list[str]:
             f"No vertex has more than {design.largest_degree} edges, by the way the graph was collected; this is "
             "promised, not checked: where it is false, the guarantee does not hold."
         )
-    if isinstance(design.config.input, ReportInput):
+    if design.reported is not None:
         facts.append("Which vertices sent a report is public; the measurement names those that did not.")
     return facts
 
@@ -85,6 +84,6 @@ def manifest_fields(design: Design) -> dict[str, Any]:
         "details": {
             "shares": {each.statistic: each.share for each in design.measurements},
             "model": design.config.privacy.model,
-            "reports": isinstance(design.config.input, ReportInput),
+            "reports": design.reported is not None,
         },
     }

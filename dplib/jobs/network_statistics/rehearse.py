@@ -129,6 +129,6 @@ def _prepare(prepared: PreparedJob[Design], folder: Path) -> PreparedJob[Design]
     changed = {
         "input": {"path": "edges.csv", "format": "csv", "options": options, "columns": columns},
         # Listed files enter with their contents: their names are relative to another folder.
-        "graph": prepared.design.settings["graph"],
+        "graph": prepared.settings["graph"],
     }
     return on_generated_rows(prepared, changed, folder)

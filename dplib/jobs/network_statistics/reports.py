@@ -9,7 +9,6 @@ from pathlib import Path
 import numpy as np
 
 from dplib.arrays import IntArray
-from dplib.config.network_releases import ReportInput
 from dplib.graphs.simple_graph import SimpleGraph
 from dplib.graphs.statistics.network_sensitivity import Statistic
 from dplib.jobs.network_statistics.design import Design
@@ -32,7 +31,7 @@ def measure_reports(design: Design, judged: DataFrame, keys: RunKeys, directory:
         keys: the run's sub-keys.
         directory: staging directory; gets ``measurement/``.
     """
-    assert isinstance(design.config.input, ReportInput)
+    assert design.reported is not None
     return store_reports(design, collect_reports(judged), keys, directory)
 
 

@@ -3,6 +3,7 @@
 from functools import partial
 from pathlib import Path
 
+from dplib.config.edge_input import EdgeInput
 from dplib.config.network_releases import ReportInput
 from dplib.jobs.network_statistics.design import Design
 from dplib.jobs.network_statistics.distributed import layout_of, measure_on_spark
@@ -24,15 +25,14 @@ from dplib.workflow.run_keys import MeasurementKeys, RunKeys
 
 def open_input(job: Resources[Design]) -> DataFrame:
     """Open the list of edges, or of reports, and check its schema."""
-    source = job.design.config.input
-    if isinstance(source, ReportInput):
-        return open_reports(job.spark(), source, job.prepared.base)
-    return open_edges(job.spark(), source, job.prepared.base, job.design.vertices)
+    if job.design.reported is not None:
+        return open_reports(job.spark(), job.prepared.source(ReportInput), job.prepared.base)
+    return open_edges(job.spark(), job.prepared.source(EdgeInput), job.prepared.base, job.design.vertices)
 
 
 def measure(job: Resources[Design], rows: DataFrame, keys: RunKeys, directory: Path) -> MeasurementKeys:
     """Read the edges, count, draw the noise once and store it; of reports, which are noisy already, store them."""
-    if isinstance(job.design.config.input, ReportInput):
+    if job.design.reported is not None:
         with job.stage("reading the reports"):
             return measure_reports(job.design, judge_reports(rows, job.design.vertices), keys, directory)
     judged = judge_edges(rows, job.design.vertices)
@@ -60,4 +60,4 @@ def publish(job: Resources[Design], run: MeasuredRun, account: AccountState, dir
         results, parts = write_tables(design, directory)
         faint = faint_statistics(design, results, directory)
         made = Made(promise(design), faint, manifest_fields(design), partial(build_page, design, results, parts))
-        finish_release(directory, design, run, account, made)
+        finish_release(job.prepared, directory, run, account, made)

@@ -11,14 +11,13 @@ from typing import Any
 import numpy as np
 
 from dplib.arrays import IntArray
-from dplib.config.network_releases import ReportInput
 from dplib.graphs.simple_graph import SimpleGraph
 from dplib.graphs.statistics.network_sensitivity import Statistic
 from dplib.jobs.network_statistics.config import NetworkVertexCount
 from dplib.jobs.network_statistics.declared import Declared
 from dplib.jobs.network_statistics.design import Design
 from dplib.jobs.network_statistics.measure import measure_edges
-from dplib.jobs.network_statistics.measurements import LADDER
+from dplib.jobs.network_statistics.measurements import LADDER, NOISE_FORMAT
 from dplib.jobs.network_statistics.reports import store_reports
 from dplib.spark.graphs.edges import EDGE_RULES
 from dplib.spark.graphs.reports import Reports
@@ -29,7 +28,7 @@ VERTICES = 64
 """Vertices that are tried whole."""
 
 
-def thinned(design: Design, base: Path, size: int) -> Design | None:
+def thinned(design: Design, size: int) -> Design | None:
     """The design on about ``size`` vertices, `VERTICES` at least, and candidates."""
     n = min(design.n_vertices, max(size, VERTICES))
     whole = design.declared
@@ -42,12 +41,13 @@ def thinned(design: Design, base: Path, size: int) -> Design | None:
     changes: dict[str, Any] = {"vertices": vertices} | _only_names(design, declared)
     if stars is not None:
         changes["star_mechanism"] = "ladder" if stars.mechanism == LADDER else "global"
-    found = Design.resolve(config.model_copy(update={"graph": config.graph.model_copy(update=changes)}), base)
+    fewer = config.model_copy(update={"graph": config.graph.model_copy(update=changes)})
+    found = Design.of(fewer, NOISE_FORMAT)
     pairs = list(zip(found.measurements, design.measurements, strict=True))
     if any(few.mechanism != many.mechanism for few, many in pairs):
         return None
     measured = tuple(replace(few, sensitivity=many.sensitivity, event=many.event) for few, many in pairs)
-    return replace(found, declared=declared, measurements=measured)
+    return replace(found, declared=declared, measurements=measured, reported=design.reported)
 
 
 def _few(declared: Declared, n: int, size: int) -> Declared:
@@ -77,9 +77,9 @@ def _only_names(design: Design, declared: Declared) -> dict[str, Any]:
 def measure_nothing(design: Design, keys: RunKeys, directory: Path) -> MeasurementKeys:
     """Draw the noise of a graph without edges, or store that nobody reported."""
     nobody = np.zeros(0, dtype=np.int64)
-    if isinstance(design.config.input, ReportInput):
-        columns = design.config.input.columns
-        reports = Reports(nobody, None if columns.degree is None else nobody, None if columns.bits is None else [])
+    if design.reported is not None:
+        told = design.reported
+        reports = Reports(nobody, nobody if "degree" in told else None, [] if "bits" in told else None)
         return store_reports(design, reports, keys, directory)
     return measure_edges(design, SimpleGraph(design.n_vertices, nobody, nobody), keys, directory)
 

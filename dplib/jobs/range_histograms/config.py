@@ -1,20 +1,20 @@
 """Configuration of the job ``range-histograms``.
 
-*Measurement settings* (``input``, ``privacy``, ``histogram``, ``tree``) decide the counts and the noise, and changing
-one of them spends anew; *publish settings* (``publish``, ``ledger``, ``secret``, ``spark``) only shape what is made of
-the stored measurement and never spend.
+*Measurement settings* (``privacy``, ``histogram``, ``tree``, and how the ``input`` is read) decide the counts and the
+noise, and changing one of them spends anew; *publish settings* (``publish``) only shape what is made of the stored
+measurement and never spend. The file says besides where things are (`dplib.config.job_config.Surroundings`).
 """
 
 import datetime as dt
 from fractions import Fraction
 from itertools import pairwise
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
 from dplib.config.day_window import DayClock, DayWindow
-from dplib.config.job_config import JobConfig, Publication, require_unit_column
+from dplib.config.job_config import JobConfig, Publication, ReleaseSettings, require_unit_column
 from dplib.config.names import ListFile, declared_names
 from dplib.config.sections import Exact, RowPrivacy, Section
 from dplib.config.value_input import HistogramInput
@@ -170,15 +170,20 @@ class RangePublish(Publication):
     """Where it runs: one process, or groups in parallel on Spark."""
 
 
-class RangeHistogramsConfig(JobConfig):
+class RangesRelease(ReleaseSettings):
     """Range counts of one or many histograms, each on its own interval tree."""
 
     job: Literal["range-histograms"]
-    input: HistogramInput
     privacy: RowPrivacy
     histogram: HistogramSettings
     tree: TreeSettings = TreeSettings()
     publish: RangePublish = RangePublish()
+
+
+class RangeHistogramsConfig(RangesRelease, JobConfig):
+    """A configuration of the job."""
+
+    input: HistogramInput
 
     @model_validator(mode="after")
     def _columns(self) -> Self:
@@ -208,16 +213,11 @@ class RangeHistogramsConfig(JobConfig):
             days.first, days.last, DayClock(self.input.columns.value, self.input.date_format, self.input.timezone)
         )
 
-    def measurement_settings(self, base: Path) -> dict[str, Any]:
-        """The resolved settings that decide the counts and the noise, as JSON values.
-
-        A listed file enters with its contents, not with its name; paths enter as written.
-        """
-        dumped = self.model_dump(mode="json", include={"dataset", "job", "input", "privacy", "histogram", "tree"})
-        histogram = self.histogram
-        groups = histogram.group_names(base)
-        dumped["histogram"]["groups"] = None if groups is None else list(groups)
-        if histogram.categories is not None:
-            dumped["histogram"]["categories"] = list(histogram.category_names(base))
-        dumped["counting_version"] = COUNTING_VERSION
-        return dumped
+    def release(self, base: Path) -> RangesRelease:
+        """The settings of the release, with the contents of listed files."""
+        given, groups = self.histogram, self.histogram.group_names(base)
+        read = {
+            "groups": None if groups is None else list(groups),
+            "categories": None if given.categories is None else list(given.category_names(base)),
+        }
+        return RangesRelease.of(self, histogram=given.model_copy(update=read))

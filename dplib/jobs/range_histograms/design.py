@@ -35,7 +35,7 @@ from dplib.config.sections import RowPrivacy
 from dplib.estimates.adaptive_partition import PARTITION_SHARE
 from dplib.estimates.workload_aware import workload_aware
 from dplib.jobs.range_histograms.bins import Bins
-from dplib.jobs.range_histograms.config import RangeHistogramsConfig
+from dplib.jobs.range_histograms.config import COUNTING_VERSION, RangeHistogramsConfig, RangesRelease
 from dplib.jobs.range_histograms.laws import query_law
 from dplib.mechanisms.node_counts import NodeMechanism
 from dplib.mechanisms.tree_counts import SAMPLER_FORMAT
@@ -69,36 +69,45 @@ class Design:
     """A release before its rows.
 
     Attributes:
-        config: the checked configuration.
+        config: the settings of the release.
         bins: bins and groups.
         law: which ranges the plan's errors are for.
         strategy: tree and exact shares, the same for every group; for ``adaptive`` the one that would be used if every
             bin were a bucket of its own.
-        settings: the resolved measurement settings.
     """
 
-    config: RangeHistogramsConfig
+    config: RangesRelease
     bins: Bins
     law: RangeQueries
     strategy: TreeStrategy
-    settings: dict[str, Any]
 
     @classmethod
-    def resolve(cls, config: RangeHistogramsConfig, base: Path, strategy: TreeStrategy | None = None) -> "Design":
+    def resolve(cls, config: RangeHistogramsConfig, base: Path) -> "Design":
         """Derive the design of a configuration.
 
         Args:
             config: the checked configuration.
             base: folder that its relative paths refer to.
+
+        Raises:
+            ConfigError: naming the setting that is wrong.
+        """
+        return cls.of(config.release(base))
+
+    @classmethod
+    def of(cls, config: RangesRelease, strategy: TreeStrategy | None = None) -> "Design":
+        """Derive the design of a release.
+
+        Args:
+            config: its settings, all names listed.
             strategy: that of a stored measurement, which another version might choose differently.
 
         Raises:
             ConfigError: naming the setting that is wrong.
         """
-        bins = Bins.resolve(config.histogram, base)
+        bins = Bins.resolve(config.histogram, Path())
         law = query_law(config.tree.queries, bins.n_bins)
-        settings = config.measurement_settings(base) | {"sampler_format": SAMPLER_FORMAT}
-        found = cls(config, bins, law, strategy or choose_strategy(config, bins.n_bins, law), settings)
+        found = cls(config, bins, law, strategy or choose_strategy(config, bins.n_bins, law))
         found.check_noise()
         return found
 
@@ -154,9 +163,14 @@ class Design:
         return (DiscreteLaplaceEvent("buckets", sensitivity, sensitivity / self.partition_budget), measured, *quality)
 
     @property
+    def formats(self) -> dict[str, int]:
+        """Versions of what decides the numbers besides the settings."""
+        return {"counting_version": COUNTING_VERSION, "sampler_format": SAMPLER_FORMAT}
+
+    @property
     def publish_settings(self) -> dict[str, Any]:
         """The settings that shape a release and never spend."""
-        return self.config.model_dump(mode="json", include={"publish"}) | {"publish_format": 1}
+        return self.config.shaping() | {"publish_format": 1}
 
     def mechanism(self, key: bytes, group: str) -> NodeMechanism:
         """The noise of one histogram's nodes."""
@@ -217,22 +231,15 @@ class Design:
 
     def public(self) -> dict[str, Any]:
         """The settings that a reader of the release needs, from which `from_public` builds the design again."""
-        kept = {"dataset", "job", "privacy", "histogram", "tree"}
-        return {key: value for key, value in self.settings.items() if key in kept}
+        return self.config.measured()
 
     @classmethod
     def from_public(cls, public: dict[str, Any], strategy: TreeStrategy) -> "Design":
         """The design of a release, from its manifest's `public` settings and its stored strategy."""
-        columns = {"value": "value"}
-        columns |= {"group": "group"} if public["histogram"]["groups"] is not None else {}
-        columns |= {"unit": "unit"} if public["privacy"]["unit"] != "event" else {}
-        config = RangeHistogramsConfig.model_validate(
-            public | {"config_version": 1, "input": {"path": "none", "columns": columns}}
-        )
-        return cls.resolve(config, Path(), strategy)
+        return cls.of(RangesRelease.model_validate(public), strategy)
 
 
-def noise_of(config: RangeHistogramsConfig) -> Noise:
+def noise_of(config: RangesRelease) -> Noise:
     """Which law the noise has."""
     return "laplace" if config.privacy.mechanism == "discrete_laplace" else "gaussian"
 
@@ -243,7 +250,7 @@ def noise_of_public(public: dict[str, Any]) -> Noise:
     return "laplace" if privacy.mechanism == "discrete_laplace" else "gaussian"
 
 
-def choose_strategy(config: RangeHistogramsConfig, n_bins: int, law: RangeQueries) -> TreeStrategy:
+def choose_strategy(config: RangesRelease, n_bins: int, law: RangeQueries) -> TreeStrategy:
     """The strategy of the configured method; settings only."""
     noise, k = noise_of(config), config.tree.branching
     match config.tree.resolved_method:

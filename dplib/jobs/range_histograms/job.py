@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from pathlib import Path
 
+from dplib.config.value_input import HistogramInput
 from dplib.jobs.range_histograms.check import check_tables
 from dplib.jobs.range_histograms.config import NAME, RangeHistogramsConfig
 from dplib.jobs.range_histograms.design import Design
@@ -25,9 +26,9 @@ from dplib.workflow.shown import Shown
 
 def inspect(spark: SparkSession, prepared: Prepared[Design]) -> Inspection:
     """What each rule and cap does to the rows."""
-    config, domain = prepared.design.config, prepared.design.bins.row_domain
-    rows = open_values(spark, config.input, domain, prepared.base)
-    return inspect_values(rows, config.input, domain, config.privacy.rows_per_unit)
+    source, domain = prepared.source(HistogramInput), prepared.design.bins.row_domain
+    rows = open_values(spark, source, domain, prepared.base)
+    return inspect_values(rows, source, domain, prepared.design.config.privacy.rows_per_unit)
 
 
 def query(release: Path, manifest: Manifest, asked: Question) -> tuple[list[Answer], Iterator[Shown]]:

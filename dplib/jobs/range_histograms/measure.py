@@ -27,7 +27,6 @@ from dplib.mechanisms.partition import PartitionNoise
 from dplib.release.digest import block_digest, combine_digests
 from dplib.spark.engine.blocks import Block, DataFrame, collect_blocks, iterate_blocks, map_blocks
 from dplib.spark.rows.counts import block_counts, count_blocks
-from dplib.workflow.design import for_tasks
 from dplib.workflow.run_keys import MeasurementKeys, RunKeys
 
 
@@ -115,7 +114,6 @@ def measure_in_blocks(rows: DataFrame, design: Design, keys: RunKeys, directory:
     Raises:
         IntegrityError: if a block that Spark computed again has other counts, because the input changed meanwhile.
     """
-    design = for_tasks(design)
     counted = count_blocks(rows, design.group_bounds, design.bins.n_bins).persist()
     try:
         summaries = map_blocks(counted, partial(_digest, keys.digest, design.bins.n_bins), ["digest"])

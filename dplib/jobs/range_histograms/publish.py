@@ -17,7 +17,6 @@ from dplib.page.guarantee import Promise, rows_text
 from dplib.privacy.rounding import fraction_text
 from dplib.spark.engine.blocks import Block, SparkSession, blocks_from, iterate_blocks, map_blocks
 from dplib.trees.budgets import noise_parameter
-from dplib.workflow.design import for_tasks
 
 N_SHOWN = 3
 """Groups that the page draws: those with the largest estimated totals."""
@@ -62,9 +61,7 @@ def results_in_blocks(
     tables = Tables(directory, design)
     noisy = ((block, {"noisy": tables.read_noisy(block).astype("<f8").tobytes()}) for block in range(design.n_blocks))
     parts = n_partitions or min(design.n_blocks, int(str(spark.conf.get("spark.sql.shuffle.partitions", "200"))))
-    results = map_blocks(
-        blocks_from(spark, noisy, parts), partial(_estimate, for_tasks(design)), ["estimates", "counts"]
-    )
+    results = map_blocks(blocks_from(spark, noisy, parts), partial(_estimate, design), ["estimates", "counts"])
     for block, found in iterate_blocks(results, "estimate the histograms"):
         size = len(design.block_groups(block))
         estimates = np.frombuffer(found["estimates"], "<f8").reshape(size, -1)

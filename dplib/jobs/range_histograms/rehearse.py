@@ -6,7 +6,6 @@ from rows to tables works with these settings.
 
 import csv
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -115,5 +114,8 @@ def _prepare(prepared: PreparedJob[Design], folder: Path) -> PreparedJob[Design]
         "input": {"path": "rows.csv", "format": "csv", "options": {"header": "true"}, "columns": columns},
         "histogram": histogram,
     }
-    resolve = resolver(RangeHistogramsConfig, partial(Design.resolve, strategy=prepared.design.strategy))
-    return on_generated_rows(prepared, changed, folder, resolve)
+
+    def resolve(config: RangeHistogramsConfig, base: Path) -> Design:
+        return Design.of(config.release(base), prepared.design.strategy)
+
+    return on_generated_rows(prepared, changed, folder, resolver(RangeHistogramsConfig, resolve))

@@ -1,8 +1,10 @@
 """The job's own part of a run: open the rows, count and draw the noise once, estimate and publish."""
 
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
+from dplib.config.value_input import HistogramInput
 from dplib.jobs.range_histograms.design import Design
 from dplib.jobs.range_histograms.faint import faint_groups
 from dplib.jobs.range_histograms.measure import measure_in_blocks, measure_on_driver
@@ -30,14 +32,15 @@ from dplib.workflow.run_keys import MeasurementKeys, RunKeys
 
 def open_input(job: Resources[Design]) -> DataFrame:
     """Open the rows and check their schema."""
-    return open_values(job.spark(), job.design.config.input, job.design.bins.row_domain, job.prepared.base)
+    source, domain = job.prepared.source(HistogramInput), job.design.bins.row_domain
+    return open_values(job.spark(), source, domain, job.prepared.base)
 
 
 def measure(job: Resources[Design], rows: DataFrame, keys: RunKeys, directory: Path) -> MeasurementKeys:
     """Count, draw the noise once and store it."""
     design, cap = job.design, job.design.config.privacy.rows_per_unit
     write_strategy(directory, design.strategy)
-    counted = bin_rows(rows, design.config.input, design.bins.row_domain)
+    counted = bin_rows(rows, job.prepared.source(HistogramInput), design.bins.row_domain)
     bounded = bound_rows(counted, cap, cap, keys.bounding)
     if layout_of(design) == "driver" and design.n_blocks == 1:
         with job.stage("counting"):
@@ -50,8 +53,8 @@ def measure(job: Resources[Design], rows: DataFrame, keys: RunKeys, directory: P
 
 def judge(job: Resources[Design], rows: DataFrame) -> JudgedRows:
     """The rows after their rules, for the quality of the input."""
-    config = job.design.config
-    return judged_values(rows, config.input, job.design.bins.row_domain, config.privacy.rows_per_unit)
+    source, design = job.prepared.source(HistogramInput), job.design
+    return judged_values(rows, source, design.bins.row_domain, design.config.privacy.rows_per_unit)
 
 
 def publish(job: Resources[Design], run: MeasuredRun, account: AccountState, directory: Path) -> None:
@@ -60,7 +63,7 @@ def publish(job: Resources[Design], run: MeasuredRun, account: AccountState, dir
     from dplib.jobs.range_histograms.page import build_page
 
     strategy = read_strategy(directory, job.design.noise)
-    design = Design.resolve(job.design.config, job.prepared.base, strategy)
+    design = Design.of(job.design.config, strategy)
     layout = layout_of(design)
     with job.stage("estimating and writing"):
         if layout == "driver":
@@ -70,6 +73,5 @@ def publish(job: Resources[Design], run: MeasuredRun, account: AccountState, dir
         summary = write_tables(design, results, directory)
         faint = faint_groups(design, summary, directory)
         page = partial(build_page, design, summary, layout)
-        finish_release(
-            directory, design, run, account, Made(promise(design), faint, manifest_fields(design, layout), page)
-        )
+        made = Made(promise(design), faint, manifest_fields(design, layout), page)
+        finish_release(replace(job.prepared, design=design), directory, run, account, made)

@@ -24,7 +24,7 @@ BINS = 64
 """Bins that are tried whole."""
 
 
-def thinned(design: Design, base: Path, size: int) -> Design:
+def thinned(design: Design, size: int) -> Design:
     """The design on about ``size`` groups, and as many bins, `BINS` at least."""
     config, bins = design.config, design.bins
     stride = -(-bins.n_bins // max(BINS, size))
@@ -44,7 +44,7 @@ def thinned(design: Design, base: Path, size: int) -> Design:
         "tree": config.tree.model_copy(update={"queries": _fewer_queries(config.tree.queries, starts, stride)}),
         "publish": config.publish.model_copy(update={"layout": layout_of(design)}),
     }
-    return Design.resolve(config.model_copy(update=fewer), base)
+    return Design.of(config.model_copy(update=fewer))
 
 
 def _fewer_queries(queries: str | QueryLaw, starts: IntArray, stride: int) -> str | QueryLaw:

@@ -18,6 +18,7 @@ from dplib.jobs.range_histograms.config import RangeHistogramsConfig
 from dplib.jobs.range_histograms.design import Design as RangeDesign
 from dplib.jobs.range_histograms.tables import write_strategy
 from dplib.release.tables import read_table
+from dplib.workflow.settings import measurement_settings
 from tests.support.golden import golden_keys
 
 BITS = (40, 50, 53, 58, 60, 61)
@@ -46,10 +47,12 @@ def _consistent(folder: Path, constraints: str, bits: int) -> FloatArray:
     }
     if constraints != "many pieces":
         settings["privacy"]["budget"] = {"rho": "1"}  # type: ignore[index]
-    design = ConsistentDesign.resolve(check(ConsistentHistogramsConfig, settings), folder)
+    config = check(ConsistentHistogramsConfig, settings)
+    design = ConsistentDesign.resolve(config, folder)
     kinds = len(design.constraints.row_types)
     counts = np.random.default_rng(bits).integers(1 << bits, 1 << (bits + 1), (8, kinds))
-    consistent_measure.measure_on_driver(design, counts, golden_keys("consistent-histograms", design.settings), folder)
+    keys = golden_keys("consistent-histograms", measurement_settings(config, design))
+    consistent_measure.measure_on_driver(design, counts, keys, folder)
     consistent_publish.write_tables(design, consistent_publish.results_on_driver(design, folder), folder)
     return read_table(folder / "published", ["count"]).column("count").to_numpy()
 
@@ -83,10 +86,12 @@ def test_range_histograms(tree: str, bits: int, tmp_path: Path) -> None:
         "histogram": {"edges": {"start": 0, "stop": 16, "width": 1}, "groups": ["b", "a"]},
         "tree": shape,
     }
-    design = RangeDesign.resolve(check(RangeHistogramsConfig, settings), tmp_path)
+    config = check(RangeHistogramsConfig, settings)
+    design = RangeDesign.resolve(config, tmp_path)
     write_strategy(tmp_path, design.strategy)
     counts = np.random.default_rng(bits).integers(1 << bits, 1 << (bits + 1), (2, 16))
-    range_measure.measure_on_driver(design, counts, golden_keys("range-histograms", design.settings), tmp_path)
+    keys = golden_keys("range-histograms", measurement_settings(config, design))
+    range_measure.measure_on_driver(design, counts, keys, tmp_path)
     range_publish.write_tables(design, range_publish.results_on_driver(design, tmp_path), tmp_path)
     published = read_table(tmp_path / "published", ["count"]).column("count").to_numpy()
     assert published.min() >= 0

@@ -32,7 +32,7 @@ from dplib.ledger.runs import Account, RunKey, Terms
 from dplib.privacy.budget import Currency
 from dplib.workflow.design import cost_of, delta_of, natural_terms
 from dplib.workflow.prepared import Prepared
-from dplib.workflow.settings import counted_hash, counted_settings, free_settings, plan_settings
+from dplib.workflow.settings import counted_settings, free_settings
 from tests.support.ledgers import KEY, TERMS, Place, key_number, measurement, open_with
 
 CONF = Path(__file__).parents[3] / "conf"
@@ -58,15 +58,17 @@ def configurations() -> list[tuple[str, dict[str, Any]]]:
 @pytest.mark.parametrize(("name", "settings"), configurations(), ids=[name for name, _ in configurations()])
 def test_the_settings_of_every_job_are_priced_as_their_run_is(name: str, settings: dict[str, Any]) -> None:
     model, design_of = JOBS[settings["job"]]
-    design = design_of.resolve(check(model, settings), CONF)
+    config = check(model, settings)
+    design = design_of.resolve(config, CONF)
     terms = natural_terms(design)
     delta = None if terms.currency is Currency.PURE else delta_of(design)
     account = Account(settings["dataset"], terms, Fraction(10), delta)
-    kept = json.loads(json.dumps(plan_settings(design), default=str))
+    run = Prepared(design, config, CONF, "")
+    kept = json.loads(json.dumps(run.plan_settings, default=str))
     priced = price(settings["job"], kept, account)
     assert priced.cost == cost_of(design, terms.currency, account)
-    assert priced.settings_hash == counted_hash(design)
-    assert (priced.terms, priced.window) == (terms, design.config.day_window)
+    assert priced.settings_hash == run.key.settings_hash
+    assert (priced.terms, priced.window) == (terms, config.day_window)
 
 
 SHOP: dict[str, Any] = {
@@ -79,8 +81,13 @@ SHOP: dict[str, Any] = {
 }
 
 
-def shop(**changes: Any) -> Counts:
-    return Counts.resolve(check(ConsistentHistogramsConfig, SHOP | changes), Path("/shop"))
+def shop(**changes: Any) -> Prepared[Counts]:
+    config = check(ConsistentHistogramsConfig, SHOP | changes)
+    return Prepared(Counts.resolve(config, Path("/shop")), config, Path("/shop"), "")
+
+
+def counted_hash(run: Prepared[Counts]) -> str:
+    return run.key.settings_hash
 
 
 def test_how_the_input_is_reached_is_hashed_into_nothing_public() -> None:
@@ -88,11 +95,10 @@ def test_how_the_input_is_reached_is_hashed_into_nothing_public() -> None:
     source = SHOP["input"] | {"options": {"HEADER": "True", "fs.s3a.secret.key": "hunter2"}}
     secret, other = (shop(input=source), shop(input=source | {"options": source["options"] | {"fs.s3a.x": "y"}}))
     assert counted_hash(secret) == counted_hash(other) == counted_hash(plain) == settings_hash(plain.settings)
-    for design in (secret, other):
-        assert "hunter2" not in json.dumps([plan_settings(design), counted_settings(plan_settings(design))])
-    key = Prepared(secret, Path("/shop"), "").key
-    assert key.former == (settings_hash(secret.settings),)  # as versions before made it
-    assert Prepared(plain, Path("/shop"), "").key.former == ()
+    for run in (secret, other):
+        assert "hunter2" not in json.dumps([run.plan_settings, counted_settings(run.plan_settings)])
+    assert secret.key.former == (settings_hash(secret.settings),)  # as versions before made it
+    assert plain.key.former == ()
     assert counted_hash(shop(input=SHOP["input"] | {"options": {"header": "true", "sep": ";"}})) != counted_hash(plain)
 
 
@@ -100,15 +106,15 @@ def test_a_free_total_changes_what_is_published_and_not_what_is_measured() -> No
     plain, free = shop(), {"totals": {"all": ["bread", "milk"]}}
     with_total = shop(constraints=[free])
     assert counted_hash(with_total) == counted_hash(plain) == settings_hash(plain.settings)
-    runs = [Prepared(design, Path("/shop"), "") for design in (plain, with_total)]
+    runs = [plain, with_total]
     run = open_run(runs[0].key)
     assert runs[0].publish_hash(run) != runs[1].publish_hash(run)
     assert runs[0].plan_settings != runs[1].plan_settings
-    assert with_total.blocks.cut_level == plain.blocks.cut_level
+    assert with_total.design.blocks.cut_level == plain.design.blocks.cut_level
     # A run that a version before made with the total, under its own hash: published with the hash that it had.
     former = open_run(replace(KEY, settings_hash=runs[1].key.former[0]))
     assert runs[1].key.has_settings_of(replace(former.key, dataset="takeaway", job=SHOP["job"], logical_date=""))
-    assert runs[1].publish_hash(former) == settings_hash(with_total.publish_settings)
+    assert runs[1].publish_hash(former) == settings_hash(with_total.design.publish_settings)
 
 
 def open_run(key: RunKey) -> Any:
@@ -119,11 +125,11 @@ def open_run(key: RunKey) -> Any:
 
 def test_a_free_total_that_a_measured_one_is_made_of_decides_counts() -> None:
     measured = {"totals": {"all": ["food", "tea"]}, "measured": True}
-    designs = [shop(constraints=[measured, {"totals": {"food": food}}]) for food in (["bread"], ["bread", "milk"])]
-    assert counted_hash(designs[0]) != counted_hash(designs[1])
-    assert free_settings(plan_settings(designs[0])) == {}
+    runs = [shop(constraints=[measured, {"totals": {"food": food}}]) for food in (["bread"], ["bread", "milk"])]
+    assert counted_hash(runs[0]) != counted_hash(runs[1])
+    assert free_settings(runs[0].plan_settings) == {}
     beside = shop(constraints=[measured, {"totals": {"food": ["bread"]}}, {"totals": {"more": ["food", "milk"]}}])
-    assert counted_hash(beside) == counted_hash(designs[0])
+    assert counted_hash(beside) == counted_hash(runs[0])
 
 
 @pytest.mark.parametrize("width", [2, 60_000])

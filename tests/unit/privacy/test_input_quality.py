@@ -35,7 +35,7 @@ def test_the_share_is_spent_exactly(q: int, replaces: bool, has_cap: bool) -> No
 def test_the_release_costs_its_budget_and_no_more(tmp_path: Path, budget: dict[str, object]) -> None:
     shop = Shop(tmp_path).set(privacy__budget=budget)
     before, plain = JOB.prepare(shop.config), JOB.prepare(shop.config).design.events
-    assert "quality_share" not in before.design.settings["privacy"]
+    assert "quality_share" not in before.settings["privacy"]
     with_share = JOB.prepare(shop.set(privacy__quality_share="0.04").config)
     events = with_share.design.events
     assert len(events) == len(plain) + 2

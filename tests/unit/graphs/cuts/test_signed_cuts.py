@@ -130,7 +130,7 @@ def test_releases_of_any_search_are_verified_by_their_values(tmp_path: Path) -> 
     """Another version may find other cuts, so a release from before still verifies; a changed value does not."""
     graph, _ = two_cliques(30, 1)
     design = design_of({"synthetic_graph": {}}, {"epsilon": 1}, n=30)
-    measure_graph(design, graph, golden_keys("minimum-cuts", design.settings), tmp_path)
+    measure_graph(design, graph, golden_keys("minimum-cuts", design.public()), tmp_path)
     write_tables(design, tmp_path)
     manifest: Any = SimpleNamespace(job="minimum-cuts", details={"design": design.public()})
     assert all(check.ok for check in check_tables(tmp_path, manifest))

@@ -170,7 +170,7 @@ PROMISED = {"bounding": "promised", "largest": 20}
 def test_settings_decide_where_the_ladder_is_used(design: Design, mechanism: str) -> None:
     (measured,) = design.measurements
     assert measured.mechanism == mechanism
-    assert design.settings.get("noise_format") == (NOISE_FORMAT if mechanism == LADDER else None)
+    assert design.formats.get("noise_format") == (NOISE_FORMAT if mechanism == LADDER else None)
     assert Design.from_public(design.public()).measurements[0].noise == measured.noise
 
 

@@ -25,7 +25,7 @@ def test_errors_are_stated_of_an_optimum_only(rounds: int, converged: bool, tmp_
     Tables(tmp_path, made).write_tree()
     domain = row_domain(made)
     counts = np.zeros((domain.n_days, domain.n_row_types), dtype=np.int64)
-    measure_on_driver(made, counts, golden_keys("consistent-histograms", made.settings), tmp_path)
+    measure_on_driver(made, counts, golden_keys("consistent-histograms", made.public()), tmp_path)
     results = results_on_driver(made, tmp_path)
     assert results.solution.converged is converged
     write_tables(made, results, tmp_path)

@@ -1,6 +1,7 @@
 """Designs of minimum-cuts: how a budget is split among releases, what each costs, what is refused and why."""
 
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,7 +18,8 @@ from dplib.privacy.budget import Currency
 from dplib.privacy.calibration import epsilon_from_rho
 from dplib.privacy.events import ApproxEvent
 from dplib.workflow.design import cost_of, natural_terms
-from tests.support.minimum_cuts import design_of
+from dplib.workflow.settings import measurement_settings
+from tests.support.minimum_cuts import config_of, design_of
 
 ALL_PURE: dict[str, Any] = {
     "minimum_cut_value": {"share": 1},
@@ -211,9 +213,10 @@ def test_what_is_read_is_cut_to_the_cap_unless_it_is_promised(
     weights: dict[str, Any], columns: dict[str, str], row_cap: int, pair_cap: int | None, kept: bool
 ) -> None:
     """Settings under which nothing is cut hash as they did before there was a cap, so their releases stay found."""
-    design = design_of({"minimum_cut_value": {}}, weight_cap=3, weights=weights, columns=columns)
+    config = config_of({"minimum_cut_value": {}}, weight_cap=3, weights=weights, columns=columns)
+    design = Design.resolve(config, Path())
     assert (design.config.row_cap, design.config.pair_cap) == (row_cap, pair_cap)
-    assert ("capped" not in design.settings["graph"]["weights"]) == kept
+    assert ("capped" not in measurement_settings(config, design)["graph"]["weights"]) == kept
     promised = weights.get("capped") == "promised"
     assert any("promised" in fact for fact in invariants(design)) == promised
     assert any(assumption(design) == note for note in make_plan(design, "hash").frame.notes)

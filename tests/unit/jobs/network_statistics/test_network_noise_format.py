@@ -41,7 +41,7 @@ def test_rho_pays_for_a_ladder_as_for_any_choice() -> None:
 def test_rho_pays_for_smooth_sensitivity_as_for_a_pure_mechanism() -> None:
     design = design_of({"rho": "0.5"}, ["triangles"], triangles={"mechanism": "smooth"})
     assert design.measurements[0].epsilon == 1
-    assert "noise_format" not in design.settings
+    assert "noise_format" not in design.formats
 
 
 @pytest.mark.parametrize(
@@ -55,7 +55,7 @@ def test_rho_pays_for_smooth_sensitivity_as_for_a_pure_mechanism() -> None:
 def test_the_format_is_a_setting_where_the_noise_is_another(
     budget: dict[str, Any], statistics: list[str], changed: bool
 ) -> None:
-    assert design_of(budget, statistics).settings.get("noise_format") == (2 if changed else None)
+    assert design_of(budget, statistics).formats.get("noise_format") == (2 if changed else None)
 
 
 def test_an_old_release_opens_with_the_noise_that_it_has() -> None:
