@@ -323,4 +323,4 @@ def _accountants(guarantee: Guarantee) -> DataTable:
         )
         for total in guarantee.totals
     )
-    return DataTable("What all measurements cost together, by four accountants; none rounds down.", columns, rows)
+    return DataTable("What all measurements cost together, by each accountant; none rounds down.", columns, rows)

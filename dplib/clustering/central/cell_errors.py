@@ -86,8 +86,9 @@ class Cells:
         return np.stack([self._sums(self.labels, way) for way in ways.T], axis=1)
 
     def weight_errors(self) -> FloatArray:
-        """Standard errors of the centers' weights, the sums of their cells', shape (k,)."""
-        return np.asarray(np.sqrt(self.noise(np.ones(len(self.places))) + self._parted()))
+        """Standard errors of the centers' weights, the sums of their cells', shape (k,); NaN where there are none."""
+        found = np.sqrt(self.noise(np.ones(len(self.places))) + self._parted())
+        return np.where(np.bincount(self.labels, minlength=len(self.centers)) > 0, found, np.nan)
 
     def loss(self) -> tuple[float, float]:
         """Sum of squared distances as if all points stood in the middles of their cells, and its standard error.

@@ -76,6 +76,8 @@ def weights_text(method: str) -> str:
         return f"The method {method} measures no number of points, so that there are no weights and no errors."
     if method == "sample_aggregate":
         return "Weights are those of the start, whose centers are not the released ones."
+    if method in ("grid", "quadtree"):
+        return "Where the middle of no cell is nearest to a center, nothing tells how many points are."
     return f"The method {method} states none."
 
 

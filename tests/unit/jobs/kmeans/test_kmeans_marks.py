@@ -69,3 +69,15 @@ def test_a_loss_that_cells_do_not_tell_is_null(tmp_path: Path) -> None:
     assert wide.loss is not None
     assert wide.loss_error is not None
     assert 0 < wide.loss_error < wide.loss / 2
+
+
+def test_a_weight_that_no_cell_tells_states_no_error(tmp_path: Path) -> None:
+    # 2 cells an axis, 8 centers: to some of them no cell's middle is nearest.
+    design = design_of(settings_of("grid", {"epsilon": 1}, k=8))
+    measure_points(design, rows_in(np.zeros((0, 2))), keys_of(design), tmp_path)
+    results = write_tables(design, tmp_path)
+    unknown = np.isnan(results.weight_errors)
+    assert 0 < unknown.sum() < 8
+    assert (results.weight_errors[~unknown] > 0).all()
+    assert not results.swallowed[unknown].any()
+    assert "nothing tells how many points are" in str(_centers(design, results))
