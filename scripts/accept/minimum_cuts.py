@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from dplib.graphs.cactus.cactus import Cactus
 from dplib.graphs.cactus.cactus_cuts import canonical_cuts, cut_set
 from dplib.graphs.cactus.cactus_search import cactus_of_graph
 from dplib.graphs.cactus.cactus_standard_form import equivalent, standard_form
@@ -29,7 +30,7 @@ from dplib.graphs.cut_analysis.cut_count_sensitivity import (
 from dplib.graphs.cut_analysis.cut_tree import is_parallel_cut
 from dplib.graphs.cuts.minimum_cut import minimum_cut
 from dplib.graphs.cuts.near_minimum import near_minimum_cuts
-from dplib.graphs.edges import canonical
+from dplib.graphs.edges import Graph
 from scripts.accept import (
     minimum_cuts_any_n,
     minimum_cuts_audit,
@@ -38,7 +39,7 @@ from scripts.accept import (
     minimum_cuts_speed,
 )
 from scripts.accept.claims import Check, Result
-from tests.support.graph_oracles import CUT_CASES, case_cactus, case_edges, minimum_cuts, random_graph, sides
+from tests.support.graph_oracles import CUT_CASES, case_cactus, case_graph, minimum_cuts, plus, random_graph, sides
 
 Case = dict[str, Any]
 FACETS = ("value", "minimum cuts", "p-cuts and t-cuts", "cactus by three ways", "CutSet of the cactus", "alphas")
@@ -61,7 +62,7 @@ def results_of(cases: Sequence[Case]) -> Iterator[Result]:
 
 def facets_of(case: Case) -> list[bool]:
     """Whether each facet of a case is as stored."""
-    graph = canonical(*case_edges(case))
+    graph = case_graph(case)
     value = minimum_cut(graph).value
     found = near_minimum_cuts(graph, value)
     cuts = canonical_cuts(found.cuts.sides())
@@ -100,15 +101,14 @@ def brute_force() -> Iterator[Result]:
     right = np.zeros(4, dtype=np.int64)
     n_pairs = 0
     for _ in range(N_RANDOM):
-        edges = random_graph(rng, int(rng.integers(2, 9)))
-        graph = canonical(*edges)
-        value, cuts = minimum_cuts(edges)
+        graph = random_graph(rng, int(rng.integers(2, 9)))
+        value, cuts = minimum_cuts(graph)
         cactus = cactus_of_graph(graph, value)
         right[0] += minimum_cut(graph).value == value
         right[1] += sides(near_minimum_cuts(graph, value).cuts.sides()) == sides(cuts)
         right[2] += sides(cut_set(cactus)) == sides(cuts) and cactus.equals(cactus_of_cuts(cuts))
-        pairs = [(u, v) for u in range(edges.n) for v in range(u)]
-        right[3] += sum(effect_is_right(edges, cactus, value, len(cuts), u, v) for u, v in pairs)
+        pairs = [(u, v) for u in range(graph.n_vertices) for v in range(u)]
+        right[3] += sum(effect_is_right(graph, cactus, value, len(cuts), u, v) for u, v in pairs)
         n_pairs += len(pairs)
     names = (
         "value",
@@ -121,13 +121,13 @@ def brute_force() -> Iterator[Result]:
         yield Result(claim, f"{total} equal", f"{n_right} equal", bool(n_right == total))
 
 
-def effect_is_right(edges: Any, cactus: Any, value: int, n_cuts: int, u: int, v: int) -> bool:
+def effect_is_right(graph: Graph, cactus: Cactus, value: int, n_cuts: int, u: int, v: int) -> bool:
     """One more unit between two vertices, by listing all cuts again."""
-    after, cuts = minimum_cuts(edges.plus(u, v))
+    after, cuts = minimum_cuts(plus(graph, u, v))
     effect = edge_effect(cactus, u, v)
     if after > value:
         return effect.value_rises
-    least = max(bound_by_parameters(n_cuts, cactus_parameters(cactus)), bound_by_count(n_cuts, edges.n))
+    least = max(bound_by_parameters(n_cuts, cactus_parameters(cactus)), bound_by_count(n_cuts, graph.n_vertices))
     return not effect.value_rises and len(cuts) == n_cuts - effect.lost_cuts and len(cuts) >= least
 
 

@@ -3,12 +3,13 @@
 import itertools
 import json
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from dplib.arrays import BoolArray, IntArray
 from dplib.graphs.cactus.cactus import Cactus, checked_cactus
+from dplib.graphs.edges import Graph, canonical
 
 CUT_CASES: list[dict[str, Any]] = json.loads((Path(__file__).parents[1] / "data" / "minimum_cuts.json").read_text())[
     "cases"
@@ -16,20 +17,15 @@ CUT_CASES: list[dict[str, Any]] = json.loads((Path(__file__).parents[1] / "data"
 CUT_CASE_NAMES = [case["name"] for case in CUT_CASES]
 
 
-class Edges(NamedTuple):
-    """A graph as plain arrays."""
-
-    n: int
-    source: IntArray
-    target: IntArray
-    weight: IntArray
-
-    def plus(self, u: int, v: int, weight: int = 1) -> "Edges":
-        return Edges(self.n, np.append(self.source, u), np.append(self.target, v), np.append(self.weight, weight))
+def plus(graph: Graph, u: int, v: int, weight: int = 1) -> Graph:
+    """The graph with more weight between two vertices."""
+    return canonical(
+        graph.n_vertices, np.append(graph.source, u), np.append(graph.target, v), np.append(graph.weight, weight)
+    )
 
 
-def case_edges(case: dict[str, Any]) -> Edges:
-    return Edges(case["n"], *np.array(case["edges"], dtype=np.int64).reshape(-1, 3).T)
+def case_graph(case: dict[str, Any]) -> Graph:
+    return canonical(case["n"], *np.array(case["edges"], dtype=np.int64).reshape(-1, 3).T)
 
 
 def all_cuts(n: int) -> BoolArray:
@@ -38,18 +34,18 @@ def all_cuts(n: int) -> BoolArray:
     return np.column_stack([np.zeros_like(number), *((number >> bit) & 1 for bit in range(n - 1))]).astype(bool)
 
 
-def cut_values(graph: Edges, cuts: BoolArray) -> IntArray:
+def cut_values(graph: Graph, cuts: BoolArray) -> IntArray:
     return np.asarray((cuts[:, graph.source] != cuts[:, graph.target]) @ graph.weight)
 
 
-def minimum_cuts(graph: Edges) -> tuple[int, BoolArray]:
+def minimum_cuts(graph: Graph) -> tuple[int, BoolArray]:
     """The minimum cut value and all minimum cuts."""
-    cuts = all_cuts(graph.n)
+    cuts = all_cuts(graph.n_vertices)
     values = cut_values(graph, cuts)
     return int(values.min()), cuts[values == values.min()]
 
 
-def random_graph(rng: np.random.Generator, n: int, most_weight: int = 3) -> Edges:
+def random_graph(rng: np.random.Generator, n: int, most_weight: int = 3) -> Graph:
     """A connected graph of random kind: any density, or few chords on a ring, or rings hung together."""
     pairs = np.array(list(itertools.combinations(range(n), 2)))
     weight = np.zeros((n, n), dtype=np.int64)
@@ -76,7 +72,7 @@ def random_graph(rng: np.random.Generator, n: int, most_weight: int = 3) -> Edge
     for one, other in itertools.pairwise(_leaders(weight)):
         weight[one, other] = weight[other, one] = int(rng.integers(1, most_weight + 1))
     source, target = np.nonzero(np.triu(weight, 1))
-    return Edges(n, source.astype(np.int64), target.astype(np.int64), weight[source, target])
+    return canonical(n, source, target, weight[source, target])
 
 
 def _leaders(weight: IntArray) -> list[int]:

@@ -11,15 +11,14 @@ from dplib.graphs.cactus.cactus_search import cactus_of_graph
 from dplib.graphs.cactus.cactus_standard_form import equivalent, numbered, standard_form
 from dplib.graphs.cut_analysis.cactus_generation import cactus_of_cuts
 from dplib.graphs.cut_analysis.cut_tree import belongs, bundle_graph, bundle_of, cut_tree, is_parallel_cut, is_ring
-from dplib.graphs.edges import canonical
+from dplib.graphs.edges import Graph, canonical
 from tests.support.graph_oracles import (
     CUT_CASE_NAMES,
     CUT_CASES,
-    Edges,
     between_every_pair,
     bundles_by_definition,
     case_cactus,
-    case_edges,
+    case_graph,
     crossing,
     loosened,
     minimum_cuts,
@@ -28,14 +27,14 @@ from tests.support.graph_oracles import (
 )
 
 
-def graphs(n_graphs: int, largest: int = 8) -> list[Edges]:
+def graphs(n_graphs: int, largest: int = 8) -> list[Graph]:
     rng = np.random.default_rng(n_graphs)
     return [random_graph(rng, int(rng.integers(2, largest + 1))) for _ in range(n_graphs)]
 
 
 @pytest.mark.parametrize("case", CUT_CASES, ids=CUT_CASE_NAMES)
 def test_stored_cases(case: dict[str, Any]) -> None:
-    graph = case_edges(case)
+    graph = case_graph(case)
     value, cuts = minimum_cuts(graph)
     assert value == case["min_cut_value"]
     assert sides(cuts) == {tuple(cut) for cut in case["min_cuts"]}
@@ -45,7 +44,7 @@ def test_stored_cases(case: dict[str, Any]) -> None:
     made = cactus_of_cuts(cuts)
     assert made.equals(numbered(case_cactus(case)))
     assert made.equals(standard_form(case_cactus(case)))
-    assert made.equals(cactus_of_graph(canonical(*graph), value))
+    assert made.equals(cactus_of_graph(graph, value))
     assert sides(cut_set(made)) == sides(cuts)
     assert count_standard_cuts(made) == case["num_min_cuts"]
 
@@ -53,17 +52,17 @@ def test_stored_cases(case: dict[str, Any]) -> None:
 @pytest.mark.parametrize("case", CUT_CASES, ids=CUT_CASE_NAMES)
 def test_stored_cases_under_other_names(case: dict[str, Any]) -> None:
     """The search starts along other edges: along the prism's edges between its triangles too."""
-    graph = case_edges(case)
+    graph = case_graph(case)
     value, cuts = minimum_cuts(graph)
-    rng = np.random.default_rng(graph.n)
+    rng = np.random.default_rng(graph.n_vertices)
     for _ in range(12):
-        names = rng.permutation(graph.n)
-        renamed = canonical(graph.n, names[graph.source], names[graph.target], graph.weight)
+        names = rng.permutation(graph.n_vertices)
+        renamed = canonical(graph.n_vertices, names[graph.source], names[graph.target], graph.weight)
         assert cactus_of_graph(renamed, value).equals(cactus_of_cuts(cuts[:, np.argsort(names)]))
 
 
 @pytest.mark.parametrize("graph", graphs(60))
-def test_parallel_cuts_by_definition(graph: Edges) -> None:
+def test_parallel_cuts_by_definition(graph: Graph) -> None:
     _, cuts = minimum_cuts(graph)
     by_definition = [not any(crossing(one, other) for other in cuts) for one in cuts]
     np.testing.assert_array_equal(is_parallel_cut(cuts), by_definition)
@@ -92,7 +91,7 @@ def test_canonical_cuts_are_one_form() -> None:
 
 
 @pytest.mark.parametrize("graph", graphs(80))
-def test_bundles_by_definition(graph: Edges) -> None:
+def test_bundles_by_definition(graph: Graph) -> None:
     value, cuts = minimum_cuts(graph)
     parallel = is_parallel_cut(cuts)
     tree = cut_tree(cuts[parallel])
@@ -108,7 +107,7 @@ def test_bundles_by_definition(graph: Edges) -> None:
     for node, bundle in enumerate(bundles):
         held = ~bundle.any(axis=0)
         np.testing.assert_array_equal(np.flatnonzero(held), np.flatnonzero(tree.node_of == node))
-        structure = bundle_graph(canonical(*graph), bundle)
+        structure = bundle_graph(graph, bundle)
         length = len(bundle)
         if owner[node]:  # theorem 3.1.7
             assert not held.any()
@@ -120,7 +119,7 @@ def test_bundles_by_definition(graph: Edges) -> None:
         assert structure.sum() == 2 * graph.weight[structure_edges(graph, bundle)].sum()
 
 
-def structure_edges(graph: Edges, bundle: np.ndarray[Any, np.dtype[np.bool_]]) -> Any:
+def structure_edges(graph: Graph, bundle: np.ndarray[Any, np.dtype[np.bool_]]) -> Any:
     within_one = (bundle[:, graph.source] & bundle[:, graph.target]).any(axis=0)
     return ~within_one
 
@@ -148,7 +147,7 @@ def test_all_ways_to_the_cactus_agree_with_brute_force(seed: int) -> None:
         made = cactus_of_cuts(cuts)
         assert sides(cut_set(made)) == sides(cuts)
         assert count_standard_cuts(made) == len(cuts)
-        assert made.equals(cactus_of_graph(canonical(*graph), value))
+        assert made.equals(cactus_of_graph(graph, value))
         other = loosened(rng, made)
         assert sides(cut_set(other)) == sides(cuts)
         assert standard_form(other).equals(made)

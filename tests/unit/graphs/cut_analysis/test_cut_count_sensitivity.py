@@ -27,24 +27,19 @@ from dplib.graphs.cut_analysis.cut_count_sensitivity import (
     sharper_bound,
     t_cuts_of_ring,
 )
-from dplib.graphs.cut_analysis.sensitive_graphs import SensitiveGraph, heavy_ends, path_and_ring, pendant_ring
+from dplib.graphs.cut_analysis.sensitive_graphs import heavy_ends, path_and_ring, pendant_ring
 from dplib.graphs.cuts.minimum_cut import minimum_cut
 from tests.support.graph_oracles import (
     CUT_CASE_NAMES,
     CUT_CASES,
-    Edges,
     all_cuts,
     case_cactus,
-    case_edges,
+    case_graph,
     loosened,
     minimum_cuts,
+    plus,
     random_graph,
 )
-
-
-def plain(sensitive: SensitiveGraph) -> Edges:
-    graph = sensitive.graph
-    return Edges(graph.n_vertices, graph.source, graph.target, graph.weight)
 
 
 def is_path(cactus: Cactus, u: int, v: int) -> bool:
@@ -81,7 +76,7 @@ def test_parameters_of_the_stored_cases(case: dict[str, Any]) -> None:
     expected = CactusParameters(**case["params"])
     assert cactus_parameters(case_cactus(case)) == expected
     assert cactus_parameters(loosened(np.random.default_rng(0), case_cactus(case))) == expected
-    found = analyse(cactus_of_cuts(minimum_cuts(case_edges(case))[1]))
+    found = analyse(cactus_of_cuts(minimum_cuts(case_graph(case))[1]))
     assert (found.n_vertices, found.n_min_cuts, found.parameters) == (case["n"], case["num_min_cuts"], expected)
     assert found.marking == MARKING
 
@@ -96,9 +91,9 @@ def test_effects_and_bounds_by_brute_force(seed: int) -> None:
         cactus = loosened(rng, cactus_of_cuts(cuts))
         standard = standard_form(cactus)
         analysis = analyse(cactus)
-        for u, v in itertools.combinations(range(graph.n), 2):
+        for u, v in itertools.combinations(range(graph.n_vertices), 2):
             effect = edge_effect(cactus, v, u)
-            after, left = minimum_cuts(graph.plus(u, v))
+            after, left = minimum_cuts(plus(graph, u, v))
             assert effect.lost_cuts == (cuts[:, u] != cuts[:, v]).sum()
             assert effect.value_rises == (after > value) == is_path(standard, u, v)
             n_rising += effect.value_rises
@@ -151,9 +146,8 @@ def test_bounds_are_the_formulas() -> None:
 def test_pendant_ring(n: int) -> None:
     """Lemma 4.1.1 with the cut around the pendant vertex: 2, 4, 7, 11, ... minimum cuts after."""
     sensitive = pendant_ring(n)
-    graph = plain(sensitive)
-    value, cuts = minimum_cuts(graph)
-    after_value, after = minimum_cuts(graph.plus(sensitive.u, sensitive.v))
+    value, cuts = minimum_cuts(sensitive.graph)
+    after_value, after = minimum_cuts(sensitive.after())
     assert (value, after_value) == (1, 2)
     assert (len(cuts), len(after)) == (sensitive.n_min_cuts, sensitive.n_min_cuts_after) == (1, math.comb(n - 1, 2) + 1)
     assert minimum_cut(sensitive.after()).value == 2
@@ -164,9 +158,8 @@ def test_path_and_ring(n: int) -> None:
     """The construction after theorem 4.2.3 with the ring's p-cuts counted, and inequality 4.7."""
     for half in (1, 3):
         sensitive = path_and_ring(n, half=half)
-        graph = plain(sensitive)
-        value, cuts = minimum_cuts(graph)
-        after_value, after = minimum_cuts(graph.plus(sensitive.u, sensitive.v))
+        value, cuts = minimum_cuts(sensitive.graph)
+        after_value, after = minimum_cuts(sensitive.after())
         assert value == after_value == 2 * half
         assert (len(cuts), len(after)) == (sensitive.n_min_cuts, sensitive.n_min_cuts_after)
         loss = len(cuts) - len(after)
@@ -180,9 +173,8 @@ def test_path_and_ring(n: int) -> None:
 @pytest.mark.parametrize(("n", "length"), [(5, 4), (9, 4), (9, 7), (9, 8)])
 def test_path_and_ring_of_other_lengths(n: int, length: int) -> None:
     sensitive = path_and_ring(n, length)
-    graph = plain(sensitive)
-    assert len(minimum_cuts(graph)[1]) == sensitive.n_min_cuts
-    assert len(minimum_cuts(graph.plus(sensitive.u, sensitive.v))[1]) == sensitive.n_min_cuts_after
+    assert len(minimum_cuts(sensitive.graph)[1]) == sensitive.n_min_cuts
+    assert len(minimum_cuts(sensitive.after())[1]) == sensitive.n_min_cuts_after
 
 
 @pytest.mark.parametrize(("n", "length"), [(5, 5), (6, 3), (6, None)])
@@ -197,7 +189,7 @@ def test_average_by_brute_force(seed: int) -> None:
     for _ in range(10):
         graph = random_graph(rng, int(rng.integers(2, 8)))
         value, cuts = minimum_cuts(graph)
-        after = [minimum_cuts(graph.plus(u, v)) for u, v in itertools.combinations(range(graph.n), 2)]
+        after = [minimum_cuts(plus(graph, u, v)) for u, v in itertools.combinations(range(graph.n_vertices), 2)]
         changes = [abs(len(cuts) - len(left)) for new, left in after if new == value]
         found = average_sensitivity(loosened(rng, cactus_of_cuts(cuts)))
         assert (found.n_pairs, found.n_rising) == (len(changes), len(after) - len(changes))

@@ -18,7 +18,7 @@ from tests.support.cut_graphs import (
     ring_with_chords,
     weighted_graphs,
 )
-from tests.support.graph_oracles import CUT_CASE_NAMES, CUT_CASES, case_edges
+from tests.support.graph_oracles import CUT_CASE_NAMES, CUT_CASES, case_graph
 
 
 @settings(deadline=None, max_examples=300)  # the first call compiles
@@ -33,7 +33,7 @@ def test_equals_the_least_of_all_cuts(graph: Graph) -> None:
 
 @pytest.mark.parametrize("case", CUT_CASES, ids=CUT_CASE_NAMES)
 def test_equals_the_stored_case(case: dict[str, object]) -> None:
-    graph = canonical(*case_edges(case))
+    graph = case_graph(case)
     found = minimum_cut(graph)
     assert found.value == case["min_cut_value"]
     assert np.flatnonzero(found.side).tolist() in case["min_cuts"]

@@ -1,5 +1,6 @@
 """All cuts up to a bound: against the list of all cuts, the stored cases, graphs of known count; limits and proofs."""
 
+from dataclasses import replace
 from math import comb
 
 import numpy as np
@@ -19,13 +20,12 @@ from dplib.graphs.edges import Graph, canonical, cut_values, pack_sides
 from tests.support.cut_graphs import (
     complete,
     cuts_up_to,
-    edges_of,
     least_value,
     ring_of_cliques,
     ring_with_chords,
     weighted_graphs,
 )
-from tests.support.graph_oracles import CUT_CASE_NAMES, CUT_CASES, all_cuts, case_edges, sides
+from tests.support.graph_oracles import CUT_CASE_NAMES, CUT_CASES, all_cuts, case_graph, sides
 from tests.support.graph_oracles import cut_values as values_by_matrix
 
 
@@ -49,7 +49,7 @@ def test_equals_the_list_of_all_cuts(data: st.DataObject) -> None:
 
 @pytest.mark.parametrize("case", CUT_CASES, ids=CUT_CASE_NAMES)
 def test_equals_the_stored_minimum_cuts(case: dict[str, list[list[int]]]) -> None:
-    found = near_minimum_cuts(canonical(*case_edges(case)), case["min_cut_value"])  # type: ignore[arg-type]
+    found = near_minimum_cuts(case_graph(case), case["min_cut_value"])  # type: ignore[arg-type]
     assert found.complete
     assert sides(found.cuts.sides()) == {tuple(side) for side in case["min_cuts"]}
     assert len(found.cuts) == case["num_min_cuts"]
@@ -124,7 +124,7 @@ def test_components_in_any_choice(n_components: int) -> None:
     for bound in (0, 1, 2, 4):
         found = near_minimum_cuts(graph, bound)
         assert found.complete
-        expected = values_by_matrix(edges_of(graph), all_cuts(graph.n_vertices)) <= bound
+        expected = values_by_matrix(graph, all_cuts(graph.n_vertices)) <= bound
         assert len(found.cuts) == expected.sum()
         assert sides(found.cuts.sides()) == cuts_up_to(graph, bound)
     assert len(near_minimum_cuts(graph, 0).cuts) == 2 ** (n_components - 1) - 1
@@ -208,7 +208,7 @@ def test_branching_stops_at_its_limits() -> None:
 def test_values_of_all_cuts_by_number_also_for_negative_weights(graph: Graph, data: st.DataObject) -> None:
     signed = np.array(data.draw(st.lists(st.integers(-9, 9), min_size=graph.n_edges, max_size=graph.n_edges)), np.int64)
     values = all_cut_values(graph.n_vertices, graph.source, graph.target, signed)
-    expected = values_by_matrix(edges_of(graph)._replace(weight=signed), all_cuts(graph.n_vertices))
+    expected = values_by_matrix(replace(graph, weight=signed), all_cuts(graph.n_vertices))
     assert values[0] == 0
     assert np.array_equal(values[1:], expected)  # both number cuts by the bits of vertices 1, 2, ...
 
