@@ -60,23 +60,35 @@ def parse_yaml(text: str, name: str) -> Any:
 
 
 def _check(root: Node) -> None:
-    """Walk over all nodes, each as often as aliases name it."""
+    """Walk over all nodes, each as often as aliases name it; a few aliases into each other name more than could be."""
+    if _count(root) > MOST_NODES:
+        raise ConfigError("the configuration", f"hold at most {MOST_NODES:,} values", "more through its aliases")
     waiting: list[tuple[Node, str, tuple[int, ...]]] = [(root, "", ())]
-    seen = 0
     while waiting:
         node, path, inside = waiting.pop()
-        seen += 1
         where = f"line {node.start_mark.line + 1}"
         if id(node) in inside:
             raise ConfigError(path, "not hold itself", f"an alias that does in {where}")
-        if seen > MOST_NODES:
-            raise ConfigError("the configuration", f"hold at most {MOST_NODES:,} values", "more through its aliases")
         if len(inside) > MOST_DEPTH:
             raise ConfigError(path[:80], f"have at most {MOST_DEPTH} levels inside each other", f"more in {where}")
         if isinstance(node, ScalarNode):
             _check_scalar(node, path, where)
         else:
             waiting.extend((child, name, (*inside, id(node))) for child, name in _children(node, path))
+
+
+def _count(root: Node) -> int:
+    """Values of all nodes, each as often as aliases name it, after one look at each; one inside itself is left out."""
+    counts: dict[int, int] = {}
+    waiting = [(root, False)]
+    while waiting:
+        node, is_below_counted = waiting.pop()
+        if is_below_counted:
+            counts[id(node)] = 1 + sum(counts[id(child)] for child, _ in _children(node, ""))
+        elif id(node) not in counts:
+            counts[id(node)] = 0
+            waiting += [(node, True), *((child, False) for child, _ in _children(node, ""))]
+    return counts[id(root)]
 
 
 def _children(node: Node, path: str) -> Iterator[tuple[Node, str]]:
