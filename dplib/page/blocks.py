@@ -5,6 +5,7 @@ file name or stressed, the text is a tuple of parts with `Mono` and `Strong` amo
 a name from the settings can hold any character and is shown as it is.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
@@ -56,6 +57,11 @@ class Column:
 
     name: str
     numeric: bool = False
+
+
+def heads(*texts: str, numbers: Iterable[str] = ()) -> tuple[Column, ...]:
+    """Columns of texts, and then of numbers."""
+    return (*map(Column, texts), *(Column(name, numeric=True) for name in numbers))
 
 
 @dataclass(frozen=True)

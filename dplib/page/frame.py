@@ -16,7 +16,6 @@ from dplib.page.blocks import (
     Bullets,
     Callout,
     Code,
-    Column,
     DataTable,
     KeyValues,
     Mono,
@@ -24,6 +23,7 @@ from dplib.page.blocks import (
     Section,
     Strong,
     Text,
+    heads,
 )
 from dplib.page.guarantee import Guarantee, NoiseTable, budget_text, guarantee_section, unit_text
 from dplib.page.page import render_page
@@ -156,7 +156,7 @@ class PageFrame:
 def tables_of_release(estimates: Text, published: Text, measurement: Text) -> DataTable:
     """Which of the three tables is for what."""
     texts = {"estimates/": estimates, "published/": published, "measurement/": measurement}
-    columns = (Column("Table"), Column("What it holds, and for whom"))
+    columns = heads("Table", "What it holds, and for whom")
     rows = tuple(((Mono(name),), text) for name, text in texts.items())
     return DataTable("Which of the tables is for what", columns, rows)
 

@@ -15,13 +15,13 @@ from dplib.page.blocks import (
     Block,
     Bullets,
     Callout,
-    Column,
     DataTable,
     Figure,
     KeyValues,
     Paragraphs,
     Section,
     Text,
+    heads,
 )
 from dplib.page.figures import convergence, error_by_query, series_with_band
 from dplib.page.frame import INTERVALS, PageFrame, notes_from_plan, tables_of_release
@@ -97,7 +97,7 @@ def _expected_errors(content: PageContent) -> Section:
         f"were known before a row was read. {INTERVALS} "
     )
     text += "The alternatives spend the same budget." if errors.baselines else ""
-    columns = (Column("Query"), *(Column(name, numeric=True) for name in ("This release", *errors.baselines)))
+    columns = heads("Query", numbers=("This release", *errors.baselines))
     every = np.vstack([errors.ours, *errors.baselines.values()])
     rows = tuple(
         (query, *(number_text(float(value), 3) for value in every[:, row])) for row, query in enumerate(errors.queries)
@@ -154,13 +154,11 @@ def _totals(content: PageContent) -> DataTable:
     totals = content.totals
     order = np.argsort(-totals.estimate, kind="stable")[:MAX_ROWS]
     rows = tuple(_total_row(content, int(series)) for series in order)
-    columns = [Column("Series"), Column("Estimate", numeric=True), Column("± 95 %", numeric=True)]
-    if totals.published is not None:
-        columns.append(Column("Published", numeric=True))
+    numbers = ("Estimate", "± 95 %") if totals.published is None else ("Estimate", "± 95 %", "Published")
     caption = f"Every series over the whole range, {content.first_day} to {content.last_day}, the largest first"
     if len(order) < len(totals.names):
         caption += f"; the first {count_text(len(order))} of {count_text(len(totals.names))}"
-    return DataTable(caption, tuple(columns), rows, tall=len(rows) > _SCROLLING)
+    return DataTable(caption, heads("Series", numbers=numbers), rows, tall=len(rows) > _SCROLLING)
 
 
 def _total_row(content: PageContent, series: int) -> tuple[Text, ...]:

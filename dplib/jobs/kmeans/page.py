@@ -19,12 +19,12 @@ from dplib.mechanisms.discrete_laplace import discrete_laplace_variance
 from dplib.page.blocks import (
     Block,
     Callout,
-    Column,
     DataTable,
     Figure,
     KeyValues,
     Paragraphs,
     Section,
+    heads,
 )
 from dplib.page.centers_figure import CenterMap, centers_over_cells
 from dplib.page.frame import PageFrame, notes_from_plan, tables_of_release
@@ -134,7 +134,7 @@ def _expected(design: Design) -> Section:
         (count_text(each.n_points), each.method, each.detail or "–", number_text(each.blur, 2))
         for each in make_plan(design, "").outlook
     )
-    columns = (Column("Points"), Column("Method"), Column("Sizes"), Column("Noise", numeric=True))
+    columns = heads("Points", "Method", "Sizes", numbers=("Noise",))
     return Section("Expected noise", (Paragraphs((words,)), DataTable("By the number of points", columns, rows)))
 
 
@@ -211,12 +211,7 @@ def _table(design: Design, results: Results) -> DataTable:
         cells = [_cell(results.centers[center, axis], errors[axis]) for axis in shown]
         mark = " (noise?)" if results.swallowed[center] else ""
         rows.append((f"{center}{mark}", value, margin, *cells))
-    columns = (
-        Column("Center"),
-        Column("Weight", numeric=True),
-        Column("± 95 %", numeric=True),
-        *(Column(design.coordinates[axis], numeric=True) for axis in shown),
-    )
+    columns = heads("Center", numbers=("Weight", "± 95 %", *(design.coordinates[axis] for axis in shown)))
     caption = f"Centers with their weights, the heaviest first; ± is {results.factor:.2f} standard errors"
     if len(order) < len(results.weights):
         caption += f"; the first {count_text(len(order))} of {count_text(len(results.weights))}"

@@ -32,6 +32,7 @@ from dplib.page.blocks import (
     Paragraphs,
     Section,
     Text,
+    heads,
 )
 from dplib.page.cactus_figure import cactus_drawing
 from dplib.page.drawing import short_text
@@ -121,7 +122,7 @@ def _numbers(design: Design, results: Results) -> list[Block]:
             rows.append((_title(each.statistic), number_text(each.estimate), "–"))
         else:
             rows.append((_title(each.statistic), *with_margin(each.estimate, number_margin(design, each.statistic))))
-    columns = (Column("Number"), Column("Estimate", numeric=True), Column("± 95 %", numeric=True))
+    columns = heads("Number", numbers=("Estimate", "± 95 %"))
     return [DataTable("Single numbers", columns, tuple(rows))] if rows else []
 
 
@@ -145,20 +146,16 @@ def _expected(design: Design) -> Section:
         label = {COUNT: "minimum cut count (log2 of it + 3 n)", SOFT: "soft cut count (logarithm)"}
         name = label.get(each.release, _title(each.release))
         rows.append((name, count_text(each.draws) if each.draws else "–", error))
-    heads: tuple[Column, ...] = (
-        Column("Release"),
-        Column("Cuts drawn", numeric=True),
-        Column("Standard error", numeric=True),
-    )
-    blocks.append(DataTable("Expected error of one number", heads, tuple(rows)))
+    columns = heads("Release", numbers=("Cuts drawn", "Standard error"))
+    blocks.append(DataTable("Expected error of one number", columns, tuple(rows)))
     if plan.synthetic:
         rows = [
             (count_text(each.side_size), *(_or_dash(value) for value in (each.std_error, each.all_cuts)))
             for each in plan.synthetic
         ]
-        heads = tuple(Column(name, numeric=True) for name in ("Smaller side", "One cut (sd)", "All cuts at once"))
+        columns = heads(numbers=("Smaller side", "One cut (sd)", "All cuts at once"))
         caption = f"Error of a cut of the synthetic graph; the last column holds for all cuts with {1 - BETA:.0%}"
-        blocks.append(DataTable(caption, heads, tuple(rows)))
+        blocks.append(DataTable(caption, columns, tuple(rows)))
     if plan.outlook:
         rows = [
             (
@@ -170,8 +167,7 @@ def _expected(design: Design) -> Section:
         ]
         names = ("Assumed minimum", "Accepted", f"Excess ({1 - BETA:.0%})", "First is minimum", "All are")
         caption = "Drawn cuts by the minimum cut value that the graph may have; the last two columns for a ring"
-        columns = (Column("Release"), *(Column(name, numeric=True) for name in names))
-        blocks.append(DataTable(caption, columns, tuple(rows)))
+        blocks.append(DataTable(caption, heads("Release", numbers=names), tuple(rows)))
     return Section("Expected error by release", tuple(blocks))
 
 

@@ -19,12 +19,12 @@ from dplib.jobs.network_statistics.tables import noise_variance
 from dplib.jobs.network_statistics.whole_graph import Parts
 from dplib.page.blocks import (
     Block,
-    Column,
     DataTable,
     Figure,
     Paragraphs,
     Section,
     Text,
+    heads,
 )
 from dplib.page.figures import series_with_band
 from dplib.page.frame import INTERVALS, PageFrame, notes_from_plan, tables_of_release
@@ -91,12 +91,7 @@ def _single_numbers(design: Design, results: Results) -> tuple[DataTable, ...]:
             else with_margin(value, half_width(design, each.statistic, error))
         )
         rows.append((_title(each.statistic), shown, margin, count_text(int(results.count[each.statistic][0]))))
-    columns = (
-        Column("Statistic"),
-        Column("Estimate", numeric=True),
-        Column("± 95 %", numeric=True),
-        Column("Published", numeric=True),
-    )
+    columns = heads("Statistic", numbers=("Estimate", "± 95 %", "Published"))
     return (DataTable("Single numbers", columns, tuple(rows)),) if rows else ()
 
 
@@ -134,12 +129,7 @@ def _expected_errors(design: Design) -> Section:
         if each.size == 0:
             error = "–"
         rows.append((_title(each.statistic), found.mechanism.replace("_", " "), noise, error))
-    columns = (
-        Column("Statistic"),
-        Column("Mechanism"),
-        Column("Noise (sd)", numeric=True),
-        Column("Standard error", numeric=True),
-    )
+    columns = heads("Statistic", "Mechanism", numbers=("Noise (sd)", "Standard error"))
     words = (
         "These follow from the settings alone and were known before a row was read. Where noise follows the graph, or "
         "where the estimate uses the order of degrees, the error depends on private facts and is not stated. "
@@ -152,11 +142,11 @@ def _expected_errors(design: Design) -> Section:
             tuple(number_text(value, 4) for value in (each.width, each.ladder, each.smooth, each.global_laplace))
             for each in triangles
         )
-        heads = ("Assumed degree", "Ladder (mean)", "Smooth (median)", "Noise of the worst graph (mean)")
-        caption = "Absolute error of triangles, by the second-largest degree (or most common neighbours) of the graph"
-        blocks.append(
-            DataTable(caption, tuple(Column(head, numeric=place > 0) for place, head in enumerate(heads)), numbers)
+        columns = heads(
+            "Assumed degree", numbers=("Ladder (mean)", "Smooth (median)", "Noise of the worst graph (mean)")
         )
+        caption = "Absolute error of triangles, by the second-largest degree (or most common neighbours) of the graph"
+        blocks.append(DataTable(caption, columns, numbers))
     blocks += [*_star_table(design), *planned_tables(design)]
     return Section("Expected error by statistic", tuple(blocks))
 
@@ -167,8 +157,7 @@ def _star_table(design: Design) -> tuple[DataTable, ...]:
         tuple(number_text(value, 4) for value in (each.width, each.ladder, each.worst_graph))
         for each in star_errors(design)
     )
-    heads = ("Assumed degree", "Ladder (mean)", "Noise of the worst graph (mean)")
-    columns = tuple(Column(head, numeric=place > 0) for place, head in enumerate(heads))
+    columns = heads("Assumed degree", numbers=("Ladder (mean)", "Noise of the worst graph (mean)"))
     caption = "Absolute error of stars, by the degree of the two vertices with most edges"
     return (DataTable(caption, columns, rows),) if rows else ()
 

@@ -23,6 +23,7 @@ from dplib.page.blocks import (
     Mono,
     Section,
     Text,
+    heads,
 )
 from dplib.page.figures import series_with_band
 from dplib.page.number_text import count_text, number_text
@@ -52,7 +53,7 @@ def part_tables(design: Design, parts: Parts, results: Results) -> list[Block]:
             what = "split into groups" if each.statistic is Statistic.SPLIT else "seeds by coverage"
             rows.append((what, name, count_text(n_candidates_of(design, each))))
     if rows:
-        columns = (Column("Choice"), Column("Chosen"), Column("Declared candidates", numeric=True))
+        columns = heads("Choice", "Chosen", numbers=("Declared candidates",))
         blocks.append(DataTable("Choices by the exponential mechanism", columns, tuple(rows)))
     return blocks
 
@@ -67,13 +68,7 @@ def _blocks(design: Design, parts: Parts, results: Results) -> DataTable:
         low, high = (count_text(end) for end in ends[key])
         density = number_text(float(estimate[key]) / max(1, int(pairs[key])), 3)
         rows.append((name, number_text(float(estimate[key])), f"{low} to {high}", density, count_text(int(pairs[key]))))
-    columns = (
-        Column("Vertices"),
-        Column("Edges", numeric=True),
-        Column("95 % interval", numeric=True),
-        Column("Density", numeric=True),
-        Column("Pairs", numeric=True),
-    )
+    columns = heads("Vertices", numbers=("Edges", "95 % interval", "Density", "Pairs"))
     caption = (
         f"Edges told by the noisy graph of {count_text(parts.graph.edges.n_edges)} pairs, in which an edge is missing "
         f"with probability {number_text(1 - passing.edge, 3)} and another pair appears with probability "
@@ -87,7 +82,7 @@ def planned_tables(design: Design) -> list[Block]:
     blocks: list[Block] = []
     graphs, choices, models = planned_graphs(design), planned_choices(design), compared_models(design)
     if graphs:
-        names = ("Assumed edges", "An edge is missing", "Another pair appears", "Edges there", "False", "Error")
+        names = ("An edge is missing", "Another pair appears", "Edges there", "False", "Error")
         rows = tuple(
             (
                 count_text(each.edges),
@@ -99,26 +94,19 @@ def planned_tables(design: Design) -> list[Block]:
             for each in graphs
         )
         caption = "The noisy graph by the edges of the graph; the error is that of the number of edges it tells"
-        blocks.append(
-            DataTable(caption, tuple(Column(name, numeric=place > 0) for place, name in enumerate(names)), rows)
-        )
+        blocks.append(DataTable(caption, heads("Assumed edges", numbers=names), rows))
     if choices:
-        columns = (Column("Choice"), Column("Candidates", numeric=True), Column("Below the best", numeric=True))
+        columns = heads("Choice", numbers=("Candidates", "Below the best"))
         told = tuple((each.statistic, count_text(each.candidates), number_text(each.within, 3)) for each in choices)
         caption = "How far a chosen score is below the best one at most, with probability 95 % (edges, vertices)"
         blocks.append(DataTable(caption, columns, told))
     if models:
-        heads = (
-            Column("Number"),
-            Column("Central", numeric=True),
-            Column("Local", numeric=True),
-            Column("Local from"),
-        )
+        columns = (*heads("Number", numbers=("Central", "Local")), Column("Local from"))
         compared = tuple(
             (each.number, number_text(each.central, 3), number_text(each.local, 3), each.how) for each in models
         )
         caption = "Standard error (triangles: mean absolute) in both models, each at the whole budget on that number"
-        blocks.append(DataTable(caption, heads, compared))
+        blocks.append(DataTable(caption, columns, compared))
     return blocks
 
 

@@ -18,13 +18,13 @@ from dplib.jobs.range_histograms.laws import law_text
 from dplib.jobs.range_histograms.plan import length_errors, method_errors, plan_notes
 from dplib.jobs.range_histograms.publish import Summary, level_noise
 from dplib.page.blocks import (
-    Column,
     DataTable,
     Figure,
     KeyValues,
     Paragraphs,
     Section,
     Strong,
+    heads,
 )
 from dplib.page.figures import error_by_length, series_with_band
 from dplib.page.frame import INTERVALS, PageFrame, notes_from_plan, tables_of_release
@@ -135,7 +135,7 @@ def _expected_errors(design: Design) -> Section:
     words += "The error of this release depends on the data and is not stated." if design.adaptive else INTERVALS
     names = ([] if ours is None else ["This release"]) + list(shown)
     every = ([] if ours is None else [ours]) + list(shown.values())
-    columns = (Column("Length in bins"), *(Column(name, numeric=True) for name in names))
+    columns = heads("Length in bins", numbers=names)
     rows = tuple(
         (count_text(each.length), *(number_text(float(errors[row]), 3) for errors in every))
         for row, each in enumerate(lengths)
@@ -154,7 +154,7 @@ def _expected_errors(design: Design) -> Section:
 
 
 def _methods(design: Design) -> DataTable:
-    columns = (Column("Method"), Column("Answers"), Column("Standard error", numeric=True))
+    columns = heads("Method", "Answers", numbers=("Standard error",))
     rows = tuple(
         (
             (Strong(f"{each.method} (this release)"),) if each.chosen else each.method,
@@ -214,12 +214,7 @@ def _totals(design: Design, summary: Summary) -> DataTable:
         total = float(summary.totals[group])
         value, margin = (number_text(total), "–") if np.isnan(half) else with_margin(total, half)
         rows.append((design.groups[group], value, margin, count_text(summary.published[group])))
-    columns = (
-        Column("Group"),
-        Column("Estimate", numeric=True),
-        Column("± 95 %", numeric=True),
-        Column("Published", numeric=True),
-    )
+    columns = heads("Group", numbers=("Estimate", "± 95 %", "Published"))
     caption = "Every group over all bins, the largest first"
     if len(order) < len(design.groups):
         caption += f"; the first {count_text(len(order))} of {count_text(len(design.groups))}"
