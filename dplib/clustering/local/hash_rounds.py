@@ -155,7 +155,9 @@ class HashRounds:
             candidates = np.unique(np.concatenate(found), axis=0)
             return candidates if len(candidates) else self._start()
         if number == 1:
-            kept = _heaviest(estimates[0], _SUPPORTED, len(places))
+            # A single place has a second value beside it, which is nobody's.
+            kept = _heaviest(estimates[0], _SUPPORTED, estimates[0].counts.size)
+            kept = kept[kept < len(places)]
             return places[kept] if len(kept) else places
         return self._draw(places, _weights(estimates[0]))
 

@@ -115,6 +115,13 @@ def test_few_users_still_give_k_centers(n: int) -> None:
     assert clustering.weights.sum() <= n + 1e-9
 
 
+def test_reports_of_the_value_that_is_nobody_s_support_no_place() -> None:
+    """With one place left the oracle has two values; noise, or a dishonest user, may make the second one heavy."""
+    rounds, places = _rounds(Fraction(8), 1), PLACES[:1]
+    counts = rounds.aggregate((rounds.oracle(2).randomize(_streams(100), np.ones(100, dtype=np.int64)),), 1, places)
+    assert rounds._publish(counts, 1, places).tolist() == places.tolist()
+
+
 def test_rounds_refuse_wrong_settings_by_name() -> None:
     rounds = _rounds(Fraction(1), 2)
     with pytest.raises(ConfigError, match="n_scales must"):
