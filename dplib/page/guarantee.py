@@ -22,7 +22,7 @@ from dplib.page.blocks import (
     Strong,
     Text,
 )
-from dplib.page.number_text import bound_text, count_text, exact_text, number_text
+from dplib.page.number_text import bound_text, count_text, counted, exact_text, number_text
 from dplib.privacy.accountant import Total
 from dplib.privacy.budget import ZCDP, ApproxDP, Budget, PureDP
 from dplib.privacy.neighbors import Neighbors, group_privacy
@@ -157,7 +157,7 @@ def budget_text(budget: Budget) -> str:
 
 def rows_text(rows: int, unit: str) -> str:
     """A cap on the rows of one unit, a phrase."""
-    return f"at most {count_text(rows)} {'row' if rows == 1 else 'rows'} of one {unit}"
+    return f"at most {counted(rows, 'row')} of one {unit}"
 
 
 def unit_text(unit: str) -> str:

@@ -17,6 +17,11 @@ def count_text(value: float) -> str:
     return f"{value:,.0f}".replace("-", _MINUS)
 
 
+def counted(n: int, noun: str) -> str:
+    """A number of things, one of them without the plural's s."""
+    return f"{count_text(n)} {noun}" if n == 1 else f"{count_text(n)} {noun}s"
+
+
 def number_text(value: float | Fraction, digits: int = _DIGITS) -> str:
     """A number with ``digits`` significant digits; very large and very small ones as powers of ten."""
     number = float(value)

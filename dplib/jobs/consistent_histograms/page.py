@@ -26,7 +26,7 @@ from dplib.page.blocks import (
 from dplib.page.figures import convergence, error_by_query, series_with_band
 from dplib.page.frame import INTERVALS, PageFrame, notes_from_plan, tables_of_release
 from dplib.page.guarantee import NoiseTable
-from dplib.page.number_text import count_text, number_text, with_margin
+from dplib.page.number_text import count_text, counted, number_text, with_margin
 
 MAX_POINTS = 1500
 """Intervals drawn of one series at one level: the latest ones."""
@@ -67,7 +67,7 @@ def _released(content: PageContent, frame: PageFrame) -> Section:
         "counted."
     )
     return frame.released(
-        f"the counts of {count_text(content.n_items)} items on each of {count_text(content.n_days)} days, "
+        f"the counts of {counted(content.n_items, 'item')} on each of {counted(content.n_days, 'day')}, "
         f"{content.first_day} to {content.last_day}",
         serves,
         ("Days", f"{content.first_day} to {content.last_day}, both included ({count_text(content.n_days)})"),

@@ -29,7 +29,7 @@ from dplib.page.blocks import (
 from dplib.page.centers_figure import CenterMap, centers_over_cells
 from dplib.page.frame import PageFrame, notes_from_plan, tables_of_release
 from dplib.page.guarantee import NoiseRow, NoiseTable
-from dplib.page.number_text import count_text, number_text, with_margin
+from dplib.page.number_text import count_text, counted, number_text, with_margin
 from dplib.privacy.events import DiscreteGaussianEvent, DiscreteLaplaceEvent, Event
 
 MAX_CENTERS, MAX_COORDINATES = 200, 4
@@ -84,8 +84,8 @@ def _released(design: Design, frame: PageFrame) -> Section:
         "counted."
     )
     return frame.released(
-        f"{count_text(design.problem.n_clusters)} centers of clusters in {count_text(len(design.coordinates))} "
-        "coordinates, with weights",
+        f"{counted(design.problem.n_clusters, 'center')} of clusters in "
+        f"{counted(len(design.coordinates), 'coordinate')}, with weights",
         serves,
         ("Points", f"in {space_text(design)}"),
         tables_of_release(
@@ -241,7 +241,7 @@ def _how_made(design: Design, results: Results) -> Section:
 def _use(design: Design, results: Results, frame: PageFrame) -> Section:
     point = ",".join(f"{float(value):.4g}" for value in results.centers[0])
     return frame.use(
-        f"{count_text(design.problem.n_clusters)} centers of clusters",
+        f"{counted(design.problem.n_clusters, 'center')} of clusters",
         (f"--from={point}", "The nearest center of a point, with its weight and standard errors (--item 3: center 3)"),
         (_REFERENCES[results.clustering.method],),
     )

@@ -25,6 +25,7 @@ from dplib.page.figures import budget_bar
 from dplib.page.number_text import (
     bound_text,
     count_text,
+    counted,
     exact_text,
     number_text,
     span_text,
@@ -207,3 +208,7 @@ def test_numbers_of_a_kind_are_shown_from_the_least_to_the_most() -> None:
     assert span_text(2.80, 44.71) == "2.8 to 44.7"
     assert span_text(5.00, 5.04) == "5.02"
     assert span_text(0.0, 0.0) == "0"
+
+
+def test_one_thing_has_no_plural() -> None:
+    assert [counted(n, "row") for n in (0, 1, 1000)] == ["0 rows", "1 row", "1,000 rows"]
