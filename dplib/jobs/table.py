@@ -1,6 +1,6 @@
 """The table of jobs. Each is loaded when it is asked for: it brings libraries that others do not need, and seconds."""
 
-from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 
 from dplib.config.load import read_setting
@@ -8,44 +8,14 @@ from dplib.validate import one_of
 from dplib.workflow.design import JobDesign
 from dplib.workflow.job import Job, PreparedJob
 
-
-def _consistent_histograms() -> Job[JobDesign]:
-    from dplib.jobs.consistent_histograms.job import JOB
-
-    return JOB
-
-
-def _kmeans() -> Job[JobDesign]:
-    from dplib.jobs.kmeans.job import JOB
-
-    return JOB
-
-
-def _minimum_cuts() -> Job[JobDesign]:
-    from dplib.jobs.minimum_cuts.job import JOB
-
-    return JOB
-
-
-def _network_statistics() -> Job[JobDesign]:
-    from dplib.jobs.network_statistics.job import JOB
-
-    return JOB
-
-
-def _range_histograms() -> Job[JobDesign]:
-    from dplib.jobs.range_histograms.job import JOB
-
-    return JOB
-
-
-JOBS: dict[str, Callable[[], Job[JobDesign]]] = {
-    "consistent-histograms": _consistent_histograms,
-    "kmeans": _kmeans,
-    "minimum-cuts": _minimum_cuts,
-    "network-statistics": _network_statistics,
-    "range-histograms": _range_histograms,
+JOBS = {
+    "consistent-histograms": "dplib.jobs.consistent_histograms.job",
+    "kmeans": "dplib.jobs.kmeans.job",
+    "minimum-cuts": "dplib.jobs.minimum_cuts.job",
+    "network-statistics": "dplib.jobs.network_statistics.job",
+    "range-histograms": "dplib.jobs.range_histograms.job",
 }
+"""By name: the module that holds its `JOB`."""
 
 
 def job_named(name: str) -> Job[JobDesign]:
@@ -54,7 +24,10 @@ def job_named(name: str) -> Job[JobDesign]:
     Raises:
         ConfigError: if there is no such job.
     """
-    return JOBS[one_of("JOB", name, tuple(JOBS))]()
+    found: object = import_module(JOBS[one_of("JOB", name, tuple(JOBS))]).JOB
+    if not isinstance(found, Job):
+        raise TypeError(f"{JOBS[name]}.JOB must be a job, got {type(found).__name__}")
+    return found
 
 
 def prepare_file(path: Path, date: str = "") -> PreparedJob[JobDesign]:

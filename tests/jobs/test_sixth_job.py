@@ -13,7 +13,6 @@ from dplib.jobs.table import JOBS
 from tests.support.every_job import ONE_RUN, entries_of
 from tests.support.jobs import ROOT, Outcome, Shop, content, dplib, new_place, python_process, require_refused, visible
 from tests.support.rows_by_day.config import NAME
-from tests.support.rows_by_day.job import JOB
 from tests.support.rows_by_day.run import read_days
 
 SETTINGS: dict[str, Any] = {
@@ -55,7 +54,7 @@ class Visits(Shop):
 @pytest.fixture(autouse=True)
 def registered(monkeypatch: pytest.MonkeyPatch) -> None:
     """One line in the table of jobs."""
-    monkeypatch.setitem(JOBS, NAME, lambda: JOB)
+    monkeypatch.setitem(JOBS, NAME, f"{MODULE}.job")
 
 
 @pytest.fixture

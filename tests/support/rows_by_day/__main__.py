@@ -3,12 +3,11 @@
 from dplib.cli.main import main
 from dplib.jobs.table import JOBS
 from tests.support.rows_by_day.config import NAME
-from tests.support.rows_by_day.job import JOB
 
 
 def register() -> None:
     """Add the line."""
-    JOBS[NAME] = lambda: JOB
+    JOBS[NAME] = "tests.support.rows_by_day.job"
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ from typing import Literal, Self
 from pydantic import model_validator
 
 from dplib.config.day_window import DayClock, DayWindow
-from dplib.config.job_config import JobConfig, require_unit_column
+from dplib.config.job_config import JobConfig, ReleaseSettings, require_unit_column
 from dplib.config.sections import RowPrivacy, Section
 from dplib.config.value_input import HistogramInput
 
@@ -28,13 +28,18 @@ class Days(Section):
     last: dt.date
 
 
-class RowsByDayConfig(JobConfig):
+class RowsByDay(ReleaseSettings):
     """How many rows each day has."""
 
     job: Literal["rows-by-day"]
-    input: HistogramInput
     privacy: RowPrivacy
     days: Days
+
+
+class RowsByDayConfig(RowsByDay, JobConfig):
+    """A configuration of the job."""
+
+    input: HistogramInput
 
     @model_validator(mode="after")
     def _fitting(self) -> Self:

@@ -8,7 +8,6 @@ epsilon-differentially private (`dplib.mechanisms.tree_counts`).
 import datetime as dt
 from dataclasses import dataclass
 from fractions import Fraction
-from pathlib import Path
 from typing import Any
 
 from dplib.mechanisms.tree_counts import SAMPLER_FORMAT, noise_variance
@@ -21,33 +20,35 @@ from dplib.spark.rows.bins import BinDomain
 from dplib.workflow.design import require_useful_noise
 from dplib.workflow.manifest import public_design
 from dplib.workflow.quality import quality_events
-from tests.support.rows_by_day.config import NAME, RowsByDayConfig
+from tests.support.rows_by_day.config import NAME, RowsByDay
 
 
 @dataclass(frozen=True)
 class Design:
-    """A release before its rows: configuration, resolved measurement settings, the measurement of the days."""
+    """A release before its rows: its settings, and the measurement of the days."""
 
-    config: RowsByDayConfig
-    settings: dict[str, Any]
+    config: RowsByDay
     counts: Measurement
 
     @classmethod
-    def resolve(cls, config: RowsByDayConfig, _: Path) -> "Design":
-        """Derive the design of a configuration."""
+    def of(cls, config: RowsByDay) -> "Design":
+        """Derive the design of a release."""
         privacy = config.privacy
         rows = privacy.rows_per_unit * (2 if privacy.neighbors == "replace_one" else 1)
         l1 = Fraction(rows)
         scale = discrete_laplace_scale(l1, epsilon_or_rho(privacy.main_budget))
         require_useful_noise("scale", scale)
-        settings = config.model_dump(mode="json", include={"dataset", "job", "input", "privacy", "days"})
-        counts = Measurement(DiscreteLaplaceEvent("rows by day", l1, scale))
-        return cls(config, settings | {"sampler_format": SAMPLER_FORMAT}, counts)
+        return cls(config, Measurement(DiscreteLaplaceEvent("rows by day", l1, scale)))
+
+    @property
+    def formats(self) -> dict[str, int]:
+        """Versions of what decides the noise besides the settings."""
+        return {"sampler_format": SAMPLER_FORMAT}
 
     @property
     def publish_settings(self) -> dict[str, Any]:
         """The settings that shape a release and never spend."""
-        return self.config.model_dump(mode="json", include={"publish"}) | {"publish_format": 1}
+        return self.config.shaping() | {"publish_format": 1}
 
     @property
     def events(self) -> tuple[DiscreteLaplaceEvent | DiscreteGaussianEvent, ...]:
@@ -72,12 +73,9 @@ class Design:
 
     def public(self) -> dict[str, Any]:
         """The settings that a reader of the release needs."""
-        return {name: self.settings[name] for name in ("dataset", "job", "privacy", "days")}
+        return self.config.measured()
 
     @classmethod
     def of_release(cls, manifest: Manifest) -> "Design":
         """The design of a release."""
-        public = public_design(manifest, NAME)
-        columns = {"value": "value"} | ({"unit": "unit"} if public["privacy"]["unit"] != "event" else {})
-        given = {"config_version": 1, "input": {"path": "none", "columns": columns}}
-        return cls.resolve(RowsByDayConfig.model_validate(public | given), Path())
+        return cls.of(RowsByDay.model_validate(public_design(manifest, NAME)))

@@ -8,6 +8,7 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
+from dplib.config.value_input import HistogramInput
 from dplib.errors import ConfigError
 from dplib.progress import Progress
 from dplib.release.manifest import Manifest
@@ -23,7 +24,7 @@ from dplib.workflow.prepared import Prepared, resolver
 from dplib.workflow.rehearsal import on_generated_rows
 from dplib.workflow.run import run_job
 from dplib.workflow.shown import Shown, TextTable
-from tests.support.rows_by_day.config import EXAMPLE, NAME, RowsByDayConfig
+from tests.support.rows_by_day.config import EXAMPLE, NAME, RowsByDay, RowsByDayConfig
 from tests.support.rows_by_day.design import Design
 from tests.support.rows_by_day.run import (
     ESTIMATES,
@@ -81,9 +82,9 @@ def query(release: Path, manifest: Manifest, asked: Question) -> tuple[list[Answ
 
 def inspect(spark: SparkSession, prepared: Prepared[Design]) -> Inspection:
     """What each rule and the cap do to the rows."""
-    config, domain = prepared.design.config, prepared.design.domain
-    rows = open_values(spark, config.input, domain, prepared.base)
-    return inspect_values(rows, config.input, domain, config.privacy.rows_per_unit)
+    source, domain = prepared.source(HistogramInput), prepared.design.domain
+    rows = open_values(spark, source, domain, prepared.base)
+    return inspect_values(rows, source, domain, prepared.design.config.privacy.rows_per_unit)
 
 
 def verify(release: Path, manifest: Manifest) -> list[Check]:
@@ -114,11 +115,11 @@ JOB = Job(
     name=NAME,
     example=EXAMPLE,
     config=RowsByDayConfig,
-    resolve=resolver(RowsByDayConfig, Design.resolve),
+    resolve=resolver(RowsByDayConfig, lambda config, _: Design.of(RowsByDay.of(config))),
     open_input=open_input,
     measure=measure,
     publish=publish,
-    trial=Trial(lambda design, _folder, _size: design, measure_nothing, BIN_RULES),
+    trial=Trial(lambda design, _: design, measure_nothing, BIN_RULES),
     judge=judge,
     plan=planned(make_plan, lambda made: [f"{made.n_days} days, each +- {made.std_error:.2f} (standard error)."]),
     show=lambda release, manifest: query(release, manifest, Question())[1],

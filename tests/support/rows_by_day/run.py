@@ -5,15 +5,15 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-from dplib.page.release_sections import INTERVALS, tables_of_release
 
 from dplib.arrays import FloatArray, IntArray
+from dplib.config.value_input import HistogramInput
 from dplib.ledger.runs import MeasuredRun
 from dplib.mechanisms.tree_counts import measure_levels
 from dplib.metrics.faint_totals import NoisyTotal, find_faint
 from dplib.page.account_state import AccountState
 from dplib.page.blocks import Column, DataTable, Section
-from dplib.page.frame import PageFrame
+from dplib.page.frame import INTERVALS, PageFrame, tables_of_release
 from dplib.page.guarantee import NoiseRow, NoiseTable, Promise, rows_text
 from dplib.page.number_text import with_margin
 from dplib.privacy.noise_quantile import event_law, half_width, one_draw
@@ -30,25 +30,24 @@ from dplib.workflow.publication import Made, finish_release
 from dplib.workflow.run_keys import MeasurementKeys, RunKeys
 from tests.support.rows_by_day.design import Design
 
-MEASUREMENT, ESTIMATES, PUBLISHED = "measurement", "estimates", "published"
-BLOCK = "days"
+MEASUREMENT, ESTIMATES, PUBLISHED, BLOCK = "measurement", "estimates", "published", "days"
 
 
 def open_input(job: Resources[Design]) -> DataFrame:
     """Open the rows and check their schema."""
-    return open_values(job.spark(), job.design.config.input, job.design.domain, job.prepared.base)
+    return open_values(job.spark(), job.prepared.source(HistogramInput), job.design.domain, job.prepared.base)
 
 
 def judge(job: Resources[Design], rows: DataFrame) -> JudgedRows:
     """The rows after their rules, for the quality of the input."""
-    design = job.design
-    return judged_values(rows, design.config.input, design.domain, design.config.privacy.rows_per_unit)
+    source, cap = job.prepared.source(HistogramInput), job.design.config.privacy.rows_per_unit
+    return judged_values(rows, source, job.design.domain, cap)
 
 
 def measure(job: Resources[Design], rows: DataFrame, keys: RunKeys, directory: Path) -> MeasurementKeys:
     """Count, draw the noise once and store it."""
     cap, domain = job.design.config.privacy.rows_per_unit, job.design.domain
-    bounded = bound_rows(bin_rows(rows, job.design.config.input, domain), cap, cap, keys.bounding)
+    bounded = bound_rows(bin_rows(rows, job.prepared.source(HistogramInput), domain), cap, cap, keys.bounding)
     with job.stage("counting and drawing noise"):
         return add_noise(job.design, count_cells(bounded, 1, domain.n_days)[0], keys, directory)
 
@@ -76,11 +75,11 @@ def publish(job: Resources[Design], run: MeasuredRun, account: AccountState, dir
         total = NoisyTotal("all days", float(noisy.sum()), float(np.sqrt(design.variance * len(noisy))))
         mechanisms = [event.to_dict() for event in design.events]
         fields = {"sensitivities": {"l1": int(design.counts.sensitivity)}, "mechanisms": mechanisms}
-        fields |= {"solver": {"name": "none"}, "domain": {"days": design.settings["days"]}, "details": {}}
+        fields |= {"solver": {"name": "none"}, "domain": {"days": design.public()["days"]}, "details": {}}
         caps = rows_text(design.config.privacy.rows_per_unit, design.config.privacy.unit)
         promise = Promise(caps, (), "Days, caps and budget")
         made = Made(promise, find_faint([total]), fields, lambda frame: build_page(design, noisy, frame))
-        finish_release(directory, design, run, account, made)
+        finish_release(job.prepared, directory, run, account, made)
 
 
 def build_page(design: Design, noisy: FloatArray, frame: PageFrame) -> str:
