@@ -82,6 +82,9 @@ def try_publication(
         ConfigError: if these settings can never be published.
         DplibError: if there is no room for a temporary folder.
     """
+    # Imported where it is needed: drawing takes long to load.
+    from dplib.page.drawing import few_of_a_kind
+
     trial = prepared.job.trial
     try:
         with TemporaryDirectory(prefix="dplib-dry-") as name:
@@ -98,7 +101,8 @@ def try_publication(
                 keys,
                 folder,
             )
-            prepared.job.publish(_InProcess(few), run, account, folder)
+            with few_of_a_kind():
+                prepared.job.publish(_InProcess(few), run, account, folder)
             show(folder)
     except ConfigError:
         raise

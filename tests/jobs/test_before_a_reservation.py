@@ -20,7 +20,7 @@ LARGE: dict[str, dict[str, Any]] = {
         "histogram__edges": {"start": 0, "stop": 50_000, "width": 1},
         "histogram__groups": [f"site {number}" for number in range(5000)],
     },
-    "kmeans": {"clustering__n_clusters": 300},
+    "kmeans": {"clustering__n_clusters": 4000},
     "network-statistics": {"graph__vertices": {"count": 10**7}, "graph__last_bin": 10**5},
     "minimum-cuts": {"graph__vertices": {"count": 2000}},
 }

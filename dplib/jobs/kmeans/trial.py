@@ -1,6 +1,7 @@
 """How a publication is tried before anything is spent: the method's questions are asked of no points.
 
-Every method answers them at a cost that its settings bound, so the design is tried whole.
+Coordinates, bounds and budget stay; only the clusters are fewer, more than the picture numbers where the settings have
+more, and the method is the same one.
 """
 
 from pathlib import Path
@@ -15,6 +16,20 @@ from dplib.spark.points.point_rows import POINT_RULES
 from dplib.workflow.job import Trial
 from dplib.workflow.run_keys import MeasurementKeys, RunKeys
 
+CLUSTERS = 32
+"""Clusters that are tried whole: more than a picture numbers (`dplib.page.centers_figure`, which loads what draws)."""
+
+
+def thinned(design: Design, base: Path, size: int) -> Design | None:
+    """The design with about ``size`` clusters, `CLUSTERS` at least; None if these are found by another method."""
+    clustering, k = design.config.clustering, max(CLUSTERS, size)
+    if clustering.n_clusters <= k:
+        return design
+    few = design.config.model_copy(update={"clustering": clustering.model_copy(update={"n_clusters": k})})
+    found = Design.resolve(few, base)
+    alike = (found.method, found.gaussian) == (design.method, design.gaussian)
+    return found if alike else None
+
 
 def measure_nothing(design: Design, keys: RunKeys, directory: Path) -> MeasurementKeys:
     """Ask the method's questions of no points."""
@@ -26,5 +41,5 @@ def measure_nothing(design: Design, keys: RunKeys, directory: Path) -> Measureme
     return measure_points(design, NoRows(), keys, directory)
 
 
-TRIAL = Trial[Design](lambda design, *_: design, measure_nothing, POINT_RULES)
+TRIAL = Trial(thinned, measure_nothing, POINT_RULES)
 """How the job's publication is tried."""
