@@ -1,4 +1,4 @@
-"""A thinned design: few names, bins, days and vertices; what settings choose, and every noise, are those of the whole."""
+"""A thinned design: few names, bins, days, vertices; what settings choose, and every noise, are those of the whole."""
 
 from collections.abc import Callable
 from pathlib import Path
