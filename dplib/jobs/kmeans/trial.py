@@ -20,13 +20,13 @@ CLUSTERS = 32
 """Clusters that are tried whole: more than a picture numbers (`dplib.page.centers_figure`, which loads what draws)."""
 
 
-def thinned(design: Design, base: Path, size: int) -> Design | None:
+def thinned(design: Design, size: int) -> Design | None:
     """The design with about ``size`` clusters, `CLUSTERS` at least; None if these are found by another method."""
     clustering, k = design.config.clustering, max(CLUSTERS, size)
     if clustering.n_clusters <= k:
         return design
     few = design.config.model_copy(update={"clustering": clustering.model_copy(update={"n_clusters": k})})
-    found = Design.resolve(few, base)
+    found = Design.of(few, design.coordinates, design.from_reports, design.rules)
     alike = (found.method, found.gaussian) == (design.method, design.gaussian)
     return found if alike else None
 
