@@ -84,6 +84,8 @@ class DataTable:
     def __post_init__(self) -> None:
         if any(len(row) != len(self.columns) for row in self.rows):
             raise ValueError(f"rows must have {len(self.columns)} cells each")
+        if self.columns[0].numeric:
+            raise ValueError("the first column must be of texts: it names the rows")
 
 
 @dataclass(frozen=True)

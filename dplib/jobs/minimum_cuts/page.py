@@ -153,7 +153,7 @@ def _expected(design: Design) -> Section:
             (count_text(each.side_size), *(_or_dash(value) for value in (each.std_error, each.all_cuts)))
             for each in plan.synthetic
         ]
-        columns = heads(numbers=("Smaller side", "One cut (sd)", "All cuts at once"))
+        columns = heads("Smaller side", numbers=("One cut (sd)", "All cuts at once"))
         caption = f"Error of a cut of the synthetic graph; the last column holds for all cuts with {1 - BETA:.0%}"
         blocks.append(DataTable(caption, columns, tuple(rows)))
     if plan.outlook:

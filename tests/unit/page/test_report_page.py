@@ -19,6 +19,7 @@ from dplib.page.blocks import (
     Paragraphs,
     Section,
     Strong,
+    heads,
 )
 from dplib.page.drawing import COLOURS
 from dplib.page.figures import budget_bar
@@ -212,3 +213,8 @@ def test_numbers_of_a_kind_are_shown_from_the_least_to_the_most() -> None:
 
 def test_one_thing_has_no_plural() -> None:
     assert [counted(n, "row") for n in (0, 1, 1000)] == ["0 rows", "1 row", "1,000 rows"]
+
+
+def test_a_table_s_first_column_names_its_rows() -> None:
+    with pytest.raises(ValueError, match="names the rows"):
+        DataTable("sides", heads(numbers=("side", "error")), (("1", "2"),))
