@@ -181,7 +181,7 @@ def _found(design: Design, results: Results) -> tuple[Section, ...]:
         if len(cuts.sides):
             blocks.append(_cut_table(design, name, cuts))
     if results.synthetic is not None:
-        blocks.append(_cactus(design, results))
+        blocks.append(_cactus(design, results.synthetic))
     return (Section("The cuts", tuple(blocks)),) if blocks else ()
 
 
@@ -213,9 +213,8 @@ def _cut_table(design: Design, name: str, cuts: FoundCuts) -> DataTable:
     return DataTable(f"{_TITLES[name]}{shown_of}", columns, tuple(rows))
 
 
-def _cactus(design: Design, results: Results) -> Block:
-    assert results.synthetic is not None
-    cactus = results.synthetic.cactus
+def _cactus(design: Design, synthetic: Synthetic) -> Block:
+    cactus = synthetic.cactus
     if cactus is None:
         text = "The synthetic graph without its negative weights is in separate parts, so it has no cactus."
         return Paragraphs((text,))
