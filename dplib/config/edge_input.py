@@ -13,7 +13,7 @@ from typing import Annotated, ClassVar, Literal, Self
 from pydantic import Field, model_validator
 
 from dplib.config.names import ListFile, declared_names
-from dplib.config.sections import Section, Source
+from dplib.config.sections import MappedColumns, Section, Source
 from dplib.errors import ConfigError
 
 GraphFormat = Literal["snap", "metis", "gml"]
@@ -32,7 +32,7 @@ METIS_WEIGHT = "weight"
 """How `input.columns.weight` asks for the edge weights of a METIS file, whose fields have no names."""
 
 
-class EdgeColumns(Section):
+class EdgeColumns(MappedColumns):
     """Which input column holds what."""
 
     source: str | None = None
@@ -40,11 +40,6 @@ class EdgeColumns(Section):
     metis and gml name the ends themselves."""
     target: str | None = None
     """The other end."""
-
-    @property
-    def names(self) -> dict[str, str]:
-        """Role to input column, the roles that are mapped only."""
-        return {role: column for role, column in self.model_dump().items() if column is not None}
 
 
 class WeightedEdgeColumns(EdgeColumns):

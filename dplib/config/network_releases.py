@@ -17,7 +17,7 @@ from pydantic import Field
 
 from dplib.config.names import BLANKS, MOST_BYTES
 from dplib.config.paths import local_path, read_text
-from dplib.config.sections import Exact, Section, Source
+from dplib.config.sections import Exact, MappedColumns, Section, Source
 from dplib.errors import ConfigError
 
 Vertices = list[int | str]
@@ -118,7 +118,7 @@ class LocalSettings(Section):
     for half of the budget; one_end: the neighbours that are declared later, so that an edge moves one report."""
 
 
-class ReportColumns(Section):
+class ReportColumns(MappedColumns):
     """Which input column holds what."""
 
     vertex: str
@@ -127,11 +127,6 @@ class ReportColumns(Section):
     """The reported noisy degree, a whole number."""
     bits: str | None = None
     """The reported bits: a text of 0 and 1, one for each vertex declared after this one, in order."""
-
-    @property
-    def names(self) -> dict[str, str]:
-        """Role to input column, the roles that are mapped only."""
-        return {role: column for role, column in self.model_dump().items() if column is not None}
 
     @property
     def reported(self) -> frozenset[str]:

@@ -14,9 +14,7 @@ options with no effect here (types are never inferred) are refused too: nothing 
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Literal
 
-Role = Literal["counts", "access"]
 Rule = Callable[[str], bool]
 
 FORMATS = ("csv", "json", "parquet", "orc", "delta")
@@ -42,18 +40,16 @@ REFUSED_FORMATS = {
 
 @dataclass(frozen=True)
 class ReaderOption:
-    """An option that may be given.
+    """An option that counts.
 
     Attributes:
         name: canonical spelling.
-        role: what it is for.
         rule: ends the sentence ``input.options.<name> must ...``; empty where any value is right.
         accepts: whether a value is right.
         lower: whether capitals in a value mean nothing.
     """
 
     name: str
-    role: Role
     rule: str = ""
     accepts: Rule = lambda value: True
     lower: bool = False
@@ -62,7 +58,7 @@ class ReaderOption:
 def _one_of(name: str, *values: str, lower: bool = True) -> ReaderOption:
     known = {value.lower() for value in values} if lower else set(values)
     rule = "be " + " or ".join(values)
-    return ReaderOption(name, "counts", rule, lambda value: (value.lower() if lower else value) in known, lower)
+    return ReaderOption(name, rule, lambda value: (value.lower() if lower else value) in known, lower)
 
 
 def _flag(name: str) -> ReaderOption:
@@ -70,28 +66,26 @@ def _flag(name: str) -> ReaderOption:
 
 
 def _sign(name: str) -> ReaderOption:
-    return ReaderOption(name, "counts", "be one character, or empty for none", lambda value: len(value) <= 1)
+    return ReaderOption(name, "be one character, or empty for none", lambda value: len(value) <= 1)
 
 
 def _separator(name: str) -> ReaderOption:
-    return ReaderOption(name, "counts", "be at least one character and no line end", lambda v: bool(v.strip("\r\n")))
+    return ReaderOption(name, "be at least one character and no line end", lambda v: bool(v.strip("\r\n")))
 
 
 def _moment(name: str) -> ReaderOption:
     pattern = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d")
-    return ReaderOption(
-        name, "counts", "be a moment YYYY-MM-DDTHH:MM:SS", lambda value: pattern.fullmatch(value) is not None
-    )
+    return ReaderOption(name, "be a moment YYYY-MM-DDTHH:MM:SS", lambda value: pattern.fullmatch(value) is not None)
 
 
 _FILES = (
-    ReaderOption("pathGlobFilter", "counts", "not be empty", bool),
+    ReaderOption("pathGlobFilter", "not be empty", bool),
     _flag("recursiveFileLookup"),
     _moment("modifiedBefore"),
     _moment("modifiedAfter"),
-    ReaderOption("basePath", "counts", "not be empty", bool),
+    ReaderOption("basePath", "not be empty", bool),
 )
-_LINES = (ReaderOption("lineSep", "counts", "be one character", lambda value: len(value) == 1),)
+_LINES = (ReaderOption("lineSep", "be one character", lambda value: len(value) == 1),)
 _CSV_ENCODINGS = ("UTF-8", "US-ASCII", "ISO-8859-1")
 _CSV = (
     _flag("header"),
@@ -105,8 +99,8 @@ _CSV = (
     _one_of("charset", *_CSV_ENCODINGS),
     _flag("ignoreLeadingWhiteSpace"),
     _flag("ignoreTrailingWhiteSpace"),
-    ReaderOption("nullValue", "counts"),
-    ReaderOption("emptyValue", "counts"),
+    ReaderOption("nullValue"),
+    ReaderOption("emptyValue"),
     _one_of("unescapedQuoteHandling", "STOP_AT_CLOSING_QUOTE", "BACK_TO_DELIMITER", "STOP_AT_DELIMITER", "SKIP_VALUE"),
 )
 _JSON = (

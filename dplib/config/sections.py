@@ -12,8 +12,7 @@ from zoneinfo import available_timezones
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
 
 from dplib.config.date_patterns import check_pattern
-from dplib.config.paths import below, has_scheme
-from dplib.config.paths import expand as expand
+from dplib.config.paths import below, expand, has_scheme
 from dplib.config.reader_options import FORMATS, check_format, check_options
 from dplib.errors import ConfigError
 from dplib.privacy.budget import ZCDP, ApproxDP, Budget, PureDP, as_fraction
@@ -38,7 +37,16 @@ Exact = Annotated[Fraction, BeforeValidator(_exact)]
 """A number read exactly as it is written: 0.1 is one tenth."""
 
 
-class Columns(Section):
+class MappedColumns(Section):
+    """Which input column holds what."""
+
+    @property
+    def names(self) -> dict[str, str]:
+        """Role to input column, the roles that are mapped only."""
+        return {role: column for role, column in self.model_dump().items() if column is not None}
+
+
+class Columns(MappedColumns):
     """Which input column holds what."""
 
     day: str
@@ -59,11 +67,6 @@ class Columns(Section):
                 "input.columns must name either item or package, got " + ("both" if self.item else "neither")
             )
         return self
-
-    @property
-    def names(self) -> dict[str, str]:
-        """Role to input column, the roles that are mapped only."""
-        return {role: column for role, column in self.model_dump().items() if column is not None}
 
 
 DELTA = "delta"

@@ -47,7 +47,7 @@ from sqlalchemy import (
 from sqlalchemy.engine import URL
 from sqlalchemy.exc import ArgumentError, NoSuchModuleError
 
-from dplib.config.sections import expand
+from dplib.config.paths import expand
 from dplib.errors import ConfigError
 from dplib.ledger.chain import GENESIS
 from dplib.ledger.errors import BUSY_SECONDS, database_errors

@@ -20,6 +20,8 @@ DEFAULT_DELTA = Fraction(1, 10**6)
 LEAST_NOISE, MOST_NOISE = Fraction(1, 32), Fraction(2**40)
 """Least and largest scale (Laplace) or sigma^2 (Gaussian): below, a count would be published as it is and variances
 would lose their digits; above, noise would not fit 64 bits with room for sums."""
+USEFUL_NOISE = "give noise with a {} from 1/32 to 2^40"
+"""The rule, of the parameter's name."""
 
 
 class JobDesign(Protocol):
@@ -120,7 +122,7 @@ def require_useful_noise(name: str, parameter: Fraction) -> None:
     Raises:
         ConfigError: naming `privacy.budget`.
     """
-    rule = f"give noise with a {name} from 1/32 to 2^40"
+    rule = USEFUL_NOISE.format(name)
     in_range = LEAST_NOISE <= parameter <= MOST_NOISE
     require(in_range, "privacy.budget", rule, f"a {name} of {parameter.numerator / parameter.denominator:.3g}")
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 
-from dplib.config.sections import expand
+from dplib.config.paths import expand
 from dplib.errors import ConfigError, IntegrityError
 from dplib.ledger.ledger import Ledger
 from dplib.ledger.repricing import Pricing

@@ -47,7 +47,7 @@ from dplib.jobs.kmeans.config import (
 from dplib.mechanisms.tree_counts import SAMPLER_FORMAT
 from dplib.privacy.events import ConcentratedEvent, Event, PureEvent
 from dplib.validate import one_of, require
-from dplib.workflow.design import MOST_NOISE, require_useful_noise
+from dplib.workflow.design import MOST_NOISE, USEFUL_NOISE, require_useful_noise
 from dplib.workflow.quality import quality_events
 
 STATISTIC = "centers and weights"
@@ -227,7 +227,7 @@ class Design:
         if self.local:
             require_useful_noise("scale", 1 / self.budget)
             return
-        require(self.budget > 0, "privacy.budget", "give noise with a scale from 1/32 to 2^40", "next to nothing")
+        require(self.budget > 0, "privacy.budget", USEFUL_NOISE.format("scale"), "next to nothing")
         space, sharing = self.frame.space, 4 * self.config.clustering.n_clusters**2
         spendable = self.budget
         if self.radius_is_private:

@@ -31,7 +31,6 @@ from typing import Any
 import numpy as np
 
 from dplib.arrays import FloatArray, IntArray
-from dplib.config.sections import RowPrivacy
 from dplib.estimates.adaptive_partition import PARTITION_SHARE
 from dplib.estimates.workload_aware import workload_aware
 from dplib.jobs.range_histograms.bins import Bins
@@ -230,24 +229,13 @@ class Design:
         return self.groups[int(self.group_bounds[block]) : int(self.group_bounds[block + 1])]
 
     def public(self) -> dict[str, Any]:
-        """The settings that a reader of the release needs, from which `from_public` builds the design again."""
+        """The settings that a reader of the release needs, from which `of` builds the design again."""
         return self.config.measured()
-
-    @classmethod
-    def from_public(cls, public: dict[str, Any], strategy: TreeStrategy) -> "Design":
-        """The design of a release, from its manifest's `public` settings and its stored strategy."""
-        return cls.of(RangesRelease.model_validate(public), strategy)
 
 
 def noise_of(config: RangesRelease) -> Noise:
     """Which law the noise has."""
     return "laplace" if config.privacy.mechanism == "discrete_laplace" else "gaussian"
-
-
-def noise_of_public(public: dict[str, Any]) -> Noise:
-    """The same from the public settings of a release."""
-    privacy = RowPrivacy.model_validate(public["privacy"])
-    return "laplace" if privacy.mechanism == "discrete_laplace" else "gaussian"
 
 
 def choose_strategy(config: RangesRelease, n_bins: int, law: RangeQueries) -> TreeStrategy:

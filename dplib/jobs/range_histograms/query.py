@@ -9,8 +9,8 @@ import pyarrow as pa
 
 from dplib.arrays import FloatArray
 from dplib.errors import ConfigError
-from dplib.jobs.range_histograms.config import NAME
-from dplib.jobs.range_histograms.design import Design, noise_of_public
+from dplib.jobs.range_histograms.config import NAME, RangesRelease
+from dplib.jobs.range_histograms.design import Design, noise_of
 from dplib.jobs.range_histograms.estimate import Errors
 from dplib.jobs.range_histograms.tables import ESTIMATES, PUBLISHED, Tables, read_strategy
 from dplib.release.manifest import Manifest
@@ -47,8 +47,8 @@ def design_of(directory: Path, manifest: Manifest) -> Design:
     Raises:
         ConfigError: if the release is of another job.
     """
-    public = public_design(manifest, NAME)
-    return Design.from_public(public, read_strategy(directory, noise_of_public(public)))
+    release = RangesRelease.model_validate(public_design(manifest, NAME))
+    return Design.of(release, read_strategy(directory, noise_of(release)))
 
 
 def query_release(
