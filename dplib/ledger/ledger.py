@@ -123,10 +123,8 @@ class Ledger(Accounts):
             account = known_account(writer.state, key.dataset)
             account.require_terms(terms)
             account.period_of(window)
-            run = writer.state.newest(key)
-            if run is None and not again:
-                writer.state.check_place(key)
-            if run is None or (again and run.state is not RunState.RESERVED):
+            run = _to_use(writer.state, key, again)
+            if run is None:
                 body: dict[str, Any] = {name: getattr(key, name) for name in ("job", "logical_date", "settings_hash")}
                 body |= {"cost": cost, "nonce": secrets.token_hex(16)} | ({"key_id": key_id} if key_id else {})
                 body |= {} if key.place is None else {"input": list(key.place)}
@@ -160,11 +158,9 @@ class Ledger(Accounts):
             BudgetError: if a reservation is needed and the account cannot pay it, or the plan is not approved.
         """
         state = self.state(key.dataset)
-        account, run = known_account(state, key.dataset), state.newest(key)
-        if run is None and not again:
-            state.check_place(key)
+        account, run = known_account(state, key.dataset), _to_use(state, key, again)
         period = account.period_of(window)
-        if run is None or (again and run.state is not RunState.RESERVED):
+        if run is None:
             state.check_payable(account, cost, period, plan)
         elif run.state is RunState.RESERVED:
             state.check_not_revoked(run)
@@ -241,3 +237,15 @@ def _reservation(state: LedgerState, run: Run) -> Run:
             "place, or none (an older state that was put back?)"
         )
     return present
+
+
+def _to_use(state: LedgerState, key: RunKey, again: bool) -> Run | None:
+    """The run of a key that is used as it is, or measured where it is reserved; None where one is to be reserved.
+
+    Raises:
+        ConfigError: if the same words were measured from another input, and not ``again``.
+    """
+    run = state.newest(key)
+    if run is None and not again:
+        state.check_place(key)
+    return None if run is not None and again and run.state is not RunState.RESERVED else run
