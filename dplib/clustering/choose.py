@@ -30,7 +30,7 @@ from dplib.clustering.central.sample_aggregate import sample_aggregate
 from dplib.clustering.central.tree_coreset import tree_coreset
 from dplib.clustering.problem import Clustering, Problem
 from dplib.clustering.rejected_methods import refuse
-from dplib.clustering.source import Noise, PointSource
+from dplib.clustering.source import NoiseSource, PointSource
 from dplib.privacy.budget import ZCDP, Budget, Currency, PureDP, cost
 from dplib.validate import one_of, require
 
@@ -95,7 +95,7 @@ def plan_method(problem: Problem, budget: Budget, method: str = "auto", noise: s
     return Plan(method, law, "the settings name it", _amount(budget, law))
 
 
-def run_plan(source: PointSource, noise: Noise, problem: Problem, plan: Plan) -> Clustering:
+def run_plan(source: PointSource, noise: NoiseSource, problem: Problem, plan: Plan) -> Clustering:
     """Run what `plan_method` decided."""
     match plan.method:
         case "grid or quadtree":  # what `auto` took in format 1
@@ -112,7 +112,7 @@ def run_plan(source: PointSource, noise: Noise, problem: Problem, plan: Plan) ->
             return _BY_NAME[plan.method](source, noise, problem, plan.amount)
 
 
-_BY_NAME: Mapping[str, Callable[[PointSource, Noise, Problem, Fraction], Clustering]] = {
+_BY_NAME: Mapping[str, Callable[[PointSource, NoiseSource, Problem, Fraction], Clustering]] = {
     "grid": grid,
     "quadtree": quadtree,
     "tree_coreset": tree_coreset,
@@ -163,7 +163,7 @@ def _amount(budget: Budget, law: NoiseName) -> Fraction:
     return budget.epsilon
 
 
-def _grid_or_quadtree(source: PointSource, noise: Noise, problem: Problem, epsilon: Fraction) -> Clustering:
+def _grid_or_quadtree(source: PointSource, noise: NoiseSource, problem: Problem, epsilon: Fraction) -> Clustering:
     n, counted = measure_count(source, noise, problem, epsilon * COUNT_SHARE)
     rest = epsilon * (1 - COUNT_SHARE)
     if n * float(rest) / problem.rows / problem.n_clusters >= QUADTREE_FROM:

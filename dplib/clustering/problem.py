@@ -9,7 +9,8 @@ from fractions import Fraction
 
 from dplib.arrays import FloatArray
 from dplib.clustering.space import Space
-from dplib.privacy.events import DiscreteGaussianEvent, DiscreteLaplaceEvent, Event
+from dplib.privacy.events import Event
+from dplib.privacy.noise import Law, Noise, NoiseEvent
 from dplib.validate import at_least, integer_norms, require
 
 LARGEST_CLUSTERS = 4096
@@ -43,15 +44,15 @@ class Problem:
         at_least("seed", self.seed, 0)
         integer_norms("norms of a point", self.space.l1, self.space.norm_squared)
 
-    def laplace_event(self, statistic: str, l1: int | Fraction, epsilon: Fraction) -> DiscreteLaplaceEvent:
+    def laplace_event(self, statistic: str, l1: int | Fraction, epsilon: Fraction) -> NoiseEvent:
         """Noise for integers that one row moves by ``l1`` in L1 norm, at ``epsilon`` for all rows of a unit."""
         sensitivity = Fraction(l1) * self.rows
-        return DiscreteLaplaceEvent(statistic, sensitivity, _coarse(sensitivity / epsilon))
+        return Noise(Law.LAPLACE, _coarse(sensitivity / epsilon), sensitivity).event(statistic)
 
-    def gaussian_event(self, statistic: str, l2_squared: int | Fraction, rho: Fraction) -> DiscreteGaussianEvent:
+    def gaussian_event(self, statistic: str, l2_squared: int | Fraction, rho: Fraction) -> NoiseEvent:
         """Noise for integers that one row moves by a vector of squared length ``l2_squared``, at ``rho``."""
         sensitivity = Fraction(l2_squared) * self.rows**2
-        return DiscreteGaussianEvent(statistic, sensitivity, _coarse(sensitivity / (2 * rho)))
+        return Noise(Law.GAUSSIAN, _coarse(sensitivity / (2 * rho)), sensitivity).event(statistic)
 
 
 def _coarse(parameter: Fraction) -> Fraction:

@@ -11,7 +11,7 @@ from fractions import Fraction
 import numpy as np
 
 from dplib.arrays import IntArray
-from dplib.clustering.source import Noise
+from dplib.clustering.source import NoiseSource
 from dplib.validate import require
 
 Record = tuple[str, IntArray]
@@ -21,7 +21,7 @@ Record = tuple[str, IntArray]
 class Recorded:
     """Noise that keeps what it returned in ``records``."""
 
-    def __init__(self, noise: Noise) -> None:
+    def __init__(self, noise: NoiseSource) -> None:
         self._noise = noise
         self.records: list[Record] = []
 

@@ -3,7 +3,7 @@
 A `Summary` turns a block of points into rows of integers under integer keys (cluster, cell, code); totals of all
 blocks are sums by key. A cluster engine makes one plan of it for every method: map the blocks, group by key, add,
 collect. Totals are exact integers, hence the same in every order and partitioning; they are private and go nowhere
-but into a `Noise`. Sums are kept modulo 2^64. Under added noise they stay private however many points there are
+but into a `NoiseSource`. Sums are kept modulo 2^64. Under added noise they stay private however many points there are
 (`dplib.mechanisms.tree_counts`). Costs that a choice compares may not wrap: at most 2^24 a point, they fit 64 bits
 below 2^39 points, which is assumed of every input.
 
@@ -41,7 +41,7 @@ class PointSource(Protocol):
         """Sums by key over all points, keys increasing. NOT PRIVATE."""
 
 
-class Noise(Protocol):
+class NoiseSource(Protocol):
     """Exact noise; every draw is named by its labels and by the very numbers it hides."""
 
     def laplace(self, values: IntArray, scale: Fraction, *labels: str | int) -> IntArray:

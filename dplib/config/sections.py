@@ -16,6 +16,7 @@ from dplib.config.paths import below, expand, has_scheme
 from dplib.config.reader_options import FORMATS, check_format, check_options
 from dplib.errors import ConfigError
 from dplib.privacy.budget import ZCDP, ApproxDP, Budget, PureDP, as_fraction
+from dplib.privacy.noise import Law
 
 
 class Section(BaseModel):
@@ -282,12 +283,12 @@ class Protection(Section):
         return PureDP(budget.epsilon * share) if isinstance(budget, PureDP) else ZCDP(budget.rho * share)
 
     @property
-    def mechanism(self) -> Literal["discrete_laplace", "discrete_gaussian"]:
+    def mechanism(self) -> Law:
         """The noise after `auto` is decided."""
         if self.noise != "auto":
-            return self.noise
+            return Law(self.noise)
         pure = self.budget.rho is None and self.budget.delta is None
-        return "discrete_laplace" if pure else "discrete_gaussian"
+        return Law.LAPLACE if pure else Law.GAUSSIAN
 
 
 class RowPrivacy(Protection):

@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dplib.arrays import FloatArray, IntArray
-from dplib.trees.budgets import Noise, unit_variance
+from dplib.trees.budgets import LawName, unit_variance
 from dplib.validate import at_least
 
 
@@ -30,12 +30,12 @@ def haar_levels(n_bins: int) -> int:
     return (n_bins - 1).bit_length()
 
 
-def haar_unit_variance(n_bins: int, noise: Noise = "laplace") -> float:
+def haar_unit_variance(n_bins: int, noise: LawName = "laplace") -> float:
     """Noise variance of each coefficient at epsilon = 1 or rho = 1/2."""
     return float(unit_variance(1.0 / (haar_levels(n_bins) + 1), noise))
 
 
-def haar_mean_error(n_bins: int, noise: Noise = "laplace") -> float:
+def haar_mean_error(n_bins: int, noise: LawName = "laplace") -> float:
     """Mean variance of all ranges at unit budget."""
     n_cuts, total = n_bins + 1.0, 0.0
     for triangle in _triangles(n_bins):
@@ -68,7 +68,7 @@ def _heights(cuts: IntArray, size: int) -> FloatArray:
     return np.asarray(np.minimum(inside, size - inside) / size)
 
 
-def haar_range_variances(n_bins: int, lo: npt.ArrayLike, hi: npt.ArrayLike, noise: Noise = "laplace") -> FloatArray:
+def haar_range_variances(n_bins: int, lo: npt.ArrayLike, hi: npt.ArrayLike, noise: LawName = "laplace") -> FloatArray:
     """Variance of the answers to ranges ``[lo, hi)`` at unit budget, shape (m,)."""
     low, high = np.atleast_1d(np.asarray(lo, dtype=np.int64)), np.atleast_1d(np.asarray(hi, dtype=np.int64))
     size = 1 << haar_levels(n_bins)

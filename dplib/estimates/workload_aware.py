@@ -24,7 +24,7 @@ import numpy as np
 
 from dplib.estimates.range_estimates import mean_range_variance
 from dplib.trees.budgets import (
-    Noise,
+    LawName,
     coverage_level_shares,
     exact_shares,
     non_uniform_budget_distribution,
@@ -40,7 +40,7 @@ _LEAF_FLOOR = 1 / 32
 _DIGITS = 7
 
 
-def workload_aware(n_bins: int, queries: RangeQueries, noise: Noise = "laplace") -> TreeStrategy:
+def workload_aware(n_bins: int, queries: RangeQueries, noise: LawName = "laplace") -> TreeStrategy:
     """The candidate with the least mean variance under a law of queries.
 
     Args:
@@ -60,7 +60,7 @@ def workload_aware(n_bins: int, queries: RangeQueries, noise: Noise = "laplace")
     return replace(best, name="workload_aware")
 
 
-def _candidates(n_bins: int, queries: RangeQueries, noise: Noise, default: IntervalTree) -> Iterator[TreeStrategy]:
+def _candidates(n_bins: int, queries: RangeQueries, noise: LawName, default: IntervalTree) -> Iterator[TreeStrategy]:
     regular = (kary_tree(n_bins, arity) for arity in ARITIES if arity <= max(n_bins, 2))
     for tree in chain(regular, (default,)):
         coverage = node_coverage_probabilities(tree, queries)
@@ -70,7 +70,9 @@ def _candidates(n_bins: int, queries: RangeQueries, noise: Noise, default: Inter
             yield _with_floor(tree, shares, noise)
 
 
-def _with_floor(tree: IntervalTree, shares: np.ndarray[tuple[int], np.dtype[np.float64]], noise: Noise) -> TreeStrategy:
+def _with_floor(
+    tree: IntervalTree, shares: np.ndarray[tuple[int], np.dtype[np.float64]], noise: LawName
+) -> TreeStrategy:
     """Give every bin its least share; all others give up as much in proportion."""
     floor = np.where(tree.child_count == 0, _LEAF_FLOOR, 0.0)
     if (shares < floor).any():

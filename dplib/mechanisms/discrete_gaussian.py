@@ -98,15 +98,6 @@ def _accept(stream: BitSource, magnitudes: IntArray, sigma_squared: Fraction) ->
     return accepted
 
 
-def discrete_gaussian_variance(sigma_squared: Fraction) -> float:
-    """The variance, in counts squared: sigma^2 to double precision from sigma^2 = 4 on, less below."""
-    _require_parameter(sigma_squared)
-    if sigma_squared >= _SMOOTH:
-        return float(sigma_squared)
-    k, weight = _weights(float(sigma_squared))
-    return float(weight @ k**2 / weight.sum())
-
-
 def discrete_gaussian_probability(k: npt.ArrayLike, sigma_squared: Fraction) -> FloatArray:
     """The probability of each integer of ``k``, in the shape of ``k``."""
     _require_parameter(sigma_squared)

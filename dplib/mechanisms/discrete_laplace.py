@@ -102,13 +102,6 @@ def draw_geometric(stream: BitSource, scale: Fraction, size: int) -> IntArray:
     return drawn
 
 
-def discrete_laplace_variance(scale: Fraction) -> float:
-    """The variance 2q / (1 - q)^2 with q = e^(-1/scale), in counts squared; near 2 scale^2 for large scales."""
-    _require_scale(scale)
-    rate = float(1 / Fraction(scale))
-    return float(2 * np.exp(-rate) / np.expm1(-rate) ** 2)
-
-
 def discrete_laplace_probability(k: npt.ArrayLike, scale: Fraction) -> FloatArray:
     """The probability of each integer of ``k``, in the shape of ``k``."""
     _require_scale(scale)

@@ -28,11 +28,12 @@ from fractions import Fraction
 import numpy as np
 
 from dplib.arrays import FloatArray, IntArray
-from dplib.mechanisms.discrete_gaussian import discrete_gaussian_variance, draw_discrete_gaussian
-from dplib.mechanisms.discrete_laplace import discrete_laplace_variance, draw_discrete_laplace
+from dplib.mechanisms.discrete_gaussian import draw_discrete_gaussian
+from dplib.mechanisms.discrete_laplace import draw_discrete_laplace
 from dplib.mechanisms.tree_counts import add_exactly
+from dplib.privacy.noise import Law
 from dplib.randomness.keyed import Key, KeyedStream
-from dplib.trees.budgets import Noise, distinct_shares, noise_parameter, require_within_budget
+from dplib.trees.budgets import LawName, distinct_shares, noise_parameter, require_within_budget
 from dplib.trees.interval_tree import IntervalTree
 from dplib.validate import positive, require
 
@@ -51,15 +52,15 @@ class NodeMechanism:
 
     key: Key
     statistic: str
-    noise: Noise
+    noise: LawName
     budget: Fraction
     sensitivity: Fraction = Fraction(1)
 
     def variances(self, shares: IntArray) -> FloatArray:
         """Noise variance at each share, in counts squared, ``inf`` at share 0; known before any count is read."""
         distinct, place = distinct_shares(shares)
-        variance = discrete_laplace_variance if self.noise == "laplace" else discrete_gaussian_variance
-        found = [variance(self._parameter(int(share))) if share else np.inf for share in distinct]
+        law = Law.LAPLACE if self.noise == "laplace" else Law.GAUSSIAN
+        found = [law.variance(self._parameter(int(share))) if share else np.inf for share in distinct]
         return np.asarray(np.array(found)[place])
 
     def __call__(self, tree: IntervalTree, counts: IntArray, shares: IntArray) -> IntArray:

@@ -27,49 +27,28 @@ References:
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from types import MappingProxyType
-from typing import Protocol
 
 import numpy as np
 
 from dplib.arrays import IntArray
-from dplib.mechanisms.discrete_gaussian import discrete_gaussian_variance, draw_discrete_gaussian
-from dplib.mechanisms.discrete_laplace import discrete_laplace_variance, draw_discrete_laplace
+from dplib.mechanisms.discrete_gaussian import draw_discrete_gaussian
+from dplib.mechanisms.discrete_laplace import draw_discrete_laplace
+from dplib.privacy.noise import Law, Noise
 from dplib.randomness.integers import BitSource
 from dplib.randomness.keyed import KeyedStream
-from dplib.validate import one_of, require
+from dplib.validate import require
 
 SAMPLER_FORMAT = 1
 """Number of the bits-to-noise mapping; a change of any sampler or stream raises it, and it enters the noise key."""
 
 SAMPLERS: Mapping[str, Callable[[BitSource, Fraction, int], IntArray]] = MappingProxyType(
-    {"discrete_laplace": draw_discrete_laplace, "discrete_gaussian": draw_discrete_gaussian}
+    {Law.LAPLACE: draw_discrete_laplace, Law.GAUSSIAN: draw_discrete_gaussian}
 )
-
-_VARIANCES: Mapping[str, Callable[[Fraction], float]] = MappingProxyType(
-    {"discrete_laplace": discrete_laplace_variance, "discrete_gaussian": discrete_gaussian_variance}
-)
-
-
-def noise_variance(mechanism: str, parameter: Fraction) -> float:
-    """The variance of one draw of `SAMPLERS`."""
-    return _VARIANCES[mechanism](parameter)
-
-
-class LevelNoise(Protocol):
-    """What the measurement needs to know of one level's noise."""
-
-    @property
-    def mechanism(self) -> str:
-        """``discrete_laplace`` or ``discrete_gaussian``."""
-
-    @property
-    def parameter(self) -> Fraction:
-        """The scale b (Laplace, in counts) or sigma^2 (Gaussian, in counts squared)."""
 
 
 def measure_levels(
     counts_by_level: Sequence[IntArray],
-    noise: Sequence[LevelNoise | None],
+    noise: Sequence[Noise | None],
     key: bytes,
     statistic: str,
     block: str | int,
@@ -97,7 +76,7 @@ def measure_levels(
         if law is None:
             measured.append(np.zeros_like(counts))
             continue
-        draw = SAMPLERS[one_of("mechanism", law.mechanism, SAMPLERS)]
+        draw = SAMPLERS[law.law]
         stream = KeyedStream(key, statistic, block, level)
         measured.append(add_exactly(counts, draw(stream, law.parameter, counts.size).reshape(counts.shape)))
     return measured

@@ -2,11 +2,10 @@
 
 An event holds the mechanism's public parameters as fractions. ``epsilon`` is its pure privacy, None where it has none;
 ``rho`` its zero-concentrated privacy, ``epsilon^2 / 2`` for pure events. Events of one release refer to the same
-neighbours and are paid one after the other; they never claim to touch different units.
+neighbours and are paid one after the other; they never claim to touch different units. That of noise on whole numbers:
+`dplib.privacy.noise`.
 
 References:
-    Ghosh, Roughgarden, Sundararajan, "Universally utility-maximizing privacy mechanisms", STOC 2009 (discrete Laplace);
-    Canonne, Kamath, Steinke, "The discrete Gaussian for differential privacy", NeurIPS 2020, theorem 4;
     Bun, Steinke, "Concentrated differential privacy", TCC 2016, proposition 1.4;
     Dong, Durfee, Rogers, "Optimal differential privacy composition for exponential mechanisms", ICML 2020 (bounded
     range); Cesar, Rogers, "Bounding, concentrating, and truncating", ALT 2021 (its zero-concentrated privacy).
@@ -15,6 +14,7 @@ References:
 from dataclasses import dataclass
 from fractions import Fraction
 
+from dplib.privacy.noise import NoiseEvent
 from dplib.privacy.rounding import as_fraction, fraction_text
 from dplib.validate import between, positive
 
@@ -22,82 +22,6 @@ from dplib.validate import between, positive
 def _keep_positive(event: object, *names: str) -> None:
     for name in names:
         object.__setattr__(event, name, positive(name, as_fraction(name, getattr(event, name))))
-
-
-@dataclass(frozen=True)
-class DiscreteLaplaceEvent:
-    """Integer counts with noise of mass proportional to ``exp(-|x| / scale)`` on every count.
-
-    Attributes:
-        statistic: what was measured.
-        l1_sensitivity: largest L1 distance between the count vectors of two neighbours.
-        scale: ``b``, in counts.
-    """
-
-    statistic: str
-    l1_sensitivity: Fraction
-    scale: Fraction
-
-    def __post_init__(self) -> None:
-        _keep_positive(self, "l1_sensitivity", "scale")
-
-    @property
-    def epsilon(self) -> Fraction:
-        """Pure privacy: the sensitivity over the scale."""
-        return self.l1_sensitivity / self.scale
-
-    @property
-    def rho(self) -> Fraction:
-        """Zero-concentrated privacy."""
-        return self.epsilon**2 / 2
-
-    def to_dict(self) -> dict[str, str]:
-        """Return the event as exact text, for the manifest."""
-        return {
-            "mechanism": "discrete_laplace",
-            "statistic": self.statistic,
-            "l1_sensitivity": fraction_text(self.l1_sensitivity),
-            "scale": fraction_text(self.scale),
-            "epsilon": fraction_text(self.epsilon),
-        }
-
-
-@dataclass(frozen=True)
-class DiscreteGaussianEvent:
-    """Integer counts with noise of mass proportional to ``exp(-x^2 / (2 sigma_squared))`` on every count.
-
-    Attributes:
-        statistic: what was measured.
-        l2_sensitivity_squared: largest squared L2 distance between the count vectors of two neighbours.
-        sigma_squared: in squared counts.
-    """
-
-    statistic: str
-    l2_sensitivity_squared: Fraction
-    sigma_squared: Fraction
-
-    def __post_init__(self) -> None:
-        _keep_positive(self, "l2_sensitivity_squared", "sigma_squared")
-
-    @property
-    def epsilon(self) -> None:
-        """Gaussian noise has no pure privacy."""
-        return
-
-    @property
-    def rho(self) -> Fraction:
-        """Zero-concentrated privacy: the squared sensitivity over twice ``sigma_squared``."""
-        return self.l2_sensitivity_squared / (2 * self.sigma_squared)
-
-    def to_dict(self) -> dict[str, str]:
-        """Return the event as exact text, for the manifest."""
-        return {
-            "mechanism": "discrete_gaussian",
-            "statistic": self.statistic,
-            "l2_sensitivity_squared": fraction_text(self.l2_sensitivity_squared),
-            "sigma_squared": fraction_text(self.sigma_squared),
-            "rho": fraction_text(self.rho),
-        }
 
 
 @dataclass(frozen=True)
@@ -226,5 +150,5 @@ class ApproxEvent:
         }
 
 
-Event = DiscreteLaplaceEvent | DiscreteGaussianEvent | PureEvent | BoundedRangeEvent | ConcentratedEvent
+Event = NoiseEvent | PureEvent | BoundedRangeEvent | ConcentratedEvent
 AnyEvent = Event | ApproxEvent

@@ -26,9 +26,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from dplib.privacy.budget import ZCDP, PureDP
-from dplib.privacy.calibration import discrete_laplace_scale, gaussian_sigma_squared
-from dplib.privacy.events import DiscreteGaussianEvent, DiscreteLaplaceEvent
-from dplib.privacy.measurement import Measurement
+from dplib.privacy.noise import Noise, NoiseEvent
 
 ROWS, UNITS = "rows by rule", "units above the cap"
 KEPT, CLIPPED = "kept", "clipped"
@@ -47,8 +45,8 @@ class QualityPlan:
     """
 
     rows_per_unit: int
-    rows: Measurement
-    units: Measurement | None
+    rows: NoiseEvent
+    units: NoiseEvent | None
 
     @classmethod
     def of(cls, budget: PureDP | ZCDP, rows_per_unit: int, replaces: bool, has_cap: bool) -> "QualityPlan":
@@ -62,24 +60,14 @@ class QualityPlan:
         """
         part = UNITS_PART if has_cap else Fraction(0)
         factor = 2 if replaces else 1
-        rows = _measurement(ROWS, budget, 1 - part, factor * rows_per_unit, factor * rows_per_unit**2)
-        return cls(rows_per_unit, rows, _measurement(UNITS, budget, part, 1, 1) if has_cap else None)
+        rows = _measured(ROWS, budget, 1 - part, factor * rows_per_unit, factor * rows_per_unit**2)
+        return cls(rows_per_unit, rows, _measured(UNITS, budget, part, 1, 1) if has_cap else None)
 
     @property
-    def measurements(self) -> tuple[Measurement, ...]:
-        """Those that there are."""
+    def events(self) -> tuple[NoiseEvent, ...]:
+        """What it spends."""
         return (self.rows,) if self.units is None else (self.rows, self.units)
 
-    @property
-    def events(self) -> tuple[DiscreteLaplaceEvent | DiscreteGaussianEvent, ...]:
-        """What it spends."""
-        return tuple(each.event for each in self.measurements)
 
-
-def _measurement(name: str, budget: PureDP | ZCDP, part: Fraction, l1: int, l2_squared: int) -> Measurement:
-    statistic = f"input quality: {name}"
-    if isinstance(budget, PureDP):
-        scale = discrete_laplace_scale(Fraction(l1), budget.epsilon * part)
-        return Measurement(DiscreteLaplaceEvent(statistic, Fraction(l1), scale))
-    sigma_squared = gaussian_sigma_squared(Fraction(l2_squared), budget.rho * part)
-    return Measurement(DiscreteGaussianEvent(statistic, Fraction(l2_squared), sigma_squared))
+def _measured(name: str, budget: PureDP | ZCDP, part: Fraction, l1: int, l2_squared: int) -> NoiseEvent:
+    return Noise.within(budget.scaled(part), l1, l2_squared).event(f"input quality: {name}")

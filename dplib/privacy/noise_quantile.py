@@ -36,8 +36,7 @@ from functools import lru_cache
 import numpy as np
 
 from dplib.arrays import FloatArray, IntArray
-from dplib.privacy.events import DiscreteGaussianEvent, DiscreteLaplaceEvent
-from dplib.privacy.measurement import discrete_gaussian_variance, discrete_laplace_variance
+from dplib.privacy.noise import Law, Noise
 
 LEVEL = 0.95
 Z95 = 1.959963984540054
@@ -69,15 +68,17 @@ class DrawLaw:
     mechanism: str
     parameter: float
 
+    @classmethod
+    def of(cls, noise: Noise) -> "DrawLaw":
+        """The law of one draw of a release's noise."""
+        return cls(noise.law.value, float(noise.parameter))
+
     @property
     def variance(self) -> float:
         """Of one draw."""
         if self.mechanism == "normal":
             return self.parameter
-        exact = Fraction(self.parameter)
-        if self.mechanism == "discrete_laplace":
-            return discrete_laplace_variance(exact)
-        return discrete_gaussian_variance(exact)
+        return Law(self.mechanism).variance(Fraction(self.parameter))
 
     @property
     def _is_normal(self) -> bool:
@@ -154,13 +155,6 @@ def std_error(draws: Sequence[Draws]) -> float:
 def one_draw(law: DrawLaw, coefficient: float = 1.0) -> tuple[Draws, ...]:
     """An answer that is one draw."""
     return (Draws(law, coefficient, 1.0),)
-
-
-def event_law(event: DiscreteLaplaceEvent | DiscreteGaussianEvent) -> DrawLaw:
-    """The law of one draw of a release's noise."""
-    if isinstance(event, DiscreteLaplaceEvent):
-        return DrawLaw("discrete_laplace", float(event.scale))
-    return DrawLaw("discrete_gaussian", float(event.sigma_squared))
 
 
 def grouped(

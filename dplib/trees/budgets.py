@@ -33,21 +33,21 @@ from dplib.errors import ConfigError
 from dplib.trees.interval_tree import IntervalTree
 from dplib.validate import between, require
 
-Noise = Literal["laplace", "gaussian"]
+LawName = Literal["laplace", "gaussian"]
 
 SHARE_BITS = 40
 WHOLE = 1 << SHARE_BITS
 """The whole budget, in units of exact shares."""
 
 
-def unit_variance(shares: npt.ArrayLike, noise: Noise) -> FloatArray:
+def unit_variance(shares: npt.ArrayLike, noise: LawName) -> FloatArray:
     """Noise variance at each share, at epsilon = 1 (Laplace) or rho = 1/2 (Gaussian); inf at share 0."""
     part = np.asarray(shares, dtype=np.float64)
     with np.errstate(divide="ignore"):
         return np.asarray(2.0 / part**2 if noise == "laplace" else 1.0 / part)
 
 
-def node_coefficients(tree: IntervalTree, coverage: FloatArray, noise: Noise = "laplace") -> FloatArray:
+def node_coefficients(tree: IntervalTree, coverage: FloatArray, noise: LawName = "laplace") -> FloatArray:
     """The coefficients c of conclusion 3.5 (CNP).
 
     Args:
@@ -64,7 +64,7 @@ def node_coefficients(tree: IntervalTree, coverage: FloatArray, noise: Noise = "
     return np.asarray(_coefficients(tree.parent, coverage, 3 if noise == "laplace" else 2))
 
 
-def non_uniform_budget_distribution(tree: IntervalTree, coverage: FloatArray, noise: Noise = "laplace") -> FloatArray:
+def non_uniform_budget_distribution(tree: IntervalTree, coverage: FloatArray, noise: LawName = "laplace") -> FloatArray:
     """Shares that minimise the mean error of raw answers (NPBD); every path sums to 1.
 
     Args:
@@ -155,7 +155,7 @@ def equal_level_shares(n_levels: int, root: bool = True) -> FloatArray:
     return shares
 
 
-def coverage_level_shares(tree: IntervalTree, coverage: FloatArray, noise: Noise = "laplace") -> FloatArray:
+def coverage_level_shares(tree: IntervalTree, coverage: FloatArray, noise: LawName = "laplace") -> FloatArray:
     """Level shares with the least mean error of raw answers: in proportion to (sum of p on the level)^q (Boost-UN)."""
     level_sums = np.add.reduceat(coverage, tree.level_start[:-1])
     weights = np.cbrt(level_sums) if noise == "laplace" else np.sqrt(level_sums)
@@ -308,7 +308,7 @@ def require_within_budget(tree: IntervalTree, shares: IntArray) -> None:
         raise ConfigError("shares", "sum to at most the budget on every path", "a path that spends more")
 
 
-def noise_parameter(share: int, budget: Fraction, sensitivity: Fraction, noise: Noise) -> Fraction:
+def noise_parameter(share: int, budget: Fraction, sensitivity: Fraction, noise: LawName) -> Fraction:
     """Exact parameter of a node's noise.
 
     Args:

@@ -30,7 +30,7 @@ from dplib.arrays import FloatArray, IntArray
 from dplib.trees.budgets import (
     SHARE_BITS,
     WHOLE,
-    Noise,
+    LawName,
     coverage_level_shares,
     equal_level_shares,
     exact_level_shares,
@@ -63,7 +63,7 @@ class TreeStrategy:
     name: str
     tree: IntervalTree
     shares: IntArray
-    noise: Noise
+    noise: LawName
     least_squares: bool = True
 
     @property
@@ -77,41 +77,41 @@ class TreeStrategy:
         return unit_variance(self.shares / WHOLE, self.noise)
 
 
-def _by_level(name: str, tree: IntervalTree, level_shares: FloatArray, noise: Noise) -> TreeStrategy:
+def _by_level(name: str, tree: IntervalTree, level_shares: FloatArray, noise: LawName) -> TreeStrategy:
     return TreeStrategy(name, tree, exact_level_shares(tree, level_shares), noise)
 
 
-def _same_for_all(name: str, tree: IntervalTree, noise: Noise) -> TreeStrategy:
+def _same_for_all(name: str, tree: IntervalTree, noise: LawName) -> TreeStrategy:
     """As in equation 3.2: the same noise at every node, also where a path is shorter; raw answers."""
     shares = exact_shares(tree, np.full(tree.n_nodes, 1.0 / tree.n_levels))
     return TreeStrategy(name, tree, shares, noise, least_squares=False)
 
 
-def dwork(n_bins: int, noise: Noise = "laplace") -> TreeStrategy:
+def dwork(n_bins: int, noise: LawName = "laplace") -> TreeStrategy:
     """Every bin by itself."""
     tree = kary_tree(n_bins, max(n_bins, 2))
     return _by_level("dwork", tree, equal_level_shares(tree.n_levels, root=False), noise)
 
 
-def regular(n_bins: int, noise: Noise = "laplace") -> TreeStrategy:
+def regular(n_bins: int, noise: LawName = "laplace") -> TreeStrategy:
     """The regular 2-range tree: binary, equal budgets, raw answers."""
     tree = kary_tree(n_bins, 2)
     return _same_for_all("regular", tree, noise)
 
 
-def struct_construct_strategy(n_bins: int, noise: Noise = "laplace") -> TreeStrategy:
+def struct_construct_strategy(n_bins: int, noise: LawName = "laplace") -> TreeStrategy:
     """The SC tree, equal budgets, raw answers."""
     tree = struct_construct(n_bins)
     return _same_for_all("struct_construct", tree, noise)
 
 
-def boost(n_bins: int, k: int = 2, noise: Noise = "laplace") -> TreeStrategy:
+def boost(n_bins: int, k: int = 2, noise: LawName = "laplace") -> TreeStrategy:
     """Boost: k-ary tree, equal budgets, least squares."""
     tree = kary_tree(n_bins, k)
     return _by_level("boost", tree, equal_level_shares(tree.n_levels), noise)
 
 
-def boost_un(n_bins: int, k: int = 2, noise: Noise = "laplace") -> TreeStrategy:
+def boost_un(n_bins: int, k: int = 2, noise: LawName = "laplace") -> TreeStrategy:
     """Boost-UN: Boost with the level budgets that are best for raw answers to uniform queries."""
     tree = kary_tree(n_bins, k)
     coverage = node_coverage_probabilities(tree, UniformRanges(n_bins))
@@ -141,7 +141,7 @@ def hierarchical_bins(n_bins: int, root: bool = True) -> TreeStrategy:
 
 
 def lue_dptree(
-    tree: IntervalTree, noise: Noise = "laplace", queries: RangeQueries | None = None, digits: int = _NODE_DIGITS
+    tree: IntervalTree, noise: LawName = "laplace", queries: RangeQueries | None = None, digits: int = _NODE_DIGITS
 ) -> TreeStrategy:
     """LUE-DPTree (algorithm 3.8): budgets node by node for a law of queries, then least squares.
 
@@ -156,7 +156,7 @@ def lue_dptree(
     return TreeStrategy("lue_dptree", tree, exact_shares(tree, shares, min(digits, SHARE_BITS)), noise)
 
 
-def blue(n_bins: int, noise: Noise = "laplace", arity: int | None = None) -> TreeStrategy:
+def blue(n_bins: int, noise: LawName = "laplace", arity: int | None = None) -> TreeStrategy:
     """The default: radices and level budgets with the least error after least squares."""
     design = best_design(n_bins, noise, arity)
     tree = mixed_radix_tree(n_bins, design.radices)

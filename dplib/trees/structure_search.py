@@ -30,7 +30,7 @@ import numpy.typing as npt
 from scipy.optimize import minimize
 
 from dplib.arrays import FloatArray
-from dplib.trees.budgets import Noise, equal_level_shares, unit_variance
+from dplib.trees.budgets import LawName, equal_level_shares, unit_variance
 from dplib.trees.mean_errors import even_total
 from dplib.validate import at_least, one_of
 
@@ -53,13 +53,13 @@ class LevelDesign:
     """
 
     n_bins: int
-    noise: Noise
+    noise: LawName
     radices: tuple[int, ...]
     shares: FloatArray
     mean_error: float
 
 
-def design_error(n_bins: int, radices: Sequence[int], shares: FloatArray, noise: Noise) -> float:
+def design_error(n_bins: int, radices: Sequence[int], shares: FloatArray, noise: LawName) -> float:
     """Mean variance of all ranges after least squares for given radices and level shares, at unit budget."""
     rest = np.cumsum(shares[::-1])[::-1]
     total = even_total(
@@ -69,7 +69,7 @@ def design_error(n_bins: int, radices: Sequence[int], shares: FloatArray, noise:
 
 
 @lru_cache(maxsize=64)
-def best_design(n_bins: int, noise: Noise = "laplace", arity: int | None = None) -> LevelDesign:
+def best_design(n_bins: int, noise: LawName = "laplace", arity: int | None = None) -> LevelDesign:
     """Search radices and level shares.
 
     Args:
@@ -96,7 +96,7 @@ def best_design(n_bins: int, noise: Noise = "laplace", arity: int | None = None)
     return min(best, optimal_shares(n_bins, best.radices, noise, root=True), key=lambda design: design.mean_error)
 
 
-def optimal_shares(n_bins: int, radices: tuple[int, ...], noise: Noise, root: bool) -> LevelDesign:
+def optimal_shares(n_bins: int, radices: tuple[int, ...], noise: LawName, root: bool) -> LevelDesign:
     """Level shares with the least error after least squares for given radices, started from equal shares.
 
     Args:
@@ -115,7 +115,7 @@ def optimal_shares(n_bins: int, radices: tuple[int, ...], noise: Noise, root: bo
     return LevelDesign(n_bins, noise, radices, shares, design_error(n_bins, radices, shares, noise))
 
 
-def _optimise(n_bins: int, radices: tuple[int, ...], noise: Noise, measured: npt.NDArray[np.intp]) -> FloatArray:
+def _optimise(n_bins: int, radices: tuple[int, ...], noise: LawName, measured: npt.NDArray[np.intp]) -> FloatArray:
     def shares_of(logarithms: FloatArray) -> FloatArray:
         shares = np.zeros(len(radices) + 1)
         shares[measured] = np.exp(logarithms - logarithms.max())

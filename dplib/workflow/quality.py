@@ -17,9 +17,9 @@ from dplib.arrays import IntArray
 from dplib.config.job_config import ReleaseSettings
 from dplib.config.sections import RowPrivacy
 from dplib.mechanisms.tree_counts import measure_levels
-from dplib.privacy.events import DiscreteGaussianEvent, DiscreteLaplaceEvent
 from dplib.privacy.input_quality import CLIPPED, KEPT, ROWS, UNITS, QualityPlan
-from dplib.privacy.noise_quantile import DrawLaw, Draws, event_law, half_width, one_draw
+from dplib.privacy.noise import NoiseEvent
+from dplib.privacy.noise_quantile import DrawLaw, Draws, half_width, one_draw
 from dplib.randomness.keyed import derive_key
 from dplib.release.digest import block_digest, combine_digests
 from dplib.release.staging import MEASUREMENT
@@ -48,12 +48,12 @@ def quality_plan(config: ReleaseSettings) -> QualityPlan | None:
     else:
         weighted = hasattr(getattr(config, "graph", None), "weights")
         plan = QualityPlan.of(budget, 1, weighted, has_cap=False)
-    for each in plan.measurements:
-        require_useful_noise("scale" if each.mechanism == "discrete_laplace" else "sigma^2", each.parameter)
+    for each in plan.events:
+        require_useful_noise(each.noise.law.parameter_name, each.noise.parameter)
     return plan
 
 
-def quality_events(config: ReleaseSettings) -> tuple[DiscreteLaplaceEvent | DiscreteGaussianEvent, ...]:
+def quality_events(config: ReleaseSettings) -> tuple[NoiseEvent, ...]:
     """What the quality of the input spends."""
     plan = quality_plan(config)
     return () if plan is None else plan.events
@@ -64,13 +64,13 @@ def quality_notes(config: ReleaseSettings) -> tuple[str, ...]:
     plan = quality_plan(config)
     if plan is None:
         return ()
-    error, of = sqrt(plan.rows.variance), _sampled(config, plan)
+    error, of = sqrt(plan.rows.noise.variance), _sampled(config, plan)
     text = (
         f"{float(config.privacy.quality_share or 0):.3g} of the budget tells how many of the rows were counted{of}: "
         f"the standard error of each count of rows by rule is {error:,.3g}"
     )
     if plan.units is not None:
-        text += f", that of the number of {config.privacy.unit}s above the cap {sqrt(plan.units.variance):,.3g}"
+        text += f", that of the number of {config.privacy.unit}s above the cap {sqrt(plan.units.noise.variance):,.3g}"
     return (text + ".",)
 
 
@@ -106,10 +106,10 @@ def count_input(judged: JudgedRows, plan: QualityPlan, bounding: bytes) -> Input
 def assumed_input(rules: tuple[str, ...], plan: QualityPlan) -> InputCounts:
     """Counters far above their noise, so that every sentence is made where a publication is only tried."""
     size = {ROWS: len(rules) + 2, UNITS: 1}
-    names = (ROWS, UNITS)[: len(plan.measurements)]
+    names = (ROWS, UNITS)[: len(plan.events)]
     exact = [
-        np.full(size[name], 1000 * ceil(sqrt(each.variance)))
-        for name, each in zip(names, plan.measurements, strict=True)
+        np.full(size[name], 1000 * ceil(sqrt(each.noise.variance)))
+        for name, each in zip(names, plan.events, strict=True)
     ]
     return InputCounts(rules, exact)
 
@@ -140,10 +140,10 @@ def measured_with_quality(
     made = measure(replace(keys, parent=derive_key(keys.parent, digest)))
     # What the job counted decides this noise, too: derived from its key and digest.
     key = derive_key(made.measurement_key, made.data_digest)
-    noisy = measure_levels(exact, plan.measurements, key, QUALITY, "input")
+    noisy = measure_levels(exact, [each.noise for each in plan.events], key, QUALITY, "input")
     names = [*counts.rules, KEPT, CLIPPED]
     counters = [*names, UNITS] if plan.units is not None else names
-    variance = [plan.rows.variance] * len(names) + ([plan.units.variance] if plan.units is not None else [])
+    variance = [plan.rows.noise.variance] * len(names) + ([plan.units.noise.variance] if plan.units is not None else [])
     write_table(
         directory / MEASUREMENT / QUALITY,
         QUALITY,
@@ -196,7 +196,7 @@ def quality_report(directory: Path, config: ReleaseSettings) -> QualityReport | 
 def quality_words(config: ReleaseSettings, plan: QualityPlan, counters: dict[str, tuple[int, float]]) -> list[str]:
     """What noisy counters say of the input, in plain words; the margins are 95 % intervals of the noise's own law."""
     rows = {name: found for name, found in counters.items() if name != UNITS}
-    law, of = event_law(plan.rows.event), _sampled(config, plan)
+    law, of = DrawLaw.of(plan.rows.noise), _sampled(config, plan)
     counted, surely = part_of(rows, (KEPT, CLIPPED), law), half_width(one_draw(law))
     if counted is None:
         sentences = ["How many of the rows were counted does not stand out from the noise: there are few."]
@@ -215,7 +215,7 @@ def quality_words(config: ReleaseSettings, plan: QualityPlan, counters: dict[str
                 f"About {_percent(clipped)} of the counted ones count as less or more: a cap changed them."
             )
     if plan.units is not None and UNITS in counters:
-        n, half = counters[UNITS][0], half_width(one_draw(event_law(plan.units.event)))
+        n, half = counters[UNITS][0], half_width(one_draw(DrawLaw.of(plan.units.noise)))
         cap = getattr(config.privacy, "rows_per_unit", 1)
         sentences.append(
             f"About {max(n, 0):,} of the units ({config.privacy.unit}), +- {half:,.0f}, have more rows that "

@@ -8,7 +8,7 @@ from dplib.mechanisms.tree_counts import measure_levels
 from dplib.metrics.faint_totals import NoisyTotal, find_faint
 from dplib.privacy.budget import PureDP
 from dplib.privacy.input_quality import QualityPlan
-from dplib.privacy.noise_quantile import DrawLaw, Draws, event_law, std_error
+from dplib.privacy.noise_quantile import DrawLaw, Draws, std_error
 from dplib.privacy.rounding import as_fraction
 from dplib.workflow.quality import part_of
 from scripts.accept.claims import Check, Result, at_least, at_most
@@ -53,11 +53,11 @@ def the_share_is_private_and_honest() -> Iterator[Result]:
     caught = empirical_epsilon(for_one_row(3, False), *REMOVED), empirical_epsilon(for_removal(3, True), *REPLACED)
     yield at_least("planted: q taken for 1, replacing for removing", min(caught), 1.2)
     plan = QualityPlan.of(PureDP(as_fraction("epsilon", "0.02")), 1, False, False)
-    truth, error, covered = np.array([1900, 90_000, 8100], dtype=np.int64), float(np.sqrt(plan.rows.variance)), 0
+    truth, error, covered = np.array([1900, 90_000, 8100], dtype=np.int64), float(np.sqrt(plan.rows.noise.variance)), 0
     for number in range(TRIALS):
-        (noisy,) = measure_levels([truth], [plan.rows], number.to_bytes(32, "big"), "quality", "input")
+        (noisy,) = measure_levels([truth], [plan.rows.noise], number.to_bytes(32, "big"), "quality", "input")
         counters = {name: (int(n), error) for name, n in zip(("day", "kept", "clipped"), noisy, strict=True)}
-        found = part_of(counters, ("kept", "clipped"), event_law(plan.rows.event))
+        found = part_of(counters, ("kept", "clipped"), DrawLaw.of(plan.rows.noise))
         covered += found is not None and abs(found[0] - 0.981) <= found[1]
     yield at_least("98.1 % counted: coverage of the stated interval", covered / TRIALS, 0.93)
 

@@ -27,7 +27,7 @@ from dplib.jobs.network_statistics.estimate import std_error
 from dplib.jobs.range_histograms import estimate as ranges
 from dplib.mechanisms.cuts.cut_statistics import GRID
 from dplib.page.number_text import terminal_with_error
-from dplib.privacy.noise_quantile import Z95, DrawLaw, event_law, half_width, one_draw
+from dplib.privacy.noise_quantile import Z95, DrawLaw, half_width, one_draw
 from dplib.projection.simplex import project_simplex
 from dplib.trees.strategies import dwork
 from scripts.accept.claims import Check, Result, at_least, at_most
@@ -99,7 +99,7 @@ def coverage_of_days() -> Iterator[Result]:
             if each is not None:
                 nodes = design.tree.level_slice(level)
                 size = runs * (nodes.stop - nodes.start) * shape[1]
-                noise[:, nodes] = drawn(event_law(each.event), size, case, level).reshape(runs, -1, shape[1])
+                noise[:, nodes] = drawn(DrawLaw.of(each.noise), size, case, level).reshape(runs, -1, shape[1])
         solver = design.config.publish.solver
         days = np.stack([consistent.estimate(design, each, solver).values for each in noise])
         days = days[:, design.tree.leaf_nodes]

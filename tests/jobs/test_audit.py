@@ -25,8 +25,7 @@ from dplib.jobs.consistent_histograms.rows import row_kinds
 from dplib.jobs.consistent_histograms.tables import Tables
 from dplib.mechanisms.discrete_gaussian import discrete_gaussian_probability
 from dplib.privacy.calibration import epsilon_from_rho
-from dplib.privacy.events import DiscreteGaussianEvent, DiscreteLaplaceEvent
-from dplib.privacy.measurement import Measurement
+from dplib.privacy.noise import Law, Noise, NoiseEvent
 from dplib.randomness.keyed import derive_key
 from dplib.workflow.run_keys import RunKeys
 from tests.support.goodness_of_fit import epsilon_lower_bound
@@ -129,10 +128,10 @@ def measured(design: Design, counts: IntArray, key: int, monkeypatch: pytest.Mon
     return written[0]
 
 
-def log_mass(k: IntArray, noise: Measurement) -> FloatArray:
+def log_mass(k: IntArray, noise: Noise) -> FloatArray:
     """Log of the mass of noise ``k``, up to a constant."""
     scale = float(noise.parameter)
-    if noise.mechanism == "discrete_laplace":
+    if noise.law is Law.LAPLACE:
         return -np.abs(k) / scale
     return -(k.astype(np.float64) ** 2) / (2 * scale)
 
@@ -149,7 +148,7 @@ def scores(claimed: Design, used: Design, case: Case, monkeypatch: pytest.Monkey
             for level, noise in enumerate(used.measurements):
                 if noise is not None:
                     nodes = claimed.tree.level_slice(level)
-                    gaps = [log_mass(noisy[nodes] - values[nodes], noise) for values in exact]
+                    gaps = [log_mass(noisy[nodes] - values[nodes], noise.noise) for values in exact]
                     ratio += (gaps[0] - gaps[1]).reshape(COPIES, -1).sum(axis=1)
             ratios.append(ratio)
     return np.concatenate(ratios[:KEYS]), np.concatenate(ratios[KEYS:])
@@ -176,13 +175,8 @@ def empirical_epsilon(
 def with_noise(design: Design, factor: Fraction) -> Design:
     """The design with the parameter of every level's noise multiplied: what a wrong sensitivity or scale gives."""
 
-    def change(noise: Measurement | None) -> Measurement | None:
-        if noise is None:
-            return None
-        if isinstance(noise.event, DiscreteLaplaceEvent):
-            return Measurement(replace(noise.event, scale=noise.event.scale * factor))
-        assert isinstance(noise.event, DiscreteGaussianEvent)
-        return Measurement(replace(noise.event, sigma_squared=noise.event.sigma_squared * factor))
+    def change(event: NoiseEvent | None) -> NoiseEvent | None:
+        return event and replace(event.noise, parameter=event.noise.parameter * factor).event(event.statistic)
 
     return replace(design, measurements=tuple(change(noise) for noise in design.measurements))
 
@@ -278,6 +272,6 @@ def test_the_worst_unit_moves_the_counts_by_no_more_than_the_design_says(name: s
 def test_the_noise_is_the_law_that_the_scores_take() -> None:
     """The mass up to a constant that the distinguisher uses is the sampler's."""
     k = np.arange(-5, 6)
-    noise = Measurement(DiscreteGaussianEvent("x", Fraction(1), Fraction(3)))
+    noise = Noise(Law.GAUSSIAN, Fraction(3), Fraction(1))
     difference = log_mass(k, noise) - np.log(discrete_gaussian_probability(k, Fraction(3)))
     assert np.ptp(difference) < 1e-9

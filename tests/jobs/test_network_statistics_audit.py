@@ -20,7 +20,7 @@ from dplib.jobs.network_statistics.design import Design
 from dplib.jobs.network_statistics.measure import count_facts, noisy_statistics, project, rungs_of, statistics_of
 from dplib.jobs.network_statistics.measurements import LADDER
 from dplib.mechanisms.ladder import ladder_probability
-from dplib.privacy.events import DiscreteLaplaceEvent
+from dplib.privacy.noise import Law, Noise, NoiseEvent
 from dplib.randomness.keyed import derive_key
 from tests.support.goodness_of_fit import epsilon_lower_bound
 from tests.support.network_oracles import graph_of
@@ -71,9 +71,9 @@ def empirical_epsilon(used: Design, one: SimpleGraph, other: SimpleGraph, trials
 def with_sensitivity(design: Design, wrong: int) -> Design:
     """The design with noise for a wrong sensitivity of its one statistic."""
     (each,) = design.measurements
-    assert isinstance(each.event, DiscreteLaplaceEvent)
-    scale = each.event.scale * Fraction(wrong, each.sensitivity.l1)
-    event = DiscreteLaplaceEvent(each.event.statistic, Fraction(wrong), scale)
+    assert isinstance(each.event, NoiseEvent)
+    scale = each.event.noise.parameter * Fraction(wrong, each.sensitivity.l1)
+    event = Noise(Law.LAPLACE, scale, Fraction(wrong)).event(each.event.statistic)
     return replace(design, measurements=(replace(each, event=event),))
 
 

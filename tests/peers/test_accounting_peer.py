@@ -13,12 +13,13 @@ from scipy import stats
 
 from dplib.privacy.accountant import Total, totals
 from dplib.privacy.calibration import epsilon_from_rho
-from dplib.privacy.events import DiscreteGaussianEvent, DiscreteLaplaceEvent, PureEvent
+from dplib.privacy.events import PureEvent
+from dplib.privacy.noise import Law, Noise, NoiseEvent
 
 DELTA = Fraction(1, 10**6)
 
 
-def _claims(events: list[DiscreteLaplaceEvent] | list[DiscreteGaussianEvent] | list[PureEvent]) -> dict[str, Total]:
+def _claims(events: list[NoiseEvent] | list[NoiseEvent] | list[PureEvent]) -> dict[str, Total]:
     return {total.accountant: total for total in totals(events, DELTA)}
 
 
@@ -50,25 +51,25 @@ def test_equal_pure_events_reach_the_binomial_optimum(n_events: int, epsilon: fl
 
 @pytest.mark.parametrize(("scale", "sensitivity", "repeats"), [(10, 1, 20), (10, 2, 20), (3, 2, 4), (40, 3, 60)])
 def test_single_laplace_counts_never_cost_more_than_claimed(scale: int, sensitivity: int, repeats: int) -> None:
-    claims = _claims([DiscreteLaplaceEvent("count", Fraction(sensitivity), Fraction(scale))] * repeats)
+    claims = _claims([Noise(Law.LAPLACE, Fraction(scale), Fraction(sensitivity)).event("count")] * repeats)
     optimistic = peer.from_discrete_laplace_mechanism(1 / scale, sensitivity, pessimistic_estimate=False)
     true_epsilon = optimistic.self_compose(repeats).get_epsilon_for_delta(float(DELTA))
     for claim in claims.values():
         assert claim.epsilon >= true_epsilon * (1 - 1e-6), claim
-    halved = _claims([DiscreteLaplaceEvent("count", Fraction(sensitivity, 2), Fraction(scale))] * repeats)
+    halved = _claims([Noise(Law.LAPLACE, Fraction(scale), Fraction(sensitivity, 2)).event("count")] * repeats)
     assert halved["pld"].epsilon < true_epsilon
 
 
 @pytest.mark.parametrize(("sigma", "sensitivity", "repeats"), [(5, 1, 1), (10, 2, 10), (40, 3, 30)])
 def test_single_gaussian_counts_never_cost_more_than_claimed(sigma: int, sensitivity: int, repeats: int) -> None:
-    events = [DiscreteGaussianEvent("count", Fraction(sensitivity**2), Fraction(sigma**2))] * repeats
+    events = [Noise(Law.GAUSSIAN, Fraction(sigma**2), Fraction(sensitivity**2)).event("count")] * repeats
     optimistic = peer.from_discrete_gaussian_mechanism(sigma, sensitivity, pessimistic_estimate=False)
     true_epsilon = optimistic.self_compose(repeats).get_epsilon_for_delta(float(DELTA))
     claims = _claims(events)
     for claim in claims.values():
         assert claim.epsilon >= true_epsilon, claim
     assert claims["zcdp"].epsilon <= 1.2 * true_epsilon
-    halved = [DiscreteGaussianEvent("count", Fraction(sensitivity**2, 4), Fraction(sigma**2))] * repeats
+    halved = [Noise(Law.GAUSSIAN, Fraction(sigma**2), Fraction(sensitivity**2, 4)).event("count")] * repeats
     assert _claims(halved)["zcdp"].epsilon < true_epsilon
 
 
@@ -88,5 +89,5 @@ def test_another_librarys_conversion_agrees(scale: float, delta: float) -> None:
     space = opendp.vector_domain(opendp.atom_domain(T=int)), opendp.l2_distance(T=int)
     gaussian = opendp.m.make_gaussian(*space, scale=scale)
     theirs = opendp.c.make_zCDP_to_approxDP(gaussian).map(1).epsilon(delta)
-    event = DiscreteGaussianEvent("count", Fraction(1), Fraction(str(scale)) ** 2)
+    event = Noise(Law.GAUSSIAN, Fraction(str(scale)) ** 2, Fraction(1)).event("count")
     assert float(epsilon_from_rho(event.rho, Fraction(str(delta)))) == pytest.approx(theirs, rel=1e-6)

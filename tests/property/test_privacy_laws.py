@@ -25,8 +25,9 @@ from dplib.privacy.calibration import (
     rho_from_approx,
     split,
 )
-from dplib.privacy.events import DiscreteGaussianEvent, Event, PureEvent
+from dplib.privacy.events import Event, PureEvent
 from dplib.privacy.neighbors import group_privacy
+from dplib.privacy.noise import NoiseEvent
 from dplib.privacy.rounding import (
     exp_above,
     float_above,
@@ -51,7 +52,7 @@ budgets: st.SearchStrategy[Budget] = pure_budgets | concentrated_budgets | appro
 # Multiples of 1/20, so that loss distributions are composed without rounding to a grid.
 pure_events = st.integers(1, 30).map(lambda twentieths: PureEvent("pure", Fraction(twentieths, 20)))
 gaussian_events = st.builds(
-    DiscreteGaussianEvent,
+    NoiseEvent,
     st.just("gaussian"),
     st.integers(1, 9).map(Fraction),
     st.fractions(min_value=5, max_value=500, max_denominator=10),

@@ -16,7 +16,7 @@ from dplib.arrays import FloatArray, IntArray
 from dplib.clustering.central.lloyd import lloyd_laplace
 from dplib.clustering.problem import Clustering, Problem
 from dplib.clustering.record import Recorded
-from dplib.clustering.source import Blocks, Noise, PointSource
+from dplib.clustering.source import Blocks, NoiseSource, PointSource
 from dplib.clustering.space import UNITS, Space
 from dplib.clustering.start import spread_centers
 from dplib.errors import ConfigError
@@ -108,7 +108,7 @@ def test_dimensions_beyond_the_projection_pay_no_more_either() -> None:
 
 @pytest.mark.parametrize("name", ["grid", "quadtree", "lloyd_laplace", "lloyd_gaussian", "tree_coreset"])
 def test_half_the_noise_is_caught(name: str) -> None:
-    def weak(source: PointSource, noise: Noise, problem: Problem, budget: Fraction) -> Clustering:
+    def weak(source: PointSource, noise: NoiseSource, problem: Problem, budget: Fraction) -> Clustering:
         return METHODS[name](source, Weak(noise), problem, budget)
 
     problem, place = Problem(SPACES["ball"], 3), 0 if name in PURE else 1
@@ -125,7 +125,7 @@ def test_a_center_from_the_points_is_caught() -> None:
         def total(self, summary):  # type: ignore[no-untyped-def]
             return Blocks(self._points).total(summary)
 
-    def planted(source: Blocks, noise: Noise, problem: Problem, budget: Fraction) -> Clustering:
+    def planted(source: Blocks, noise: NoiseSource, problem: Problem, budget: Fraction) -> Clustering:
         return METHODS["grid"](Centered(source._blocks[0]), noise, problem, budget)
 
     problem = Problem(SPACES["ball"], 3)

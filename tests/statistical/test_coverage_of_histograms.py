@@ -27,7 +27,6 @@ from dplib.privacy.noise_quantile import (
     Z95,
     DrawLaw,
     Draws,
-    event_law,
     half_width,
 )
 from tests.support.coverage_of_intervals import covered, drawn, require_coverage
@@ -132,7 +131,7 @@ CASES = {"none": [], "measured": MEASURED, "free": FREE, "changing": CHANGING, "
 def test_days_months_and_totals(case: str, budget: dict[str, Any]) -> None:
     design = shop(CASES[case], budget)
     errors, n_keys = consistent.Errors(design), N_KEYS // 2
-    laws = [None if each is None else event_law(each.event) for each in design.measurements]
+    laws = [None if each is None else DrawLaw.of(each.noise) for each in design.measurements]
     for number in (0, len(design.series) - 1):
         for lo, hi in ((3, 4), (31, 60), (10, 45), (0, 91)):
             draws = errors._draws(lo, hi, number)
@@ -168,7 +167,7 @@ def test_coefficients_are_those_of_the_solver(case: str) -> None:
         if each is not None:
             nodes = design.tree.level_slice(level)
             shape = (runs, nodes.stop - nodes.start, len(design.series))
-            noise[:, nodes] = drawn(event_law(each.event), int(np.prod(shape)), case, level).reshape(shape)
+            noise[:, nodes] = drawn(DrawLaw.of(each.noise), int(np.prod(shape)), case, level).reshape(shape)
     solver = design.config.publish.solver
     zero = consistent.estimate(design, np.zeros(noise.shape[1:]), solver).values
     found = np.stack([consistent.estimate(design, each, solver).values - zero for each in noise])

@@ -4,7 +4,7 @@ Every cell of a level is one independent run of the mechanism on that level, so 
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -13,17 +13,12 @@ import pytest
 from dplib.arrays import FloatArray, IntArray
 from dplib.mechanisms.discrete_gaussian import discrete_gaussian_probability
 from dplib.mechanisms.tree_counts import measure_levels
+from dplib.privacy.noise import Law, Noise
 from dplib.randomness.keyed import derive_key
 from tests.support.goodness_of_fit import clopper_pearson, epsilon_lower_bound
 
 RUNS = 400_000
 KEY = bytes(range(32))
-
-
-@dataclass(frozen=True)
-class Noise:
-    mechanism: str
-    parameter: Fraction
 
 
 Mechanism = Callable[[list[IntArray], list[Noise], bytes], list[IntArray]]
@@ -34,8 +29,8 @@ def _sound(counts: list[IntArray], noise: list[Noise], key: bytes) -> list[IntAr
 
 
 def _half_the_noise(counts: list[IntArray], noise: list[Noise], key: bytes) -> list[IntArray]:
-    factor = {"discrete_laplace": Fraction(1, 2), "discrete_gaussian": Fraction(1, 4)}
-    return _sound(counts, [Noise(law.mechanism, law.parameter * factor[law.mechanism]) for law in noise], key)
+    factor = {Law.LAPLACE: Fraction(1, 2), Law.GAUSSIAN: Fraction(1, 4)}
+    return _sound(counts, [replace(each, parameter=each.parameter * factor[each.law]) for each in noise], key)
 
 
 def _empty_cells_skipped(counts: list[IntArray], noise: list[Noise], key: bytes) -> list[IntArray]:
@@ -70,7 +65,7 @@ def _epsilon(
     return max(epsilon_lower_bound(with_unit, without, delta), epsilon_lower_bound(-without, -with_unit, delta))
 
 
-LAPLACE = [Noise("discrete_laplace", Fraction(b)) for b in (2, 4, 4)]
+LAPLACE = [Noise(Law.LAPLACE, Fraction(b), Fraction(1)) for b in (2, 4, 4)]
 LAPLACE_CLAIM = 1.0  # 1/2 + 1/4 + 1/4
 
 
@@ -88,7 +83,7 @@ def test_broken_laplace_measurements_are_caught(broken: Mechanism) -> None:
     assert _epsilon(broken, LAPLACE, _laplace_loss, delta=0) > 1.2 * LAPLACE_CLAIM
 
 
-GAUSSIAN = [Noise("discrete_gaussian", Fraction(8))] * 2
+GAUSSIAN = [Noise(Law.GAUSSIAN, Fraction(8), Fraction(1))] * 2
 GAUSSIAN_EPSILON = 0.5
 
 

@@ -7,14 +7,13 @@ import pytest
 
 from dplib.mechanisms.discrete_gaussian import (
     discrete_gaussian_probability,
-    discrete_gaussian_variance,
     draw_discrete_gaussian,
 )
 from dplib.mechanisms.discrete_laplace import (
     discrete_laplace_probability,
-    discrete_laplace_variance,
     draw_discrete_laplace,
 )
+from dplib.privacy.noise import Law
 from dplib.randomness.keyed import KeyedStream
 from tests.support.goodness_of_fit import PASS, REJECT, chi_square_p_value, kolmogorov_p_value
 
@@ -52,8 +51,8 @@ def test_moments_at_scales_too_large_for_cells(scale: Fraction) -> None:
     laplace = draw_discrete_laplace(KeyedStream(KEY, "moments"), scale, n).astype(np.float64)
     gaussian = draw_discrete_gaussian(KeyedStream(KEY, "moments"), scale**2, n).astype(np.float64)
     for draws, variance, kurtosis in (
-        (laplace, discrete_laplace_variance(scale), 6),
-        (gaussian, discrete_gaussian_variance(scale**2), 3),
+        (laplace, Law.LAPLACE.variance(scale), 6),
+        (gaussian, Law.GAUSSIAN.variance(scale**2), 3),
     ):
         assert abs(draws.mean()) < 7 * (variance / n) ** 0.5
         assert abs((draws**2).mean() / variance - 1) < 7 * ((kurtosis - 1) / n) ** 0.5

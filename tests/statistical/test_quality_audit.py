@@ -9,7 +9,7 @@ import pytest
 from dplib.mechanisms.tree_counts import measure_levels
 from dplib.privacy.budget import PureDP
 from dplib.privacy.input_quality import QualityPlan
-from dplib.privacy.measurement import Measurement
+from dplib.privacy.noise import Noise
 from dplib.randomness.keyed import derive_key
 from tests.support.goodness_of_fit import epsilon_lower_bound
 
@@ -22,26 +22,24 @@ def plan(q: int, replaces: bool) -> QualityPlan:
     return QualityPlan.of(PureDP(EPSILON), q, replaces, has_cap=True)
 
 
-def claimed(q: int, replaces: bool) -> tuple[Measurement, Measurement]:
+def claimed(q: int, replaces: bool) -> tuple[Noise, Noise]:
     """The noise of the rows' counters and of the number of units above the cap."""
     found = plan(q, replaces)
     assert found.units is not None
-    return found.rows, found.units
+    return found.rows.noise, found.units.noise
 
 
-def for_one_row(q: int, replaces: bool) -> tuple[Measurement, Measurement]:
+def for_one_row(q: int, replaces: bool) -> tuple[Noise, Noise]:
     """Planted: a unit is taken for one row."""
     return claimed(1, replaces)
 
 
-def for_removal(q: int, replaces: bool) -> tuple[Measurement, Measurement]:
+def for_removal(q: int, replaces: bool) -> tuple[Noise, Noise]:
     """Planted: a unit is taken to come or go where it may be replaced."""
     return claimed(q, False)
 
 
-def empirical_epsilon(
-    laws: tuple[Measurement, Measurement], one: tuple[Counters, int], other: tuple[Counters, int]
-) -> float:
+def empirical_epsilon(laws: tuple[Noise, Noise], one: tuple[Counters, int], other: tuple[Counters, int]) -> float:
     """A lower bound of the epsilon that many runs on two inputs show, by the log likelihood ratio."""
     losses = []
     for number, (rows, units) in enumerate((one, other)):
@@ -70,7 +68,7 @@ def test_a_unit_shows_no_more_than_the_claim(replaces: bool, neighbours: tuple[t
     ("laws", "replaces", "neighbours"), [(for_one_row, False, REMOVED), (for_removal, True, REPLACED)]
 )
 def test_a_sensitivity_that_is_too_low_is_caught(
-    laws: Callable[[int, bool], tuple[Measurement, Measurement]],
+    laws: Callable[[int, bool], tuple[Noise, Noise]],
     replaces: bool,
     neighbours: tuple[tuple[Counters, int], ...],
 ) -> None:

@@ -18,14 +18,14 @@ from dplib.clustering.central.tree_coreset import tree_coreset
 from dplib.clustering.local.questions import Counts, Rounds
 from dplib.clustering.problem import Clustering, Problem
 from dplib.clustering.record import Record, Replayed
-from dplib.clustering.source import Noise, PointSource, dense
+from dplib.clustering.source import NoiseSource, PointSource, dense
 from dplib.clustering.space import Space
 from dplib.clustering.start import spread_centers
 from dplib.clustering.sums import ClusterSums, rounded
 from dplib.mechanisms.clustering_noise import KeyedNoise
 from dplib.randomness.user_streams import UserStreams
 
-Method = Callable[[PointSource, Noise, Problem, Fraction], Clustering]
+Method = Callable[[PointSource, NoiseSource, Problem, Fraction], Clustering]
 Asked = tuple[str, IntArray, Fraction]
 """Mechanism, exact numbers, parameter."""
 
@@ -105,7 +105,7 @@ class Witness(Replayed):
 class Weak:
     """Planted: half the noise in everything."""
 
-    def __init__(self, noise: Noise) -> None:
+    def __init__(self, noise: NoiseSource) -> None:
         self._noise = noise
 
     def laplace(self, values: IntArray, scale: Fraction, *labels: str | int) -> IntArray:
@@ -119,7 +119,7 @@ class Weak:
 
 
 def lloyd_without_noise_for_empty_clusters(
-    source: PointSource, noise: Noise, problem: Problem, epsilon: Fraction, n_rounds: int = 2
+    source: PointSource, noise: NoiseSource, problem: Problem, epsilon: Fraction, n_rounds: int = 2
 ) -> Clustering:
     """Planted: what a widely used library does. A cluster without rows keeps its center and draws no noise."""
     space, k = problem.space, problem.n_clusters
@@ -132,8 +132,8 @@ def lloyd_without_noise_for_empty_clusters(
         for j in range(k):
             if totals[j, 0] == 0:
                 continue
-            count = noise.laplace(totals[j, :1], each.count.scale, "count", number, j)
-            sums = noise.laplace(totals[j, 1:], each.sums.scale, "sum", number, j)
+            count = noise.laplace(totals[j, :1], each.count.noise.parameter, "count", number, j)
+            sums = noise.laplace(totals[j, 1:], each.sums.noise.parameter, "sum", number, j)
             centers[j] = space.clip((sums / max(int(count[0]), 1))[np.newaxis])[0]
     return Clustering("planted", centers, np.zeros(k), np.zeros(k), float("nan"), ())
 

@@ -19,8 +19,8 @@ from fractions import Fraction
 import numpy as np
 
 from dplib.arrays import FloatArray
-from dplib.clustering.source import Keyed, Noise, dense
-from dplib.privacy.events import DiscreteLaplaceEvent
+from dplib.clustering.source import Keyed, NoiseSource, dense
+from dplib.privacy.noise import Law, Noise, NoiseEvent
 from dplib.validate import at_least, between, positive
 
 LOWEST, HIGHEST = -40, 80
@@ -70,11 +70,11 @@ class PrivateRadius:
 
     radius: float | None
     inside: float
-    event: DiscreteLaplaceEvent
+    event: NoiseEvent
 
 
 def private_radius(
-    counted: Keyed, noise: Noise, epsilon: Fraction, rows: int = 1, covered: float = 0.99
+    counted: Keyed, noise: NoiseSource, epsilon: Fraction, rows: int = 1, covered: float = 0.99
 ) -> PrivateRadius:
     """Draw the noise and read off the radius.
 
@@ -90,9 +90,11 @@ def private_radius(
     """
     sensitivity = Fraction(at_least("rows", rows, 1))
     between("covered", covered, 0.0, 1.0)
-    event = DiscreteLaplaceEvent("distances from the center", sensitivity, sensitivity / positive("epsilon", epsilon))
-    noisy = noise.laplace(dense(counted, N_CLASSES, 1)[:, 0], event.scale, "distances from the center")
-    least = float(np.log(N_CLASSES / (2 * _MISTAKE))) * float(event.scale)
+    event = Noise(Law.LAPLACE, sensitivity / positive("epsilon", epsilon), sensitivity).event(
+        "distances from the center"
+    )
+    noisy = noise.laplace(dense(counted, N_CLASSES, 1)[:, 0], event.noise.parameter, "distances from the center")
+    least = float(np.log(N_CLASSES / (2 * _MISTAKE))) * float(event.noise.parameter)
     kept = np.where(noisy > least, noisy, 0).astype(np.float64)
     # A single far count that hardly stands out may be noise: it must not blow the radius up.
     target = min(covered, 1 - _HARDLY * least / max(kept.sum(), 1.0))

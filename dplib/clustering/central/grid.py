@@ -26,13 +26,13 @@ from dplib.arrays import BoolArray, FloatArray, IntArray
 from dplib.clustering.central.cell_errors import Cells
 from dplib.clustering.central.occupied_cells import occupied_cells
 from dplib.clustering.problem import Clustering, Problem
-from dplib.clustering.source import Keyed, Noise, PointSource, dense
+from dplib.clustering.source import Keyed, NoiseSource, PointSource, dense
 from dplib.clustering.space import UNITS
 from dplib.clustering.start import spread_centers
 from dplib.clustering.sums import PointCount
 from dplib.clustering.weighted_kmeans import nearest_centers, weighted_kmeans
 from dplib.clustering.weights import nearest_weights
-from dplib.privacy.events import DiscreteLaplaceEvent
+from dplib.privacy.noise import NoiseEvent
 from dplib.validate import between, positive, require
 
 COUNT_SHARE = Fraction(1, 20)
@@ -70,12 +70,12 @@ class CellCounts:
 
 
 def measure_count(
-    source: PointSource, noise: Noise, problem: Problem, epsilon: Fraction
-) -> tuple[int, DiscreteLaplaceEvent]:
+    source: PointSource, noise: NoiseSource, problem: Problem, epsilon: Fraction
+) -> tuple[int, NoiseEvent]:
     """A noisy number of points, for choices of sizes."""
     event = problem.laplace_event("number of points", 1, epsilon)
     counted = dense(source.total(PointCount()), 1, 1)[:, 0]
-    return int(noise.laplace(counted, event.scale, "number of points")[0]), event
+    return int(noise.laplace(counted, event.noise.parameter, "number of points")[0]), event
 
 
 def cells_an_axis(n: float, epsilon: float, dimension: int, points_a_cell: float = POINTS_A_CELL) -> int:
@@ -93,11 +93,11 @@ def cell_places(half_widths: tuple[int, ...], n_cells: int) -> FloatArray:
 
 def grid(
     source: PointSource,
-    noise: Noise,
+    noise: NoiseSource,
     problem: Problem,
     epsilon: Fraction,
     count_share: Fraction = COUNT_SHARE,
-    counted: tuple[int, DiscreteLaplaceEvent] | None = None,
+    counted: tuple[int, NoiseEvent] | None = None,
     points_a_cell: float = POINTS_A_CELL,
 ) -> Clustering:
     """Cluster through a noisy uniform grid.
@@ -125,10 +125,10 @@ def grid(
     event = problem.laplace_event("cells of the grid", 1, share)
     size = n_cells**space.dimension
     exact = dense(source.total(CellCounts(space.half_widths, n_cells)), size, 1)[:, 0]
-    noisy = noise.laplace(exact, event.scale, "cells of the grid").astype(np.float64)
+    noisy = noise.laplace(exact, event.noise.parameter, "cells of the grid").astype(np.float64)
     places = cell_places(space.half_widths, n_cells)
-    inside, scale = _meets_space(places, problem, n_cells), float(event.scale)
-    total, kept = _total(n, float(of_count.scale), noisy[inside], scale), inside
+    inside, scale = _meets_space(places, problem, n_cells), float(event.noise.parameter)
+    total, kept = _total(n, float(of_count.noise.parameter), noisy[inside], scale), inside
     if problem.format > 1:
         kept = occupied_cells(noisy, inside, scale, total, n_cells)
     found = _cluster(problem, noisy[inside], space.clip(places[inside]), kept[inside], total, scale, n_cells)

@@ -28,10 +28,10 @@ import numpy as np
 
 from dplib.arrays import FloatArray, IntArray
 from dplib.clustering.problem import Clustering, Problem
-from dplib.clustering.source import Keyed, Noise, PointSource
+from dplib.clustering.source import Keyed, NoiseSource, PointSource
 from dplib.clustering.sums import rounded, squared_distances
 from dplib.hashing import hash_rows
-from dplib.privacy.events import DiscreteLaplaceEvent
+from dplib.privacy.noise import Law, Noise
 from dplib.validate import positive
 
 _BUCKETS = 1 << 12
@@ -101,7 +101,7 @@ def masses(points: IntArray, centers: IntArray) -> IntArray:
     return np.asarray((squared_distances(points, centers).min(axis=1) >> _STEP_BITS) + 1)
 
 
-def kvariates(source: PointSource, noise: Noise, problem: Problem, epsilon: Fraction) -> Clustering:
+def kvariates(source: PointSource, noise: NoiseSource, problem: Problem, epsilon: Fraction) -> Clustering:
     """Cluster by noisy k-means++ draws.
 
     Args:
@@ -116,12 +116,14 @@ def kvariates(source: PointSource, noise: Noise, problem: Problem, epsilon: Frac
     positive("epsilon", epsilon)
     k, space = problem.n_clusters, problem.space
     # Any change of rows moves a draw by no more than the diameter: `rows` does not enter.
-    events = [DiscreteLaplaceEvent(f"center {j}", Fraction(2 * space.l1), 2 * k * space.l1 / epsilon) for j in range(k)]
+    events = [
+        Noise(Law.LAPLACE, 2 * k * space.l1 / epsilon, Fraction(2 * space.l1)).event(f"center {j}") for j in range(k)
+    ]
     generator = np.random.default_rng([problem.seed, 2])
     centers = np.empty((0, space.dimension), dtype=np.int64)
     for j, event in enumerate(events):
         drawn = _draw(source, centers, problem, generator.random(2))
-        noisy = noise.laplace(drawn, event.scale, "center", j)
+        noisy = noise.laplace(drawn, event.noise.parameter, "center", j)
         centers = np.concatenate([centers, rounded(space.clip(noisy[np.newaxis].astype(np.float64)))])
     return Clustering(
         method="kvariates",

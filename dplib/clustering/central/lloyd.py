@@ -38,10 +38,10 @@ import numpy as np
 from dplib.arrays import FloatArray, IntArray
 from dplib.clustering.central.grid import COUNT_SHARE, measure_count
 from dplib.clustering.problem import Clustering, Problem
-from dplib.clustering.source import Noise, PointSource, dense
+from dplib.clustering.source import NoiseSource, PointSource, dense
 from dplib.clustering.start import spread_centers
 from dplib.clustering.sums import ClusterSums, rounded
-from dplib.privacy.events import DiscreteGaussianEvent, DiscreteLaplaceEvent
+from dplib.privacy.noise import Law, NoiseEvent
 from dplib.validate import between, positive
 
 _RHO = 0.225
@@ -61,8 +61,8 @@ class Round:
         sums: of their sums.
     """
 
-    count: DiscreteLaplaceEvent | DiscreteGaussianEvent
-    sums: DiscreteLaplaceEvent | DiscreteGaussianEvent
+    count: NoiseEvent
+    sums: NoiseEvent
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ class Step:
 
 
 def lloyd_laplace(
-    source: PointSource, noise: Noise, problem: Problem, epsilon: Fraction, count_share: Fraction = COUNT_SHARE
+    source: PointSource, noise: NoiseSource, problem: Problem, epsilon: Fraction, count_share: Fraction = COUNT_SHARE
 ) -> Clustering:
     """DPLloyd with Laplace noise, pure epsilon.
 
@@ -115,7 +115,9 @@ def lloyd_laplace(
     return _finished("lloyd", source, noise, problem, rounds, start, counted)
 
 
-def lloyd_gaussian(source: PointSource, noise: Noise, problem: Problem, rho: Fraction, n_rounds: int = 5) -> Clustering:
+def lloyd_gaussian(
+    source: PointSource, noise: NoiseSource, problem: Problem, rho: Fraction, n_rounds: int = 5
+) -> Clustering:
     """DPLloyd with Gaussian noise, rho-zCDP; the number of rounds is a setting.
 
     Args:
@@ -147,7 +149,7 @@ def gaussian_rounds(problem: Problem, rho: Fraction, n_rounds: int) -> list[Roun
 
 
 def take_rounds(
-    source: PointSource, noise: Noise, problem: Problem, rounds: Sequence[Round], start: FloatArray
+    source: PointSource, noise: NoiseSource, problem: Problem, rounds: Sequence[Round], start: FloatArray
 ) -> Step:
     """Go through the rounds from a start, shape (k, d), that is public or noisy."""
     k = problem.n_clusters
@@ -161,20 +163,16 @@ def take_rounds(
     return step
 
 
-def add_noise(
-    noise: Noise, exact: IntArray, event: DiscreteLaplaceEvent | DiscreteGaussianEvent, *labels: str | int
-) -> FloatArray:
+def add_noise(noise: NoiseSource, exact: IntArray, event: NoiseEvent, *labels: str | int) -> FloatArray:
     """The noise of an event on exact integers."""
-    if isinstance(event, DiscreteLaplaceEvent):
-        return noise.laplace(exact, event.scale, *labels).astype(np.float64)
-    return noise.gaussian(exact, event.sigma_squared, *labels).astype(np.float64)
+    draw = noise.laplace if event.noise.law is Law.LAPLACE else noise.gaussian
+    return draw(exact, event.noise.parameter, *labels).astype(np.float64)
 
 
-def deviation(event: DiscreteLaplaceEvent | DiscreteGaussianEvent) -> float:
+def deviation(event: NoiseEvent) -> float:
     """Standard deviation of the noise, in units; of the continuous law, which is never smaller."""
-    if isinstance(event, DiscreteLaplaceEvent):
-        return float(np.sqrt(2.0)) * float(event.scale)
-    return float(np.sqrt(float(event.sigma_squared)))
+    parameter = float(event.noise.parameter)
+    return float(np.sqrt(2.0)) * parameter if event.noise.law is Law.LAPLACE else float(np.sqrt(parameter))
 
 
 def quotients(problem: Problem, before: IntArray, counts: FloatArray, sums: FloatArray, noise: Round) -> Step:
@@ -197,11 +195,11 @@ def quotient_errors(centers: FloatArray, counts: FloatArray, noise: Round) -> Fl
 def _finished(
     method: str,
     source: PointSource,
-    noise: Noise,
+    noise: NoiseSource,
     problem: Problem,
     rounds: Sequence[Round],
     start: FloatArray,
-    *before: DiscreteLaplaceEvent,
+    *before: NoiseEvent,
 ) -> Clustering:
     step = take_rounds(source, noise, problem, rounds, start)
     return Clustering(

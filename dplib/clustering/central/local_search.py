@@ -32,12 +32,13 @@ from dplib.clustering.central.quadtree import GROWTH, CubeCodes, cube_depth, exp
 from dplib.clustering.central.swaps import ExchangeCosts
 from dplib.clustering.problem import Clustering, Problem
 from dplib.clustering.projection import Projection, largest_squared_distance
-from dplib.clustering.source import Keyed, Noise, PointSource, Summary, dense
+from dplib.clustering.source import Keyed, NoiseSource, PointSource, Summary, dense
 from dplib.clustering.start import spread_centers
 from dplib.clustering.sums import nearest, rounded, sums_by_label
 from dplib.clustering.weighted_kmeans import weighted_kmeans
 from dplib.privacy.calibration import split
-from dplib.privacy.events import BoundedRangeEvent, DiscreteLaplaceEvent
+from dplib.privacy.events import BoundedRangeEvent
+from dplib.privacy.noise import NoiseEvent
 from dplib.validate import between, positive
 
 MOST_EXCHANGES = 20
@@ -90,7 +91,7 @@ class LiftedSums:
 
 
 def local_search(
-    source: PointSource, noise: Noise, problem: Problem, epsilon: Fraction, most_candidates: int = 300
+    source: PointSource, noise: NoiseSource, problem: Problem, epsilon: Fraction, most_candidates: int = 300
 ) -> Clustering:
     """Cluster by private exchanges.
 
@@ -138,18 +139,18 @@ def local_search(
 
 
 def _cells(
-    source: PointSource, noise: Noise, problem: Problem, projection: Projection, epsilon: Fraction
-) -> tuple[list[DiscreteLaplaceEvent], FloatArray, FloatArray]:
+    source: PointSource, noise: NoiseSource, problem: Problem, projection: Projection, epsilon: Fraction
+) -> tuple[list[NoiseEvent], FloatArray, FloatArray]:
     """Places and weights of the cells of a noisy tree over projected points."""
     p = projection.space.dimension
     depth = cube_depth(p)
     shares = split(epsilon, [GROWTH**level for level in range(depth + 1)])
     events = [problem.laplace_event(f"cells of level {level}", 1, share) for level, share in enumerate(shares)]
-    scales = [float(event.scale) for event in events]
+    scales = [float(event.noise.parameter) for event in events]
     codes = CubeCodes(projection.space.half_widths, depth)
 
     def measure(counts: IntArray, level: int) -> IntArray:
-        return noise.laplace(counts, events[level].scale, "cells", level)
+        return noise.laplace(counts, events[level].noise.parameter, "cells", level)
 
     counted = source.total(Projected(projection, codes))
     levels = grow(counted, p, depth, measure, expand_above_noise(scales, p, 4.0), 1 << 10)
@@ -172,7 +173,7 @@ def _start(
 
 def _search(
     source: PointSource,
-    noise: Noise,
+    noise: NoiseSource,
     problem: Problem,
     projection: Projection,
     candidates: IntArray,

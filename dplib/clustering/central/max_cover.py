@@ -32,7 +32,7 @@ from dplib.arrays import BoolArray, IntArray
 from dplib.clustering.central.grid import CellCounts, cell_places
 from dplib.clustering.central.lloyd import add_noise, deviation, gaussian_rounds, take_rounds
 from dplib.clustering.problem import Clustering, Problem
-from dplib.clustering.source import Noise, PointSource, dense
+from dplib.clustering.source import NoiseSource, PointSource, dense
 from dplib.clustering.start import spread_centers
 from dplib.clustering.sums import nearest, rounded
 from dplib.clustering.weighted_kmeans import weighted_kmeans
@@ -45,7 +45,7 @@ _CELLS = {1: 1024, 2: 128, 3: 48}  # an axis, by dimension
 _RADII = {1: (4, 8, 16, 32, 64, 128), 2: (2, 4, 8, 16, 32), 3: (2, 4, 8, 16)}  # in cells
 
 
-def max_cover(source: PointSource, noise: Noise, problem: Problem, rho: Fraction) -> Clustering:
+def max_cover(source: PointSource, noise: NoiseSource, problem: Problem, rho: Fraction) -> Clustering:
     """Cluster by private covering.
 
     Args:
@@ -97,7 +97,7 @@ def _draw_event(n_draws: int, rho: Fraction) -> BoundedRangeEvent:
     return BoundedRangeEvent("middle of a ball", round_down(root))
 
 
-def _cover(noise: Noise, cells: IntArray, problem: Problem, rate: Fraction) -> IntArray:
+def _cover(noise: NoiseSource, cells: IntArray, problem: Problem, rate: Fraction) -> IntArray:
     """Draw middles; their positions among the cells, shape (n_draws,)."""
     left = cells.copy()
     middles = []

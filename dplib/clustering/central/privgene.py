@@ -29,7 +29,7 @@ from dplib.arrays import FloatArray, IntArray
 from dplib.clustering.central.grid import COUNT_SHARE, measure_count
 from dplib.clustering.problem import Clustering, Problem
 from dplib.clustering.projection import largest_squared_distance
-from dplib.clustering.source import Keyed, Noise, PointSource, dense
+from dplib.clustering.source import Keyed, NoiseSource, PointSource, dense
 from dplib.clustering.start import uniform_centers
 from dplib.clustering.sums import rounded, squared_distances
 from dplib.privacy.events import BoundedRangeEvent, Event
@@ -77,7 +77,7 @@ class SetCosts:
 
 def privgene(
     source: PointSource,
-    noise: Noise,
+    noise: NoiseSource,
     problem: Problem,
     epsilon: Fraction,
     population: int = 200,
@@ -135,7 +135,7 @@ def _losses(source: PointSource, sets: FloatArray, step: int) -> IntArray:
     return np.asarray(costs // (_STEPS // _LEVELS))
 
 
-def _choose(noise: Noise, losses: IntArray, rate: Fraction, n_parents: int, generation: int) -> IntArray:
+def _choose(noise: NoiseSource, losses: IntArray, rate: Fraction, n_parents: int, generation: int) -> IntArray:
     left = np.arange(len(losses))
     parents = []
     for number in range(n_parents):

@@ -30,11 +30,11 @@ from dplib.clustering.central.code_tree import Expand, grow, leaves_of
 from dplib.clustering.central.grid import COUNT_SHARE, SU_POINTS_A_CELL, cells_an_axis, measure_count
 from dplib.clustering.central.tree_errors import weight_variances
 from dplib.clustering.problem import Clustering, Problem
-from dplib.clustering.source import Keyed, Noise, PointSource
+from dplib.clustering.source import Keyed, NoiseSource, PointSource
 from dplib.clustering.start import spread_centers
 from dplib.clustering.weighted_kmeans import weighted_kmeans
 from dplib.privacy.calibration import split
-from dplib.privacy.events import DiscreteLaplaceEvent
+from dplib.privacy.noise import NoiseEvent
 from dplib.validate import between, positive, require
 
 CODE_BITS = 20
@@ -109,11 +109,11 @@ def expand_above_noise(scales: Sequence[float], dimension: int, deviations: floa
 
 def quadtree(
     source: PointSource,
-    noise: Noise,
+    noise: NoiseSource,
     problem: Problem,
     epsilon: Fraction,
     count_share: Fraction = COUNT_SHARE,
-    counted: tuple[int, DiscreteLaplaceEvent] | None = None,
+    counted: tuple[int, NoiseEvent] | None = None,
 ) -> Clustering:
     """Cluster through a noisy adaptive grid.
 
@@ -137,13 +137,15 @@ def quadtree(
     first, depth = levels_around(n, float(share) / problem.rows, d)
     shares = split(share, [GROWTH**level for level in range(first, depth + 1)])
     events = [problem.laplace_event(f"cells of level {first + i}", 1, part) for i, part in enumerate(shares)]
-    scales = [float(of_count.scale), *[_UNMEASURED] * (first - 1)][:first] + [float(event.scale) for event in events]
+    scales = [float(of_count.noise.parameter), *[_UNMEASURED] * (first - 1)][:first] + [
+        float(event.noise.parameter) for event in events
+    ]
     codes = CubeCodes(space.half_widths, depth)
     above_noise = expand_above_noise(scales, d, 1.0)
 
     def measure(counts: IntArray, level: int) -> IntArray:
         if level >= first:
-            return noise.laplace(counts, events[level - first].scale, "cells", level)
+            return noise.laplace(counts, events[level - first].noise.parameter, "cells", level)
         # Of levels that are left out only the root is known, from the number of points.
         return np.full(len(counts), n if level == 0 else 0)
 

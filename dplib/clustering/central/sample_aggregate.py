@@ -26,13 +26,13 @@ import numpy as np
 from dplib.arrays import IntArray
 from dplib.clustering.central.lloyd import add_noise, deviation
 from dplib.clustering.problem import Clustering, Problem
-from dplib.clustering.source import Keyed, Noise, PointSource, dense
+from dplib.clustering.source import Keyed, NoiseSource, PointSource, dense
 from dplib.clustering.sums import nearest, rounded, sums_by_label
 from dplib.hashing import hash_rows
-from dplib.privacy.events import DiscreteGaussianEvent, DiscreteLaplaceEvent
+from dplib.privacy.noise import NoiseEvent
 from dplib.validate import between, positive
 
-Start = Callable[[PointSource, Noise, Problem, Fraction], Clustering]
+Start = Callable[[PointSource, NoiseSource, Problem, Fraction], Clustering]
 
 _EXPONENT = 0.4
 _MOST_BLOCKS = 1 << 12
@@ -70,7 +70,7 @@ class BlockSums:
 
 def sample_aggregate(
     source: PointSource,
-    noise: Noise,
+    noise: NoiseSource,
     problem: Problem,
     budget: Fraction,
     start: Start,
@@ -123,7 +123,7 @@ def sample_aggregate(
     )
 
 
-def _event(problem: Problem, budget: Fraction, gaussian: bool) -> DiscreteGaussianEvent | DiscreteLaplaceEvent:
+def _event(problem: Problem, budget: Fraction, gaussian: bool) -> NoiseEvent:
     space, k, name = problem.space, problem.n_clusters, "centers of the blocks"
     if gaussian:
         return problem.gaussian_event(name, 4 * k * space.norm_squared, budget)

@@ -31,12 +31,12 @@ from dplib.clustering.central.lloyd import add_noise, deviation, gaussian_rounds
 from dplib.clustering.central.simhash import HashCounts, LeafSums, SimHash
 from dplib.clustering.central.tree_errors import NOBODY, weight_variances
 from dplib.clustering.problem import Clustering, Problem
-from dplib.clustering.source import Noise, PointSource, dense
+from dplib.clustering.source import NoiseSource, PointSource, dense
 from dplib.clustering.space import UNITS
 from dplib.clustering.start import spread_centers
 from dplib.clustering.sums import Moments, rounded
 from dplib.clustering.weighted_kmeans import Fit, weighted_kmeans
-from dplib.privacy.events import DiscreteGaussianEvent
+from dplib.privacy.noise import NoiseEvent
 from dplib.validate import at_least, between, positive
 
 MOST_EXPANDED = 1 << 14
@@ -68,8 +68,8 @@ class CoresetSettings:
 
 @dataclass(frozen=True)
 class _Noises:
-    node: DiscreteGaussianEvent
-    leaf_sum: DiscreteGaussianEvent
+    node: NoiseEvent
+    leaf_sum: NoiseEvent
 
 
 @dataclass(frozen=True)
@@ -77,11 +77,11 @@ class _Moments:
     n: float
     squares: float
     middle: IntArray
-    events: tuple[DiscreteGaussianEvent, ...]
+    events: tuple[NoiseEvent, ...]
 
 
 def tree_coreset(
-    source: PointSource, noise: Noise, problem: Problem, rho: Fraction, settings: CoresetSettings | None = None
+    source: PointSource, noise: NoiseSource, problem: Problem, rho: Fraction, settings: CoresetSettings | None = None
 ) -> Clustering:
     """Cluster through a noisy coreset.
 
@@ -141,7 +141,7 @@ def tree_coreset(
 
 
 def _measure_moments(
-    source: PointSource, noise: Noise, problem: Problem, rho: Fraction, settings: CoresetSettings
+    source: PointSource, noise: NoiseSource, problem: Problem, rho: Fraction, settings: CoresetSettings
 ) -> _Moments:
     space = problem.space
     of_count = problem.gaussian_event("number of points", 1, rho / 10)
@@ -157,7 +157,7 @@ def _measure_moments(
 
 
 def _leaf_means(
-    source: PointSource, noise: Noise, problem: Problem, hashing: SimHash, noises: _Noises, leaves: Leaves
+    source: PointSource, noise: NoiseSource, problem: Problem, hashing: SimHash, noises: _Noises, leaves: Leaves
 ) -> FloatArray:
     sums = dense(source.total(LeafSums(hashing, leaves.first_codes)), len(leaves.weights), problem.space.dimension)
     noisy = add_noise(noise, sums, noises.leaf_sum, "sums of the leaves")
@@ -205,16 +205,16 @@ def _least_count(problem: Problem, noises: _Noises, n: float, settings: CoresetS
 
 
 def _leaves(
-    source: PointSource, noise: Noise, hashing: SimHash, noises: _Noises, least: float, settings: CoresetSettings
+    source: PointSource, noise: NoiseSource, hashing: SimHash, noises: _Noises, least: float, settings: CoresetSettings
 ) -> Leaves:
     def measure(counts: IntArray, level: int) -> IntArray:
-        return noise.gaussian(counts, noises.node.sigma_squared, "nodes", level)
+        return noise.gaussian(counts, noises.node.noise.parameter, "nodes", level)
 
     def expand(noisy: FloatArray, level: int) -> BoolArray:
         return np.asarray(noisy >= 3 * least)
 
     levels = grow(source.total(HashCounts(hashing)), 1, settings.n_bits, measure, expand, MOST_EXPANDED)
-    return leaves_of(levels, 1, settings.n_bits, [float(noises.node.sigma_squared)] * (settings.n_bits + 1))
+    return leaves_of(levels, 1, settings.n_bits, [float(noises.node.noise.parameter)] * (settings.n_bits + 1))
 
 
 def _of_fit(fit: Fit, weights: FloatArray, leaves: Leaves, leaf_deviation: float) -> tuple[FloatArray, FloatArray]:

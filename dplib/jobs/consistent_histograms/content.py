@@ -61,10 +61,10 @@ def _noise(design: Design) -> tuple[NoiseRow, ...]:
             NoiseRow(
                 label=design.days.names[level],
                 n_counts=nodes.stop - nodes.start,
-                mechanism=measurement.mechanism if measurement else "",
-                noise=measurement.parameter if measurement else None,
-                variance=measurement.variance if measurement else float("inf"),
-                sensitivity=measurement.sensitivity if measurement else None,
+                mechanism=measurement.noise.law if measurement else "",
+                noise=measurement.noise.parameter if measurement else None,
+                variance=measurement.noise.variance if measurement else float("inf"),
+                sensitivity=measurement.noise.sensitivity if measurement else None,
                 share=Fraction(share),
             )
         )

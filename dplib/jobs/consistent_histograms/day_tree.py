@@ -20,7 +20,7 @@ from dplib.trees.interval_tree import IntervalTree
 from dplib.trees.shapes import branching_edges, default_branching, regular_edges
 from dplib.validate import require
 
-Noise = Literal["laplace", "gaussian"]
+LawName = Literal["laplace", "gaussian"]
 MAX_RANGES_PER_QUERY = 64
 """Ranges of a query that stand for all of it where there are more: evenly spread over the days."""
 
@@ -123,7 +123,7 @@ def _finish(
 
 def _best(config: HistogramsRelease) -> DayTree:
     """The candidate with the least mean standard error over the queries, one unit of noise at each level."""
-    noise: Noise = "laplace" if config.privacy.mechanism == "discrete_laplace" else "gaussian"
+    noise: LawName = "laplace" if config.privacy.mechanism == "discrete_laplace" else "gaussian"
     n_days = config.domain.n_days
     calendar: list[list[CalendarLevel]] = [["month", "day"], ["year", "month", "day"], ["week", "day"], ["day"]]
     candidates = [_calendar(config, levels) for levels in calendar]
@@ -134,7 +134,7 @@ def _best(config: HistogramsRelease) -> DayTree:
     return replace(best, notes=(note, *best.notes))
 
 
-def _score(config: HistogramsRelease, days: DayTree, noise: Noise) -> float:
+def _score(config: HistogramsRelease, days: DayTree, noise: LawName) -> float:
     power = -2.0 if noise == "laplace" else -1.0
     levels = np.array([float(share) ** power if share else np.inf for share in days.shares])
     variance = RangeVariance(days.tree, levels[days.tree.level])

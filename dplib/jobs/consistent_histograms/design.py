@@ -14,7 +14,6 @@ Notation: ``A`` is the incidence of `ResolvedConstraints` (measured series only)
 import datetime as dt
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
@@ -36,10 +35,10 @@ from dplib.jobs.consistent_histograms.config import (
 )
 from dplib.jobs.consistent_histograms.day_tree import DayTree, build_day_tree
 from dplib.mechanisms.tree_counts import SAMPLER_FORMAT
-from dplib.privacy.budget import PureDP, rho_of
-from dplib.privacy.calibration import discrete_laplace_scale, gaussian_sigma_squared, split
-from dplib.privacy.events import DiscreteGaussianEvent, DiscreteLaplaceEvent, Event
-from dplib.privacy.measurement import Measurement
+from dplib.privacy.budget import ZCDP, PureDP, epsilon_or_rho
+from dplib.privacy.calibration import split
+from dplib.privacy.events import Event
+from dplib.privacy.noise import Noise, NoiseEvent
 from dplib.trees.block_plan import BlockPlan
 from dplib.trees.interval_tree import IntervalTree
 from dplib.validate import integer_norms, require
@@ -72,7 +71,7 @@ class Design:
     items: tuple[str, ...]
     constraints: ResolvedConstraints
     days: DayTree
-    measurements: tuple[Measurement | None, ...]
+    measurements: tuple[NoiseEvent | None, ...]
     rows_are_packages: bool
     block_cells: int
     block_width: int
@@ -138,7 +137,7 @@ class Design:
     @property
     def events(self) -> tuple[Event, ...]:
         """What the release spends."""
-        own = (measurement.event for measurement in self.measurements if measurement is not None)
+        own = (each for each in self.measurements if each is not None)
         return (*own, *quality_events(self.config))
 
     @property
@@ -154,7 +153,7 @@ class Design:
     @cached_property
     def level_variance(self) -> FloatArray:
         """Noise variance of one count at each level, shape (n_levels,); inf where not measured."""
-        return np.array([np.inf if each is None else each.variance for each in self.measurements])
+        return np.array([np.inf if each is None else each.noise.variance for each in self.measurements])
 
     @cached_property
     def variance(self) -> FloatArray:
@@ -258,30 +257,24 @@ def _validity(config: HistogramsRelease, constraint: Constraint, name: str) -> t
     return (first - domain.first_day).days, (last - domain.first_day).days + 1
 
 
-def _noise(privacy: Privacy, constraints: ResolvedConstraints, days: DayTree) -> tuple[Measurement | None, ...]:
+def _noise(privacy: Privacy, constraints: ResolvedConstraints, days: DayTree) -> tuple[NoiseEvent | None, ...]:
     """Split the budget over the measured levels and calibrate each level's noise."""
     budget = privacy.main_budget
     measured = [level for level, share in enumerate(days.shares) if share > 0]
     neighbors = 2 if privacy.neighbors == "replace_one" else 1
     widths = days.tree.hi - days.tree.lo
-    levels: list[Measurement | None] = [None] * days.tree.n_levels
+    levels: list[NoiseEvent | None] = [None] * days.tree.n_levels
     _require_small_rows(privacy, constraints)
     whole_l1 = neighbors * privacy.rows_per_unit * privacy.max_quantity * constraints.row_l1
-    if isinstance(budget, PureDP):
-        l1 = Fraction(whole_l1)
-        for level, part in zip(measured, split(budget.epsilon, [days.shares[x] for x in measured]), strict=True):
-            scale = discrete_laplace_scale(l1, part)
-            require_useful_noise("scale", scale)
-            levels[level] = Measurement(DiscreteLaplaceEvent(days.names[level], l1, scale))
-        return tuple(levels)
-    for level, part in zip(measured, split(rho_of(budget), [days.shares[x] for x in measured]), strict=True):
+    pure = isinstance(budget, PureDP)
+    for level, part in zip(measured, split(epsilon_or_rho(budget), [days.shares[x] for x in measured]), strict=True):
         width = int(widths[days.tree.level_slice(level)].max())
         meeting = min(privacy.rows_per_unit, privacy.rows_per_day * width)
         square = neighbors * privacy.rows_per_unit * meeting * privacy.max_quantity**2 * constraints.row_l2_squared
-        l2_squared = Fraction(integer_norms("sensitivity of a level", whole_l1, square)[1])
-        sigma_squared = gaussian_sigma_squared(l2_squared, part, max_denominator=10**6)
-        require_useful_noise("sigma^2", sigma_squared)
-        levels[level] = Measurement(DiscreteGaussianEvent(days.names[level], l2_squared, sigma_squared))
+        norms = (whole_l1, 0) if pure else integer_norms("sensitivity of a level", whole_l1, square)
+        noise = Noise.within(PureDP(part) if pure else ZCDP(part), *norms, max_denominator=10**6)
+        require_useful_noise(noise.law.parameter_name, noise.parameter)
+        levels[level] = noise.event(days.names[level])
     return tuple(levels)
 
 

@@ -22,12 +22,12 @@ from dplib.constraints.menu import Menu
 from dplib.constraints.resolved import restrict
 from dplib.jobs.consistent_histograms.config import Solver
 from dplib.jobs.consistent_histograms.design import Design
+from dplib.privacy.noise import Law
 from dplib.privacy.noise_quantile import (
     LAPLACE95,
     Z95,
     DrawLaw,
     Draws,
-    event_law,
     grouped,
     half_width,
     half_widths,
@@ -65,7 +65,7 @@ def problem(design: Design, noisy: FloatArray) -> ConsistencyProblem:
 def node_laws(design: Design) -> tuple[list[DrawLaw], IntArray]:
     """The laws of the measured levels' noise, and the place of each node's law among them, shape (n_nodes,)."""
     place = np.cumsum([each is not None for each in design.measurements]) - 1
-    laws = [event_law(each.event) for each in design.measurements if each is not None]
+    laws = [DrawLaw.of(each.noise) for each in design.measurements if each is not None]
     return laws, np.maximum(place, 0)[design.tree.level].astype(np.int64)
 
 
@@ -158,7 +158,7 @@ class Errors:
         """
         draws = self._draws(lo, hi, series)
         if draws is None:
-            factor = LAPLACE95 if self._design.config.privacy.mechanism == "discrete_laplace" else Z95
+            factor = LAPLACE95 if self._design.config.privacy.mechanism is Law.LAPLACE else Z95
             return factor * float(self.range_std_error(lo, hi)[series])
         return half_width(draws)
 

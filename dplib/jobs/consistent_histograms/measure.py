@@ -22,7 +22,7 @@ from dplib.jobs.consistent_histograms.design import Design
 from dplib.jobs.consistent_histograms.rows import SeriesCounts
 from dplib.jobs.consistent_histograms.tables import Tables
 from dplib.mechanisms.tree_counts import measure_levels
-from dplib.privacy.measurement import Measurement
+from dplib.privacy.noise import NoiseEvent
 from dplib.release.digest import block_digest, combine_digests
 from dplib.trees.block_plan import TOP
 from dplib.trees.interval_tree import IntervalTree
@@ -94,7 +94,9 @@ def noisy_block(design: Design, block: int, leaves: IntArray, key: bytes) -> Int
 
 
 def _measure(
-    tree: IntervalTree, values: IntArray, noise: Sequence[Measurement | None], key: bytes, name: str
+    tree: IntervalTree, values: IntArray, noise: Sequence[NoiseEvent | None], key: bytes, name: str
 ) -> IntArray:
     levels = [values[tree.level_slice(level)] for level in range(len(noise))]
-    return np.concatenate(measure_levels(levels, noise, key, STATISTIC, name))
+    return np.concatenate(
+        measure_levels(levels, [None if each is None else each.noise for each in noise], key, STATISTIC, name)
+    )

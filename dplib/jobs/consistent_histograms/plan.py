@@ -9,9 +9,8 @@ from dplib.arrays import FloatArray
 from dplib.jobs.consistent_histograms.day_tree import query_ranges
 from dplib.jobs.consistent_histograms.design import Design
 from dplib.jobs.consistent_histograms.estimate import Errors, chosen_solvers, publication_sentences
-from dplib.privacy.budget import PureDP
-from dplib.privacy.calibration import discrete_laplace_scale, gaussian_sigma_squared
-from dplib.privacy.measurement import discrete_gaussian_variance, discrete_laplace_variance
+from dplib.privacy.budget import ZCDP, PureDP
+from dplib.privacy.noise import Noise
 from dplib.workflow.plan import JobPlan, PlanFrame
 
 
@@ -108,9 +107,9 @@ def level_plans(design: Design) -> tuple[LevelPlan, ...]:
                 name=design.days.names[level],
                 n_nodes=nodes.stop - nodes.start,
                 widest_days=int((tree.hi - tree.lo)[nodes].max()),
-                mechanism=measurement.mechanism if measurement else None,
-                noise=str(measurement.parameter) if measurement else None,
-                std_dev=float(np.sqrt(measurement.variance)) if measurement else None,
+                mechanism=measurement.noise.law if measurement else None,
+                noise=str(measurement.noise.parameter) if measurement else None,
+                std_dev=float(np.sqrt(measurement.noise.variance)) if measurement else None,
                 share=str(design.days.shares[level]),
             )
         )
@@ -150,12 +149,12 @@ def days_only_variance(design: Design) -> float:
         measured = design.constraints.incidence
         n_items = design.constraints.n_items
         row_l1 = max(int(matrix[:n_items].sum(axis=0).max(initial=0)) for matrix in measured)
-        l1 = measurement.sensitivity / design.constraints.row_l1 * row_l1
-        return discrete_laplace_variance(discrete_laplace_scale(l1, budget.epsilon))
+        l1 = measurement.noise.sensitivity / design.constraints.row_l1 * row_l1
+        return Noise.within(budget, l1, 0).variance
     rho = sum((event.rho for event in design.events), Fraction(0))
     leaf = design.measurements[-1]
     assert leaf is not None
     n_items = design.constraints.n_items
     squares = max(int((m[:n_items] ** 2).sum(axis=0).max(initial=0)) for m in design.constraints.incidence)
-    l2 = leaf.sensitivity / design.constraints.row_l2_squared * squares
-    return discrete_gaussian_variance(gaussian_sigma_squared(l2, rho))
+    l2 = leaf.noise.sensitivity / design.constraints.row_l2_squared * squares
+    return Noise.within(ZCDP(rho), 0, l2).variance

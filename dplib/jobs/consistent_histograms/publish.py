@@ -86,7 +86,7 @@ def manifest_fields(design: Design, results: Results) -> dict[str, Any]:
             "max_quantity": privacy.max_quantity,
         },
         "mechanisms": [
-            measurement.to_dict() | {"level": level}
+            measurement.to_dict() | {"variance": measurement.noise.variance, "level": level}
             for level, measurement in enumerate(design.measurements)
             if measurement is not None
         ],

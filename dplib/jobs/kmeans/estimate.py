@@ -23,8 +23,8 @@ from dplib.jobs.kmeans.design import Design
 from dplib.jobs.kmeans.local import Stored, UserKeys, cluster_users
 from dplib.jobs.kmeans.methods import cluster_points
 from dplib.jobs.kmeans.radius import find_bounds
-from dplib.privacy.events import DiscreteGaussianEvent, DiscreteLaplaceEvent
-from dplib.privacy.noise_quantile import Z95, event_law, half_width, one_draw
+from dplib.privacy.noise import NoiseEvent
+from dplib.privacy.noise_quantile import Z95, DrawLaw, half_width, one_draw
 
 COUNTED_LAST = ("lloyd", "local_search", "max_cover", "tree_coreset")
 """Methods whose weights are the noisy counts of their last question but one."""
@@ -80,9 +80,9 @@ def interval_factor(clustering: Clustering) -> float:
     if clustering.method not in COUNTED_LAST or len(clustering.events) < 2:
         return Z95
     event = clustering.events[-2]
-    if not isinstance(event, DiscreteLaplaceEvent | DiscreteGaussianEvent):
+    if not isinstance(event, NoiseEvent):
         return Z95
-    draws = one_draw(event_law(event))
+    draws = one_draw(DrawLaw.of(event.noise))
     return max(Z95, half_width(draws) / deviation(event))
 
 

@@ -25,7 +25,7 @@ from dplib.arrays import IntArray
 from dplib.clustering.central.bounds import RadiusClasses
 from dplib.clustering.point_frame import PointFrame
 from dplib.clustering.record import Recorded
-from dplib.clustering.source import Keyed, Noise, NoPoints, PointSource, add_keyed
+from dplib.clustering.source import Keyed, NoiseSource, NoPoints, PointSource, add_keyed
 from dplib.errors import IntegrityError
 from dplib.jobs.kmeans.design import Design
 from dplib.jobs.kmeans.local import Collected, Sent, UserKeys, cluster_users, digest_of_users
@@ -136,7 +136,7 @@ def _store(design: Design, source: PointSource, users: UserKeys, keys: RunKeys, 
 class _Asked:
     """Noise that keeps the law of every draw, and a digest of all numbers that were asked for."""
 
-    noise: Noise
+    noise: NoiseSource
     key: bytes
     digest: bytes
 

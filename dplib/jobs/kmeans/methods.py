@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from dplib.clustering.choose import QUADTREE_FROM, run_plan
 from dplib.clustering.problem import Clustering
-from dplib.clustering.source import Noise, PointSource
+from dplib.clustering.source import NoiseSource, PointSource
 from dplib.jobs.kmeans.design import Design
 from dplib.jobs.kmeans.radius import Bounded
 
@@ -36,7 +36,7 @@ _WARNINGS = {
 }
 
 
-def cluster_points(design: Design, bounded: Bounded, source: PointSource, noise: Noise) -> Clustering:
+def cluster_points(design: Design, bounded: Bounded, source: PointSource, noise: NoiseSource) -> Clustering:
     """Cluster by the design's central method.
 
     Args:

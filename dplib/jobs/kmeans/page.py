@@ -14,8 +14,6 @@ from dplib.jobs.kmeans.design import Design
 from dplib.jobs.kmeans.estimate import Results
 from dplib.jobs.kmeans.methods import errors_text, method_text, reason_text, weights_text
 from dplib.jobs.kmeans.plan import blur_limit_text, blur_text, make_plan, plan_notes, space_text
-from dplib.mechanisms.discrete_gaussian import discrete_gaussian_variance
-from dplib.mechanisms.discrete_laplace import discrete_laplace_variance
 from dplib.page.blocks import (
     Block,
     Callout,
@@ -30,7 +28,8 @@ from dplib.page.centers_figure import CenterMap, centers_over_cells
 from dplib.page.frame import PageFrame, notes_from_plan, tables_of_release
 from dplib.page.guarantee import NoiseRow, NoiseTable
 from dplib.page.number_text import count_text, counted, number_text, with_margin
-from dplib.privacy.events import DiscreteGaussianEvent, DiscreteLaplaceEvent, Event
+from dplib.privacy.events import Event
+from dplib.privacy.noise import NoiseEvent
 
 MAX_CENTERS, MAX_COORDINATES = 200, 4
 """Centers and coordinates in the page's table; the release's tables have all."""
@@ -108,21 +107,16 @@ def _noise(design: Design, results: Results) -> NoiseTable:
 
 
 def _noise_row(design: Design, event: Event, times: int) -> NoiseRow:
-    noise, sensitivity, variance = None, None, float("nan")
-    if isinstance(event, DiscreteLaplaceEvent):
-        noise, sensitivity, variance = event.scale, event.l1_sensitivity, discrete_laplace_variance(event.scale)
-    elif isinstance(event, DiscreteGaussianEvent):
-        noise, sensitivity = event.sigma_squared, event.l2_sensitivity_squared
-        variance = discrete_gaussian_variance(event.sigma_squared)
+    noise = event.noise if isinstance(event, NoiseEvent) else None
     spent = event.rho if design.gaussian else event.epsilon
     share = Fraction(0) if spent is None else times * spent / design.budget
     return NoiseRow(
         label=event.statistic,
         n_counts=times,
         mechanism=event.to_dict()["mechanism"],
-        noise=noise,
-        variance=variance,
-        sensitivity=sensitivity,
+        noise=None if noise is None else noise.parameter,
+        variance=float("nan") if noise is None else noise.variance,
+        sensitivity=None if noise is None else noise.sensitivity,
         share=share.limit_denominator(10**6),
     )
 

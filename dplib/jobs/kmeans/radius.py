@@ -14,7 +14,7 @@ from math import isqrt
 from dplib.clustering.central.bounds import private_radius
 from dplib.clustering.choose import Plan as MethodPlan
 from dplib.clustering.point_frame import PointFrame
-from dplib.clustering.source import Keyed, Noise
+from dplib.clustering.source import Keyed, NoiseSource
 from dplib.clustering.space import Space
 from dplib.jobs.kmeans.design import Design
 from dplib.privacy.events import Event
@@ -41,7 +41,7 @@ class Bounded:
     choices: tuple[tuple[str, str | int | float], ...] = ()
 
 
-def find_bounds(design: Design, counted: Keyed, noise: Noise) -> Bounded:
+def find_bounds(design: Design, counted: Keyed, noise: NoiseSource) -> Bounded:
     """The bounds of a design; a question to the noise where its radius is private.
 
     Args:

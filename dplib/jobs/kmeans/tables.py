@@ -21,7 +21,7 @@ import pyarrow as pa
 from dplib.arrays import FloatArray, IntArray
 from dplib.clustering.record import Record
 from dplib.errors import IntegrityError
-from dplib.mechanisms.tree_counts import noise_variance
+from dplib.privacy.noise import Law
 from dplib.release.staging import MEASUREMENT
 from dplib.release.tables import read_table, write_table
 
@@ -50,7 +50,7 @@ class Draw:
     @property
     def variance(self) -> float:
         """Of the noise on each number; NaN for merged reports, where it depends on the users."""
-        return float("nan") if self.mechanism == LOCAL else noise_variance(self.mechanism, self.parameter)
+        return float("nan") if self.mechanism == LOCAL else Law(self.mechanism).variance(self.parameter)
 
 
 def write_draws(directory: Path, draws: Sequence[Draw]) -> None:

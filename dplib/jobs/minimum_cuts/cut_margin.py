@@ -21,6 +21,7 @@ from dplib.jobs.minimum_cuts.design import SAMPLED, SOFT, SYNTHETIC, Design
 from dplib.jobs.minimum_cuts.tables import SAMPLED_VALUE
 from dplib.mechanisms.cuts.cut_statistics import GRID
 from dplib.mechanisms.cuts.pair_weights import cut_error
+from dplib.privacy.noise import Law
 from dplib.privacy.noise_quantile import DrawLaw, Draws, half_width
 
 BETA = 0.05
@@ -55,7 +56,7 @@ def number_draws(design: Design, statistic: str, n_draws: int = 1) -> Draws:
         measured = design.measured(statistic)
         assert measured is not None
         assert measured.noise is not None
-        law = DrawLaw(measured.noise.mechanism, float(measured.noise.parameter))
+        law = DrawLaw.of(measured.noise)
     return Draws(law, 1.0, float(n_draws))
 
 
@@ -83,7 +84,7 @@ def all_cuts_margin(design: Design, side_sizes: npt.ArrayLike, beta: float = BET
     assert measured is not None
     assert measured.noise is not None
     n, noise = design.n_vertices, measured.noise
-    if noise.mechanism == "discrete_laplace":
+    if noise.law is Law.LAPLACE:
         return cut_error(n, side_sizes, noise.parameter, beta)
     size = np.asarray(side_sizes, dtype=np.float64)
     level = gammaln(n + 1) - gammaln(size + 1) - gammaln(n - size + 1) + np.log(n / beta)

@@ -19,8 +19,9 @@ from dplib.jobs.minimum_cuts.design import (
     VALUE,
     Design,
 )
+from dplib.jobs.minimum_cuts.measurement_plan import Measurement
 from dplib.jobs.minimum_cuts.synthetic import Synthetic, side_pairs, synthesise, with_cuts
-from dplib.jobs.minimum_cuts.tables import SAMPLED_PADDING, SAMPLED_VALUE, Stored, noise_variance, variance_of
+from dplib.jobs.minimum_cuts.tables import SAMPLED_PADDING, SAMPLED_VALUE, Stored, variance_of
 from dplib.mechanisms.cuts.cut_statistics import GRID, count_estimate
 
 SYNTHETIC_VALUE, SYNTHETIC_CUTS = f"{SYNTHETIC}_value", f"{SYNTHETIC}_cuts"
@@ -113,16 +114,21 @@ def refused(design: Design, stored: Stored) -> bool:
     return int(stored.noisy[SAMPLED_VALUE][0]) < sampled.sampler.gate
 
 
+def _deviation(each: Measurement) -> float:
+    assert each.noise is not None
+    return float(np.sqrt(each.noise.variance))
+
+
 def _numbers(design: Design, stored: Stored, synthetic: Synthetic | None) -> tuple[Number, ...]:
     found = []
     for each in design.measurements:
         name = each.release
         if name == VALUE:
-            found.append(Number(name, float(stored.noisy[name][0]), float(np.sqrt(noise_variance(each.noise)))))
+            found.append(Number(name, float(stored.noisy[name][0]), _deviation(each)))
         elif name == COUNT:
             found.append(Number(name, count_estimate(int(stored.noisy[name][0]), design.n_vertices)))
         elif name == SOFT:
-            error = float(np.sqrt(noise_variance(each.noise))) / GRID
+            error = _deviation(each) / GRID
             found.append(Number(name, int(stored.noisy[name][0]) / GRID, error))
         elif name == SAMPLED:
             noisy = float(stored.noisy[SAMPLED_VALUE][0])

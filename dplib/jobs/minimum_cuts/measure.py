@@ -110,7 +110,7 @@ def every_cut(graph: Graph) -> IntArray:
 def _drawing(each: Measurement) -> DrawNoise:
     """Draws the noise of a release's numbers."""
     assert each.noise is not None
-    sampler, parameter = SAMPLERS[each.noise.mechanism], each.noise.parameter
+    sampler, parameter = SAMPLERS[each.noise.law], each.noise.parameter
     return lambda stream, size: sampler(stream, parameter, size)
 
 

@@ -23,14 +23,8 @@ from dplib.mechanisms.oneshot_laplace import oneshot_scale
 from dplib.mechanisms.top_k import draw_epsilon
 from dplib.privacy.budget import ZCDP, ApproxDP, PureDP
 from dplib.privacy.calibration import pure_epsilon_from_rho
-from dplib.privacy.events import (
-    AnyEvent,
-    ApproxEvent,
-    BoundedRangeEvent,
-    DiscreteGaussianEvent,
-    DiscreteLaplaceEvent,
-    PureEvent,
-)
+from dplib.privacy.events import AnyEvent, ApproxEvent, BoundedRangeEvent, PureEvent
+from dplib.privacy.noise import Noise
 from dplib.privacy.rounding import exp_above
 from dplib.validate import integer_norms, require
 from dplib.workflow.design import require_useful_noise
@@ -39,27 +33,6 @@ MOST_PAIRED_VERTICES = 2_048
 """Vertices of a synthetic graph at most: two million noisy pairs, whose near-minimum cuts take minutes."""
 
 Part = PureDP | ZCDP | ApproxDP
-
-
-@dataclass(frozen=True)
-class Noise:
-    """Noise on numbers.
-
-    Attributes:
-        mechanism: ``discrete_laplace`` or ``discrete_gaussian``.
-        parameter: scale, or sigma^2.
-        sensitivity: L1, or squared L2.
-    """
-
-    mechanism: str
-    parameter: Fraction
-    sensitivity: Fraction
-
-    def event(self, statistic: str) -> DiscreteLaplaceEvent | DiscreteGaussianEvent:
-        """What it spends."""
-        if self.mechanism == "discrete_laplace":
-            return DiscreteLaplaceEvent(statistic, self.sensitivity, self.parameter)
-        return DiscreteGaussianEvent(statistic, self.sensitivity, self.parameter)
 
 
 @dataclass(frozen=True)
@@ -153,16 +126,13 @@ def plan_release(
 def _noise(part: Part, n_numbers: int, step: int) -> Noise:
     """Noise on numbers of which a unit moves each by at most ``step`` (one number of many counts as one)."""
     l1, l2_squared = integer_norms("sensitivity", n_numbers * step, n_numbers * step**2)
-    if isinstance(part, ZCDP):
-        square = Fraction(l2_squared)
-        return Noise("discrete_gaussian", square / (2 * part.rho), square)
-    whole = Fraction(l1)
-    return Noise("discrete_laplace", whole / part.epsilon, whole)
+    # Of an approximate budget the epsilon: such a part's delta stays with its choice.
+    budget = PureDP(part.epsilon) if isinstance(part, ApproxDP) else part
+    return Noise.within(budget, l1, l2_squared)
 
 
 def _require_useful(name: str, noise: Noise) -> None:
-    called = "scale" if noise.mechanism == "discrete_laplace" else "sigma^2"
-    require_useful_noise(f"{called} for {name}", noise.parameter)
+    require_useful_noise(f"{noise.law.parameter_name} for {name}", noise.parameter)
 
 
 def _steps(name: str, steps: int, part: Part, share: Fraction) -> Measurement:

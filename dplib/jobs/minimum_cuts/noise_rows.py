@@ -5,7 +5,7 @@ from math import comb
 
 from dplib.jobs.minimum_cuts.design import SYNTHETIC, Design
 from dplib.jobs.minimum_cuts.measurement_plan import Measurement
-from dplib.jobs.minimum_cuts.tables import SAMPLED_VALUE, noise_variance, variance_of
+from dplib.jobs.minimum_cuts.tables import SAMPLED_VALUE, variance_of
 from dplib.page.guarantee import NoiseRow
 
 _NAN = float("nan")
@@ -59,7 +59,7 @@ def _sampler_rows(design: Design, each: Measurement, label: str) -> list[NoiseRo
 def _noisy(each: Measurement, label: str, n_numbers: int, share: Fraction) -> NoiseRow:
     assert each.noise is not None
     noise = each.noise
-    return NoiseRow(label, n_numbers, noise.mechanism, noise.parameter, noise_variance(noise), noise.sensitivity, share)
+    return NoiseRow(label, n_numbers, noise.law, noise.parameter, noise.variance, noise.sensitivity, share)
 
 
 def _choice(label: str, n_draws: int, mechanism: str, share: Fraction) -> NoiseRow:

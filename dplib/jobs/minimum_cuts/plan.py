@@ -10,7 +10,6 @@ from dplib.jobs.minimum_cuts.design import COUNT, SAMPLED, SYNTHETIC, TOP, Desig
 from dplib.jobs.minimum_cuts.measurement_plan import Measurement
 from dplib.jobs.minimum_cuts.outlook import CutOutlook, outlooks
 from dplib.jobs.minimum_cuts.publish import assumption, invariants, relation
-from dplib.jobs.minimum_cuts.tables import noise_variance
 from dplib.mechanisms.cuts.cut_statistics import COUNT_WARNING, GRID
 from dplib.mechanisms.cuts.pair_weights import EXACT_CUTS
 from dplib.privacy.rounding import fraction_text
@@ -123,9 +122,9 @@ def planned(design: Design, each: Measurement) -> PlannedRelease:
         choice=choice,
         draw_epsilon=None if epsilon is None else fraction_text(epsilon),
         numbers=numbers,
-        mechanism=each.noise.mechanism if each.noise else "",
+        mechanism=each.noise.law if each.noise else "",
         parameter=fraction_text(each.noise.parameter) if each.noise else None,
-        std_error=float(np.sqrt(noise_variance(each.noise))) / grid if each.noise else None,
+        std_error=float(np.sqrt(each.noise.variance)) / grid if each.noise else None,
     )
 
 
@@ -146,7 +145,7 @@ def synthetic_errors(design: Design) -> tuple[SyntheticError, ...]:
     if measured is None or measured.noise is None:
         return ()
     sizes = sorted({1, min(2, n // 2), max(1, n // 4), n // 2})
-    single = np.sqrt(noise_variance(measured.noise) * np.array([size * (n - size) for size in sizes]))
+    single = np.sqrt(measured.noise.variance * np.array([size * (n - size) for size in sizes]))
     return tuple(map(SyntheticError, sizes, single.tolist(), all_cuts_margin(design, sizes).tolist()))
 
 

@@ -132,7 +132,7 @@ def manifest_fields(design: Design) -> dict[str, Any]:
         mechanisms += [event.to_dict() | {"times": number} for event, number in times.items()]
         if each.noise is not None:
             sensitivities[each.release] = {
-                "norm": "l1" if each.noise.mechanism == "discrete_laplace" else "l2_squared",
+                "norm": each.noise.law.norm,
                 "sensitivity": fraction_text(each.noise.sensitivity),
             }
     return {

@@ -25,9 +25,7 @@ import pyarrow as pa
 from dplib.arrays import BoolArray, IntArray
 from dplib.errors import IntegrityError
 from dplib.jobs.minimum_cuts.design import SAMPLED, Design
-from dplib.jobs.minimum_cuts.measurement_plan import Noise
-from dplib.mechanisms import tree_counts
-from dplib.mechanisms.discrete_laplace import discrete_laplace_variance
+from dplib.privacy.noise import Law
 from dplib.release.staging import MEASUREMENT
 from dplib.release.tables import Column, read_table, write_table
 
@@ -49,11 +47,6 @@ class Stored:
     chosen: dict[str, BoolArray]
 
 
-def noise_variance(noise: Noise | None) -> float:
-    """Variance of one noisy number; NaN where there is no noise of its own."""
-    return float("nan") if noise is None else tree_counts.noise_variance(noise.mechanism, noise.parameter)
-
-
 def variance_of(design: Design, statistic: str) -> float:
     """Variance of a number of ``measurement/``; NaN for one that is chosen, not noisy."""
     if statistic == SAMPLED_PADDING:
@@ -62,10 +55,10 @@ def variance_of(design: Design, statistic: str) -> float:
         sampled = design.measured(SAMPLED)
         assert sampled is not None
         assert sampled.sampler is not None
-        return discrete_laplace_variance(design.weight_cap / sampled.sampler.value_epsilon)
+        return Law.LAPLACE.variance(design.weight_cap / sampled.sampler.value_epsilon)
     measured = design.measured(statistic)
     assert measured is not None
-    return noise_variance(measured.noise)
+    return float("nan") if measured.noise is None else measured.noise.variance
 
 
 def _repeated(names: Sequence[str], sizes: Sequence[int]) -> pa.Array:

@@ -28,10 +28,11 @@ from dplib.jobs.network_statistics.parts import (
     require_noisy_graph,
     require_split,
 )
-from dplib.privacy.budget import epsilon_or_rho
+from dplib.privacy.budget import ZCDP, PureDP, epsilon_or_rho
 from dplib.privacy.calibration import pure_epsilon_from_rho, split
-from dplib.privacy.events import BoundedRangeEvent, DiscreteGaussianEvent, DiscreteLaplaceEvent, Event, PureEvent
+from dplib.privacy.events import BoundedRangeEvent, Event, PureEvent
 from dplib.privacy.neighbors import Neighbors
+from dplib.privacy.noise import Law, Noise, NoiseEvent
 from dplib.validate import require
 from dplib.workflow.design import require_useful_noise
 
@@ -88,12 +89,7 @@ class Measurement:
     @property
     def parameter(self) -> Fraction | None:
         """Scale (Laplace) or sigma^2 (Gaussian); None where it depends on the graph and is withheld."""
-        match self.event:
-            case DiscreteLaplaceEvent():
-                return self.event.scale
-            case DiscreteGaussianEvent():
-                return self.event.sigma_squared
-        return None
+        return self.event.noise.parameter if isinstance(self.event, NoiseEvent) else None
 
     @property
     def noise(self) -> tuple[str, Fraction]:
@@ -204,7 +200,7 @@ def _part_event(
     config: NetworkRelease, statistic: Statistic, n: int, part: Fraction, moved: Sensitivity
 ) -> PureEvent | BoundedRangeEvent | None:
     """The event of a noisy graph or a choice; None for any other."""
-    pure = config.privacy.mechanism == "discrete_laplace"
+    pure = config.privacy.mechanism is Law.LAPLACE
     if statistic is Statistic.SPLIT:
         require_split(config, n)
     if statistic in (Statistic.SPLIT, Statistic.COVERAGE):
@@ -218,13 +214,10 @@ def _part_event(
 
 
 def _noise_event(config: NetworkRelease, statistic: Statistic, part: Fraction, moved: Sensitivity) -> Event:
-    if config.privacy.mechanism == "discrete_laplace":
-        scale = moved.l1 / part
-        require_useful_noise(f"scale for {statistic}", scale)
-        return DiscreteLaplaceEvent(statistic, Fraction(moved.l1), scale)
-    sigma_squared = moved.l2_squared / (2 * part)
-    require_useful_noise(f"sigma^2 for {statistic}", sigma_squared)
-    return DiscreteGaussianEvent(statistic, Fraction(moved.l2_squared), sigma_squared)
+    budget = PureDP(part) if config.privacy.mechanism is Law.LAPLACE else ZCDP(part)
+    noise = Noise.within(budget, moved.l1, moved.l2_squared)
+    require_useful_noise(f"{noise.law.parameter_name} for {statistic}", noise.parameter)
+    return noise.event(statistic)
 
 
 def _size(config: NetworkRelease, statistic: Statistic, n: int, bound: DegreeBound, blocks: int) -> int:
@@ -270,13 +263,13 @@ def _triangle_event(config: NetworkRelease, part: Fraction, noise_format: int) -
         return None
     if wanted != "smooth" and noise_format > 1:
         return BoundedRangeEvent(statistic, _require_epsilon(statistic, _ladder_epsilon(config, part)), LADDER)
-    epsilon = part if config.privacy.mechanism == "discrete_laplace" else pure_epsilon_from_rho(part)
+    epsilon = part if config.privacy.mechanism is Law.LAPLACE else pure_epsilon_from_rho(part)
     return PureEvent(statistic, _require_epsilon(statistic, epsilon), SMOOTH if wanted == "smooth" else LADDER)
 
 
 def _ladder_epsilon(config: NetworkRelease, part: Fraction) -> Fraction:
     """A ladder has bounded range: epsilon^2 / 8 is at most rho where epsilon^2 / 2 is at most 4 rho."""
-    return part if config.privacy.mechanism == "discrete_laplace" else pure_epsilon_from_rho(4 * part)
+    return part if config.privacy.mechanism is Law.LAPLACE else pure_epsilon_from_rho(4 * part)
 
 
 def _require_epsilon(statistic: Statistic, epsilon: Fraction) -> Fraction:

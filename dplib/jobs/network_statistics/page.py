@@ -15,7 +15,6 @@ from dplib.jobs.network_statistics.measurements import LADDER, SMOOTH
 from dplib.jobs.network_statistics.part_page import model_callout, other_charts, part_tables, planned_tables
 from dplib.jobs.network_statistics.plan import plan_notes, planned, star_errors, triangle_errors
 from dplib.jobs.network_statistics.publish import projection_loss
-from dplib.jobs.network_statistics.tables import noise_variance
 from dplib.jobs.network_statistics.whole_graph import Parts
 from dplib.page.blocks import (
     Block,
@@ -30,8 +29,7 @@ from dplib.page.figures import series_with_band
 from dplib.page.frame import INTERVALS, PageFrame, notes_from_plan, tables_of_release
 from dplib.page.guarantee import NoiseRow, NoiseTable
 from dplib.page.number_text import count_text, number_text, with_margin
-from dplib.privacy.events import DiscreteGaussianEvent
-from dplib.privacy.rounding import as_fraction
+from dplib.privacy.noise import NoiseEvent
 
 MAX_POINTS = 500
 """Points drawn of a degree distribution; more degrees are drawn in runs of equal length."""
@@ -102,16 +100,15 @@ def _title(statistic: Statistic) -> str:
 def _noise(design: Design) -> NoiseTable:
     rows = []
     for each in design.measurements:
-        gaussian = isinstance(each.event, DiscreteGaussianEvent)
-        size = each.sensitivity.l2_squared if gaussian else each.sensitivity.l1
+        noise = each.event.noise if isinstance(each.event, NoiseEvent) else None
         rows.append(
             NoiseRow(
                 label=_title(each.statistic),
                 n_counts=each.size,
                 mechanism=each.mechanism,
-                noise=each.parameter,
-                variance=noise_variance(each),
-                sensitivity=None if each.parameter is None else as_fraction("sensitivity", size),
+                noise=None if noise is None else noise.parameter,
+                variance=float("nan") if noise is None else noise.variance,
+                sensitivity=None if noise is None else noise.sensitivity,
                 share=each.share,
             )
         )

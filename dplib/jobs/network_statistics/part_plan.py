@@ -15,11 +15,11 @@ from dplib.jobs.network_statistics.estimate import whole_graph_error
 from dplib.jobs.network_statistics.measurements import Measurement
 from dplib.jobs.network_statistics.part_tables import passing_of
 from dplib.jobs.network_statistics.parts import choice_gap, choice_rate, count_epsilon, score_unit, threshold_law
-from dplib.mechanisms.discrete_laplace import discrete_laplace_variance
 from dplib.mechanisms.ladder import ladder_mean_error
 from dplib.mechanisms.local.local_degrees import Counting, DegreeProtocol, edges_variance
 from dplib.mechanisms.local.randomized_response import reports_variance
 from dplib.privacy.budget import PureDP
+from dplib.privacy.noise import Law
 from dplib.privacy.rounding import fraction_text
 
 ASSUMED_DEGREES = (1, 4, 16, 64, 256)
@@ -219,4 +219,4 @@ def local_notes(design: Design) -> list[str]:
 
 
 def _laplace(scale: Fraction) -> float:
-    return float(np.sqrt(discrete_laplace_variance(scale)))
+    return float(np.sqrt(Law.LAPLACE.variance(scale)))

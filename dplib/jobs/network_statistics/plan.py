@@ -22,10 +22,10 @@ from dplib.jobs.network_statistics.part_plan import (
 )
 from dplib.jobs.network_statistics.publish import invariants
 from dplib.jobs.network_statistics.tables import noise_variance
-from dplib.mechanisms.discrete_laplace import discrete_laplace_variance
 from dplib.mechanisms.ladder import LARGEST_EPSILON, ladder_mean_error
 from dplib.mechanisms.smooth_noise import smooth_cauchy_quantile
 from dplib.privacy.calibration import pure_epsilon_from_rho
+from dplib.privacy.noise import Law
 from dplib.privacy.rounding import fraction_text
 from dplib.workflow.plan import JobPlan, PlanFrame
 
@@ -155,7 +155,7 @@ def triangle_errors(design: Design) -> tuple[TriangleError, ...]:
 
 def _adaptive_epsilons(design: Design, measured: Measurement) -> tuple[Fraction, Fraction]:
     """What its share buys a ladder and smooth sensitivity: of a budget in rho, the ladder twice as much."""
-    own, twice = measured.epsilon, 1 if design.config.privacy.mechanism == "discrete_laplace" else 2
+    own, twice = measured.epsilon, 1 if design.config.privacy.mechanism is Law.LAPLACE else 2
     if measured.mechanism == SMOOTH:
         return min(own * twice, LARGEST_EPSILON), own
     return own, pure_epsilon_from_rho(measured.event.rho) if twice == 2 else own
@@ -163,7 +163,7 @@ def _adaptive_epsilons(design: Design, measured: Measurement) -> tuple[Fraction,
 
 def _worst_graph_error(design: Design, measured: Measurement, cap: int) -> float:
     """Mean absolute error of the noise that the share pays for if any edge may change the number by the cap."""
-    if design.config.privacy.mechanism == "discrete_laplace":
+    if design.config.privacy.mechanism is Law.LAPLACE:
         return _laplace_mean_error(Fraction(cap) / measured.epsilon)
     # sqrt(2 / pi) of sigma = cap / sqrt(2 rho).
     return float(cap / np.sqrt(np.pi * float(measured.event.rho)))
@@ -186,7 +186,7 @@ def star_errors(design: Design) -> tuple[StarError, ...]:
 def _laplace_mean_error(scale: Fraction) -> float:
     """Mean absolute value 2q / (1 - q^2), q = e^(-1/scale), of discrete Laplace noise."""
     q = float(np.exp(-1 / float(scale)))
-    variance = discrete_laplace_variance(scale)
+    variance = Law.LAPLACE.variance(scale)
     # 2q / (1 - q^2) = variance (1 - q) / (1 + q), without cancellation for large scales.
     return variance * float(-np.expm1(-1 / float(scale))) / (1 + q)
 

@@ -23,7 +23,7 @@ from dplib.errors import IntegrityError
 from dplib.graphs.statistics.network_sensitivity import Statistic
 from dplib.jobs.network_statistics.design import Design
 from dplib.jobs.network_statistics.measurements import Derived, Measurement
-from dplib.mechanisms import tree_counts
+from dplib.privacy.noise import NoiseEvent
 from dplib.release.staging import MEASUREMENT
 from dplib.release.tables import read_table, write_table
 
@@ -34,9 +34,7 @@ _KEYS = ("statistic", "key")
 
 def noise_variance(measured: Measurement) -> float:
     """Variance of one noisy number; NaN where it depends on the graph and is withheld."""
-    if measured.parameter is None:
-        return float("nan")
-    return tree_counts.noise_variance(measured.mechanism, measured.parameter)
+    return measured.event.noise.variance if isinstance(measured.event, NoiseEvent) else float("nan")
 
 
 @dataclass(frozen=True)

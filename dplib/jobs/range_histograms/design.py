@@ -39,8 +39,9 @@ from dplib.jobs.range_histograms.laws import query_law
 from dplib.mechanisms.node_counts import NodeMechanism
 from dplib.mechanisms.tree_counts import SAMPLER_FORMAT
 from dplib.privacy.budget import epsilon_or_rho
-from dplib.privacy.events import DiscreteGaussianEvent, DiscreteLaplaceEvent, Event
-from dplib.trees.budgets import Noise, noise_parameter
+from dplib.privacy.events import Event
+from dplib.privacy.noise import Law, Noise
+from dplib.trees.budgets import LawName, noise_parameter
 from dplib.trees.complete import kary_tree
 from dplib.trees.coverage import RangeQueries
 from dplib.trees.strategies import (
@@ -126,7 +127,7 @@ class Design:
         return self.config.histogram.total_is_public
 
     @property
-    def noise(self) -> Noise:
+    def noise(self) -> LawName:
         """Which law the noise has."""
         return noise_of(self.config)
 
@@ -154,12 +155,14 @@ class Design:
         """What the release spends: one event for all nodes of a path together, and one for the buckets."""
         counts, sensitivity = self.budget - self.partition_budget, Fraction(self.sensitivity)
         quality = quality_events(self.config)
-        if self.noise == "gaussian":
-            return (DiscreteGaussianEvent(STATISTIC, sensitivity, sensitivity / (2 * counts)), *quality)
-        measured = DiscreteLaplaceEvent(STATISTIC, sensitivity, sensitivity / counts)
+        law = self.config.privacy.mechanism
+        if law is Law.GAUSSIAN:
+            return (Noise(law, sensitivity / (2 * counts), sensitivity).event(STATISTIC), *quality)
+        measured = Noise(law, sensitivity / counts, sensitivity).event(STATISTIC)
         if not self.adaptive:
             return (measured, *quality)
-        return (DiscreteLaplaceEvent("buckets", sensitivity, sensitivity / self.partition_budget), measured, *quality)
+        buckets = Noise(law, sensitivity / self.partition_budget, sensitivity).event("buckets")
+        return (buckets, measured, *quality)
 
     @property
     def formats(self) -> dict[str, int]:
@@ -204,7 +207,7 @@ class Design:
             ConfigError: naming `privacy.budget`.
         """
         shares = self.strategy.shares[self.strategy.shares > 0]
-        name = "scale" if self.noise == "laplace" else "sigma^2"
+        name = self.config.privacy.mechanism.parameter_name
         for share in {int(shares.min()), int(shares.max())}:
             counts = self.budget - self.partition_budget
             require_useful_noise(name, noise_parameter(share, counts, Fraction(self.sensitivity), self.noise))
@@ -233,7 +236,7 @@ class Design:
         return self.config.measured()
 
 
-def noise_of(config: RangesRelease) -> Noise:
+def noise_of(config: RangesRelease) -> LawName:
     """Which law the noise has."""
     return "laplace" if config.privacy.mechanism == "discrete_laplace" else "gaussian"
 

@@ -23,7 +23,7 @@ from dplib.errors import IntegrityError
 from dplib.jobs.range_histograms.design import Design
 from dplib.release.staging import MEASUREMENT
 from dplib.release.tables import Column, read_table, write_table
-from dplib.trees.budgets import Noise
+from dplib.trees.budgets import LawName
 from dplib.trees.interval_tree import IntervalTree
 from dplib.trees.strategies import TreeStrategy
 
@@ -49,7 +49,7 @@ def write_strategy(directory: Path, strategy: TreeStrategy) -> None:
     write_table(directory / MEASUREMENT / TREE, strategy.name, columns, sort_by=("node",))
 
 
-def read_strategy(directory: Path, noise: Noise) -> TreeStrategy:
+def read_strategy(directory: Path, noise: LawName) -> TreeStrategy:
     """The strategy of a stored measurement.
 
     Raises:

@@ -25,7 +25,8 @@ from fractions import Fraction
 import numpy as np
 
 from dplib.arrays import IntArray
-from dplib.mechanisms.discrete_laplace import discrete_laplace_variance, draw_discrete_laplace
+from dplib.mechanisms.discrete_laplace import draw_discrete_laplace
+from dplib.privacy.noise import Law
 from dplib.randomness.keyed import Key, KeyedStream
 from dplib.validate import one_of, positive, require
 
@@ -113,4 +114,4 @@ def estimate_edges(reports: IntArray, protocol: DegreeProtocol) -> CountEstimate
 def edges_variance(n_vertices: int, protocol: DegreeProtocol) -> float:
     """Variance of `estimate_edges`, from public numbers."""
     counted = 2 if protocol.counting is Counting.BOTH_ENDS else 1
-    return n_vertices * discrete_laplace_variance(protocol.scale) / counted**2
+    return n_vertices * Law.LAPLACE.variance(protocol.scale) / counted**2

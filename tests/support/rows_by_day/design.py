@@ -10,11 +10,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from dplib.privacy.measurement import Measurement
+
 from dplib.mechanisms.tree_counts import SAMPLER_FORMAT, noise_variance
 from dplib.privacy.budget import epsilon_or_rho
 from dplib.privacy.calibration import discrete_laplace_scale
 from dplib.privacy.events import DiscreteGaussianEvent, DiscreteLaplaceEvent
-from dplib.privacy.measurement import Measurement
 from dplib.release.manifest import Manifest
 from dplib.spark.rows.bins import BinDomain
 from dplib.workflow.design import require_useful_noise

@@ -5,7 +5,7 @@ from dplib.errors import ConfigError
 from dplib.estimates.range_estimates import mean_range_variance
 from dplib.estimates.range_variance import RangeVariance
 from dplib.estimates.workload_aware import workload_aware
-from dplib.trees.budgets import WHOLE, Noise, largest_path_sum
+from dplib.trees.budgets import WHOLE, LawName, largest_path_sum
 from dplib.trees.complete import kary_tree
 from dplib.trees.coverage import (
     ExplicitRanges,
@@ -69,7 +69,7 @@ def test_error_under_a_law_is_the_mean_over_its_ranges(name: str) -> None:
 @pytest.mark.parametrize("noise", ["laplace", "gaussian"])
 @pytest.mark.parametrize("n", [1, 2, 3, 50, 365])
 @pytest.mark.parametrize("name", laws(8))
-def test_never_worse_than_the_default_and_every_bin_measured(name: str, n: int, noise: Noise) -> None:
+def test_never_worse_than_the_default_and_every_bin_measured(name: str, n: int, noise: LawName) -> None:
     law = laws(n)[name]
     strategy = workload_aware(n, law, noise)
     assert strategy.tree.n_leaves == n

@@ -12,9 +12,9 @@ from dplib.errors import ConfigError
 from dplib.mechanisms import discrete_gaussian as module
 from dplib.mechanisms.discrete_gaussian import (
     discrete_gaussian_probability,
-    discrete_gaussian_variance,
     draw_discrete_gaussian,
 )
+from dplib.privacy.noise import Law
 from dplib.randomness.digits import ExpNegative
 from dplib.randomness.keyed import KeyedStream
 from tests.support.streams import ScriptedStream
@@ -112,14 +112,14 @@ def test_probabilities_sum_to_one_and_have_the_variance(sigma_squared: Fraction)
     k = np.arange(-5000, 5001)
     probability = discrete_gaussian_probability(k, sigma_squared)
     assert probability.sum() == pytest.approx(1, rel=1e-12)
-    assert probability @ k.astype(float) ** 2 == pytest.approx(discrete_gaussian_variance(sigma_squared), rel=1e-11)
-    assert discrete_gaussian_variance(sigma_squared) <= float(sigma_squared) * (1 + 1e-14)
+    assert probability @ k.astype(float) ** 2 == pytest.approx(Law.GAUSSIAN.variance(sigma_squared), rel=1e-11)
+    assert Law.GAUSSIAN.variance(sigma_squared) <= float(sigma_squared) * (1 + 1e-14)
 
 
 def test_variance_at_both_ends() -> None:
-    assert discrete_gaussian_variance(Fraction(1, 2**100)) == 0
-    assert discrete_gaussian_variance(Fraction(2**78)) == 2.0**78
-    below, at = (discrete_gaussian_variance(s) for s in (Fraction(4) - Fraction(1, 2**60), Fraction(4)))
+    assert Law.GAUSSIAN.variance(Fraction(1, 2**100)) == 0
+    assert Law.GAUSSIAN.variance(Fraction(2**78)) == 2.0**78
+    below, at = (Law.GAUSSIAN.variance(s) for s in (Fraction(4) - Fraction(1, 2**60), Fraction(4)))
     assert below == pytest.approx(at, rel=1e-14)
 
 

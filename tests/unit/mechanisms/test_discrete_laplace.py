@@ -13,9 +13,9 @@ from dplib.errors import ConfigError
 from dplib.mechanisms import discrete_laplace as module
 from dplib.mechanisms.discrete_laplace import (
     discrete_laplace_probability,
-    discrete_laplace_variance,
     draw_discrete_laplace,
 )
+from dplib.privacy.noise import Law
 from dplib.randomness.keyed import KeyedStream
 from tests.support.streams import ScriptedStream
 
@@ -115,15 +115,15 @@ def test_probabilities_sum_to_one_and_have_the_variance(scale: Fraction) -> None
     k = np.arange(-20_000, 20_001)
     probability = discrete_laplace_probability(k, scale)
     assert probability.sum() == pytest.approx(1, rel=1e-12)
-    assert probability @ k.astype(float) ** 2 == pytest.approx(discrete_laplace_variance(scale), rel=1e-9)
+    assert probability @ k.astype(float) ** 2 == pytest.approx(Law.LAPLACE.variance(scale), rel=1e-9)
     ratios = probability[20_000:20_006] / probability[20_000]
     np.testing.assert_allclose(ratios, np.exp(-np.arange(6) / float(scale)), rtol=1e-12)
 
 
 def test_variance_is_stable_at_both_ends() -> None:
-    assert discrete_laplace_variance(Fraction(2**40)) == pytest.approx(2.0**81, rel=1e-15)
-    assert discrete_laplace_variance(Fraction(1, 2**100)) == 0
-    values = [discrete_laplace_variance(Fraction(3**n, 1000)) for n in range(20)]
+    assert Law.LAPLACE.variance(Fraction(2**40)) == pytest.approx(2.0**81, rel=1e-15)
+    assert Law.LAPLACE.variance(Fraction(1, 2**100)) == 0
+    values = [Law.LAPLACE.variance(Fraction(3**n, 1000)) for n in range(20)]
     assert all(low < high for low, high in pairwise(values))
 
 

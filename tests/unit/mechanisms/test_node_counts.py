@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from dplib.errors import ConfigError
-from dplib.mechanisms.discrete_laplace import discrete_laplace_probability, discrete_laplace_variance
+from dplib.mechanisms.discrete_laplace import discrete_laplace_probability
 from dplib.mechanisms.node_counts import NodeMechanism
+from dplib.privacy.noise import Law
 from dplib.trees.budgets import WHOLE
 from dplib.trees.complete import kary_tree
 from tests.support.goodness_of_fit import PASS, REJECT, chi_square_p_value
@@ -21,7 +22,7 @@ def test_noise_has_the_stated_scale_and_no_other() -> None:
     noise = mechanism(tree, np.full(tree.n_nodes, 5), shares)
     assert noise[0] == 0  # not measured
     scale = Fraction(16)  # 2 / (1/4 * 1/2)
-    assert mechanism.variances(shares)[1] == discrete_laplace_variance(scale)
+    assert mechanism.variances(shares)[1] == Law.LAPLACE.variance(scale)
     assert mechanism.variances(shares)[0] == np.inf
     draws = noise[1:] - 5
     assert chi_square_p_value(draws, lambda k: discrete_laplace_probability(k, scale)) > PASS

@@ -1,6 +1,5 @@
 """Measuring levels: what is added where, and that nothing true leaks."""
 
-from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
@@ -12,19 +11,14 @@ from dplib.mechanisms import tree_counts as module
 from dplib.mechanisms.discrete_gaussian import draw_discrete_gaussian
 from dplib.mechanisms.discrete_laplace import draw_discrete_laplace
 from dplib.mechanisms.tree_counts import measure_levels
+from dplib.privacy.noise import Law, Noise
 from dplib.randomness.keyed import KeyedStream
 
 KEY = bytes(range(32))
 
 
-@dataclass(frozen=True)
-class Noise:
-    mechanism: str
-    parameter: Fraction
-
-
-LAPLACE = Noise("discrete_laplace", Fraction(7, 2))
-GAUSSIAN = Noise("discrete_gaussian", Fraction(20))
+LAPLACE = Noise(Law.LAPLACE, Fraction(7, 2), Fraction(1))
+GAUSSIAN = Noise(Law.GAUSSIAN, Fraction(20), Fraction(1))
 
 
 def _levels() -> list[IntArray]:
@@ -99,8 +93,10 @@ def test_bad_arguments_are_refused_without_showing_counts() -> None:
             "noise must have one entry for each of the 1 levels, got 0",
         ),
         (lambda: measure_levels([counts[0].astype(float)], [LAPLACE], KEY, "s", "b"), "counts must be 64-bit integers"),
-        (lambda: measure_levels(counts, [Noise("laplace", Fraction(1))], KEY, "s", "b"), "mechanism must be one of"),
-        (lambda: measure_levels(counts, [Noise("discrete_laplace", Fraction(0))], KEY, "s", "b"), "scale must lie"),
+        (
+            lambda: measure_levels(counts, [Noise(Law.LAPLACE, Fraction(2**41), Fraction(1))], KEY, "s", "b"),
+            "scale must lie",
+        ),
         (lambda: measure_levels(counts, [LAPLACE], KEY[:8], "s", "b"), "key must have at least 32 bytes"),
     ]
     for call, message in refused:

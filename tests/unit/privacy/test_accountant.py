@@ -8,7 +8,8 @@ import pytest
 from dplib.errors import ConfigError
 from dplib.privacy.accountant import Total, totals
 from dplib.privacy.calibration import epsilon_from_rho
-from dplib.privacy.events import DiscreteGaussianEvent, DiscreteLaplaceEvent, Event, PureEvent
+from dplib.privacy.events import Event, PureEvent
+from dplib.privacy.noise import Law, Noise
 from tests.support.oracles import discrete_gaussian_pmf, discrete_laplace_pmf, true_delta
 
 DELTA = Fraction(1, 1000)
@@ -19,15 +20,15 @@ REACH = 36
 
 def _laplace(sensitivity: int) -> list[Event]:
     return [
-        DiscreteLaplaceEvent("total", Fraction(sensitivity), Fraction(3)),
-        DiscreteLaplaceEvent("parts", Fraction(sensitivity), Fraction(5, 2)),
+        Noise(Law.LAPLACE, Fraction(3), Fraction(sensitivity)).event("total"),
+        Noise(Law.LAPLACE, Fraction(5, 2), Fraction(sensitivity)).event("parts"),
     ]
 
 
 def _gaussian(sensitivity: int) -> list[Event]:
     return [
-        DiscreteGaussianEvent("total", Fraction(sensitivity**2), Fraction(20)),
-        DiscreteGaussianEvent("parts", Fraction(sensitivity**2), Fraction(16)),
+        Noise(Law.GAUSSIAN, Fraction(20), Fraction(sensitivity**2)).event("total"),
+        Noise(Law.GAUSSIAN, Fraction(16), Fraction(sensitivity**2)).event("parts"),
     ]
 
 
@@ -108,7 +109,7 @@ def test_gaussian_events_are_charged_as_zcdp_and_converted_once() -> None:
 def test_delta_is_shared_among_gaussian_events_and_the_theorem() -> None:
     """Sums to delta: equal parts in basic; half to the events and half to theorem 3.5, here in floats, in advanced."""
     n_events = 400
-    basic, advanced, _, _ = totals([DiscreteGaussianEvent("x", Fraction(1), Fraction(5000))] * n_events, DELTA)
+    basic, advanced, _, _ = totals([Noise(Law.GAUSSIAN, Fraction(5000), Fraction(1)).event("x")] * n_events, DELTA)
     rho, delta = Fraction(1, 10000), float(DELTA)
     assert basic.epsilon == pytest.approx(n_events * float(epsilon_from_rho(rho, DELTA / n_events)), rel=1e-12)
     each = float(epsilon_from_rho(rho, DELTA / (2 * n_events)))

@@ -11,8 +11,9 @@ from dplib.errors import ConfigError
 from dplib.ledger.runs import Account, Terms
 from dplib.privacy.accountant import totals
 from dplib.privacy.budget import ApproxDP, Currency, PureDP
-from dplib.privacy.events import AnyEvent, ApproxEvent, BoundedRangeEvent, DiscreteGaussianEvent, PureEvent
+from dplib.privacy.events import AnyEvent, ApproxEvent, BoundedRangeEvent, PureEvent
 from dplib.privacy.neighbors import Neighbors
+from dplib.privacy.noise import Law, Noise
 from dplib.workflow.design import cost_of, natural_terms
 
 MILLIONTH = Fraction(1, 10**6)
@@ -51,7 +52,7 @@ def test_the_cost_keeps_both_sums_below_their_totals() -> None:
 
 
 def test_gaussian_noise_costs_its_conversion() -> None:
-    design = FakeDesign((DiscreteGaussianEvent("x", Fraction(1), Fraction(100)),))
+    design = FakeDesign((Noise(Law.GAUSSIAN, Fraction(100), Fraction(1)).event("x"),))
     cost = cost_of(design, Currency.APPROX, account(Fraction(1), Fraction(1)))
     (zcdp,) = (each for each in totals(design.events, MILLIONTH) if each.accountant == "zcdp")
     assert float(cost) == pytest.approx(zcdp.epsilon)
@@ -61,7 +62,7 @@ def test_gaussian_noise_costs_its_conversion() -> None:
 
 
 def test_gaussian_noise_cannot_stand_beside_a_delta_of_its_own() -> None:
-    design = FakeDesign((CUTS, DiscreteGaussianEvent("x", Fraction(1), Fraction(100))))
+    design = FakeDesign((CUTS, Noise(Law.GAUSSIAN, Fraction(100), Fraction(1)).event("x")))
     with pytest.raises(ConfigError, match=r"^privacy.noise must be discrete_laplace beside cuts"):
         cost_of(design, Currency.APPROX)
 
@@ -73,7 +74,7 @@ def test_other_accounts_refuse_a_delta(currency: Currency) -> None:
 
 
 def test_natural_terms_follow_the_events() -> None:
-    gaussian = DiscreteGaussianEvent("x", Fraction(1), Fraction(1))
+    gaussian = Noise(Law.GAUSSIAN, Fraction(1), Fraction(1)).event("x")
     found = [natural_terms(FakeDesign(each)).currency for each in ((CHOICE,), (CHOICE, gaussian), (CHOICE, CUTS))]
     assert found == [Currency.PURE, Currency.ZCDP, Currency.APPROX]
 
@@ -84,7 +85,7 @@ def test_totals_of_a_release_with_its_own_delta_are_sums() -> None:
     assert basic.delta >= 2 * MILLIONTH
     assert basic.delta == pytest.approx(2e-6, rel=1e-12)
     with pytest.raises(ConfigError, match="events must be pure"):
-        totals((CUTS, DiscreteGaussianEvent("x", Fraction(1), Fraction(1))), MILLIONTH)
+        totals((CUTS, Noise(Law.GAUSSIAN, Fraction(1), Fraction(1)).event("x")), MILLIONTH)
 
 
 def test_an_exponential_mechanism_costs_a_quarter_of_pure_in_rho() -> None:

@@ -10,16 +10,16 @@ from dplib.privacy.calibration import (
     rho_from_approx,
     split,
 )
-from dplib.privacy.events import DiscreteGaussianEvent, DiscreteLaplaceEvent
+from dplib.privacy.noise import Law, Noise
 from dplib.privacy.rounding import log_above, sqrt_above
 from tests.support.oracles import discrete_gaussian_pmf, discrete_laplace_pmf, true_delta
 
 
 def test_noise_and_event_are_inverse() -> None:
     scale = discrete_laplace_scale(Fraction(7), Fraction(1, 3))
-    assert DiscreteLaplaceEvent("x", Fraction(7), scale).epsilon == Fraction(1, 3)
+    assert Noise(Law.LAPLACE, scale, Fraction(7)).event("x").epsilon == Fraction(1, 3)
     sigma_squared = gaussian_sigma_squared(Fraction(7), Fraction(1, 3))
-    assert DiscreteGaussianEvent("x", Fraction(7), sigma_squared).rho == Fraction(1, 3)
+    assert Noise(Law.GAUSSIAN, sigma_squared, Fraction(7)).event("x").rho == Fraction(1, 3)
 
 
 def test_a_denominator_limit_adds_noise_and_no_more_than_one_unit() -> None:

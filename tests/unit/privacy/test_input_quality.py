@@ -13,7 +13,7 @@ from dplib.jobs.consistent_histograms.job import JOB
 from dplib.mechanisms.tree_counts import measure_levels
 from dplib.privacy.budget import ZCDP, PureDP
 from dplib.privacy.input_quality import UNITS, QualityPlan
-from dplib.privacy.noise_quantile import DrawLaw, event_law
+from dplib.privacy.noise_quantile import DrawLaw
 from dplib.workflow.quality import part_of, quality_plan, quality_words
 from tests.support.jobs import Shop
 
@@ -24,11 +24,11 @@ from tests.support.jobs import Shop
 def test_the_share_is_spent_exactly(q: int, replaces: bool, has_cap: bool) -> None:
     pure = QualityPlan.of(PureDP(Fraction(1, 20)), q, replaces, has_cap)
     assert sum((event.epsilon or 0 for event in pure.events), Fraction(0)) == Fraction(1, 20)
-    assert pure.rows.sensitivity == q * (1 + replaces)
+    assert pure.rows.noise.sensitivity == q * (1 + replaces)
     concentrated = QualityPlan.of(ZCDP(Fraction(1, 50)), q, replaces, has_cap)
     assert sum((event.rho for event in concentrated.events), Fraction(0)) == Fraction(1, 50)
-    assert concentrated.rows.sensitivity == q * q * (1 + replaces)
-    assert all(plan.units is None or plan.units.sensitivity == 1 for plan in (pure, concentrated))
+    assert concentrated.rows.noise.sensitivity == q * q * (1 + replaces)
+    assert all(plan.units is None or plan.units.noise.sensitivity == 1 for plan in (pure, concentrated))
 
 
 @pytest.mark.parametrize("budget", [{"epsilon": 1}, {"rho": "0.1"}])
@@ -77,11 +77,12 @@ def test_shares_that_cannot_be_are_refused(tmp_path: Path, changes: dict[str, An
 def test_intervals_of_parts_cover(budget: PureDP | ZCDP, truth: tuple[int, ...], names: tuple[str, ...]) -> None:
     """Exact bounds at 1e-6; 1.96 standard errors hold 93.7 % where one Laplace draw decides, and are caught."""
     plan, runs = QualityPlan.of(budget, 1, False, False), 6000
-    law = event_law(plan.rows.event)
+    law = DrawLaw.of(plan.rows.noise)
     counters = [f"rule {n}" for n in range(len(truth) - 2)] + ["kept", "clipped"]
     names = tuple(counters[0] if each not in counters else each for each in names)
     inside = np.array([name in names for name in counters])
-    (noise,) = measure_levels([np.zeros((runs, len(truth)), np.int64)], [plan.rows], bytes(32), "quality", "input")
+    zeros = np.zeros((runs, len(truth)), np.int64)
+    (noise,) = measure_levels([zeros], [plan.rows.noise], bytes(32), "quality", "input")
     true = float(np.array(truth)[inside].sum() / sum(truth))
     covered = 0
     for noisy in (np.array(truth) + noise).tolist():
@@ -108,7 +109,7 @@ def test_what_is_said_of_units_above_the_cap_covers(tmp_path: Path, budget: dict
     counters = {"kept": (90_000, 1.0), "clipped": (5, 1.0), UNITS: (500, 1.0)}
     said = next(each for each in quality_words(config, plan, counters) if "of the units" in each)
     half = int(said.partition("+- ")[2].partition(",")[0])
-    (noise,) = measure_levels([np.zeros(runs, np.int64)], [plan.units], bytes(32), "quality", "input")
+    (noise,) = measure_levels([np.zeros(runs, np.int64)], [plan.units.noise], bytes(32), "quality", "input")
     held = int((np.abs(noise) <= half).sum())
     assert stats.binomtest(held, runs, 0.95, "less").pvalue > 1e-6
     assert stats.binomtest(int((np.abs(noise) <= half - 1).sum()), runs, 0.95, "greater").pvalue > 1e-6
