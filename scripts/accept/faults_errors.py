@@ -135,7 +135,7 @@ def coverage_of_graphs() -> Iterator[Result]:
         }
         for each in (made := cut_design(releases, budget)).measurements:
             assert each.noise is not None
-            law = DrawLaw(each.noise.mechanism, float(each.noise.parameter))
+            law = DrawLaw.of(each.noise)
             noise = drawn(law, N_KEYS, each.release) / (GRID if each.release == "soft_cut_count" else 1)
             cuts.add(noise, number_margin(made, each.release))
     yield from seen.results("network-statistics")

@@ -261,7 +261,7 @@ def test_the_worst_unit_moves_the_counts_by_no_more_than_the_design_says(name: s
     case, design = GAUSSIAN[name], design_of(GAUSSIAN[name])
     gap = node_sums(design, counts_of(design, case, True)) - node_sums(design, counts_of(design, case, False))
     distances = [
-        (noise.sensitivity, int((gap[design.tree.level_slice(level)] ** 2).sum()) // COPIES)
+        (noise.noise.sensitivity, int((gap[design.tree.level_slice(level)] ** 2).sum()) // COPIES)
         for level, noise in enumerate(design.measurements)
         if noise is not None
     ]

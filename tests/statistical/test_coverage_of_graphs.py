@@ -165,7 +165,7 @@ def test_numbers_and_cuts(budget: dict[str, Any]) -> None:
     for each in design.measurements:
         if each.noise is None or each.release == "minimum_cut_count":
             continue
-        law = DrawLaw(each.noise.mechanism, float(each.noise.parameter))
+        law = DrawLaw.of(each.noise)
         noise = drawn(law, N_KEYS, each.release)
         unit = GRID if each.release == "soft_cut_count" else 1
         require_coverage(noise / unit, number_margin(design, each.release), (each.release, budget))
@@ -186,7 +186,7 @@ def test_cuts_picked_by_their_value_are_held_all_at_once() -> None:
     measured = design.measured("synthetic_graph")
     assert measured is not None
     assert measured.noise is not None
-    law = DrawLaw(measured.noise.mechanism, float(measured.noise.parameter))
+    law = DrawLaw.of(measured.noise)
     numbers = np.arange(1, 2 ** (n - 1))
     sides = ((numbers[:, None] >> np.arange(n - 1)) & 1).astype(bool)
     sides = np.concatenate([np.zeros((len(sides), 1), dtype=bool), sides], axis=1)

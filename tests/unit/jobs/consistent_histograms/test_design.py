@@ -80,7 +80,7 @@ def test_laplace_sensitivity_is_the_largest_l1_norm_of_a_unit(name: str) -> None
     found = list(unit_levels(made))
     for level, measurement in enumerate(made.measurements):
         assert measurement is not None
-        assert measurement.sensitivity == max(int(np.abs(levels[level]).sum()) for levels in found)
+        assert measurement.noise.sensitivity == max(int(np.abs(levels[level]).sum()) for levels in found)
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -90,7 +90,7 @@ def test_gaussian_sensitivity_is_the_largest_squared_l2_norm_of_a_unit(name: str
     found = list(unit_levels(made))
     for level, measurement in enumerate(made.measurements):
         assert measurement is not None
-        assert measurement.sensitivity == max(int((levels[level] ** 2).sum()) for levels in found)
+        assert measurement.noise.sensitivity == max(int((levels[level] ** 2).sum()) for levels in found)
 
 
 def test_replacing_a_unit_stays_below_twice_the_sensitivity() -> None:
@@ -102,8 +102,8 @@ def test_replacing_a_unit_stays_below_twice_the_sensitivity() -> None:
         l2, l1 = made.measurements[level], laplace.measurements[level]
         assert l1 is not None
         assert l2 is not None
-        assert l1.sensitivity >= max(int(np.abs(gap).sum()) for gap in gaps)
-        assert l2.sensitivity >= max(int((gap**2).sum()) for gap in gaps)
+        assert l1.noise.sensitivity >= max(int(np.abs(gap).sum()) for gap in gaps)
+        assert l2.noise.sensitivity >= max(int((gap**2).sum()) for gap in gaps)
 
 
 def test_series_are_what_the_packages_of_each_day_hold() -> None:

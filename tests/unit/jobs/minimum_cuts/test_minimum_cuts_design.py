@@ -17,6 +17,7 @@ from dplib.privacy.accountant import totals
 from dplib.privacy.budget import Currency
 from dplib.privacy.calibration import epsilon_from_rho
 from dplib.privacy.events import ApproxEvent
+from dplib.privacy.noise import Law
 from dplib.workflow.design import cost_of, natural_terms
 from dplib.workflow.settings import measurement_settings
 from tests.support.minimum_cuts import config_of, design_of
@@ -60,7 +61,7 @@ def test_a_concentrated_budget_is_kept_and_draws_cost_a_quarter() -> None:
     value = design.measured("minimum_cut_value")
     assert value is not None
     assert value.noise is not None
-    assert value.noise.mechanism == "discrete_gaussian"
+    assert value.noise.law is Law.GAUSSIAN
 
 
 def test_delta_without_a_release_that_needs_it_buys_gaussian_noise() -> None:
