@@ -27,7 +27,7 @@ from dplib.privacy.calibration import (
 )
 from dplib.privacy.events import Event, PureEvent
 from dplib.privacy.neighbors import group_privacy
-from dplib.privacy.noise import NoiseEvent
+from dplib.privacy.noise import Law, Noise, NoiseEvent
 from dplib.privacy.rounding import (
     exp_above,
     float_above,
@@ -51,12 +51,13 @@ approximate_budgets = st.builds(ApproxDP, positives, deltas)
 budgets: st.SearchStrategy[Budget] = pure_budgets | concentrated_budgets | approximate_budgets
 # Multiples of 1/20, so that loss distributions are composed without rounding to a grid.
 pure_events = st.integers(1, 30).map(lambda twentieths: PureEvent("pure", Fraction(twentieths, 20)))
-gaussian_events = st.builds(
-    NoiseEvent,
-    st.just("gaussian"),
-    st.integers(1, 9).map(Fraction),
+gaussian_noise = st.builds(
+    Noise,
+    st.just(Law.GAUSSIAN),
     st.fractions(min_value=5, max_value=500, max_denominator=10),
+    st.integers(1, 9).map(Fraction),
 )
+gaussian_events = st.builds(NoiseEvent, st.just("gaussian"), gaussian_noise)
 
 
 def _fine(x: Fraction) -> Decimal:

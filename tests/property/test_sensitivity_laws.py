@@ -100,9 +100,9 @@ def test_noise_of_every_level_covers_a_unit(m: int, r: int, q: int, count: int, 
             continue
         width = int(widths[design.days.tree.level_slice(level)].max())
         moved = n * m * min(m, min(r, m) * width) * q**2 * l2 if gaussian else n * m * q * l1
-        part = each.event.rho if gaussian else each.event.epsilon
+        part = each.rho if gaussian else each.epsilon
         assert part is not None
-        assert each.parameter * part * (2 if gaussian else 1) == moved
+        assert each.noise.parameter * part * (2 if gaussian else 1) == moved
 
 
 def test_rows_that_count_too_much_are_refused() -> None:
