@@ -7,15 +7,10 @@ epsilon-differentially private (`dplib.mechanisms.tree_counts`).
 
 import datetime as dt
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any
 
-from dplib.privacy.measurement import Measurement
-
-from dplib.mechanisms.tree_counts import SAMPLER_FORMAT, noise_variance
-from dplib.privacy.budget import epsilon_or_rho
-from dplib.privacy.calibration import discrete_laplace_scale
-from dplib.privacy.events import DiscreteGaussianEvent, DiscreteLaplaceEvent
+from dplib.mechanisms.tree_counts import SAMPLER_FORMAT
+from dplib.privacy.noise import Noise, NoiseEvent
 from dplib.release.manifest import Manifest
 from dplib.spark.rows.bins import BinDomain
 from dplib.workflow.design import require_useful_noise
@@ -29,17 +24,16 @@ class Design:
     """A release before its rows: its settings, and the measurement of the days."""
 
     config: RowsByDay
-    counts: Measurement
+    counts: NoiseEvent
 
     @classmethod
     def of(cls, config: RowsByDay) -> "Design":
         """Derive the design of a release."""
         privacy = config.privacy
         rows = privacy.rows_per_unit * (2 if privacy.neighbors == "replace_one" else 1)
-        l1 = Fraction(rows)
-        scale = discrete_laplace_scale(l1, epsilon_or_rho(privacy.main_budget))
-        require_useful_noise("scale", scale)
-        return cls(config, Measurement(DiscreteLaplaceEvent("rows by day", l1, scale)))
+        noise = Noise.within(privacy.main_budget, rows, rows**2)
+        require_useful_noise(noise.law.parameter_name, noise.parameter)
+        return cls(config, noise.event("rows by day"))
 
     @property
     def formats(self) -> dict[str, int]:
@@ -52,14 +46,14 @@ class Design:
         return self.config.shaping() | {"publish_format": 1}
 
     @property
-    def events(self) -> tuple[DiscreteLaplaceEvent | DiscreteGaussianEvent, ...]:
+    def events(self) -> tuple[NoiseEvent, ...]:
         """What the release spends."""
-        return (self.counts.event, *quality_events(self.config))
+        return (self.counts, *quality_events(self.config))
 
     @property
     def variance(self) -> float:
         """Of the noise of a day."""
-        return noise_variance(self.counts.mechanism, self.counts.parameter)
+        return self.counts.noise.variance
 
     @property
     def days(self) -> list[dt.date]:

@@ -16,7 +16,7 @@ from dplib.page.blocks import Column, DataTable, Section
 from dplib.page.frame import INTERVALS, PageFrame, tables_of_release
 from dplib.page.guarantee import NoiseRow, NoiseTable, Promise, rows_text
 from dplib.page.number_text import with_margin
-from dplib.privacy.noise_quantile import event_law, half_width, one_draw
+from dplib.privacy.noise_quantile import DrawLaw, half_width, one_draw
 from dplib.release.digest import block_digest, combine_digests
 from dplib.release.tables import read_table, write_table
 from dplib.spark.engine.blocks import DataFrame
@@ -60,7 +60,7 @@ def measure_nothing(design: Design, keys: RunKeys, directory: Path) -> Measureme
 def add_noise(design: Design, counts: IntArray, keys: RunKeys, directory: Path) -> MeasurementKeys:
     """Draw the noise of exact counts, shape (n_days,), and store what comes out."""
     digest = combine_digests(keys.digest, [(BLOCK, block_digest(keys.digest, BLOCK, counts))])
-    (noisy,) = measure_levels([counts], [design.counts], keys.measurement(digest), design.counts.statistic, BLOCK)
+    (noisy,) = measure_levels([counts], [design.counts.noise], keys.measurement(digest), design.counts.statistic, BLOCK)
     _write(design, directory, MEASUREMENT, noisy=noisy, variance=np.full(len(noisy), design.variance))
     return keys.recorded(digest)
 
@@ -74,7 +74,7 @@ def publish(job: Resources[Design], run: MeasuredRun, account: AccountState, dir
         _write(design, directory, PUBLISHED, count=np.maximum(noisy, 0).astype(np.int64))
         total = NoisyTotal("all days", float(noisy.sum()), float(np.sqrt(design.variance * len(noisy))))
         mechanisms = [event.to_dict() for event in design.events]
-        fields = {"sensitivities": {"l1": int(design.counts.sensitivity)}, "mechanisms": mechanisms}
+        fields = {"sensitivities": {"l1": int(design.counts.noise.sensitivity)}, "mechanisms": mechanisms}
         fields |= {"solver": {"name": "none"}, "domain": {"days": design.public()["days"]}, "details": {}}
         caps = rows_text(design.config.privacy.rows_per_unit, design.config.privacy.unit)
         promise = Promise(caps, (), "Days, caps and budget")
@@ -84,8 +84,8 @@ def publish(job: Resources[Design], run: MeasuredRun, account: AccountState, dir
 
 def build_page(design: Design, noisy: FloatArray, frame: PageFrame) -> str:
     """The page as HTML text."""
-    span, counts, margin = f"{design.days[0]} to {design.days[-1]}", design.counts, margin_of(design)
-    noise = (counts.mechanism, counts.parameter, design.variance, counts.sensitivity, Fraction(1))
+    span, counts, margin = f"{design.days[0]} to {design.days[-1]}", design.counts.noise, margin_of(design)
+    noise = (counts.law, counts.parameter, counts.variance, counts.sensitivity, Fraction(1))
     released = frame.released(
         f"the number of rows of each day, {span}",
         f"It gives no ground for conclusions about a single {frame.guarantee.unit}.",
@@ -102,7 +102,7 @@ def build_page(design: Design, noisy: FloatArray, frame: PageFrame) -> str:
 
 def margin_of(design: Design) -> float:
     """Half the 95 % interval of a day."""
-    return half_width(one_draw(event_law(design.counts.event)))
+    return half_width(one_draw(DrawLaw.of(design.counts.noise)))
 
 
 def read_days(directory: Path, table: str, column: str) -> FloatArray:
