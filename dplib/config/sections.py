@@ -47,29 +47,6 @@ class MappedColumns(Section):
         return {role: column for role, column in self.model_dump().items() if column is not None}
 
 
-class Columns(MappedColumns):
-    """Which input column holds what."""
-
-    day: str
-    """When the event happened; read with `date_format` in `timezone`."""
-    item: str | None = None
-    """What was counted, where a row is an item line."""
-    package: str | None = None
-    """Which package was bought, where a row is a package; give this or `item`."""
-    quantity: str | None = None
-    """How many; 1 for each row where absent."""
-    unit: str | None = None
-    """Whose row it is; absent where each row is its own privacy unit."""
-
-    @model_validator(mode="after")
-    def _one_subject(self) -> Self:
-        if (self.item is None) == (self.package is None):
-            raise ValueError(
-                "input.columns must name either item or package, got " + ("both" if self.item else "neither")
-            )
-        return self
-
-
 DELTA = "delta"
 
 
@@ -179,12 +156,6 @@ class Moments(Section):
         if zone not in available_timezones():
             raise ValueError(f"must be a time zone of the tz database such as UTC or Europe/London, got {zone}")
         return zone
-
-
-class Input(Source, Moments):
-    """Where the rows are and how to read them."""
-
-    columns: Columns
 
 
 class BudgetSetting(Section):

@@ -8,7 +8,7 @@ from typing import Any
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-from dplib.config.sections import Columns, Input
+from dplib.config.event_input import Columns, Input
 from dplib.spark.rows.moments import day_number
 from dplib.spark.rows.read import MOMENT_TYPES, open_columns, open_rows
 

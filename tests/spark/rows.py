@@ -11,7 +11,8 @@ from itertools import chain
 import numpy as np
 
 from dplib.arrays import IntArray
-from dplib.config.sections import Columns, Input, Privacy
+from dplib.config.event_input import Columns, Input
+from dplib.config.sections import Privacy
 
 FIRST_DAY = dt.date(2020, 2, 25)
 N_DAYS = 11

@@ -10,7 +10,7 @@ import pytest
 from deltalake import DeltaTable, write_deltalake
 from pyspark.sql import SparkSession
 
-from dplib.config.sections import Columns, Input
+from dplib.config.event_input import Columns, Input
 from dplib.errors import ConfigError, SchemaError
 from dplib.spark.rows.read import open_rows
 

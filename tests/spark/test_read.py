@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from dplib.config.sections import Columns, Input
+from dplib.config.event_input import Columns, Input
 from dplib.errors import ConfigError, SchemaError
 from dplib.spark.rows.moments import check_date_format
 from dplib.spark.rows.read import open_rows

@@ -10,7 +10,8 @@ import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-from dplib.config.sections import Columns, Input, Privacy
+from dplib.config.event_input import Columns, Input
+from dplib.config.sections import Privacy
 from dplib.errors import ConfigError
 from dplib.spark.rows.counts import count_cells
 from dplib.spark.rows.moments import has_zone

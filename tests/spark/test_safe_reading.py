@@ -13,7 +13,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from dplib.config.edge_input import EdgeInput
-from dplib.config.sections import Columns, Input
+from dplib.config.event_input import Columns, Input
 from dplib.errors import SchemaError
 from dplib.spark.graphs.edges import open_edges
 from dplib.spark.rows.input_files import count_long_lines

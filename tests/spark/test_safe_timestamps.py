@@ -11,7 +11,7 @@ import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-from dplib.config.sections import Columns
+from dplib.config.event_input import Columns
 from dplib.errors import DplibError, SchemaError
 from dplib.spark.rows.parquet_times import _by_arrow, footer_types, message_types, stored_time
 from dplib.spark.rows.read import MOMENT_TYPES, NUMBER_TYPES, open_columns, open_rows

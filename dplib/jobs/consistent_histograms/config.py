@@ -13,9 +13,10 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, field_validator, model_validator
 
 from dplib.config.day_window import DayClock, DayWindow
+from dplib.config.event_input import Input
 from dplib.config.job_config import JobConfig, Publication, ReleaseSettings, require_unit_column
 from dplib.config.names import ListFile, declared_names
-from dplib.config.sections import Exact, Input, Privacy, Section
+from dplib.config.sections import Exact, Privacy, Section
 
 NAME = "consistent-histograms"
 COUNTING_VERSION = 1

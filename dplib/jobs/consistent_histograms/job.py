@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from dplib.config.sections import Input
+from dplib.config.event_input import Input
 from dplib.jobs.consistent_histograms.check import check_tables
 from dplib.jobs.consistent_histograms.config import NAME, ConsistentHistogramsConfig
 from dplib.jobs.consistent_histograms.design import Design

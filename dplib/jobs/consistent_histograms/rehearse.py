@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from dplib.arrays import IntArray
-from dplib.config.sections import Input
+from dplib.config.event_input import Input
 from dplib.jobs.consistent_histograms.day_tree import query_ranges
 from dplib.jobs.consistent_histograms.design import Design
 from dplib.jobs.consistent_histograms.estimate import Errors

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from pathlib import Path
 
-from dplib.config.sections import Input
+from dplib.config.event_input import Input
 from dplib.jobs.consistent_histograms.blocks import measure_in_blocks
 from dplib.jobs.consistent_histograms.content import page_content
 from dplib.jobs.consistent_histograms.design import Design

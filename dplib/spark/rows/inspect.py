@@ -13,7 +13,8 @@ from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
 from dplib.config.date_patterns import guess_patterns
-from dplib.config.sections import Input, Privacy
+from dplib.config.event_input import Input
+from dplib.config.sections import Privacy
 from dplib.config.value_input import HistogramInput
 from dplib.spark.engine.session import quiet_spark_errors
 from dplib.spark.rows.bins import BIN_RULES, BinDomain, judge_values

@@ -9,7 +9,8 @@ from pyspark.sql import functions as F
 
 from dplib.clustering.point_frame import PointFrame
 from dplib.config.edge_input import WeightSettings
-from dplib.config.sections import Input, Privacy
+from dplib.config.event_input import Input
+from dplib.config.sections import Privacy
 from dplib.config.value_input import HistogramInput
 from dplib.spark.graphs.edges import EDGE_RULES, VertexDomain, judge_edges
 from dplib.spark.graphs.weighted_edges import WEIGHT_RULES, judge_weighted_edges

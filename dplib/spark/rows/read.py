@@ -22,7 +22,8 @@ from pyspark.errors import IllegalArgumentException
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from dplib.config.sections import Input, Source
+from dplib.config.event_input import Input
+from dplib.config.sections import Source
 from dplib.errors import ConfigError, SchemaError
 from dplib.spark.engine.session import SPARK_ERRORS, error_name, pin_session
 from dplib.spark.rows.moments import check_date_format

@@ -36,8 +36,9 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from dplib.arrays import IntArray
+from dplib.config.event_input import Input
 from dplib.config.names import BLANKS
-from dplib.config.sections import Input, Privacy
+from dplib.config.sections import Privacy
 from dplib.errors import ConfigError
 from dplib.spark.rows.moments import day_number
 from dplib.validate import require

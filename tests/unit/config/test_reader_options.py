@@ -4,6 +4,7 @@ from typing import Any
 import pytest
 
 from dplib.config.edge_input import EdgeInput
+from dplib.config.event_input import Columns, Input
 from dplib.config.load import check
 from dplib.config.reader_options import (
     ACCESS,
@@ -13,7 +14,6 @@ from dplib.config.reader_options import (
     access_options,
     counted_options,
 )
-from dplib.config.sections import Columns, Input
 from dplib.errors import ConfigError
 
 

@@ -1,0 +1,36 @@
+"""Settings of jobs whose rows are events: which columns say what happened when, how often and to whom."""
+
+from typing import Self
+
+from pydantic import model_validator
+
+from dplib.config.sections import MappedColumns, Moments, Source
+
+
+class Columns(MappedColumns):
+    """Which input column holds what."""
+
+    day: str
+    """When the event happened; read with `date_format` in `timezone`."""
+    item: str | None = None
+    """What was counted, where a row is an item line."""
+    package: str | None = None
+    """Which package was bought, where a row is a package; give this or `item`."""
+    quantity: str | None = None
+    """How many; 1 for each row where absent."""
+    unit: str | None = None
+    """Whose row it is; absent where each row is its own privacy unit."""
+
+    @model_validator(mode="after")
+    def _one_subject(self) -> Self:
+        if (self.item is None) == (self.package is None):
+            raise ValueError(
+                "input.columns must name either item or package, got " + ("both" if self.item else "neither")
+            )
+        return self
+
+
+class Input(Source, Moments):
+    """Where the rows are and how to read them."""
+
+    columns: Columns
