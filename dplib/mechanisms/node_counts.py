@@ -28,9 +28,7 @@ from fractions import Fraction
 import numpy as np
 
 from dplib.arrays import FloatArray, IntArray
-from dplib.mechanisms.discrete_gaussian import draw_discrete_gaussian
-from dplib.mechanisms.discrete_laplace import draw_discrete_laplace
-from dplib.mechanisms.tree_counts import add_exactly
+from dplib.mechanisms.tree_counts import SAMPLERS, add_exactly
 from dplib.privacy.noise import Law
 from dplib.randomness.keyed import Key, KeyedStream
 from dplib.trees.budgets import LawName, distinct_shares, noise_parameter, require_within_budget
@@ -59,8 +57,7 @@ class NodeMechanism:
     def variances(self, shares: IntArray) -> FloatArray:
         """Noise variance at each share, in counts squared, ``inf`` at share 0; known before any count is read."""
         distinct, place = distinct_shares(shares)
-        law = Law.LAPLACE if self.noise == "laplace" else Law.GAUSSIAN
-        found = [law.variance(self._parameter(int(share))) if share else np.inf for share in distinct]
+        found = [self._law.variance(self._parameter(int(share))) if share else np.inf for share in distinct]
         return np.asarray(np.array(found)[place])
 
     def __call__(self, tree: IntervalTree, counts: IntArray, shares: IntArray) -> IntArray:
@@ -82,7 +79,7 @@ class NodeMechanism:
         fits = counts.dtype == np.int64 and counts.shape == (tree.n_nodes,)
         require(fits, "counts", f"be {tree.n_nodes} 64-bit integers", f"{counts.shape} of {counts.dtype}")
         require_within_budget(tree, shares)
-        draw = draw_discrete_laplace if self.noise == "laplace" else draw_discrete_gaussian
+        draw = SAMPLERS[self._law]
         noise = np.zeros(tree.n_nodes, dtype=np.int64)
         distinct, position = distinct_shares(shares)
         # Sixteen bits sort by radix.
@@ -96,6 +93,10 @@ class NodeMechanism:
             start += size
         measured = shares > 0
         return np.where(measured, add_exactly(counts, noise), 0)
+
+    @property
+    def _law(self) -> Law:
+        return Law.LAPLACE if self.noise == "laplace" else Law.GAUSSIAN
 
     def _parameter(self, share: int) -> Fraction:
         return noise_parameter(share, self.budget, self.sensitivity, self.noise)

@@ -87,7 +87,7 @@ class DrawLaw:
     @property
     def fourth_cumulant(self) -> float:
         """Of one draw; 0 of Gaussian noise that is wide against the integers."""
-        if self.mechanism == "discrete_laplace":
+        if self.mechanism == Law.LAPLACE:
             return 3 * self.variance**2 + self.variance
         if self._is_normal:
             return 0.0
@@ -96,7 +96,7 @@ class DrawLaw:
 
     def log_characteristic(self, at: FloatArray) -> FloatArray:
         """Logarithm of ``E cos(t Z)``, which is above 0; the shape of ``at``."""
-        if self.mechanism == "discrete_laplace":
+        if self.mechanism == Law.LAPLACE:
             gap = -math.expm1(-1 / self.parameter)
             ratio = 4 * math.exp(-1 / self.parameter) / gap**2
             return np.asarray(-np.log1p(ratio * np.sin(at / 2) ** 2))

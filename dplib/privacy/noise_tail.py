@@ -19,6 +19,7 @@ from statistics import NormalDist
 
 import numpy as np
 
+from dplib.privacy.noise import Law
 from dplib.privacy.noise_quantile import DrawLaw, Draws, std_error
 from dplib.validate import require
 
@@ -43,14 +44,14 @@ def upper_quantile(draws: tuple[Draws, ...], tail: float) -> float:
         return 0.0
     if len(present) == 1 and present[0].count == 1 and present[0].law.mechanism != "normal":
         return present[0].coefficient * _one_draw(present[0].law, tail)
-    if any(each.law.mechanism == "discrete_laplace" for each in present):
+    if any(each.law.mechanism == Law.LAPLACE for each in present):
         return _saddlepoint(present, tail)
     return std_error(present) * NormalDist().inv_cdf(1 - tail)
 
 
 def _one_draw(law: DrawLaw, tail: float) -> float:
     """The smallest whole number that one draw exceeds with a probability of at most ``tail``."""
-    if law.mechanism == "discrete_laplace":
+    if law.mechanism == Law.LAPLACE:
         inverse = 1 / law.parameter
         # P(X > x) = q^(x + 1) / (1 + q) from x = 0 on.
         return max(0.0, math.ceil(-(math.log(tail) + math.log1p(math.exp(-inverse))) / inverse - 1))
@@ -62,7 +63,7 @@ def _one_draw(law: DrawLaw, tail: float) -> float:
 
 
 def _saddlepoint(draws: list[Draws], tail: float) -> float:
-    end = min(1 / (each.law.parameter * each.coefficient) for each in draws if each.law.mechanism == "discrete_laplace")
+    end = min(1 / (each.law.parameter * each.coefficient) for each in draws if each.law.mechanism == Law.LAPLACE)
     low, high = 0.0, end
     for _ in range(_STEPS):
         middle = (low + high) / 2
@@ -91,7 +92,7 @@ def _cumulants(draws: list[Draws], t: float) -> tuple[float, float, float]:
     value = first = second = 0.0
     for each in draws:
         n, c = each.count, each.coefficient
-        if each.law.mechanism != "discrete_laplace":
+        if each.law.mechanism != Law.LAPLACE:
             variance = each.variance
             value, first, second = value + variance * t * t / 2, first + variance * t, second + variance
             continue

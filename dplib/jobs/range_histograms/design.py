@@ -143,7 +143,7 @@ class Design:
         neighbors = 2 if privacy.neighbors == "replace_one" else 1
         rows = privacy.rows_per_unit
         l1, l2_squared = integer_norms("sensitivity of a level", neighbors * rows, neighbors * rows**2)
-        return l1 if self.noise == "laplace" else l2_squared
+        return l1 if self.config.privacy.mechanism is Law.LAPLACE else l2_squared
 
     @property
     def partition_budget(self) -> Fraction:

@@ -120,7 +120,7 @@ def manifest_fields(design: Design, layout: str) -> dict[str, Any]:
     return {
         "sensitivities": {
             "max_rows_per_unit": privacy.rows_per_unit,
-            "l1" if design.noise == "laplace" else "l2_squared": design.sensitivity,
+            design.config.privacy.mechanism.norm: design.sensitivity,
         },
         "mechanisms": [event.to_dict() for event in design.events],
         "solver": {
