@@ -333,18 +333,13 @@ def _enlarge(draw: Draw, settings: Settings) -> None:
             vertices["count"] = many
 
 
-PLAIN = 1_100
-"""Numbers below have neither shares for the quality of the input nor large designs: faults were found with them."""
-
-
 def configuration(number: int) -> Settings:
     """The drawn configuration of a number; the jobs take turns."""
     settings = JOBS[number % len(JOBS)](Draw(number))
-    if number < PLAIN:
-        return settings
-    more = Draw(number + 1)
-    if more.chance(0.3):
-        _with_quality(more, settings)
-    if more.chance(0.15):
-        _enlarge(more, settings)
+    if number // len(JOBS) % 4 == 0:  # the other rounds stay: faults were found in them
+        more = Draw(number + 1)
+        if more.chance(0.6):
+            _with_quality(more, settings)
+        if more.chance(0.5):
+            _enlarge(more, settings)
     return settings
