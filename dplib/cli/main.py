@@ -261,7 +261,8 @@ def doctor(
 
 def submit(job: str) -> None:
     """A file of ``jobs/``, which spark-submit starts: ``dplib run JOB`` with its options, and nobody there to ask."""
-    app(["run", job, *sys.argv[1:]], prog_name=Path(sys.argv[0]).name)
+    # Help and errors of usage are those of the command that it is.
+    app(["run", job, *sys.argv[1:]], prog_name="dplib")
 
 
 def main() -> None:

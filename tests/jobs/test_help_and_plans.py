@@ -14,7 +14,7 @@ from dplib.cli.main import app
 from dplib.jobs.table import JOBS
 from dplib.page.number_text import terminal_number
 from dplib.terminal import output as cli
-from tests.support.jobs import Outcome, dplib, refuse_spark
+from tests.support.jobs import ROOT, Outcome, dplib, named, python_process, refuse_spark
 
 FRAME = {
     "plan_version", "dataset", "job", "budget", "unit", "neighbors", "caps", "totals", "notes", "settings_hash",
@@ -94,6 +94,14 @@ def test_the_first_steps_name_every_job_and_commands_that_exist() -> None:
     assert steps == ["doctor", "example", "init", "plan", "rehearse", "run", "query", "report", "verify"]
     assert set(steps) <= set(command_tree().commands)
     assert all(name in text for name in JOBS)
+
+
+def test_a_file_for_spark_submit_takes_what_run_takes(job: str) -> None:
+    found = python_process(str(ROOT / "jobs" / f"{job.replace('-', '_')}.py"), "--help")
+    assert found.code == 0, found.err
+    assert {name for name in options_of(command_tree().commands["run"]) if name not in found.out} <= {"job"}
+    refused = python_process(str(ROOT / "jobs" / f"{job.replace('-', '_')}.py"), "--config", "nowhere.yaml", "--yes")
+    assert (refused.code, named(refused)) == (2, "--config")
 
 
 def both_plans(job: str, config: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[dict[str, Any], str]:
