@@ -117,17 +117,19 @@ def bypassed(folder: Path) -> Seen:
 
 def under_former_hash(shop: Shop, *words: str) -> Outcome:
     """A run as a version before made it: the hash of all settings, none kept in the ledger."""
-    key, plans = Prepared.key, Prepared.plan_settings
+    known = Prepared.key, Prepared.plan_settings, Prepared.publish_hash
 
     def former(self: Prepared[Any]) -> RunKey:
         return RunKey(self.config.dataset, self.config.job, self.date, settings_hash(self.settings))
 
     Prepared.key = property(former)  # type: ignore[assignment,method-assign]
     Prepared.plan_settings = property(lambda self: None)  # type: ignore[assignment,method-assign]
+    # All settings are in the hash of the run, those that spend nothing among them.
+    Prepared.publish_hash = lambda self, _: settings_hash(self.design.publish_settings)  # type: ignore[method-assign]
     try:
         return shop.run(*words)
     finally:
-        Prepared.key, Prepared.plan_settings = key, plans  # type: ignore[method-assign]
+        Prepared.key, Prepared.plan_settings, Prepared.publish_hash = known  # type: ignore[method-assign]
 
 
 def aged(shop: Shop) -> Shop:
