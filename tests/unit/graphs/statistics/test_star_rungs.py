@@ -195,7 +195,7 @@ def test_an_old_release_opens_with_the_noise_of_the_worst_graph() -> None:
 def test_a_release_of_the_wider_rungs_opens_and_promises_no_less_error() -> None:
     public = design_of(1000, {"epsilon": 1}).public() | {"noise_format": 2}
     old = Design.from_public(public)
-    assert old.settings["noise_format"] == 2
+    assert old.noise_format == 2
     assert old.measurements[0].mechanism == LADDER
     assert not star_errors(old)
     assert star_errors(Design.from_public(public | {"noise_format": 3}))
