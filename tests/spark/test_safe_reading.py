@@ -65,7 +65,7 @@ def test_a_line_of_json_is_at_most_one_row(spark: SparkSession, tmp_path: Path) 
     assert found.count((None, None)) == len(lines) - 2
 
 
-@pytest.mark.parametrize(("kind", "limit"), [("csv", 10**6), ("json", 1 << 24), ("snap", 10**6)])
+@pytest.mark.parametrize(("kind", "limit"), [("csv", 10**6), ("json", 16 * 10**6), ("snap", 10**6)])
 def test_lines_that_are_passed_over_for_their_length_are_told(
     kind: str, limit: int, spark: SparkSession, tmp_path: Path
 ) -> None:
@@ -74,6 +74,35 @@ def test_lines_that_are_passed_over_for_their_length_are_told(
         for length, told in ((limit - 2, 0), (limit - 1, 1), (limit + 1, 1)):
             write(tmp_path, {"in": end.join(["day", "x" * length, "y", ""])})
             assert count_long_lines(spark, given, tmp_path) == told
+
+
+@pytest.mark.parametrize("kind", ["csv", "json", "snap"])
+def test_no_other_row_decides_whether_a_long_line_counts(kind: str, spark: SparkSession, tmp_path: Path) -> None:
+    # Files are cut into tasks by their sizes; pieces of these lines, their beginnings or ends, would be rows.
+    row = {"csv": "2024-01-02,a", "json": '{"day": "2024-01-02", "item": "a"}', "snap": "2 3"}[kind]
+    other = {"csv": "2024-01-01,a", "json": '{"day": "2024-01-01", "item": "a"}', "snap": "0 1"}[kind]
+    blank = " " * 17_000_000
+    lines = [blank + row, row + blank, 2 * blank + row] + ([blank[:3_000_000] + row] * 9 if kind != "json" else [])
+    given = EdgeInput.model_validate({"path": "in", "format": kind}) if kind == "snap" else source(format=kind)
+    header = [HEADER.strip()] if kind == "csv" else []
+    for before in (0, 1, 20_000, 80_000):
+        write(tmp_path, {"in": "\n".join([*header, *[other] * before, *lines, other, ""])})
+        found = open_edges(spark, given, tmp_path) if kind == "snap" else open_rows(spark, given, tmp_path)
+        assert found.count() == before + 1
+
+
+@pytest.mark.parametrize("encoding", ["UTF-8", "ISO-8859-1", "US-ASCII"])
+def test_no_byte_fails_an_encoding(encoding: str, spark: SparkSession, tmp_path: Path) -> None:
+    write(tmp_path, {"in": HEADER.encode() + b"2024-01-01,caf\xe9\n2024-01-01,\xff\xfe\x80\n"})
+    found = rows(spark, tmp_path, options={"header": "true", "encoding": encoding})
+    read = {"UTF-8": ["caf\ufffd", "\ufffd" * 3], "ISO-8859-1": ["caf\xe9", "\xff\xfe\x80"]}
+    assert sorted(row[1] for row in found) == sorted(read.get(encoding, read["UTF-8"]))
+
+
+def test_a_folder_may_be_named_as_lines_are(spark: SparkSession, tmp_path: Path) -> None:
+    write(tmp_path, {"in/value=7/a": HEADER + "2024-01-01,a\n", "in/value=8/a": HEADER + "2024-01-01,b\n"})
+    columns = Columns(day="day", item="value").model_dump()
+    assert rows(spark, tmp_path, columns=columns) == [("2024-01-01", "7"), ("2024-01-01", "8")]
 
 
 def test_lines_that_are_too_long_are_a_rule_before_all_others() -> None:

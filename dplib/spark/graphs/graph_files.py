@@ -38,7 +38,7 @@ from dplib.config.edge_input import EdgeInput
 from dplib.errors import SchemaError
 from dplib.spark.engine.session import pin_session, quiet_spark_errors
 from dplib.spark.graphs.gml import Cells, gml_edges, is_gml
-from dplib.spark.rows.input_files import LINE_LIMIT, MAX_LINE, list_files
+from dplib.spark.rows.input_files import LINE, list_files, open_lines
 from dplib.spark.rows.path_input import column_positions
 from dplib.spark.rows.read import opening
 from dplib.spark.rows.resolve import text_column
@@ -164,8 +164,7 @@ def _open_snap(spark: SparkSession, source: EdgeInput, base: Path) -> DataFrame:
     positions = column_positions(SNAP_ENDS | source.columns.names, "where input.format is snap")
     with opening(source):
         list_files(spark, source, base)
-        text = spark.read.option(LINE_LIMIT, str(MAX_LINE)).text(source.paths(base))
-        lines = text.select(text_column(F.col("value")).alias("line"))
+        lines = open_lines(spark, source, base).select(text_column(F.col(LINE)).alias("line"))
         edges = lines.where((F.col("line") != "") & ~F.col("line").startswith("#"))
         fields = F.split(F.translate("line", "\t", " "), " +")
         return edges.select(*(F.get(fields, F.lit(position)).alias(role) for role, position in positions.items()))

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TypeVar
 from urllib.parse import unquote
 
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from dplib.config.paths import require_local_files
@@ -30,9 +30,12 @@ from dplib.spark.engine.session import deploy_mode, quiet_spark_errors, runs_her
 LINE_LIMIT = "mapreduce.input.linerecordreader.line.maxlength"
 """Option of Hadoop's line reader: longer lines are passed over, each for itself."""
 MAX_LINE = 1_000_000
-LINE_LIMITS = {"csv": MAX_LINE, "snap": MAX_LINE, "json": 1 << 24}
+LINE_LIMITS = {"csv": MAX_LINE, "snap": MAX_LINE, "json": 16_000_000}
 """By format: a line of text with so many bytes, its end included, is passed over, as are longer ones."""
-_MOST_SEEN = 1 << 28
+LINE = "__line"
+"""Column of the lines of text; any other name could be that of a partition folder."""
+_MOST_HELD, _MOST_SEEN = 1 << 24, 1 << 28
+_TASK_BYTES = "spark.sql.files.maxPartitionBytes"
 _HEAD = 2 * MAX_LINE
 _THREADS = 8
 _BLANK = bytes(range(33))
@@ -72,7 +75,7 @@ def list_files(spark: SparkSession, source: Source, base: Path) -> InputFiles:
     """
     shown = source.shown
     options, paths = _file_options(source), source.paths(base)
-    found = spark.read.format("text").options(**options).load(paths)
+    found = spark.read.format("text").schema(f"{LINE} string").options(**options).load(paths)
     partitions = tuple(found.columns[1:])
     files = sorted(found.inputFiles())
     deeper = spark.read.format("text").options(**(options | {"recursiveFileLookup": "true"})).load(paths)
@@ -91,6 +94,26 @@ def list_files(spark: SparkSession, source: Source, base: Path) -> InputFiles:
     return InputFiles(tuple(read), partitions)
 
 
+def open_lines(spark: SparkSession, source: Source, base: Path) -> DataFrame:
+    """The lines of text files that are not too long, in the column `LINE`, and those of partition folders; lazy.
+
+    Where a file is cut into tasks inside a line that is longer than what the line reader holds, or than the rest of the
+    task's part, the reader takes a piece of the line for a line. Where files are cut depends on their sizes, so on
+    other rows. Parts are smaller here than what the reader holds: the only pieces are as long as that, which is too
+    long. So no line counts or not by what other lines there are.
+    """
+    limit = LINE_LIMITS[source.format.lower()]
+    spark.conf.set(_TASK_BYTES, str(_MOST_HELD - 1))
+    # A line's end counts, and is no part of the value.
+    return _lines(spark, source, base, _MOST_HELD).where(F.octet_length(LINE) < limit - 1)
+
+
+def _lines(spark: SparkSession, source: Source, base: Path, most_held: int) -> DataFrame:
+    ends = {name: value for name, value in source.options.items() if name.lower() == "linesep"}
+    reader = spark.read.format("text").schema(f"{LINE} string").options(**_file_options(source), **ends)
+    return reader.option(LINE_LIMIT, str(most_held)).load(source.paths(base))
+
+
 def count_long_lines(spark: SparkSession, source: Source, base: Path) -> int:
     """The lines that the reader passes over for their length. NOT PRIVATE: for the eyes of the data's owner only.
 
@@ -103,12 +126,8 @@ def count_long_lines(spark: SparkSession, source: Source, base: Path) -> int:
     limit = None if source.table is not None else LINE_LIMITS.get(source.format.lower())
     if limit is None:
         return 0
-    ends = {name: value for name, value in source.options.items() if name.lower() == "linesep"}
-    reader = spark.read.format("text").options(**_file_options(source), **ends).option(LINE_LIMIT, str(_MOST_SEEN))
-    # A line's end counts, and is no part of the value.
-    long_lines = reader.load(source.paths(base)).where(F.octet_length("value") >= limit - 1)
     with quiet_spark_errors("inspect the rows"):
-        return long_lines.count()
+        return _lines(spark, source, base, _MOST_SEEN).where(F.octet_length(LINE) >= limit - 1).count()
 
 
 def _file_options(source: Source) -> dict[str, str]:
@@ -130,8 +149,10 @@ def local_name(file: str) -> str:
     return unquote(re.sub(r"^file:(//)?(?=/)", "", file))
 
 
-def header_of(spark: SparkSession, source: Source, files: Sequence[str], options: Mapping[str, str]) -> tuple[str, ...]:
-    """The column names of CSV files with header lines, which must be the same in all files.
+def header_of(
+    spark: SparkSession, source: Source, files: Sequence[str], options: Mapping[str, str]
+) -> tuple[tuple[str, ...], list[bytes]]:
+    """The column names of CSV files with header lines, which must be the same in all files; and these lines.
 
     Args:
         spark: the session.
@@ -164,7 +185,7 @@ def header_of(spark: SparkSession, source: Source, files: Sequence[str], options
             "input.path must name files whose first line names the columns (input.options.header is true), got "
             f"{source.shown}, {empty}"
         )
-    return first
+    return first, list(known)
 
 
 def _first_lines(

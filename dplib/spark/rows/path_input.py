@@ -3,8 +3,9 @@
 No row may delete, merge or fail others, whatever stands in it:
 
 - *CSV.* A line is a row. Columns are read by position after all header lines were found equal. Lines of a megabyte and
-  more are passed over by the line reader itself, so no line has more fields than the parser takes; values have any
-  length. A quote that is not closed ends with its line.
+  more are passed over before they are taken apart, so no line has more fields than the parser takes; values have any
+  length. A quote that is not closed ends with its line. A line that is equal to a header line is one, wherever it
+  stands.
 - *JSON.* A line is a row: the object that stands on it. An array, or whatever else is no object, is a row of nulls.
   Numbers become text as 64-bit floats do, whole ones with all their digits.
 - *Parquet.* Timestamps are read as stored numbers (`dplib.spark.rows.parquet_times`).
@@ -16,38 +17,29 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import LongType, StringType, StructField, StructType
 
-from dplib.config.reader_options import access_options, is_access, is_file_option
+from dplib.config.reader_options import access_options, is_access
 from dplib.config.sections import Source
 from dplib.errors import SchemaError
 from dplib.spark.rows.column_hints import missing_column
 from dplib.spark.rows.delta import open_delta
 from dplib.spark.rows.input_files import (
-    LINE_LIMIT,
-    LINE_LIMITS,
+    LINE,
     MAX_LINE,
     InputFiles,
     escaped_address,
     header_of,
     list_files,
+    open_lines,
     require_same_types,
     side_by_side,
 )
 from dplib.spark.rows.parquet_times import footer_types, moment_of, stored_time
 
-FIXED_OPTIONS = {
-    "mode": "PERMISSIVE",
-    "inferschema": "false",
-    "multiline": "false",
-    # Header lines were compared before: here they are passed over.
-    "enforceschema": "true",
-    "maxcolumns": str(MAX_LINE + 1),
-    LINE_LIMIT: str(MAX_LINE),
-}
-"""Options of the CSV reader that make every line a row of its own."""
+_BLANK = bytes(range(33)).decode()
 
 
 @dataclass(frozen=True)
@@ -87,11 +79,11 @@ def open_path(spark: SparkSession, source: Source, columns: Mapping[str, str], b
 
 
 def _open_csv(spark: SparkSession, source: Source, columns: Mapping[str, str], base: Path, files: InputFiles) -> Opened:
-    options = {name if is_access("csv", name) else name.lower(): value for name, value in source.options.items()}
-    options |= FIXED_OPTIONS
-    separator = None
-    if options.get("header", "false").lower() == "true":
-        names = header_of(spark, source, files.files, options)
+    options = {name.lower(): value for name, value in source.options.items() if not is_access("csv", name)}
+    options |= {"mode": "PERMISSIVE", "maxcolumns": str(MAX_LINE + 1)}
+    separator, headers = None, list[bytes]()
+    if options.pop("header", "false").lower() == "true":
+        names, headers = header_of(spark, source, files.files, options)
         separator = options.get("sep", options.get("delimiter", ","))
     else:
         own = {role: column for role, column in columns.items() if column not in files.partitions}
@@ -99,27 +91,45 @@ def _open_csv(spark: SparkSession, source: Source, columns: Mapping[str, str], b
         positions = column_positions(own, where)
         # Up to the last column that the configuration names: no row is asked how many there are.
         names = tuple(f"_c{i}" for i in range(max(positions.values(), default=0) + 1))
-    reader = spark.read.format("csv").options(**options).schema(_texts(len(names)))
-    return Opened(reader.load(source.paths(base)), names + files.partitions, separator)
+    line = F.col(LINE)
+    rows = open_lines(spark, source, base).where(F.btrim(line, F.lit(_BLANK)) != "")
+    if headers:
+        rows = rows.where(~line.cast("binary").isin(headers))
+    if options.get("comment"):
+        rows = rows.where(~F.startswith(line, F.lit(options["comment"])))
+    text = _decoded(line, options.get("encoding", options.get("charset", "UTF-8")).upper())
+    fields = [f"__{i}" for i in range(len(names))]
+    record = F.from_csv(text, ", ".join(f"{field} string" for field in fields), options)
+    frame = _fields(rows, record, fields, files.partitions)
+    return Opened(frame, names + files.partitions, separator)
+
+
+def _decoded(line: Column, encoding: str) -> Column:
+    """A line that the reader took for UTF-8, in its own encoding; never an error."""
+    if encoding == "UTF-8":
+        return line
+    latin = F.decode(line.cast("binary"), "ISO-8859-1")
+    return latin if encoding == "ISO-8859-1" else F.regexp_replace(latin, "[\x80-\xff]", "\ufffd")
 
 
 def _open_json(
     spark: SparkSession, source: Source, columns: Mapping[str, str], base: Path, files: InputFiles
 ) -> Opened:
     wanted = [name for name in dict.fromkeys(columns.values()) if name not in files.partitions]
-    lines = {name: value for name, value in source.options.items() if is_file_option(name) or name.lower() == "linesep"}
-    lines |= access_options("json", source.options)
-    reader = spark.read.format("text").options(**lines).option(LINE_LIMIT, str(LINE_LIMITS["json"]))
-    text = reader.load(source.paths(base))
     parsing = {name: value for name, value in source.options.items() if name.lower().startswith("allow")}
     schema = StructType([StructField(name, StringType()) for name in wanted])
     # Of an array Spark would make many rows, or none where one of them is damaged.
-    line = F.when(~F.startswith(F.ltrim("value"), F.lit("[")), F.col("value"))
+    line = F.when(~F.startswith(F.ltrim(LINE), F.lit("[")), F.col(LINE))
     record = F.from_json(line, schema, parsing | {"mode": "PERMISSIVE"}) if wanted else F.lit(None)
-    parsed = text.select(record.alias("record"), *(F.col(f"`{_quoted(name)}`") for name in files.partitions))
-    fields = [F.col("record").getField(name).alias(f"__{i}") for i, name in enumerate(wanted)]
-    frame = parsed.select(*fields, *(F.col(f"`{_quoted(name)}`") for name in files.partitions))
+    frame = _fields(open_lines(spark, source, base), record, wanted, files.partitions)
     return Opened(frame, tuple(wanted) + files.partitions)
+
+
+def _fields(lines: DataFrame, record: Column, fields: Sequence[str], partitions: Sequence[str]) -> DataFrame:
+    """The fields of each line's record by position, then the columns of partition folders."""
+    folders = [F.col(f"`{_quoted(name)}`") for name in partitions]
+    parsed = lines.select(record.alias("record"), *folders)
+    return parsed.select(*(F.col("record").getField(name).alias(f"__{i}") for i, name in enumerate(fields)), *folders)
 
 
 def _open_parquet(
@@ -177,10 +187,6 @@ def _spark_types(spark: SparkSession, source: Source, files: Sequence[str]) -> l
         return {field.name: field.dataType.simpleString() for field in schema.fields}
 
     return side_by_side(look, files)
-
-
-def _texts(n_columns: int) -> StructType:
-    return StructType([StructField(f"__{i}", StringType()) for i in range(n_columns)])
 
 
 def _quoted(name: str) -> str:
