@@ -1,9 +1,11 @@
-"""Faults of cuts: limits that rows reach, cuts hidden by noise."""
+"""Faults of cuts and graph files: limits that rows reach, weights above the cap, cuts hidden by noise, silent files."""
 
+import tempfile
 from collections.abc import Iterator
 from fractions import Fraction
 from functools import lru_cache
 from itertools import combinations
+from pathlib import Path
 
 import numpy as np
 from pyspark.sql import SparkSession
@@ -17,10 +19,12 @@ from dplib.jobs.minimum_cuts.estimate import make_results
 from dplib.jobs.minimum_cuts.measure import drawn
 from dplib.jobs.minimum_cuts.page import _listed
 from dplib.jobs.minimum_cuts.private_graph import CycledGraph
+from dplib.jobs.minimum_cuts.query import read_numbers
 from dplib.randomness.keyed import KeyedStream, derive_key
 from dplib.spark.engine.session import start_session
 from dplib.spark.graphs.cut_trials import Method, search_cuts
 from scripts.accept.claims import Check, Result, at_least
+from tests.support.jobs import Outcome, Shop, new_place
 from tests.support.minimum_cuts import design_of
 
 KEY = bytes(range(32))
@@ -28,6 +32,8 @@ RUNS = 5
 RING, LIMIT = 32, 480
 """Pairs of a ring's edges are its cuts: 496 of all 32 edges, 465 without one of them; the lowered limit is between."""
 APPROX = {"epsilon": 8, "delta": "0.000001"}
+EXACT = {"epsilon": 31}
+"""Noise of scale 1/31: other than 0 with a probability below 1e-13."""
 
 
 @lru_cache(maxsize=1)
@@ -86,6 +92,65 @@ def the_fallback_has_the_same_law() -> Iterator[Result]:
     yield Result("drawn with and without a list", "shares apart by < 0.03", f"{off:.4f}", off < 0.03)
 
 
+def no_size_of_a_result_ends_a_run() -> Iterator[Result]:
+    """Spark's limit on what it hands to the driver, 1 GB as it comes."""
+    found = session().conf.get("spark.driver.maxResultSize")
+    yield Result("spark.driver.maxResultSize of a session", "0, no limit", str(found), found == "0")
+
+
+class Graphs(Shop):
+    """A folder with a graph file."""
+
+    job = "minimum-cuts"
+
+
+def place_of(folder: Path, text: str, name: str, **changes: object) -> Graphs:
+    """A place with a graph file that releases the minimum cut value without noise to speak of."""
+    settings = {
+        "config_version": 1,
+        "job": "minimum-cuts",
+        "dataset": "graph",
+        "input": {"path": name, "format": "csv"},
+        "privacy": {"unit": "contact", "neighbors": "edge", "weight_cap": 1, "budget": EXACT},
+        "graph": {"vertices": {"count": 4, "first": 1}},
+        "cuts": {"releases": {"minimum_cut_value": {}}},
+        "publish": {"output": {"path": "releases"}},
+        "ledger": "sqlite:///ledger.db",
+        "secret": "file:shop.key",
+    }
+    place = new_place(Graphs, folder, settings, "1000", **changes)
+    (folder / name).write_text(text)
+    return place
+
+
+def value_of(outcome: Outcome) -> str:
+    """The released minimum cut value, or how the run ended."""
+    if outcome.code:
+        return f"exit {outcome.code}: {outcome.err.strip()[:90]}"
+    return f"{read_numbers(outcome.release)[0].estimate:g}"
+
+
+def weights_are_held_to_the_cap() -> Iterator[Result]:
+    """Two vertices and one row of weight 10^9 under a cap of 1: by default, by pair, and promised."""
+    session()
+    columns = {"source": "a", "target": "b", "weight": "w"}
+    text = "a,b,w\n1,2,1000000000\n2,1,7\n"
+    for capped, target in ((None, "2"), ("pair", "1"), ("promised", "1e+09")):
+        with tempfile.TemporaryDirectory() as name:
+            place = place_of(Path(name), text, "rows.csv", input__options={"header": "true"}, input__columns=columns)
+            weights = {} if capped is None else {"capped": capped}
+            place.set(graph__vertices={"count": 2, "first": 1}, graph__weights=weights)
+            planned = place.command("plan", "--json").out
+            outcome = place.run()
+            seen = value_of(outcome)
+            said = "It is promised, and not checked" in planned
+            manifest = (outcome.release / "manifest.json").read_text() if not outcome.code else ""
+            both = said == ("It is promised, and not checked" in manifest) == (capped == "promised")
+            ok = both and abs(float(seen) - float(target)) <= 7
+            words = f"{seen}, {'promised' if said else 'cut'} in plan and manifest"
+            yield Result(f"rows of weight 10^9 and 7, cap 1, capped {capped or 'unsaid'}", target, words, ok)
+
+
 def two_cliques(n: int) -> tuple[Graph, BoolArray]:
     """Two complete halves and one edge between them: the split is the only minimum cut."""
     source, target = np.triu_indices(n, 1)
@@ -108,8 +173,64 @@ def the_true_cut_is_listed() -> Iterator[Result]:
         yield Result(f"n = {n}: the page says", "not: all there are", f"{words}", words == {False})
 
 
+METIS = {
+    "as it is": ("4 4\n2 4\n1 3\n2 4\n1 3\n", {}, 1),
+    "counts from 0": ("4 4\n1 3\n0 2\n1 3\n0 2\n", {"first": "0"}, 0),
+    "greater lines only": ("4 4\n\n1\n2\n1 3\n", {}, 1),
+    "smaller lines only": ("4 4\n2 4\n3\n4\n\n", {}, 1),
+}
+"""A ring of four vertices, whose minimum cut is 2."""
+GML_NODES = "".join(f'node [ id {v} label "person {v}" ]\n' for v in range(4))
+GML_EDGES = [f"edge [ source {u} target {v} ]\n" for u, v in ((0, 1), (1, 2), (2, 3), (3, 0))]
+
+
+def graph_files_are_right() -> Iterator[Result]:
+    """The ring in each file: its cut of 2, not 0."""
+    session()
+    for name, (text, options, first) in METIS.items():
+        with tempfile.TemporaryDirectory() as folder:
+            place = place_of(Path(folder), text, "g.graph", input__format="metis", input__options=options)
+            place.set(graph__vertices={"count": 4, "first": first})
+            seen = value_of(place.run())
+            yield Result(f"METIS, {name}", "a minimum cut of 2", seen, seen == "2")
+    broken = [*GML_EDGES[:2], "edge [ source 0 target 99 ]\n", "edge [ source 3\n", *GML_EDGES[2:]]
+    for name, edges in (("by id", GML_EDGES), ("with two broken records", broken)):
+        with tempfile.TemporaryDirectory() as folder:
+            text = f"graph [\n{GML_NODES}{''.join(edges)}]\n"
+            place = place_of(Path(folder), text, "g.gml", input__format="gml", input__options={"label": "id"})
+            place.set(graph__vertices={"count": 4})
+            seen = value_of(place.run())
+            yield Result(f"GML, {name}", "a minimum cut of 2", seen, seen == "2")
+
+
+def files_that_fit_nothing_are_refused() -> Iterator[Result]:
+    """One sentence, exit code 2 or 3, and nothing reserved."""
+    session()
+    gml = f"graph [\n{GML_NODES}{''.join(GML_EDGES)}]\n"
+    cases: list[tuple[str, str, str, dict[str, object], int]] = [
+        ("METIS under vertices from 0", METIS["as it is"][0], "metis", {"graph__vertices": {"count": 4}}, 2),
+        ("METIS under names", METIS["as it is"][0], "metis", {"graph__vertices": ["a", "b", "c", "d"]}, 2),
+        ("METIS of more vertices", METIS["as it is"][0], "metis", {"graph__vertices": {"count": 3, "first": 1}}, 3),
+        ("METIS with a line too few", "4 4\n2 4\n1 3\n2 4\n", "metis", {}, 3),
+        ("GML, label or id unsaid", gml, "gml", {}, 2),
+        ("GML without a graph", GML_NODES, "gml", {"input__options": {"label": "id"}}, 3),
+    ]
+    for name, text, form, changes, code in cases:
+        with tempfile.TemporaryDirectory() as folder:
+            place = place_of(Path(folder), text, "g.txt", input__format=form, **changes)
+            outcome = place.run()
+            said = [line for line in outcome.err.splitlines() if line.startswith("dplib: ")]
+            words = f"exit {outcome.code}, spent {place.spent()}: {' '.join(said)}"
+            ok = outcome.code == code and len(said) == 1 and " must " in said[0] and not place.spent()
+            yield Result(name, f"exit {code}, nothing reserved", words, ok)
+
+
 CHECKS: tuple[Check, ...] = (
     no_number_of_cuts_ends_a_run,
     the_fallback_has_the_same_law,
+    no_size_of_a_result_ends_a_run,
+    weights_are_held_to_the_cap,
     the_true_cut_is_listed,
+    graph_files_are_right,
+    files_that_fit_nothing_are_refused,
 )

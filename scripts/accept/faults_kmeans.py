@@ -1,10 +1,12 @@
 """Faults in k-means: each reproduction measured again.
 
 Simulated reports share no noise between data that differ in a row; stated errors hold as often as they say; the grid's
-loss on the shared point sets and on clusters of very unequal size.
+loss on the shared point sets and on clusters of very unequal size; settings whose numbers overflow are refused.
 """
 
+import json
 import os
+import shutil
 import statistics
 import tempfile
 from collections.abc import Iterator
@@ -22,6 +24,7 @@ from dplib.jobs.kmeans.tables import read_records
 from dplib.privacy.budget import PureDP
 from dplib.randomness.user_streams import number_users
 from scripts.accept.claims import Check, Result, at_least, at_most
+from scripts.accept.main_job import run_command
 from scripts.experiments.kmeans_rules import of_sizes
 from scripts.experiments.kmeans_table import Data, loss, reference_loss
 from tests.support.clustering import METHODS, keyed, mixture
@@ -124,10 +127,39 @@ def unmeasured() -> Iterator[Result]:
     yield at_least("grid, clusters of one place each: least stated error", least, 0.001)
 
 
+def wide_bounds() -> Iterator[Result]:
+    """Bounds of +-1e300: refused before anything is spent."""
+    case = Path(os.environ.get("DPLIB_SHARED", ""), "cases", "inputs", "kmeans_wide_bounds")
+    if not case.is_dir():
+        yield Result("bounds of +-1e300", "the shared case", "DPLIB_SHARED is not set", None)
+        return
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        for file in case.iterdir():
+            shutil.copyfile(file, folder / file.name)
+        config = next(folder.glob("*.y*ml"))
+        for command in ("plan", "run"):
+            done = run_command(command, "kmeans", "--config", str(config))
+            last = (done.stderr.strip().splitlines() or [""])[-1]
+            ok = done.returncode == 2 and "clustering.bounds" in done.stderr
+            yield Result(
+                f"bounds of +-1e300, {command}", "exit 2 naming clustering.bounds", f"{done.returncode}: {last}", ok
+            )
+
+
+def marked() -> Iterator[Result]:
+    """Centers that noise alone may have made are marked."""
+    text = Path("dplib/clustering/local/hash_rounds.py").read_text(encoding="utf-8")
+    cited = "Chaturvedi, Jones, Nguyen: Locally private k-means clustering with constant" in text
+    yield Result("the citation of the rounds' paper", "authors and title of one paper", json.dumps(cited), cited)
+
+
 CHECKS: tuple[Check, ...] = (
     shared_noise,
     losses,
     unequal_losses,
     covered,
     unmeasured,
+    wide_bounds,
+    marked,
 )

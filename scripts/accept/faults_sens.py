@@ -6,12 +6,16 @@ costs are charged what their proofs say; stars get noise as wide as the graph at
 
 import gzip
 import os
+import subprocess
+import sys
+import tempfile
 from collections.abc import Iterator
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import yaml
 
 from dplib.arrays import FloatArray, IntArray
 from dplib.clustering.problem import Problem
@@ -39,6 +43,34 @@ from tests.support import network_oracles as oracle
 from tests.support.clustering import METHODS, Asked, Witness, keyed
 
 KEY = bytes(range(32))
+PACKAGES: dict[str, Any] = {
+    "config_version": 1,
+    "job": "consistent-histograms",
+    "dataset": "faults",
+    "input": {"path": "none.csv", "format": "csv", "columns": {"day": "day", "package": "package"}},
+    "privacy": {"unit": "event", "budget": {"rho": "0.5"}},
+    "domain": {"items": ["a", "b"], "first_day": "2024-01-01", "last_day": "2024-01-07"},
+}
+
+
+def plan_of_packages(packages: dict[str, dict[str, int]]) -> tuple[int, str]:
+    """Exit code and last line of ``dplib plan`` of these packages."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "job.yaml"
+        file.write_text(yaml.safe_dump(PACKAGES | {"constraints": [{"packages": packages}]}))
+        command = [sys.executable, "-m", "dplib.cli.main", "plan", "consistent-histograms", "--config", str(file)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+    return done.returncode, (done.stderr.strip().splitlines() or [""])[-1]
+
+
+def multiplicities() -> Iterator[Result]:
+    """Multiplicities whose square, or whose sum, leaves 64 bits: refused with their names, nothing reserved."""
+    for count in (2**32, 3037000500, 2**62):
+        code, line = plan_of_packages({"p": {"a": count, "b": 1}, "q": {"b": 1}})
+        told = code == 2 and "packages.p.a must be at most" in line
+        yield Result(f"a package of {count} pieces, planned", "exit 2, named", f"exit {code}: {line}", told)
+    code, line = plan_of_packages({"p": {"a": 3, "b": 1}, "q": {"b": 1}})
+    yield Result("a package of 3 pieces, planned", "exit 0", f"exit {code}", code == 0)
 
 
 def exact_norms() -> Iterator[Result]:
@@ -218,6 +250,7 @@ def rates_of_choices() -> Iterator[Result]:
 
 
 CHECKS: tuple[Check, ...] = (
+    multiplicities,
     exact_norms,
     overflowing_rows,
     price_of_ladders,
