@@ -54,7 +54,7 @@ types: setup ## Mypy, strict
 imports: setup ## The architecture's import contracts
 	$(BIN)/lint-imports
 
-format: setup ## Mend what ruff can mend
+format: setup ## Fix what ruff can fix
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 

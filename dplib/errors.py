@@ -7,7 +7,7 @@ who called a kernel with a setting says the sentence again, of the setting's nam
 | code | class | meaning |
 |---|---|---|
 | 0 | - | done, or already released |
-| 1 | `DplibError` and everything unforeseen | anything else; the only code worth a retry |
+| 1 | `DplibError` and everything unexpected | anything else; the only code worth a retry |
 | 2 | `ConfigError` | a setting is wrong |
 | 3 | `SchemaError` | the input cannot be opened or lacks a column |
 | 4 | `BudgetError` | the account cannot pay, or the plan is not approved |

@@ -30,7 +30,7 @@ COMMANDS = (
 DAY = "2026-01-05"
 """Shown as the day of the run, which the ledger notes."""
 PUBLIC_SECRET = hashlib.sha256(b"the README of dplib").hexdigest()
-"""For the example only: whoever knows a secret can remove the noise."""
+"""For the example only: anyone who knows a secret can remove the noise."""
 
 
 def example(folder: Path, commands: tuple[str, ...] = COMMANDS) -> str:

@@ -1,4 +1,4 @@
-"""What ``dplib --help`` teaches below the options: examples, exit codes, and the order for somebody who is new."""
+"""What ``dplib --help`` teaches below the options: examples, exit codes, and the order for someone who is new."""
 
 START = """In this order, the first time:
   1. dplib doctor                         is everything here?
@@ -14,7 +14,7 @@ START = """In this order, the first time:
 JOB is one of {jobs}. RELEASE is a folder of numbers with noise that anybody may read.
 
 The ledger is a book: its accounts say how much each data set may still give away, and every release is paid for once. \
-Whoever has the secret can take the noise off.
+Anyone who has the secret can take the noise off.
 
 More: dplib COMMAND --help, and dplib guide. Logs: --log json, or DPLIB_LOG=json.
 

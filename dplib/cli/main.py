@@ -183,7 +183,7 @@ def verify(
     with exit_codes():
         opened = None
         if config is not None:
-            require(release is None and ledger is None, "--config", "stand without RELEASE and --ledger", "both")
+            require(release is None and ledger is None, "--config", "be given without RELEASE and --ledger", "both")
             release, opened = _released(config, date)
         if release is None:
             raise ConfigError("RELEASE", "be given, or --config", "neither")
@@ -253,7 +253,7 @@ def doctor(
     date: LogicalDate = "",
     as_json: AsJson = False,
 ) -> None:
-    """Java, Spark, packages, secret, ledger, disk: what is wrong and how to mend it; exits 1 if something is bad."""
+    """Java, Spark, packages, secret, ledger, disk: what is wrong and how to fix it; exits 1 if something is bad."""
     with exit_codes():
         prepare = None if config is None else lambda: prepare_file(config, date)
         look_around(prepare, as_json)

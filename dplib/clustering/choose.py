@@ -21,10 +21,10 @@ from dplib.clustering.central.grid import COUNT_SHARE, grid, measure_count
 from dplib.clustering.central.kvariates import kvariates
 from dplib.clustering.central.lloyd import lloyd_gaussian, lloyd_laplace
 from dplib.clustering.central.local_search import local_search
-from dplib.clustering.central.max_cover import LARGEST_DIMENSION as MOST_COVERED
+from dplib.clustering.central.max_cover import MAX_DIMENSION as MAX_COVERED
 from dplib.clustering.central.max_cover import max_cover
 from dplib.clustering.central.privgene import privgene
-from dplib.clustering.central.quadtree import LARGEST_DIMENSION as MOST_CUBED
+from dplib.clustering.central.quadtree import MAX_DIMENSION as MAX_CUBED
 from dplib.clustering.central.quadtree import quadtree
 from dplib.clustering.central.sample_aggregate import sample_aggregate
 from dplib.clustering.central.tree_coreset import tree_coreset
@@ -50,7 +50,7 @@ METHODS = (
 FEW_DIMENSIONS = 3
 QUADTREE_FROM = 4.0
 """In n epsilon / k, of format 1."""
-_LARGEST = {"grid": 20, "quadtree": MOST_CUBED, "max_cover": MOST_COVERED}
+_MAX = {"grid": 20, "quadtree": MAX_CUBED, "max_cover": MAX_COVERED}
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,7 @@ def plan_method(problem: Problem, budget: Budget, method: str = "auto", noise: s
     if method == "auto":
         require(noise == "auto", "noise", "be auto where the method is auto", noise)
         return _automatic(d, pure, budget, problem.format)
-    limit = _LARGEST.get(method, d)
+    limit = _MAX.get(method, d)
     require(d <= limit, "dimension", f"be at most {limit} for {method} (use tree_coreset)", d)
     law = _law(method, noise, d, pure)
     return Plan(method, law, "the settings name it", _amount(budget, law))

@@ -13,7 +13,7 @@ from dplib.privacy.events import Event
 from dplib.privacy.noise import Law, Noise, NoiseEvent
 from dplib.validate import at_least, integer_norms, require
 
-LARGEST_CLUSTERS = 4096
+MAX_CLUSTERS = 4096
 FORMAT = 2
 """Of the rules by which noisy numbers are asked for and used; 1 is what releases were made by before."""
 
@@ -38,8 +38,8 @@ class Problem:
     format: int = FORMAT
 
     def __post_init__(self) -> None:
-        inside = 1 <= self.n_clusters <= LARGEST_CLUSTERS
-        require(inside, "n_clusters", f"lie between 1 and {LARGEST_CLUSTERS}", self.n_clusters)
+        inside = 1 <= self.n_clusters <= MAX_CLUSTERS
+        require(inside, "n_clusters", f"lie between 1 and {MAX_CLUSTERS}", self.n_clusters)
         at_least("rows", self.rows, 1)
         at_least("seed", self.seed, 0)
         integer_norms("norms of a point", self.space.l1, self.space.norm_squared)

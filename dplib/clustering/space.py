@@ -31,7 +31,7 @@ from dplib.validate import positive, require
 
 UNITS = 1 << 16
 """Integers to the radius of a ball, or to half the widest side of a box."""
-LARGEST_DIMENSION = 1 << 12
+MAX_DIMENSION = 1 << 12
 _INSIDE = 1 - 2.0**-40  # more than all rounding errors of a norm and a quotient at the largest dimension
 _FAR = 2.0**60
 
@@ -145,6 +145,6 @@ def _fill(rows: FloatArray, center: FloatArray, unit: float, half: FloatArray, t
 
 
 def _require_center(center: Sequence[float]) -> None:
-    require(1 <= len(center) <= LARGEST_DIMENSION, "dimension", f"lie between 1 and {LARGEST_DIMENSION}", len(center))
+    require(1 <= len(center) <= MAX_DIMENSION, "dimension", f"lie between 1 and {MAX_DIMENSION}", len(center))
     for coordinate in center:
         require(math.isfinite(coordinate), "center", "be finite", coordinate)

@@ -23,7 +23,7 @@ from dplib.arrays import FloatArray, IntArray
 from dplib.compiled import compiled
 from dplib.validate import at_least, require
 
-_MOST_ITERATIONS = 100
+_MAX_ITERATIONS = 100
 _WORK = 4e8  # multiplications that restarts may cost together, beyond the first
 _TOLERANCE = 1e-5  # of the root mean square distance
 
@@ -80,7 +80,7 @@ def weighted_kmeans(
     scale = float(np.sqrt((mass @ ((inside - _mean(inside, mass)) ** 2).sum(axis=1)) / max(mass.sum(), 1e-300)))
     for centers in starts:
         labels = np.zeros(len(inside), dtype=np.int64)
-        loss = _lloyd(inside, mass, centers, labels, _MOST_ITERATIONS, _TOLERANCE * scale)
+        loss = _lloyd(inside, mass, centers, labels, _MAX_ITERATIONS, _TOLERANCE * scale)
         if best is None or loss < best[0]:
             best = loss, centers, labels
     assert best is not None

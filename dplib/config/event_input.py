@@ -4,7 +4,7 @@ from typing import Self
 
 from pydantic import model_validator
 
-from dplib.config.sections import MappedColumns, Moments, Source
+from dplib.config.sections import MappedColumns, Source, Timestamps
 
 
 class Columns(MappedColumns):
@@ -30,7 +30,7 @@ class Columns(MappedColumns):
         return self
 
 
-class Input(Source, Moments):
+class Input(Source, Timestamps):
     """Where the rows are and how to read them."""
 
     columns: Columns

@@ -11,7 +11,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 from pydantic import Field
 
 from dplib.config.day_window import DayWindow
-from dplib.config.sections import Protection, Section, Source, SparkSettings
+from dplib.config.sections import PrivacySettings, Section, Source, SparkSettings
 
 TABLE_NAME = r"^(measurement|estimates|published)(/[A-Za-z0-9_.-]+)*$"
 
@@ -64,7 +64,7 @@ class ReleaseSettings(_Named):
     """Sections that shape a release and never spend."""
     unhashed: ClassVar[frozenset[str]] = frozenset()
     """Sections that change no byte of a release."""
-    privacy: Protection
+    privacy: PrivacySettings
     publish: Publication = Publication()
 
     @classmethod

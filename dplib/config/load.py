@@ -16,7 +16,7 @@ from dplib.config.paths import read_text
 from dplib.config.yaml_text import parse_yaml
 from dplib.errors import ConfigError
 
-MOST_BYTES = 1 << 26
+MAX_BYTES = 1 << 26
 """Of a configuration."""
 CONFIG_VERSION = 1
 """The version of settings that this package reads; raised when a key changes its meaning."""
@@ -29,7 +29,7 @@ def read_yaml(path: Path) -> dict[str, Any]:
     Raises:
         ConfigError: if the file cannot be read or is not a mapping.
     """
-    loaded = parse_yaml(read_text("--config", path, MOST_BYTES, str(path)), "--config")
+    loaded = parse_yaml(read_text("--config", path, MAX_BYTES, str(path)), "--config")
     if not isinstance(loaded, dict):
         raise ConfigError("--config", "hold a mapping of settings", path)
     return loaded

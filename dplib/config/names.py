@@ -8,7 +8,7 @@ from dplib.config.sections import Section
 from dplib.config.yaml_text import CONTROLS
 from dplib.errors import ConfigError
 
-MOST_BYTES = 1 << 28
+MAX_BYTES = 1 << 28
 """Of a list of names."""
 BLANKS = " \t\r\n\f\v\ufeff"
 """What is cut from both ends of a text of a row before it is compared with a name."""
@@ -33,7 +33,7 @@ class ListFile(Section):
             ConfigError: if the file cannot be read or lacks the column.
         """
         path = local_path(f"{setting}.file", self.file, base)
-        text = read_text(f"{setting}.file", path, MOST_BYTES, self.file)
+        text = read_text(f"{setting}.file", path, MAX_BYTES, self.file)
         cells = text.splitlines() if self.column is None else self._cells(text, setting, self.column)
         return [cell.strip() for cell in cells if cell.strip()]
 

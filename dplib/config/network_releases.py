@@ -15,7 +15,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from dplib.config.names import BLANKS, MOST_BYTES
+from dplib.config.names import BLANKS, MAX_BYTES
 from dplib.config.paths import local_path, read_text
 from dplib.config.sections import Exact, MappedColumns, Section, Source
 from dplib.errors import ConfigError
@@ -41,7 +41,7 @@ class MemberFile(Section):
             ConfigError: if the file cannot be read or lacks a column.
         """
         path = local_path(f"{setting}.file", self.file, base)
-        reader = csv.DictReader(read_text(f"{setting}.file", path, MOST_BYTES, self.file).splitlines())
+        reader = csv.DictReader(read_text(f"{setting}.file", path, MAX_BYTES, self.file).splitlines())
         try:
             for column in columns:
                 if column not in (reader.fieldnames or ()):
@@ -55,7 +55,7 @@ class AdjacencySettings(Section):
     """How the noisy adjacency matrix becomes a graph again. Noise is discrete Laplace on steps of 1 / `steps`."""
 
     threshold: Literal["match_edges"] | Annotated[int, Field(ge=1, strict=True)] = "match_edges"
-    """A pair is kept where its noisy entry is at least so many steps. match_edges: the smallest threshold at which no
+    """A pair is kept where its noisy entry is at least this many steps. match_edges: the smallest threshold at which no
     more edges are expected than a noisy count says, which takes a tenth of this statistic's budget. 1 with `steps: 1`
     is randomized response on every pair."""
     steps: Annotated[int, Field(ge=1, le=4096, strict=True)] = 64

@@ -93,7 +93,9 @@ class Source(Section):
     def _delta(self) -> Self:
         delta = self.is_delta
         if self.version is not None and not delta:
-            raise ValueError("input.version must stand with input.path and input.format delta, got another input")
+            raise ValueError(
+                "input.version may be given only with input.path and input.format delta, got another input"
+            )
         if delta and not isinstance(self.path, str):
             raise ValueError("input.path must name one table where input.format is delta, got a list")
         return self
@@ -133,7 +135,7 @@ class Source(Section):
         return [expand("input.path", path) for path in given]
 
 
-class Moments(Section):
+class Timestamps(Section):
     """How the moment of a row becomes a day."""
 
     date_format: str = "yyyy-MM-dd"
@@ -191,7 +193,7 @@ class BudgetSetting(Section):
 MAX_QUALITY_SHARE = Fraction(1, 2)
 
 
-class Protection(Section):
+class PrivacySettings(Section):
     """Whose presence is protected, and at which budget."""
 
     unit: str = Field(pattern=r"^[a-z][a-z0-9_ -]*$")
@@ -262,7 +264,7 @@ class Protection(Section):
         return Law.LAPLACE if pure else Law.GAUSSIAN
 
 
-class RowPrivacy(Protection):
+class RowPrivacySettings(PrivacySettings):
     """Whose presence is protected, how many rows one unit may contribute, and at which budget."""
 
     neighbors: Literal["add_remove", "replace_one"] = "add_remove"
@@ -296,7 +298,7 @@ class RowPrivacy(Protection):
         return self.max_rows_per_unit or 1
 
 
-class Privacy(RowPrivacy):
+class EventPrivacySettings(RowPrivacySettings):
     """The caps of rows with days and quantities besides."""
 
     max_rows_per_day: Annotated[int, Field(ge=1, le=1_000_000, strict=True)] | None = None

@@ -1,6 +1,6 @@
 """Settings of jobs whose rows hold one value each: which columns say what is binned, for which group and unit."""
 
-from dplib.config.sections import MappedColumns, Moments, Source
+from dplib.config.sections import MappedColumns, Source, Timestamps
 
 
 class HistogramColumns(MappedColumns):
@@ -14,7 +14,7 @@ class HistogramColumns(MappedColumns):
     """Whose row it is; absent where each row is its own privacy unit."""
 
 
-class HistogramInput(Source, Moments):
+class HistogramInput(Source, Timestamps):
     """Where the rows are and how to read them."""
 
     columns: HistogramColumns

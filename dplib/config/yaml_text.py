@@ -16,9 +16,9 @@ from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 from dplib.errors import ConfigError
 
-MOST_NODES = 5_000_000
+MAX_NODES = 5_000_000
 """Values of a text, each alias counted as what it stands for."""
-MOST_DEPTH = 50
+MAX_DEPTH = 50
 """Levels of lists and mappings inside each other; a configuration has six."""
 CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ufffe\uffff]")
 """Control characters and other ends of lines: no name of anything that is published."""
@@ -54,23 +54,23 @@ def parse_yaml(text: str, name: str) -> Any:
     except YAMLError as error:  # for example a control character
         raise ConfigError(name, "be valid YAML", "characters that are not") from error
     except RecursionError as error:
-        raise ConfigError(name, f"have at most {MOST_DEPTH} levels inside each other", "more") from error
+        raise ConfigError(name, f"have at most {MAX_DEPTH} levels inside each other", "more") from error
     except (ValueError, OverflowError) as error:  # a day that is none, a number of thousands of digits
         raise ConfigError(name, "hold values that can be read", f"one that cannot: {error}") from error
 
 
 def _check(root: Node) -> None:
     """Walk over all nodes, each as often as aliases name it; a few aliases into each other name more than could be."""
-    if _count(root) > MOST_NODES:
-        raise ConfigError("the configuration", f"hold at most {MOST_NODES:,} values", "more through its aliases")
+    if _count(root) > MAX_NODES:
+        raise ConfigError("the configuration", f"hold at most {MAX_NODES:,} values", "more through its aliases")
     waiting: list[tuple[Node, str, tuple[int, ...]]] = [(root, "", ())]
     while waiting:
         node, path, inside = waiting.pop()
         where = f"line {node.start_mark.line + 1}"
         if id(node) in inside:
             raise ConfigError(path, "not hold itself", f"an alias that does in {where}")
-        if len(inside) > MOST_DEPTH:
-            raise ConfigError(path[:80], f"have at most {MOST_DEPTH} levels inside each other", f"more in {where}")
+        if len(inside) > MAX_DEPTH:
+            raise ConfigError(path[:80], f"have at most {MAX_DEPTH} levels inside each other", f"more in {where}")
         if isinstance(node, ScalarNode):
             _check_scalar(node, path, where)
         else:

@@ -26,7 +26,7 @@ from dplib.consistency.equal_rows import ClassIndex, row_classes
 from dplib.consistency.lblue import equation_sweep
 from dplib.consistency.problem import ConsistencyProblem, Solution, SolverOptions
 from dplib.consistency.unmeasured import measured_part
-from dplib.constraints.menu import Menu
+from dplib.constraints.day_constraints import DayConstraints
 from dplib.errors import SolverError
 from dplib.estimates.tree_blue import downward, tree_gains, upward
 from dplib.progress import SILENT, Progress, Round
@@ -60,7 +60,7 @@ def solve(problem: ConsistencyProblem, options: SolverOptions | None = None, pro
         progress.round(rounds[-1])
 
     def deviation(values: FloatArray) -> float:
-        return mean_square_residual(part.tree, part.menus, values)
+        return mean_square_residual(part.tree, part.day_constraints, values)
 
     if options.krylov:
         if options.split != "trees_days":
@@ -89,21 +89,21 @@ def _projections(part: ConsistencyProblem, options: SolverOptions) -> list[Map]:
         first = equation_sweep(part.tree, part.variance)
     else:
         return [tree_projection(part.tree, part.variance), _node_projection(part)]
-    if not any(len(menu.matrix) for menu in part.menus):
+    if not any(len(daily.matrix) for daily in part.day_constraints):
         return [first]
-    return [first, project_days(part.menus, part.variance, part.tree.leaf_nodes)]
+    return [first, project_days(part.day_constraints, part.variance, part.tree.leaf_nodes)]
 
 
 def _node_projection(part: ConsistencyProblem) -> Map:
     """The day constraints at every measured node, each node's right-hand side the sum of its days'."""
-    if not same_null_space(part.menus):
+    if not same_null_space(part.day_constraints):
         raise SolverError("solver.split", "be trees_days where constraints differ by day", "trees_nodes")
     nodes = np.flatnonzero(np.isfinite(part.variance).all(axis=1))
     of, first = row_classes(part.variance[nodes])
-    menu = part.menus[0]
-    homogeneous = Menu(menu.first, menu.end, menu.matrix, np.zeros_like(menu.rhs), menu.generators)
+    daily = part.day_constraints[0]
+    homogeneous = DayConstraints(daily.first, daily.end, daily.matrix, np.zeros_like(daily.rhs), daily.generators)
     projectors = np.array([projector(homogeneous, part.variance[nodes[row]]).matrix for row in first])
-    points = day_points(part.menus)
+    points = day_points(part.day_constraints)
     sums = None if points is None else np.asarray(part.tree.sums(points), dtype=np.float64)[nodes]
     return RowProjection(nodes, ClassIndex(of, len(first)), projectors, sums)
 
@@ -117,7 +117,7 @@ def _krylov(
     """Conjugate gradients on the days' residual, inside the consistent trees."""
     tree, leaves = part.tree, part.tree.leaf_nodes
     on_trees = tree_projection(tree, part.variance)
-    days = DayMultipliers(part.menus, part.variance[leaves])
+    days = DayMultipliers(part.day_constraints, part.variance[leaves])
 
     def spread(multipliers: FloatArray) -> FloatArray:
         moved = np.zeros((tree.n_nodes, part.n_series))

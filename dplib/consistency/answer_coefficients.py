@@ -26,7 +26,7 @@ from dplib.arrays import BoolArray, FloatArray, IntArray
 from dplib.compiled import compiled
 from dplib.consistency.choose import solve
 from dplib.consistency.problem import ConsistencyProblem
-from dplib.constraints.menu import Menu
+from dplib.constraints.day_constraints import DayConstraints
 from dplib.estimates.tree_blue_deep import deep_gains, tree_blue_deep
 from dplib.trees.interval_tree import IntervalTree
 
@@ -76,14 +76,14 @@ def _to_measured(
 
 
 def series_coefficients(
-    tree: IntervalTree, variance: FloatArray, menus: Sequence[Menu], series: int, lo: int, hi: int
+    tree: IntervalTree, variance: FloatArray, day_constraints: Sequence[DayConstraints], series: int, lo: int, hi: int
 ) -> FloatArray:
     """The same where constraints link the series of a day, by the cheapest exact solver.
 
     Args:
         tree: the tree.
         variance: shape (n_nodes, n_series), ``inf`` where not measured.
-        menus: consecutive menus that cover all days.
+        day_constraints: consecutive day constraints that cover all days.
         series: the one that is asked for.
         lo: first day.
         hi: one past the last.
@@ -97,7 +97,7 @@ def series_coefficients(
     known[open_, series] = OPEN * float(known[np.isfinite(known)].max())
     noisy = np.zeros(known.shape)
     noisy[nodes, series] = known[nodes, series]
-    homogeneous = tuple(replace(menu, rhs=np.zeros(len(menu.matrix))) for menu in menus)
+    homogeneous = tuple(replace(daily, rhs=np.zeros(len(daily.matrix))) for daily in day_constraints)
     found = solve(ConsistencyProblem(tree, noisy, known, homogeneous)).values
     return _per_variance(found, variance)
 

@@ -26,7 +26,7 @@ from dplib.consistency.commuting import commuting_plan
 from dplib.consistency.covariances import LevelCovariances
 from dplib.consistency.equal_rows import pair_classes
 from dplib.consistency.tree_smoother import SmootherPlan, smoother_plan
-from dplib.constraints.menu import Menu
+from dplib.constraints.day_constraints import DayConstraints
 from dplib.errors import SolverError
 from dplib.trees.interval_tree import IntervalTree
 from dplib.validate import require
@@ -43,22 +43,22 @@ class AnswerVariance:
     Args:
         tree: the tree.
         variance: noise variances, shape (n_nodes, n_series), ``inf`` where not measured; may be a broadcast view.
-        menus: consecutive menus that cover all days.
+        day_constraints: consecutive day constraints that cover all days.
 
     Raises:
         SolverError: if the measurements leave a count undetermined.
     """
 
-    def __init__(self, tree: IntervalTree, variance: FloatArray, menus: Sequence[Menu]) -> None:
-        commuting = commuting_plan(tree, variance, tuple(menus))
+    def __init__(self, tree: IntervalTree, variance: FloatArray, day_constraints: Sequence[DayConstraints]) -> None:
+        commuting = commuting_plan(tree, variance, tuple(day_constraints))
         self._factor: FloatArray | None = None
         if commuting is not None:
-            free = Menu(0, tree.n_leaves, np.zeros((0, 1)), np.zeros(0))
+            free = DayConstraints(0, tree.n_leaves, np.zeros((0, 1)), np.zeros(0))
             self._plan = smoother_plan(tree, commuting.node_variance[:, None], [free])
             self._factor = commuting.item_covariance
             good = self._plan.identifiable and commuting.projector.identifiable
         else:
-            self._plan = smoother_plan(tree, variance, menus)
+            self._plan = smoother_plan(tree, variance, day_constraints)
             good = self._plan.identifiable
         if not good:
             raise SolverError("tree", "determine every count from its measured nodes", "settings that leave some open")

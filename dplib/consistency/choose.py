@@ -48,16 +48,16 @@ class Choice:
 
 
 def choose(problem: ConsistencyProblem) -> Choice:
-    """The cheapest exact solver; only tree, variances and menus are read.
+    """The cheapest exact solver; only tree, variances and day constraints are read.
 
     Args:
         problem: the problem; ``noisy`` may hold anything.
     """
-    if not any(len(menu.matrix) for menu in problem.menus):
+    if not any(len(daily.matrix) for daily in problem.day_constraints):
         return Choice(
             "tree_blue", "No constraint links the series of a day: each series is one pass up and down its tree."
         )
-    same = commuting.same_null_space(problem.menus)
+    same = commuting.same_null_space(problem.day_constraints)
     if same and commuting.factor_variances(problem.variance) is not None:
         return Choice(
             "commuting",
@@ -106,8 +106,8 @@ def solve_components(
         The joint solution; its name lists the solvers used, its rounds are those of the group with the most.
     """
     touched = np.zeros(problem.n_series, dtype=bool)
-    for menu in problem.menus:
-        touched |= (menu.matrix != 0).any(axis=0)
+    for daily in problem.day_constraints:
+        touched |= (daily.matrix != 0).any(axis=0)
     groups = [group for group in components if touched[group].any()]
     if not touched.all():
         groups.append(np.flatnonzero(~touched))

@@ -18,7 +18,7 @@ import numpy as np
 
 from dplib.arrays import BoolArray, FloatArray
 from dplib.consistency.problem import ConsistencyProblem, Solution, SolverOptions
-from dplib.constraints.menu import Menu
+from dplib.constraints.day_constraints import DayConstraints
 from dplib.errors import SolverError
 from dplib.estimates.tree_blue import TreeGains, downward, tree_gains, upward
 from dplib.progress import SILENT, Progress
@@ -70,43 +70,49 @@ def factor_variances(variance: FloatArray) -> tuple[FloatArray, FloatArray] | No
     return (nodes, items) if same else None
 
 
-def same_null_space(menus: tuple[Menu, ...]) -> bool:
-    """Whether all menus have the same constraint matrix up to the choice of its rows."""
-    first = menus[0]
+def same_null_space(day_constraints: tuple[DayConstraints, ...]) -> bool:
+    """Whether all day constraints have the same constraint matrix up to the choice of its rows."""
+    first = day_constraints[0]
     basis: FloatArray | None = None
-    for menu in menus[1:]:
-        if np.array_equal(menu.matrix, first.matrix):
+    for daily in day_constraints[1:]:
+        if np.array_equal(daily.matrix, first.matrix):
             continue
-        if menu.matrix.shape != first.matrix.shape:
+        if daily.matrix.shape != first.matrix.shape:
             return False
         basis = null_basis(first.matrix) if basis is None else basis
-        scale = np.abs(menu.matrix).max(axis=1, initial=1.0)
-        if np.abs((menu.matrix / scale[:, None]) @ basis).max(initial=0.0) > 1e-10:
+        scale = np.abs(daily.matrix).max(axis=1, initial=1.0)
+        if np.abs((daily.matrix / scale[:, None]) @ basis).max(initial=0.0) > 1e-10:
             return False
     return True
 
 
-def commuting_plan(tree: IntervalTree, variance: FloatArray, menus: tuple[Menu, ...]) -> CommutingPlan | None:
+def commuting_plan(
+    tree: IntervalTree, variance: FloatArray, day_constraints: tuple[DayConstraints, ...]
+) -> CommutingPlan | None:
     """The plan, or None where the projections do not commute.
 
     Args:
         tree: the tree.
         variance: shape (n_nodes, n_series).
-        menus: consecutive menus.
+        day_constraints: consecutive day constraints.
     """
     factors = factor_variances(variance)
-    if factors is None or not same_null_space(menus):
+    if factors is None or not same_null_space(day_constraints):
         return None
     nodes, items = factors
     gains = tree_gains(tree, nodes[:, None])
-    homogeneous = Menu(
-        menus[0].first, menus[0].end, menus[0].matrix, np.zeros(len(menus[0].matrix)), menus[0].generators
+    homogeneous = DayConstraints(
+        day_constraints[0].first,
+        day_constraints[0].end,
+        day_constraints[0].matrix,
+        np.zeros(len(day_constraints[0].matrix)),
+        day_constraints[0].generators,
     )
     offset: FloatArray | None = None
     project = projector(homogeneous, items)
-    if not all(menu.is_homogeneous for menu in menus):
-        daily = np.concatenate([np.tile(particular(menu), (menu.end - menu.first, 1)) for menu in menus])
-        offset = np.asarray(tree.sums(daily - daily @ project.matrix.T), dtype=np.float64)
+    if not all(daily.is_homogeneous for daily in day_constraints):
+        shifts = np.concatenate([np.tile(particular(daily), (daily.end - daily.first, 1)) for daily in day_constraints])
+        offset = np.asarray(tree.sums(shifts - shifts @ project.matrix.T), dtype=np.float64)
     known = np.where(np.isfinite(items), items, 0.0)
     covariance = project.matrix * known @ project.matrix.T
     return CommutingPlan(gains, project, nodes, items, covariance, offset)
@@ -116,14 +122,14 @@ def solve(problem: ConsistencyProblem, options: SolverOptions | None = None, pro
     """Solve by one tree pass and one projection of every node.
 
     Args:
-        problem: menus with one constraint matrix, variances a product of node and item factors.
+        problem: day constraints with one constraint matrix, variances a product of node and item factors.
         options: ignored.
         progress: not used.
 
     Raises:
         SolverError: if the projections do not commute, or the measurements leave a count undetermined.
     """
-    plan = commuting_plan(problem.tree, problem.variance, problem.menus)
+    plan = commuting_plan(problem.tree, problem.variance, problem.day_constraints)
     if plan is None:
         raise SolverError(
             "solver",
@@ -135,7 +141,7 @@ def solve(problem: ConsistencyProblem, options: SolverOptions | None = None, pro
     if not (plan.gains.identifiable.all() and plan.projector.identifiable):
         raise SolverError("tree", "determine every count from its measured nodes", "settings that leave some open")
     values = downward(plan.gains, upward(plan.gains, problem.measured))
-    if len(problem.menus[0].matrix):
+    if len(problem.day_constraints[0].matrix):
         values = plan.projector(values)
         if plan.node_offset is not None:
             values += plan.node_offset

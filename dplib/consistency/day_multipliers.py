@@ -1,8 +1,8 @@
 """The days' constraints as a linear system for `conjugate_gradients`: residuals, multipliers and a preconditioner.
 
-Rows of the constraints have length 1, and every day has as many as the menu with the most (zero rows do nothing), so
-that residuals and multipliers are arrays of shape (n_days, height). Days are independent of each other here, so a block
-of days has the numbers of the whole.
+Rows of the constraints have length 1, and every day has as many as the day constraints with the most (zero rows do
+nothing), so that residuals and multipliers are arrays of shape (n_days, height). Days are independent of each other
+here, so a block of days has the numbers of the whole.
 """
 
 from collections.abc import Sequence
@@ -11,27 +11,27 @@ import numpy as np
 
 from dplib.arrays import FloatArray
 from dplib.consistency.day_projection import day_classes
-from dplib.constraints.menu import Menu
+from dplib.constraints.day_constraints import DayConstraints
 
 
 class DayMultipliers:
     """Constraints ``E v = b`` of consecutive days with their weights.
 
     Args:
-        menus: consecutive menus that cover the days.
+        day_constraints: consecutive day constraints that cover the days.
         variance: of each day's series, finite, shape (n_days, n_series).
     """
 
-    def __init__(self, menus: Sequence[Menu], variance: FloatArray) -> None:
+    def __init__(self, day_constraints: Sequence[DayConstraints], variance: FloatArray) -> None:
         self.variance = variance
-        self.height = max(len(menu.matrix) for menu in menus)
-        self._days = [slice(menu.first, menu.end) for menu in menus]
-        self._rows = [_padded(menu, self.height) for menu in menus]
-        classes = day_classes(menus, variance)
+        self.height = max(len(daily.matrix) for daily in day_constraints)
+        self._days = [slice(daily.first, daily.end) for daily in day_constraints]
+        self._rows = [_padded(daily, self.height) for daily in day_constraints]
+        classes = day_classes(day_constraints, variance)
         self._index = classes.index
         inverses = []
-        for menu, row in zip(classes.menu, classes.variance, strict=True):
-            matrix = self._rows[menus.index(menu)][0]
+        for daily, row in zip(classes.daily, classes.variance, strict=True):
+            matrix = self._rows[day_constraints.index(daily)][0]
             inverses.append(np.linalg.pinv(matrix * row @ matrix.T, rcond=1e-12, hermitian=True))
         self._inverses = np.array(inverses)
 
@@ -54,9 +54,9 @@ class DayMultipliers:
         return self._index.apply(self._inverses, left)
 
 
-def _padded(menu: Menu, height: int) -> tuple[FloatArray, FloatArray]:
-    lengths = np.linalg.norm(menu.matrix, axis=1)
-    matrix, rhs = np.zeros((height, menu.n_series)), np.zeros(height)
-    matrix[: len(lengths)] = menu.matrix / lengths[:, None]
-    rhs[: len(lengths)] = menu.rhs / lengths
+def _padded(daily: DayConstraints, height: int) -> tuple[FloatArray, FloatArray]:
+    lengths = np.linalg.norm(daily.matrix, axis=1)
+    matrix, rhs = np.zeros((height, daily.n_series)), np.zeros(height)
+    matrix[: len(lengths)] = daily.matrix / lengths[:, None]
+    rhs[: len(lengths)] = daily.rhs / lengths
     return matrix, rhs

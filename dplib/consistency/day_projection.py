@@ -1,6 +1,7 @@
 """The weighted projection of every day (or every node) onto its own constraints, shared by the iterative solvers.
 
-Days of one menu and equal variances share one projector, so that a round costs one small matrix product a day.
+Days with equal constraints and equal variances share one projector, so that a round costs one small matrix product a
+day.
 """
 
 from collections.abc import Sequence
@@ -10,35 +11,39 @@ import numpy as np
 
 from dplib.arrays import FloatArray, IntArray
 from dplib.consistency.equal_rows import ClassIndex, pair_classes, row_classes
-from dplib.constraints.menu import Menu
+from dplib.constraints.day_constraints import DayConstraints
 from dplib.projection.affine import particular, projector
 
 
 @dataclass(frozen=True, eq=False)
 class DayClasses:
-    """Days that share menu and variances.
+    """Days that share constraints and variances.
 
     Attributes:
         index: class of each day.
-        menu: menu of each class.
+        daily: the constraints of each class.
         variance: variances of each class, shape (n_classes, n_series).
     """
 
     index: ClassIndex
-    menu: tuple[Menu, ...]
+    daily: tuple[DayConstraints, ...]
     variance: FloatArray
 
 
-def day_classes(menus: Sequence[Menu], variance: FloatArray) -> DayClasses:
+def day_classes(day_constraints: Sequence[DayConstraints], variance: FloatArray) -> DayClasses:
     """Group the days.
 
     Args:
-        menus: consecutive menus.
+        day_constraints: consecutive day constraints.
         variance: of each day's leaf, shape (n_days, n_series).
     """
-    menu_of_day = np.repeat(np.arange(len(menus)), [menu.end - menu.first for menu in menus])
-    of, first = pair_classes(row_classes(variance)[0], menu_of_day)
-    return DayClasses(ClassIndex(of, len(first)), tuple(menus[m] for m in menu_of_day[first]), variance[first])
+    constraints_of_day = np.repeat(
+        np.arange(len(day_constraints)), [daily.end - daily.first for daily in day_constraints]
+    )
+    of, first = pair_classes(row_classes(variance)[0], constraints_of_day)
+    return DayClasses(
+        ClassIndex(of, len(first)), tuple(day_constraints[m] for m in constraints_of_day[first]), variance[first]
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,21 +73,23 @@ class RowProjection:
         return projected
 
 
-def project_days(menus: Sequence[Menu], variance: FloatArray, leaves: IntArray) -> RowProjection:
+def project_days(day_constraints: Sequence[DayConstraints], variance: FloatArray, leaves: IntArray) -> RowProjection:
     """Every day onto its constraints.
 
     Args:
-        menus: consecutive menus.
+        day_constraints: consecutive day constraints.
         variance: of the nodes, shape (n_nodes, n_series), finite at the leaves.
         leaves: node of each day.
     """
-    classes = day_classes(menus, variance[leaves])
-    matrices = [projector(menu, row).matrix for menu, row in zip(classes.menu, classes.variance, strict=True)]
-    return RowProjection(leaves, classes.index, np.array(matrices), day_points(menus))
+    classes = day_classes(day_constraints, variance[leaves])
+    matrices = [projector(daily, row).matrix for daily, row in zip(classes.daily, classes.variance, strict=True)]
+    return RowProjection(leaves, classes.index, np.array(matrices), day_points(day_constraints))
 
 
-def day_points(menus: Sequence[Menu]) -> FloatArray | None:
+def day_points(day_constraints: Sequence[DayConstraints]) -> FloatArray | None:
     """A point of each day's affine set, shape (n_days, n_series); None if 0 is one for all days."""
-    if all(menu.is_homogeneous for menu in menus):
+    if all(daily.is_homogeneous for daily in day_constraints):
         return None
-    return np.repeat([particular(menu) for menu in menus], [menu.end - menu.first for menu in menus], axis=0)
+    return np.repeat(
+        [particular(daily) for daily in day_constraints], [daily.end - daily.first for daily in day_constraints], axis=0
+    )

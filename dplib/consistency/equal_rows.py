@@ -1,8 +1,8 @@
 """Which nodes of a tree share their settings, so that a covariance is worked out once for all of them.
 
-Covariances depend on settings only: on the variances of a node's own measurements, on the menus of its days and on
-the shape of its subtree. Nodes that agree in these are one *class*: a million days of one menu on a regular tree have
-one class a level.
+Covariances depend on settings only: on the variances of a node's own measurements, on the day constraints of its days
+and on the shape of its subtree. Nodes that agree in these are one *class*: a million days with equal constraints on a
+regular tree have one class a level.
 
 Cost: O(n_nodes log n_nodes), on 64-bit hashes of settings (never of counts).
 """

@@ -29,13 +29,13 @@ def constraint_matrix(problem: ConsistencyProblem) -> tuple[FloatArray, FloatArr
     sums[np.arange(len(inner)), inner] = 1.0
     sums[np.searchsorted(inner, tree.parent[1:]), np.arange(1, tree.n_nodes)] = -1.0
     blocks, rhs = [np.kron(sums, np.eye(c))], [np.zeros(len(inner) * c)]
-    for menu in problem.menus:
-        for day in range(menu.first, menu.end) if len(menu.matrix) else ():
-            block = np.zeros((len(menu.matrix), tree.n_nodes * c))
+    for daily in problem.day_constraints:
+        for day in range(daily.first, daily.end) if len(daily.matrix) else ():
+            block = np.zeros((len(daily.matrix), tree.n_nodes * c))
             leaf = int(tree.leaf_nodes[day])
-            block[:, leaf * c : (leaf + 1) * c] = menu.matrix
+            block[:, leaf * c : (leaf + 1) * c] = daily.matrix
             blocks.append(block)
-            rhs.append(menu.rhs)
+            rhs.append(daily.rhs)
     return np.concatenate(blocks), np.concatenate(rhs)
 
 

@@ -72,8 +72,8 @@ def solve(problem: ConsistencyProblem, options: SolverOptions | None = None, pro
     if not np.isfinite(part.variance[1:] if part.tree.n_nodes > 1 else part.variance).all():
         raise SolverError("solver", "be another than lblue where nodes below the root are not measured")
     maps: list[Map] = [equation_sweep(part.tree, part.variance)]
-    if any(len(menu.matrix) for menu in part.menus):
-        maps.append(project_days(part.menus, part.variance, part.tree.leaf_nodes))
+    if any(len(daily.matrix) for daily in part.day_constraints):
+        maps.append(project_days(part.day_constraints, part.variance, part.tree.leaf_nodes))
     rounds: list[Round] = []
 
     def record(number: int, change: float, deviation: float) -> None:
@@ -85,7 +85,7 @@ def solve(problem: ConsistencyProblem, options: SolverOptions | None = None, pro
         part.measured,
         options.tol,
         options.max_rounds,
-        lambda values: mean_square_residual(part.tree, part.menus, values),
+        lambda values: mean_square_residual(part.tree, part.day_constraints, values),
         record,
     )
     return Solution(measured.restore(result.values), "lblue", tuple(rounds), result.converged)

@@ -1,7 +1,7 @@
 """The problem every solver of the main job takes, and what it returns.
 
 A tree over days, ``n_series`` counts at every node, each measured with its own noise variance; node values are sums
-of days, and on day ``t`` the series satisfy the constraints of that day's menu. The estimate is the weighted
+of days, and on day ``t`` the series satisfy the constraints of that day. The estimate is the weighted
 least-squares one: minimise ``sum over nodes and series of (x - noisy)^2 / variance`` over all ``x`` that satisfy
 both kinds of constraint; an infinite variance means *not measured*.
 
@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dplib.arrays import FloatArray
-from dplib.constraints.menu import Menu
+from dplib.constraints.day_constraints import DayConstraints
 from dplib.constraints.resolved import restrict
 from dplib.progress import Round
 from dplib.trees.interval_tree import IntervalTree
@@ -31,13 +31,13 @@ class ConsistencyProblem:
         noisy: measured counts, shape (n_nodes, n_series); ignored where the variance is infinite.
         variance: noise variances, shape (n_nodes, n_series), above 0, ``inf`` where not measured. May be a
             broadcast view.
-        menus: consecutive menus that cover all days, sorted.
+        day_constraints: consecutive day constraints that cover all days, sorted.
     """
 
     tree: IntervalTree
     noisy: FloatArray
     variance: FloatArray
-    menus: tuple[Menu, ...]
+    day_constraints: tuple[DayConstraints, ...]
 
     @property
     def n_series(self) -> int:
@@ -53,8 +53,10 @@ class ConsistencyProblem:
     def restrict(self, series_index: npt.ArrayLike) -> "ConsistencyProblem":
         """The problem of some series, a union of components (`dplib.constraints.resolved.restrict`)."""
         index = np.asarray(series_index, dtype=np.int64)
-        menus = tuple(restrict(menu, index) for menu in self.menus)
-        return replace(self, noisy=self.noisy[:, index], variance=self.variance[:, index], menus=menus)
+        day_constraints = tuple(restrict(daily, index) for daily in self.day_constraints)
+        return replace(
+            self, noisy=self.noisy[:, index], variance=self.variance[:, index], day_constraints=day_constraints
+        )
 
 
 @dataclass(frozen=True)

@@ -1,9 +1,9 @@
 """The subspaces that counts of days, and of sums of days, can lie in.
 
-A day of one menu has counts in the span of the menu's generators (plus a shift where the right-hand sides are not 0);
+A day has counts in the span of its constraints' generators (plus a shift where the right-hand sides are not 0);
 a node has counts in the sum of its days' spans. Few different subspaces occur, whatever the number of days, and all
 covariance algebra is done in orthonormal coordinates of them: whether a direction is free is then decided once, from
-the menus' integers, and never from the size of a variance.
+the day constraints' integers, and never from the size of a variance.
 """
 
 from collections.abc import Iterable
@@ -12,7 +12,7 @@ import numpy as np
 from scipy import linalg
 
 from dplib.arrays import FloatArray
-from dplib.constraints.menu import Menu
+from dplib.constraints.day_constraints import DayConstraints
 from dplib.projection.affine import span_basis
 
 RANK_TOL = 1e-9
@@ -23,13 +23,13 @@ class Spans:
 
     Attributes:
         bases: an orthonormal basis of each, shape (n_series, dimension).
-        of_menu: number of each menu's span.
+        of_constraints: number of each of the day constraints' span.
     """
 
-    def __init__(self, menus: Iterable[Menu]) -> None:
+    def __init__(self, day_constraints: Iterable[DayConstraints]) -> None:
         self.bases: list[FloatArray] = []
         self._unions: dict[frozenset[int], int] = {}
-        self.of_menu = np.array([self._number(span_basis(menu)) for menu in menus], dtype=np.int64)
+        self.of_constraints = np.array([self._number(span_basis(daily)) for daily in day_constraints], dtype=np.int64)
 
     def union(self, numbers: Iterable[int]) -> int:
         """Number of the sum of subspaces."""

@@ -35,7 +35,7 @@ from dplib.consistency.covariances import ChildSums, LevelCovariances, level_cov
 from dplib.consistency.equal_rows import ClassIndex, pair_classes, row_classes
 from dplib.consistency.problem import ConsistencyProblem, Solution, SolverOptions
 from dplib.consistency.subspaces import Spans
-from dplib.constraints.menu import Menu
+from dplib.constraints.day_constraints import DayConstraints
 from dplib.errors import SolverError
 from dplib.hashing import hashed
 from dplib.progress import SILENT, Progress
@@ -45,7 +45,7 @@ from dplib.trees.interval_tree import IntervalTree
 
 @dataclass(frozen=True, eq=False)
 class SmootherPlan:
-    """All that the passes need besides the counts; a function of tree, variances and menus.
+    """All that the passes need besides the counts; a function of tree, variances and day constraints.
 
     Attributes:
         tree: the tree.
@@ -83,31 +83,33 @@ class SmootherPlan:
         return replace(self, tree=tree, levels=tuple(levels), offset=offset), nodes
 
 
-def smoother_plan(tree: IntervalTree, variance: FloatArray, menus: Sequence[Menu]) -> SmootherPlan:
+def smoother_plan(tree: IntervalTree, variance: FloatArray, day_constraints: Sequence[DayConstraints]) -> SmootherPlan:
     """Work out the covariances from the last level to the root.
 
     Args:
         tree: the tree.
         variance: shape (n_nodes, n_series), above 0, ``inf`` where not measured; may be a broadcast view.
-        menus: consecutive menus that cover all days.
+        day_constraints: consecutive day constraints that cover all days.
 
     Returns:
         The plan.
     """
-    spans = Spans(menus)
-    menu_of_day = np.repeat(np.arange(len(menus)), [menu.end - menu.first for menu in menus])
+    spans = Spans(day_constraints)
+    constraints_of_day = np.repeat(
+        np.arange(len(day_constraints)), [daily.end - daily.first for daily in day_constraints]
+    )
     levels: list[LevelCovariances] = []
     span_of: IntArray = np.zeros(0, dtype=np.int64)
     identifiable = True
     for level in range(tree.n_levels - 1, -1, -1):
         below = levels[-1] if levels else None
-        table, span_of, overlap = _level(tree, level, variance, menu_of_day, spans, below, span_of)
+        table, span_of, overlap = _level(tree, level, variance, constraints_of_day, spans, below, span_of)
         levels.append(table)
         identifiable &= not overlap
     identifiable &= levels[-1].diffuse is None
     offset = None
-    if not all(menu.is_homogeneous for menu in menus):
-        offset = np.array([particular(menu) for menu in menus])[menu_of_day]
+    if not all(daily.is_homogeneous for daily in day_constraints):
+        offset = np.array([particular(daily) for daily in day_constraints])[constraints_of_day]
     return SmootherPlan(tree, tuple(reversed(levels)), offset, identifiable)
 
 
@@ -115,7 +117,7 @@ def _level(
     tree: IntervalTree,
     level: int,
     variance: FloatArray,
-    menu_of_day: IntArray,
+    constraints_of_day: IntArray,
     spans: Spans,
     below: LevelCovariances | None,
     span_below: IntArray,
@@ -127,7 +129,7 @@ def _level(
     rows, _ = row_classes(variance[nodes])
     kind = np.zeros(len(count), dtype=np.uint64)
     # Equal right-hand sides do not matter for covariances: a leaf's class is its span.
-    kind[leaf] = hashed(spans.of_menu[menu_of_day[tree.lo[nodes][leaf]]] + (1 << 40))
+    kind[leaf] = hashed(spans.of_constraints[constraints_of_day[tree.lo[nodes][leaf]]] + (1 << 40))
     if below is not None and not leaf.all():
         marks = hashed(below.index.of + 1)
         kind[~leaf] = np.add.reduceat(marks, start[~leaf] - int(tree.level_start[level + 1]))
@@ -137,7 +139,7 @@ def _level(
     c = weight.shape[1]
     span = np.zeros(len(first), dtype=np.int64)
     is_leaf = leaf[first]
-    span[is_leaf] = spans.of_menu[menu_of_day[tree.lo[nodes][first[is_leaf]]]]
+    span[is_leaf] = spans.of_constraints[constraints_of_day[tree.lo[nodes][first[is_leaf]]]]
     sums = ChildSums(np.zeros((len(first), c, c)), None, overlap=False)
     if below is not None and not is_leaf.all():
         inner = np.flatnonzero(~is_leaf)
@@ -250,7 +252,7 @@ def solve(problem: ConsistencyProblem, options: SolverOptions | None = None, pro
     Raises:
         SolverError: if the measurements leave a count undetermined.
     """
-    plan = smoother_plan(problem.tree, problem.variance, problem.menus)
+    plan = smoother_plan(problem.tree, problem.variance, problem.day_constraints)
     if not plan.identifiable:
         raise SolverError("tree", "determine every count from its measured nodes", "settings that leave some open")
     return Solution(downward(plan, upward(plan, problem.measured)), "tree_smoother")

@@ -10,14 +10,14 @@ def solve(problem: ConsistencyProblem, options: SolverOptions | None = None, pro
     """Solve a problem without day constraints, each series by itself.
 
     Args:
-        problem: menus without rows.
+        problem: day constraints without rows.
         options: ignored.
         progress: not used.
 
     Raises:
         SolverError: if a day is constrained, or the measurements leave a count undetermined.
     """
-    if any(len(menu.matrix) for menu in problem.menus):
+    if any(len(daily.matrix) for daily in problem.day_constraints):
         raise SolverError("solver", "be one that takes day constraints", "tree_blue")
     gains = tree_gains(problem.tree, problem.variance)
     if not gains.identifiable.all():

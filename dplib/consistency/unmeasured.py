@@ -12,7 +12,7 @@ import numpy as np
 
 from dplib.arrays import BoolArray, FloatArray
 from dplib.consistency.problem import ConsistencyProblem
-from dplib.constraints.menu import Menu
+from dplib.constraints.day_constraints import DayConstraints
 from dplib.errors import SolverError
 from dplib.projection.affine import null_basis
 
@@ -47,10 +47,10 @@ class MeasuredPart:
         full[:, self.is_measured] = values
         days = values[tree.leaf_nodes]
         free = np.empty((tree.n_leaves, int((~self.is_measured).sum())))
-        for menu in self.whole.menus:
-            known, unknown = menu.matrix[:, self.is_measured], menu.matrix[:, ~self.is_measured]
-            left = menu.rhs - days[menu.first : menu.end] @ known.T
-            free[menu.first : menu.end] = left @ np.linalg.pinv(unknown).T
+        for daily in self.whole.day_constraints:
+            known, unknown = daily.matrix[:, self.is_measured], daily.matrix[:, ~self.is_measured]
+            left = daily.rhs - days[daily.first : daily.end] @ known.T
+            free[daily.first : daily.end] = left @ np.linalg.pinv(unknown).T
         full[:, ~self.is_measured] = tree.sums(free)
         return full
 
@@ -64,14 +64,16 @@ def measured_part(problem: ConsistencyProblem) -> MeasuredPart:
     is_measured = np.asarray(np.isfinite(problem.variance).any(axis=0))
     if is_measured.all():
         return MeasuredPart(problem, problem, is_measured)
-    menus = []
-    for menu in problem.menus:
-        unknown = menu.matrix[:, ~is_measured]
+    day_constraints = []
+    for daily in problem.day_constraints:
+        unknown = daily.matrix[:, ~is_measured]
         if np.linalg.matrix_rank(unknown) < unknown.shape[1]:
             raise SolverError("series", "be measured or follow from measured ones by the day constraints")
         keep = null_basis(unknown.T).T
-        menus.append(Menu(menu.first, menu.end, keep @ menu.matrix[:, is_measured], keep @ menu.rhs))
+        day_constraints.append(
+            DayConstraints(daily.first, daily.end, keep @ daily.matrix[:, is_measured], keep @ daily.rhs)
+        )
     part = ConsistencyProblem(
-        problem.tree, problem.noisy[:, is_measured], problem.variance[:, is_measured], tuple(menus)
+        problem.tree, problem.noisy[:, is_measured], problem.variance[:, is_measured], tuple(day_constraints)
     )
     return MeasuredPart(problem, part, is_measured)

@@ -12,11 +12,11 @@ from dplib.validate import require
 PACKAGES = "constraints.packages"
 TOTALS = "constraints.totals"
 EQUATIONS = "constraints.equations"
-MOST_OF_ITEM = 1_000_000
+MAX_OF_ITEM = 1_000_000
 """Pieces of one item in a package at most."""
-MOST_COEFFICIENT = 10**9
+MAX_COEFFICIENT = 10**9
 """Numerator and denominator of an equation's coefficient at most, in magnitude."""
-MOST_VALUE = 10**15
+MAX_VALUE = 10**15
 """The same of its right-hand side."""
 
 
@@ -61,7 +61,7 @@ def check_packages(packages: Sequence[Package], items: Sequence[str], rows_are_p
             require(item in known, setting, "hold items of domain.items only", item)
             whole = isinstance(count, int) and not isinstance(count, bool) and count > 0
             require(whole, f"{setting}.{item}", "be a whole number above 0", count)
-            require(count <= MOST_OF_ITEM, f"{setting}.{item}", f"be at most {MOST_OF_ITEM}", count)
+            require(count <= MAX_OF_ITEM, f"{setting}.{item}", f"be at most {MAX_OF_ITEM}", count)
 
 
 def check_totals(totals: Sequence[Total], items: Sequence[str]) -> None:
@@ -118,8 +118,8 @@ def check_equations(equations: Sequence[Equation], series: Iterable[str]) -> Non
         for name in equation.coefficients:
             require(name in known, setting, "speak of items or totals only", name)
         for name, coefficient in equation.coefficients.items():
-            _require_short(f"{setting}.coefficients.{name}", Fraction(coefficient), MOST_COEFFICIENT)
-        _require_short(f"{setting}.value", Fraction(equation.value), MOST_VALUE)
+            _require_short(f"{setting}.coefficients.{name}", Fraction(coefficient), MAX_COEFFICIENT)
+        _require_short(f"{setting}.value", Fraction(equation.value), MAX_VALUE)
         nonzero = any(equation.coefficients.values())
         require(nonzero, setting, "have a coefficient that is not 0", dict(equation.coefficients))
 

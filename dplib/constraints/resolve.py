@@ -1,4 +1,4 @@
-"""Turn packages, totals and equations into menus, incidence and sensitivity, by exact arithmetic.
+"""Turn packages, totals and equations into day constraints, incidence and sensitivity, by exact arithmetic.
 
 On a day with row types ``j`` (packages on sale, or items) and incidence ``A`` every possible vector of counts is
 ``v = G u`` with ``G = A`` restricted to the types on sale and ``u`` the non-negative row counts. Hence the constraints
@@ -22,8 +22,8 @@ import numpy as np
 
 from dplib.arrays import BoolArray, FloatArray, IntArray
 from dplib.constraints import checks
+from dplib.constraints.day_constraints import DayConstraints
 from dplib.constraints.exact import dense, dense_divisor, echelon, null_space, primitive
-from dplib.constraints.menu import Menu
 from dplib.constraints.resolved import ResolvedConstraints, linked, same_constraints
 from dplib.constraints.specs import Equation, Package, Total
 from dplib.validate import at_least, integer_norms
@@ -46,9 +46,9 @@ class _Names:
 
 @dataclass(frozen=True, eq=False)
 class _Segment:
-    """A menu with what one row adds on its days."""
+    """Day constraints with what one row adds on its days."""
 
-    menu: Menu
+    daily: DayConstraints
     incidence: IntArray
     valid: tuple[bool, ...]
     redundant: frozenset[str]
@@ -57,7 +57,7 @@ class _Segment:
         return (
             self.valid == other.valid
             and np.array_equal(self.incidence, other.incidence)
-            and same_constraints(self.menu, other.menu)
+            and same_constraints(self.daily, other.daily)
         )
 
 
@@ -103,8 +103,8 @@ def resolve(
     for first, end in pairwise(ends):
         segment = _segment(names, first, end, packages, totals, equations, labels)
         if segments and segments[-1].agrees(segment):
-            merged = replace(segments[-1].menu, end=end)
-            segments[-1] = replace(segments[-1], menu=merged, redundant=segments[-1].redundant | segment.redundant)
+            merged = replace(segments[-1].daily, end=end)
+            segments[-1] = replace(segments[-1], daily=merged, redundant=segments[-1].redundant | segment.redundant)
         else:
             segments.append(segment)
     measured_totals = {total.name: total.measured for total in totals}
@@ -181,7 +181,7 @@ def _segment(
     matrix = dense(null_space(columns, len(names.series)), len(names.series))
     active = [each for each in equations if each.first <= first < (each.end or 0)]
     extra, values, redundant = _invariants(names, active, generators, [names.row_types[j] for j in types])
-    menu = Menu(
+    daily = DayConstraints(
         first=first,
         end=end,
         matrix=np.concatenate([matrix, extra]),
@@ -189,7 +189,7 @@ def _segment(
         generators=None if len(extra) else generators,
         generator_names=() if len(extra) else tuple(column_label[j] for j in types),
     )
-    return _Segment(menu, incidence, tuple(j in column_label for j in range(len(names.row_types))), redundant)
+    return _Segment(daily, incidence, tuple(j in column_label for j in range(len(names.row_types))), redundant)
 
 
 def _invariants(
@@ -232,22 +232,22 @@ def _assemble(
     day_name: Callable[[int], str],
 ) -> ResolvedConstraints:
     touched = [segment.incidence[measured] for segment in segments]
-    matrices = [segment.menu.matrix for segment in segments]
-    generators = [s.menu.generators.T for s in segments if s.menu.generators is not None]
+    matrices = [segment.daily.matrix for segment in segments]
+    generators = [s.daily.generators.T for s in segments if s.daily.generators is not None]
     row_l1, row_l2_squared = _row_norms(touched)
     return ResolvedConstraints(
         series=tuple(names.series),
         n_items=len(names.items),
         measured=measured,
         row_types=names.row_types,
-        menus=tuple(segment.menu for segment in segments),
+        day_constraints=tuple(segment.daily for segment in segments),
         incidence=tuple(segment.incidence for segment in segments),
         valid=np.array([segment.valid for segment in segments], dtype=bool),
         row_l1=row_l1,
         row_l2_squared=row_l2_squared,
         components=linked(matrices, len(names.series)),
         generator_components=linked([*matrices, *generators], len(names.series)),
-        has_invariants=any(segment.menu.generators is None for segment in segments),
+        has_invariants=any(segment.daily.generators is None for segment in segments),
         notes=tuple(_notes(names, segments, rows_are_packages, day_name)),
     )
 
@@ -266,7 +266,7 @@ def _notes(
     notes: list[str] = []
     n_items = len(names.items)
     for segment in segments:
-        days = f"days {day_name(segment.menu.first)} to {day_name(segment.menu.end - 1)}"
+        days = f"days {day_name(segment.daily.first)} to {day_name(segment.daily.end - 1)}"
         items = segment.incidence[:n_items]
         if rows_are_packages and not any(segment.valid):
             notes.append(f"No package is on sale on {days}: every count is 0 there.")

@@ -1,7 +1,7 @@
 """Constraints in the form that the rest of the library uses, and restrictions to independent parts of them.
 
-Notation: series are the items, then all totals; ``A`` is the incidence of one menu, ``A[s, j]`` the count that one
-row of type ``j`` adds to series ``s``; G and B are a menu's generators and constraint matrix (`Menu`).
+Notation: series are the items, then all totals; ``A`` is the incidence of one day, ``A[s, j]`` the count that one
+row of type ``j`` adds to series ``s``; G and B are its day's generators and constraint matrix (`DayConstraints`).
 """
 
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dplib.arrays import BoolArray, IntArray
-from dplib.constraints.menu import Menu
+from dplib.constraints.day_constraints import DayConstraints
 from dplib.validate import require
 
 
@@ -24,9 +24,9 @@ class ResolvedConstraints:
         n_items: how many of the series are items.
         measured: whether a series is measured, shape (n_series,); an unmeasured total has infinite variance.
         row_types: what one input row can be: the packages, or the items.
-        menus: consecutive menus that cover all days.
-        incidence: ``A`` of each menu, shape (n_series, n_row_types), non-negative.
-        valid: whether a row type exists in a menu, shape (n_menus, n_row_types); rows of others are dropped by
+        day_constraints: consecutive day constraints that cover all days.
+        incidence: ``A`` of each of the day constraints, shape (n_series, n_row_types), non-negative.
+        valid: whether a row type exists on a day, shape (n_day_constraints, n_row_types); rows of others are dropped by
             this public rule.
         row_l1: largest L1 norm of a column of ``A`` over measured series: what one row adds to one tree level.
         row_l2_squared: largest squared L2 norm of such a column.
@@ -40,7 +40,7 @@ class ResolvedConstraints:
     n_items: int
     measured: BoolArray
     row_types: tuple[str, ...]
-    menus: tuple[Menu, ...]
+    day_constraints: tuple[DayConstraints, ...]
     incidence: tuple[IntArray, ...]
     valid: BoolArray
     row_l1: int
@@ -79,41 +79,41 @@ def linked(rows: Sequence[npt.NDArray[np.generic]], n_series: int) -> tuple[IntA
     return tuple(np.flatnonzero(label == value).astype(np.int64) for value in np.unique(label))
 
 
-def restrict(menu: Menu, series_index: npt.ArrayLike) -> Menu:
-    """The part of a menu that speaks of some series.
+def restrict(daily: DayConstraints, series_index: npt.ArrayLike) -> DayConstraints:
+    """The part of day constraints that speaks of some series.
 
     Generators keep the rows of these series and the columns that touch them; where a column touches other series as
     well, non-negativity of the parts is weaker than of the whole (use ``generator_components`` for integer tables).
 
     Args:
-        menu: the menu.
+        daily: the constraints.
         series_index: series numbers, shape (m,): a union of components.
 
     Raises:
         ConfigError: if a constraint links these series to others.
     """
     index = np.asarray(series_index, dtype=np.int64)
-    inside = np.zeros(menu.n_series, dtype=bool)
+    inside = np.zeros(daily.n_series, dtype=bool)
     inside[index] = True
-    touches = (menu.matrix[:, inside] != 0).any(axis=1)
-    crosses = touches & (menu.matrix[:, ~inside] != 0).any(axis=1)
+    touches = (daily.matrix[:, inside] != 0).any(axis=1)
+    crosses = touches & (daily.matrix[:, ~inside] != 0).any(axis=1)
     require(not crosses.any(), "series_index", "hold whole components", "series that a constraint links to others")
-    generators, names = menu.generators, menu.generator_names
+    generators, names = daily.generators, daily.generator_names
     if generators is not None:
         rows = generators[index]
         kept = np.flatnonzero(rows.any(axis=0))
         generators, names = rows[:, kept], tuple(names[column] for column in kept)
     return replace(
-        menu,
-        matrix=np.ascontiguousarray(menu.matrix[touches][:, index]),
-        rhs=menu.rhs[touches],
+        daily,
+        matrix=np.ascontiguousarray(daily.matrix[touches][:, index]),
+        rhs=daily.rhs[touches],
         generators=generators,
         generator_names=names,
     )
 
 
-def same_constraints(one: Menu, other: Menu) -> bool:
-    """Whether two menus agree in all but their days."""
+def same_constraints(one: DayConstraints, other: DayConstraints) -> bool:
+    """Whether two agree in all but their days."""
     if (one.generators is None) != (other.generators is None):
         return False
     same_generators = (

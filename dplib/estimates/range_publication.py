@@ -41,7 +41,7 @@ from dplib.projection.rounding import SNAP, STEPS, spread_order
 from dplib.trees.interval_tree import IntervalTree
 from dplib.validate import require
 
-LARGEST_TOTAL = 1 << 50
+MAX_TOTAL = 1 << 50
 """Above it parts of 1 are lost in 64-bit floats."""
 RUNS = 16
 """Parts that one projection is over at most: children of a node, or runs of them."""
@@ -77,7 +77,7 @@ def publish_range_counts(
         root = np.asarray(totals)
         good = root.size == values.shape[1] and np.issubdtype(root.dtype, np.integer) and bool((root >= 0).all())
         require(good, "totals", f"be {values.shape[1]} integers of at least 0", "others")
-    counts[0] = np.rint(np.minimum(root, LARGEST_TOTAL))
+    counts[0] = np.rint(np.minimum(root, MAX_TOTAL))
     after = deep_gains(tree, variance[:, None]).after[:, 0]
     _divide(tree.child_start, tree.child_count, values, after, counts)
     return counts.reshape(estimates.shape)
@@ -138,7 +138,7 @@ def _divide_in_runs(estimates: FloatArray, spread: FloatArray, total: int, count
 
 @compiled
 def _parts_of(size: int) -> int:
-    """Into how many runs a run of so many children is divided: as few levels as `RUNS` allows, all alike."""
+    """Into how many runs a run of this many children is divided: as few levels as `RUNS` allows, all alike."""
     levels, reach = 1, RUNS
     while reach < size:
         reach *= RUNS

@@ -19,8 +19,8 @@ from dplib.arrays import BoolArray, IntArray, WordArray
 from dplib.compiled import compiled
 from dplib.validate import require
 
-MOST_VERTICES = 2**31 - 1
-MOST_TOTAL_WEIGHT = 2**60  # sums of a few cut values stay within 64 bits
+MAX_VERTICES = 2**31 - 1
+MAX_TOTAL_WEIGHT = 2**60  # sums of a few cut values stay within 64 bits
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,8 +30,8 @@ class Graph:
     Attributes:
         n_vertices: the vertices are ``0 .. n_vertices - 1``, with or without edges.
         source: the smaller end of each edge, shape (n_edges,), sorted by ``(source, target)``.
-        target: the greater end, likewise.
-        weight: positive, likewise; the total is below 2^60.
+        target: the greater end, same shape.
+        weight: positive, same shape; the total is below 2^60.
     """
 
     n_vertices: int
@@ -62,14 +62,14 @@ def canonical(
     Args:
         n_vertices: number of vertices, at least 0.
         source: one end of each edge, shape (n,), whole numbers from 0 to ``n_vertices - 1``.
-        target: the other end, likewise.
-        weight: whole numbers from 0 on, likewise; 1 each by default.
+        target: the other end, same shape.
+        weight: whole numbers from 0 on, same shape; 1 each by default.
 
     Raises:
         ConfigError: an array has another shape or type, an end is no vertex, a weight is negative or the total is
             2^60 or more.
     """
-    require(0 <= n_vertices <= MOST_VERTICES, "n_vertices", f"lie from 0 to {MOST_VERTICES}", n_vertices)
+    require(0 <= n_vertices <= MAX_VERTICES, "n_vertices", f"lie from 0 to {MAX_VERTICES}", n_vertices)
     one, other = _whole("source", source), _whole("target", target)
     heavy = np.ones(len(one), dtype=np.int64) if weight is None else _whole("weight", weight)
     require(len(one) == len(other) == len(heavy), "edges", "have two ends and one weight each", "other lengths")
@@ -78,7 +78,7 @@ def canonical(
         require(inside, name, f"hold vertices from 0 to {n_vertices - 1}", "another one")
     require(len(heavy) == 0 or int(heavy.min()) >= 0, "weight", "be at least 0", "a negative one")
     # The sum in floating point is off by far less than the factor to where 64 bits end.
-    require(float(heavy.sum(dtype=np.float64)) < MOST_TOTAL_WEIGHT, "weight", "add up to less than 2^60", "more")
+    require(float(heavy.sum(dtype=np.float64)) < MAX_TOTAL_WEIGHT, "weight", "add up to less than 2^60", "more")
     return Graph(n_vertices, *merge_edges(n_vertices, one, other, heavy))
 
 

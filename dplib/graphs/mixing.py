@@ -10,12 +10,12 @@ from dplib.arrays import IntArray, WordArray
 from dplib.hashing import hash_columns, hashed
 from dplib.validate import between
 
-_MOST_COLOURS = 1024
+_MAX_COLOURS = 1024
 
 
 def vertex_colours(vertex: IntArray, n_colours: int) -> IntArray:
     """The colour of each vertex, from 0 to ``n_colours - 1``; shape (n,)."""
-    between("number of colours", n_colours, 0, _MOST_COLOURS)
+    between("number of colours", n_colours, 0, _MAX_COLOURS)
     return (hash_columns([vertex], _start(0)) % np.uint64(n_colours)).astype(np.int64)
 
 

@@ -19,7 +19,7 @@ class SimpleGraph:
     Attributes:
         n_vertices: n, the declared vertices 0 .. n - 1, with or without edges.
         source: the smaller end of each edge, shape (m,), sorted by ``(source, target)``.
-        target: the greater end, likewise.
+        target: the greater end, same shape.
 
     Raises:
         ConfigError: the edges are of another form. (Of edges that were read from rows none is: `from_edges` and

@@ -86,7 +86,7 @@ class Accounts(Book):
             return writer.state.accounts[dataset]
 
     def approve(self, dataset: str, plan: str, by: str, reason: str, runs: int = 1) -> Approval:
-        """Sign off a plan for so many more runs.
+        """Sign off a plan for this many more runs.
 
         Args:
             dataset: name of the account.

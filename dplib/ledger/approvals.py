@@ -1,4 +1,4 @@
-"""Approvals of plans: which measurements of an account somebody signed off, and how often they may still be made.
+"""Approvals of plans: which measurements of an account someone signed off, and how often they may still be made.
 
 A *plan* is what a privacy officer can read before anything is spent: the resolved measurement settings, the cost in the
 account's currency, the unit and the neighbours. Its hash names the settings with the logical date left open, as

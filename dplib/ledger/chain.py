@@ -2,7 +2,7 @@
 
 Each entry carries the SHA-256 of the entry before it, so a changed, removed, inserted or reordered entry breaks every
 later link; the tip (sequence and digest of the newest entry) is kept apart, so that entries cut off at the end are
-missed too. Whoever can rewrite the whole file can rewrite the whole chain: against that, keep a tip from an earlier
+missed too. Anyone who can rewrite the whole file can rewrite the whole chain: against that, keep a tip from an earlier
 ``export`` elsewhere and hand it to ``audit``.
 
 Digests cover the private parts of an entry as well. They stay in the ledger and its exports.
@@ -104,7 +104,7 @@ def sound_entries(rows: Iterable[Sequence[Any]], tip: tuple[int, str], dataset: 
 
     Raises:
         IntegrityError: if an entry is missing, was exchanged or changed, or the tip is another one; at the end at the
-            latest, so whoever decides anything takes all entries first.
+            latest, so what decides anything takes all entries first.
     """
     last, previous = 0, GENESIS
     for row in rows:

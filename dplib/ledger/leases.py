@@ -76,7 +76,7 @@ def extend(connection: Connection, run: int, owner: Owner) -> None:
 
 
 def live(connection: Connection) -> list[Owner]:
-    """Whoever measures now."""
+    """Who measures now."""
     now = database_time(connection)
     rows = connection.execute(select(leases).where(leases.c.expires > now))
     owners = (Owner(row.host, row.pid, row.token) for row in rows)
@@ -84,7 +84,7 @@ def live(connection: Connection) -> list[Owner]:
 
 
 def drop(connection: Connection, run: int, owner: Owner | None = None) -> None:
-    """Let go of a lease: ``owner``'s, or whoever's if no owner is named."""
+    """Let go of a lease: ``owner``'s, or anyone's if no owner is named."""
     own = leases.c.run == run if owner is None else and_(leases.c.run == run, leases.c.token == owner.token)
     connection.execute(delete(leases).where(own))
 

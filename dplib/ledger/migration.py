@@ -1,7 +1,7 @@
 """Moving a ledger to another database: every entry as it is, and no moment in which both can be written.
 
 The entries keep their sequence, hashes, times and texts, so release ids, noise keys and tips kept elsewhere stay true.
-The source is closed by an entry that names the new place; whoever still uses it is told so, and pays for nothing.
+The source is closed by an entry that names the new place; anyone who still uses it is told so, and pays for nothing.
 
 The order decides that no budget is spent twice. Both transactions are open at once, each under its database's writers'
 lock, and nothing is committed before every entry lies in the target; then the source is committed, which closes it,
@@ -49,7 +49,7 @@ def migrate(source_url: str, target_url: str) -> Moved:
     Raises:
         ConfigError: if the target is not empty, or the source was moved before.
         IntegrityError: if the source does not audit clean.
-        DplibError: if somebody is measuring, or a database cannot be reached.
+        DplibError: if someone is measuring, or a database cannot be reached.
     """
     source, target = Book.open(source_url, even_closed=True), Book.open(target_url, create=True, even_closed=True)
     require(source.address != target.address, "--to", "be another place than --from", target.address)

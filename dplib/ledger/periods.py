@@ -18,7 +18,7 @@ ones, lose at most one period's budget ``B`` for any two neighbours:
    a fixed sum). So the whole sequence loses at most ``B``.
 
 This is parallel composition over periods, interactive and with a sum inside each. It protects a customer's month, not
-the customer: somebody with rows in k months is protected by the group privacy of k units (k epsilon; k^2 rho). Hence
+the customer: someone with rows in k months is protected by the group privacy of k units (k epsilon; k^2 rho). Hence
 the unit's name must say the period, the configuration must name that unit, and every manifest and report does.
 
 A row that is its own unit (unit ``event``) lies in one period by itself, and its name needs no period; neighbours are

@@ -1,10 +1,10 @@
 """Cost and plan of reservations, worked out again from the settings that their entries carry.
 
-A reservation states a cost, a plan, a period and a hash, and the account relies on all of them. Whoever can append to a
-ledger could state a cost of nearly nothing beside settings that cost all, or an approved plan beside settings that
-nobody approved. So each entry carries its measurement settings, which are public, and whoever relies on a reservation
-works the rest out from them: a run before it spends, ``verify`` and ``audit``. How is handed in (`Pricing`): the ledger
-lies below the jobs and knows none of them.
+A reservation states a cost, a plan, a period and a hash, and the account relies on all of them. Anyone who can append
+to a ledger could state a cost of nearly nothing beside settings that cost all, or an approved plan beside settings that
+nobody approved. So each entry carries its measurement settings, which are public, and anyone who relies on a
+reservation works the rest out from them: a run before it spends, ``verify`` and ``audit``. How is handed in
+(`Pricing`): the ledger lies below the jobs and knows none of them.
 
 *Format*: `COST_FORMAT` says by which rules an entry's cost was worked out. An entry of an older format is *not
 recomputed*, and that is said; an account whose newer entries are of a newer format, or that was made under it, takes
@@ -31,7 +31,7 @@ from dplib.ledger.runs import Account, Terms
 
 COST_FORMAT = 1
 """Raised when settings cost more than before."""
-_LARGEST_PLAIN = 1 << 16
+_MAX_PLAIN = 1 << 16
 """Bytes of settings that stand in an entry as they are; larger ones, as with long lists of names, are packed."""
 
 
@@ -61,7 +61,7 @@ def settings_body(settings: Mapping[str, Any] | None) -> dict[str, Any]:
     if settings is None:
         return {}
     text = canonical_json(settings)
-    packed = base64.b64encode(zlib.compress(text, 9)).decode("ascii") if len(text) > _LARGEST_PLAIN else settings
+    packed = base64.b64encode(zlib.compress(text, 9)).decode("ascii") if len(text) > _MAX_PLAIN else settings
     return {"settings": packed, "cost_format": COST_FORMAT}
 
 

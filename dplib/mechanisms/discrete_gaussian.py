@@ -32,7 +32,7 @@ from dplib.randomness.digits import ExpNegative
 from dplib.randomness.integers import BitSource, resolve_ties
 from dplib.validate import at_least, require
 
-SMALLEST_SIGMA_SQUARED, LARGEST_SIGMA_SQUARED = Fraction(1, 2**100), 2**78
+MIN_SIGMA_SQUARED, MAX_SIGMA_SQUARED = Fraction(1, 2**100), 2**78
 _WORD = 32
 _MARGIN = 0.5  # in units of 2^-32
 _CHUNK = 16384  # proposals at a time; part of the sampler format
@@ -70,7 +70,7 @@ def draw_discrete_gaussian(stream: BitSource, sigma_squared: Fraction, size: int
 def _require_parameter(sigma_squared: Fraction) -> None:
     exact = isinstance(sigma_squared, int | Fraction)
     require(exact, "sigma_squared", "be an exact fraction", type(sigma_squared).__name__)
-    in_range = SMALLEST_SIGMA_SQUARED <= sigma_squared <= LARGEST_SIGMA_SQUARED
+    in_range = MIN_SIGMA_SQUARED <= sigma_squared <= MAX_SIGMA_SQUARED
     require(in_range, "sigma_squared", "lie between 2^-100 and 2^78, so that noise fits 64 bits", sigma_squared)
 
 

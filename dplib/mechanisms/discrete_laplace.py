@@ -32,7 +32,7 @@ from dplib.randomness.digits import ExpNegative, Logistic, Probability
 from dplib.randomness.integers import BernoulliTable, BitSource
 from dplib.validate import at_least, require
 
-SMALLEST_SCALE, LARGEST_SCALE = Fraction(1, 2**100), 2**40
+MIN_SCALE, MAX_SCALE = Fraction(1, 2**100), 2**40
 _RARE = 4  # the tail is drawn where its success has probability below e^-4
 _CHUNK = 16384  # draws at a time; fits the cache. Part of the sampler format: another value gives other noise
 
@@ -63,7 +63,7 @@ def draw_discrete_laplace(stream: BitSource, scale: Fraction, size: int) -> IntA
 
 def _require_scale(scale: Fraction) -> None:
     require(isinstance(scale, int | Fraction), "scale", "be an exact fraction", type(scale).__name__)
-    in_range = SMALLEST_SCALE <= scale <= LARGEST_SCALE
+    in_range = MIN_SCALE <= scale <= MAX_SCALE
     require(in_range, "scale", "lie between 2^-100 and 2^40, so that noise fits 64 bits", scale)
 
 

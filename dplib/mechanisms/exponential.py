@@ -53,7 +53,7 @@ from dplib.validate import at_least, positive, require
 
 _WORD = 64
 _GUARD = 64  # digits beyond the words read: an enclosure is met once in 2^60 draws or so
-_LARGEST_WORD = (1 << _WORD) - 1
+_MAX_WORD = (1 << _WORD) - 1
 
 
 def exponential_rate(epsilon: Fraction, sensitivity: Fraction, *, monotone: bool) -> Fraction:
@@ -211,7 +211,7 @@ def _exp_digits(rate: Fraction, gap: int, bits: int) -> int:
 
 def _clipped(ends: Sequence[int]) -> WordArray:
     """Ends as words; 2^64 means a bound of 1, which no word is above, as none is above the largest word."""
-    return np.array([min(end, _LARGEST_WORD) for end in ends], dtype=np.uint64)
+    return np.array([min(end, _MAX_WORD) for end in ends], dtype=np.uint64)
 
 
 def _require_losses(losses: IntArray) -> None:

@@ -38,9 +38,9 @@ from dplib.randomness.digits import ExpNegative
 from dplib.randomness.integers import BitSource, uniform_below
 from dplib.validate import at_least, require
 
-SMALLEST_EPSILON = Fraction(1, 1000)
-LARGEST_EPSILON = Fraction(1000)
-LARGEST_VALUE = 2**62  # values beyond are cut to it, which is post-processing
+MIN_EPSILON = Fraction(1, 1000)
+MAX_EPSILON = Fraction(1000)
+MAX_VALUE = 2**62  # values beyond are cut to it, which is post-processing
 _WORD = 64
 _GUARD = 64
 _FLOAT_REACH = 60.0  # error formulas look at rungs of weight above e^-60
@@ -77,13 +77,13 @@ def draw_ladder(stream: BitSource, true_count: int, ladder: Ladder, epsilon: Fra
     for index in range(size):
         rung = _draw_rung(stream, ladder, epsilon, enclosure)
         value = true_count + _draw_on_rung(stream, ladder, rung)
-        drawn[index] = max(-LARGEST_VALUE, min(LARGEST_VALUE, value))
+        drawn[index] = max(-MAX_VALUE, min(MAX_VALUE, value))
     return drawn
 
 
 def _require_epsilon(epsilon: Fraction) -> None:
     require(isinstance(epsilon, int | Fraction), "epsilon", "be an exact fraction", type(epsilon).__name__)
-    require(SMALLEST_EPSILON <= epsilon <= LARGEST_EPSILON, "epsilon", "lie between 1/1000 and 1000", epsilon)
+    require(MIN_EPSILON <= epsilon <= MAX_EPSILON, "epsilon", "lie between 1/1000 and 1000", epsilon)
 
 
 @dataclass(frozen=True)

@@ -37,10 +37,10 @@ from dplib.randomness.integers import BernoulliTable, BitSource
 from dplib.validate import at_least, positive, require
 
 DEFAULT_STEPS = 64
-LARGEST_N_VERTICES = 2**31  # so that pairs are numbered within 62 bits
+MAX_N_VERTICES = 2**31  # so that pairs are numbered within 62 bits
 _RARE = 4.0  # the tail of a gap is drawn where it goes on with probability below e^-4
 _FIRST_GUARD = 32
-MOST_EXPONENT = 32  # of epsilon threshold / steps: the mean gap stays below 2^47
+MAX_EXPONENT = 32  # of epsilon threshold / steps: the mean gap stays below 2^47
 
 
 @dataclass(frozen=True)
@@ -118,8 +118,8 @@ class ThresholdLaw:
         positive("epsilon", Fraction(self.epsilon))
         at_least("steps", self.steps, 1)
         at_least("threshold", self.threshold, 1)
-        rule = f"keep epsilon threshold / steps at most {MOST_EXPONENT}, so that gaps fit 64 bits"
-        require(self.rate * self.threshold <= MOST_EXPONENT, "threshold", rule, self.threshold)
+        rule = f"keep epsilon threshold / steps at most {MAX_EXPONENT}, so that gaps fit 64 bits"
+        require(self.rate * self.threshold <= MAX_EXPONENT, "threshold", rule, self.threshold)
 
     @property
     def rate(self) -> Fraction:
@@ -151,7 +151,7 @@ def threshold_for(noisy_edges: float, n_pairs: int, epsilon: Fraction, steps: in
         steps: g; more steps hit the count more closely.
     """
     wanted = min(max(noisy_edges, 1.0), float(n_pairs))
-    thresholds = range(1, max(1, int(MOST_EXPONENT * steps / Fraction(epsilon))) + 1)
+    thresholds = range(1, max(1, int(MAX_EXPONENT * steps / Fraction(epsilon))) + 1)
 
     def few_enough(threshold: int) -> bool:
         return sum(ThresholdLaw(epsilon, threshold, steps).expected(wanted, n_pairs)) <= wanted
@@ -175,7 +175,7 @@ def draw_noisy_adjacency(
     Returns:
         (source, target) of the released edges, source < target, in rising order: it tells nothing else.
     """
-    require(0 <= n_vertices <= LARGEST_N_VERTICES, "number of vertices", "be at most 2^31", n_vertices)
+    require(0 <= n_vertices <= MAX_N_VERTICES, "number of vertices", "be at most 2^31", n_vertices)
     edges = np.sort(pair_numbers(n_vertices, np.minimum(source, target), np.maximum(source, target)))
     kept = edges[_one_law(law.edge_passes).draw(stream, len(edges))[0]]
     passing = _draw_passing(stream, law.other_passes, n_vertices * (n_vertices - 1) // 2)

@@ -30,14 +30,14 @@ from fractions import Fraction
 import numpy as np
 
 from dplib.arrays import BoolArray, IntArray
-from dplib.mechanisms.discrete_laplace import LARGEST_SCALE, draw_geometric
+from dplib.mechanisms.discrete_laplace import MAX_SCALE, draw_geometric
 from dplib.privacy.budget import ApproxDP, PureDP
 from dplib.privacy.rounding import log_above, round_up, sqrt_above
 from dplib.randomness.digits import Logistic
 from dplib.randomness.integers import BernoulliTable, BitSource
 from dplib.validate import between, positive, require
 
-LARGEST_EPSILON, LARGEST_DELTA = Fraction(1, 5), Fraction(1, 20)
+MAX_EPSILON, MAX_DELTA = Fraction(1, 5), Fraction(1, 20)
 _GRID_BITS = 4
 _CHUNK = 16384
 
@@ -56,8 +56,8 @@ def oneshot_scale(
     if isinstance(budget, PureDP):
         return 2 * k * sensitivity / budget.epsilon
     rule = "be at most {} for oneshot Laplace (theorem of Qiao, Su and Zhang; peeling has no such limit)"
-    require(budget.epsilon <= LARGEST_EPSILON, "epsilon", rule.format("0.2"), budget.epsilon)
-    require(budget.delta <= LARGEST_DELTA, "delta", rule.format("0.05"), budget.delta)
+    require(budget.epsilon <= MAX_EPSILON, "epsilon", rule.format("0.2"), budget.epsilon)
+    require(budget.delta <= MAX_DELTA, "delta", rule.format("0.05"), budget.delta)
     return round_up(8 * sensitivity * sqrt_above(k * log_above(n_candidates / budget.delta)) / budget.epsilon)
 
 
@@ -88,7 +88,7 @@ def draw_oneshot(stream: BitSource, losses: IntArray, k: int, scale: Fraction) -
     require(losses.dtype == np.int64 and losses.ndim == 1, "losses", "be 64-bit integers", losses.dtype)
     require(1 <= k <= len(losses), "k", f"lie between 1 and the {len(losses)} candidates", k)
     fine = positive("scale", Fraction(scale)) * 2**_GRID_BITS
-    require(fine <= LARGEST_SCALE, "scale", "be at most 2^36", scale)
+    require(fine <= MAX_SCALE, "scale", "be at most 2^36", scale)
     magnitudes, negative = _noise_cells(stream, fine, len(losses))
     # The noisy loss lies in [cell, cell + 1] on the grid: a negative noise of magnitude in [g, g + 1) in -g - 1.
     cells = (losses << _GRID_BITS) + np.where(negative, -magnitudes - 1, magnitudes)

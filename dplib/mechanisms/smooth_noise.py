@@ -37,7 +37,7 @@ from dplib.randomness.digits import ExpNegative
 from dplib.randomness.integers import BitSource
 from dplib.validate import at_least, between, require
 
-LARGEST_VALUE = 2**62  # values beyond are cut to it, which is post-processing
+MAX_VALUE = 2**62  # values beyond are cut to it, which is post-processing
 _WORD = 64
 _CLOSE = 1e-9  # relative; far above the error of the floating-point values compared with it
 
@@ -116,7 +116,7 @@ def draw_smooth_cauchy(
     at_least("size", size, 0)
     smooth = SmoothSensitivity.of(ladder, beta)
     drawn = [true_count + _draw_rounded_cauchy(stream, smooth, epsilon - beta) for _ in range(size)]
-    return np.array([max(-LARGEST_VALUE, min(LARGEST_VALUE, value)) for value in drawn], dtype=np.int64)
+    return np.array([max(-MAX_VALUE, min(MAX_VALUE, value)) for value in drawn], dtype=np.int64)
 
 
 def _require_rates(epsilon: Fraction, beta: Fraction | None) -> Fraction:
@@ -131,7 +131,7 @@ def _draw_rounded_cauchy(stream: BitSource, smooth: SmoothSensitivity, alpha: Fr
         digits = _WORD
         x, y, sign = (int(word) for word in stream.uint64(3))
         while True:
-            # |X| lies in [x, x + 1) / 2^digits, Y likewise.
+            # |X| lies in [x, x + 1) / 2^digits, and Y in the same way.
             edge = 1 << 2 * digits
             if x * x + y * y >= edge:
                 break

@@ -19,8 +19,8 @@ def budget_section(dataset: str, account: AccountState) -> Section:
     caption = f"All in {currency}. Releases of one account add up, whatever their dates."
     if account.period:
         caption = (
-            f"All in {currency}. The budget is new each period: releases of rows of {account.period} add up. Whoever "
-            "has rows in several periods is protected in each, and less over all of them together."
+            f"All in {currency}. The budget is new each period: releases of rows of {account.period} add up. Anyone "
+            "who has rows in several periods is protected in each, and less over all of them together."
         )
     if account.currency is Currency.APPROX:
         caption += " The account has a total delta, too: a release that takes more of that, in proportion, counts as so"

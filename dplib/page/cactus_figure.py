@@ -27,14 +27,14 @@ from dplib.page.number_text import number_text
 from dplib.page.tree_layout import tree_layout
 from dplib.validate import require
 
-MOST_NODES = 80
+MAX_NODES = 80
 """Boxes and rings that a drawing holds at most; a larger cactus is no longer legible."""
-_MOST_NAMED = 3
-_MOST_LETTERS = 16
+_MAX_NAMED = 3
+_MAX_LETTERS = 16
 _MARGIN = 12.0
 _LEGEND = 46.0
 _FONT = 12.0
-_SMALLEST_FONT = 6.0
+_MIN_FONT = 6.0
 _HEIGHT = 24.0
 _LETTER = 7.4  # a letter's width at that size
 _SMALL_ROOM = 7.0  # around a node without a box
@@ -77,13 +77,13 @@ def cactus_drawing(cactus: Cactus, names: Sequence[str] | None = None) -> str:
         names: of the graph's vertices, shape (n_vertices,); their numbers by default.
 
     Raises:
-        ConfigError: the standard form has more than `MOST_NODES` nodes and rings to draw, or a vertex has no name.
+        ConfigError: the standard form has more than `MAX_NODES` nodes and rings to draw, or a vertex has no name.
     """
     standard = standard_form(cactus)
     called = [str(vertex) for vertex in range(cactus.n_vertices)] if names is None else list(names)
     require(len(called) == cactus.n_vertices, "names", "name every vertex", len(called))
     n_drawn = standard.n_nodes - sum(map(len, standard.rings)) + len(standard.rings)
-    require(n_drawn <= MOST_NODES, "cactus", f"have at most {MOST_NODES} nodes and rings to be drawn", n_drawn)
+    require(n_drawn <= MAX_NODES, "cactus", f"have at most {MAX_NODES} nodes and rings to be drawn", n_drawn)
     plan = _plan(standard, called)
     low, high = plan.extent()
     scale = min(1.0, (WIDTH - 2 * _MARGIN) / (high[0] - low[0]))
@@ -148,12 +148,12 @@ def _label(names: Sequence[str]) -> str:
     """Some names and how many more, or how many there are."""
     if not names:
         return ""
-    shown = ", ".join(names[:_MOST_NAMED])
-    more = f" +{len(names) - _MOST_NAMED}" if len(names) > _MOST_NAMED else ""
-    if len(shown + more) <= _MOST_LETTERS:
+    shown = ", ".join(names[:_MAX_NAMED])
+    more = f" +{len(names) - _MAX_NAMED}" if len(names) > _MAX_NAMED else ""
+    if len(shown + more) <= _MAX_LETTERS:
         return clean_text(shown + more)
     if len(names) == 1:
-        return clean_text(short_text(names[0], _MOST_LETTERS))
+        return clean_text(short_text(names[0], _MAX_LETTERS))
     return f"{number_text(len(names))} vertices"
 
 
@@ -177,7 +177,7 @@ def _nodes(axes: Axes, plan: _Plan, scale: float) -> None:
     size = _FONT * scale
     text: Any = {"ha": "center", "va": "center", "fontsize": size, "bbox": {**_BOX, "linewidth": 1.2 * scale}}
     for at, label in zip(plan.at, plan.labels, strict=False):
-        if label and size >= _SMALLEST_FONT:
+        if label and size >= _MIN_FONT:
             axes.text(at[0], at[1], label, zorder=4, **text)
         else:  # an empty node, or no room to write
             colour, width = (COLOURS["surface"], 1.5) if label else (COLOURS["accent"], 0)

@@ -22,9 +22,9 @@ from dplib.page.number_text import number_text
 WIDTH, HEIGHT = 720.0, 480.0
 RASTER = (60, 40)
 FEW_CELLS = 400
-MOST_NUMBERED = 30
+MAX_NUMBERED = 30
 _SHADES = (0.1, 0.2, 0.32, 0.46, 0.62)
-_LARGEST_DOT = 260.0
+_MAX_DOT = 260.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,13 +93,13 @@ def _centers(axes: Axes, shown: CenterMap) -> None:
     axes.plot(x[known], y[known], color=COLOURS["contrast"], markeredgecolor=COLOURS["surface"], **style)
     hollow: dict[str, Any] = {"markerfacecolor": COLOURS["surface"], "markeredgecolor": COLOURS["contrast"]}
     axes.plot(x[~known], y[~known], **style, **hollow)
-    if len(x) <= MOST_NUMBERED:
+    if len(x) <= MAX_NUMBERED:
         for number, place in enumerate(shown.centers):
             axes.annotate(str(number), place, xytext=(6, 5), textcoords="offset points", zorder=6)
 
 
 def _dots(axes: Axes, cells: FloatArray, weights: FloatArray) -> None:
-    size = 4 + _LARGEST_DOT * weights / weights.max()
+    size = 4 + _MAX_DOT * weights / weights.max()
     axes.scatter(cells[:, 0], cells[:, 1], s=size, color=COLOURS["accent"], alpha=0.35, linewidths=0, zorder=2)
 
 

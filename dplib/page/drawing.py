@@ -83,7 +83,7 @@ def clean_text(text: str) -> str:
 
 
 def short_text(text: str, letters: int) -> str:
-    """A text of at most so many letters; a longer one is cut, and marked so."""
+    """A text of at most this many letters; a longer one is cut, and marked so."""
     return text if len(text) <= letters else f"{text[: letters - 1]}…"
 
 
@@ -103,7 +103,7 @@ def draw(paint: Callable[[Figure], None], width: float, height: float) -> str:
     Args:
         paint: draws on the empty figure it is given.
         width: in CSS pixels at full size.
-        height: likewise.
+        height: the same.
     """
     kinds = _kinds.get()
     if kinds is not None:

@@ -28,7 +28,7 @@ from dplib.page.number_text import number_text
 
 WIDTH = 720.0
 _FEW = 60
-_LETTERS_ACROSS, _LEAST_LETTERS = 110, 10
+_LETTERS_ACROSS, _MIN_LETTERS = 110, 10
 """Letters of names that fit below an axis, and those that each name gets at least."""
 _LINES = ("contrast", "third", "muted")
 _MARKERS = ("D", "s", "^")
@@ -235,7 +235,7 @@ def _positions(axes: Axes, positions: Sequence[dt.date] | Sequence[str] | Sequen
     # Also days beside the ends of the calendar: ticks and margins would leave it.
     at = np.arange(len(positions), dtype=float)
     step = -(-len(positions) // 12)
-    letters = max(_LEAST_LETTERS, _LETTERS_ACROSS // len(at[::step]))
+    letters = max(_MIN_LETTERS, _LETTERS_ACROSS // len(at[::step]))
     axes.set_xticks(at[::step], [clean_text(short_text(str(name), letters)) for name in positions[::step]])
     return at
 

@@ -40,7 +40,7 @@ class Promise:
         invariants: public facts the guarantee is conditional on, a sentence each.
         public_settings: what is public and was chosen without looking at the rows, an enumeration.
         relation: which two inputs are neighbours, in words, where the name of their kind does not say it all.
-        change: from one neighbour to the other, an imperative phrase, likewise.
+        change: from one neighbour to the other, an imperative phrase.
     """
 
     caps: str

@@ -38,7 +38,7 @@ _MIXED_STEPS = 2_000
 # Relative allowance for the errors of composed probabilities, exponentials and sums of at most 1e6 positive terms, each
 # with relative error near 2^-53; exponents are kept below 1e5, where their error stays near 1e-11.
 _ROUNDING = 1e-9
-_LARGEST_EXPONENT = 1e5
+_MAX_EXPONENT = 1e5
 _N_ORDERS = 96
 _N_HALVINGS = 48
 
@@ -106,7 +106,7 @@ def mixed_loss_epsilon(epsilons: Sequence[Fraction], rho: Fraction, delta: Fract
 
 def _orders(rho: float, largest: float) -> FloatArray:
     """Return values of ``alpha - 1`` on a geometric grid whose exponents a float holds to 1e-11."""
-    top = min(math.sqrt(_LARGEST_EXPONENT / rho), _LARGEST_EXPONENT / (1 + rho + 2 * largest))
+    top = min(math.sqrt(_MAX_EXPONENT / rho), _MAX_EXPONENT / (1 + rho + 2 * largest))
     return np.geomspace(top * 1e-6, top, _N_ORDERS)
 
 

@@ -241,7 +241,7 @@ def half_widths(std_errors: FloatArray, exact: Callable[[int], float], most: int
         most: how many are worked out.
 
     Returns:
-        Shape (m,), NaN likewise.
+        Shape (m,), NaN in the same case.
     """
     stated = np.flatnonzero(np.nan_to_num(std_errors) > 0)
     found = np.where(std_errors == 0, 0.0, np.nan)

@@ -21,7 +21,7 @@ import numpy as np
 from scipy import linalg
 
 from dplib.arrays import FloatArray
-from dplib.constraints.menu import Menu
+from dplib.constraints.day_constraints import DayConstraints
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,45 +65,45 @@ def null_basis(matrix: FloatArray) -> FloatArray:
     return basis
 
 
-def span_basis(menu: Menu) -> FloatArray:
-    """An orthonormal basis of the vectors that meet a menu's constraints with right-hand side 0.
+def span_basis(daily: DayConstraints) -> FloatArray:
+    """An orthonormal basis of the vectors that meet a day's constraints with right-hand side 0.
 
     It is taken from the generators where there are any: their integers are smaller than those of the constraints.
 
     Returns:
         Shape (n_series, dimension).
     """
-    if menu.generators is None:
-        return null_basis(menu.matrix)
-    generators = menu.generators.astype(np.float64)
+    if daily.generators is None:
+        return null_basis(daily.matrix)
+    generators = daily.generators.astype(np.float64)
     if not generators.size:
-        return np.zeros((menu.n_series, 0))
+        return np.zeros((daily.n_series, 0))
     basis: FloatArray = linalg.orth(generators / np.maximum(np.linalg.norm(generators, axis=0), 1e-300), rcond=1e-10)
     return basis
 
 
-def particular(menu: Menu) -> FloatArray:
+def particular(daily: DayConstraints) -> FloatArray:
     """The shortest vector with ``matrix @ v = rhs``, shape (n_series,)."""
-    if menu.is_homogeneous:
-        return np.zeros(menu.n_series)
-    lengths = np.linalg.norm(menu.matrix, axis=1)
-    solution: FloatArray = np.linalg.lstsq(menu.matrix / lengths[:, None], menu.rhs / lengths, rcond=None)[0]
+    if daily.is_homogeneous:
+        return np.zeros(daily.n_series)
+    lengths = np.linalg.norm(daily.matrix, axis=1)
+    solution: FloatArray = np.linalg.lstsq(daily.matrix / lengths[:, None], daily.rhs / lengths, rcond=None)[0]
     return solution
 
 
-def projector(menu: Menu, variance: FloatArray) -> AffineProjector:
-    """The weighted projection of one day's counts onto a menu's constraints.
+def projector(daily: DayConstraints, variance: FloatArray) -> AffineProjector:
+    """The weighted projection of one day's counts onto its constraints.
 
     Args:
-        menu: the constraints.
+        daily: the constraints.
         variance: shape (n_series,), above 0, ``inf`` where not measured.
 
     Returns:
         The projector; unmeasured entries of what it is given do not matter but must be finite.
     """
-    if not len(menu.matrix):
-        return AffineProjector(np.eye(menu.n_series), np.zeros(menu.n_series), bool(np.isfinite(variance).all()))
-    basis, start = span_basis(menu), particular(menu)
+    if not len(daily.matrix):
+        return AffineProjector(np.eye(daily.n_series), np.zeros(daily.n_series), bool(np.isfinite(variance).all()))
+    basis, start = span_basis(daily), particular(daily)
     weight = np.where(np.isfinite(variance), 1.0 / variance, 0.0)
     covariance, identifiable = weighted_covariance(basis, weight)
     matrix = covariance * weight

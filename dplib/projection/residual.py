@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from dplib.arrays import FloatArray
-from dplib.constraints.menu import Menu
+from dplib.constraints.day_constraints import DayConstraints
 from dplib.trees.interval_tree import IntervalTree
 
 
@@ -31,20 +31,22 @@ def tree_residual(tree: IntervalTree, values: FloatArray) -> FloatArray:
     return residual
 
 
-def menu_residual(tree: IntervalTree, menus: Sequence[Menu], values: FloatArray) -> list[FloatArray]:
-    """``B v_t - b`` of every day, one array a menu of shape (days of the menu, n_constraints)."""
+def daily_residual(
+    tree: IntervalTree, day_constraints: Sequence[DayConstraints], values: FloatArray
+) -> list[FloatArray]:
+    """``B v_t - b`` of every day, one array for each of the day constraints, shape (its days, n_constraints)."""
     leaves = tree.leaf_nodes
-    return [values[leaves[menu.first : menu.end]] @ menu.matrix.T - menu.rhs for menu in menus]
+    return [values[leaves[daily.first : daily.end]] @ daily.matrix.T - daily.rhs for daily in day_constraints]
 
 
-def mean_square_residual(tree: IntervalTree, menus: Sequence[Menu], values: FloatArray) -> float:
+def mean_square_residual(tree: IntervalTree, day_constraints: Sequence[DayConstraints], values: FloatArray) -> float:
     """Equation 14: the sum of ``psi^2`` over all constraints, divided by the number of values."""
     total = float((tree_residual(tree, values) ** 2).sum())
-    total += sum(float((part**2).sum()) for part in menu_residual(tree, menus, values))
+    total += sum(float((part**2).sum()) for part in daily_residual(tree, day_constraints, values))
     return total / values.size
 
 
-def largest_residual(tree: IntervalTree, menus: Sequence[Menu], values: FloatArray) -> float:
+def largest_residual(tree: IntervalTree, day_constraints: Sequence[DayConstraints], values: FloatArray) -> float:
     """The largest absolute ``psi`` of any constraint."""
-    parts = [tree_residual(tree, values), *menu_residual(tree, menus, values)]
+    parts = [tree_residual(tree, values), *daily_residual(tree, day_constraints, values)]
     return max(float(np.abs(part).max(initial=0.0)) for part in parts)

@@ -8,7 +8,7 @@ key is never a key that was handed out.
 
 Guarantee: HKDF-SHA256 and AES-256 in counter mode are assumed to be pseudorandom. A mechanism that draws from a
 stream is private against readers who cannot break them: the guarantee is computational, not information-theoretic.
-Whoever holds the key can remove the noise.
+Anyone who holds the key can remove the noise.
 
 Cost: a key derivation to open a stream, then AES in counter mode.
 
@@ -33,7 +33,7 @@ Key = bytes
 Label = str | int | bytes
 
 KEY_BYTES = 32
-_MOST_DERIVED_BYTES = 255 * 32  # HKDF-SHA256 ends here (RFC 5869, section 2.3)
+_MAX_DERIVED_BYTES = 255 * 32  # HKDF-SHA256 ends here (RFC 5869, section 2.3)
 
 
 class HiddenKey(bytes):
@@ -59,7 +59,7 @@ def derive_key(key: Key, *labels: Label, length: int = KEY_BYTES) -> Key:
     Raises:
         ConfigError: if the key is too short, the length out of range or a label of another type.
     """
-    between("length", length, 0, _MOST_DERIVED_BYTES + 1)
+    between("length", length, 0, _MAX_DERIVED_BYTES + 1)
     return _expand(key, b"dplib key 1", (length, *labels), length)
 
 

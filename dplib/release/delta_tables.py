@@ -91,7 +91,7 @@ def _append(manifest: Manifest, name: str, files: list[Path], place: str) -> boo
                 f"publish.output.tables.{name}", "be a Delta table with the columns of the release", place
             ) from None
         except CommitFailedError:
-            continue  # somebody else wrote meanwhile: look again
+            continue  # someone else wrote meanwhile: look again
         except (DeltaError, OSError) as error:
             raise _not_now(name, place, type(error).__name__) from None
     raise _not_now(name, place, "other writers all the time")

@@ -93,7 +93,7 @@ class Manifest(_Part):
     """All files of the release but the manifest, sorted by path."""
     checksum: str = ""
     """SHA-256, hex, of the canonical text with this empty: a changed bit shows without the ledger. It is no signature:
-    whoever edits the text can write it anew, which only the ledger shows."""
+    anyone who edits the text can write it anew, which only the ledger shows."""
 
     @field_validator("neighbors")
     @classmethod

@@ -64,7 +64,7 @@ def disk_errors() -> Iterator[None]:
     """Turn what the system says against writing below the output directory into a sentence without its path.
 
     Raises:
-        DplibError: if the disk is full, broken or no longer writable; worth a retry once that is mended.
+        DplibError: if the disk is full, broken or no longer writable; worth a retry once that is fixed.
     """
     try:
         yield
@@ -210,7 +210,7 @@ def _swap(output: Path, staged: str, release_id: str) -> Path:
     if final.exists():
         os.rename(final, old)
     os.rename(new, final)
-    # It was made private; in place it can be read by whoever can read the output directory.
+    # It was made private; in place it can be read by anyone who can read the output directory.
     final.chmod(output.stat().st_mode & 0o777)
     _flush_directory(output)
     shutil.rmtree(old, ignore_errors=True)

@@ -1,7 +1,7 @@
 """Files that hold the secret: a new one, a new key in front of the old ones, an old key gone.
 
-A file changes in one rename, so whoever reads it meanwhile gets the ring before or after; what is replaced is the file
-that links lead to. Changes take turns by a lock on the directory.
+A file changes in one rename, so anyone who reads it meanwhile gets the ring before or after; what is replaced is the
+file that links lead to. Changes take turns by a lock on the directory.
 """
 
 import fcntl
@@ -14,7 +14,7 @@ from pathlib import Path
 
 from dplib.errors import ConfigError
 from dplib.randomness.keyed import KEY_BYTES
-from dplib.secret.places import LARGEST_BYTES, read_place, shown_place
+from dplib.secret.places import MAX_BYTES, read_place, shown_place
 from dplib.secret.secret import KeyRing, load_secret
 from dplib.validate import require
 
@@ -44,7 +44,7 @@ def rotate_secret_file(path: Path) -> KeyRing:
         ConfigError: if the file holds no secret, is open to others, cannot be written or is full of old keys.
     """
     with _changing(path) as (real, ring):
-        most = LARGEST_BYTES // (2 * KEY_BYTES + 1)
+        most = MAX_BYTES // (2 * KEY_BYTES + 1)
         require(len(ring.keys) < most, "secret", f"hold fewer than {most} keys to be rotated (drop old ones)", "more")
         _rewrite(real, lambda words: [_new_key(), *words])
         return load_secret(f"file:{real}", real.parent)

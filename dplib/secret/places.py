@@ -12,7 +12,7 @@ Access-control lists are not looked at.
 *Variable*: taken out of this process's environment as soon as a configuration names it (`withhold`), so that Java,
 Spark's Python workers and other children do not inherit it; reading gets it from memory. What was started before has
 it: under spark-submit Java starts Python, so there such a secret is refused (`dplib.spark.engine.session.java_holds`).
-Whoever may read ``/proc/PID/environ`` of this very process still sees it.
+Anyone who may read ``/proc/PID/environ`` of this very process still sees it.
 
 *Command*: gets no input, must end in time and with code 0 and print no more than a key ring; it and what it started
 are killed otherwise. Nothing of what it prints is ever shown.
@@ -34,7 +34,7 @@ from pathlib import Path
 from dplib.errors import ConfigError
 from dplib.validate import require
 
-LARGEST_BYTES = 8192
+MAX_BYTES = 8192
 _LOOKS_SECRET = re.compile(r"[0-9a-fA-F]{24,}")
 _COMMAND_SECONDS = 30.0
 _taken: dict[str, str] = {}
@@ -93,7 +93,7 @@ def _read_file(place: str, base: Path) -> str:
         _require_closed(os.fstat(descriptor), shown)
         for folder in sorted({*Path(os.path.abspath(path)).parents, *real.parents}):
             _require_guarded(folder)
-        return _text(os.read(descriptor, LARGEST_BYTES + 1))
+        return _text(os.read(descriptor, MAX_BYTES + 1))
     finally:
         os.close(descriptor)
 
@@ -137,8 +137,8 @@ def _command_problem(code: int | None, size: int) -> tuple[str, str] | None:
     """What the command should do and what it did, if that is something else."""
     if code is None:
         return f"runs and ends within {_COMMAND_SECONDS:.0f} s", "none"
-    if size > LARGEST_BYTES:
-        return f"prints at most {LARGEST_BYTES} bytes", "more"
+    if size > MAX_BYTES:
+        return f"prints at most {MAX_BYTES} bytes", "more"
     if code != 0:
         return "ends with code 0", f"code {code}"
     return None if size else ("prints the secret", "nothing")
@@ -163,7 +163,7 @@ def _output(words: list[str], base: Path) -> tuple[int | None, bytes]:
     try:
         output = _read_until(process, end)
         # One that prints too much is not waited for.
-        code = -1 if len(output) > LARGEST_BYTES else process.wait(max(0.0, end - time.monotonic()))
+        code = -1 if len(output) > MAX_BYTES else process.wait(max(0.0, end - time.monotonic()))
     except subprocess.TimeoutExpired:
         pass
     finally:
@@ -178,9 +178,9 @@ def _output(words: list[str], base: Path) -> tuple[int | None, bytes]:
 
 def _read_until(process: "subprocess.Popen[bytes]", end: float) -> bytes:
     output = b""
-    while process.stdout is not None and len(output) <= LARGEST_BYTES:
+    while process.stdout is not None and len(output) <= MAX_BYTES:
         ready, _, _ = select.select([process.stdout], [], [], max(0.0, end - time.monotonic()))
-        part = os.read(process.stdout.fileno(), LARGEST_BYTES + 1 - len(output)) if ready else b""
+        part = os.read(process.stdout.fileno(), MAX_BYTES + 1 - len(output)) if ready else b""
         output += part
         if not part:
             break
@@ -189,6 +189,6 @@ def _read_until(process: "subprocess.Popen[bytes]", end: float) -> bytes:
 
 def _text(content: bytes) -> str:
     """The text of some bytes; empty, hence refused by the caller, where they are too many or not ASCII."""
-    if len(content) > LARGEST_BYTES or not content.isascii():
+    if len(content) > MAX_BYTES or not content.isascii():
         return ""
     return content.decode("ascii")

@@ -9,7 +9,7 @@ reservations that were made under them and are not measured yet. Nothing else ne
 is published without any.
 
 No frame of this module that raises an error has the text or the bytes of a key among its local variables, so a
-traceback that shows those shows no secret; `dplib.randomness.keyed.derive_key` hides the bytes of sub-keys likewise.
+traceback that shows those shows no secret; `dplib.randomness.keyed.derive_key` hides the bytes of sub-keys too.
 """
 
 import re
@@ -23,7 +23,7 @@ from dplib.secret.places import read_place
 from dplib.validate import require
 
 _HEX = re.compile(rf"[0-9a-fA-F]{{{2 * KEY_BYTES},}}")
-_LEAST_DISTINCT_BYTES = 12  # 32 random bytes have fewer distinct values with probability below 1e-14
+_MIN_DISTINCT_BYTES = 12  # 32 random bytes have fewer distinct values with probability below 1e-14
 
 
 class Secret:
@@ -41,7 +41,7 @@ class Secret:
     def __init__(self, key: bytes) -> None:
         key = HiddenKey(key)
         require(len(key) >= KEY_BYTES, "secret", f"have at least {KEY_BYTES} bytes", "fewer")
-        require(len(set(key)) >= _LEAST_DISTINCT_BYTES, "secret", "be random bytes", "a pattern")
+        require(len(set(key)) >= _MIN_DISTINCT_BYTES, "secret", "be random bytes", "a pattern")
         self._key = key
         self.key_id = derive_key(key, "public key id", length=8).hex()
         """Public name of the secret, 16 hexadecimal digits: equal for equal secrets, tells nothing of the bytes."""

@@ -2,7 +2,7 @@
 
 A command ends with the exit code of its error (`dplib.errors`) after one sentence on standard error. An error nobody
 foresaw ends with 1 and names its class and place only, since its message could hold a value of an input row;
-``DPLIB_DEBUG=1`` shows the whole traceback to whoever may see the data.
+``DPLIB_DEBUG=1`` shows the whole traceback to anyone who may see the data.
 """
 
 import datetime as dt
@@ -64,7 +64,7 @@ def _ending(error: BaseException) -> tuple[int, str]:
     frames = traceback.extract_tb(error.__traceback__)
     place = f"{os.path.basename(frames[-1].filename)}:{frames[-1].lineno}" if frames else "an unknown place"
     withheld = "its message may hold data and is withheld (DPLIB_DEBUG=1 shows it)"
-    return 1, f"dplib: unforeseen {type(error).__name__} at {place}; {withheld}"
+    return 1, f"dplib: unexpected {type(error).__name__} at {place}; {withheld}"
 
 
 @contextmanager
@@ -74,7 +74,7 @@ def exit_codes() -> Iterator[None]:
     try:
         yield
     except BrokenPipeError:
-        # Whoever read the output has enough, as `| head` has; Python would complain once more at its end.
+        # Anyone who read the output has enough, as `| head` has; Python would complain once more at its end.
         with suppress(OSError, ValueError):
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
@@ -121,7 +121,7 @@ class Consent:
 consent = Consent()
 
 
-def somebody_there() -> bool:
+def someone_there() -> bool:
     """Whether a person sits at standard input."""
     return sys.stdin.isatty()
 
@@ -144,7 +144,7 @@ def require_inspected(run: Prepared[JobDesign]) -> None:
         f"the input rules of this configuration were never inspected; dplib inspect {job} --config FILE shows what "
         "they drop before it costs a budget"
     )
-    if not (consent.can_ask and somebody_there() and err.is_terminal):
+    if not (consent.can_ask and someone_there() and err.is_terminal):
         log.warning(why)
         return
     if not typer.confirm(f"{why[0].upper()}{why[1:]}. Measure and spend now?", err=True):

@@ -1,6 +1,6 @@
 """What may stand on a terminal: texts as they are, without markup, their control characters made visible.
 
-Names of items, columns and accounts are settings of somebody. In square brackets they would be read as markup and
+Names of items, columns and accounts come from settings. In square brackets they would be read as markup and
 vanish, or raise; an escape byte would move the cursor, hide what was printed or retitle the window.
 """
 

@@ -24,7 +24,7 @@ from dplib.trees.coverage import UniformRanges, covering_queries
 from dplib.trees.interval_tree import IntervalTree
 from dplib.validate import at_least
 
-LARGEST_ARITY = 20
+MAX_ARITY = 20
 
 
 def raw_equal_error(tree: IntervalTree) -> float:
@@ -34,14 +34,14 @@ def raw_equal_error(tree: IntervalTree) -> float:
     return 2.0 * tree.n_levels**2 * used / queries.denominator
 
 
-def best_arity(n_bins: int, largest: int = LARGEST_ARITY) -> int:
+def best_arity(n_bins: int, largest: int = MAX_ARITY) -> int:
     """The k in 2 .. ``largest`` whose k-ary tree has the least error by equation 3.2."""
     at_least("largest", largest, 2)
     return min(range(2, largest + 1), key=lambda k: raw_equal_error(kary_tree(n_bins, k)))
 
 
 def struct_construct(
-    n_bins: int, k: int | None = None, largest: int = LARGEST_ARITY, order: Order = "descending"
+    n_bins: int, k: int | None = None, largest: int = MAX_ARITY, order: Order = "descending"
 ) -> IntervalTree:
     """Build the SC tree.
 

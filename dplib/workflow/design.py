@@ -17,7 +17,7 @@ DEFAULT_DELTA = Fraction(1, 10**6)
 """Delta at which totals of a budget without a delta are shown side by side."""
 
 
-LEAST_NOISE, MOST_NOISE = Fraction(1, 32), Fraction(2**40)
+MIN_NOISE, MAX_NOISE = Fraction(1, 32), Fraction(2**40)
 """Least and largest scale (Laplace) or sigma^2 (Gaussian): below, a count would be published as it is and variances
 would lose their digits; above, noise would not fit 64 bits with room for sums."""
 USEFUL_NOISE = "give noise with a {} from 1/32 to 2^40"
@@ -123,7 +123,7 @@ def require_useful_noise(name: str, parameter: Fraction) -> None:
         ConfigError: naming `privacy.budget`.
     """
     rule = USEFUL_NOISE.format(name)
-    in_range = LEAST_NOISE <= parameter <= MOST_NOISE
+    in_range = MIN_NOISE <= parameter <= MAX_NOISE
     require(in_range, "privacy.budget", rule, f"a {name} of {parameter.numerator / parameter.denominator:.3g}")
 
 

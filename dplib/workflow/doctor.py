@@ -31,7 +31,7 @@ from dplib.workflow.prepared import Prepared, ledger_state
 
 LOCK = Path(__file__).resolve().parents[2] / "requirements.lock"
 GIB = 1 << 30
-LEAST_FREE, ENOUGH_FREE = GIB // 16, GIB
+MIN_FREE, ENOUGH_FREE = GIB // 16, GIB
 """Bytes: below the first even a small release may not fit, below the second a large one may not."""
 _SKEW_SECONDS = 60.0
 _REQUIREMENT = re.compile(r"([A-Za-z0-9][A-Za-z0-9._-]*)")
@@ -79,8 +79,8 @@ def check_python() -> Finding:
     version = ".".join(map(str, sys.version_info[:3]))
     if (3, 11) <= sys.version_info[:2] <= (3, 13):
         return Finding("Python", Verdict.OK, f"Python {version} at {sys.executable}")
-    mend = "install one of them; scripts/setup.sh makes an environment"
-    return Finding("Python", Verdict.BAD, f"Python must be 3.11, 3.12 or 3.13, got {version}", mend)
+    fix = "install one of them; scripts/setup.sh makes an environment"
+    return Finding("Python", Verdict.BAD, f"Python must be 3.11, 3.12 or 3.13, got {version}", fix)
 
 
 def check_packages(lock: Path) -> Finding:
@@ -100,11 +100,11 @@ def check_packages(lock: Path) -> Finding:
             continue
         if name in locked and version not in locked[name]:
             others.append(f"{name} {version} ({' or '.join(sorted(locked[name]))})")
-    mend = "scripts/setup.sh installs the versions that the tests ran with"
+    fix = "scripts/setup.sh installs the versions that the tests ran with"
     if missing:
-        return Finding("packages", Verdict.BAD, f"missing: {', '.join(missing)}", mend)
+        return Finding("packages", Verdict.BAD, f"missing: {', '.join(missing)}", fix)
     if others:
-        return Finding("packages", Verdict.WARN, f"other versions than the lock's: {', '.join(others)}", mend)
+        return Finding("packages", Verdict.WARN, f"other versions than the lock's: {', '.join(others)}", fix)
     against = "in the versions of the lock" if locked else "no lock beside this installation to compare with"
     return Finding("packages", Verdict.OK, f"{len(required)} required packages, {against}")
 
@@ -139,12 +139,12 @@ def check_output(output: Path) -> Finding:
     return _room("output", folder, "free some, or let publish.output.path name a larger disk")
 
 
-def _room(name: str, folder: Path, mend: str) -> Finding:
+def _room(name: str, folder: Path, fix: str) -> Finding:
     free = shutil.disk_usage(folder).free
     detail = f"{free / GIB:.1f} GiB free in {folder}"
     if free >= ENOUGH_FREE:
         return Finding(name, Verdict.OK, detail)
-    return Finding(name, Verdict.WARN if free >= LEAST_FREE else Verdict.BAD, detail, mend)
+    return Finding(name, Verdict.WARN if free >= MIN_FREE else Verdict.BAD, detail, fix)
 
 
 def check_secret(prepared: Prepared[JobDesign], ledger: Ledger | None) -> Finding:
@@ -152,11 +152,11 @@ def check_secret(prepared: Prepared[JobDesign], ledger: Ledger | None) -> Findin
     try:
         ring = load_secret(prepared.config.secret, prepared.base)
     except DplibError as error:
-        return Finding("secret", Verdict.BAD, str(error), _mend_secret(str(error)))
+        return Finding("secret", Verdict.BAD, str(error), _secret_fix(str(error)))
     gone = sorted((set() if ledger is None else _awaited_keys(ledger)) - set(ring.key_ids))
     if gone:
-        mend = "put the old keys back, or give the reservations up with dplib ledger void"
-        return Finding("secret", Verdict.WARN, f"open reservations need keys that are gone: {', '.join(gone)}", mend)
+        fix = "put the old keys back, or give the reservations up with dplib ledger void"
+        return Finding("secret", Verdict.WARN, f"open reservations need keys that are gone: {', '.join(gone)}", fix)
     old = f", {len(ring.keys) - 1} old" if len(ring.keys) > 1 else ""
     return Finding("secret", Verdict.OK, f"current key {ring.current.key_id}{old}; nobody else can open it")
 
@@ -169,15 +169,15 @@ def _awaited_keys(ledger: Ledger) -> set[str]:
     return set()
 
 
-def _mend_secret(problem: str) -> str:
-    mends = {
+def _secret_fix(problem: str) -> str:
+    fixes = {
         "file of mode 0600": "chmod 600 the file; if others may have read it, dplib secret rotate",
         "file that can be read": "dplib init --config FILE creates one; restore the backup if there was one",
         "belong to the user": "chown the file to the user who runs the job",
         "stand in folders": "chmod o-w the folder",
         "environment variable": "set it, to the text of the secret and not to its place",
     }
-    return next((mend for words, mend in mends.items() if words in problem), "dplib guide secrets")
+    return next((fix for words, fix in fixes.items() if words in problem), "dplib guide secrets")
 
 
 def check_ledger(ledger: Ledger) -> Finding:
@@ -188,8 +188,8 @@ def check_ledger(ledger: Ledger) -> Finding:
         return Finding("ledger", Verdict.BAD, str(error), "dplib ledger audit; restore the backup")
     if findings:
         first = f"entry {findings[0].sequence}: {findings[0].problem}"
-        mend = "spend nothing more; compare with a backup (dplib ledger audit lists everything)"
-        return Finding("ledger", Verdict.BAD, f"{len(findings)} findings, first: {first}", mend)
+        fix = "spend nothing more; compare with a backup (dplib ledger audit lists everything)"
+        return Finding("ledger", Verdict.BAD, f"{len(findings)} findings, first: {first}", fix)
     return Finding("ledger", Verdict.OK, f"{accounts} accounts, hash chain and balances agree")
 
 
@@ -230,6 +230,6 @@ def check_account(prepared: Prepared[JobDesign]) -> Finding:
     if Fraction(state["cost"]) > Fraction(state["left"]):
         return Finding("account", Verdict.WARN, detail, "lower privacy.budget; a spent budget does not come back")
     if state["approval"]["required"] and not state["approval"]["runs_left"]:
-        mend = "let somebody sign it: dplib ledger approve; dplib guide ledger"
-        return Finding("account", Verdict.WARN, f"{detail}; the plan is not approved", mend)
+        fix = "let someone sign it: dplib ledger approve; dplib guide ledger"
+        return Finding("account", Verdict.WARN, f"{detail}; the plan is not approved", fix)
     return Finding("account", Verdict.OK, detail)

@@ -54,7 +54,7 @@ class Trial(Generic[Design_co]):
     """What a job says so that its publication can be tried (`dplib.workflow.dry_publication`).
 
     Attributes:
-        thinned: the design of the same settings on about so many of its names, bins, days or vertices; the design
+        thinned: the design of the same settings on about this many of its names, bins, days or vertices; the design
             itself where it has no more. None, or a `ConfigError`, where settings that hold of the whole would not
             hold of so few.
         measure_nothing: writes ``measurement/`` as of an input without rows, in this process.
@@ -85,7 +85,7 @@ class Job(Generic[Design_co]):
         plan: the plan of a design with this hash of its settings, and what of it is shown between guarantee and totals.
         show: what of a release is shown where it was made.
         inspect: counts what each rule and cap does to the rows. Not private: for the data's owner.
-        rehearse: runs the job on so many generated rows (None: its own number) from a seed; what is shown of it.
+        rehearse: runs the job on this many generated rows (None: its own number) from a seed; what is shown of it.
         query: answers a question from a release; also what of them is shown.
         verify: checks a release's numbers.
         assign: writes input rows as a release sorts them into a folder. Not private; None where a job sorts no rows.

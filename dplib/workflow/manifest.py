@@ -42,7 +42,7 @@ def write_release_manifest(
         guarantee: as the page states it.
         job_fields: what the job says (`dplib.workflow.publication.Made`), and the hashes of the settings.
         faint: series that do not stand out from their noise; noted among the details where there are any.
-        quality: of the input, likewise.
+        quality: of the input, same shape.
     """
     config = design.config
     details = {"design": design.public()} | job_fields["details"]

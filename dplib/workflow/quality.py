@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from dplib.arrays import IntArray
 from dplib.config.job_config import ReleaseSettings
-from dplib.config.sections import RowPrivacy
+from dplib.config.sections import RowPrivacySettings
 from dplib.mechanisms.tree_counts import measure_levels
 from dplib.privacy.input_quality import CLIPPED, KEPT, ROWS, UNITS, QualityPlan
 from dplib.privacy.noise import NoiseEvent
@@ -42,7 +42,7 @@ def quality_plan(config: ReleaseSettings) -> QualityPlan | None:
     budget = privacy.quality_budget
     if budget is None:
         return None
-    if isinstance(privacy, RowPrivacy):
+    if isinstance(privacy, RowPrivacySettings):
         has_cap = privacy.unit != "event"
         plan = QualityPlan.of(budget, privacy.quality_rows or 1, privacy.neighbors == "replace_one", has_cap)
     else:
@@ -76,7 +76,7 @@ def quality_notes(config: ReleaseSettings) -> tuple[str, ...]:
 
 def _sampled(config: ReleaseSettings, plan: QualityPlan) -> str:
     """Which rows are looked at, where these are not all."""
-    if not isinstance(config.privacy, RowPrivacy):
+    if not isinstance(config.privacy, RowPrivacySettings):
         return " (of each pair of names one row)"
     if config.privacy.unit == "event":
         return ""

@@ -65,9 +65,9 @@ def run_job(
         The ledger's run, and the release's directory (None after ``measure``).
     """
     one_of("--stage", stage, STAGES)
-    require(stage == "publish" or release_id is None, "--release", "stand with --stage publish only", release_id)
+    require(stage == "publish" or release_id is None, "--release", "be given only with --stage publish", release_id)
     require(
-        stage != "publish" or not again, "--again", "not stand with --stage publish, which measures nothing", "both"
+        stage != "publish" or not again, "--again", "not be given with --stage publish, which measures nothing", "both"
     )
     _require_unseen(prepared.config.secret)
     places = _table_places(prepared)

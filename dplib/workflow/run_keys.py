@@ -34,7 +34,7 @@ def secret_of(ring: KeyRing, run: Run | None) -> Secret:
     """The key that a run is measured with: the one it was reserved under, the current one where that is open.
 
     A retry under another key would draw other noise for the same counts. While nobody saw the first attempt that costs
-    nothing; but an attempt that somebody did see, in a backup of the staging folder say, is harmless only because the
+    nothing; but an attempt that someone did see, in a backup of the staging folder say, is harmless only because the
     retry repeats its noise.
 
     Raises:

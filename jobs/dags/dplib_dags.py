@@ -11,8 +11,8 @@ Choices that are the same for every DAG, and why:
   overlap. Correctness does not rest on it (the ledger's lease and its commit point do).
 - A run does not depend on the run before: days are paid for one by one, a refused day holds up no other, and a day that
   waits costs nothing.
-- No parameters: nothing that somebody types into a form reaches a job, so no click measures anew.
-- A new DAG is paused: nothing is spent before somebody turns it on.
+- No parameters: nothing that someone types into a form reaches a job, so no click measures anew.
+- A new DAG is paused: nothing is spent before someone turns it on.
 """
 
 import datetime as dt
@@ -39,7 +39,7 @@ Releases of the job **{job}** under differential privacy, from `{config}`: the r
 
 **Clear, retry, backfill** as often as you like: a day that is measured is never measured again, the ledger hands every
 later run the same release. **Failed without retry** means refused (exit code 2, 3 or 4): the log's last line says what
-to mend; then clear the task. To spend again on a day on purpose there is `dplib run --again`, and no button here.
+to fix; then clear the task. To spend again on a day on purpose there is `dplib run --again`, and no button here.
 
 More: `dplib guide airflow`.
 """

@@ -17,8 +17,8 @@ from dplib.graphs.cuts.near_minimum import near_minimum_cuts
 from dplib.graphs.edges import Graph, canonical
 from dplib.jobs.minimum_cuts.estimate import make_results
 from dplib.jobs.minimum_cuts.measure import drawn
+from dplib.jobs.minimum_cuts.padded_graph import PaddedGraph
 from dplib.jobs.minimum_cuts.page import _listed
-from dplib.jobs.minimum_cuts.private_graph import CycledGraph
 from dplib.jobs.minimum_cuts.query import read_numbers
 from dplib.randomness.keyed import KeyedStream, derive_key
 from dplib.spark.engine.session import start_session
@@ -84,7 +84,7 @@ def the_fallback_has_the_same_law() -> Iterator[Result]:
 
     shares = []
     for lister in (every, lambda *_: None):
-        cuts = CycledGraph(graph, lister).cuts_up_to(0, 45, Fraction(1))
+        cuts = PaddedGraph(graph, lister).cuts_up_to(0, 45, Fraction(1))
         assert cuts is not None
         _, packed = cuts.draw(KeyedStream(KEY, "law"), 4_000)
         shares.append(np.sort(np.unique(packed[:, 0], return_counts=True)[1] / 4_000))

@@ -24,7 +24,7 @@ from dplib.clustering.source import Blocks
 from dplib.clustering.space import Space
 from dplib.config.load import check
 from dplib.config.sections import SparkSettings
-from dplib.constraints.checks import MOST_OF_ITEM
+from dplib.constraints.checks import MAX_OF_ITEM
 from dplib.constraints.resolve import _row_norms
 from dplib.graphs.simple_graph import SimpleGraph
 from dplib.graphs.statistics.degrees import k_stars
@@ -83,8 +83,8 @@ def exact_norms() -> Iterator[Result]:
         l2_squared = max(sum(Fraction(x) ** 2 for x in row) for row in rows)
         wrong += _row_norms([np.array(rows, dtype=np.int64).T]) != (l1, l2_squared)
     yield at_most("norms of 2,000 random packages with entries up to 2^62 that differ from fractions", wrong, 0)
-    most = np.array([[MOST_OF_ITEM], [1]], dtype=np.int64)
-    found, right = _row_norms([most]), (MOST_OF_ITEM + 1, MOST_OF_ITEM**2 + 1)
+    most = np.array([[MAX_OF_ITEM], [1]], dtype=np.int64)
+    found, right = _row_norms([most]), (MAX_OF_ITEM + 1, MAX_OF_ITEM**2 + 1)
     yield Result("norms of the largest package {a: 1000000, b: 1}", f"{right}", f"{found}", found == right)
 
 

@@ -46,7 +46,7 @@ def drawn_configurations() -> Iterator[Result]:
             kinds[kind] += 1
             if kind == "lost":
                 lost.append(f"{number} ({configuration(number)['job']}): {said[:120]}")
-    # The largest share of lost ones that still shows none of so many in one case of twenty.
+    # The largest share of lost ones that still shows none of this many in one case of twenty.
     bound = 1 - 0.05 ** (1 / CONFIGURATIONS)
     measured = f"{kinds['published']} published, {kinds['refused']} refused with a sentence, {len(lost)} lost"
     ok = not lost and min(kinds["published"], kinds["refused"]) >= 300

@@ -57,11 +57,11 @@ def paper_problem(n_days: int, seed: int = 0) -> ConsistencyProblem:
     """The paper's restaurant on a binary tree with Laplace noise of scale 55 on every node."""
     generator = np.random.default_rng(seed)
     tree = IntervalTree.from_level_edges(regular_edges(n_days, 2))
-    menus = resolve(ITEMS, n_days, PACKAGES, rows_are_packages=True).menus
-    days = generator.poisson(8, (n_days, 3)) @ menus[0].generators.T
+    day_constraints = resolve(ITEMS, n_days, PACKAGES, rows_are_packages=True).day_constraints
+    days = generator.poisson(8, (n_days, 3)) @ day_constraints[0].generators.T
     true = np.asarray(tree.sums(days), dtype=np.float64)
     noisy = true + generator.laplace(0, SCALE, true.shape)
-    return ConsistencyProblem(tree, noisy, np.full(true.shape, 2 * SCALE**2), menus)
+    return ConsistencyProblem(tree, noisy, np.full(true.shape, 2 * SCALE**2), day_constraints)
 
 
 def paper_solvers() -> Iterator[Result]:
@@ -106,14 +106,14 @@ def paper_errors() -> Iterator[Result]:
     n_days = 64
     tree = IntervalTree.from_level_edges(regular_edges(n_days, 2))
     summer = Package("summer", {"cola": 1, "wings": 3}, first=20, end=45)
-    menus = resolve(ITEMS, n_days, (*PACKAGES, summer), rows_are_packages=True).menus
+    day_constraints = resolve(ITEMS, n_days, (*PACKAGES, summer), rows_are_packages=True).day_constraints
     shape = (tree.n_nodes, len(ITEMS))
     cases = {
         "equal variances": (
             np.full(shape, 2 * SCALE**2),
-            resolve(ITEMS, n_days, PACKAGES, rows_are_packages=True).menus,
+            resolve(ITEMS, n_days, PACKAGES, rows_are_packages=True).day_constraints,
         ),
-        "unequal variances, menus that change": (generator.uniform(10, 6000, shape), menus),
+        "unequal variances, day constraints that change": (generator.uniform(10, 6000, shape), day_constraints),
     }
     for name, (variance, chosen) in cases.items():
         covariance = dense_day_covariance(ConsistencyProblem(tree, np.zeros(shape), variance, chosen))

@@ -23,7 +23,7 @@ from dplib.graphs.edges import (
     pack_sides,
     unpack_sides,
 )
-from dplib.jobs.minimum_cuts.private_graph import CycledGraph, packed_cuts
+from dplib.jobs.minimum_cuts.padded_graph import PaddedGraph, packed_cuts
 from dplib.mechanisms.cuts.cut_sampler import sample_cuts
 from dplib.mechanisms.cuts.cut_sampler_plan import SamplerPlan, WhenWeak, plan_cut_sampler
 from dplib.privacy.budget import ApproxDP
@@ -59,7 +59,7 @@ def sparse(n: int, n_edges: int) -> Graph:
 
 def plan_of(n: int, when: WhenWeak) -> SamplerPlan:
     """Five draws at epsilon 2."""
-    return plan_cut_sampler(n, 5, ApproxDP(Fraction(2), Fraction(1, 10**6)), when_weak=when)
+    return plan_cut_sampler(n, 5, ApproxDP(Fraction(2), Fraction(1, 10**6)), when_small=when)
 
 
 def uniform_p_value(points: FloatArray) -> float:
@@ -100,7 +100,7 @@ def hundred_thousand_vertices() -> Iterator[Result]:
         ("500,000 random edges, padded", sparse(N, 500_000), 120),
     ):
         used = plan_of(graph.n_vertices, "pad" if "padded" in name else "refuse")
-        asked = CycledGraph(graph)
+        asked = PaddedGraph(graph)
         started = time.process_time()
         found = sample_cuts(asked, used, derive_key(KEY, name), "cuts")
         took = time.process_time() - started

@@ -3,7 +3,8 @@
 Every mechanism over more than a million neighbouring pairs of graphs with 2 to 6 vertices (the padding over 100,000),
 among them all graphs of 6 vertices with unit weights, connected or not; below its claim at W = 1 and W = 3. Every
 release that is refused, above it. Every mechanism again with a belief that is false, which must be caught. The laws and
-the sums are those of `tests.support.cut_audit`, `tests.support.cut_sampler_audit` and `tests.support.cut_refused`.
+the sums are those of `tests.support.cut_audit`, `tests.support.cut_sampler_audit` and
+`tests.support.cut_rejected_releases`.
 """
 
 from collections.abc import Callable, Iterator
@@ -18,7 +19,7 @@ from dplib.mechanisms.cuts.cut_sampler_plan import SamplerPlan, plan_cut_sampler
 from dplib.mechanisms.cuts.cut_statistics import count_sensitivity
 from dplib.privacy.budget import ZCDP, ApproxDP, PureDP
 from scripts.accept.claims import Check, Result
-from tests.support import cut_audit, cut_refused, cut_sampler_audit
+from tests.support import cut_audit, cut_rejected_releases, cut_sampler_audit
 from tests.support.cut_audit import Audit, Neighbours, neighbouring
 from tests.support.cut_mechanism_laws import graphs
 
@@ -139,7 +140,7 @@ def padding_stays_below_its_claim() -> Iterator[Result]:
 
 def padding_plan(n: int, cap: int) -> SamplerPlan:
     """A plan with a short cycle."""
-    return plan_cut_sampler(n, 1, ApproxDP(Fraction(6), Fraction(1, 20)), cap, when_weak="pad")
+    return plan_cut_sampler(n, 1, ApproxDP(Fraction(6), Fraction(1, 20)), cap, when_small="pad")
 
 
 def false_beliefs_are_caught() -> Iterator[Result]:
@@ -168,15 +169,15 @@ def false_beliefs_are_caught() -> Iterator[Result]:
 def refused_releases_exceed_their_claims() -> Iterator[Result]:
     """What is refused by name, at the pairs that the refusals name."""
     audits = (
-        cut_refused.scale_one_count(10),
-        cut_refused.found_candidates(with_choice(1)),
-        cut_refused.padded_top_k(),
-        cut_refused.exact_number_as_k(with_choice(1)),
+        cut_rejected_releases.scale_one_count(10),
+        cut_rejected_releases.found_candidates(with_choice(1)),
+        cut_rejected_releases.padded_top_k(),
+        cut_rejected_releases.exact_number_as_k(with_choice(1)),
     )
     for found in audits:
         claim = f"refused {found.mechanism}: divergence at epsilon {found.epsilon:g} over {found.pairs:,} pairs"
         yield Result(claim, "> 0.01", f"{found.worst:.3g}", found.worst > 0.01)
-    here, there = cut_refused.padded_candidates()
+    here, there = cut_rejected_releases.padded_candidates()
     claim = "refused padded_top_k: chance that a cut is a candidate, on two neighbours"
     yield Result(claim, ">= 0.97 and <= 1e-4", f"{here:.3g} and {there:.2g}", here >= 0.97 and there <= 1e-4)
 

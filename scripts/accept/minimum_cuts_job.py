@@ -15,7 +15,7 @@ import numpy as np
 from dplib.graphs.edges import Graph, canonical, cut_values, pack_sides
 from dplib.jobs.minimum_cuts.estimate import make_results
 from dplib.jobs.minimum_cuts.measure import drawn, true_values
-from dplib.jobs.minimum_cuts.private_graph import CycledGraph
+from dplib.jobs.minimum_cuts.padded_graph import PaddedGraph
 from dplib.jobs.minimum_cuts.synthetic import synthesise
 from dplib.mechanisms.cuts.cut_sampler_plan import ENUMERABLE, plan_cut_sampler
 from dplib.privacy.budget import ApproxDP
@@ -95,7 +95,7 @@ def sampled_cuts_keep_their_bound() -> Iterator[Result]:
     pairs = np.array(list(combinations(range(100), 2)))
     graph = canonical(100, pairs[:, 0], pairs[:, 1], rng.integers(5, 15, len(pairs)))
     design = design_of({"sampled_cuts": {"k": 2}}, {"epsilon": 3, "delta": "0.000001"}, n=100)
-    plan, least = design.measurements[0].sampler, CycledGraph(graph).minimum_cut(0)
+    plan, least = design.measurements[0].sampler, PaddedGraph(graph).minimum_cut(0)
     assert plan is not None
     excess, scores = [], []
     for run in range(500):

@@ -22,11 +22,11 @@ from dplib.graphs.statistics.network_sensitivity import Statistic
 from dplib.jobs.network_statistics.config import NetworkStatisticsConfig
 from dplib.jobs.network_statistics.design import Design
 from dplib.jobs.network_statistics.estimate import make_results, whole_graph_error
-from dplib.jobs.network_statistics.part_plan import compared_models, planned_choices
-from dplib.jobs.network_statistics.part_tables import passing_of
+from dplib.jobs.network_statistics.noisy_graph_plan import compared_models, planned_choices
+from dplib.jobs.network_statistics.noisy_graph_tables import passing_of
 from dplib.jobs.network_statistics.plan import make_plan
 from dplib.jobs.network_statistics.publish import invariants
-from dplib.jobs.network_statistics.whole_graph import draw_parts, exact_parts
+from dplib.jobs.network_statistics.whole_graph import draw_whole_graph, exact_whole_graph
 from dplib.privacy.accountant import totals
 from dplib.randomness.keyed import derive_key
 from dplib.spark.engine.session import open_session
@@ -79,9 +79,9 @@ def noisy_graph(edges: SimpleGraph) -> Iterator[Result]:
     """The noisy adjacency matrix by its edges: as many true and false edges as the law says, and fast."""
     blocks = {"low": list(range(1_000)), "high": list(range(1_000, 2_000))}
     design = designed(N_FACEBOOK, {"budget": {"epsilon": 8}}, {"adjacency": 1}, adjacency={"blocks": blocks})
-    draw_parts(design, edges.only(np.arange(edges.n_edges) < 9), derive_key(KEY, "warm"))
+    draw_whole_graph(design, edges.only(np.arange(edges.n_edges) < 9), derive_key(KEY, "warm"))
     started = time.process_time()
-    parts = draw_parts(design, edges, derive_key(KEY, FACEBOOK))
+    parts = draw_whole_graph(design, edges, derive_key(KEY, FACEBOOK))
     seconds = time.process_time() - started
     assert parts.graph is not None
     graph, pairs = parts.graph, N_FACEBOOK * (N_FACEBOOK - 1) // 2
@@ -96,14 +96,14 @@ def noisy_graph(edges: SimpleGraph) -> Iterator[Result]:
     wide = designed(20 * N_FACEBOOK, {"budget": {"epsilon": 16}}, {"adjacency": 1})
     assert wide.measurements
     started = time.process_time()
-    found = draw_parts(wide, replace(edges, n_vertices=wide.n_vertices), derive_key(KEY, "wide")).graph
+    found = draw_whole_graph(wide, replace(edges, n_vertices=wide.n_vertices), derive_key(KEY, "wide")).graph
     assert found is not None
     claim = (
         f"the same edges among 400 times the pairs ({found.edges.n_edges:,} kept, {graph.edges.n_edges:,} before): time"
     )
     yield at_most(f"{claim} over time", (time.process_time() - started) / seconds, 20)
     results = make_results(design, dict(parts.numbers), parts)
-    exact = exact_parts(design, edges)[Statistic.ADJACENCY]
+    exact = exact_whole_graph(design, edges)[Statistic.ADJACENCY]
     gap = np.abs(results.estimate[Statistic.ADJACENCY] - exact) / results.std_error[Statistic.ADJACENCY]
     yield at_most("edges of the graph and of declared blocks, error over standard error", float(gap.max()), 4)
     passing = passing_of(graph.law)
@@ -132,7 +132,7 @@ def choices(edges: SimpleGraph) -> Iterator[Result]:
         "split": split_scores(edges, list(declared.splits.values()), Fraction(1, 100)) / 100,
         "coverage": coverage_scores(edges, list(declared.seeds.values())).astype(np.float64),
     }
-    drawn = [draw_parts(design, edges, derive_key(KEY, "choice", trial)).choices for trial in range(DRAWS)]
+    drawn = [draw_whole_graph(design, edges, derive_key(KEY, "choice", trial)).choices for trial in range(DRAWS)]
     for planned in planned_choices(design):
         score = scores[planned.statistic]
         below = np.array([score.max() - score[each[Statistic(planned.statistic)]] for each in drawn])
@@ -146,7 +146,7 @@ def local_model(edges: SimpleGraph) -> Iterator[Result]:
     statistics = {"degree_sequence": 1, "adjacency": 1}
     design = designed(N_FACEBOOK, {"budget": {"epsilon": 4}, "model": "local"}, statistics, last_bin=100)
     started = time.process_time()
-    parts = draw_parts(design, edges, derive_key(KEY, "local"))
+    parts = draw_whole_graph(design, edges, derive_key(KEY, "local"))
     seconds = time.process_time() - started
     assert parts.graph is not None
     yield at_most(f"{FACEBOOK}: reports of {N_FACEBOOK:,} vertices simulated ({load()})", seconds, 30, " s")
@@ -168,7 +168,7 @@ def local_model(edges: SimpleGraph) -> Iterator[Result]:
     histogram = degree_histogram(degrees, design.last_bin)
     error = (results.estimate[Statistic.DEGREE_HISTOGRAM] - histogram) / results.std_error[Statistic.DEGREE_HISTOGRAM]
     yield at_most("local degree histogram, root mean square of error over standard error", rms(error), 1.3)
-    again = draw_parts(design, edges, derive_key(KEY, "local"))
+    again = draw_whole_graph(design, edges, derive_key(KEY, "local"))
     assert again.graph is not None
     same = np.array_equal(again.graph.edges.source, parts.graph.edges.source) and all(
         np.array_equal(again.numbers[name], parts.numbers[name]) for name in parts.numbers
@@ -199,7 +199,7 @@ def both_models() -> Iterator[Result]:
     yield Result("plan: central beside local, central never worse", "0 worse", f"{behind} worse", behind == 0)
     local = designed(50, {"budget": {"epsilon": 1}, "model": "local"}, {"degree_sequence": 1, "adjacency": 1})
     words = " ".join(make_plan(local, "").frame.notes)
-    for told in ("Edge local differential privacy", "so that an edge is reported once", "not against whoever runs"):
+    for told in ("Edge local differential privacy", "so that an edge is reported once", "not against anyone who runs"):
         yield Result(
             f"plan of the local model says: {told}", "said", "said" if told in words else "missing", told in words
         )

@@ -28,7 +28,7 @@ from dplib.jobs.network_statistics.design import Design
 from dplib.jobs.network_statistics.estimate import make_results, std_error
 from dplib.jobs.network_statistics.measure import (
     add_noise,
-    count_facts,
+    exact_counts,
     exact_statistics,
     noisy_statistics,
     rungs_of,
@@ -36,7 +36,7 @@ from dplib.jobs.network_statistics.measure import (
 )
 from dplib.jobs.network_statistics.rehearse import generate
 from dplib.jobs.network_statistics.tables import ESTIMATES, noise_variance
-from dplib.jobs.network_statistics.whole_graph import Parts
+from dplib.jobs.network_statistics.whole_graph import WholeGraph
 from dplib.mechanisms.ladder import draw_ladder, ladder_mean_error
 from dplib.mechanisms.smooth_noise import draw_smooth_cauchy, smooth_cauchy_quantile
 from dplib.randomness.keyed import KeyedStream, derive_key
@@ -136,7 +136,7 @@ def design_of(n: int, weights: dict[str, int] = FIVE) -> Design:
 def errors_after_noise(name: str, design: Design, graph: SimpleGraph) -> Iterator[Result]:
     """Errors that are met, over those that were predicted."""
     exact = exact_statistics(design, graph)
-    results = make_results(design, dict(noisy_statistics(design, graph, derive_key(KEY, name))), Parts({}))
+    results = make_results(design, dict(noisy_statistics(design, graph, derive_key(KEY, name))), WholeGraph({}))
     gap = results.estimate[Statistic.DEGREE_HISTOGRAM] - exact[Statistic.DEGREE_HISTOGRAM]
     ratio = float(np.sqrt((gap**2).mean())) / std_error(design, Statistic.DEGREE_HISTOGRAM)
     # 2,001 bins: the root mean square of Laplace noise is off by 2.5 % (one standard error).
@@ -145,7 +145,7 @@ def errors_after_noise(name: str, design: Design, graph: SimpleGraph) -> Iterato
     (measured,) = (each for each in design.measurements if each.statistic is Statistic.SORTED_DEGREES)
     noise = float(np.sqrt(noise_variance(measured)))
     yield at_most(f"{name}: sorted degrees, error after isotonic regression over noise", rms(gap) / noise, 0.5)
-    rungs, epsilon = rungs_of(design, count_facts(design, graph)), Fraction(1)
+    rungs, epsilon = rungs_of(design, exact_counts(design, graph)), Fraction(1)
     triangles = int(exact[Statistic.TRIANGLES][0])
     drawn = draw_ladder(KeyedStream(KEY, name), triangles, rungs, epsilon, DRAWS)
     met, predicted = float(np.abs(drawn - triangles).mean()), ladder_mean_error(rungs, epsilon)
@@ -162,13 +162,13 @@ def errors_after_noise(name: str, design: Design, graph: SimpleGraph) -> Iterato
 def errors_of_single_numbers(name: str, graph: SimpleGraph) -> Iterator[Result]:
     """Number of edges and largest degree: the errors of many runs over the stated standard error."""
     design = design_of(graph.n_vertices, {"edge_count": 1, "largest_degree": 1})
-    facts = count_facts(design, graph)
+    facts = exact_counts(design, graph)
     exact = statistics_of(design, facts)
     runs = [add_noise(design, facts, derive_key(KEY, name, run)) for run in range(DRAWS)]
     for statistic, true in exact.items():
         ratio = rms(np.array([float(run[statistic][0] - true[0]) for run in runs])) / std_error(design, statistic)
         claim = f"{name}: {str(statistic).replace('_', ' ')}, |error of {DRAWS} runs met / predicted - 1|"
-        # The root mean square of so many Laplace draws is off by 5.6 % (one standard error).
+        # The root mean square of this many Laplace draws is off by 5.6 % (one standard error).
         yield at_most(claim, abs(ratio - 1), 4 * (1.25 / DRAWS) ** 0.5)
 
 

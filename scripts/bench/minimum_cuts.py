@@ -22,9 +22,9 @@ from tests.support.cut_graphs import complete, ring_of_cliques, ring_with_chords
 
 ROUNDS = 3
 TRIALS = 5_000
-MOST_FOR_NETWORKX = 2_000  # edges
-MOST_FOR_TRIALS = 20_000
-MOST_LISTED = 10**8  # cuts; a cactus stands for more
+MAX_FOR_NETWORKX = 2_000  # edges
+MAX_FOR_TRIALS = 20_000
+MAX_LISTED = 10**8  # cuts; a cactus stands for more
 
 
 class Row(NamedTuple):
@@ -73,11 +73,11 @@ def row_of(name: str, graph: Graph) -> Row:
     """Time one graph."""
     value = minimum_cut(graph).value
     trials = None
-    if graph.n_edges <= MOST_FOR_TRIALS:
+    if graph.n_edges <= MAX_FOR_TRIALS:
         n_trials = TRIALS * 1_000 // max(graph.n_edges, 1_000)
         trials = 1e3 * n_trials / milliseconds(lambda: contraction_cuts(graph, value, 2, 1, 0, n_trials))
     near = None
-    if count_standard_cuts(cactus_of_graph(graph, value)) <= MOST_LISTED:
+    if count_standard_cuts(cactus_of_graph(graph, value)) <= MAX_LISTED:
         near = milliseconds(lambda: near_minimum_cuts(graph, value * 14 // 10, 100_000))
     return Row(
         name,
@@ -85,7 +85,7 @@ def row_of(name: str, graph: Graph) -> Row:
         milliseconds(lambda: minimum_cut(graph)),
         near,
         milliseconds(lambda: cactus_of_graph(graph, value)),
-        networkx_milliseconds(graph, value) if graph.n_edges <= MOST_FOR_NETWORKX else None,
+        networkx_milliseconds(graph, value) if graph.n_edges <= MAX_FOR_NETWORKX else None,
         trials,
     )
 

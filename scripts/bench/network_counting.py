@@ -25,16 +25,16 @@ import numpy as np
 from dplib.config.edge_input import EdgeInput
 from dplib.config.sections import SparkSettings
 from dplib.graphs.simple_graph import SimpleGraph
-from dplib.graphs.statistics.common_neighbors import common_neighbor_front
+from dplib.graphs.statistics.common_neighbors import common_neighbor_frontier
 from dplib.graphs.statistics.triangles import count_triangles
 from dplib.graphs.statistics.truncation import project_graph
-from dplib.jobs.network_statistics.distributed import LEAST_BLOCKS
+from dplib.jobs.network_statistics.distributed import MIN_BLOCKS
 from dplib.jobs.network_statistics.rehearse import generate
 from dplib.spark.engine.blocks import DataFrame, SparkSession, materialise_blocks
 from dplib.spark.engine.session import open_session
 from dplib.spark.graphs.edge_blocks import make_edge_blocks
 from dplib.spark.graphs.edges import VertexDomain, collect_edges, judge_edges, open_edges
-from dplib.spark.graphs.graph_counts import count_triangles_in_blocks, degree_counts, front_in_blocks
+from dplib.spark.graphs.graph_counts import count_triangles_in_blocks, degree_counts, frontier_in_blocks
 from dplib.spark.graphs.graph_projection import project_blocks
 
 MASTERS = ("local[1]", "local[2]")
@@ -83,15 +83,15 @@ def stages(n: int) -> dict[str, Callable[[DataFrame], int]]:
     """From blocks of edges to a number."""
 
     def degrees_and_triangles(blocks: DataFrame) -> int:
-        degree_counts(blocks, LEAST_BLOCKS, n)
-        return count_triangles_in_blocks(blocks, LEAST_BLOCKS)
+        degree_counts(blocks, MIN_BLOCKS, n)
+        return count_triangles_in_blocks(blocks, MIN_BLOCKS)
 
     def common_neighbours(blocks: DataFrame) -> int:
-        return len(front_in_blocks(blocks, LEAST_BLOCKS, degree_counts(blocks, LEAST_BLOCKS, n))) - 1
+        return len(frontier_in_blocks(blocks, MIN_BLOCKS, degree_counts(blocks, MIN_BLOCKS, n))) - 1
 
     def projection(blocks: DataFrame) -> int:
-        kept = project_blocks(blocks, LEAST_BLOCKS, DEGREE_BOUND, 0)
-        counts = degree_counts(kept, LEAST_BLOCKS, n)
+        kept = project_blocks(blocks, MIN_BLOCKS, DEGREE_BOUND, 0)
+        counts = degree_counts(kept, MIN_BLOCKS, n)
         kept.unpersist()
         return int(counts @ np.arange(len(counts))) // 2
 
@@ -105,7 +105,7 @@ def stages(n: int) -> dict[str, Callable[[DataFrame], int]]:
 def expected(graph: SimpleGraph) -> list[int]:
     """The stages' numbers in one process."""
     kept = project_graph(graph, DEGREE_BOUND, 0)
-    return [count_triangles(graph), len(common_neighbor_front(graph)) - 1, kept.n_edges]
+    return [count_triangles(graph), len(common_neighbor_frontier(graph)) - 1, kept.n_edges]
 
 
 def time_master(master: str, rounds: int, graph: str) -> list[Timing]:
@@ -132,7 +132,7 @@ def _time_graph(
     for _ in range(rounds):
         for stage, work in stages(n).items():
             started = time.monotonic()
-            blocks = make_edge_blocks(rows(), LEAST_BLOCKS).persist()
+            blocks = make_edge_blocks(rows(), MIN_BLOCKS).persist()
             materialise_blocks(blocks, "read the edges")
             counts[stage] = work(blocks)
             blocks.unpersist()

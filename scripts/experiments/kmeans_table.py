@@ -44,7 +44,7 @@ N_KEYS = 5
 LARGE = 20_000
 SLOW = {"privgene", "local_search", "kvariates"}
 """Methods that get one noise key on more than `LARGE` points."""
-MOST_WORK = {"privgene": 2e6}
+MAX_WORK = {"privgene": 2e6}
 """Points times centers times dimensions up to which a method is run here; beyond, one run takes minutes to hours."""
 
 
@@ -118,7 +118,7 @@ def measure(results: Results, data: Data) -> None:
             continue
         known.setdefault("one center", round(loss(data.points, data.points.mean(axis=0)[np.newaxis]) / reference(), 3))
         run = method_on(data, method, epsilon)
-        if run is None or data.points.size * data.k > MOST_WORK.get(method, np.inf):
+        if run is None or data.points.size * data.k > MAX_WORK.get(method, np.inf):
             known["ratios"][name] = None
         else:
             found = [run(key) for key in range(keys_for(method, data.points))]

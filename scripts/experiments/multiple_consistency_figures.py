@@ -44,7 +44,7 @@ PACKAGES = (
     Package("package 3", {"cola": 1, "burger": 1, "fries": 1, "nuggets": 1}),
 )
 ROUNDS = 100
-LARGEST_PACKAGE = 5
+MAX_PACKAGE = 5
 EPSILON = 1.0
 
 
@@ -52,13 +52,13 @@ def restaurant(n_days: int, seed: int = 0) -> tuple[ConsistencyProblem, FloatArr
     """A noisy restaurant on a binary tree, and its true node counts."""
     generator = np.random.default_rng(seed)
     tree = IntervalTree.from_level_edges(regular_edges(n_days, 2))
-    menus = resolve(ITEMS, n_days, PACKAGES, rows_are_packages=True).menus
-    generators = menus[0].generators
+    day_constraints = resolve(ITEMS, n_days, PACKAGES, rows_are_packages=True).day_constraints
+    generators = day_constraints[0].generators
     assert generators is not None
     true = np.asarray(tree.sums(generator.poisson(8, (n_days, 3)) @ generators.T), dtype=np.float64)
-    scale = LARGEST_PACKAGE * tree.n_levels / EPSILON
+    scale = MAX_PACKAGE * tree.n_levels / EPSILON
     noisy = true + generator.laplace(0, scale, true.shape)
-    return ConsistencyProblem(tree, noisy, np.full(true.shape, 2 * scale**2), menus), true
+    return ConsistencyProblem(tree, noisy, np.full(true.shape, 2 * scale**2), day_constraints), true
 
 
 def trace(n_days: int) -> dict[str, list[float]]:
@@ -70,12 +70,12 @@ def trace(n_days: int) -> dict[str, list[float]]:
     def look(values: FloatArray) -> float:
         found["err_s"].append(err_s(values, true))
         found["grand total"].append(float(np.abs(values[0] - best[0]).max()))
-        found["mse_s"].append(mse_s(problem.tree, problem.menus, values))
+        found["mse_s"].append(mse_s(problem.tree, problem.day_constraints, values))
         return found["mse_s"][-1]
 
     maps = [
         tree_projection(problem.tree, problem.variance),
-        project_days(problem.menus, problem.variance, problem.tree.leaf_nodes),
+        project_days(problem.day_constraints, problem.variance, problem.tree.leaf_nodes),
     ]
     alternate(maps, problem.noisy, 0.0, ROUNDS, look, lambda *_: None)
     found["optimum"] = [err_s(best, true)] * ROUNDS

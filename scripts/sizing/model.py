@@ -66,7 +66,7 @@ class Cost:
     shuffle: Line
 
     def seconds(self, workload: Workload, slots: int) -> float:
-        """On a cluster with so many cores for executors."""
+        """On a cluster with this many cores for executors."""
         grows = self.executors.at(workload, frozenset({"fixed"}))
         return self.driver.at(workload) + self.executors.coefficients["fixed"] + grows / slots
 

@@ -30,7 +30,7 @@ def test_plain_spark_submit_with_the_wheel(
     assert release_files(place) == undisturbed["driver"]
     assert lines[-1] == str(place / "releases" / RELEASE)
     assert_paid_once(place)
-    # An event log holds numbers of rows: the job overrules whoever turned it on.
+    # An event log holds numbers of rows: the job overrules anyone who turned it on.
     assert list(events.iterdir()) == []
 
 

@@ -33,7 +33,7 @@ def check_refused(played: Played, task: str) -> None:
 def test_each_task_runs_its_command_for_its_day(world: World) -> None:
     world.tell("dplib", planned(), "0 verified")
     world.tell("submit", "0 measured", "0 published")
-    # What somebody types into the form of a run reaches no job.
+    # What someone types into the form of a run reaches no job.
     played = world.play("scripted", DAY, run_conf={"again": True, "date": "2020-01-01"})
     assert played.tasks == dict.fromkeys(("plan", "measure", "publish", "verify"), ("success", 1))
     config = world.place("scripted") / "job.yaml"

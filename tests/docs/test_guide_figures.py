@@ -17,7 +17,7 @@ from dplib.guide import read_page
 from dplib.jobs.minimum_cuts.config import CutReleases
 from dplib.jobs.network_statistics.config import NetworkStatisticsConfig
 from dplib.jobs.network_statistics.design import Design
-from dplib.jobs.network_statistics.part_plan import ModelError, compared_models
+from dplib.jobs.network_statistics.noisy_graph_plan import ModelError, compared_models
 from dplib.privacy.budget import ApproxDP, Budget, PureDP
 from dplib.trees.strategies import blue, boost, dwork
 from tests.support.minimum_cuts import design_of

@@ -76,7 +76,7 @@ def numbers_of(group: str) -> list[str]:
 
 
 class Counted:
-    """Points that count how often somebody goes over them."""
+    """Points that count how often someone goes over them."""
 
     def __init__(self, points: Blocks) -> None:
         self._points, self.passes = points, 0

@@ -1,4 +1,4 @@
-"""What `dplib init` fixes for ever is said by somebody, and an account that exists is never taken for another one."""
+"""What `dplib init` fixes for ever is said by a person, and an account that exists is never taken for another one."""
 
 from pathlib import Path
 

@@ -136,7 +136,7 @@ def test_inspect_counts_and_names_them_for_the_owner_only(tmp_path: Path, spark:
     assert content(tmp_path) == before
 
 
-def test_an_unforeseen_error_is_named_by_class_and_place_only(
+def test_an_unexpected_error_is_named_by_class_and_place_only(
     tmp_path: Path, spark: object, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     shop = new_shop(tmp_path)
@@ -148,7 +148,7 @@ def test_an_unforeseen_error_is_named_by_class_and_place_only(
         broken.setattr("dplib.jobs.consistent_histograms.run.measure_on_driver", break_down)
         found = shop.run()
     assert found.code == 1
-    assert found.err.splitlines()[-1].startswith("dplib: unforeseen ValueError at test_bad_rows.py:")
+    assert found.err.splitlines()[-1].startswith("dplib: unexpected ValueError at test_bad_rows.py:")
     assert CANARY not in found.out + found.err
     assert "Traceback" not in found.err
     # The retry pays nothing more.

@@ -77,7 +77,7 @@ def test_damage_that_shows_while_counting_keeps_the_reservation(name: str, tmp_p
     assert outcome.code == 3, outcome.err
     assert outcome.err.splitlines()[-1].startswith("dplib: input must hold files and columns that Spark can read, got ")
     assert place.spent() == 1
-    # Whoever puts the file right pays nothing more.
+    # Anyone who puts the file right pays nothing more.
     (tmp_path / "in" / name).write_bytes(whole())
     assert place.run("--yes").code == 0
     assert place.spent() == 1

@@ -1,4 +1,4 @@
-"""A release that was damaged, by chance or on purpose: `dplib verify` names the file, exits 1; running again mends."""
+"""A release that was damaged, by chance or on purpose: `dplib verify` names the file, exits 1; running again fixes."""
 
 import json
 import shutil

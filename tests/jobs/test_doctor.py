@@ -1,4 +1,4 @@
-"""``dplib doctor``: what it finds well, what it names as wrong and how to mend it, and that it writes nothing."""
+"""``dplib doctor``: what it finds well, what it names as wrong and how to fix it, and that it writes nothing."""
 
 import json
 import os
@@ -28,10 +28,10 @@ def findings(outcome: Outcome) -> dict[str, Finding]:
 
 
 def verdicts(shop: Shop) -> dict[str, str]:
-    """What is not well, by name, of ``dplib doctor --json``; each says how to mend it."""
+    """What is not well, by name, of ``dplib doctor --json``; each says how to fix it."""
     found = dplib("doctor", "--config", str(shop.config), "--json")
     ill = {name: each for name, each in findings(found).items() if each.verdict != "ok"}
-    assert all(each.mend for each in ill.values())
+    assert all(each.fix for each in ill.values())
     assert found.code == (1 if any(each.verdict == "bad" for each in ill.values()) else 0)
     assert SECRET.hex() not in found.out + found.err
     return {name: each.verdict for name, each in ill.items()}
@@ -178,7 +178,7 @@ def test_java(script: str | None, named: str, tmp_path: Path, monkeypatch: pytes
     found = check_java()
     assert found.verdict is Verdict.BAD
     assert named in found.detail
-    assert "JAVA_HOME" in found.mend
+    assert "JAVA_HOME" in found.fix
 
 
 def test_workers_and_zones_that_differ(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:

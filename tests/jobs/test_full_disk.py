@@ -30,7 +30,7 @@ def small_disk(place: Path) -> Iterator[Path]:
 
 
 def fill(disk: Path, free: int) -> Path:
-    """Leave so many bytes; returns the file that fills the rest."""
+    """Leave this many bytes; returns the file that fills the rest."""
     filler = disk / "filler"
     available = shutil.disk_usage(disk).free - free
     filler.write_bytes(bytes(max(0, available // PAGE * PAGE)))
@@ -56,7 +56,7 @@ def check_finished(shop: Shop, expected: dict[str, str]) -> None:
 
 
 def check_full(shop: Shop, disk: Path, free: int) -> bool:
-    """Whether a run on a disk with so many bytes left succeeds; if not, it must say why and leave no folder."""
+    """Whether a run on a disk with this many bytes left succeeds; if not, it must say why and leave no folder."""
     filler = fill(disk, free)
     found = shop.run()
     filler.unlink()

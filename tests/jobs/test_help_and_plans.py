@@ -25,9 +25,10 @@ OWN = {
         "row_l1", "row_l2_squared", "levels", "errors", "solvers", "n_series", "n_days", "n_nodes", "n_blocks",
     },
     "kmeans": {
-        "n_clusters", "coordinates", "space", "method", "what", "why", "spent_as", "blur", "collection", "outlook",
+        "n_clusters", "coordinates", "space", "method", "what", "why", "spent_as", "relative_noise", "collection",
+        "expected_accuracy",
     },
-    "minimum-cuts": {"n_vertices", "relation", "releases", "sampler", "synthetic", "outlook"},
+    "minimum-cuts": {"n_vertices", "relation", "releases", "sampler", "synthetic", "expected_accuracy"},
     "network-statistics": {"n_vertices", "statistics", "triangles", "stars", "graphs", "choices", "models"},
     "range-histograms": {
         "n_groups", "n_bins", "n_nodes", "n_levels", "n_blocks", "method", "queries", "levels", "methods", "lengths",

@@ -168,7 +168,7 @@ def test_arrays_hold_numbers(tmp_path: Path, spark: Any, kind: str, accepted: bo
 
 def test_the_local_model_merges_one_report_a_person(tmp_path: Path, spark: object) -> None:
     places = new_places(tmp_path, **LOCAL, privacy__budget={"epsilon": 8}).rows(
-        [*GROUPS, *GROUPS, ("SECRETVALUE", "1", "somebody else"), ("1", "1", "")]
+        [*GROUPS, *GROUPS, ("SECRETVALUE", "1", "someone else"), ("1", "1", "")]
     )
     planned = json.loads(places.command("plan", "--json").out)
     assert planned["method"] == "ldp_tree"

@@ -18,7 +18,7 @@ from dplib.graphs.cuts.exhaustive import numbered_sides
 from dplib.graphs.edges import Graph, canonical
 from dplib.jobs.minimum_cuts.design import Design
 from dplib.jobs.minimum_cuts.measure import drawn, every_cut, true_number
-from dplib.jobs.minimum_cuts.tables import Stored
+from dplib.jobs.minimum_cuts.tables import StoredReleases
 from dplib.randomness.keyed import derive_key
 from tests.support.goodness_of_fit import epsilon_lower_bound
 from tests.support.minimum_cuts import design_of
@@ -39,7 +39,7 @@ def graph_of(*edges: tuple[int, int, int]) -> Graph:
     return canonical(N, *np.array(edges, dtype=np.int64).reshape(-1, 3).T)
 
 
-def log_mass(design: Design, graph: Graph, stored: Stored) -> float:
+def log_mass(design: Design, graph: Graph, stored: StoredReleases) -> float:
     """Log of the mass of a release given the graph, up to a constant, under the design's own claim."""
     total = 0.0
     for each in design.measurements:

@@ -12,7 +12,7 @@ from dplib.config.load import check
 from dplib.graphs.statistics.network_sensitivity import Statistic
 from dplib.jobs.network_statistics.config import NetworkStatisticsConfig
 from dplib.jobs.network_statistics.design import Design
-from dplib.jobs.network_statistics.part_plan import compared_models
+from dplib.jobs.network_statistics.noisy_graph_plan import compared_models
 from dplib.jobs.network_statistics.plan import make_plan
 from dplib.mechanisms.local.local_degrees import Counting, DegreeProtocol, report_degree
 from dplib.mechanisms.local.randomized_response import report_later_neighbors
@@ -137,12 +137,12 @@ def test_a_simulated_local_release_estimates_what_nobody_reported(tmp_path: Path
     assert verified(place, release)
     page = (release / "report.html").read_text()
     assert "Local model, simulated" in page
-    assert "not against whoever runs the job" in page
+    assert "not against anyone who runs the job" in page
     answer = ask(release, "--item", "degree_distribution", "--from", "0", "--to", "2")[0]
     assert answer["estimate"] == pytest.approx(sum(exact["degree_histogram"][:3]) / N, abs=1e-3)
 
 
-def reports(epsilon: Fraction, n: int, silent: set[int]) -> list[tuple[int, int, str]]:
+def reports(epsilon: Fraction, n: int, non_respondents: set[int]) -> list[tuple[int, int, str]]:
     """What vertices would send from their own devices."""
     lists = [[v for edge in EDGES if u in edge for v in edge if v != u] for u in range(n)]
     protocol, rows = DegreeProtocol(epsilon, Counting.BOTH_ENDS), []
@@ -150,7 +150,7 @@ def reports(epsilon: Fraction, n: int, silent: set[int]) -> list[tuple[int, int,
         key = bytes([user] * 32)  # every device has its own
         bits = report_later_neighbors(key, user, np.array(lists[user], dtype=np.int64), n, epsilon)
         text = "".join("01"[bit] for bit in bits.astype(int))
-        if user not in silent:
+        if user not in non_respondents:
             rows.append((user, report_degree(key, user, len(lists[user]), protocol), text))
     return rows
 
@@ -177,15 +177,21 @@ def test_reports_that_vertices_made_are_judged_stored_and_estimated(tmp_path: Pa
     degrees = stored[stored.statistic == "degree_sequence"].noisy.tolist()
     told = {vertex: degree for vertex, degree, _ in sent if vertex != 1}
     assert [degrees[vertex] for vertex in told] == list(told.values())
-    silent = read_table(release / "measurement" / "silent", blocks=("degree_sequence",)).column("vertex").to_pylist()
-    assert silent == [1, 6]
+    non_respondents = (
+        read_table(release / "measurement" / "silent", blocks=("degree_sequence",)).column("vertex").to_pylist()
+    )
+    assert non_respondents == [1, 6]
     pairs = read_table(release / "measurement" / "adjacency", blocks=("edges",)).to_pylist()
     expected = {(v, v + 1 + place) for v, _, bits in sent if v != 1 for place, bit in enumerate(bits) if bit == "1"}
     assert {(pair["source"], pair["target"]) for pair in pairs} == expected
     estimates = read_table(release / "estimates").to_pandas()
     edges = float(estimates[estimates.statistic == "edge_count"].estimate.iloc[0])
     assert edges == pytest.approx(sum(told.values()) / 2 * N / len(told))
-    assert estimates[(estimates.statistic == "degree_sequence") & estimates.key.isin(silent)].estimate.isna().all()
+    assert (
+        estimates[(estimates.statistic == "degree_sequence") & estimates.key.isin(non_respondents)]
+        .estimate.isna()
+        .all()
+    )
     assert verified(place, release)
     assert place.spent() == 2
     page = (release / "report.html").read_text()

@@ -17,7 +17,7 @@ from dplib.graphs.simple_graph import SimpleGraph
 from dplib.graphs.statistics.network_sensitivity import Statistic
 from dplib.jobs.network_statistics.config import NetworkStatisticsConfig
 from dplib.jobs.network_statistics.design import Design
-from dplib.jobs.network_statistics.measure import count_facts, noisy_statistics, project, rungs_of, statistics_of
+from dplib.jobs.network_statistics.measure import exact_counts, noisy_statistics, project, rungs_of, statistics_of
 from dplib.jobs.network_statistics.measurements import LADDER
 from dplib.mechanisms.ladder import ladder_probability
 from dplib.privacy.noise import Law, Noise, NoiseEvent
@@ -43,7 +43,7 @@ def design_of(statistics: dict[str, Any], n: int, epsilon: str = "1", **changes:
 
 def log_mass(design: Design, graph: SimpleGraph, drawn: dict[Statistic, IntArray]) -> float:
     """Log of the mass of a release's numbers given the graph, up to a constant, under the design's own claim."""
-    facts = count_facts(design, project(design, graph))
+    facts = exact_counts(design, project(design, graph))
     exact = statistics_of(design, facts)
     total = 0.0
     for each in design.measurements:

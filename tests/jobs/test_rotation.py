@@ -90,7 +90,7 @@ def test_a_reservation_whose_key_is_gone_is_refused_until_it_is_given_back(
     assert kept.code == 2
     assert "needed by no open reservation" in kept.err
     assert f"{OLD}  old                      1" in secret(shop, "show")
-    # Somebody drops it by hand all the same.
+    # Someone drops it by hand all the same.
     key = shop.folder / "shop.key"
     key.write_text(key.read_text().split()[0])
     before = content(shop.folder)

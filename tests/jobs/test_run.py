@@ -1,4 +1,4 @@
-"""Runs of the main job from the command line: what they print, what they spend, and what comes again for nothing."""
+"""Runs of the main job from the command line: what they print and spend, and what comes again at no privacy cost."""
 
 import json
 import os

@@ -11,18 +11,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dplib.config.load import check
-from dplib.constraints.checks import MOST_OF_ITEM
+from dplib.constraints.checks import MAX_OF_ITEM
 from dplib.constraints.resolve import _row_norms, resolve
 from dplib.constraints.specs import Package, Total
 from dplib.errors import ConfigError
 from dplib.graphs.statistics.network_sensitivity import Bounding, DegreeBound, Statistic, sensitivity
 from dplib.jobs.consistent_histograms.config import ConsistentHistogramsConfig
-from dplib.jobs.consistent_histograms.design import MOST_OF_ROW, Design
+from dplib.jobs.consistent_histograms.design import MAX_OF_ROW, Design
 from dplib.privacy.neighbors import Neighbors
 from dplib.validate import integer_norms
 
 ITEMS = ("a", "b", "c", "d")
-COUNTS = st.integers(1, MOST_OF_ITEM) | st.sampled_from([1, 2, MOST_OF_ITEM])
+COUNTS = st.integers(1, MAX_OF_ITEM) | st.sampled_from([1, 2, MAX_OF_ITEM])
 PACKAGES = st.lists(st.dictionaries(st.sampled_from(ITEMS), COUNTS, min_size=1), min_size=1, max_size=5)
 TOTALS = st.lists(st.lists(st.sampled_from(ITEMS), min_size=1, unique=True), max_size=3)
 
@@ -55,10 +55,10 @@ def test_norms_do_not_wrap_at_any_64_bit_entry(rows: list[list[int]]) -> None:
     assert found == (max(map(sum, rows)), max(sum(x * x for x in row) for row in rows))
 
 
-@pytest.mark.parametrize("count", [MOST_OF_ITEM + 1, 3037000500, 2**32, 2**62, 2**63, 10**30])
+@pytest.mark.parametrize("count", [MAX_OF_ITEM + 1, 3037000500, 2**32, 2**62, 2**63, 10**30])
 def test_multiplicities_beyond_the_bound_are_refused(count: int) -> None:
     packages = [Package("p", {"a": count, "b": 1}, setting="constraints.packages.p"), Package("q", {"b": 1})]
-    with pytest.raises(ConfigError, match=rf"^constraints.packages.p.a must be at most {MOST_OF_ITEM}, got {count}$"):
+    with pytest.raises(ConfigError, match=rf"^constraints.packages.p.a must be at most {MAX_OF_ITEM}, got {count}$"):
         resolve(["a", "b"], 1, packages, rows_are_packages=True)
 
 
@@ -106,12 +106,12 @@ def test_noise_of_every_level_covers_a_unit(m: int, r: int, q: int, count: int, 
 
 
 def test_rows_that_count_too_much_are_refused() -> None:
-    many = {f"p{number}": {"a": MOST_OF_ITEM, "b": 1} for number in range(2)}
+    many = {f"p{number}": {"a": MAX_OF_ITEM, "b": 1} for number in range(2)}
     design_of({"epsilon": 1000}, many, max_rows_per_unit=1, max_quantity=8)
     with pytest.raises(ConfigError, match=r"^privacy.max_quantity must be at most 8, since"):
         design_of({"epsilon": 1000}, many, max_rows_per_unit=1, max_quantity=9)
     packages = {"p": {"a": 1000, "b": 1}}
-    most = MOST_OF_ROW // 1001
+    most = MAX_OF_ROW // 1001
     design_of({"epsilon": 1000}, packages, max_rows_per_unit=1, max_quantity=most)
     with pytest.raises(ConfigError, match=rf"^privacy.max_quantity must be at most {most}, since .*, got {most + 1}$"):
         design_of({"epsilon": 1000}, packages, max_rows_per_unit=1, max_quantity=most + 1)

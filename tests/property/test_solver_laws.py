@@ -26,7 +26,7 @@ def cost(problem: ConsistencyProblem, values: np.ndarray) -> float:
 def test_feasible_and_equal_to_the_dense_optimum(problem: ConsistencyProblem) -> None:
     values = tree_smoother.solve(problem).values
     size = 1 + np.abs(values).max()
-    assert largest_residual(problem.tree, problem.menus, values) < 1e-9 * size
+    assert largest_residual(problem.tree, problem.day_constraints, values) < 1e-9 * size
     np.testing.assert_allclose(values, dense_estimate(problem), atol=1e-9 * size)
 
 
@@ -34,7 +34,7 @@ def test_feasible_and_equal_to_the_dense_optimum(problem: ConsistencyProblem) ->
 @given(problems())
 def test_idempotent(problem: ConsistencyProblem) -> None:
     values = tree_smoother.solve(problem).values
-    again = ConsistencyProblem(problem.tree, values, problem.variance, problem.menus)
+    again = ConsistencyProblem(problem.tree, values, problem.variance, problem.day_constraints)
     np.testing.assert_allclose(tree_smoother.solve(again).values, values, atol=1e-9 * (1 + np.abs(values).max()))
 
 
@@ -44,7 +44,7 @@ def test_pythagoras_with_every_consistent_point(problem: ConsistencyProblem, see
     # Theorem 4 with weights: |y - p|^2 = |y - x|^2 + |x - p|^2 for each feasible p.
     values = tree_smoother.solve(problem).values
     elsewhere = np.random.default_rng(seed).normal(0, 20, values.shape)
-    other = ConsistencyProblem(problem.tree, elsewhere, np.ones(values.shape), problem.menus)
+    other = ConsistencyProblem(problem.tree, elsewhere, np.ones(values.shape), problem.day_constraints)
     point = tree_smoother.solve(other).values
     split = cost(problem, values) + float(((values - point) ** 2 / problem.variance).sum())
     assert cost(problem, point) == pytest.approx(split, rel=1e-7)
@@ -53,11 +53,11 @@ def test_pythagoras_with_every_consistent_point(problem: ConsistencyProblem, see
 @QUICK
 @given(problems(), st.floats(1e-3, 1e3))
 def test_scaling_all_variances_changes_errors_only(problem: ConsistencyProblem, factor: float) -> None:
-    scaled = ConsistencyProblem(problem.tree, problem.noisy, factor * problem.variance, problem.menus)
+    scaled = ConsistencyProblem(problem.tree, problem.noisy, factor * problem.variance, problem.day_constraints)
     values = tree_smoother.solve(problem).values
     np.testing.assert_allclose(tree_smoother.solve(scaled).values, values, atol=1e-8 * (1 + np.abs(values).max()))
-    one = AnswerVariance(problem.tree, problem.variance, problem.menus).standard_errors()
-    other = AnswerVariance(problem.tree, scaled.variance, problem.menus).standard_errors()
+    one = AnswerVariance(problem.tree, problem.variance, problem.day_constraints).standard_errors()
+    other = AnswerVariance(problem.tree, scaled.variance, problem.day_constraints).standard_errors()
     np.testing.assert_allclose(other, np.sqrt(factor) * one, rtol=1e-6, atol=1e-7 * other.max())
 
 
@@ -65,8 +65,8 @@ def test_scaling_all_variances_changes_errors_only(problem: ConsistencyProblem, 
 @given(problems())
 def test_the_order_of_series_does_not_matter(problem: ConsistencyProblem) -> None:
     order = np.arange(problem.n_series)[::-1]
-    menus = tuple(replace(menu, matrix=menu.matrix[:, order]) for menu in problem.menus)
-    turned = ConsistencyProblem(problem.tree, problem.noisy[:, order], problem.variance[:, order], menus)
+    day_constraints = tuple(replace(daily, matrix=daily.matrix[:, order]) for daily in problem.day_constraints)
+    turned = ConsistencyProblem(problem.tree, problem.noisy[:, order], problem.variance[:, order], day_constraints)
     values = tree_smoother.solve(problem).values
     np.testing.assert_allclose(
         tree_smoother.solve(turned).values[:, order], values, atol=1e-9 * (1 + np.abs(values).max())
@@ -78,6 +78,6 @@ def test_the_order_of_series_does_not_matter(problem: ConsistencyProblem) -> Non
 def test_unequal_variances_need_the_weighted_projection(problem: ConsistencyProblem) -> None:
     weighted = general.solve(problem).values
     plain = general.solve(
-        ConsistencyProblem(problem.tree, problem.noisy, np.ones(problem.variance.shape), problem.menus)
+        ConsistencyProblem(problem.tree, problem.noisy, np.ones(problem.variance.shape), problem.day_constraints)
     ).values
     assert cost(problem, weighted) <= cost(problem, plain) * (1 + 1e-9) + 1e-12

@@ -9,8 +9,8 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from dplib.config.event_input import Columns, Input
-from dplib.spark.rows.moments import day_number
 from dplib.spark.rows.read import MOMENT_TYPES, open_columns, open_rows
+from dplib.spark.rows.timestamps import day_number
 
 HEADER = "day,item\n"
 

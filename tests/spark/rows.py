@@ -12,7 +12,7 @@ import numpy as np
 
 from dplib.arrays import IntArray
 from dplib.config.event_input import Columns, Input
-from dplib.config.sections import Privacy
+from dplib.config.sections import EventPrivacySettings
 
 FIRST_DAY = dt.date(2020, 2, 25)
 N_DAYS = 11
@@ -39,7 +39,9 @@ BAD_ITEMS = (None, "", "NAAN", "naan!", "curry")
 BAD_UNITS = (None, "", "   ")
 
 
-def settings(*, max_rows: int = 4, max_rows_per_day: int | None = None, max_quantity: int = 5) -> tuple[Input, Privacy]:
+def settings(
+    *, max_rows: int = 4, max_rows_per_day: int | None = None, max_quantity: int = 5
+) -> tuple[Input, EventPrivacySettings]:
     """The sections of a configuration for these rows."""
     source = Input(
         path="rows.csv",
@@ -47,7 +49,7 @@ def settings(*, max_rows: int = 4, max_rows_per_day: int | None = None, max_quan
         columns=Columns(day="OrderDate", item="ItemName", quantity="Quantity", unit="OrderNumber"),
         date_format=FORMAT,
     )
-    privacy = Privacy.model_validate(
+    privacy = EventPrivacySettings.model_validate(
         {
             "unit": "order",
             "max_rows_per_unit": max_rows,

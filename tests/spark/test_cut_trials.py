@@ -13,7 +13,7 @@ from dplib.graphs.cuts.karger import contraction_cuts, plan_trials
 from dplib.graphs.cuts.karger_stein import plan_runs
 from dplib.graphs.cuts.minimum_cut import minimum_cut
 from dplib.graphs.edges import Graph, canonical
-from dplib.jobs.minimum_cuts.private_graph import CycledGraph
+from dplib.jobs.minimum_cuts.padded_graph import PaddedGraph
 from dplib.randomness.keyed import KeyedStream
 from dplib.spark.graphs.cut_trials import Method, search_cuts
 
@@ -64,7 +64,7 @@ def test_too_many_cuts_for_a_list_end_no_run(spark: "SparkSession", method: Meth
             complete[name] = found.complete
             return found.cuts if found.complete else None
 
-        graph = CycledGraph(canonical(10, vertex, (vertex + 1) % 10, weight), listed, SEED)
+        graph = PaddedGraph(canonical(10, vertex, (vertex + 1) % 10, weight), listed, SEED)
         cuts = graph.cuts_up_to(0, graph.minimum_cut(0), Fraction(1, 3))
         assert cuts is not None
         weights, packed = cuts.draw(KeyedStream(bytes(range(32)), name), 1_000)

@@ -9,7 +9,7 @@ import pytest
 
 from dplib.graphs.mixing import vertex_colours
 from dplib.graphs.simple_graph import SimpleGraph
-from dplib.graphs.statistics.common_neighbors import common_neighbor_front
+from dplib.graphs.statistics.common_neighbors import common_neighbor_frontier
 from dplib.graphs.statistics.degrees import degree_histogram, largest_degree
 from dplib.graphs.statistics.triangles import count_triangles
 from dplib.graphs.statistics.truncation import project_graph
@@ -17,7 +17,7 @@ from dplib.spark.engine.blocks import DataFrame, SparkSession, collect_blocks
 from dplib.spark.engine.rounds import BlockRounds
 from dplib.spark.graphs import graph_projection
 from dplib.spark.graphs.edge_blocks import edge_words, make_edge_blocks, pack_edges, read_ends
-from dplib.spark.graphs.graph_counts import count_triangles_in_blocks, degree_counts, front_in_blocks
+from dplib.spark.graphs.graph_counts import count_triangles_in_blocks, degree_counts, frontier_in_blocks
 from dplib.spark.graphs.graph_projection import project_blocks
 from tests.support.network_oracles import random_graph
 
@@ -65,8 +65,8 @@ def test_blocks_and_counts(blocks: tuple[DataFrame, int, SimpleGraph]) -> None:
     counts = degree_counts(made, n_blocks, N)
     assert counts.tolist() == degree_histogram(degrees, largest_degree(degrees)).tolist()
     assert count_triangles_in_blocks(made, n_blocks) == count_triangles(graph)
-    front = front_in_blocks(made, n_blocks, counts)
-    assert front.tolist() == common_neighbor_front(graph).tolist()
+    frontier = frontier_in_blocks(made, n_blocks, counts)
+    assert frontier.tolist() == common_neighbor_frontier(graph).tolist()
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,8 @@ from pyspark.sql import SparkSession
 
 from dplib.config.event_input import Columns, Input
 from dplib.errors import ConfigError, SchemaError
-from dplib.spark.rows.moments import check_date_format
 from dplib.spark.rows.read import open_rows
+from dplib.spark.rows.timestamps import check_date_format
 
 COLUMNS = {"day": "when", "item": "what", "quantity": "n", "unit": "who"}
 GOOD = ("2020-01-01", "naan", "1", "u1")

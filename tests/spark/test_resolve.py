@@ -11,15 +11,15 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from dplib.config.event_input import Columns, Input
-from dplib.config.sections import Privacy
+from dplib.config.sections import EventPrivacySettings
 from dplib.errors import ConfigError
 from dplib.spark.rows.counts import count_cells
-from dplib.spark.rows.moments import has_zone
 from dplib.spark.rows.read import open_rows
 from dplib.spark.rows.resolve import RULES, RowDomain, judge_rows, resolve_rows
+from dplib.spark.rows.timestamps import has_zone
 from tests.spark.rows import BAD_DAYS, BAD_ITEMS, BAD_QUANTITIES, BAD_UNITS, FIRST_DAY, ITEMS, N_DAYS, settings
 
-EVENT = Privacy.model_validate({"unit": "event", "budget": {"epsilon": 1}, "max_quantity": 5})
+EVENT = EventPrivacySettings.model_validate({"unit": "event", "budget": {"epsilon": 1}, "max_quantity": 5})
 TEXT = "day string, name string, quantity string, unit string"
 GOOD_DAY = "26/02/2020 10:00"
 
@@ -82,7 +82,7 @@ def test_typed_quantities(spark: SparkSession) -> None:
         assert sorted(row["quantity"] for row in resolved.collect()) == [0, 2, 5]
 
 
-def test_packages_count_on_the_days_of_their_menu_only(spark: SparkSession) -> None:
+def test_packages_count_on_their_days_only(spark: SparkSession) -> None:
     domain = RowDomain(
         dt.date(2020, 1, 1),
         6,
@@ -107,9 +107,9 @@ def test_packages_count_on_the_days_of_their_menu_only(spark: SparkSession) -> N
 def test_a_name_must_mean_one_thing_on_each_day() -> None:
     domain = RowDomain(FIRST_DAY, 9, ["a", " a "], valid_first=np.array([0, 4]), valid_end=np.array([5, 9]))
     with pytest.raises(ConfigError, match="mean one thing on each day, got a twice"):
-        _ = domain.menu
+        _ = domain.daily
     with pytest.raises(ConfigError, match="not be blank"):
-        _ = RowDomain(FIRST_DAY, 9, ["a", " "]).menu
+        _ = RowDomain(FIRST_DAY, 9, ["a", " "]).daily
 
 
 def test_a_hundred_thousand_names(spark: SparkSession) -> None:

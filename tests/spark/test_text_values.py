@@ -5,8 +5,8 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from dplib.errors import ConfigError
-from dplib.spark.rows.moments import check_date_format
 from dplib.spark.rows.resolve import number_column
+from dplib.spark.rows.timestamps import check_date_format
 
 NUMBERS = ["5", "+5", "-5.", ".5", "5e2", "1E-3", " 7 ", "1e400", "05", "Infinity", "-inf"]
 NO_NUMBERS = [

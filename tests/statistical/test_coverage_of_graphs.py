@@ -22,7 +22,7 @@ from dplib.jobs.network_statistics.config import NetworkStatisticsConfig
 from dplib.jobs.network_statistics.design import Design
 from dplib.jobs.network_statistics.estimate import half_width, std_error
 from dplib.jobs.network_statistics.local import estimate_degrees, estimate_derived
-from dplib.jobs.network_statistics.whole_graph import Parts, degree_protocol
+from dplib.jobs.network_statistics.whole_graph import WholeGraph, degree_protocol
 from dplib.mechanisms.cuts.cut_statistics import GRID
 from dplib.privacy.noise_quantile import DrawLaw
 from tests.support.coverage_of_intervals import LOWEST, drawn, require_coverage
@@ -103,7 +103,7 @@ def test_numbers_from_reported_degrees(n: int, density: float, epsilon: int) -> 
         Statistic.EDGE_COUNT: float(edges.n_edges),
         Statistic.K_STARS: float((counted * (counted - 1) // 2).sum()),
     }
-    parts = Parts({}, None, {}, {})
+    parts = WholeGraph({}, None, {}, {})
     for reports in counted + noise:
         for (low, high), inside in bins.items():
             value, error = estimate_degrees(design, reports, low, high)

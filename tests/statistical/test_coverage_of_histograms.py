@@ -186,7 +186,7 @@ def shop_domain(last: str) -> dict[str, Any]:
 def test_the_bound_where_a_law_is_too_much_work(monkeypatch: pytest.MonkeyPatch) -> None:
     design = shop(CHANGING, {"epsilon": 1})
     exact = consistent.Errors(design).half_widths(3, 4, np.array([0]))[0]
-    monkeypatch.setattr(consistent, "MOST_WORK", 1)
+    monkeypatch.setattr(consistent, "MAX_WORK", 1)
     bound = consistent.Errors(design).half_widths(3, 4, np.array([0]))[0]
     assert bound == pytest.approx(LAPLACE95 * consistent.Errors(design).range_std_error(3, 4)[0])
     assert exact <= bound

@@ -14,10 +14,10 @@ import pytest
 from dplib.errors import ConfigError
 from dplib.mechanisms import exponential
 from dplib.mechanisms.cuts.cut_sampler_plan import SamplerPlan, plan_cut_sampler
-from dplib.mechanisms.cuts.rejected_releases import REFUSED_RELEASES, refuse
+from dplib.mechanisms.cuts.rejected_releases import REJECTED_RELEASES, refuse
 from dplib.mechanisms.exponential import count_losses, exponential_rate
 from dplib.privacy.budget import ZCDP, ApproxDP, PureDP
-from tests.support import cut_audit, cut_refused, cut_sampler_audit
+from tests.support import cut_audit, cut_rejected_releases, cut_sampler_audit
 from tests.support.cut_audit import Audit, Neighbours, neighbouring
 from tests.support.cut_mechanism_laws import all_cuts, graphs, softmin
 
@@ -91,7 +91,7 @@ def test_sampler_stays_below_its_claim_and_a_smaller_bound_is_caught(
 
 
 def test_padding_stays_below_its_claim_and_a_smaller_sensitivity_is_caught() -> None:
-    plan = plan_cut_sampler(4, 1, ApproxDP(Fraction(6), Fraction(1, 20)), when_weak="pad")
+    plan = plan_cut_sampler(4, 1, ApproxDP(Fraction(6), Fraction(1, 20)), when_small="pad")
     some = np.random.default_rng(8).integers(0, 5, (60, 6))
     audit = cut_sampler_audit.padded_sampler(4, some, plan)
     assert audit.holds
@@ -132,20 +132,20 @@ def test_draws_invert_the_law_that_is_audited() -> None:
 
 def test_refused_releases_exceed_their_claims() -> None:
     for audit in (
-        cut_refused.scale_one_count(10),
-        cut_refused.found_candidates(families(1)),
-        cut_refused.exact_number_as_k(families(1)),
-        cut_refused.padded_top_k(),
+        cut_rejected_releases.scale_one_count(10),
+        cut_rejected_releases.found_candidates(families(1)),
+        cut_rejected_releases.exact_number_as_k(families(1)),
+        cut_rejected_releases.padded_top_k(),
     ):
         assert not audit.holds
         assert audit.worst > 0.01
-    assert cut_refused.scale_one_count(9).holds
-    chance = cut_refused.padded_candidates()
+    assert cut_rejected_releases.scale_one_count(9).holds
+    chance = cut_rejected_releases.padded_candidates()
     assert chance[0] == pytest.approx(0.978, abs=2e-3)
     assert chance[1] < 1e-4
 
 
-@pytest.mark.parametrize("release", REFUSED_RELEASES)
+@pytest.mark.parametrize("release", REJECTED_RELEASES)
 def test_refused_by_name_with_the_reason(release: str) -> None:
     with pytest.raises(ConfigError, match=f"^release must be private, got {release}: ") as refusal:
         refuse(release)

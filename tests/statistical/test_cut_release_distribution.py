@@ -14,7 +14,7 @@ from dplib.graphs.cuts import packed_cuts
 from dplib.graphs.cuts.minimum_cut import minimum_cut
 from dplib.graphs.cuts.near_minimum import near_minimum_cuts
 from dplib.graphs.edges import canonical, unpack_sides
-from dplib.jobs.minimum_cuts import private_graph
+from dplib.jobs.minimum_cuts import padded_graph
 from dplib.mechanisms.cuts.cut_sampler import draw_padding, sample_cuts
 from dplib.mechanisms.cuts.cut_sampler_plan import plan_cut_sampler
 from dplib.mechanisms.cuts.pair_weights import noisy_pairs
@@ -114,7 +114,7 @@ def _largest_rho(epsilon: float, delta: float) -> float:
 
 
 def test_padding_is_drawn_by_its_law() -> None:
-    plan = plan_cut_sampler(4, 1, ApproxDP(Fraction(6), Fraction(1, 20)), when_weak="pad")
+    plan = plan_cut_sampler(4, 1, ApproxDP(Fraction(6), Fraction(1, 20)), when_small="pad")
     graph = DensePaddedGraph(4, np.array([1, 0, 2, 1, 0, 3]))
     stream = KeyedStream(KEY, "padding")
     outcomes = range(4 * plan.target // 2 + 1)
@@ -139,7 +139,7 @@ def test_cuts_are_drawn_without_a_list_by_their_law() -> None:
     for ranges in (False, True):
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(packed_cuts, "rows_are_cheaper", lambda _, ranges=ranges: not ranges)
-            cuts = private_graph.packed_cuts(graph, least, bound, rate)
+            cuts = padded_graph.packed_cuts(graph, least, bound, rate)
             weights, packed = cuts.draw(KeyedStream(KEY, "cuts", int(ranges)), 1_500)
         drawn = [int(words) for words in packed[:, 0]]
         value = dict(zip(outcomes, listed.values.tolist(), strict=True))
@@ -153,7 +153,7 @@ def test_minimum_cuts_of_a_ring_are_drawn_uniformly() -> None:
     """4,950 pairs of edges, in one row each or in two by whichever edge the tree lacks."""
     n = 100
     ring = canonical(n, np.arange(n), (np.arange(n) + 1) % n, np.full(n, 200))
-    cuts = private_graph.packed_cuts(ring, 400, 580, Fraction(1, 5))
+    cuts = padded_graph.packed_cuts(ring, 400, 580, Fraction(1, 5))
     weights, packed = cuts.draw(KeyedStream(KEY, "ring"), 2_000)
     assert set(weights.tolist()) == {400}
     sides = unpack_sides(packed, n)

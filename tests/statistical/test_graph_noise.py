@@ -8,7 +8,7 @@ import pytest
 
 from dplib.arrays import FloatArray, IntArray
 from dplib.errors import ConfigError
-from dplib.graphs.statistics.common_neighbors import common_neighbor_front
+from dplib.graphs.statistics.common_neighbors import common_neighbor_frontier
 from dplib.graphs.statistics.degrees import second_largest_degree
 from dplib.graphs.statistics.ladder_rungs import Rungs, exact_rungs, largest_rung, second_degree_rungs
 from dplib.mechanisms.ladder import Ladder, draw_ladder, ladder_mean_error, ladder_probability
@@ -46,7 +46,7 @@ def _rungs(number: int, kind: str) -> Ladder:
     graph = oracle.graph_of(N, np.array(oracle.pairs(N))[number >> np.arange(10) & 1 == 1])
     if kind == "degree":
         return second_degree_rungs(second_largest_degree(graph.degrees()), largest_rung(N))
-    exact = exact_rungs(common_neighbor_front(graph), largest_rung(N))
+    exact = exact_rungs(common_neighbor_frontier(graph), largest_rung(N))
     return exact if kind == "exact" else LocalOnly(exact)
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from dplib.clustering.local.hash_rounds import HashRounds
-from dplib.clustering.local.projected_tree import LiftedTree
+from dplib.clustering.local.projected_tree import ProjectedTree
 from dplib.clustering.local.tree import LocalTree, best_depth
 from dplib.clustering.problem import Problem
 from dplib.clustering.space import Space
@@ -72,14 +72,14 @@ MANY = [(20, Fraction(4), 2.0), (7, Fraction(2), 2.5), (20, Fraction(1), 9.0)]
 def test_a_million_users_in_many_dimensions(d: int, epsilon: Fraction, most: float) -> None:
     """Median of 5 mixtures; what the plan says of `ldp_tree` above 6 coordinates is not better than this."""
     space, users, ratios = Space.ball([0.0] * d, 1.0), number_users(np.arange(N)), []
-    depth = LiftedTree.best_depth(N, rare_variance(choose_oracle(4096, epsilon)))
+    depth = ProjectedTree.best_depth(N, rare_variance(choose_oracle(4096, epsilon)))
     for seed in range(41, 46):
         rows = mixture(N, d, K, seed)
         part = rows[:20_000]
         best = weighted_kmeans(part, np.ones(len(part)), np.zeros((K, d)), 0).loss
         oracles = partial(choose_oracle, epsilon=epsilon), partial(VectorSums, epsilon=epsilon)
-        lifted = LiftedTree(Problem(space, K, seed=seed), depth, *oracles)
-        found = run_rounds(lifted, UserStreams(bytes([seed]) * 32, users, "many"), local_points(space, rows))
+        projected = ProjectedTree(Problem(space, K, seed=seed), depth, *oracles)
+        found = run_rounds(projected, UserStreams(bytes([seed]) * 32, users, "many"), local_points(space, rows))
         ratios.append(_loss(part, space.to_data(found.centers)) / best)
         assert _loss(part, part.mean(axis=0, keepdims=True)) / best > 20
     assert np.median(ratios) <= most

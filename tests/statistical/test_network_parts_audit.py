@@ -22,7 +22,7 @@ from dplib.jobs.network_statistics.config import NetworkStatisticsConfig
 from dplib.jobs.network_statistics.design import Design
 from dplib.jobs.network_statistics.measure import exact_statistics
 from dplib.jobs.network_statistics.parts import choice_rate
-from dplib.jobs.network_statistics.whole_graph import draw_parts
+from dplib.jobs.network_statistics.whole_graph import draw_whole_graph
 from dplib.mechanisms.exponential import exponential_probability
 from dplib.mechanisms.local.local_degrees import Counting, DegreeProtocol
 from dplib.randomness.keyed import derive_key
@@ -113,7 +113,9 @@ def test_the_choice_that_is_drawn_has_that_law() -> None:
     star, empty = oracle.graph_of(N, [(0, 1), (0, 2), (0, 3), (0, 4)]), oracle.graph_of(N, [])
     design = design_of(["coverage"], "2", neighbors="vertex", coverage=CANDIDATES["coverage"])
     drawn = [
-        np.array([draw_parts(design, graph, derive_key(KEY, name, t)).choices[Statistic.COVERAGE] for t in range(4000)])
+        np.array(
+            [draw_whole_graph(design, graph, derive_key(KEY, name, t)).choices[Statistic.COVERAGE] for t in range(4000)]
+        )
         for name, graph in (("star", star), ("empty", empty))
     ]
     rate = choice_rate(Fraction(2), 4, 1)
@@ -133,7 +135,7 @@ def test_a_pair_of_the_noisy_graph_keeps_its_epsilon() -> None:
         for name, graph in (("with", oracle.graph_of(6, [*others, (0, 5)])), ("without", oracle.graph_of(6, others))):
             found = []
             for trial in range(TRIALS):
-                released = draw_parts(design, graph, derive_key(KEY, name, trial)).graph
+                released = draw_whole_graph(design, graph, derive_key(KEY, name, trial)).graph
                 assert released is not None
                 found.append(bool(((released.edges.source == 0) & (released.edges.target == 5)).any()))
             bits.append(np.array(found, dtype=float))
@@ -149,7 +151,7 @@ def test_the_transcript_of_all_reports_keeps_its_epsilon(monkeypatch: pytest.Mon
         """Likelihood ratio of what was reported, under the law that was drawn."""
         found = []
         for trial in range(TRIALS):
-            parts = draw_parts(used, graph, derive_key(KEY, name, trial))
+            parts = draw_whole_graph(used, graph, derive_key(KEY, name, trial))
             assert parts.graph is not None
             degrees = parts.numbers[Statistic.DEGREE_SEQUENCE]
             near = np.abs(degrees[1:] - [1, 0]) - np.abs(degrees[1:] - [2, 1])

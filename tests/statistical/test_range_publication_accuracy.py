@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dplib.consistency.integers.integer_tables import publish_counts
-from dplib.constraints.menu import Menu
+from dplib.constraints.day_constraints import DayConstraints
 from dplib.estimates.range_publication import publish_range_counts
 from dplib.estimates.tree_blue_deep import tree_blue_deep
 from dplib.jobs.range_histograms.estimate import _spread
@@ -117,7 +117,7 @@ def test_units_go_evenly_among_siblings_of_equal_remainders() -> None:
     variance = np.append(np.inf, np.full(tree.n_nodes - 1, 2 * q / (1 - q) ** 2))[:, None]
     estimates = tree_blue_deep(tree, tree.sums(true).astype(float) + noise, variance)
     names = tuple(str(number) for number in range(n_series))
-    menu = Menu(0, n_days, np.zeros((0, n_series)), np.zeros(0), np.eye(n_series, dtype=np.int64), names)
-    days = publish_counts(tree, estimates, [menu])[tree.leaf_nodes]
+    daily = DayConstraints(0, n_days, np.zeros((0, n_series)), np.zeros(0), np.eye(n_series, dtype=np.int64), names)
+    days = publish_counts(tree, estimates, [daily])[tree.leaf_nodes]
     before = mean_square_of_ranges(estimates[tree.leaf_nodes] - true)
     assert mean_square_of_ranges((days - true).astype(float)) < 1.15 * before

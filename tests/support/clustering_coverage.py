@@ -73,7 +73,7 @@ def _of_leaves(found: Clustering, source: Witnessed) -> tuple[FloatArray, IntArr
 
 @dataclass(frozen=True, eq=False)
 class Misses:
-    """What was stated is off by so many half widths of its 95 % interval.
+    """What was stated is off by this many half widths of its 95 % interval.
 
     Attributes:
         centers: of every coordinate of every center with an error.

@@ -186,7 +186,7 @@ def crash_at_record(run: Callable[[], Outcome]) -> None:
 
 
 def many_entries(folder: Path, number: int) -> Ledger:
-    """A ledger of so many sound entries, nearly all of another account."""
+    """A ledger of this many sound entries, nearly all of another account."""
     ledger = open_with(folder)
     (first,), _ = ledger.entries()
     rows, previous = [], first.digest

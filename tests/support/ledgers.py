@@ -108,7 +108,7 @@ class Place:
     url: str = field(repr=False)
 
     def change(self, *changes: object) -> None:
-        """Change the tables as somebody would who owns them and takes the triggers away first."""
+        """Change the tables as someone would who owns them and takes the triggers away first."""
         engine = create_engine(self.url)
         with engine.begin() as connection:
             _drop_triggers(connection)
@@ -125,7 +125,7 @@ class Place:
         self.change("DELETE FROM entries", insert(entries).values([vars(e) for e in book]), update(head).values(**tip))
 
     def let_leases_end(self, seconds: float) -> None:
-        """As if so many seconds went by."""
+        """As if this many seconds went by."""
         self.change(update(leases).values(expires=leases.c.expires - seconds))
 
 
@@ -168,7 +168,7 @@ def measurement(name: str = "one") -> StoredMeasurement:
 
 
 def tamper(folder: Path, *statements: str) -> None:
-    """Change a SQLite file as somebody would who can write it and drops the triggers first."""
+    """Change a SQLite file as someone would who can write it and drops the triggers first."""
     Place(url_of(folder)).change(*statements)
 
 

@@ -18,7 +18,7 @@ from dplib.randomness.digits import Probability
 from dplib.randomness.keyed import Label
 from dplib.randomness.user_streams import UserStreams, number_users
 
-DIGITS = 200  # probabilities are cut after so many binary digits
+DIGITS = 200  # probabilities are cut after this many binary digits
 Law = Mapping[Any, Fraction]
 
 

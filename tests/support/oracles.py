@@ -60,15 +60,15 @@ def dense_system(
     """
     tree, c = problem.tree, problem.n_series
     bases, origins = [], []
-    for menu in problem.menus:
-        basis = linalg.null_space(menu.matrix) if len(menu.matrix) else np.eye(c)
-        origin = np.linalg.pinv(menu.matrix) @ menu.rhs if len(menu.matrix) else np.zeros(c)
-        bases += [basis] * (menu.end - menu.first)
-        origins += [origin] * (menu.end - menu.first)
+    for daily in problem.day_constraints:
+        basis = linalg.null_space(daily.matrix) if len(daily.matrix) else np.eye(c)
+        origin = np.linalg.pinv(daily.matrix) @ daily.rhs if len(daily.matrix) else np.zeros(c)
+        bases += [basis] * (daily.end - daily.first)
+        origins += [origin] * (daily.end - daily.first)
     days = linalg.block_diag(*bases)
     if days.shape[0] != tree.n_leaves * c:
         # block_diag drops nothing, but a block without columns counts as one row of shape (1, 0).
-        raise AssertionError("menus without any free direction need their own treatment")
+        raise AssertionError("day constraints without any free direction need their own treatment")
     covers = np.array(
         [[lo <= day < hi for day in range(tree.n_leaves)] for lo, hi in zip(tree.lo, tree.hi, strict=True)]
     )

@@ -1,4 +1,4 @@
-"""Hypothesis strategies shared by the tests: trees, menus and consistency problems of any shape."""
+"""Hypothesis strategies shared by the tests: trees, day constraints and consistency problems of any shape."""
 
 from collections.abc import Sequence
 
@@ -7,7 +7,7 @@ import numpy.typing as npt
 from hypothesis import strategies as st
 
 from dplib.consistency.problem import ConsistencyProblem
-from dplib.constraints.menu import Menu
+from dplib.constraints.day_constraints import DayConstraints
 from dplib.constraints.resolve import resolve
 from dplib.constraints.specs import Package
 from dplib.trees.interval_tree import IntervalTree
@@ -27,10 +27,10 @@ def named_packages(
     return [Package(f"p{number}", held, first, end) for number, held in enumerate(contents)]
 
 
-def paper_menus(n_days: int) -> tuple[Menu, ...]:
+def paper_day_constraints(n_days: int) -> tuple[DayConstraints, ...]:
     """The constraints of the paper's restaurant."""
     packages = named_packages(PAPER_PACKAGES, PAPER_ITEMS)
-    return resolve(PAPER_ITEMS, n_days, packages, rows_are_packages=True).menus
+    return resolve(PAPER_ITEMS, n_days, packages, rows_are_packages=True).day_constraints
 
 
 def regular_tree(branching: int, n_levels: int) -> IntervalTree:
@@ -45,33 +45,39 @@ def paper_problem(n_days: int, seed: int = 0, scale: float = 55.0) -> Consistenc
     rng = np.random.default_rng(seed)
     sold = rng.poisson(20, (n_days, 3)) @ PAPER_PACKAGES
     noisy = tree.sums(sold) + rng.laplace(scale=scale, size=(tree.n_nodes, 5))
-    return ConsistencyProblem(tree, noisy, np.broadcast_to(2 * scale**2, noisy.shape), paper_menus(n_days))
+    return ConsistencyProblem(tree, noisy, np.broadcast_to(2 * scale**2, noisy.shape), paper_day_constraints(n_days))
 
 
-def random_menus(rng: np.random.Generator, n_days: int, n_series: int, rhs: bool = False) -> tuple[Menu, ...]:
-    """One to four consecutive menus with random integer constraints that leave a free direction."""
-    n_menus = min(n_days, int(rng.integers(1, 5)))
-    cuts = sorted(rng.choice(np.arange(1, n_days), n_menus - 1, replace=False).tolist()) if n_menus > 1 else []
-    menus = []
+def random_day_constraints(
+    rng: np.random.Generator, n_days: int, n_series: int, rhs: bool = False
+) -> tuple[DayConstraints, ...]:
+    """One to four consecutive day constraints with random integer constraints that leave a free direction."""
+    n_day_constraints = min(n_days, int(rng.integers(1, 5)))
+    cuts = (
+        sorted(rng.choice(np.arange(1, n_days), n_day_constraints - 1, replace=False).tolist())
+        if n_day_constraints > 1
+        else []
+    )
+    day_constraints = []
     for first, end in zip([0, *cuts], [*cuts, n_days], strict=True):
         n_rows = int(rng.integers(0, n_series))
         matrix = rng.integers(-3, 4, (n_rows, n_series)).astype(float)
         while np.linalg.matrix_rank(matrix) < n_rows:
             matrix = rng.integers(-3, 4, (n_rows, n_series)).astype(float)
-        menus.append(Menu(first, end, matrix, rng.integers(-5, 6, n_rows) * float(rhs)))
-    return tuple(menus)
+        day_constraints.append(DayConstraints(first, end, matrix, rng.integers(-5, 6, n_rows) * float(rhs)))
+    return tuple(day_constraints)
 
 
 def random_problem(
     rng: np.random.Generator, most_days: int = 12, most_series: int = 4, unmeasured: float = 0.0, rhs: bool = False
 ) -> ConsistencyProblem:
-    """A problem with a random tree, random menus and variances that spread over two orders of magnitude."""
+    """A problem with a random tree, random day constraints and variances that spread over two orders of magnitude."""
     n_days, n_series = int(rng.integers(1, most_days + 1)), int(rng.integers(1, most_series + 1))
     tree = random_tree(rng, n_days)
     variance = np.exp(rng.normal(0, 1.2, (tree.n_nodes, n_series)))
     variance[rng.random(variance.shape) < unmeasured] = np.inf
     noisy = rng.normal(0, 10, variance.shape)
-    return ConsistencyProblem(tree, noisy, variance, random_menus(rng, n_days, n_series, rhs))
+    return ConsistencyProblem(tree, noisy, variance, random_day_constraints(rng, n_days, n_series, rhs))
 
 
 def problems(unmeasured: float = 0.0, rhs: bool = True) -> st.SearchStrategy[ConsistencyProblem]:

@@ -1,4 +1,4 @@
-"""What ``dplib doctor`` prints: one line a finding, how to mend it below, and an exit code for scripts."""
+"""What ``dplib doctor`` prints: one line a finding, how to fix it below, and an exit code for scripts."""
 
 import json
 from collections.abc import Callable
@@ -30,7 +30,7 @@ def look_around(prepare: Callable[[], Prepared[JobDesign]] | None, as_json: bool
             prepared = prepare()
             found.append(Finding("settings", Verdict.OK, f"{prepared.design.config.job} can be planned"))
         except ConfigError as error:
-            found.append(Finding("settings", Verdict.BAD, str(error), "mend the configuration; dplib example JOB"))
+            found.append(Finding("settings", Verdict.BAD, str(error), "fix the configuration; dplib example JOB"))
     found = examine(prepared, log.progress) + found
     if as_json:
         print(json.dumps([asdict(finding) for finding in found], indent=2))
@@ -44,6 +44,6 @@ def look_around(prepare: Callable[[], Prepared[JobDesign]] | None, as_json: bool
 
 
 def _row(finding: Finding) -> list[str]:
-    mend = f"\n-> {finding.mend}" if finding.mend else ""
+    fix = f"\n-> {finding.fix}" if finding.fix else ""
     # Rich would take brackets of a path or a message for markup.
-    return [finding.verdict.value, finding.name, f"{finding.detail}{mend}".replace("[", "\\[")]
+    return [finding.verdict.value, finding.name, f"{finding.detail}{fix}".replace("[", "\\[")]

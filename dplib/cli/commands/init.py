@@ -21,7 +21,7 @@ from dplib.privacy.neighbors import Neighbors
 from dplib.privacy.rounding import as_fraction
 from dplib.secret.file import create_secret_file
 from dplib.secret.secret import load_secret
-from dplib.terminal.output import answer_of, exit_codes, out, somebody_there
+from dplib.terminal.output import answer_of, exit_codes, out, someone_there
 from dplib.validate import one_of, require
 from dplib.workflow.design import JobDesign, cost_of, natural_terms
 from dplib.workflow.prepared import Prepared
@@ -61,7 +61,7 @@ def init(
 ) -> None:
     """Create what is missing: the secret, the ledger and an account (asks, or takes flags)."""
     with exit_codes():
-        require(config is not None or not date, "--date", "stand with --config", date)
+        require(config is not None or not date, "--date", "be given only with --config", date)
         prepared = None if config is None else prepare_file(config, date)
         given = {
             "dataset": dataset,
@@ -74,7 +74,7 @@ def init(
             "secret": secret,
         }
         known = {} if prepared is None else _known_settings(prepared)
-        asked = Answers(given, known, ask=somebody_there() and not yes)
+        asked = Answers(given, known, ask=someone_there() and not yes)
         renewal = None if renew is None else _renewal(renew, None if prepared is None else prepared.window)
         _create(asked, prepared, renewal, require_approval)
 
@@ -187,7 +187,10 @@ def _require_same(
 
 
 def _renewal(adverb: str, window: DayWindow | None) -> Renewal:
-    every, rule = period_named(adverb), "stand with --config of a job whose rows have a day column and declared days"
+    every, rule = (
+        period_named(adverb),
+        "be given only with --config of a job whose rows have a day column and declared days",
+    )
     require(window is not None, "--renew", rule, adverb)
     assert window is not None
     return Renewal(every, window.clock)

@@ -2,7 +2,7 @@
 
 Rows are counted by the class of their distance from a public center, classes being half octaves from 2^-20 to 2^40; all
 classes get discrete Laplace noise, noisy counts that noise alone could explain become 0, and the radius is the end of
-the class at which a share of the remaining noisy mass is reached, or all of it but what noise could be. Whoever is
+the class at which a share of the remaining noisy mass is reached, or all of it but what noise could be. Anyone who is
 farther out is clipped. A radius a factor too large makes all later noise larger by that factor, hence half octaves.
 
 There may be no answer: with few rows no count stands out. That is a release too, and spends the same.

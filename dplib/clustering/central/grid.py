@@ -36,7 +36,7 @@ from dplib.privacy.noise import NoiseEvent
 from dplib.validate import between, positive, require
 
 COUNT_SHARE = Fraction(1, 20)
-MOST_CELLS = 1 << 20
+MAX_CELLS = 1 << 20
 POINTS_A_CELL = 3.0
 """Points a cell for epsilon 1."""
 SU_POINTS_A_CELL = 10.0
@@ -79,9 +79,9 @@ def measure_count(
 
 
 def cells_an_axis(n: float, epsilon: float, dimension: int, points_a_cell: float = POINTS_A_CELL) -> int:
-    """Cells an axis for about n points: at least 2, at most `MOST_CELLS` cells together."""
+    """Cells an axis for about n points: at least 2, at most `MAX_CELLS` cells together."""
     wanted = (max(n, 1.0) * epsilon / points_a_cell) ** (2 / (2 + dimension))
-    largest = int(float(MOST_CELLS) ** (1 / dimension) + 1e-9)
+    largest = int(float(MAX_CELLS) ** (1 / dimension) + 1e-9)
     return max(2, min(round(float(wanted)), largest))
 
 
@@ -117,7 +117,7 @@ def grid(
     positive("epsilon", epsilon)
     between("count_share", count_share, Fraction(0), Fraction(1))
     space = problem.space
-    require(2**space.dimension <= MOST_CELLS, "dimension", "be at most 20 for grid", space.dimension)
+    require(2**space.dimension <= MAX_CELLS, "dimension", "be at most 20 for grid", space.dimension)
     n, of_count = counted or measure_count(source, noise, problem, epsilon * count_share)
     share = epsilon * (1 - count_share)
     points_a_cell = points_a_cell if problem.format > 1 else SU_POINTS_A_CELL

@@ -45,7 +45,7 @@ from dplib.privacy.noise import Law, NoiseEvent
 from dplib.validate import between, positive
 
 _RHO = 0.225
-_FEWEST, _MOST = 2, 7
+_MIN, _MAX = 2, 7
 _SURE = 2.0  # standard deviations of a count above which its quotient is taken
 _CLEAR = 6.0  # standard deviations of a count above which the error of its quotient is stated
 _Z = 1.96
@@ -102,7 +102,7 @@ def lloyd_laplace(
     ratio = (4 * d * _RHO**2) ** (1 / 3)
     # A unit's rows all count: the budget of one of them.
     needed = np.sqrt(500 * problem.n_clusters**3 * (d + ratio) ** 3) / max(n, 1)
-    n_rounds = int(np.clip(float(share) / problem.rows // needed, _FEWEST, _MOST))
+    n_rounds = int(np.clip(float(share) / problem.rows // needed, _MIN, _MAX))
     for_count = share / n_rounds * Fraction(ratio / (d + ratio)).limit_denominator(1000)
     rounds = [
         Round(

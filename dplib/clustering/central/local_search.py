@@ -41,7 +41,7 @@ from dplib.privacy.events import BoundedRangeEvent
 from dplib.privacy.noise import NoiseEvent
 from dplib.validate import between, positive
 
-MOST_EXCHANGES = 20
+MAX_EXCHANGES = 20
 PROJECTED = 5
 _STEPS = 1 << 24  # of the cost of one row: its largest squared distance
 _LEVELS = 8  # of the exponential mechanism's losses to one row's largest cost
@@ -111,7 +111,7 @@ def local_search(
     projection = Projection.to_dimension(problem.space, PROJECTED, problem.seed)
     tree_events, cells, weights = _cells(source, noise, problem, projection, third)
     candidates, chosen = _start(cells, weights, projection, problem, max(most_candidates, k))
-    n_exchanges = min(k, MOST_EXCHANGES)
+    n_exchanges = min(k, MAX_EXCHANGES)
     chosen = _search(source, noise, problem, projection, candidates, chosen, third / (n_exchanges + 1), n_exchanges)
     mean = Round(
         problem.laplace_event("counts of the centers", 1, third * _COUNT_PART),

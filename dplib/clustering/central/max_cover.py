@@ -8,7 +8,7 @@
    centers (fewer different middles than k are filled up with public centers).
 4. A noisy count and sum of the points of each center.
 
-At most 3 dimensions: a point lies in so many balls of a grid otherwise that the search has no end; `tree_coreset` is
+At most 3 dimensions: a point lies in too many balls of a grid: the search would have no end; `tree_coreset` is
 for those.
 
 Privacy. Scores only grow with a row, so a draw at rate r is in bounded range r: r^2 / 8 of zCDP. All N draws are
@@ -40,7 +40,7 @@ from dplib.privacy.events import BoundedRangeEvent
 from dplib.privacy.rounding import round_down
 from dplib.validate import positive, require
 
-LARGEST_DIMENSION = 3
+MAX_DIMENSION = 3
 _CELLS = {1: 1024, 2: 128, 3: 48}  # an axis, by dimension
 _RADII = {1: (4, 8, 16, 32, 64, 128), 2: (2, 4, 8, 16, 32), 3: (2, 4, 8, 16)}  # in cells
 
@@ -59,8 +59,8 @@ def max_cover(source: PointSource, noise: NoiseSource, problem: Problem, rho: Fr
     """
     positive("rho", rho)
     space, k, d = problem.space, problem.n_clusters, problem.space.dimension
-    rule = f"be at most {LARGEST_DIMENSION} for max_cover (a point lies in too many balls; use tree_coreset)"
-    require(d <= LARGEST_DIMENSION, "dimension", rule, d)
+    rule = f"be at most {MAX_DIMENSION} for max_cover (a point lies in too many balls; use tree_coreset)"
+    require(d <= MAX_DIMENSION, "dimension", rule, d)
     n_cells = _CELLS[d]
     cells = dense(source.total(CellCounts(space.half_widths, n_cells)), n_cells**d, 1)[:, 0]
     draw = _draw_event(k * len(_RADII[d]), rho / 5)

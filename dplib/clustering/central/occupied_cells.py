@@ -4,7 +4,7 @@ Most cells of a fine grid are empty, and together they hold more noise than smal
 if its noisy count is above ``b ln(M / 2)``: among M empty cells with Laplace noise of scale b one passes on average.
 Thin outskirts of clusters do not pass by themselves; a cell is kept as well if the block of cells within a reach of 1,
 2, ... cells around it has a noisy count above ``b sqrt(4 c ln(M / 2))``, c the cells of the block, the same by the
-normal law. Reaches are added one after the other until the kept cells hold `MOST_OF_ALL` of the noisy total; if no
+normal law. Reaches are added one after the other until the kept cells hold `MAX_OF_ALL` of the noisy total; if no
 reach is enough (points spread evenly, of which no cell stands out), all cells are kept.
 
 What is kept is a function of noisy counts alone: it costs nothing.
@@ -20,7 +20,7 @@ import numpy as np
 from dplib.arrays import BoolArray, FloatArray
 
 REACHES = (0, 1, 2, 4, 8)
-MOST_OF_ALL = 0.98
+MAX_OF_ALL = 0.98
 
 
 def occupied_cells(noisy: FloatArray, inside: BoolArray, scale: float, total: float, n_cells: int) -> BoolArray:
@@ -50,7 +50,7 @@ def occupied_cells(noisy: FloatArray, inside: BoolArray, scale: float, total: fl
             break
         kept |= _blocks(counts, reach) > scale * np.sqrt(4.0 * _blocks(cells, reach) * rarity)
         kept &= cells > 0
-        if kept.any() and counts[kept].sum() >= MOST_OF_ALL * total:
+        if kept.any() and counts[kept].sum() >= MAX_OF_ALL * total:
             return np.asarray(kept.ravel())
     return inside
 

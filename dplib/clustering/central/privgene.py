@@ -39,7 +39,7 @@ Generator = np.random.Generator
 
 _STEPS = 1 << 24  # of the cost of one row: its largest squared distance
 _LEVELS = 8
-_FEWEST, _MOST = 8, 40
+_MIN, _MAX = 8, 40
 _POINTS_A_CHOICE = 800.0
 _FIRST_STEP, _SHRINKING = 0.3, 0.85  # of a mutation, in radii; from generation to generation
 _BLOCK = 1 << 14
@@ -106,7 +106,7 @@ def privgene(
     if n_generations is None:
         n, event = measure_count(source, noise, problem, epsilon * COUNT_SHARE)
         counted, epsilon = (event,), epsilon * (1 - COUNT_SHARE)
-        n_generations = int(np.clip(n * float(epsilon) / problem.rows / _POINTS_A_CHOICE / n_parents, _FEWEST, _MOST))
+        n_generations = int(np.clip(n * float(epsilon) / problem.rows / _POINTS_A_CHOICE / n_parents, _MIN, _MAX))
     between("n_generations", n_generations, 0, 1001)
     step = -(-largest_squared_distance(problem.space) // _STEPS)
     choice = BoundedRangeEvent("choice of a set of centers", epsilon / (n_generations * n_parents + 1))

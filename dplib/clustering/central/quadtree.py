@@ -38,8 +38,8 @@ from dplib.privacy.noise import NoiseEvent
 from dplib.validate import between, positive, require
 
 CODE_BITS = 20
-MOST_EXPANDED = 1 << 16
-LARGEST_DIMENSION = 6
+MAX_EXPANDED = 1 << 16
+MAX_DIMENSION = 6
 GROWTH = Fraction(126, 100)  # 2^(1/3)
 _AROUND = 2  # levels above and below those of a uniform grid
 _UNMEASURED = 1e12  # scale of the noise of a count that says nothing
@@ -99,7 +99,7 @@ def cube_depth(dimension: int) -> int:
 
 
 def expand_above_noise(scales: Sequence[float], dimension: int, deviations: float) -> Expand:
-    """Cut up cells whose noisy count is so many deviations of the noise that all their children would get."""
+    """Cut up cells whose noisy count is enough deviations of the noise that all their children would get."""
 
     def expand(noisy: FloatArray, level: int) -> BoolArray:
         return np.asarray(noisy > deviations * np.sqrt(2.0) * 2 ** (dimension / 2) * scales[level + 1])
@@ -126,12 +126,12 @@ def quadtree(
         counted: that number and its noise, if it was measured before at this share.
 
     Raises:
-        ConfigError: if a setting is out of range or the dimension above `LARGEST_DIMENSION`.
+        ConfigError: if a setting is out of range or the dimension above `MAX_DIMENSION`.
     """
     positive("epsilon", epsilon)
     between("count_share", count_share, Fraction(0), Fraction(1))
     space, d, k = problem.space, problem.space.dimension, problem.n_clusters
-    require(d <= LARGEST_DIMENSION, "dimension", f"be at most {LARGEST_DIMENSION} for quadtree", d)
+    require(d <= MAX_DIMENSION, "dimension", f"be at most {MAX_DIMENSION} for quadtree", d)
     n, of_count = counted or measure_count(source, noise, problem, epsilon * count_share)
     share = epsilon * (1 - count_share)
     first, depth = levels_around(n, float(share) / problem.rows, d)
@@ -152,7 +152,7 @@ def quadtree(
     def expand(noisy: FloatArray, level: int) -> BoolArray:
         return above_noise(noisy, level) if level >= first else np.ones(len(noisy), dtype=np.bool_)
 
-    levels = grow(source.total(codes), d, depth, measure, expand, MOST_EXPANDED)
+    levels = grow(source.total(codes), d, depth, measure, expand, MAX_EXPANDED)
     leaves = leaves_of(levels, d, depth, [2.0 * scale**2 for scale in scales])
     places = space.clip(codes.places(leaves.first_codes, leaves.levels))
     fit = weighted_kmeans(places, leaves.weights, spread_centers(space, k, problem.seed), problem.seed)

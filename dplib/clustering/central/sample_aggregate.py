@@ -35,7 +35,7 @@ from dplib.validate import between, positive
 Start = Callable[[PointSource, NoiseSource, Problem, Fraction], Clustering]
 
 _EXPONENT = 0.4
-_MOST_BLOCKS = 1 << 12
+_MAX_BLOCKS = 1 << 12
 
 
 @dataclass(frozen=True)
@@ -99,7 +99,7 @@ def sample_aggregate(
     space, k = problem.space, problem.n_clusters
     first = start(source, noise, problem, budget * start_share)
     n = max(1.0, float(first.weights.sum()))
-    n_blocks = max(1, min(int(n**_EXPONENT), _MOST_BLOCKS))
+    n_blocks = max(1, min(int(n**_EXPONENT), _MAX_BLOCKS))
     centers = np.repeat(rounded(space.clip(first.centers))[np.newaxis], n_blocks, axis=0)
     for _ in range(n_iterations):
         totals = dense(source.total(BlockSums(centers, problem.seed)), n_blocks * k, 1 + space.dimension)

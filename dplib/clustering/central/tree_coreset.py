@@ -39,7 +39,7 @@ from dplib.clustering.weighted_kmeans import Fit, weighted_kmeans
 from dplib.privacy.noise import NoiseEvent
 from dplib.validate import at_least, between, positive
 
-MOST_EXPANDED = 1 << 14
+MAX_EXPANDED = 1 << 14
 _SURE = 20.0  # deviations of every count above which the loss is stated: the correction for noise is of first order
 
 
@@ -213,7 +213,7 @@ def _leaves(
     def expand(noisy: FloatArray, level: int) -> BoolArray:
         return np.asarray(noisy >= 3 * least)
 
-    levels = grow(source.total(HashCounts(hashing)), 1, settings.n_bits, measure, expand, MOST_EXPANDED)
+    levels = grow(source.total(HashCounts(hashing)), 1, settings.n_bits, measure, expand, MAX_EXPANDED)
     return leaves_of(levels, 1, settings.n_bits, [float(noises.node.noise.parameter)] * (settings.n_bits + 1))
 
 

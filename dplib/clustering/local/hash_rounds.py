@@ -32,7 +32,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dplib.arrays import FloatArray, IntArray
-from dplib.clustering.central.quadtree import LARGEST_DIMENSION
+from dplib.clustering.central.quadtree import MAX_DIMENSION
 from dplib.clustering.local.buckets import Buckets
 from dplib.clustering.local.coreset import Coreset, cluster_coreset
 from dplib.clustering.local.questions import (
@@ -45,7 +45,7 @@ from dplib.clustering.local.questions import (
     choose_question,
     count_reports,
 )
-from dplib.clustering.local.tree import MOST_CODE_BITS
+from dplib.clustering.local.tree import MAX_CODE_BITS
 from dplib.clustering.problem import Clustering, Problem
 from dplib.clustering.start import spread_centers
 from dplib.clustering.weighted_kmeans import nearest_centers
@@ -56,7 +56,7 @@ from dplib.validate import between, require
 N_ROUNDS = 4
 _HEAVY = 3.0  # standard deviations of a bucket's estimate that make it heavy
 _SUPPORTED = 1.0  # and of a candidate's
-_MOST_CANDIDATES = 512
+_MAX_CANDIDATES = 512
 _DRAWN_FOR_A_CENTER = 20
 
 
@@ -76,8 +76,8 @@ class HashRounds:
 
     def __post_init__(self) -> None:
         d = self.problem.space.dimension
-        require(d <= LARGEST_DIMENSION, "dimension", f"be at most {LARGEST_DIMENSION} for ldp_hash_rounds", d)
-        between("n_scales", self.n_scales, 0, MOST_CODE_BITS // d + 1)
+        require(d <= MAX_DIMENSION, "dimension", f"be at most {MAX_DIMENSION} for ldp_hash_rounds", d)
+        between("n_scales", self.n_scales, 0, MAX_CODE_BITS // d + 1)
 
     @property
     def _buckets(self) -> tuple[Buckets, ...]:
@@ -149,7 +149,7 @@ class HashRounds:
         estimates = self._estimates(counts, number, len(places))
         if number == 0:
             found = [
-                self.problem.space.clip(buckets.middles(_heaviest(estimate, _HEAVY, _MOST_CANDIDATES // self.n_scales)))
+                self.problem.space.clip(buckets.middles(_heaviest(estimate, _HEAVY, _MAX_CANDIDATES // self.n_scales)))
                 for buckets, estimate in zip(self._buckets, estimates, strict=True)
             ]
             candidates = np.unique(np.concatenate(found), axis=0)

@@ -42,7 +42,7 @@ from dplib.clustering.local.questions import (
     choose_question,
     count_reports,
 )
-from dplib.clustering.local.tree import MOST_CODE_BITS, LocalTree, best_depth
+from dplib.clustering.local.tree import MAX_CODE_BITS, LocalTree, best_depth
 from dplib.clustering.problem import Clustering, Problem
 from dplib.clustering.space import UNITS, Space
 from dplib.clustering.weighted_kmeans import nearest_centers
@@ -77,7 +77,7 @@ class SumOracle(Protocol):
 
 
 @dataclass(frozen=True)
-class LiftedTree:
+class ProjectedTree:
     """What clients and server agree on (`dplib.clustering.local.questions.Rounds`).
 
     Attributes:
@@ -101,7 +101,7 @@ class LiftedTree:
     @staticmethod
     def best_depth(n_users: int, report_variance: float) -> int:
         """Levels of the tree for about ``n_users`` users: one more than for as many points that fill the ball."""
-        deepest = MOST_CODE_BITS // PROJECTED_DIMENSION
+        deepest = MAX_CODE_BITS // PROJECTED_DIMENSION
         return min(deepest, 1 + best_depth(PROJECTED_DIMENSION, n_users // 2, report_variance))
 
     @property

@@ -5,7 +5,7 @@ is a value of that question's public domain, and the question's frequency oracle
 tells nothing about the user, and the report is epsilon-private by its oracle; so the pair is epsilon-private, whatever
 the number of questions. Splitting users over L questions costs a factor L in variance, splitting epsilon a factor L^2.
 
-Several rounds are questions too: a user answers in the round of their own question and is silent in the others.
+Several rounds are questions too: a user answers in the round of their own question and does not respond in the others.
 Whether and when a user speaks depends on the name alone.
 
 Server. Reports of one question add up to integers (`aggregate`), which merge by addition; nothing else is kept.

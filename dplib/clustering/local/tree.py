@@ -32,7 +32,7 @@ from math import sqrt
 import numpy as np
 
 from dplib.arrays import FloatArray, IntArray
-from dplib.clustering.central.quadtree import LARGEST_DIMENSION, CubeCodes
+from dplib.clustering.central.quadtree import MAX_DIMENSION, CubeCodes
 from dplib.clustering.local.coreset import Coreset, cluster_coreset
 from dplib.clustering.local.questions import (
     Answers,
@@ -49,9 +49,9 @@ from dplib.clustering.weights import nearest_weights
 from dplib.randomness.user_streams import UserStreams
 from dplib.validate import between, require
 
-MOST_CODE_BITS = 20
+MAX_CODE_BITS = 20
 _DEVIATIONS = 2.0
-_LEAST_SIGNAL = 0.4  # evenly spread users of a leaf, in standard deviations of its estimate, times 2^-d
+_MIN_SIGNAL = 0.4  # evenly spread users of a leaf, in standard deviations of its estimate, times 2^-d
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,9 +93,9 @@ def best_depth(dimension: int, n_users: int, report_variance: float) -> int:
         report_variance: variance per report of the oracle of a large domain.
     """
     depth = 1
-    while dimension * (depth + 1) <= MOST_CODE_BITS:
+    while dimension * (depth + 1) <= MAX_CODE_BITS:
         noise = sqrt((depth + 1) * max(n_users, 1) * report_variance)
-        if n_users / 2.0 ** (dimension * (depth + 1)) < _LEAST_SIGNAL * noise / 2.0**dimension:
+        if n_users / 2.0 ** (dimension * (depth + 1)) < _MIN_SIGNAL * noise / 2.0**dimension:
             break
         depth += 1
     return depth
@@ -116,8 +116,8 @@ class LocalTree:
     oracle: OracleChoice
 
     def __post_init__(self) -> None:
-        most = MOST_CODE_BITS // self.space.dimension
-        require(self.space.dimension <= LARGEST_DIMENSION, "dimension", "be at most 6 for ldp_tree", self.dimension)
+        most = MAX_CODE_BITS // self.space.dimension
+        require(self.space.dimension <= MAX_DIMENSION, "dimension", "be at most 6 for ldp_tree", self.dimension)
         between("depth", self.depth, 0, most + 1)
 
     @property

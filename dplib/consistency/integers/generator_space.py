@@ -1,16 +1,17 @@
-"""Generators of all menus in one space: what integer tables are divided in.
+"""Generators of all day constraints in one space: what integer tables are divided in.
 
 Where a day's constraints come from packages or totals, its counts are ``v_t = G_t u_t`` with ``u_t`` a vector of
-non-negative integers. Equal generators of different menus are one column here, so every node of the tree, whatever
-days it holds, has ``v = G u`` with one matrix ``G``, and the menus only say which entries of ``u`` may differ from
+non-negative integers. Equal generators of different day constraints are one column here, so every node of the tree,
+whatever days it holds, has ``v = G u`` with one matrix ``G``, and the day constraints only say which entries of ``u``
+may differ from
 0 on which days.
 
-A generator that is a non-negative integer sum of others of its menu (a meal beside its parts) adds no table and is
-left out; that makes the generators of most menus linearly independent, and then ``u`` follows from ``v`` by the
-weighted pseudo-inverse.
+A generator that is a non-negative integer sum of others of its day (a meal beside its parts) adds no table and is
+left out; that makes the generators of most day constraints linearly independent, and then ``u`` follows from ``v`` by
+the weighted pseudo-inverse.
 
 Notation: ``G`` of shape (n_series, n_generators); ``u`` generator counts; ``offered`` the entries of ``u`` that a
-day's menu has.
+day's constraints have.
 
 References:
     Giles, Pulleyblank, "Total dual integrality and integer polyhedra", Linear Algebra and its Applications 25,
@@ -23,7 +24,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dplib.arrays import BoolArray, FloatArray, IntArray
-from dplib.constraints.menu import Menu
+from dplib.constraints.day_constraints import DayConstraints
 from dplib.errors import SolverError
 from dplib.projection.integer_programme import has_integer_point
 
@@ -33,14 +34,14 @@ EXACT_FLOAT = 2**53
 
 @dataclass(frozen=True, eq=False)
 class GeneratorSpace:
-    """The generators of consecutive menus.
+    """The generators of consecutive day constraints.
 
     Attributes:
         matrix: ``G``, non-negative integers, shape (n_series, n_generators).
-        bounds: first day of each menu, and the end of the last one.
-        columns: for each menu its columns of ``matrix``.
-        inverses: for each menu the weighted pseudo-inverse, shape (its generators, n_series).
-        independent: whether every menu's generators are linearly independent.
+        bounds: first day of each of the day constraints, and the end of the last one.
+        columns: for each of the day constraints its columns of ``matrix``.
+        inverses: for each of the day constraints the weighted pseudo-inverse, shape (its generators, n_series).
+        independent: whether the generators of all day constraints are linearly independent.
     """
 
     matrix: IntArray
@@ -50,30 +51,32 @@ class GeneratorSpace:
     independent: bool
 
     @classmethod
-    def from_menus(cls, menus: Sequence[Menu], weights: FloatArray | None = None) -> "GeneratorSpace":
-        """Collect the generators of consecutive menus.
+    def from_day_constraints(
+        cls, day_constraints: Sequence[DayConstraints], weights: FloatArray | None = None
+    ) -> "GeneratorSpace":
+        """Collect the generators of consecutive day constraints.
 
         Args:
-            menus: consecutive, sorted, each with generators.
+            day_constraints: consecutive, sorted, each with generators.
             weights: weight of each series (one over its variance), shape (n_series,); equal where absent.
 
         Raises:
-            SolverError: if a menu has no generators.
+            SolverError: if some have no generators.
         """
         numbers: dict[bytes, int] = {}
         columns, inverses = [], []
         independent = True
-        for menu in menus:
-            if menu.generators is None:
-                raise SolverError("menus", "have generators to be divided", "explicit equations")
-            generators, full_rank = _irreducible(menu.generators)
+        for daily in day_constraints:
+            if daily.generators is None:
+                raise SolverError("day constraints", "have generators to be divided", "explicit equations")
+            generators, full_rank = _irreducible(daily.generators)
             independent = independent and full_rank
             keys = [np.ascontiguousarray(column).tobytes() for column in generators.T]
             columns.append(np.array([numbers.setdefault(key, len(numbers)) for key in keys], dtype=np.int64))
             inverses.append(_weighted_inverse(generators, weights))
         parts = [np.frombuffer(key, dtype=np.int64) for key in numbers]
-        matrix = np.stack(parts, axis=1) if parts else np.zeros((menus[0].n_series, 0), dtype=np.int64)
-        bounds = np.array([menu.first for menu in menus] + [menus[-1].end], dtype=np.int64)
+        matrix = np.stack(parts, axis=1) if parts else np.zeros((day_constraints[0].n_series, 0), dtype=np.int64)
+        bounds = np.array([daily.first for daily in day_constraints] + [day_constraints[-1].end], dtype=np.int64)
         return cls(matrix, bounds, tuple(columns), tuple(inverses), independent)
 
     @property
@@ -92,21 +95,21 @@ class GeneratorSpace:
             Real and perhaps negative, shape (n_days, n_generators); 0 where a generator is not offered.
         """
         counts = np.zeros((len(estimates), self.n_generators))
-        for menu, days in self._menu_days(first_day, len(estimates)):
-            counts[days, self.columns[menu]] = estimates[days[:, 0]] @ self.inverses[menu].T
+        for daily, days in self._days_by_constraints(first_day, len(estimates)):
+            counts[days, self.columns[daily]] = estimates[days[:, 0]] @ self.inverses[daily].T
         return counts
 
     def offered(self, first_day: int, n_days: int) -> BoolArray:
         """Which generators each day has, shape (n_days, n_generators); from settings alone."""
         offered = np.zeros((n_days, self.n_generators), dtype=np.bool_)
-        for menu, days in self._menu_days(first_day, n_days):
-            offered[days, self.columns[menu]] = True
+        for daily, days in self._days_by_constraints(first_day, n_days):
+            offered[days, self.columns[daily]] = True
         return offered
 
-    def _menu_days(self, first_day: int, n_days: int) -> list[tuple[int, IntArray]]:
-        menu = np.searchsorted(self.bounds, np.arange(first_day, first_day + n_days), side="right") - 1
-        numbers = np.unique(menu)
-        return [(int(number), np.flatnonzero(menu == number)[:, None]) for number in numbers]
+    def _days_by_constraints(self, first_day: int, n_days: int) -> list[tuple[int, IntArray]]:
+        daily = np.searchsorted(self.bounds, np.arange(first_day, first_day + n_days), side="right") - 1
+        numbers = np.unique(daily)
+        return [(int(number), np.flatnonzero(daily == number)[:, None]) for number in numbers]
 
     def series_counts(self, counts: IntArray) -> IntArray:
         """Map generator counts to series, exactly: ``u -> G u``.

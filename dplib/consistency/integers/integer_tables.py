@@ -2,9 +2,9 @@
 
 The tables are built in generator counts ``u`` (packages bought, items sold) from the root down and mapped to series
 at the end, so both kinds of constraint hold by construction: node counts are sums of their children's, and every
-day's counts are a non-negative integer sum of its menu's generators. At each node the parent's integers are divided
-among its children: the real division nearest to the estimates (a projection on a simplex), then controlled rounding.
-Clipping or rounding the days themselves would push every sum up; here each sum is fixed before its parts, so
+day's counts are a non-negative integer sum of its constraints' generators. At each node the parent's integers are
+divided among its children: the real division nearest to the estimates (a projection on a simplex), then controlled
+rounding. Clipping or rounding the days themselves would push every sum up; here each sum is fixed before its parts, so
 range answers keep the accuracy of the estimates: also on a flat tree, whose days are divided in runs first (one
 division among 1,500 days made ranges up to 4 times worse, those of a total that 60 items share 26 times).
 
@@ -31,45 +31,45 @@ from scipy.optimize import nnls
 from dplib.arrays import BoolArray, FloatArray, IntArray
 from dplib.consistency.integers.coupled_division import Coupling, needs_coupling
 from dplib.consistency.integers.generator_space import GeneratorSpace
-from dplib.constraints.menu import Menu
+from dplib.constraints.day_constraints import DayConstraints
 from dplib.projection.rounding import round_to_totals
 from dplib.projection.simplex import project_simplex
 from dplib.trees.interval_tree import IntervalTree
 from dplib.trees.narrowed import narrowed
 
-MOST_CHILDREN = 64
+MAX_CHILDREN = 64
 """More children of one node than these (a year of days, say) are divided in runs."""
 RUNS = 16
 """Runs of a node's children, and of a run, at most."""
 
-LARGEST_TOTAL = 2.0**62
+MAX_TOTAL = 2.0**62
 """Counts of the whole range beyond are published as this: no number of rows ends a run."""
 
 
 def publish_counts(
     tree: IntervalTree,
     estimates: FloatArray,
-    menus: Sequence[Menu],
+    day_constraints: Sequence[DayConstraints],
     weights: FloatArray | None = None,
     node_weights: FloatArray | None = None,
 ) -> IntArray:
-    """The published table of a tree whose menus all have generators.
+    """The published table of a tree whose day constraints all have generators.
 
     Args:
         tree: the tree over days.
         estimates: consistent estimates, shape (n_nodes, n_series).
-        menus: consecutive menus that cover all days, sorted.
+        day_constraints: consecutive day constraints that cover all days, sorted.
         weights: weight of each series (one over its variance), shape (n_series,); equal where absent.
         node_weights: weight of each node among its siblings (one over its variance), shape (n_nodes,).
 
     Returns:
         Integers of at least 0, shape (n_nodes, n_series): every inner node is the sum of its children and every
-        day's counts are a sum of its menu's generators.
+        day's counts are a sum of its constraints' generators.
 
     Raises:
-        SolverError: if a menu has no generators.
+        SolverError: if some have no generators.
     """
-    space = GeneratorSpace.from_menus(menus, weights)
+    space = GeneratorSpace.from_day_constraints(day_constraints, weights)
     leaf_targets = space.targets(estimates[tree.leaf_nodes])
     targets = tree.sums(leaf_targets).astype(np.float64)
     offered = node_offers(tree, space.offered(0, tree.n_leaves))
@@ -113,7 +113,7 @@ def divide_counts(
     Returns:
         Integers of at least 0, shape (n_nodes, n_generators); every inner node is the sum of its children.
     """
-    narrow = narrowed(tree, MOST_CHILDREN, RUNS)
+    narrow = narrowed(tree, MAX_CHILDREN, RUNS)
     if narrow is not None:
         return _divide_narrowed(tree, *narrow, targets, root, offered, node_weights, coupling)
     return _divide(tree, targets, root, offered, node_weights, coupling)
@@ -197,7 +197,7 @@ def root_counts(
         target = _nearest_in_cone(space.matrix.astype(np.float64), estimate, weights)
     tree, order = _generator_tree(space.matrix)
     nested = tree.sums(target[order, None]).astype(np.float64)
-    total = np.rint(np.clip(nested[:1, 0], 0.0, LARGEST_TOTAL)).astype(np.int64)
+    total = np.rint(np.clip(nested[:1, 0], 0.0, MAX_TOTAL)).astype(np.int64)
     divided = _divide(tree, nested, total)
     root = np.empty(space.n_generators, dtype=np.int64)
     root[order] = divided[tree.leaf_nodes, 0]
@@ -213,7 +213,7 @@ def _nearest_in_cone(matrix: FloatArray, estimate: FloatArray, weights: FloatArr
     try:
         solution: FloatArray = nnls(stacked, wanted)[0]
     except RuntimeError:
-        # It gives up after so many steps, which the rows decide: least squares without the bound, then cut at 0.
+        # It gives up after a number of steps, which the rows decide: least squares without the bound, then cut at 0.
         solution = np.maximum(np.linalg.lstsq(stacked, wanted, rcond=None)[0], 0.0)
     return solution
 

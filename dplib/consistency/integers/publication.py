@@ -1,9 +1,9 @@
 """Which integer tables a release publishes, decided from settings alone, and the tables.
 
-Menus with generators (packages, totals, no constraint) are divided from the top down (`integer_tables`). Explicit
-equations have no generators: where the problem is small every day is solved by an exact integer programme, otherwise
-only the estimates are published. The programmes run in the order of the days, and each day takes over what the days
-before it could not publish, so that prefix sums, and with them range sums, follow the estimates.
+Day constraints with generators (packages, totals, no constraint) are divided from the top down (`integer_tables`).
+Explicit equations have no generators: where the problem is small every day is solved by an exact integer programme,
+otherwise only the estimates are published. The programmes run in the order of the days, and each day takes over what
+the days before it could not publish, so that prefix sums, and with them range sums, follow the estimates.
 
 Cost: the top-down pass, or one integer programme a day (milliseconds for a few equations).
 
@@ -20,7 +20,7 @@ import numpy as np
 
 from dplib.arrays import FloatArray, IntArray
 from dplib.consistency.integers.integer_tables import publish_counts
-from dplib.constraints.menu import Menu
+from dplib.constraints.day_constraints import DayConstraints
 from dplib.errors import SolverError
 from dplib.projection.integer_programme import has_integer_point, nearest_integer_point
 from dplib.trees.interval_tree import IntervalTree
@@ -29,7 +29,7 @@ MAX_PROGRAMME_CELLS = 20_000
 """Days times series up to which integer programmes are solved: about a minute."""
 
 
-LARGEST_DAY = 2.0**40
+MAX_DAY = 2.0**40
 """Counts of a day beyond are published as this where programmes find them: floats hold every equation up to it."""
 
 
@@ -49,31 +49,33 @@ class PublicationPlan:
     sentence: str
 
 
-def plan_publication(menus: Sequence[Menu], max_programme_cells: int = MAX_PROGRAMME_CELLS) -> PublicationPlan:
+def plan_publication(
+    day_constraints: Sequence[DayConstraints], max_programme_cells: int = MAX_PROGRAMME_CELLS
+) -> PublicationPlan:
     """Choose the method from settings; no estimate enters.
 
     Args:
-        menus: consecutive menus that cover all days, sorted.
+        day_constraints: consecutive day constraints that cover all days, sorted.
         max_programme_cells: days times series up to which integer programmes are solved.
     """
-    equations = [menu for menu in menus if menu.generators is None]
+    equations = [daily for daily in day_constraints if daily.generators is None]
     if not equations:
         return PublicationPlan(
             TableMethod.TOP_DOWN, "Integer tables are divided from the whole range down to the days and are exact."
         )
-    cells = (menus[-1].end - menus[0].first) * menus[0].n_series
+    cells = (day_constraints[-1].end - day_constraints[0].first) * day_constraints[0].n_series
     if cells > max_programme_cells:
         return PublicationPlan(
             TableMethod.NOT_PUBLISHED,
             f"No integer tables are published: with explicit equations they are made for up to {max_programme_cells} "
             f"days times series, and these settings have {cells}.",
         )
-    for menu in equations:
-        if not has_integer_point(menu.matrix, menu.rhs):
+    for daily in equations:
+        if not has_integer_point(daily.matrix, daily.rhs):
             return PublicationPlan(
                 TableMethod.NOT_PUBLISHED,
                 f"No integer tables are published: no non-negative integers satisfy the equations of the days "
-                f"{menu.first} to {menu.end - 1}.",
+                f"{daily.first} to {daily.end - 1}.",
             )
     return PublicationPlan(
         TableMethod.INTEGER_PROGRAMME, "Integer tables are found day by day by an exact integer programme."
@@ -84,17 +86,17 @@ def publish_tables(
     plan: PublicationPlan,
     tree: IntervalTree,
     estimates: FloatArray,
-    menus: Sequence[Menu],
+    day_constraints: Sequence[DayConstraints],
     weights: FloatArray | None = None,
     node_weights: FloatArray | None = None,
 ) -> IntArray | None:
     """The tables that the plan announces.
 
     Args:
-        plan: from `plan_publication` for the same menus.
+        plan: from `plan_publication` for the same day constraints.
         tree: the tree over days.
         estimates: consistent estimates, shape (n_nodes, n_series).
-        menus: consecutive menus that cover all days, sorted.
+        day_constraints: consecutive day constraints that cover all days, sorted.
         weights: weight of each series (one over its variance), shape (n_series,).
         node_weights: weight of each node among its siblings, shape (n_nodes,).
 
@@ -104,16 +106,18 @@ def publish_tables(
     if plan.method is TableMethod.NOT_PUBLISHED:
         return None
     if plan.method is TableMethod.TOP_DOWN:
-        return publish_counts(tree, estimates, menus, weights, node_weights)
-    return tree.sums(solve_days(estimates[tree.leaf_nodes], menus, weights)).astype(np.int64)
+        return publish_counts(tree, estimates, day_constraints, weights, node_weights)
+    return tree.sums(solve_days(estimates[tree.leaf_nodes], day_constraints, weights)).astype(np.int64)
 
 
-def solve_days(estimates: FloatArray, menus: Sequence[Menu], weights: FloatArray | None = None) -> IntArray:
+def solve_days(
+    estimates: FloatArray, day_constraints: Sequence[DayConstraints], weights: FloatArray | None = None
+) -> IntArray:
     """Each day's integer programme in turn.
 
     Args:
         estimates: of the days, shape (n_days, n_series).
-        menus: as above, each with an integer solution.
+        day_constraints: as above, each with an integer solution.
         weights: weight of each series, shape (n_series,).
 
     Raises:
@@ -122,19 +126,19 @@ def solve_days(estimates: FloatArray, menus: Sequence[Menu], weights: FloatArray
     counts = np.empty(estimates.shape, dtype=np.int64)
     carried = np.zeros(estimates.shape[1])
     series_weights = np.ones(estimates.shape[1]) if weights is None else weights
-    for menu in menus:
-        for day in range(menu.first, menu.end):
-            wanted = np.clip(estimates[day] + carried, -LARGEST_DAY, LARGEST_DAY)
-            counts[day] = _solve_day(wanted, series_weights, menu)
+    for daily in day_constraints:
+        for day in range(daily.first, daily.end):
+            wanted = np.clip(estimates[day] + carried, -MAX_DAY, MAX_DAY)
+            counts[day] = _solve_day(wanted, series_weights, daily)
             carried = wanted - counts[day]
     return counts
 
 
-def _solve_day(wanted: FloatArray, weights: FloatArray, menu: Menu) -> IntArray:
-    matrix, rhs, n = menu.matrix, menu.rhs, menu.n_series
-    if menu.generators is not None:
+def _solve_day(wanted: FloatArray, weights: FloatArray, daily: DayConstraints) -> IntArray:
+    matrix, rhs, n = daily.matrix, daily.rhs, daily.n_series
+    if daily.generators is not None:
         # A day between equation days that has generators: its counts must be sums of them.
-        generators = menu.generators.astype(np.float64)
+        generators = daily.generators.astype(np.float64)
         n_generators = generators.shape[1]
         matrix, rhs = np.hstack([np.eye(n), -generators]), np.zeros(n)
         wanted = np.concatenate([wanted, np.linalg.pinv(generators) @ wanted])

@@ -36,7 +36,7 @@ def standard_form(cactus: Cactus) -> Cactus:
         first = len(merged)
         places = list(range(first, first + len(ring)))
         edges += [(place, int(node)) for place, node in zip(places, ring, strict=True)]
-        # Step 17: three places become one, for a ring of three stands for nothing beyond its p-cuts.
+        # Step 17: three places become one, for a ring of three adds nothing to its p-cuts.
         merged += places if len(ring) > 3 else [first] * 3
         if len(ring) > 3:
             rings.append(places)

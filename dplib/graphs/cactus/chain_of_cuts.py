@@ -26,8 +26,8 @@ def chain_parts(
     Args:
         n: number of vertices.
         source: one end of each edge, shape (n_edges,).
-        target: the other end, likewise.
-        weight: positive integers, likewise.
+        target: the other end, same shape.
+        weight: positive integers, same shape.
         start: a vertex.
         end: a vertex that shares an edge with it.
         value: the minimum cut value of the graph.

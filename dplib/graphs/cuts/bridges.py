@@ -19,7 +19,7 @@ def bridges(n: int, source: IntArray, target: IntArray) -> BoolArray:
     Args:
         n: number of vertices; the graph need not be connected.
         source: one end of each edge, shape (n_edges,); edges side by side are no bridges.
-        target: the other end, likewise.
+        target: the other end, same shape.
     """
     first, _, _, touching = neighbor_lists(n, source, target, np.ones(len(source), dtype=np.int64))
     place = first[:-1].copy()

@@ -24,7 +24,7 @@ from dplib.compiled import compiled
 from dplib.graphs.edges import find
 from dplib.hashing import GOLDEN, scattered_word
 
-_MOST_LOOPS = 64
+_MAX_LOOPS = 64
 
 
 @compiled
@@ -110,7 +110,7 @@ def contract(
             loops = 0
             continue
         loops += 1
-        if loops == _MOST_LOOPS:
+        if loops == _MAX_LOOPS:
             _contract_by_clocks(source, target, weight, left, n_left, state, leader)
             return
 

@@ -18,8 +18,8 @@ from dplib.compiled import compiled
 from dplib.graphs.edges import pack_sides, unpack_sides, word_count
 from dplib.hashing import GOLDEN, scattered_word
 
-MOST_CUTS = 1_000_000
-MOST_WORDS = 2**26  # of one list, 512 MB
+MAX_CUTS = 1_000_000
+MAX_WORDS = 2**26  # of one list, 512 MB
 
 _GROWTH = 2
 
@@ -55,7 +55,7 @@ class CutList:
 
 def limit_of(n_places: int, limit: int) -> int:
     """Return how many cuts over ``n_places`` may be listed: ``limit``, or fewer where these would not fit in memory."""
-    return min(limit, max(MOST_WORDS // max(word_count(n_places), 1), 1))
+    return min(limit, max(MAX_WORDS // max(word_count(n_places), 1), 1))
 
 
 def sorted_cuts(label: IntArray, packed: WordArray, values: IntArray) -> CutList:

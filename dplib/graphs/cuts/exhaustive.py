@@ -17,7 +17,7 @@ from dplib.graphs.cuts.cut_list import CutList, sorted_cuts
 from dplib.graphs.edges import Graph
 from dplib.validate import require
 
-MOST_LISTED_VERTICES = 24
+MAX_LISTED_VERTICES = 24
 
 
 def all_cut_values(n_vertices: int, source: npt.ArrayLike, target: npt.ArrayLike, weight: npt.ArrayLike) -> IntArray:
@@ -26,14 +26,14 @@ def all_cut_values(n_vertices: int, source: npt.ArrayLike, target: npt.ArrayLike
     Args:
         n_vertices: from 1 to 24.
         source: one end of each edge, shape (n_edges,); pairs may repeat.
-        target: the other end, likewise.
-        weight: whole numbers of any sign, likewise.
+        target: the other end, same shape.
+        weight: whole numbers of any sign, same shape.
 
     Raises:
         ConfigError: there is no vertex, or there are more than 24.
     """
-    rule = f"lie from 1 to {MOST_LISTED_VERTICES} for a list of all cuts"
-    require(1 <= n_vertices <= MOST_LISTED_VERTICES, "n_vertices", rule, n_vertices)
+    rule = f"lie from 1 to {MAX_LISTED_VERTICES} for a list of all cuts"
+    require(1 <= n_vertices <= MAX_LISTED_VERTICES, "n_vertices", rule, n_vertices)
     between = np.zeros((n_vertices, n_vertices), dtype=np.int64)
     ends = np.asarray(source, dtype=np.int64), np.asarray(target, dtype=np.int64)
     np.add.at(between, ends, np.asarray(weight, dtype=np.int64))

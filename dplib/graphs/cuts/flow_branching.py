@@ -20,13 +20,13 @@ from dplib.graphs.cuts.cut_list import CutList, sorted_cuts
 from dplib.graphs.edges import Graph, neighbor_lists
 from dplib.validate import at_least, require
 
-MOST_FLOW_ENTRIES = 20_000_000  # residual capacities held at once, 160 MB
-MOST_STEPS = 2_000_000_000  # arcs looked at: several seconds
+MAX_FLOW_ENTRIES = 20_000_000  # residual capacities held at once, 160 MB
+MAX_STEPS = 2_000_000_000  # arcs looked at: several seconds
 
 _OPEN, _HOME, _AWAY = -1, 0, 1
 
 
-def branched_cuts(graph: Graph, bound: int, limit: int, most_steps: int = MOST_STEPS) -> tuple[CutList, bool]:
+def branched_cuts(graph: Graph, bound: int, limit: int, most_steps: int = MAX_STEPS) -> tuple[CutList, bool]:
     """Return all cuts of value up to a bound, and whether these are all.
 
     Args:
@@ -51,7 +51,7 @@ def branched_cuts(graph: Graph, bound: int, limit: int, most_steps: int = MOST_S
 
 def can_branch(graph: Graph) -> bool:
     """Return whether the residual capacities of one graph a vertex fit into memory."""
-    return (graph.n_vertices + 1) * 2 * graph.n_edges <= MOST_FLOW_ENTRIES
+    return (graph.n_vertices + 1) * 2 * graph.n_edges <= MAX_FLOW_ENTRIES
 
 
 @compiled

@@ -32,7 +32,7 @@ class HeavyPaths(NamedTuple):
         head: where the path of each position begins, shape (n,).
         first: neighbours of position p stand at ``first[p] .. first[p + 1] - 1``, shape (n + 1,).
         neighbor: their positions, shape (2 n_edges,).
-        heavy: the edges' weights, likewise.
+        heavy: the edges' weights, same shape.
         single: the value of the cut around each subtree, shape (n,); 0 at the root.
     """
 

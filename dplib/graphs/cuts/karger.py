@@ -27,12 +27,12 @@ import numpy as np
 from dplib.arrays import FloatArray, IntArray, WordArray
 from dplib.compiled import compiled
 from dplib.graphs.cuts.contraction import alias_table, contract, stream_of
-from dplib.graphs.cuts.cut_list import MOST_CUTS, CutList, enter, sorted_cuts, with_room
+from dplib.graphs.cuts.cut_list import MAX_CUTS, CutList, enter, sorted_cuts, with_room
 from dplib.graphs.edges import Graph, components, number_classes
 from dplib.validate import at_least, between, require
 
-MOST_CLASSES = 12  # 2,047 cuts a trial
-MOST_TRIALS = 10_000_000
+MAX_CLASSES = 12  # 2,047 cuts a trial
+MAX_TRIALS = 10_000_000
 # Alias tables and clocks round probabilities by some 2^-50 a step; this is far more.
 ROUNDING = 1e-9
 
@@ -79,7 +79,7 @@ def plan_trials(n_vertices: int, ratio: Fraction | int, failure: float, every: b
     at_least("n_vertices", n_vertices, 2)
     between("failure", failure, 0, 1)
     exact = Fraction(ratio)
-    require(1 <= exact <= MOST_CLASSES // 2, "ratio", f"lie from 1 to {MOST_CLASSES // 2}", exact)
+    require(1 <= exact <= MAX_CLASSES // 2, "ratio", f"lie from 1 to {MAX_CLASSES // 2}", exact)
     n_left = min(max(2, ceil(2 * exact)), n_vertices)
     success = exp(_log_survival(n_vertices, n_left, exact)) * (1 - ROUNDING) if n_vertices > n_left else 1.0
     return planned(exact, n_left, success, log_most_cuts(n_vertices, exact) if every else 0.0, failure)
@@ -114,7 +114,7 @@ def split_trials(n_trials: int, n_tasks: int) -> list[tuple[int, int]]:
 
 
 def contraction_cuts(
-    graph: Graph, bound: int | None, n_left: int, seed: int, first_trial: int, n_trials: int, limit: int = MOST_CUTS
+    graph: Graph, bound: int | None, n_left: int, seed: int, first_trial: int, n_trials: int, limit: int = MAX_CUTS
 ) -> CutList:
     """Run a range of trials and return the different cuts found.
 
@@ -132,7 +132,7 @@ def contraction_cuts(
     """
     require(graph.n_vertices > 1, "graph", "have at least two vertices", graph.n_vertices)
     require(components(graph)[0] == 1, "graph", "be connected", "separate parts")
-    require(2 <= n_left <= MOST_CLASSES, "n_left", f"lie from 2 to {MOST_CLASSES}", n_left)
+    require(2 <= n_left <= MAX_CLASSES, "n_left", f"lie from 2 to {MAX_CLASSES}", n_left)
     require(0 <= seed < 2**64, "seed", "lie from 0 to 2^64 - 1", "another number")
     at_least("first_trial", first_trial, 0)
     at_least("n_trials", n_trials, 0)

@@ -21,7 +21,7 @@ import numpy as np
 from dplib.arrays import IntArray, WordArray
 from dplib.compiled import compiled
 from dplib.graphs.cuts.contraction import stream_of, uniform
-from dplib.graphs.cuts.cut_list import MOST_CUTS, CutList, enter, sorted_cuts, with_room
+from dplib.graphs.cuts.cut_list import MAX_CUTS, CutList, enter, sorted_cuts, with_room
 from dplib.graphs.cuts.karger import (
     ROUNDING,
     TrialPlan,
@@ -33,9 +33,9 @@ from dplib.graphs.cuts.karger import (
 from dplib.graphs.edges import Graph, components
 from dplib.validate import at_least, between, require
 
-MOST_VERTICES = 4_000
+MAX_VERTICES = 4_000
 _LAST_LEVEL = 7  # 63 cuts
-_MOST_RATIO = 4
+_MAX_RATIO = 4
 
 
 def plan_runs(n_vertices: int, ratio: Fraction | int, failure: float, every: bool = True) -> TrialPlan:
@@ -67,7 +67,7 @@ def karger_stein_cuts(
     seed: int,
     first_run: int,
     n_runs: int,
-    limit: int = MOST_CUTS,
+    limit: int = MAX_CUTS,
 ) -> CutList:
     """Run a range of recursive contractions and return the different cuts found.
 
@@ -98,8 +98,8 @@ def karger_stein_cuts(
 
 def _sizes(n_vertices: int, ratio: Fraction) -> list[int]:
     """Numbers of vertices of the levels, the exhaustive one last."""
-    require(2 <= n_vertices <= MOST_VERTICES, "n_vertices", f"lie from 2 to {MOST_VERTICES}", n_vertices)
-    require(1 <= ratio <= _MOST_RATIO, "ratio", f"lie from 1 to {_MOST_RATIO}", ratio)
+    require(2 <= n_vertices <= MAX_VERTICES, "n_vertices", f"lie from 2 to {MAX_VERTICES}", n_vertices)
+    require(1 <= ratio <= _MAX_RATIO, "ratio", f"lie from 1 to {_MAX_RATIO}", ratio)
     last = max(_LAST_LEVEL, ceil(2 * ratio) + 1)
     sizes = [n_vertices]
     while sizes[-1] > last:

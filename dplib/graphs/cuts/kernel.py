@@ -3,7 +3,7 @@
 Scan the vertices so that the next one is always most strongly attached to those before. When an edge is scanned, its
 *certificate* is the weight that joins its unscanned end to the scanned vertices, itself included. The ends of an edge
 are at least as well connected as its certificate says. So an edge with certificate above a bound lies in no cut of
-value up to the bound and its ends may become one vertex; likewise the ends of an edge that carries more than the bound
+value up to the bound and its ends may become one vertex; so may the ends of an edge that carries more than the bound
 together with the paths over one common neighbour. Attachments above the bound need not be told apart: then the
 vertex that comes next may be any of them, and the queue holds only the weakly attached ones.
 

@@ -45,7 +45,7 @@ def least_by_flows(graph: Graph, seen: int, most_steps: int) -> tuple[int, BoolA
     Args:
         graph: connected, at least two vertices.
         seen: positive; a value that the minimum cut value does not exceed.
-        most_steps: give up after about so many arcs.
+        most_steps: give up after about this many arcs.
 
     Returns:
         The value, a side of a cut of that value where it is below ``seen``, and whether the search came to its end;

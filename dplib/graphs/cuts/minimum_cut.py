@@ -36,10 +36,10 @@ from dplib.graphs.edges import (
     weighted_degrees,
 )
 
-# A scan is of use if it joins one vertex in so many. After idle ones a large graph is left to trees.
+# A scan is of use if it joins one vertex in this many. After idle ones a large graph is left to trees.
 _USEFUL, _PATIENCE, _LARGE = 32, 4, 400
 _TREES = (64, 512)
-# Flows may look at so many arcs a vertex, at most this part of all pairs of vertices: grids need a few hundred.
+# Flows may look at this many arcs a vertex, at most this part of all pairs of vertices: grids need a few hundred.
 _FLOWS_ARCS, _FLOWS_SHARE = 1000, 8
 
 

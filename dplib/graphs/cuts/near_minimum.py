@@ -22,11 +22,11 @@ from typing import Literal
 import numpy as np
 
 from dplib.arrays import BoolArray, IntArray
-from dplib.graphs.cuts.cut_list import MOST_CUTS, CutList, limit_of, sorted_cuts
+from dplib.graphs.cuts.cut_list import MAX_CUTS, CutList, limit_of, sorted_cuts
 from dplib.graphs.cuts.exhaustive import listed_cuts
-from dplib.graphs.cuts.flow_branching import MOST_STEPS, branched_cuts, can_branch
+from dplib.graphs.cuts.flow_branching import MAX_STEPS, branched_cuts, can_branch
 from dplib.graphs.cuts.kernel import kernel
-from dplib.graphs.cuts.tree_packing import MOST_TREES, pack_trees
+from dplib.graphs.cuts.tree_packing import MAX_TREES, pack_trees
 from dplib.graphs.cuts.two_respecting import cuts_of_trees
 from dplib.graphs.edges import Graph, components, induced, pack_sides, word_count
 from dplib.validate import at_least
@@ -34,8 +34,8 @@ from dplib.validate import at_least
 Certificate = Literal["exhaustive", "flows", "trees", "none"]
 
 # Rows of a tree cost the square of the kernel's size: seconds here, minutes beyond.
-MOST_KERNEL_VERTICES = 30_000
-MOST_EXHAUSTIVE_VERTICES = 20
+MAX_KERNEL_VERTICES = 30_000
+MAX_EXHAUSTIVE_VERTICES = 20
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +57,7 @@ class NearMinimumCuts:
 
 
 def near_minimum_cuts(
-    graph: Graph, bound: int, limit: int = MOST_CUTS, most_trees: int = MOST_TREES, most_steps: int = MOST_STEPS
+    graph: Graph, bound: int, limit: int = MAX_CUTS, most_trees: int = MAX_TREES, most_steps: int = MAX_STEPS
 ) -> NearMinimumCuts:
     """Return all cuts of value up to a bound; the same list for the same graph on every machine.
 
@@ -100,13 +100,13 @@ def _connected_cuts(
     n = graph.n_vertices
     if n <= 2:
         return listed_cuts(graph, bound), True, "exhaustive"
-    if n > MOST_KERNEL_VERTICES:
+    if n > MAX_KERNEL_VERTICES:
         none = np.zeros((0, word_count(n)), dtype=np.uint64)
         return CutList(np.arange(n), none, np.zeros(0, dtype=np.int64)), True, "none"
     packing = pack_trees(graph, bound, most_trees)
     if packing.certified:
         return *cuts_of_trees(graph, packing.trees, bound, limit), "trees"
-    if n <= MOST_EXHAUSTIVE_VERTICES:
+    if n <= MAX_EXHAUSTIVE_VERTICES:
         cuts = listed_cuts(graph, bound)
         return cuts, len(cuts) <= limit, "exhaustive"
     if can_branch(graph):

@@ -16,7 +16,7 @@ decay is 0, since such a value is more than the reach above that. All numbers ar
 corrected to its law exactly (`dplib.mechanisms.cuts.cut_draws`); the bounds need not be sharp for that.
 
 Cost: O(log^2 n) an edge and move at worst, hence O(m log^3 n) a tree; O(m log n) where the tree is a path, as in a ring
-of so many vertices that its n^2 / 2 minimum cuts could not be counted one by one.
+of a number of vertices so large that its n^2 / 2 minimum cuts could not be counted one by one.
 
 References: Karger, "Minimum cuts in near-linear time", J. ACM 47 (2000), section 5 (ranges of least values in place of
 rows); Gawrychowski, Mozes, Weimann, "Minimum cut in O(m log^2 n) time", ICALP 2020, section 4 (edges on the way).
@@ -30,7 +30,7 @@ from dplib.arrays import BoolArray, IntArray
 from dplib.compiled import compiled
 from dplib.graphs.cuts.heavy_paths import HeavyPaths
 
-# So many values take the time of one level of one range; measured.
+# This many values take the time of one level of one range; measured.
 _VALUES_A_RANGE = 10
 _UNUSED = 2**61  # above every value, and far enough from where 64 bits end
 
@@ -54,8 +54,8 @@ class Masses(NamedTuple):
 
     Attributes:
         low: least value of each node's part, ``tag`` included, that of nodes above not, shape (2 n_leaves,).
-        mass: see the module, likewise.
-        tag: what was added to the whole part, likewise.
+        mass: see the module, same shape.
+        tag: what was added to the whole part, same shape.
         inside: which positions X holds, shape (n,).
     """
 

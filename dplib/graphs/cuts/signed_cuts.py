@@ -39,7 +39,7 @@ from dplib.graphs.cuts.contraction import stream_of, uniform
 from dplib.graphs.cuts.exhaustive import all_cut_values, numbered_sides
 
 _SHARES = (0.0, 0.5, 0.9, 1.0)
-_LARGEST = 1 << 20  # of an entry in the iteration: sums of 2^11 products stay below 2^53
+_MAX = 1 << 20  # of an entry in the iteration: sums of 2^11 products stay below 2^53
 _VECTORS, _TURNS = 4, 24
 _PARTS = 12
 _KEPT, _WEAKEST, _DOUBTFUL = 40, 3, 12
@@ -171,9 +171,9 @@ def leading_vectors(matrix: IntArray, count: int) -> FloatArray:
     """
     n = len(matrix)
     largest = int(np.abs(matrix).max(initial=0))
-    scaled = np.rint(matrix / max(1, -(-largest // _LARGEST)))
+    scaled = np.rint(matrix / max(1, -(-largest // _MAX)))
     # Adding about the radius of the noise's spectrum to all eigenvalues leaves the negative ones behind.
-    shift = min(_LARGEST, 2 * isqrt(int((scaled.astype(np.int64) ** 2).sum()) // n))
+    shift = min(_MAX, 2 * isqrt(int((scaled.astype(np.int64) ** 2).sum()) // n))
     scaled += shift * np.eye(n)
     state = stream_of(np.uint64(_SEED), n)
     vectors = np.array([[uniform(state) - 0.5 for _ in range(count)] for _ in range(n)])
@@ -185,7 +185,7 @@ def leading_vectors(matrix: IntArray, count: int) -> FloatArray:
 def _whole(vectors: FloatArray) -> FloatArray:
     """Columns scaled to whole numbers of at most 2^20."""
     largest = np.abs(vectors).max(axis=0)
-    return np.asarray(np.rint(vectors * (_LARGEST / np.where(largest > 0, largest, 1.0))))
+    return np.asarray(np.rint(vectors * (_MAX / np.where(largest > 0, largest, 1.0))))
 
 
 def _orthogonal(vectors: FloatArray) -> FloatArray:

@@ -38,8 +38,8 @@ from dplib.compiled import compiled
 from dplib.graphs.edges import Graph, components, find
 from dplib.validate import at_least, require
 
-MOST_TREES = 512
-MOST_UNPROVED_TREES = 8192
+MAX_TREES = 512
+MAX_UNPROVED_TREES = 8192
 # Far above rounding, whose share grows with the number of sums: a certificate is never taken for granted because of it.
 _CAREFUL, _ROUNDING = 1 + 1e-9, 2.0**-50
 _TIES = 2.0**-30  # of a logarithm: only tells equal loads apart
@@ -63,7 +63,7 @@ class TreePacking:
     certified: bool
 
 
-def pack_trees(graph: Graph, bound: int, most_trees: int = MOST_TREES) -> TreePacking:
+def pack_trees(graph: Graph, bound: int, most_trees: int = MAX_TREES) -> TreePacking:
     """Add trees until every cut up to a bound is certified to cross one of them in at most two edges.
 
     Args:
@@ -84,7 +84,7 @@ def pack_trees(graph: Graph, bound: int, most_trees: int = MOST_TREES) -> TreePa
     return _packing(graph, bound, most_trees, _TIES)
 
 
-def certified_trees(graph: Graph, bound: int, most_unproved: int = MOST_UNPROVED_TREES) -> TreePacking:
+def certified_trees(graph: Graph, bound: int, most_unproved: int = MAX_UNPROVED_TREES) -> TreePacking:
     """Add trees until every cut up to a bound crosses one of them in at most two edges, however many that takes.
 
     Args:

@@ -25,7 +25,7 @@ from dplib.graphs.cuts.heavy_paths import HeavyPaths, heavy_paths
 from dplib.graphs.cuts.path_masses import Decay, least_pair, rows_are_cheaper
 from dplib.graphs.edges import Graph, word_count
 
-# Prefix sums for a pair of subtrees take about as long as so many steps up a tree.
+# Prefix sums for a pair of subtrees take about as long as this many steps up a tree.
 _PREFIX_SUMS = 8
 
 

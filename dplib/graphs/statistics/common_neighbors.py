@@ -2,14 +2,14 @@
 
 For a pair of vertices i, j let a be the number of vertices adjacent to both and b the number adjacent to exactly one of
 them (i and j left out). Toggling the edge ij changes the triangle count by a. After t other edges have been toggled it
-may be up to a + floor((t + min(t, b)) / 2): for a given a only the largest b counts. The *front* of a graph is that
-array: ``front[a]`` is the largest b of the pairs with a common neighbours, -1 where there is no such pair.
+may be up to a + floor((t + min(t, b)) / 2): for a given a only the largest b counts. The *frontier* of a graph is that
+array: ``frontier[a]`` is the largest b of the pairs with a common neighbours, -1 where there is no such pair.
 
 The work is done for a block of rows i against a block of columns j, each given with all of its neighbours, so blocks
-can be tasks; fronts of blocks merge by taking the larger entry.
+can be tasks; frontiers of blocks merge by taking the larger entry.
 
 Cost: one step for each path i - k - j (the sum of squared degrees for the whole graph), a few nanoseconds each, O(n +
-m) memory; pairs without a common neighbour are only looked at where they could raise ``front[0]``.
+m) memory; pairs without a common neighbour are only looked at where they could raise ``frontier[0]``.
 
 References:
     Nissim, Raskhodnikova, Smith: Smooth sensitivity and sampling in private data analysis. STOC 2007 (full version,
@@ -56,8 +56,8 @@ class Neighborhoods:
         return cls(vertex, start, other[by_place])
 
 
-def pair_front(n_vertices: int, rows: Neighborhoods, columns: Neighborhoods) -> IntArray:
-    """The front of the pairs of one vertex of ``rows`` and another of ``columns``.
+def pair_frontier(n_vertices: int, rows: Neighborhoods, columns: Neighborhoods) -> IntArray:
+    """The frontier of the pairs of one vertex of ``rows`` and another of ``columns``.
 
     Returns:
         Shape (largest number of common neighbours + 1,), at least one entry.
@@ -69,30 +69,30 @@ def pair_front(n_vertices: int, rows: Neighborhoods, columns: Neighborhoods) -> 
     column = np.repeat(np.arange(len(columns.vertex), dtype=np.int32), np.diff(columns.start))
     reached = column[np.argsort(columns.neighbor, kind="stable")]
     most = int(min(np.diff(rows.start).max(initial=0), np.diff(columns.start).max(initial=0)))
-    front = np.full(most + 1, -1, dtype=np.int64)
+    frontier = np.full(most + 1, -1, dtype=np.int64)
     own = place[rows.vertex]
     # A block against itself meets each pair twice; the second time is left out.
     once = rows is columns
-    _fill_front(own, rows.start, rows.neighbor, np.diff(columns.start), place, middle_start, reached, once, front)
-    return merge_fronts([front])
+    _fill_frontier(own, rows.start, rows.neighbor, np.diff(columns.start), place, middle_start, reached, once, frontier)
+    return merge_frontiers([frontier])
 
 
-def common_neighbor_front(graph: SimpleGraph) -> IntArray:
-    """The front of a whole graph; see `pair_front`."""
+def common_neighbor_frontier(graph: SimpleGraph) -> IntArray:
+    """The frontier of a whole graph; see `pair_frontier`."""
     everything = Neighborhoods.from_edges(np.arange(graph.n_vertices), graph.source, graph.target)
-    return pair_front(graph.n_vertices, everything, everything)
+    return pair_frontier(graph.n_vertices, everything, everything)
 
 
-def merge_fronts(fronts: Sequence[IntArray]) -> IntArray:
-    """The front of all pairs of several blocks; without trailing empty entries, but with at least one."""
-    merged = np.full(max([1, *map(len, fronts)]), -1, dtype=np.int64)
-    for front in fronts:
-        np.maximum(merged[: len(front)], front, out=merged[: len(front)])
+def merge_frontiers(frontiers: Sequence[IntArray]) -> IntArray:
+    """The frontier of all pairs of several blocks; without trailing empty entries, but with at least one."""
+    merged = np.full(max([1, *map(len, frontiers)]), -1, dtype=np.int64)
+    for frontier in frontiers:
+        np.maximum(merged[: len(frontier)], frontier, out=merged[: len(frontier)])
     return merged[: max(1, int(np.flatnonzero(merged >= 0).max(initial=0)) + 1)]
 
 
 @compiled
-def _fill_front(
+def _fill_frontier(
     own: IntArray,
     row_start: IntArray,
     row_neighbor: IntArray,
@@ -101,7 +101,7 @@ def _fill_front(
     middle_start: IntArray,
     reached: Int32Array,
     once: bool,
-    front: IntArray,
+    frontier: IntArray,
 ) -> None:
     begin = middle_start[:-1].copy()
     common = np.zeros(len(column_degree), dtype=np.int32)
@@ -124,15 +124,15 @@ def _fill_front(
                     n_touched += 1
                 common[column] += 1
         first = own[row] + 1 if once else 0
-        known = front[0]
+        known = frontier[0]
         for column in range(first, len(column_degree)):
             # Columns come by falling degree, so the first that cannot do better ends the search.
             if degree + column_degree[column] <= known:
                 break
             if common[column] == 0 and column != own[row]:
                 known = max(known, degree + column_degree[column] - 2 * (adjacent[column] == row))
-        front[0] = known
-        _settle(touched[:n_touched], degree, own[row], row, column_degree, common, adjacent, front)
+        frontier[0] = known
+        _settle(touched[:n_touched], degree, own[row], row, column_degree, common, adjacent, frontier)
 
 
 @compiled
@@ -144,13 +144,13 @@ def _settle(
     column_degree: IntArray,
     common: Int32Array,
     adjacent: Int32Array,
-    front: IntArray,
+    frontier: IntArray,
 ) -> None:
-    """Enter the row's pairs with common neighbours into the front, and forget them."""
+    """Enter the row's pairs with common neighbours into the frontier, and forget them."""
     for column in touched:
         a = common[column]
         common[column] = 0
         # A vertex is no pair with itself.
         if column != own:
             differing = degree + column_degree[column] - 2 * a - 2 * (adjacent[column] == row)
-            front[a] = max(front[a], differing)
+            frontier[a] = max(frontier[a], differing)

@@ -14,7 +14,8 @@ exact              max over pairs of min(a + floor((t + min(t, b)) / 2), cap), a
                    to exactly one of the two: the largest local sensitivity within t edges, hence the smallest function
                    that there is.
 
-The first needs the degrees only; the others the front of `dplib.graphs.statistics.common_neighbors`. All are private.
+The first needs the degrees only; the others the frontier of `dplib.graphs.statistics.common_neighbors`. All are
+private.
 
 References:
     Zhang, Cormode, Procopiuc, Srivastava, Xiao: Private release of graph statistics using ladder functions. SIGMOD
@@ -66,23 +67,23 @@ def second_degree_rungs(second_degree: int, largest: int) -> Rungs:
     return Rungs(((min(second_degree, largest), _ALWAYS_BOTH),), largest)
 
 
-def common_neighbor_rungs(front: IntArray, largest: int) -> Rungs:
-    """Rungs from the largest number of common neighbours, the length of the front less one."""
-    return Rungs(((len(front) - 1, _ALWAYS_BOTH),), largest)
+def common_neighbor_rungs(frontier: IntArray, largest: int) -> Rungs:
+    """Rungs from the largest number of common neighbours, the length of the frontier less one."""
+    return Rungs(((len(frontier) - 1, _ALWAYS_BOTH),), largest)
 
 
-def exact_rungs(front: IntArray, largest: int) -> Rungs:
+def exact_rungs(frontier: IntArray, largest: int) -> Rungs:
     """Rungs that equal the local sensitivity at each distance.
 
     Args:
-        front: largest b for each a, as `common_neighbor_front` gives it.
+        frontier: largest b for each a, as `common_neighbor_frontier` gives it.
         largest: the cap.
     """
     pairs = []
     widest = -1
-    for a in range(len(front) - 1, -1, -1):
+    for a in range(len(frontier) - 1, -1, -1):
         # A pair with fewer common neighbours only counts if more vertices are next to one of the two.
-        if front[a] > widest:
-            widest = int(front[a])
+        if frontier[a] > widest:
+            widest = int(frontier[a])
             pairs.append((a, widest))
     return Rungs(tuple(reversed(pairs)), largest)

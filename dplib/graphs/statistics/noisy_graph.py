@@ -58,7 +58,7 @@ class Passing:
         return abs(self.edge + self.other - 1) < 1e-9
 
     def estimate(self, appearing: FloatArray, n_pairs: FloatArray) -> FloatArray:
-        """Unbiased numbers of edges among ``n_pairs`` pairs of which so many appear; shapes alike."""
+        """Unbiased numbers of edges among ``n_pairs`` pairs of which this many appear; shapes alike."""
         return np.asarray((appearing - n_pairs * self.other) / (self.edge - self.other))
 
     def variance(self, n_edges: FloatArray, n_pairs: FloatArray) -> FloatArray:
@@ -68,9 +68,9 @@ class Passing:
         return np.asarray((edges * own + (n_pairs - edges) * others) / (self.edge - self.other) ** 2)
 
     def interval(self, appearing: int, n_pairs: int) -> tuple[float, float]:
-        """The 95 % interval of the number of edges among ``n_pairs`` pairs of which so many appear.
+        """The 95 % interval of the number of edges among ``n_pairs`` pairs of which this many appear.
 
-        It holds every number of edges under which neither so many pairs or more, nor so many or fewer, have a
+        It holds every number of edges under which neither this many pairs or more, nor this many or fewer, have a
         probability below 1/40: of the exact law up to `EXACT_PAIRS` pairs, of the normal law with its variance at
         that number of edges (score interval with a continuity correction) above. For small blocks, or where hardly
         a pair appears by chance, standard errors put in for the unknown truth would cover far too seldom.
@@ -143,7 +143,7 @@ def count_in_blocks(graph: SimpleGraph, block_of: IntArray, n_blocks: int) -> In
 
 
 def triangle_variance(n: int, n_edges: float, squared_common: float, noise: float) -> float:
-    """Variance of `estimate_triangles` without silent vertices; see the module's text.
+    """Variance of `estimate_triangles` without non-respondents; see the module's text.
 
     Args:
         n: vertices.
@@ -154,13 +154,13 @@ def triangle_variance(n: int, n_edges: float, squared_common: float, noise: floa
     return noise * squared_common + noise**2 * n_edges * max(0, n - 2) + noise**3 * comb(n, 3)
 
 
-def estimate_triangles(ones: SimpleGraph, passing: Passing, silent: BoolArray) -> tuple[float, float]:
+def estimate_triangles(ones: SimpleGraph, passing: Passing, non_respondents: BoolArray) -> tuple[float, float]:
     """Estimate the triangles behind randomized bits.
 
     Args:
         ones: the pairs whose bit is 1.
         passing: probabilities of the bits; symmetric.
-        silent: vertices whose bits, of the pairs with later vertices, are not there, shape (n,).
+        non_respondents: vertices whose bits, of the pairs with later vertices, are not there, shape (n,).
 
     Returns:
         The estimate and the square of its standard error, which is itself estimated.
@@ -169,7 +169,7 @@ def estimate_triangles(ones: SimpleGraph, passing: Passing, silent: BoolArray) -
     entries = np.zeros((n, n))
     entries[ones.source, ones.target] = 1
     entries = (entries - passing.other) / (passing.edge - passing.other)
-    entries[silent] = 0
+    entries[non_respondents] = 0
     entries = np.triu(entries, 1)
     n_edges = float(entries.sum())
     entries += entries.T
@@ -180,7 +180,7 @@ def estimate_triangles(ones: SimpleGraph, passing: Passing, silent: BoolArray) -
     squared_common = squared - 2 * passing.noise * n_edges * (n - 2) - passing.noise**2 * comb(n, 2) * (n - 2)
     variance = triangle_variance(n, max(0.0, n_edges), max(0.0, squared_common), passing.noise)
     # A triple's first vertex owns two of its pairs, its second one: i < j < k needs reports of i and j.
-    told = (~silent).astype(np.int64)
+    told = (~non_respondents).astype(np.int64)
     before = np.cumsum(told) - told
     whole = int((told * before * (n - 1 - np.arange(n))).sum())
     scale = comb(n, 3) / whole if whole else 0.0

@@ -110,10 +110,10 @@ class KrylovStepper:
     def days(self, block: int, number: int) -> DayMultipliers:
         """The constraints of a block's days for one group."""
         group, shapes = self.blocks.groups[number], self.blocks.shapes
-        key = (number, *shapes.key(block, group.menus))
+        key = (number, *shapes.key(block, group.day_constraints))
         if key not in self._days:
             variance = self.blocks.day_variance(block, number)
-            self._days[key] = DayMultipliers(shapes.menus(block, group.menus), variance)
+            self._days[key] = DayMultipliers(shapes.day_constraints(block, group.day_constraints), variance)
         return self._days[key]
 
     def load(self, block: int, columns: Block) -> KrylovState:

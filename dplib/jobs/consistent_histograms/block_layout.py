@@ -32,7 +32,7 @@ from dplib.jobs.consistent_histograms.block_shapes import BlockShapes, pack_coun
 from dplib.jobs.consistent_histograms.block_solvers import ExactPasses, exact_passes, series_groups, solve_top
 from dplib.jobs.consistent_histograms.block_tables import BlockDivision, BlockErrors, block_divisions
 from dplib.jobs.consistent_histograms.design import Design
-from dplib.jobs.consistent_histograms.estimate import IntegerTables, menus_of, options
+from dplib.jobs.consistent_histograms.estimate import IntegerTables, day_constraints_of, options
 from dplib.jobs.consistent_histograms.publish import Results
 from dplib.jobs.consistent_histograms.tables import Tables, block_nodes
 from dplib.progress import Progress
@@ -214,8 +214,10 @@ def _results(
         published[division.series] = True
     weights = design.constraints.measured.astype(np.float64)
     for series in programmes:
-        menus = menus_of(design, series)
-        table = publish_tables(plan_publication(menus), design.tree, values[:, series], menus, weights[series])
+        day_constraints = day_constraints_of(design, series)
+        table = publish_tables(
+            plan_publication(day_constraints), design.tree, values[:, series], day_constraints, weights[series]
+        )
         assert table is not None
         counts[:, series] = table
         published[series] = True

@@ -17,14 +17,14 @@ from dplib.arrays import FloatArray, IntArray
 from dplib.consistency.day_projection import RowProjection, project_days
 from dplib.consistency.problem import ConsistencyProblem, SolverOptions
 from dplib.consistency.unmeasured import MeasuredPart, measured_part
-from dplib.constraints.menu import Menu
+from dplib.constraints.day_constraints import DayConstraints
 from dplib.errors import SolverError
 from dplib.estimates.tree_blue import TreeGains, downward, upward
 from dplib.jobs.consistent_histograms.block_shapes import BlockShapes, miniature
 from dplib.jobs.consistent_histograms.block_solvers import BlockGains, SeriesGroup, top_gains
 from dplib.jobs.consistent_histograms.design import Design
 from dplib.progress import Progress, Round
-from dplib.projection.residual import menu_residual, tree_residual
+from dplib.projection.residual import daily_residual, tree_residual
 from dplib.spark.engine.blocks import Block
 from dplib.spark.engine.rounds import BlockRounds
 from dplib.trees.interval_tree import IntervalTree
@@ -39,12 +39,12 @@ class RoundGroup:
     Attributes:
         group: the whole group.
         series: numbers of its measured series.
-        menus: constraints on the measured series alone.
+        day_constraints: constraints on the measured series alone.
     """
 
     group: SeriesGroup
     series: IntArray
-    menus: tuple[Menu, ...]
+    day_constraints: tuple[DayConstraints, ...]
 
     @classmethod
     def of(cls, group: SeriesGroup) -> "RoundGroup":
@@ -53,12 +53,12 @@ class RoundGroup:
         Raises:
             SolverError: if one of them does not follow from measured ones.
         """
-        part = measured_part(miniature(group.menus, group.variance))
-        menus = tuple(
-            replace(small, first=menu.first, end=menu.end)
-            for small, menu in zip(part.part.menus, group.menus, strict=True)
+        part = measured_part(miniature(group.day_constraints, group.variance))
+        day_constraints = tuple(
+            replace(small, first=daily.first, end=daily.end)
+            for small, daily in zip(part.part.day_constraints, group.day_constraints, strict=True)
         )
-        return cls(group, group.series[part.is_measured], menus)
+        return cls(group, group.series[part.is_measured], day_constraints)
 
 
 def require_measured_days(design: Design) -> None:
@@ -104,21 +104,23 @@ class RoundBlocks:
 
     def project_days(self, block: int, number: int, values: FloatArray) -> FloatArray:
         """A block's days onto their constraints."""
-        menus = self.groups[number].menus
-        if not any(len(menu.matrix) for menu in menus):
+        day_constraints = self.groups[number].day_constraints
+        if not any(len(daily.matrix) for daily in day_constraints):
             return values
-        key = (number, *self.shapes.key(block, menus))
+        key = (number, *self.shapes.key(block, day_constraints))
         if key not in self._days:
             tree = self.shapes.tree(block)
             variance = np.broadcast_to(self.shapes.node_variance(block)[:, None], values.shape)
-            self._days[key] = project_days(self.shapes.menus(block, menus), variance, tree.leaf_nodes)
+            self._days[key] = project_days(
+                self.shapes.day_constraints(block, day_constraints), variance, tree.leaf_nodes
+            )
         return self._days[key](values)
 
     def square_residual(self, block: int, number: int, values: FloatArray) -> float:
         """Sum of the squared residuals of the tree and of the days inside a block."""
         tree = self.shapes.tree(block)
-        menus = self.shapes.menus(block, self.groups[number].menus)
-        parts = [tree_residual(tree, values), *menu_residual(tree, menus, values)]
+        day_constraints = self.shapes.day_constraints(block, self.groups[number].day_constraints)
+        parts = [tree_residual(tree, values), *daily_residual(tree, day_constraints, values)]
         return sum(float((part**2).sum()) for part in parts)
 
     def restored(self, block: int, values: FloatArray) -> FloatArray:
@@ -130,7 +132,7 @@ class RoundBlocks:
                 tree,
                 np.broadcast_to(0.0, (tree.n_nodes, len(group.series))),
                 np.broadcast_to(group.variance, (tree.n_nodes, len(group.series))),
-                self.shapes.menus(block, group.menus),
+                self.shapes.day_constraints(block, group.day_constraints),
             )
             part = MeasuredPart(problem, problem, np.isfinite(group.variance))
             full[:, group.series] = part.restore(values[:, each.series])

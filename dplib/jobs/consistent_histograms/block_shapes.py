@@ -1,8 +1,8 @@
 """What an executor must know of the tree to work on one logical block: small, and settings only.
 
 Blocks of one shape share their tree, so that a million days cost a few hundred kilobytes of settings and not the whole
-tree. A *miniature* is the same constraints on a tree with one day a menu: choices and projectors that depend on menus
-only are taken from it, whatever the number of days.
+tree. A *miniature* is the same constraints on a tree with one day for each of them: choices and projectors that depend
+on day constraints only are taken from it, whatever the number of days.
 """
 
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from dplib.arrays import FloatArray, IntArray
 from dplib.consistency.problem import ConsistencyProblem
-from dplib.constraints.menu import Menu
+from dplib.constraints.day_constraints import DayConstraints
 from dplib.jobs.consistent_histograms.design import Design
 from dplib.trees.block_plan import BlockPlan
 from dplib.trees.interval_tree import IntervalTree
@@ -71,9 +71,9 @@ class BlockShapes:
         """Noise variance of each node of a block, shape (n_nodes,)."""
         return np.asarray(self.level_variance[self.tree(block).level], dtype=np.float64)
 
-    def menus(self, block: int, menus: Sequence[Menu]) -> tuple[Menu, ...]:
-        """The menus of a block's days, counted from the block's first day."""
-        return menus_between(menus, *self.days(block))
+    def day_constraints(self, block: int, day_constraints: Sequence[DayConstraints]) -> tuple[DayConstraints, ...]:
+        """The day constraints of a block's days, counted from the block's first day."""
+        return day_constraints_between(day_constraints, *self.days(block))
 
     def noisy(self, block: int, packed: bytes) -> FloatArray:
         """The noisy counts of a block that `pack_counts` packed, shape (n_nodes, n_series)."""
@@ -81,13 +81,13 @@ class BlockShapes:
         counts = np.frombuffer(packed, f"<i{len(packed) // cells}").astype(np.float64)
         return counts.reshape(-1, self.n_series)
 
-    def key(self, block: int, menus: Sequence[Menu]) -> tuple[int, ...]:
-        """What two blocks share if they have equal trees and equal menus on equal days."""
+    def key(self, block: int, day_constraints: Sequence[DayConstraints]) -> tuple[int, ...]:
+        """What two blocks share if they have equal trees and equal day constraints on equal days."""
         first, end = self.days(block)
         found = [int(self.kind[block])]
-        for number, menu in enumerate(menus):
-            if menu.first < end and menu.end > first:
-                found += [number, max(menu.first, first) - first]
+        for number, daily in enumerate(day_constraints):
+            if daily.first < end and daily.end > first:
+                found += [number, max(daily.first, first) - first]
         return tuple(found)
 
 
@@ -98,33 +98,35 @@ def pack_counts(counts: npt.NDArray[Any]) -> bytes:
     return counts.astype(f"<i{width}").tobytes()
 
 
-def menus_between(menus: Sequence[Menu], first: int, end: int) -> tuple[Menu, ...]:
-    """The menus of the days ``first <= t < end``, counted from ``first``."""
+def day_constraints_between(
+    day_constraints: Sequence[DayConstraints], first: int, end: int
+) -> tuple[DayConstraints, ...]:
+    """The day constraints of the days ``first <= t < end``, counted from ``first``."""
     return tuple(
-        replace(menu, first=max(menu.first, first) - first, end=min(menu.end, end) - first)
-        for menu in menus
-        if menu.first < end and menu.end > first
+        replace(daily, first=max(daily.first, first) - first, end=min(daily.end, end) - first)
+        for daily in day_constraints
+        if daily.first < end and daily.end > first
     )
 
 
-def menu_days(menus: Sequence[Menu], lo: IntArray, hi: IntArray) -> FloatArray:
-    """How many days each node has of each menu, shape (n_nodes, n_menus)."""
-    first = np.array([menu.first for menu in menus])
-    end = np.array([menu.end for menu in menus])
+def days_by_constraints(day_constraints: Sequence[DayConstraints], lo: IntArray, hi: IntArray) -> FloatArray:
+    """How many days each node has of each of the day constraints, shape (n_nodes, n_day_constraints)."""
+    first = np.array([daily.first for daily in day_constraints])
+    end = np.array([daily.end for daily in day_constraints])
     overlap = np.minimum(hi[:, None], end) - np.maximum(lo[:, None], first)
     return np.asarray(np.maximum(overlap, 0), dtype=np.float64)
 
 
-def miniature(menus: Sequence[Menu], series_variance: FloatArray) -> ConsistencyProblem:
-    """The least-squares problem of these menus on a tree with one day a menu and a root.
+def miniature(day_constraints: Sequence[DayConstraints], series_variance: FloatArray) -> ConsistencyProblem:
+    """The least-squares problem of these day constraints on a tree with one day for each of them and a root.
 
     Args:
-        menus: consecutive menus of one group of series.
+        day_constraints: consecutive day constraints of one group of series.
         series_variance: 1 for a measured series, ``inf`` for one that is not, shape (n_series,).
     """
-    n_menus = len(menus)
-    tree = IntervalTree.from_level_edges([[0, n_menus], range(n_menus + 1)])
-    days = tuple(replace(menu, first=day, end=day + 1) for day, menu in enumerate(menus))
+    n_day_constraints = len(day_constraints)
+    tree = IntervalTree.from_level_edges([[0, n_day_constraints], range(n_day_constraints + 1)])
+    days = tuple(replace(daily, first=day, end=day + 1) for day, daily in enumerate(day_constraints))
     shape = (tree.n_nodes, len(series_variance))
     return ConsistencyProblem(tree, np.zeros(shape), np.broadcast_to(series_variance, shape), days)
 

@@ -20,13 +20,13 @@ from dplib.consistency import tree_smoother
 from dplib.consistency.choose import SOLVERS, choose
 from dplib.consistency.commuting import commuting_plan
 from dplib.consistency.tree_smoother import SmootherPlan, smoother_plan
-from dplib.constraints.menu import Menu
+from dplib.constraints.day_constraints import DayConstraints
 from dplib.errors import SolverError
 from dplib.estimates import tree_blue
 from dplib.estimates.tree_blue import TreeGains, tree_gains
-from dplib.jobs.consistent_histograms.block_shapes import BlockShapes, menu_days, miniature, top_days
+from dplib.jobs.consistent_histograms.block_shapes import BlockShapes, days_by_constraints, miniature, top_days
 from dplib.jobs.consistent_histograms.design import Design
-from dplib.jobs.consistent_histograms.estimate import groups, menus_of, solver_name
+from dplib.jobs.consistent_histograms.estimate import day_constraints_of, groups, solver_name
 from dplib.progress import SILENT
 from dplib.projection.affine import AffineProjector
 
@@ -39,13 +39,13 @@ class SeriesGroup:
 
     Attributes:
         series: their numbers.
-        menus: their menus.
+        day_constraints: their day constraints.
         variance: factor of their noise variances: 1, or ``inf`` where a series is not measured.
         solver: key of `SOLVERS` that solves them.
     """
 
     series: IntArray
-    menus: tuple[Menu, ...]
+    day_constraints: tuple[DayConstraints, ...]
     variance: FloatArray
     solver: str
 
@@ -59,13 +59,13 @@ def series_groups(design: Design) -> list[SeriesGroup]:
     found = []
     wanted = solver_name(design.config.publish.solver)
     for series in groups(design, design.constraints.components):
-        menus = menus_of(design, series)
+        day_constraints = day_constraints_of(design, series)
         variance = np.where(design.constraints.measured[series], 1.0, np.inf)
-        small = miniature(menus, variance)
+        small = miniature(day_constraints, variance)
         name = choose(small).name if wanted == "auto" else wanted
         if name in ("tree_blue", "commuting", "tree_smoother"):
             SOLVERS[name](small, None, SILENT)
-        found.append(SeriesGroup(series, menus, variance, name))
+        found.append(SeriesGroup(series, day_constraints, variance, name))
     return found
 
 
@@ -100,20 +100,20 @@ class BlockGains:
 
 @dataclass(eq=False)
 class BlockCovariances:
-    """Plans of the smoother by shape and menus of a block, worked out when first needed."""
+    """Plans of the smoother by shape and day constraints of a block, worked out when first needed."""
 
     shapes: BlockShapes
-    menus: tuple[Menu, ...]
+    day_constraints: tuple[DayConstraints, ...]
     variance: FloatArray
     _known: dict[tuple[int, ...], SmootherPlan] = field(default_factory=dict)
 
     def of(self, block: int) -> SmootherPlan:
         """The plan of a block."""
-        key = self.shapes.key(block, self.menus)
+        key = self.shapes.key(block, self.day_constraints)
         if key not in self._known:
             variance = self.shapes.node_variance(block)[:, None] * self.variance
-            menus = self.shapes.menus(block, self.menus)
-            self._known[key] = smoother_plan(self.shapes.tree(block), variance, menus)
+            day_constraints = self.shapes.day_constraints(block, self.day_constraints)
+            self._known[key] = smoother_plan(self.shapes.tree(block), variance, day_constraints)
         return self._known[key]
 
 
@@ -125,7 +125,8 @@ class TreePasses:
         group: the series.
         gains: of the blocks.
         projector: of every node's series; None without constraints.
-        offsets: what a day of each menu adds, shape (n_menus, series of the group); None without right-hand sides.
+        offsets: what a day of each of the day constraints adds, shape (n_day_constraints, series of the group); None
+        without right-hand sides.
     """
 
     group: SeriesGroup
@@ -136,10 +137,10 @@ class TreePasses:
     @classmethod
     def of(cls, group: SeriesGroup, shapes: BlockShapes) -> "TreePasses":
         """The passes of a group that `commuting` or `tree_blue` solves."""
-        small = miniature(group.menus, group.variance)
-        plan = commuting_plan(small.tree, small.variance, small.menus)
+        small = miniature(group.day_constraints, group.variance)
+        plan = commuting_plan(small.tree, small.variance, small.day_constraints)
         assert plan is not None
-        constrained = group.solver == "commuting" and len(group.menus[0].matrix) > 0
+        constrained = group.solver == "commuting" and len(group.day_constraints[0].matrix) > 0
         offsets = None if plan.node_offset is None or not constrained else plan.node_offset[small.tree.leaf_nodes]
         return cls(group, BlockGains(shapes), plan.projector if constrained else None, offsets)
 
@@ -157,7 +158,11 @@ class TreePasses:
         if self.projector is None:
             return values
         projected = self.projector(values)
-        return projected if self.offsets is None else projected + menu_days(self.group.menus, lo, hi) @ self.offsets
+        return (
+            projected
+            if self.offsets is None
+            else projected + days_by_constraints(self.group.day_constraints, lo, hi) @ self.offsets
+        )
 
 
 @dataclass(eq=False)
@@ -175,7 +180,7 @@ class SmootherPasses:
     @classmethod
     def of(cls, group: SeriesGroup, shapes: BlockShapes) -> "SmootherPasses":
         """The passes of any group."""
-        return cls(group, BlockCovariances(shapes, group.menus, group.variance))
+        return cls(group, BlockCovariances(shapes, group.day_constraints, group.variance))
 
     def upward(self, block: int, noisy: FloatArray) -> FloatArray:
         """The smoother's pass upwards."""
@@ -203,18 +208,18 @@ def top_gains(design: Design) -> TreeGains:
     return gains.top(design.blocks.cut_level)
 
 
-def whole_plan(design: Design, menus: Sequence[Menu], variance: FloatArray) -> SmootherPlan:
+def whole_plan(design: Design, day_constraints: Sequence[DayConstraints], variance: FloatArray) -> SmootherPlan:
     """The smoother's plan of the whole tree, on the driver.
 
     Args:
         design: the design.
-        menus: of some series.
+        day_constraints: of some series.
         variance: factor of each of these series' variances, shape (n_series,).
 
     Raises:
         SolverError: if the measurements leave a count undetermined.
     """
-    plan = smoother_plan(design.tree, design.level_variance[design.tree.level][:, None] * variance, menus)
+    plan = smoother_plan(design.tree, design.level_variance[design.tree.level][:, None] * variance, day_constraints)
     if not plan.identifiable:
         raise SolverError(*_OPEN)
     return plan
@@ -241,6 +246,6 @@ def solve_top(
         final = tree_blue.downward(gains, tree_blue.upward(gains, values))
         lo, hi = top_days(plan)
         return passes.project(final, lo, hi)[: plan.n_top_nodes], final[plan.n_top_nodes :]
-    top = whole_plan(design, passes.group.menus, passes.group.variance).top(plan.cut_level)
+    top = whole_plan(design, passes.group.day_constraints, passes.group.variance).top(plan.cut_level)
     final = tree_smoother.downward(top, tree_smoother.upward(top, values))
     return final[: plan.n_top_nodes], final[plan.n_top_nodes :]

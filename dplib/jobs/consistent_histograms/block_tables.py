@@ -18,11 +18,11 @@ from dplib.consistency.integers.coupled_division import Coupling, needs_coupling
 from dplib.consistency.integers.generator_space import GeneratorSpace
 from dplib.consistency.integers.integer_tables import divide_counts, node_offers, root_counts
 from dplib.consistency.integers.publication import TableMethod
-from dplib.constraints.menu import Menu
-from dplib.jobs.consistent_histograms.block_shapes import BlockShapes, menu_days, miniature, top_days
+from dplib.constraints.day_constraints import DayConstraints
+from dplib.jobs.consistent_histograms.block_shapes import BlockShapes, days_by_constraints, miniature, top_days
 from dplib.jobs.consistent_histograms.block_solvers import BlockCovariances, SeriesGroup, whole_plan
 from dplib.jobs.consistent_histograms.design import Design
-from dplib.jobs.consistent_histograms.estimate import menus_of, publication_plans
+from dplib.jobs.consistent_histograms.estimate import day_constraints_of, publication_plans
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,17 +52,20 @@ class BlockErrors:
         Raises:
             SolverError: if the measurements leave a count undetermined.
         """
-        small = miniature(group.menus, group.variance)
-        commuting = commuting_plan(small.tree, small.variance, small.menus)
+        small = miniature(group.day_constraints, group.variance)
+        commuting = commuting_plan(small.tree, small.variance, small.day_constraints)
         factor: FloatArray | None = None
-        menus, variance = group.menus, group.variance
+        day_constraints, variance = group.day_constraints, group.variance
         if commuting is not None:
             factor = np.sqrt(np.maximum(np.diagonal(commuting.item_covariance), 0.0))
-            menus, variance = (Menu(0, design.tree.n_leaves, np.zeros((0, 1)), np.zeros(0)),), np.ones(1)
-        top = whole_plan(design, menus, variance).top(design.blocks.cut_level)
+            day_constraints, variance = (
+                (DayConstraints(0, design.tree.n_leaves, np.zeros((0, 1)), np.zeros(0)),),
+                np.ones(1),
+            )
+        top = whole_plan(design, day_constraints, variance).top(design.blocks.cut_level)
         *_, (roots, root_of) = final_covariances(top)
         errors = _roots_of(node_variances(top)[: design.blocks.n_top_nodes], factor)
-        return cls(group, factor, BlockCovariances(shapes, menus, variance), roots, root_of, errors)
+        return cls(group, factor, BlockCovariances(shapes, day_constraints, variance), roots, root_of, errors)
 
     def block(self, block: int) -> FloatArray:
         """Standard errors of a block's nodes, shape (n_nodes, series of the group)."""
@@ -80,7 +83,7 @@ class BlockDivision:
 
     Attributes:
         series: the group's series.
-        menus: their menus.
+        day_constraints: their day constraints.
         space: their generators.
         weights: of the series.
         coupled: whether generators are divided together.
@@ -89,7 +92,7 @@ class BlockDivision:
     """
 
     series: IntArray
-    menus: tuple[Menu, ...]
+    day_constraints: tuple[DayConstraints, ...]
     space: GeneratorSpace
     weights: FloatArray
     coupled: bool
@@ -137,10 +140,10 @@ class BlockDivision:
         return Coupling.of(self.space, values, self.weights) if self.coupled else None
 
     def _offered(self, lo: IntArray, hi: IntArray) -> BoolArray:
-        offers = np.zeros((len(self.menus), self.space.n_generators))
+        offers = np.zeros((len(self.day_constraints), self.space.n_generators))
         for number, columns in enumerate(self.space.columns):
             offers[number, columns] = 1.0
-        return np.asarray(menu_days(self.menus, lo, hi) @ offers > 0)
+        return np.asarray(days_by_constraints(self.day_constraints, lo, hi) @ offers > 0)
 
 
 def block_divisions(design: Design, shapes: BlockShapes) -> tuple[list[BlockDivision], list[IntArray]]:
@@ -151,14 +154,18 @@ def block_divisions(design: Design, shapes: BlockShapes) -> tuple[list[BlockDivi
         if plan.method is TableMethod.INTEGER_PROGRAMME:
             programmes.append(series)
         elif plan.method is TableMethod.TOP_DOWN:
-            divisions.append(_division(design, series, menus_of(design, series), measured[series], shapes))
+            divisions.append(_division(design, series, day_constraints_of(design, series), measured[series], shapes))
     return divisions, programmes
 
 
 def _division(
-    design: Design, series: IntArray, menus: Sequence[Menu], weights: FloatArray, shapes: BlockShapes
+    design: Design,
+    series: IntArray,
+    day_constraints: Sequence[DayConstraints],
+    weights: FloatArray,
+    shapes: BlockShapes,
 ) -> BlockDivision:
-    space = GeneratorSpace.from_menus(menus, weights)
+    space = GeneratorSpace.from_day_constraints(day_constraints, weights)
     coupled = needs_coupling(space, design.tree.n_leaves)
     all_offered = all(len(columns) == space.n_generators for columns in space.columns)
-    return BlockDivision(series, tuple(menus), space, weights, coupled, all_offered, shapes)
+    return BlockDivision(series, tuple(day_constraints), space, weights, coupled, all_offered, shapes)

@@ -16,7 +16,7 @@ from dplib.config.day_window import DayClock, DayWindow
 from dplib.config.event_input import Input
 from dplib.config.job_config import JobConfig, Publication, ReleaseSettings, require_unit_column
 from dplib.config.names import ListFile, declared_names
-from dplib.config.sections import Exact, Privacy, Section
+from dplib.config.sections import EventPrivacySettings, Exact, Section
 
 NAME = "consistent-histograms"
 COUNTING_VERSION = 1
@@ -140,7 +140,7 @@ class HistogramsRelease(ReleaseSettings):
 
     published = frozenset({"publish", "queries"})
     job: Literal["consistent-histograms"]
-    privacy: Privacy
+    privacy: EventPrivacySettings
     domain: Domain
     constraints: list[Constraint] = Field(default_factory=list)
     tree: Tree | Literal["auto"] = "auto"

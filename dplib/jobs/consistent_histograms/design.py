@@ -22,7 +22,7 @@ import numpy as np
 
 from dplib.arrays import FloatArray
 from dplib.config.names import BLANKS
-from dplib.config.sections import Privacy
+from dplib.config.sections import EventPrivacySettings
 from dplib.constraints.resolve import resolve
 from dplib.constraints.resolved import ResolvedConstraints
 from dplib.constraints.specs import Equation, Package, Total
@@ -47,7 +47,7 @@ from dplib.workflow.quality import quality_events
 
 MAX_BLOCK_CELLS = 1 << 19
 """Cells (nodes x series) that a block should stay below: 4 MiB of counts."""
-MOST_OF_ROW = 1 << 23
+MAX_OF_ROW = 1 << 23
 """Counts that one row adds to one level at most: 2^40 rows then fit 64 bits (`dplib.mechanisms.tree_counts`)."""
 
 
@@ -58,7 +58,7 @@ class Design:
     Attributes:
         config: the settings of the release.
         items: names of the items.
-        constraints: series, menus, incidence and sensitivity of one row.
+        constraints: series, day constraints, incidence and sensitivity of one row.
         days: the tree over days with the names of its levels.
         measurements: the noise of each level from the root down; None where a level is not measured.
         rows_are_packages: whether a row is a package.
@@ -257,7 +257,9 @@ def _validity(config: HistogramsRelease, constraint: Constraint, name: str) -> t
     return (first - domain.first_day).days, (last - domain.first_day).days + 1
 
 
-def _noise(privacy: Privacy, constraints: ResolvedConstraints, days: DayTree) -> tuple[NoiseEvent | None, ...]:
+def _noise(
+    privacy: EventPrivacySettings, constraints: ResolvedConstraints, days: DayTree
+) -> tuple[NoiseEvent | None, ...]:
     """Split the budget over the measured levels and calibrate each level's noise."""
     budget = privacy.main_budget
     measured = [level for level, share in enumerate(days.shares) if share > 0]
@@ -278,11 +280,11 @@ def _noise(privacy: Privacy, constraints: ResolvedConstraints, days: DayTree) ->
     return tuple(levels)
 
 
-def _require_small_rows(privacy: Privacy, constraints: ResolvedConstraints) -> None:
+def _require_small_rows(privacy: EventPrivacySettings, constraints: ResolvedConstraints) -> None:
     """Refuse rows that count so much that fewer than 2^40 of them could leave 64 bits."""
     largest = constraints.row_l1
-    rule = f"let no row add more than {MOST_OF_ROW} counts to a level, measured totals included"
-    require(largest <= MOST_OF_ROW, "constraints", rule, largest)
-    most = MOST_OF_ROW // max(largest, 1)
+    rule = f"let no row add more than {MAX_OF_ROW} counts to a level, measured totals included"
+    require(largest <= MAX_OF_ROW, "constraints", rule, largest)
+    most = MAX_OF_ROW // max(largest, 1)
     rule = f"be at most {most}, since the largest row adds {largest} counts to a level, measured totals included"
     require(privacy.max_quantity <= most, "privacy.max_quantity", rule, privacy.max_quantity)

@@ -18,7 +18,7 @@ from dplib.consistency.choose import SOLVERS, choose, solve_components
 from dplib.consistency.commuting import CommutingPlan, commuting_plan
 from dplib.consistency.integers.publication import PublicationPlan, TableMethod, plan_publication, publish_tables
 from dplib.consistency.problem import ConsistencyProblem, Solution, SolverOptions
-from dplib.constraints.menu import Menu
+from dplib.constraints.day_constraints import DayConstraints
 from dplib.constraints.resolved import restrict
 from dplib.jobs.consistent_histograms.config import Solver
 from dplib.jobs.consistent_histograms.design import Design
@@ -35,9 +35,9 @@ from dplib.privacy.noise_quantile import (
 )
 from dplib.progress import SILENT, Progress
 
-MOST_WORK = 1 << 30
+MAX_WORK = 1 << 30
 """Nodes times the cube of the series that constraints join, up to which the law of a single answer is worked out."""
-MOST_KINDS = 100
+MAX_KINDS = 100
 """Answers of different laws to one question that are worked out one by one."""
 
 
@@ -49,17 +49,17 @@ def groups(design: Design, components: Sequence[IntArray]) -> list[IntArray]:
 
 
 def _is_constrained(design: Design, group: IntArray) -> bool:
-    return any(bool((menu.matrix[:, group] != 0).any()) for menu in design.constraints.menus)
+    return any(bool((daily.matrix[:, group] != 0).any()) for daily in design.constraints.day_constraints)
 
 
-def menus_of(design: Design, group: IntArray) -> tuple[Menu, ...]:
-    """The menus of one group of series."""
-    return tuple(restrict(menu, group) for menu in design.constraints.menus)
+def day_constraints_of(design: Design, group: IntArray) -> tuple[DayConstraints, ...]:
+    """The day constraints of one group of series."""
+    return tuple(restrict(daily, group) for daily in design.constraints.day_constraints)
 
 
 def problem(design: Design, noisy: FloatArray) -> ConsistencyProblem:
     """The least-squares problem of a measurement of shape (n_nodes, n_series)."""
-    return ConsistencyProblem(design.tree, noisy, design.variance, design.constraints.menus)
+    return ConsistencyProblem(design.tree, noisy, design.variance, design.constraints.day_constraints)
 
 
 def node_laws(design: Design) -> tuple[list[DrawLaw], IntArray]:
@@ -118,7 +118,7 @@ class Errors:
     def _parts(self) -> list[tuple[IntArray, AnswerVariance]]:
         design = self._design
         return [
-            (group, AnswerVariance(design.tree, design.variance[:, group], menus_of(design, group)))
+            (group, AnswerVariance(design.tree, design.variance[:, group], day_constraints_of(design, group)))
             for group in self._groups
         ]
 
@@ -135,7 +135,7 @@ class Errors:
         self._ranges[lo, hi] = found
         return found
 
-    def half_widths(self, lo: int, hi: int, series: IntArray, most: int = MOST_KINDS) -> FloatArray:
+    def half_widths(self, lo: int, hi: int, series: IntArray, most: int = MAX_KINDS) -> FloatArray:
         """Half widths of the 95 % intervals of some series' counts over the days ``lo <= t < hi``.
 
         Args:
@@ -153,7 +153,7 @@ class Errors:
     def half_width(self, lo: int, hi: int, series: int) -> float:
         """Half width of the 95 % interval of one series' count over the days ``lo <= t < hi``.
 
-        Where constraints that differ by day join too many series (`MOST_WORK`), the bound for any sum of draws is
+        Where constraints that differ by day join too many series (`MAX_WORK`), the bound for any sum of draws is
         taken in place of the law: then up to 96.4 % are covered.
         """
         draws = self._draws(lo, hi, series)
@@ -166,20 +166,22 @@ class Errors:
         """What the noise of an answer is made of; None where that is too much work."""
         tree, group = self._design.tree, next(each for each in self._groups if series in each)
         own = int(np.flatnonzero(group == series)[0])
-        menus, variance = menus_of(self._design, group), self._design.variance[:, group]
+        day_constraints, variance = day_constraints_of(self._design, group), self._design.variance[:, group]
         laws, place = node_laws(self._design)
-        plan = self._commuting(int(group[0]), variance, menus)
+        plan = self._commuting(int(group[0]), variance, day_constraints)
         if plan is not None:
             inner = np.where(np.isfinite(plan.item_variance), plan.projector.matrix[own], 0.0)
             return product_grouped(self._on_tree(plan, lo, hi), laws, place, inner)
-        if tree.n_nodes * len(group) ** 3 > MOST_WORK:
+        if tree.n_nodes * len(group) ** 3 > MAX_WORK:
             return None
-        found = series_coefficients(tree, variance, menus, own, lo, hi)
+        found = series_coefficients(tree, variance, day_constraints, own, lo, hi)
         return grouped(found.reshape(-1), laws, np.repeat(place, len(group)))
 
-    def _commuting(self, group: int, variance: FloatArray, menus: tuple[Menu, ...]) -> CommutingPlan | None:
+    def _commuting(
+        self, group: int, variance: FloatArray, day_constraints: tuple[DayConstraints, ...]
+    ) -> CommutingPlan | None:
         if group not in self._plans:
-            self._plans[group] = commuting_plan(self._design.tree, variance, menus)
+            self._plans[group] = commuting_plan(self._design.tree, variance, day_constraints)
         return self._plans[group]
 
     def _on_tree(self, plan: CommutingPlan, lo: int, hi: int) -> FloatArray:
@@ -212,7 +214,7 @@ class IntegerTables:
 def publication_plans(design: Design) -> list[tuple[IntArray, PublicationPlan]]:
     """How the integer table of each group is made; settings only."""
     found = groups(design, design.constraints.generator_components)
-    return [(group, plan_publication(menus_of(design, group))) for group in found]
+    return [(group, plan_publication(day_constraints_of(design, group))) for group in found]
 
 
 def integer_tables(design: Design, values: FloatArray) -> IntegerTables:
@@ -226,7 +228,7 @@ def integer_tables(design: Design, values: FloatArray) -> IntegerTables:
     published = np.zeros(values.shape[1], dtype=bool)
     weights = design.constraints.measured.astype(np.float64)
     for group, plan in publication_plans(design):
-        table = publish_tables(plan, design.tree, values[:, group], menus_of(design, group), weights[group])
+        table = publish_tables(plan, design.tree, values[:, group], day_constraints_of(design, group), weights[group])
         if table is not None:
             counts[:, group] = table
             published[group] = True

@@ -1,4 +1,4 @@
-"""The private part: exact counts, their keyed digest, and the one draw of noise.
+"""The private part: exact counts, their keyed digest, and noise drawn exactly once.
 
 Privacy statement. The counts of one level change by at most the design's sensitivity between neighbours
 (`dplib.jobs.consistent_histograms.design`); every measured cell gets independent exact integer noise

@@ -1,6 +1,6 @@
 """What the page of a release shows, as plain values: no rows, no noise, no Spark.
 
-Whoever fills this in draws on the stored noisy measurement, on what was computed from it and on public settings. The
+Anyone who fills this in draws on the stored noisy measurement, on what was computed from it and on public settings. The
 page adds nothing but words: `dplib.jobs.consistent_histograms.page`.
 """
 

@@ -137,13 +137,13 @@ def invariants(design: Design) -> list[str]:
 def resolved_constraints(design: Design) -> list[dict[str, Any]]:
     """Every linear equation that the tables obey on each day of its range."""
     found = []
-    for menu in design.constraints.menus:
-        for row, value in zip(menu.matrix, menu.rhs, strict=True):
+    for daily in design.constraints.day_constraints:
+        for row, value in zip(daily.matrix, daily.rhs, strict=True):
             coefficients = {design.series[n]: _exact(row[n]) for n in np.flatnonzero(row)}
             found.append(
                 {
-                    "first_day": design.date(menu.first),
-                    "last_day": design.date(menu.end - 1),
+                    "first_day": design.date(daily.first),
+                    "last_day": design.date(daily.end - 1),
                     "coefficients": coefficients,
                     "value": _exact(value),
                 }

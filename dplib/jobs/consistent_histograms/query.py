@@ -28,7 +28,7 @@ class Answer:
         last_day: last day, inclusive.
         estimate: unbiased estimate, in counts; may be negative.
         std_error: its exact standard error; None where rounds stopped before their threshold.
-        low: lower end of the 95 % interval; None likewise.
+        low: lower end of the 95 % interval; None in the same case.
         high: upper end.
         published: the integer count of the published table; None where the release has none.
     """

@@ -27,14 +27,14 @@ from dplib.consistency.problem import Solution
 from dplib.consistency.unmeasured import measured_part
 from dplib.estimates.tree_blue import TreeGains, downward, tree_gains, upward
 from dplib.jobs.consistent_histograms.block_rounds import RoundGroup, require_measured_days
-from dplib.jobs.consistent_histograms.block_shapes import BlockShapes, menus_between
+from dplib.jobs.consistent_histograms.block_shapes import BlockShapes, day_constraints_between
 from dplib.jobs.consistent_histograms.block_solvers import SeriesGroup, TreePasses, series_groups, top_gains
 from dplib.jobs.consistent_histograms.design import Design
 from dplib.jobs.consistent_histograms.estimate import Errors, integer_tables, options, problem
 from dplib.jobs.consistent_histograms.publish import Results
 from dplib.jobs.consistent_histograms.tables import Tables
 from dplib.progress import Progress, Round
-from dplib.projection.residual import menu_residual, tree_residual
+from dplib.projection.residual import daily_residual, tree_residual
 from dplib.spark.engine.blocks import (
     Block,
     DataFrame,
@@ -256,13 +256,13 @@ def _project_range(
 def _project_range_days(
     ranges: NodeRanges, group: RoundGroup, days: tuple[int, int], values: FloatArray
 ) -> tuple[FloatArray, float]:
-    menus = menus_between(group.menus, *days)
-    if any(len(menu.matrix) for menu in menus):
+    day_constraints = day_constraints_between(group.day_constraints, *days)
+    if any(len(daily.matrix) for daily in day_constraints):
         variance = np.broadcast_to(ranges.variance[-1], values.shape)
-        values = project_days(menus, variance, np.arange(len(values)))(values)
+        values = project_days(day_constraints, variance, np.arange(len(values)))(values)
     leaves = IntervalTree.from_level_edges([[0, len(values)], range(len(values) + 1)])
     padded = np.concatenate([np.zeros((1, values.shape[1])), values])
-    return values, sum(float((left**2).sum()) for left in menu_residual(leaves, menus, padded))
+    return values, sum(float((left**2).sum()) for left in daily_residual(leaves, day_constraints, padded))
 
 
 def _join_round(ranges: NodeRanges, moving: IntArray, series: int, pieces: Mapping[int, Block]) -> Block:

@@ -1,7 +1,7 @@
 """From the design's public keys to what the readers of rows need: row kinds and their days.
 
 A *row kind* is a row type (item or package) on one run of consecutive days on which it exists; a package that is off
-the menu for a while has two. Kinds are the columns of the exact counts.
+the day's constraints for a while has two. Kinds are the columns of the exact counts.
 """
 
 from itertools import groupby
@@ -31,18 +31,21 @@ def row_kinds(design: Design) -> list[tuple[int, int, int]]:
     constraints = design.constraints
     kinds = []
     for row_type in range(len(constraints.row_types)):
-        runs = groupby(zip(constraints.valid[:, row_type], constraints.menus, strict=True), key=lambda pair: pair[0])
+        runs = groupby(
+            zip(constraints.valid[:, row_type], constraints.day_constraints, strict=True), key=lambda pair: pair[0]
+        )
         for is_valid, run in runs:
-            menus = [menu for _, menu in run]
+            day_constraints = [daily for _, daily in run]
             if is_valid:
-                kinds.append((row_type, menus[0].first, menus[-1].end))
+                kinds.append((row_type, day_constraints[0].first, day_constraints[-1].end))
     return kinds
 
 
 class SeriesCounts:
     """From exact counts of rows to exact counts of the measured series.
 
-    Cost: O(non-zero entries of the incidence) a day; the matrices are built once, O(series x kinds) a menu.
+    Cost: O(non-zero entries of the incidence) a day; the matrices are built once, O(series x kinds) for each of the day
+    constraints.
 
     Args:
         design: the design.
@@ -51,9 +54,9 @@ class SeriesCounts:
     def __init__(self, design: Design) -> None:
         constraints = design.constraints
         types = [row_type for row_type, _, _ in row_kinds(design)]
-        self._menus = [
-            (menu.first, menu.end, csr_array(incidence[constraints.measured][:, types]))
-            for menu, incidence in zip(constraints.menus, constraints.incidence, strict=True)
+        self._day_constraints = [
+            (daily.first, daily.end, csr_array(incidence[constraints.measured][:, types]))
+            for daily, incidence in zip(constraints.day_constraints, constraints.incidence, strict=True)
         ]
         self._width = int(constraints.measured.sum())
 
@@ -68,7 +71,7 @@ class SeriesCounts:
             Shape (n, n_measured_series).
         """
         series = np.zeros((len(counts), self._width), dtype=np.int64)
-        for first, end, incidence in self._menus:
+        for first, end, incidence in self._day_constraints:
             days = slice(max(first - first_day, 0), max(end - first_day, 0))
             series[days] = np.asarray(incidence @ counts[days].T).T
         return series

@@ -20,10 +20,10 @@ from functools import partial
 from hashlib import blake2b
 from typing import Any
 
-from dplib.clustering.central.quadtree import LARGEST_DIMENSION
+from dplib.clustering.central.quadtree import MAX_DIMENSION
 from dplib.clustering.local.hash_rounds import HashRounds
 from dplib.clustering.local.noisy_coordinates import NoisyCoordinates
-from dplib.clustering.local.projected_tree import LiftedTree
+from dplib.clustering.local.projected_tree import ProjectedTree
 from dplib.clustering.local.questions import Rounds
 from dplib.clustering.local.tree import LocalTree, best_depth
 from dplib.clustering.local.tree_round import TreeRound
@@ -74,9 +74,9 @@ class Collection:
         return Problem(self.frame.space, self.n_clusters, seed=self.seed)
 
     @property
-    def lifted(self) -> bool:
+    def projected(self) -> bool:
         """Whether `ldp_tree` works in a projection, in two rounds."""
-        return self.method == "ldp_tree" and self.dimension > LARGEST_DIMENSION
+        return self.method == "ldp_tree" and self.dimension > MAX_DIMENSION
 
     @property
     def in_one_round(self) -> bool:
@@ -89,9 +89,9 @@ class Collection:
         # The variance of a large domain's report stands for all levels.
         variance = float(rare_variance(choose_oracle(_LARGE, self.epsilon)))
         oracle = partial(choose_oracle, epsilon=self.epsilon, name=self.oracle)
-        if self.lifted:
-            depth = LiftedTree.best_depth(self.expected_users, variance)
-            return LiftedTree(self.problem, depth, oracle, partial(VectorSums, epsilon=self.epsilon))
+        if self.projected:
+            depth = ProjectedTree.best_depth(self.expected_users, variance)
+            return ProjectedTree(self.problem, depth, oracle, partial(VectorSums, epsilon=self.epsilon))
         depth = best_depth(self.dimension, self.expected_users, variance)
         if self.method == "ldp_hash_rounds":
             return HashRounds(self.problem, depth, oracle)

@@ -13,19 +13,19 @@ from pydantic import Field, field_validator, model_validator
 
 from dplib.config.job_config import JobConfig, Publication, ReleaseSettings, require_unit_column
 from dplib.config.point_input import PointInput
-from dplib.config.sections import Exact, RowPrivacy, Section
+from dplib.config.sections import Exact, RowPrivacySettings, Section
 
 NAME = "kmeans"
 COUNTING_VERSION = 1
 """Raised when the code that turns rows into points changes its result."""
 MAX_DIMENSION = 1 << 12
 MAX_CLUSTERS = 1 << 12
-LARGEST_NUMBER = 10**100
+MAX_NUMBER = 10**100
 """Largest magnitude of a coordinate in the settings; its inverse is the smallest width. Their squares, and sums of
 squares over all rows there can be, are finite numbers."""
 FINEST_WIDTH = Fraction(1, 10**9)
 """Smallest half width or radius as a part of the magnitudes around it: a double cannot tell much finer places apart."""
-MOST_UNEVEN = 1 << 16
+MAX_UNEVEN = 1 << 16
 """Largest ratio of widths without scaling: a coordinate that is narrower has a single step."""
 LOCAL_METHODS = ("ldp_tree", "ldp_hash_rounds", "noisy_coordinates")
 """Methods of the local model; its ``auto`` is the first."""
@@ -57,7 +57,7 @@ class ClusteringSettings(Section):
     dimension: Annotated[int, Field(ge=1, le=MAX_DIMENSION, strict=True)] | None = None
     """Number of coordinates; needed where neither bounds, center nor input.columns.coordinates say it."""
     n_clusters: Annotated[int, Field(ge=1, le=MAX_CLUSTERS, strict=True)]
-    """k: there are always exactly so many centers."""
+    """k: there are always exactly k centers."""
     method: str = "auto"
     """auto: grid up to 3 coordinates, above it tree_coreset, or local_search for a pure epsilon; ldp_tree
     in the local model."""
@@ -113,8 +113,8 @@ class ClusteringSettings(Section):
         if self.bounds is not None and self.scale == "none":
             widths = [high - low for low, high in self.bounds]
             ratio = max(widths) / min(widths)
-            if ratio > MOST_UNEVEN:
-                rule = f"differ in width by at most {MOST_UNEVEN:,} times where clustering.scale is none"
+            if ratio > MAX_UNEVEN:
+                rule = f"differ in width by at most {MAX_UNEVEN:,} times where clustering.scale is none"
                 raise ValueError(f"clustering.bounds must {rule}, got {float(ratio):.3g} times")
         radius = self.radius if isinstance(self.radius, Fraction) else Fraction(1)
         farthest = max(map(abs, self.center or [Fraction(0)]))
@@ -125,19 +125,19 @@ class ClusteringSettings(Section):
 
 def _require_magnitude(numbers: Sequence[Fraction]) -> None:
     for number in numbers:
-        if abs(number) > LARGEST_NUMBER:
+        if abs(number) > MAX_NUMBER:
             shown = f"{float(number):g}" if abs(number) < 10**300 else "one of more than 300 digits"
-            raise ValueError(f"must be numbers of at most {float(LARGEST_NUMBER):g}, got {shown}")
+            raise ValueError(f"must be numbers of at most {float(MAX_NUMBER):g}, got {shown}")
 
 
 def _require_width(half: Fraction, farthest: Fraction, shown: str) -> None:
     """Refuse what is too narrow for doubles."""
-    if half < Fraction(1, LARGEST_NUMBER) or half < FINEST_WIDTH * farthest:
-        rule = f"be wider than {float(1 / Fraction(LARGEST_NUMBER)):g}, and than a {float(1 / FINEST_WIDTH):g}th of "
+    if half < Fraction(1, MAX_NUMBER) or half < FINEST_WIDTH * farthest:
+        rule = f"be wider than {float(1 / Fraction(MAX_NUMBER)):g}, and than a {float(1 / FINEST_WIDTH):g}th of "
         raise ValueError(f"must {rule}the distance from 0, got {shown}")
 
 
-class KMeansPrivacy(RowPrivacy):
+class KMeansPrivacy(RowPrivacySettings):
     """Whose presence is protected, at which budget, and in which model."""
 
     neighbors: Literal["add_remove", "replace_one", "local"] = "add_remove"  # type: ignore[assignment]  # one more

@@ -47,7 +47,7 @@ from dplib.jobs.kmeans.config import (
 from dplib.mechanisms.tree_counts import SAMPLER_FORMAT
 from dplib.privacy.events import ConcentratedEvent, Event, PureEvent
 from dplib.validate import one_of, require
-from dplib.workflow.design import MOST_NOISE, USEFUL_NOISE, require_useful_noise
+from dplib.workflow.design import MAX_NOISE, USEFUL_NOISE, require_useful_noise
 from dplib.workflow.quality import quality_events
 
 STATISTIC = "centers and weights"
@@ -249,7 +249,7 @@ class Design:
             # Squares, since rho pays for a squared scale.
             squared = Fraction(self.rows**2) / (self.budget * part * 2 if self.gaussian else (self.budget * part) ** 2)
             rule = "leave both the radius and the rest enough for noise with a scale of at most 2^39"
-            require(squared <= MOST_NOISE**2 / 4, "clustering.radius_share", rule, f"{float(share):.3g}")
+            require(squared <= MAX_NOISE**2 / 4, "clustering.radius_share", rule, f"{float(share):.3g}")
         return self.budget * (1 - share)
 
     def _check_reports(self) -> None:
@@ -322,7 +322,7 @@ def _frame(config: ClustersRelease, d: int) -> PointFrame:
     constant = None if isinstance(clustering.missing, str) else tuple(map(float, clustering.missing))
     frame = _bounded(clustering, d, constant)
     if config.local and constant is None:
-        # Whoever has no usable point reports for the middle: silence would tell.
+        # Who has no usable point reports for the middle: silence would tell.
         middle = frame.to_data(np.zeros((1, d)))[0]
         return replace(frame, constant=tuple(map(float, middle)))
     return frame

@@ -20,7 +20,7 @@ from dplib.clustering.record import Record, Replayed
 from dplib.clustering.source import NoPoints
 from dplib.errors import ConfigError, IntegrityError
 from dplib.jobs.kmeans.design import Design
-from dplib.jobs.kmeans.local import Stored, UserKeys, cluster_users
+from dplib.jobs.kmeans.local import ReplayedReports, UserKeys, cluster_users
 from dplib.jobs.kmeans.methods import cluster_points
 from dplib.jobs.kmeans.radius import find_bounds
 from dplib.privacy.noise import NoiseEvent
@@ -28,7 +28,7 @@ from dplib.privacy.noise_quantile import Z95, DrawLaw, half_width, one_draw
 
 COUNTED_LAST = ("lloyd", "local_search", "max_cover", "tree_coreset")
 """Methods whose weights are the noisy counts of their last question but one."""
-MOST_LOSS_ERROR = 0.5
+MAX_LOSS_ERROR = 0.5
 """Largest standard error of a grid's loss, as a part of it, with which it is stated."""
 
 
@@ -71,7 +71,7 @@ class Results:
 def states_loss(clustering: Clustering) -> bool:
     """Whether the loss is worth stating: its error is known, and is not what cells that are too coarse do not tell."""
     error = clustering.loss_deviation
-    coarse = clustering.method == "grid" and not error <= MOST_LOSS_ERROR * clustering.loss
+    coarse = clustering.method == "grid" and not error <= MAX_LOSS_ERROR * clustering.loss
     return bool(np.isfinite(clustering.loss) and np.isfinite(error) and not coarse)
 
 
@@ -111,11 +111,11 @@ def estimate_centers(design: Design, records: list[Record]) -> Results:
 
 def _clustered(design: Design, records: list[Record]) -> tuple[Clustering, PointFrame]:
     if design.local:
-        return cluster_users(design.collection, Stored(records), UserKeys()), design.frame
+        return cluster_users(design.collection, ReplayedReports(records), UserKeys()), design.frame
     nobody, replayed = NoPoints(), Replayed(records)
     try:
         counted = np.zeros(0, dtype=np.int64), np.zeros((0, 1), dtype=np.int64)
-        bounded = find_bounds(design, counted, replayed)
-        return cluster_points(design, bounded, nobody, replayed), bounded.frame
+        resolved = find_bounds(design, counted, replayed)
+        return cluster_points(design, resolved, nobody, replayed), resolved.frame
     except ConfigError as error:
         raise IntegrityError(f"stored {error}") from None

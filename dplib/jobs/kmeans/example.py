@@ -22,7 +22,7 @@ privacy:
 clustering:
   bounds: [[18, 98], [0, 200], [0, 5000]]   # public, of each coordinate; or `radius` (and `center`) of a ball
   scale: bounds                      # distances in half widths of the bounds; none: as they are
-  n_clusters: 5                      # exactly so many centers, whatever the rows are
+  n_clusters: 5                      # exactly this many centers, whatever the rows are
   method: auto                       # grid, quadtree, tree_coreset, local_search, lloyd; for comparison kvariates,
                                      # max_cover, sample_aggregate, privgene
   missing: drop                      # rows without a readable number; or a list of public numbers in their place

@@ -2,12 +2,12 @@
 
 Guarantee. Any two values of one user give any report with probabilities that differ at most by e^epsilon; which
 question a user is asked follows from the name alone. A user has one row (of several a keyed hash keeps one), and who
-has no usable point reports for the middle of the space, so that silence tells nothing. That somebody reports is public.
+has no usable point reports for the middle of the space, so that silence tells nothing. That someone reports is public.
 
 Simulation and server. With rows that are points the job draws the reports itself: it holds the points, so the guarantee
-is for readers of what is stored, not against whoever runs it. Every user draws from a stream of their own, named by the
-measurement key and the user (`dplib.randomness.user_streams`), so that a partition that is computed again, anywhere and
-in any order, sends the same reports. The measurement key depends on a digest of all users and their points
+is for readers of what is stored, not against anyone who runs it. Every user draws from a stream of their own, named by
+the measurement key and the user (`dplib.randomness.user_streams`), so that a partition that is computed again, anywhere
+and in any order, sends the same reports. The measurement key depends on a digest of all users and their points
 (`digest_of_users`): an attempt that was broken off and a retry on data with one row changed have no noise in common,
 and so no difference of theirs is a difference of rows. With rows that are reports (`input.columns.report`,
 `dplib.jobs.kmeans.report_text`) users made them where nobody else saw their points, and the job only adds them up; what
@@ -187,7 +187,7 @@ class NoisyPoints:
 
 
 @dataclass(frozen=True, eq=False)
-class Sent:
+class SubmittedReports:
     """Reports that units made themselves, merged, in place of a source of points.
 
     Attributes:
@@ -197,12 +197,12 @@ class Sent:
     merged: Keyed
 
     def total(self, summary: Summary) -> Keyed:
-        """What was sent, whoever asks."""
+        """What was sent, whatever the question."""
         del summary
         return self.merged
 
 
-class Collected:
+class ReportRecorder:
     """Users who are simulated, or whose reports were sent; keeps them, merged, in ``records``."""
 
     def __init__(self, source: PointSource) -> None:
@@ -224,7 +224,7 @@ class Collected:
         return found
 
 
-class Stored:
+class ReplayedReports:
     """What was stored of a collection."""
 
     def __init__(self, records: Sequence[Record]) -> None:

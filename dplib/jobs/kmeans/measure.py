@@ -28,7 +28,7 @@ from dplib.clustering.record import Recorded
 from dplib.clustering.source import Keyed, NoiseSource, NoPoints, PointSource, add_keyed
 from dplib.errors import IntegrityError
 from dplib.jobs.kmeans.design import Design
-from dplib.jobs.kmeans.local import Collected, Sent, UserKeys, cluster_users, digest_of_users
+from dplib.jobs.kmeans.local import ReportRecorder, SubmittedReports, UserKeys, cluster_users, digest_of_users
 from dplib.jobs.kmeans.methods import cluster_points
 from dplib.jobs.kmeans.radius import find_bounds
 from dplib.jobs.kmeans.tables import LOCAL, Draw, write_draws
@@ -72,19 +72,19 @@ def measure_points(design: Design, reader: PointReader, keys: RunKeys, directory
         directory: staging directory; gets ``measurement/``.
     """
     seed = hmac.digest(keys.digest, _START, "sha256")
-    asked = _Asked(KeyedNoise(keys.measurement(seed)), keys.digest, seed)
-    recorded = Recorded(asked)
+    recording = _RecordingNoise(KeyedNoise(keys.measurement(seed)), keys.digest, seed)
+    recorded = Recorded(recording)
     counted = (np.zeros(0, dtype=np.int64), np.zeros((0, 1), dtype=np.int64))
     if design.radius_is_private:
         counted = reader.distances(RadiusClasses(design.frame.space.center))
-    bounded = find_bounds(design, counted, recorded)
-    cluster_points(design, bounded, reader.within(bounded.frame), recorded)
+    resolved = find_bounds(design, counted, recorded)
+    cluster_points(design, resolved, reader.within(resolved.frame), recorded)
     draws = [
         Draw(name, mechanism, parameter, noisy)
-        for (name, noisy), (mechanism, parameter) in zip(recorded.records, asked.laws, strict=True)
+        for (name, noisy), (mechanism, parameter) in zip(recorded.records, recording.laws, strict=True)
     ]
     write_draws(directory, draws)
-    return MeasurementKeys(keys.key_id, keys.measurement(seed), asked.digest)
+    return MeasurementKeys(keys.key_id, keys.measurement(seed), recording.digest)
 
 
 def measure_users(design: Design, source: PointSource, keys: RunKeys, directory: Path) -> MeasurementKeys:
@@ -116,13 +116,13 @@ def measure_reports(design: Design, joined: Keyed, keys: RunKeys, directory: Pat
         keys: the run's sub-keys.
         directory: staging directory; gets ``measurement/``.
     """
-    digest = _store(design, Sent(joined), UserKeys(), keys, directory)
+    digest = _store(design, SubmittedReports(joined), UserKeys(), keys, directory)
     return keys.recorded(digest)
 
 
 def _store(design: Design, source: PointSource, users: UserKeys, keys: RunKeys, directory: Path) -> bytes:
     """Store the merged reports of all rounds; their digest."""
-    collected = Collected(source)
+    collected = ReportRecorder(source)
     cluster_users(design.collection, collected, users)
     write_draws(directory, [Draw(name, LOCAL, design.budget, merged) for name, merged in collected.records])
     digests = [
@@ -133,8 +133,8 @@ def _store(design: Design, source: PointSource, users: UserKeys, keys: RunKeys, 
 
 
 @dataclass
-class _Asked:
-    """Noise that keeps the law of every draw, and a digest of all numbers that were asked for."""
+class _RecordingNoise:
+    """Noise that keeps the law of every draw, and a digest of all numbers that were recording for."""
 
     noise: NoiseSource
     key: bytes

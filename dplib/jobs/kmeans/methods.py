@@ -6,7 +6,7 @@ from dplib.clustering.choose import QUADTREE_FROM, run_plan
 from dplib.clustering.problem import Clustering
 from dplib.clustering.source import NoiseSource, PointSource
 from dplib.jobs.kmeans.design import Design
-from dplib.jobs.kmeans.radius import Bounded
+from dplib.jobs.kmeans.radius import ResolvedSpace
 
 _WHAT = {
     "grid or quadtree": "a noisy quadtree, or a uniform noisy grid where n epsilon / k is below "
@@ -36,17 +36,19 @@ _WARNINGS = {
 }
 
 
-def cluster_points(design: Design, bounded: Bounded, source: PointSource, noise: NoiseSource) -> Clustering:
+def cluster_points(design: Design, resolved: ResolvedSpace, source: PointSource, noise: NoiseSource) -> Clustering:
     """Cluster by the design's central method.
 
     Args:
         design: the design, not of the local model.
-        bounded: its bounds, found.
+        resolved: its bounds, found.
         source: the points; none where the noise replays stored numbers.
         noise: exact noise.
     """
-    found = run_plan(source, noise, replace(design.problem, space=bounded.frame.space), bounded.plan)
-    return replace(found, events=(*bounded.events, *found.events), choices=dict(bounded.choices) | dict(found.choices))
+    found = run_plan(source, noise, replace(design.problem, space=resolved.frame.space), resolved.plan)
+    return replace(
+        found, events=(*resolved.events, *found.events), choices=dict(resolved.choices) | dict(found.choices)
+    )
 
 
 def method_text(method: str) -> str:
@@ -59,7 +61,7 @@ def reason_text(design: Design) -> str:
     if design.config.clustering.method != "auto":
         return f"The settings name the method {design.method}."
     if design.central is None:
-        if design.collection.lifted:
+        if design.collection.projected:
             return "In the local model it is the one above 6 coordinates whose error falls with the number of users."
         return "In the local model it needs one round and has the least error of those that are offered."
     reason = design.central.reason

@@ -13,7 +13,7 @@ import numpy as np
 from dplib.jobs.kmeans.design import Design
 from dplib.jobs.kmeans.estimate import Results
 from dplib.jobs.kmeans.methods import errors_text, method_text, reason_text, weights_text
-from dplib.jobs.kmeans.plan import blur_limit_text, blur_text, make_plan, plan_notes, space_text
+from dplib.jobs.kmeans.plan import make_plan, noise_limit_text, plan_notes, relative_noise_text, space_text
 from dplib.page.blocks import (
     Block,
     Callout,
@@ -122,11 +122,11 @@ def _noise_row(design: Design, event: Event, times: int) -> NoiseRow:
 
 
 def _expected(design: Design) -> Section:
-    words = f"This is {blur_text(design)}. It follows from the settings alone and was known before a row was read. "
-    words += blur_limit_text(design)
+    words = f"This is {relative_noise_text(design)}. It follows from the settings and was known before a row was read. "
+    words += noise_limit_text(design)
     rows = tuple(
-        (count_text(each.n_points), each.method, each.detail or "–", number_text(each.blur, 2))
-        for each in make_plan(design, "").outlook
+        (count_text(each.n_points), each.method, each.detail or "–", number_text(each.relative_noise, 2))
+        for each in make_plan(design, "").expected_accuracy
     )
     columns = heads("Points", "Method", "Sizes", numbers=("Noise",))
     return Section("Expected noise", (Paragraphs((words,)), DataTable("By the number of points", columns, rows)))

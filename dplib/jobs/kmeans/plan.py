@@ -17,21 +17,21 @@ ROWS_SHOWN = (1_000, 10_000, 100_000, 1_000_000, 10_000_000)
 
 
 @dataclass(frozen=True)
-class Outlook:
-    """What to expect of so many points.
+class ExpectedAccuracy:
+    """What to expect of this many points.
 
     Attributes:
         n_points: how many.
         method: what ``auto`` would take.
         detail: sizes that follow from n.
-        blur: what `blur_text` says.
-        enough: whether that is small enough (`blur_limit_text`).
+        relative_noise: what `relative_noise_text` says.
+        enough: whether that is small enough (`noise_limit_text`).
     """
 
     n_points: int
     method: str
     detail: str
-    blur: float
+    relative_noise: float
     enough: bool
 
 
@@ -46,9 +46,9 @@ class Plan(JobPlan):
     what: str
     why: str
     spent_as: str
-    blur: str
+    relative_noise: str
     collection: dict[str, Any] | None
-    outlook: tuple[Outlook, ...]
+    expected_accuracy: tuple[ExpectedAccuracy, ...]
 
 
 def make_plan(design: Design, settings_hash: str) -> Plan:
@@ -63,25 +63,25 @@ def make_plan(design: Design, settings_hash: str) -> Plan:
         what=method_text(design.method),
         why=reason_text(design),
         spent_as=f"{'rho' if design.gaussian else 'epsilon'} {float(design.budget):.6g}",
-        blur=blur_text(design),
+        relative_noise=relative_noise_text(design),
         collection=design.collection.to_dict() if design.local else None,
-        outlook=tuple(_outlook(design, n) for n in ROWS_SHOWN),
+        expected_accuracy=tuple(_expected_accuracy(design, n) for n in ROWS_SHOWN),
     )
 
 
-def blur_text(design: Design) -> str:
-    """What the outlook's noise is."""
+def relative_noise_text(design: Design) -> str:
+    """What the expected accuracy's noise is."""
     if design.local:
-        if design.collection.lifted:
+        if design.collection.projected:
             return "noise on a center of n / k users, all coordinates together, in radii of the space"
         return "noise on the weight of a cell with n / k points, as a part of it"
     return "noise on a center if it were one noisy mean of n / k points at the whole budget, in radii of the space"
 
 
-def blur_limit_text(design: Design) -> str:
-    """From where on the outlook's noise is too much."""
+def noise_limit_text(design: Design) -> str:
+    """From where on the expected accuracy's noise is too much."""
     if design.local:
-        if design.collection.lifted:
+        if design.collection.projected:
             return "Above a fifth centers say little; and the first round must have told the clusters apart."
         return "Above a half even the heaviest cells are hard to tell from noise."
     return "Methods divide the budget, so theirs is larger; above a twentieth of the radius centers say little."
@@ -131,7 +131,7 @@ def plan_notes(design: Design) -> tuple[str, ...]:
 def _model_notes(design: Design) -> list[str]:
     """Sentences about whom the guarantee is for."""
     notes = []
-    if design.local and design.collection.lifted:
+    if design.local and design.collection.projected:
         notes.append(
             "Above 6 coordinates the tree works in a public projection to 3, and a second round brings centers back. "
             "With a million users, 8 clusters and 7 to 20 coordinates its loss was 3 to 6 times that of k-means "
@@ -145,8 +145,8 @@ def _model_notes(design: Design) -> list[str]:
         )
     elif design.local:
         notes.append(
-            "This simulates the local model: whoever runs the job holds the rows. The guarantee is for readers of what "
-            "is stored, not against whoever runs it. That a unit reports at all is public."
+            "This simulates the local model: anyone who runs the job holds the rows. The guarantee is for readers of "
+            "what is stored, not against anyone who runs it. That a unit reports at all is public."
         )
     elif not design.gaussian and design.config.privacy.budget.delta is not None:
         notes.append("This method needs no delta: the release is private for epsilon alone.")
@@ -158,8 +158,8 @@ def _uneven(design: Design) -> bool:
     return max(halves) >= 10 * min(halves)
 
 
-def _outlook(design: Design, n: int) -> Outlook:
-    blur = _blur(design, n)
+def _expected_accuracy(design: Design, n: int) -> ExpectedAccuracy:
+    relative_noise = _relative_noise(design, n)
     method, detail = design.method, ""
     share = float(design.budget * (1 - COUNT_SHARE)) / design.rows
     if method == "grid":
@@ -169,24 +169,24 @@ def _outlook(design: Design, n: int) -> Outlook:
         detail = f"sides 1/{1 << first} to 1/{1 << last}"
     elif method == "ldp_tree":
         detail = f"{_levels(design)} levels"
-    return Outlook(n, method, detail, blur, blur < _most_blur(design))
+    return ExpectedAccuracy(n, method, detail, relative_noise, relative_noise < _max_relative_noise(design))
 
 
-def _most_blur(design: Design) -> float:
+def _max_relative_noise(design: Design) -> float:
     if not design.local:
         return 0.05
-    return 0.2 if design.collection.lifted else 0.5
+    return 0.2 if design.collection.projected else 0.5
 
 
 def _levels(design: Design) -> int:
     return len(design.collection.rounds.question_names(0))
 
 
-def _blur(design: Design, n: int) -> float:
-    """What `blur_text` says, for n points."""
+def _relative_noise(design: Design, n: int) -> float:
+    """What `relative_noise_text` says, for n points."""
     space, d, k = design.frame.space, len(design.coordinates), design.problem.n_clusters
     if design.local:
-        if design.collection.lifted:
+        if design.collection.projected:
             # Half of the users answer for all.
             noise = VectorSums(k, d, space.norm_squared, design.budget).deviation * sqrt(2 * n * d)
             return noise * k / n / sqrt(space.norm_squared)

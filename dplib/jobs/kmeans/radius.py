@@ -25,7 +25,7 @@ _ROOT = 10**12
 
 
 @dataclass(frozen=True)
-class Bounded:
+class ResolvedSpace:
     """What the method works with.
 
     Attributes:
@@ -41,7 +41,7 @@ class Bounded:
     choices: tuple[tuple[str, str | int | float], ...] = ()
 
 
-def find_bounds(design: Design, counted: Keyed, noise: NoiseSource) -> Bounded:
+def find_bounds(design: Design, counted: Keyed, noise: NoiseSource) -> ResolvedSpace:
     """The bounds of a design; a question to the noise where its radius is private.
 
     Args:
@@ -51,7 +51,7 @@ def find_bounds(design: Design, counted: Keyed, noise: NoiseSource) -> Bounded:
     """
     assert design.central is not None
     if not design.radius_is_private:
-        return Bounded(design.frame, design.central)
+        return ResolvedSpace(design.frame, design.central)
     share = design.config.clustering.radius_share
     amount = design.budget * share
     if design.gaussian:
@@ -66,4 +66,4 @@ def find_bounds(design: Design, counted: Keyed, noise: NoiseSource) -> Bounded:
     if found.radius is None:
         said = (("radius", f"not found, {FALLBACK:g} taken: the centers mean nothing"),)
     plan = replace(design.central, amount=design.budget - amount)
-    return Bounded(replace(design.frame, space=space), plan, (found.event,), said)
+    return ResolvedSpace(replace(design.frame, space=space), plan, (found.event,), said)

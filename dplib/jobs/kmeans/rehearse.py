@@ -1,7 +1,7 @@
 """A rehearsal: the whole job on generated clusters in the declared space, against k-means without privacy.
 
-Nothing private is touched (`dplib.workflow.rehearsal`). The result says which loss to expect at so many points if they
-form clusters as the generated ones do, and that the pipeline from rows to tables works with these settings.
+Nothing private is touched (`dplib.workflow.rehearsal`). The result says which loss to expect at this number of points
+if they form clusters as the generated ones do, and that the pipeline from rows to tables works with these settings.
 """
 
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ from dplib.workflow.job import PreparedJob
 from dplib.workflow.rehearsal import on_generated_rows
 from dplib.workflow.run import run_job
 
-MOST_COMPARED = 20_000
+MAX_COMPARED = 20_000
 """Points on which losses are compared."""
 _SPREAD = 1 / 8
 """Standard deviation of a cluster, all coordinates together, in radii."""
@@ -60,7 +60,7 @@ def rehearse(prepared: PreparedJob[Design], n_points: int, seed: int, progress: 
         released, _ = read_centers(release, rehearsed.design.coordinates)
     space, k = design.frame.space, design.problem.n_clusters
     private = (design.frame.scaled(released) - np.array(space.center)) / space.unit
-    seen = units[:MOST_COMPARED]
+    seen = units[:MAX_COMPARED]
     plain = weighted_kmeans(seen, np.ones(len(seen)), spread_centers(space, k, 0), seed).centers
     everywhere = seen.mean(axis=0, keepdims=True)
     losses = [(name, _loss(seen, centers)) for name, centers in (("plain k-means", plain), ("this job", private))]

@@ -20,7 +20,7 @@ Methods in rounds (`ldp_hash_rounds`, and `ldp_tree` above 6 dimensions) have no
 depends on what the server published of the one before, so a report that is made once and kept cannot answer it.
 
 Guarantee: `dplib.clustering.local.questions`. A report is a function of the device's own key, the settings and the
-point; no key of the operator is in it. The same three give the same report: whoever is asked again repeats it and
+point; no key of the operator is in it. The same three give the same report: anyone who is asked again repeats it and
 spends nothing more. Another point, or other settings, give a report that is drawn anew and spends again: with the same
 random bits under two budgets, what one report lies about the other could tell.
 """

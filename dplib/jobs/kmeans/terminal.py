@@ -51,11 +51,17 @@ def shown_plan(made: Plan) -> Iterator[Shown]:
     yield f"{made.n_clusters:,} centers in {made.space}."
     yield f"Method {made.method}: {made.what}. {made.why} It spends {made.spent_as}.\n"
     rows = [
-        [f"{each.n_points:,}", each.method, each.detail or "-", f"{each.blur:.2g}", "yes" if each.enough else "no"]
-        for each in made.outlook
+        [
+            f"{each.n_points:,}",
+            each.method,
+            each.detail or "-",
+            f"{each.relative_noise:.2g}",
+            "yes" if each.enough else "no",
+        ]
+        for each in made.expected_accuracy
     ]
     columns = ["points", "method", "sizes", "noise", "enough points"]
-    title = f"By the number of points: {made.blur}"
+    title = f"By the number of points: {made.relative_noise}"
     yield TextTable(title, columns, rows, frozenset({"points", "noise"}))
 
 

@@ -17,7 +17,7 @@ from dplib.release.manifest import Manifest
 from dplib.release.tables import read_table
 from dplib.release.verify import Check
 
-MOST_CACTUS_CUTS = 100_000
+MAX_CACTUS_CUTS = 100_000
 """Pairs of cactus edges whose cuts are weighed; a larger cactus is checked for its shape only."""
 
 
@@ -67,7 +67,7 @@ def _check_cactus(tables: Tables) -> Check:
     rings = [one[ring == number] for number in range(int(ring.max(initial=-1)) + 1)]
     tree = np.stack([one, other], axis=1)[ring < 0]
     cactus = checked_cactus(int(max(node_of.max(), one.max(initial=0), other.max(initial=0))) + 1, node_of, tree, rings)
-    if len(tree) + sum(len(each) ** 2 for each in rings) > MOST_CACTUS_CUTS:
+    if len(tree) + sum(len(each) ** 2 for each in rings) > MAX_CACTUS_CUTS:
         return Check(name, True, "too many to weigh: its shape only")
     first = design.vertices.first
     source, target = (graph.column(end).to_numpy() - first for end in ("source", "target"))

@@ -20,16 +20,16 @@ from dplib.config.edge_input import (
     vertex_names,
 )
 from dplib.config.job_config import JobConfig, Publication, ReleaseSettings
-from dplib.config.sections import Exact, Protection, Section
+from dplib.config.sections import Exact, PrivacySettings, Section
 
 NAME = "minimum-cuts"
 COUNTING_VERSION = 1
 """Raised when the code that turns rows into a graph or a graph into statistics changes its result."""
-MOST_DRAWN = 1_000
+MAX_DRAWN = 1_000
 """Cuts that one release draws at most."""
 
 
-class CutPrivacy(Protection):
+class CutPrivacy(PrivacySettings):
     """What neighbouring graphs differ by, and the budget."""
 
     unit: str = Field(default="edge", pattern=r"^[a-z][a-z0-9_ -]*$")
@@ -67,7 +67,7 @@ class CutReleaseSettings(Section):
 class _ChosenCuts(CutReleaseSettings):
     """Cuts that a mechanism chooses."""
 
-    k: Annotated[int, Field(ge=1, le=MOST_DRAWN, strict=True)]
+    k: Annotated[int, Field(ge=1, le=MAX_DRAWN, strict=True)]
     """How many are drawn."""
     values_share: Exact = Fraction(1, 2)
     """Part of its budget for the values of the chosen cuts, from 0 (values stay private) to below 1."""

@@ -11,7 +11,7 @@ proportion to the shares, in one of three ways, which the settings alone decide:
   proportion to their shares; everything else is pure. Basic composition: epsilons and deltas add up.
 
 The minimum cut value is always computed by a deterministic exact method. A randomised one may miss the minimum, and a
-noisy value of a wrong number would cost a delta for nothing: exact is quicker as well.
+noisy value of a wrong number would cost a delta for no gain: exact is quicker as well.
 
 A graph with fewer than two vertices has no cut: a setting error, since the vertices are public. With two vertices there
 is one cut; its value may be asked for, which cut is the smallest may not.
@@ -35,7 +35,7 @@ from dplib.jobs.minimum_cuts.config import (
 )
 from dplib.jobs.minimum_cuts.measurement_plan import Enumeration, Measurement, Part, plan_release
 from dplib.mechanisms.cuts.pair_weights import EXACT_CUTS
-from dplib.mechanisms.cuts.rejected_releases import REFUSED_RELEASES, refuse
+from dplib.mechanisms.cuts.rejected_releases import REJECTED_RELEASES, refuse
 from dplib.mechanisms.tree_counts import SAMPLER_FORMAT
 from dplib.privacy.budget import ZCDP, ApproxDP, PureDP, rho_of
 from dplib.privacy.calibration import split
@@ -174,7 +174,7 @@ def _measurements(config: CutsRelease, n: int, enumeration: Enumeration) -> tupl
 
 def _refuse(name: str, known: Any) -> None:
     key = f"cuts.releases.{name}"
-    if name in REFUSED_RELEASES:
+    if name in REJECTED_RELEASES:
         try:
             refuse(name)
         except ConfigError as error:

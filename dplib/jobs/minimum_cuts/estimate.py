@@ -21,7 +21,7 @@ from dplib.jobs.minimum_cuts.design import (
 )
 from dplib.jobs.minimum_cuts.measurement_plan import Measurement
 from dplib.jobs.minimum_cuts.synthetic import Synthetic, side_pairs, synthesise, with_cuts
-from dplib.jobs.minimum_cuts.tables import SAMPLED_PADDING, SAMPLED_VALUE, Stored, variance_of
+from dplib.jobs.minimum_cuts.tables import SAMPLED_PADDING, SAMPLED_VALUE, StoredReleases, variance_of
 from dplib.mechanisms.cuts.cut_statistics import GRID, count_estimate
 
 SYNTHETIC_VALUE, SYNTHETIC_CUTS = f"{SYNTHETIC}_value", f"{SYNTHETIC}_cuts"
@@ -44,7 +44,7 @@ class FoundCuts:
     Attributes:
         sides: True on the side without the first vertex, shape (n_cuts, n_vertices).
         value: noisy values, NaN where they were not measured, shape (n_cuts,).
-        std_error: of each, NaN likewise.
+        std_error: of each, NaN in the same case.
     """
 
     sides: BoolArray
@@ -72,7 +72,7 @@ class Results:
     synthetic: Synthetic | None
 
 
-def make_results(design: Design, stored: Stored, listed: BoolArray | None = None) -> Results:
+def make_results(design: Design, stored: StoredReleases, listed: BoolArray | None = None) -> Results:
     """Make numbers and cuts of all releases.
 
     Args:
@@ -97,7 +97,7 @@ def make_results(design: Design, stored: Stored, listed: BoolArray | None = None
     return Results(_numbers(design, stored, synthetic), cuts, synthetic)
 
 
-def _chosen(design: Design, stored: Stored, name: str) -> FoundCuts:
+def _chosen(design: Design, stored: StoredReleases, name: str) -> FoundCuts:
     sides = stored.chosen[name]
     if name not in stored.noisy:
         unknown = np.full(len(sides), np.nan)
@@ -106,10 +106,10 @@ def _chosen(design: Design, stored: Stored, name: str) -> FoundCuts:
     return FoundCuts(sides, stored.noisy[name].astype(np.float64), error)
 
 
-def refused(design: Design, stored: Stored) -> bool:
+def refused(design: Design, stored: StoredReleases) -> bool:
     """Whether sampled_cuts refused: its noisy value was below the gate."""
     sampled = design.measured(SAMPLED)
-    if sampled is None or sampled.sampler is None or sampled.sampler.when_weak == "pad":
+    if sampled is None or sampled.sampler is None or sampled.sampler.when_small == "pad":
         return False
     return int(stored.noisy[SAMPLED_VALUE][0]) < sampled.sampler.gate
 
@@ -119,7 +119,7 @@ def _deviation(each: Measurement) -> float:
     return float(np.sqrt(each.noise.variance))
 
 
-def _numbers(design: Design, stored: Stored, synthetic: Synthetic | None) -> tuple[Number, ...]:
+def _numbers(design: Design, stored: StoredReleases, synthetic: Synthetic | None) -> tuple[Number, ...]:
     found = []
     for each in design.measurements:
         name = each.release

@@ -6,14 +6,14 @@ minimum cut of 0 is no larger than its noise either: a graph in two parts looks 
 
 from dplib.jobs.minimum_cuts.cut_margin import number_draws
 from dplib.jobs.minimum_cuts.design import SAMPLED, SYNTHETIC, TOP, VALUE, Design
-from dplib.jobs.minimum_cuts.tables import SAMPLED_VALUE, Stored
+from dplib.jobs.minimum_cuts.tables import SAMPLED_VALUE, StoredReleases
 from dplib.metrics.faint_totals import FaintTotals, NoisyTotal, find_faint
 from dplib.privacy.noise_quantile import std_error
 
 _NAMES = {SYNTHETIC: f"{SYNTHETIC} (weight of all pairs)", TOP: f"{TOP} (values of the drawn cuts)"}
 
 
-def faint_numbers(design: Design, stored: Stored) -> FaintTotals:
+def faint_numbers(design: Design, stored: StoredReleases) -> FaintTotals:
     """Hold every noisy value of cuts and the weight of the synthetic graph against their noise."""
     totals = []
     for each in design.measurements:

@@ -1,11 +1,11 @@
-"""The private part: exact cuts of the graph, its keyed digest, and the one draw of noise and choices.
+"""The private part: exact cuts of the graph, its keyed digest, and noise and choices drawn exactly once.
 
 Privacy statement: `dplib.jobs.minimum_cuts.design`, and each mechanism's own. The digest is taken from the canonical
 graph itself, of which everything is a function: the same graph gets the same noise in every retry and layout, two
 different graphs never share noise. The graph, its cuts, their number, bounds, kernels and certificates leave this
 module in no form: neither in a table nor in a log or message.
 
-Cut values are cut to `LARGEST_LOSS` before a choice, which changes no difference between neighbours to a greater one.
+Cut values are cut to `MAX_LOSS` before a choice, which changes no difference between neighbours to a greater one.
 """
 
 from fractions import Fraction
@@ -28,8 +28,8 @@ from dplib.jobs.minimum_cuts.design import (
     Design,
 )
 from dplib.jobs.minimum_cuts.measurement_plan import Measurement
-from dplib.jobs.minimum_cuts.private_graph import CycledGraph, ListCuts
-from dplib.jobs.minimum_cuts.tables import SAMPLED_PADDING, SAMPLED_VALUE, Stored, Tables
+from dplib.jobs.minimum_cuts.padded_graph import ListCuts, PaddedGraph
+from dplib.jobs.minimum_cuts.tables import SAMPLED_PADDING, SAMPLED_VALUE, StoredReleases, Tables
 from dplib.mechanisms.cuts.cut_sampler import sample_cuts
 from dplib.mechanisms.cuts.cut_statistics import count_steps, soft_count_steps
 from dplib.mechanisms.cuts.pair_weights import DrawNoise, noisy_pairs
@@ -41,7 +41,7 @@ from dplib.randomness.keyed import Key, KeyedStream
 from dplib.release.digest import block_digest, combine_digests
 from dplib.workflow.run_keys import MeasurementKeys, RunKeys
 
-LARGEST_LOSS = 2**57
+MAX_LOSS = 2**57
 
 
 def graph_digest(graph: Graph, keys: RunKeys) -> bytes:
@@ -67,9 +67,9 @@ def measure_graph(
     return keys.recorded(digest)
 
 
-def drawn(design: Design, graph: Graph, key: Key, list_cuts: ListCuts | None = None) -> Stored:
+def drawn(design: Design, graph: Graph, key: Key, list_cuts: ListCuts | None = None) -> StoredReleases:
     """All releases of the design, from streams under a key that depends on the graph."""
-    stored = Stored({}, {})
+    stored = StoredReleases({}, {})
     for each in design.measurements:
         name = each.release
         if name == SYNTHETIC:
@@ -102,9 +102,9 @@ def count_minimum_cuts(graph: Graph) -> int:
 
 
 def every_cut(graph: Graph) -> IntArray:
-    """The values of all cuts of a small graph, by number less one, cut to `LARGEST_LOSS`. NOT PRIVATE."""
+    """The values of all cuts of a small graph, by number less one, cut to `MAX_LOSS`. NOT PRIVATE."""
     values = all_cut_values(graph.n_vertices, graph.source, graph.target, graph.weight)[1:]
-    return np.minimum(values, LARGEST_LOSS)
+    return np.minimum(values, MAX_LOSS)
 
 
 def _drawing(each: Measurement) -> DrawNoise:
@@ -119,7 +119,7 @@ def _pairs(graph: Graph, each: Measurement, key: Key) -> IntArray:
     return noisy_pairs(graph.n_vertices, *edges, _drawing(each), key, each.release)
 
 
-def _top_cuts(design: Design, graph: Graph, each: Measurement, key: Key, stored: Stored) -> None:
+def _top_cuts(design: Design, graph: Graph, each: Measurement, key: Key, stored: StoredReleases) -> None:
     drawing, losses = each.drawing, every_cut(graph)
     assert drawing is not None
     stream = KeyedStream(key, each.release, "draws")
@@ -136,10 +136,10 @@ def _top_cuts(design: Design, graph: Graph, each: Measurement, key: Key, stored:
         stored.noisy[each.release] = add_exactly(losses[numbers], noise)
 
 
-def _sampled(graph: Graph, each: Measurement, key: Key, list_cuts: ListCuts | None, stored: Stored) -> None:
+def _sampled(graph: Graph, each: Measurement, key: Key, list_cuts: ListCuts | None, stored: StoredReleases) -> None:
     assert each.sampler is not None
     seed = int(KeyedStream(key, each.release, "trials").uint64(1)[0])
-    found = sample_cuts(CycledGraph(graph, list_cuts, seed), each.sampler, key, each.release)
+    found = sample_cuts(PaddedGraph(graph, list_cuts, seed), each.sampler, key, each.release)
     stored.noisy[SAMPLED_VALUE] = np.array([found.noisy_value], dtype=np.int64)
     if found.refused:
         return

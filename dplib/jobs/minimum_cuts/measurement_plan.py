@@ -12,10 +12,10 @@ from fractions import Fraction
 from functools import lru_cache
 
 from dplib.errors import ConfigError
-from dplib.graphs.cuts.exhaustive import MOST_LISTED_VERTICES
-from dplib.graphs.cuts.karger import MOST_TRIALS, TrialPlan, plan_trials
+from dplib.graphs.cuts.exhaustive import MAX_LISTED_VERTICES
+from dplib.graphs.cuts.karger import MAX_TRIALS, TrialPlan, plan_trials
 from dplib.graphs.cuts.karger_stein import plan_runs
-from dplib.graphs.edges import MOST_TOTAL_WEIGHT
+from dplib.graphs.edges import MAX_TOTAL_WEIGHT
 from dplib.jobs.minimum_cuts.config import CutReleaseSettings, SampledCutsSettings, SoftCountSettings, TopCutsSettings
 from dplib.mechanisms.cuts.cut_sampler_plan import ENUMERABLE, SamplerPlan, plan_cut_sampler
 from dplib.mechanisms.cuts.cut_statistics import count_sensitivity, soft_count_sensitivity
@@ -29,7 +29,7 @@ from dplib.privacy.rounding import exp_above
 from dplib.validate import integer_norms, require
 from dplib.workflow.design import require_useful_noise
 
-MOST_PAIRED_VERTICES = 2_048
+MAX_PAIRED_VERTICES = 2_048
 """Vertices of a synthetic graph at most: two million noisy pairs, whose near-minimum cuts take minutes."""
 
 Part = PureDP | ZCDP | ApproxDP
@@ -116,8 +116,8 @@ def plan_release(
     if name == "minimum_cut_count":
         return _steps(name, count_sensitivity(n), part, share)
     if name == "synthetic_graph":
-        rule = f"be of at most {MOST_PAIRED_VERTICES} vertices, since every pair gets noise"
-        require(n <= MOST_PAIRED_VERTICES, key, rule, n)
+        rule = f"be of at most {MAX_PAIRED_VERTICES} vertices, since every pair gets noise"
+        require(n <= MAX_PAIRED_VERTICES, key, rule, n)
     noise = _noise(part, 1, weight_cap)
     _require_useful(name, noise)
     return Measurement(name, part, share, (noise.event(name),), noise)
@@ -143,8 +143,8 @@ def _steps(name: str, steps: int, part: Part, share: Fraction) -> Measurement:
 
 
 def _require_listed(key: str, n: int) -> None:
-    rule = f"be of 3 to {MOST_LISTED_VERTICES} vertices, whose cuts are all listed"
-    require(3 <= n <= MOST_LISTED_VERTICES, key, rule, n)
+    rule = f"be of 3 to {MAX_LISTED_VERTICES} vertices, whose cuts are all listed"
+    require(3 <= n <= MAX_LISTED_VERTICES, key, rule, n)
 
 
 def _top_cuts(key: str, settings: TopCutsSettings, part: Part, share: Fraction, n: int, weight_cap: int) -> Measurement:
@@ -221,8 +221,8 @@ class Enumeration:
         plan = plan_trials if self.method == "karger" else plan_runs
         needed = plan(n, ENUMERABLE, float(self.failure))
         n_trials = needed.n_trials
-        rule = f"be auto or packing for {n} vertices: {self.method} needs {n_trials:,} trials, above {MOST_TRIALS:,}"
-        require(n_trials <= MOST_TRIALS, "cuts.method", rule, self.method)
+        rule = f"be auto or packing for {n} vertices: {self.method} needs {n_trials:,} trials, above {MAX_TRIALS:,}"
+        require(n_trials <= MAX_TRIALS, "cuts.method", rule, self.method)
         return needed
 
 
@@ -247,8 +247,8 @@ def _sampled(
         raise error.of("privacy.budget" if error.name == "epsilon" else key) from None
     # A graph's weights add up to 2^59 at most (`dplib.spark.graphs.weighted_edges`), and with all the padding to below
     # 2^60.
-    rule = "leave sampled_cuts a padding of fewer than 2^59 edges, with this weight cap and so many vertices"
-    require(n * plan.target // 2 < MOST_TOTAL_WEIGHT // 2, "privacy.budget", rule, f"{n * plan.target // 2:.3g}")
+    rule = "leave sampled_cuts a padding of fewer than 2^59 edges, with this weight cap and this many vertices"
+    require(n * plan.target // 2 < MAX_TOTAL_WEIGHT // 2, "privacy.budget", rule, f"{n * plan.target // 2:.3g}")
     enumeration.trials(n)
     require_useful_noise(f"scale for {name}", weight_cap / plan.value_epsilon)
     noise = None

@@ -43,7 +43,7 @@ from dplib.page.number_text import count_text, number_text, with_margin
 SHOWN_CUTS = 20
 """Cuts of a release on the page; all of them are in ``estimates/``."""
 _SHOWN_NAMES = 6
-_MOST_LETTERS = 24
+_MAX_LETTERS = 24
 _TITLES = {
     TOP: "The smallest cuts (top cuts)",
     SAMPLED: "Drawn near-minimum cuts (sampled cuts)",
@@ -156,14 +156,14 @@ def _expected(design: Design) -> Section:
         columns = heads("Smaller side", numbers=("One cut (sd)", "All cuts at once"))
         caption = f"Error of a cut of the synthetic graph; the last column holds for all cuts with {1 - BETA:.0%}"
         blocks.append(DataTable(caption, columns, tuple(rows)))
-    if plan.outlook:
+    if plan.expected_accuracy:
         rows = [
             (
                 _title(each.release),
                 count_text(each.value),
                 *(_or_dash(value) for value in (each.accepted, each.excess, each.first, each.every)),
             )
-            for each in plan.outlook
+            for each in plan.expected_accuracy
         ]
         names = ("Assumed minimum", "Accepted", f"Excess ({1 - BETA:.0%})", "First is minimum", "All are")
         caption = "Drawn cuts by the minimum cut value that the graph may have; the last two columns for a ring"
@@ -192,7 +192,7 @@ def _cut_table(design: Design, name: str, cuts: FoundCuts) -> DataTable:
         size, side = int(cuts.side_size[cut]), cuts.sides[cut]
         smaller = side if 2 * size <= n else ~side
         shown = [
-            short_text(vertices.shown(vertex), _MOST_LETTERS)
+            short_text(vertices.shown(vertex), _MAX_LETTERS)
             for vertex in np.flatnonzero(smaller)[:_SHOWN_NAMES].tolist()
         ]
         more = int(smaller.sum()) - len(shown)

@@ -7,8 +7,8 @@ import numpy as np
 
 from dplib.jobs.minimum_cuts.cut_margin import all_cuts_margin
 from dplib.jobs.minimum_cuts.design import COUNT, SAMPLED, SYNTHETIC, TOP, Design
+from dplib.jobs.minimum_cuts.expected_accuracy import ExpectedCutAccuracy, expected_accuracies
 from dplib.jobs.minimum_cuts.measurement_plan import Measurement
-from dplib.jobs.minimum_cuts.outlook import CutOutlook, outlooks
 from dplib.jobs.minimum_cuts.publish import assumption, invariants, relation
 from dplib.mechanisms.cuts.cut_statistics import COUNT_WARNING, GRID
 from dplib.mechanisms.cuts.pair_weights import EXACT_CUTS
@@ -28,8 +28,8 @@ class PlannedRelease:
         draw_epsilon: of one draw; None where it is not drawn by draw.
         numbers: noisy numbers.
         mechanism: of their noise; empty where there are none.
-        parameter: scale b or sigma^2; None likewise.
-        std_error: of one number (of a count: of its logarithm); None likewise.
+        parameter: scale b or sigma^2; None in the same case.
+        std_error: of one number (of a count: of its logarithm); None in the same case.
     """
 
     release: str
@@ -45,7 +45,7 @@ class PlannedRelease:
 
 @dataclass(frozen=True)
 class SyntheticError:
-    """Errors of the cuts of a synthetic graph with so many vertices on one side.
+    """Errors of the cuts of a synthetic graph with this many vertices on one side.
 
     Attributes:
         side_size: vertices on the smaller side.
@@ -88,7 +88,7 @@ class Plan(JobPlan):
     releases: tuple[PlannedRelease, ...]
     sampler: SamplerTerms | None
     synthetic: tuple[SyntheticError, ...]
-    outlook: tuple[CutOutlook, ...]
+    expected_accuracy: tuple[ExpectedCutAccuracy, ...]
 
 
 def make_plan(design: Design, settings_hash: str) -> Plan:
@@ -101,7 +101,7 @@ def make_plan(design: Design, settings_hash: str) -> Plan:
         releases=tuple(planned(design, each) for each in design.measurements),
         sampler=sampler_terms(design),
         synthetic=synthetic_errors(design),
-        outlook=outlooks(design),
+        expected_accuracy=expected_accuracies(design),
     )
 
 
@@ -177,7 +177,7 @@ def plan_notes(design: Design) -> tuple[str, ...]:
 def _sampler_note(sampled: Measurement) -> str:
     plan = sampled.sampler
     assert plan is not None
-    if plan.when_weak == "refuse":
+    if plan.when_small == "refuse":
         after = "refuses, and the whole budget is spent all the same"
     else:
         after = f"adds edges of a public cycle until the minimum cut value is about {plan.target}"

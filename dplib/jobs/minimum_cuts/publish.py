@@ -107,7 +107,7 @@ def assumption(design: Design) -> str:
     if weights.capped == "row":
         return (
             f"One {unit} is one row of the input, and a row adds at most {cap} to the weight of its pair: what is "
-            "above is cut off when it is read (graph.weights.capped: row). Several rows are protected as so many units."
+            "above is cut off when it is read (graph.weights.capped: row). Several rows are protected as several units."
         )
     return (
         f"It is promised, and not checked, that one {unit} changes the weight of one pair by at most {cap} "

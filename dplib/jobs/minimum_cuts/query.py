@@ -24,7 +24,7 @@ from dplib.release.tables import read_table
 from dplib.validate import require
 from dplib.workflow.manifest import public_design
 
-MOST_ANSWERS = 1_000
+MAX_ANSWERS = 1_000
 """Cuts of one release that an answer lists."""
 
 
@@ -73,7 +73,7 @@ def query_release(
         manifest: its manifest.
         names: statistics, or vertices by number or name; all numbers where empty.
         start: of no use here.
-        end: likewise.
+        end: the same.
 
     Raises:
         ConfigError: if a name is none of the release or a range is given.
@@ -157,7 +157,7 @@ def _around(tables: Tables, side: BoolArray) -> list[Answer]:
 def _cuts(design: Design, name: str, cuts: FoundCuts, side: BoolArray | None) -> list[Answer]:
     """The cuts of a release. Those of the synthetic graph were picked by value: their intervals hold for all cuts."""
     found = []
-    for cut in range(min(len(cuts.sides), MOST_ANSWERS)):
+    for cut in range(min(len(cuts.sides), MAX_ANSWERS)):
         where = "" if side is None else _where(cuts.sides[cut, side])
         size, value, error = int(cuts.side_size[cut]), float(cuts.value[cut]), float(cuts.std_error[cut])
         half = cut_margin(design, name, size) if error > 0 else None

@@ -9,7 +9,7 @@ from dplib.graphs.edges import Graph
 from dplib.jobs.minimum_cuts.design import SAMPLED, Design
 from dplib.jobs.minimum_cuts.faint import faint_numbers
 from dplib.jobs.minimum_cuts.measure import measure_graph
-from dplib.jobs.minimum_cuts.private_graph import ListCuts
+from dplib.jobs.minimum_cuts.padded_graph import ListCuts
 from dplib.jobs.minimum_cuts.publish import manifest_fields, promise, write_tables
 from dplib.jobs.minimum_cuts.tables import Tables
 from dplib.ledger.runs import MeasuredRun

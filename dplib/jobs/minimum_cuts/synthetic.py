@@ -1,4 +1,4 @@
-"""What follows from the noisy weights of all pairs, for nothing: near-minimum cuts, their number, the cactus.
+"""What follows from the noisy weights of all pairs, at no privacy cost: near-minimum cuts, their number, the cactus.
 
 The *value* of a cut of the synthetic graph is the sum of the noisy weights across it, negative ones included: it has
 the expectation of the true value for every cut that is fixed beforehand, and the variance s (n - s) times that of a
@@ -26,11 +26,11 @@ import numpy as np
 from dplib.arrays import BoolArray, IntArray
 from dplib.graphs.cactus.cactus import Cactus
 from dplib.graphs.cactus.cactus_search import cactus_of_graph
-from dplib.graphs.cuts.exhaustive import MOST_LISTED_VERTICES, all_cut_values, numbered_sides
+from dplib.graphs.cuts.exhaustive import MAX_LISTED_VERTICES, all_cut_values, numbered_sides
 from dplib.graphs.cuts.minimum_cut import minimum_cut
 from dplib.graphs.cuts.near_minimum import near_minimum_cuts
 from dplib.graphs.cuts.signed_cuts import cut_sums, different, small_cuts
-from dplib.graphs.edges import MOST_TOTAL_WEIGHT, Graph, canonical, components
+from dplib.graphs.edges import MAX_TOTAL_WEIGHT, Graph, canonical, components
 
 _ERRORS = 2
 
@@ -69,7 +69,7 @@ def synthesise(
         most_cuts: cuts listed at most.
         variance: of the noise of one pair; None for what the negative weights, which are all noise, say of it.
     """
-    if n_vertices <= MOST_LISTED_VERTICES:
+    if n_vertices <= MAX_LISTED_VERTICES:
         source, target = np.triu_indices(n_vertices, 1)
         every = all_cut_values(n_vertices, source, target, noisy)[1:]
         least = int(every.min())
@@ -102,7 +102,7 @@ def _cactus(graph: Graph) -> Cactus | None:
 
 def _bounded(noisy: IntArray) -> IntArray:
     """Noise may not take the total out of the kernels' range."""
-    most = (MOST_TOTAL_WEIGHT - 1) // len(noisy)
+    most = (MAX_TOTAL_WEIGHT - 1) // len(noisy)
     return np.clip(noisy, -most, most)
 
 

@@ -35,7 +35,7 @@ _KEYS = ("statistic", "key")
 
 
 @dataclass(frozen=True, eq=False)
-class Stored:
+class StoredReleases:
     """A stored measurement.
 
     Attributes:
@@ -86,7 +86,7 @@ class Tables:
     directory: Path
     design: Design
 
-    def write_measurement(self, stored: Stored) -> None:
+    def write_measurement(self, stored: StoredReleases) -> None:
         """Write ``measurement/``."""
         names = list(stored.noisy)
         sizes = [len(stored.noisy[name]) for name in names]
@@ -102,7 +102,7 @@ class Tables:
             rows = self.members(stored.chosen, "draw")
             write_table(folder / CHOICES, CHOICES, rows, sort_by=("statistic", "draw", "vertex"))
 
-    def read_measurement(self) -> Stored:
+    def read_measurement(self) -> StoredReleases:
         """Read ``measurement/``.
 
         Raises:
@@ -119,7 +119,7 @@ class Tables:
                 raise IntegrityError(f"table {MEASUREMENT} must hold every number of {name} once, got others")
             noisy[name] = values[own]
         chosen = self.read_sides(folder / CHOICES, "draw") if (folder / CHOICES).is_dir() else {}
-        return Stored(noisy, chosen)
+        return StoredReleases(noisy, chosen)
 
     def write(self, name: str, rows: Mapping[str, Column], *sort_by: str) -> None:
         """Write a table of ``estimates/``."""

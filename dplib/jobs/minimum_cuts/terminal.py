@@ -16,7 +16,7 @@ from dplib.workflow.shown import Shown, TextTable
 
 ROWS_PER_VERTEX = 40
 """Rows a vertex that a rehearsal generates."""
-MOST_REHEARSED = 1_000_000
+MAX_REHEARSED = 1_000_000
 """Rows that it generates at most, unless told."""
 
 
@@ -79,14 +79,14 @@ def shown_plan(made: Plan) -> Iterator[Shown]:
         rows = [[f"{each.side_size:,}", _number(each.std_error), _number(each.all_cuts)] for each in made.synthetic]
         columns = ["smaller side", "one cut (sd)", "all cuts at once (95 %)"]
         yield TextTable("\nErrors of cuts of the synthetic graph", columns, rows, frozenset(columns))
-    if made.outlook:
+    if made.expected_accuracy:
         rows = [
             [
                 each.release,
                 f"{each.value:,}",
                 *(_number(value) for value in (each.accepted, each.excess, each.first, each.every)),
             ]
-            for each in made.outlook
+            for each in made.expected_accuracy
         ]
         columns = ["release", "assumed", "accepted", "excess (95 %)", "first minimum", "all minimum"]
         title = "\nDrawn cuts by the minimum cut value that the graph may have (the last two: of a ring)"
@@ -103,7 +103,7 @@ def _number(value: float | None) -> str:
 
 def shown_rehearsal(prepared: PreparedJob[Design], rows: int | None, seed: int, progress: Progress) -> Iterator[Shown]:
     """Run the whole job on a generated graph and compare its release with the truth."""
-    n_rows = rows or min(ROWS_PER_VERTEX * prepared.design.n_vertices, MOST_REHEARSED)
+    n_rows = rows or min(ROWS_PER_VERTEX * prepared.design.n_vertices, MAX_REHEARSED)
     found = rehearse(prepared, n_rows, seed, progress)
     shown = [
         [

@@ -6,7 +6,7 @@ import numpy as np
 
 from dplib.graphs.statistics.network_sensitivity import Statistic
 from dplib.jobs.network_statistics.estimate import largest_value
-from dplib.jobs.network_statistics.part_tables import ADJACENCY, CHOICES, chosen_name, read_parts
+from dplib.jobs.network_statistics.noisy_graph_tables import ADJACENCY, CHOICES, chosen_name, read_whole_graph
 from dplib.jobs.network_statistics.query import design_of
 from dplib.jobs.network_statistics.tables import ESTIMATES, PUBLISHED, Tables
 from dplib.release.manifest import Manifest
@@ -63,6 +63,6 @@ def _check_choice(tables: Tables, statistic: Statistic) -> Check:
     """The chosen candidate is the drawn one, and a declared one."""
     rows = read_table(tables.directory / PUBLISHED / CHOICES, ["statistic", "candidate"], blocks=(CHOICES,)).to_pylist()
     chosen = [row["candidate"] for row in rows if row["statistic"] == statistic]
-    place = read_parts(tables).choices[statistic]
+    place = read_whole_graph(tables).choices[statistic]
     ok = chosen == [chosen_name(tables.design, statistic, place)]
     return Check(f"published {statistic}: the candidate that was drawn", ok, f"{len(chosen)} chosen")

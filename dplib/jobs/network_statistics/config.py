@@ -16,7 +16,7 @@ from dplib.config.edge_input import MAX_VERTICES, EdgeInput, VertexCount, vertex
 from dplib.config.job_config import JobConfig, ReleaseSettings
 from dplib.config.names import ListFile
 from dplib.config.network_releases import AdjacencySettings, CoverageSettings, LocalSettings, ReportInput, SplitSettings
-from dplib.config.sections import Exact, Protection, Section
+from dplib.config.sections import Exact, PrivacySettings, Section
 
 NAME = "network-statistics"
 COUNTING_VERSION = 1
@@ -25,7 +25,7 @@ MAX_BINS = 1 << 20
 """Bins of a degree histogram at most."""
 
 
-class NetworkPrivacy(Protection):
+class NetworkPrivacy(PrivacySettings):
     """What neighbouring graphs differ by, and the budget."""
 
     unit: str = Field(default="edge", pattern=r"^[a-z][a-z0-9_ -]*$")
@@ -33,7 +33,7 @@ class NetworkPrivacy(Protection):
     neighbors: Literal["edge", "vertex"] = "edge"
     """edge: one edge more or less; vertex: all edges of one vertex more or less."""
     model: Literal["central", "local"] = "central"
-    """central: whoever runs the job sees the graph; local: every vertex randomizes its own report first."""
+    """central: anyone who runs the job sees the graph; local: every vertex randomizes its own report first."""
 
 
 class NetworkVertexCount(VertexCount):

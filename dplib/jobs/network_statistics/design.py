@@ -8,7 +8,7 @@ its part:
   sensitivities of `dplib.graphs.statistics.network_sensitivity`.
 * A noisy graph and choices among declared candidates: `dplib.jobs.network_statistics.parts`.
 * Triangles between edge neighbours: the ladder mechanism or smooth sensitivity at epsilon_i, pure; their scales depend
-  on the graph and are withheld. Stars likewise by the ladder, where the settings say that it lowers the error
+  on the graph and are withheld. Stars too come by the ladder, where the settings say that it lowers the error
   (`dplib.jobs.network_statistics.measurements`; rungs and proof: `dplib.graphs.statistics.ladder_rungs`). Of a budget
   in rho, epsilon_i is the largest with epsilon_i^2 / 8 (ladder, which has bounded range) or epsilon_i^2 / 2 (smooth
   sensitivity) at most rho_i.
@@ -163,7 +163,7 @@ class Design:
 
     @property
     def needs_edges(self) -> bool:
-        """Whether some statistic needs the edges themselves in one process, not only what `measure.Facts` holds."""
+        """Whether some statistic needs the edges themselves in one process, not only `measure.ExactCounts`."""
         return any(each.statistic in WHOLE for each in self.measurements)
 
     def find(self, statistic: Statistic) -> Measurement | None:

@@ -1,6 +1,6 @@
 """The measurement with the edges in blocks on Spark, with the same bytes as in one process (`measure`).
 
-Facts only reach the driver: how many vertices have each degree, the number of triangles, the front of common
+ExactCounts only reach the driver: how many vertices have each degree, the number of triangles, the frontier of common
 neighbours. Statistics that need the edges themselves (`dplib.jobs.network_statistics.whole_graph`) stay in one process.
 
 The layout follows from public settings alone, and so does the number of blocks. Both leave every number as it is.
@@ -19,11 +19,11 @@ from dplib.graphs.statistics.degrees import sorted_degrees_from_histogram
 from dplib.jobs.network_statistics.design import Design
 from dplib.jobs.network_statistics.measure import (
     DIGEST_BLOCKS,
-    Facts,
+    ExactCounts,
     counts_triangles,
     digest_name,
     edge_digests,
-    needs_front,
+    needs_frontier,
     needs_star_pairs,
     write_noisy,
 )
@@ -33,7 +33,7 @@ from dplib.spark.graphs.edge_blocks import make_edge_blocks, read_ends
 from dplib.spark.graphs.graph_counts import (
     count_triangles_in_blocks,
     degree_counts,
-    front_in_blocks,
+    frontier_in_blocks,
     star_pairs_in_blocks,
 )
 from dplib.spark.graphs.graph_projection import project_blocks
@@ -45,7 +45,7 @@ EDGES_A_VERTEX = 16
 """What is expected where nothing is declared."""
 TASK_EDGES = 1 << 22
 """Edges that a task of the triangle count should get at most."""
-LEAST_BLOCKS, MOST_BLOCKS = 4, 32
+MIN_BLOCKS, MAX_BLOCKS = 4, 32
 """Powers of two that divide `DIGEST_BLOCKS`."""
 _DIGEST_BYTES = 32
 
@@ -68,8 +68,8 @@ def layout_of(design: Design) -> str:
 
 def block_count(design: Design) -> int:
     """How many colours the vertices get: a task for three of them needs about 6m / c^2 edges."""
-    n_blocks = LEAST_BLOCKS
-    while n_blocks < MOST_BLOCKS and 6 * expected_edges(design) > TASK_EDGES * n_blocks**2:
+    n_blocks = MIN_BLOCKS
+    while n_blocks < MAX_BLOCKS and 6 * expected_edges(design) > TASK_EDGES * n_blocks**2:
         n_blocks *= 2
     return n_blocks
 
@@ -92,17 +92,17 @@ def measure_on_spark(judged: DataFrame, design: Design, keys: RunKeys, directory
     blocks = make_edge_blocks(judged, n_blocks).persist()
     try:
         digest = _digest(blocks, n_blocks, keys.digest)
-        facts = _count(blocks, n_blocks, design)
+        counts = _count(blocks, n_blocks, design)
         if _digest(blocks, n_blocks, keys.digest) != digest:
             raise IntegrityError("input must not change while it is read, got edges other than before")
     finally:
         blocks.unpersist()
     none = np.zeros(0, dtype=np.int64)
-    write_noisy(design, facts, SimpleGraph(design.n_vertices, none, none), keys.measurement(digest), directory)
+    write_noisy(design, counts, SimpleGraph(design.n_vertices, none, none), keys.measurement(digest), directory)
     return keys.recorded(digest)
 
 
-def _count(blocks: DataFrame, n_blocks: int, design: Design) -> Facts:
+def _count(blocks: DataFrame, n_blocks: int, design: Design) -> ExactCounts:
     if not design.projected:
         return _count_kept(blocks, n_blocks, design)
     salt = design.config.graph.degree_bound.salt
@@ -113,12 +113,12 @@ def _count(blocks: DataFrame, n_blocks: int, design: Design) -> Facts:
         kept.unpersist()
 
 
-def _count_kept(kept: DataFrame, n_blocks: int, design: Design) -> Facts:
+def _count_kept(kept: DataFrame, n_blocks: int, design: Design) -> ExactCounts:
     counts = degree_counts(kept, n_blocks, design.n_vertices)
-    return Facts(
+    return ExactCounts(
         sorted_degrees_from_histogram(counts),
         count_triangles_in_blocks(kept, n_blocks) if counts_triangles(design) else 0,
-        front_in_blocks(kept, n_blocks, counts) if needs_front(design) else None,
+        frontier_in_blocks(kept, n_blocks, counts) if needs_frontier(design) else None,
         star_pairs_in_blocks(kept, n_blocks, counts) if needs_star_pairs(design) else (),
     )
 

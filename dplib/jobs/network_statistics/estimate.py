@@ -26,16 +26,16 @@ from dplib.graphs.statistics.network_sensitivity import Statistic
 from dplib.graphs.statistics.reported_degrees import worst_bin_variance
 from dplib.jobs.network_statistics.design import Design
 from dplib.jobs.network_statistics.local import edges_error, estimate_derived, reported
-from dplib.jobs.network_statistics.part_tables import pairs_of_blocks, passing_of, reported_pairs
+from dplib.jobs.network_statistics.noisy_graph_tables import pairs_of_blocks, passing_of, reported_pairs
 from dplib.jobs.network_statistics.parts import threshold_law
 from dplib.jobs.network_statistics.tables import noise_variance
-from dplib.jobs.network_statistics.whole_graph import Parts, degree_protocol
+from dplib.jobs.network_statistics.whole_graph import WholeGraph, degree_protocol
 from dplib.privacy.noise_quantile import Z95, DrawLaw, Draws, one_draw
 from dplib.privacy.noise_quantile import half_width as quantile
 from dplib.projection.rounding import round_to_totals
 from dplib.trees.interval_tree import IntervalTree
 
-_MOST = 2**62
+_MAX = 2**62
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,13 +55,13 @@ class Results:
     reports: IntArray | None = None
 
 
-def make_results(design: Design, noisy: dict[Statistic, npt.NDArray[np.generic]], parts: Parts) -> Results:
+def make_results(design: Design, noisy: dict[Statistic, npt.NDArray[np.generic]], parts: WholeGraph) -> Results:
     """Make estimates, errors and integers of all statistics.
 
     Args:
         design: the design, of the configuration.
         noisy: noisy numbers by statistic, shape (size,).
-        parts: the noisy graph, and who is silent.
+        parts: the noisy graph, and who did not respond.
     """
     degrees = noisy.get(Statistic.DEGREE_SEQUENCE)
     own = degrees.astype(np.int64) if design.local and degrees is not None else None
@@ -74,24 +74,24 @@ def make_results(design: Design, noisy: dict[Statistic, npt.NDArray[np.generic]]
             continue
         results.estimate[each.statistic] = _estimate(design, each.statistic, drawn)
         results.count[each.statistic] = _integers(design, each.statistic, drawn, noisy[each.statistic])
-    silent = parts.silent.get(Statistic.DEGREE_SEQUENCE)
-    if silent is not None:
-        results.estimate[Statistic.DEGREE_SEQUENCE][silent] = np.nan
-        results.std_error[Statistic.DEGREE_SEQUENCE][silent] = np.nan
+    non_respondents = parts.non_respondents.get(Statistic.DEGREE_SEQUENCE)
+    if non_respondents is not None:
+        results.estimate[Statistic.DEGREE_SEQUENCE][non_respondents] = np.nan
+        results.std_error[Statistic.DEGREE_SEQUENCE][non_respondents] = np.nan
     for statistic, found in estimate_derived(design, results.reports, parts).items():
         results.estimate[statistic], results.std_error[statistic] = found.value, found.std_error
         # Stars of reported degrees can leave 64 bits.
-        whole = np.clip(np.rint(found.value), -_MOST, _MOST).astype(np.int64)
+        whole = np.clip(np.rint(found.value), -_MAX, _MAX).astype(np.int64)
         results.count[statistic] = _integers(design, statistic, found.value, whole)
     return results
 
 
-def _add_blocks(design: Design, drawn: FloatArray, parts: Parts, results: Results) -> None:
+def _add_blocks(design: Design, drawn: FloatArray, parts: WholeGraph, results: Results) -> None:
     """Edges of the whole graph and of blocks, from the pairs that appear in them."""
     assert parts.graph is not None
     passing, statistic = passing_of(parts.graph.law), Statistic.ADJACENCY
-    silent = parts.silent.get(statistic, np.zeros(0, dtype=np.int64))
-    pairs, told = pairs_of_blocks(design), reported_pairs(design, silent).astype(np.float64)
+    non_respondents = parts.non_respondents.get(statistic, np.zeros(0, dtype=np.int64))
+    pairs, told = pairs_of_blocks(design), reported_pairs(design, non_respondents).astype(np.float64)
     more = pairs / np.maximum(told, 1)
     found = passing.estimate(drawn, told)
     results.std_error[statistic] = np.sqrt(passing.variance(found, told)) * more
@@ -105,7 +105,7 @@ def std_error(design: Design, statistic: Statistic, n_bins: int = 1) -> float:
     Args:
         design: the design.
         statistic: a measured one.
-        n_bins: of a degree histogram: error of the sum of so many bins.
+        n_bins: of a degree histogram: error of the sum of this many bins.
     """
     measured = design.find(statistic)
     if measured is None and statistic is Statistic.EDGE_COUNT:
@@ -166,7 +166,7 @@ def bin_draws(law: DrawLaw, size: int, n_bins: int) -> tuple[Draws, ...]:
     return tuple(each for each in draws if each.coefficient * each.count > 0)
 
 
-def block_intervals(design: Design, estimate: FloatArray, parts: Parts) -> FloatArray:
+def block_intervals(design: Design, estimate: FloatArray, parts: WholeGraph) -> FloatArray:
     """The 95 % intervals of the edges of the whole graph and of blocks, shape (n_keys, 2).
 
     Args:
@@ -177,7 +177,7 @@ def block_intervals(design: Design, estimate: FloatArray, parts: Parts) -> Float
     assert parts.graph is not None
     passing = passing_of(parts.graph.law)
     pairs = pairs_of_blocks(design)
-    told = reported_pairs(design, parts.silent.get(Statistic.ADJACENCY, np.zeros(0, dtype=np.int64)))
+    told = reported_pairs(design, parts.non_respondents.get(Statistic.ADJACENCY, np.zeros(0, dtype=np.int64)))
     more = pairs / np.maximum(told, 1)
     # A block of one vertex has no pair.
     seen = np.divide(estimate, more, out=np.zeros_like(more), where=more > 0)
@@ -235,7 +235,7 @@ def largest_value(design: Design, statistic: Statistic) -> int:
         Statistic.K_STARS: n * comb(largest, stars),
         Statistic.TRIANGLES: n * comb(largest, 2) // 3,
     }
-    return min(most[statistic], _MOST)
+    return min(most[statistic], _MAX)
 
 
 def _histogram(drawn: FloatArray, n: int) -> IntArray:

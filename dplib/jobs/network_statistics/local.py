@@ -12,8 +12,8 @@ so that both together cost epsilon_i; with `one_end` only the earlier end counts
 times its edges, not by epsilon.
 
 Simulation and server. With rows that are edges the job draws the reports itself: it holds the graph, so the guarantee
-is for readers of the transcript and not against whoever runs it. Every vertex draws from a stream of its own, named by
-the measurement key and the vertex, so that a report that is computed again is the same report. With rows that are
+is for readers of the transcript and not against anyone who runs it. Every vertex draws from a stream of its own, named
+by the measurement key and the vertex, so that a report that is computed again is the same report. With rows that are
 reports (`input.columns.vertex`) vertices made them where the graph never left them, at the public epsilon of the
 settings, and the job only estimates; what it charges is what the reports have spent.
 
@@ -35,8 +35,8 @@ from dplib.graphs.statistics.network_sensitivity import Statistic
 from dplib.graphs.statistics.noisy_graph import estimate_triangles
 from dplib.graphs.statistics.reported_degrees import estimate_sum, in_range, stars_of
 from dplib.jobs.network_statistics.design import Design
-from dplib.jobs.network_statistics.part_tables import passing_of
-from dplib.jobs.network_statistics.whole_graph import Parts, degree_protocol
+from dplib.jobs.network_statistics.noisy_graph_tables import passing_of
+from dplib.jobs.network_statistics.whole_graph import WholeGraph, degree_protocol
 from dplib.mechanisms.local.local_degrees import edges_variance, estimate_edges
 
 
@@ -53,13 +53,13 @@ class Estimated:
     std_error: FloatArray
 
 
-def estimate_derived(design: Design, reports: IntArray | None, parts: Parts) -> dict[Statistic, Estimated]:
+def estimate_derived(design: Design, reports: IntArray | None, parts: WholeGraph) -> dict[Statistic, Estimated]:
     """Estimate what was not reported from what was.
 
     Args:
         design: of the local model.
         reports: from `reported`; None where degrees are not reported.
-        parts: the reported bits, and who is silent.
+        parts: the reported bits, and who did not respond.
     """
     found: dict[Statistic, Estimated] = {}
     for each in design.derived:
@@ -71,10 +71,10 @@ def estimate_derived(design: Design, reports: IntArray | None, parts: Parts) -> 
     return found
 
 
-def reported(design: Design, degrees: IntArray, parts: Parts) -> IntArray:
+def reported(design: Design, degrees: IntArray, parts: WholeGraph) -> IntArray:
     """The degrees of those who reported one."""
     told = np.ones(design.n_vertices, dtype=np.bool_)
-    told[parts.silent.get(Statistic.DEGREE_SEQUENCE, np.zeros(0, dtype=np.int64))] = False
+    told[parts.non_respondents.get(Statistic.DEGREE_SEQUENCE, np.zeros(0, dtype=np.int64))] = False
     return degrees[told]
 
 
@@ -120,10 +120,10 @@ def _of_degrees(design: Design, statistic: Statistic, reports: IntArray) -> Esti
     return Estimated(values, errors)
 
 
-def _triangles(design: Design, parts: Parts) -> Estimated:
+def _triangles(design: Design, parts: WholeGraph) -> Estimated:
     assert parts.graph is not None
     graph = parts.graph
-    silent = np.zeros(design.n_vertices, dtype=np.bool_)
-    silent[parts.silent.get(Statistic.ADJACENCY, np.zeros(0, dtype=np.int64))] = True
-    value, variance = estimate_triangles(graph.edges, passing_of(graph.law), silent)
+    non_respondents = np.zeros(design.n_vertices, dtype=np.bool_)
+    non_respondents[parts.non_respondents.get(Statistic.ADJACENCY, np.zeros(0, dtype=np.int64))] = True
+    value, variance = estimate_triangles(graph.edges, passing_of(graph.law), non_respondents)
     return Estimated(np.array([value]), np.array([variance**0.5]))

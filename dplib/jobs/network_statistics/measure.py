@@ -1,11 +1,11 @@
-"""The private part: exact statistics of the edges, their keyed digest, and the one draw of noise.
+"""The private part: exact statistics of the edges, their keyed digest, and noise drawn exactly once.
 
 Privacy statement: `dplib.jobs.network_statistics.design`. The digest is taken from the canonical edges themselves, of
 which every statistic, and the scale of every ladder, is a function: the same graph gets the same noise in every retry
 and layout, two different graphs never share noise. Edges, exact statistics and rungs leave this module in no form.
 
 Two layouts with the same bytes. *Driver*: the edges fit one process. *Spark*: blocks of edges stay with the executors
-(`dplib.jobs.network_statistics.distributed`). Both count the same facts, from which everything else follows here.
+(`dplib.jobs.network_statistics.distributed`). Both count the same counts, from which everything else follows here.
 
 Cost: linear in vertices and edges, but for triangles, O(m^(3/2)) at worst (`dplib.graphs.statistics.triangles`).
 """
@@ -19,7 +19,7 @@ import numpy as np
 from dplib.arrays import IntArray
 from dplib.graphs.mixing import vertex_colours
 from dplib.graphs.simple_graph import SimpleGraph
-from dplib.graphs.statistics.common_neighbors import common_neighbor_front
+from dplib.graphs.statistics.common_neighbors import common_neighbor_frontier
 from dplib.graphs.statistics.degrees import (
     cumulative_histogram,
     degree_histogram,
@@ -42,9 +42,9 @@ from dplib.graphs.statistics.triangles import count_triangles
 from dplib.graphs.statistics.truncation import project_graph
 from dplib.jobs.network_statistics.design import Design
 from dplib.jobs.network_statistics.measurements import LADDER, SMOOTH, WHOLE, Measurement
-from dplib.jobs.network_statistics.part_tables import write_parts
+from dplib.jobs.network_statistics.noisy_graph_tables import write_whole_graph
 from dplib.jobs.network_statistics.tables import Tables
-from dplib.jobs.network_statistics.whole_graph import draw_parts, exact_parts
+from dplib.jobs.network_statistics.whole_graph import draw_whole_graph, exact_whole_graph
 from dplib.mechanisms.ladder import draw_ladder
 from dplib.mechanisms.smooth_noise import draw_smooth_cauchy
 from dplib.mechanisms.tree_counts import SAMPLERS, add_exactly
@@ -59,28 +59,28 @@ DIGEST_BLOCKS = 64
 
 
 @dataclass(frozen=True, eq=False)
-class Facts:
+class ExactCounts:
     """What the exact statistics and the rungs are functions of. NOT PRIVATE.
 
     Attributes:
         degrees: of all vertices, in any order, shape (n,).
         triangles: their number; 0 where it is not measured.
-        front: `dplib.graphs.statistics.common_neighbors`; None where no rungs need it.
+        frontier: `dplib.graphs.statistics.common_neighbors`; None where no rungs need it.
         star_pairs: `dplib.graphs.statistics.star_rungs`; none where no rungs need them.
     """
 
     degrees: IntArray
     triangles: int = 0
-    front: IntArray | None = None
+    frontier: IntArray | None = None
     star_pairs: tuple[Pair, ...] = ()
 
 
-def count_facts(design: Design, graph: SimpleGraph) -> Facts:
+def exact_counts(design: Design, graph: SimpleGraph) -> ExactCounts:
     """Count in this process; the graph is projected already where the design does."""
-    return Facts(
+    return ExactCounts(
         graph.degrees(),
         count_triangles(graph) if counts_triangles(design) else 0,
-        common_neighbor_front(graph) if needs_front(design) else None,
+        common_neighbor_frontier(graph) if needs_frontier(design) else None,
         star_pairs(graph) if needs_star_pairs(design) else (),
     )
 
@@ -90,7 +90,7 @@ def counts_triangles(design: Design) -> bool:
     return any(each.statistic is Statistic.TRIANGLES for each in design.measurements)
 
 
-def needs_front(design: Design) -> bool:
+def needs_frontier(design: Design) -> bool:
     """Whether triangles are measured with rungs that common neighbours decide."""
     triangles = design.find(Statistic.TRIANGLES)
     follows = triangles is not None and triangles.mechanism in (LADDER, SMOOTH)
@@ -104,17 +104,17 @@ def needs_star_pairs(design: Design) -> bool:
 
 
 def exact_statistics(design: Design, graph: SimpleGraph) -> dict[Statistic, IntArray]:
-    """The true statistics of a graph whose edges are here; see `count_facts`. NOT PRIVATE."""
-    return statistics_of(design, count_facts(design, graph)) | exact_parts(design, graph)
+    """The true statistics of a graph whose edges are here; see `exact_counts`. NOT PRIVATE."""
+    return statistics_of(design, exact_counts(design, graph)) | exact_whole_graph(design, graph)
 
 
-def statistics_of(design: Design, facts: Facts) -> dict[Statistic, IntArray]:
-    """The true statistics that are functions of the facts. NOT PRIVATE.
+def statistics_of(design: Design, counts: ExactCounts) -> dict[Statistic, IntArray]:
+    """The true statistics that are functions of the counts. NOT PRIVATE.
 
     Returns:
         Statistic to its numbers, shape (size,).
     """
-    degrees = facts.degrees
+    degrees = counts.degrees
     found = {}
     for each in design.measurements:
         if each.statistic in WHOLE:
@@ -133,7 +133,7 @@ def statistics_of(design: Design, facts: Facts) -> dict[Statistic, IntArray]:
             case Statistic.K_STARS:
                 numbers = min(k_stars(degrees, design.config.graph.stars), MOST)
             case _:
-                numbers = facts.triangles
+                numbers = counts.triangles
         found[each.statistic] = np.atleast_1d(np.asarray(numbers, dtype=np.int64))
     return found
 
@@ -156,23 +156,23 @@ def measure_edges(design: Design, graph: SimpleGraph, keys: RunKeys, directory: 
     """
     digest = combine_digests(keys.digest, edge_digests(keys.digest, graph.source, graph.target, range(DIGEST_BLOCKS)))
     projected = project(design, graph)
-    write_noisy(design, count_facts(design, projected), projected, keys.measurement(digest), directory)
+    write_noisy(design, exact_counts(design, projected), projected, keys.measurement(digest), directory)
     return keys.recorded(digest)
 
 
-def write_noisy(design: Design, facts: Facts, graph: SimpleGraph, key: bytes, directory: Path) -> None:
+def write_noisy(design: Design, counts: ExactCounts, graph: SimpleGraph, key: bytes, directory: Path) -> None:
     """Draw the noise of every statistic once and store the measurement.
 
     Args:
         design: the design.
-        facts: of the graph, projected where the design does.
+        counts: of the graph, projected where the design does.
         graph: that graph; looked at where the design needs edges only.
         key: that depends on the edges.
         directory: staging directory; gets ``measurement/``.
     """
-    parts = draw_parts(design, graph, key)
-    Tables(directory, design).write_measurement(add_noise(design, facts, key) | parts.numbers)
-    write_parts(directory, parts)
+    parts = draw_whole_graph(design, graph, key)
+    Tables(directory, design).write_measurement(add_noise(design, counts, key) | parts.numbers)
+    write_whole_graph(directory, parts)
 
 
 def edge_digests(key: bytes, source: IntArray, target: IntArray, blocks: Iterable[int]) -> list[tuple[str, bytes]]:
@@ -199,28 +199,28 @@ def digest_name(block: int) -> str:
 def noisy_statistics(design: Design, graph: SimpleGraph, key: bytes) -> dict[Statistic, IntArray]:
     """Statistics with their noise of a graph whose edges are here; see `add_noise`."""
     projected = project(design, graph)
-    return add_noise(design, count_facts(design, projected), key) | draw_parts(design, projected, key).numbers
+    return add_noise(design, exact_counts(design, projected), key) | draw_whole_graph(design, projected, key).numbers
 
 
-def add_noise(design: Design, facts: Facts, key: bytes) -> dict[Statistic, IntArray]:
+def add_noise(design: Design, counts: ExactCounts, key: bytes) -> dict[Statistic, IntArray]:
     """Statistics with their noise, from streams under a key that depends on the edges."""
-    exact = statistics_of(design, facts)
+    exact = statistics_of(design, counts)
     return {
-        each.statistic: _noisy(design, each, exact[each.statistic], facts, key)
+        each.statistic: _noisy(design, each, exact[each.statistic], counts, key)
         for each in design.measurements
         if each.statistic in exact
     }
 
 
-def _noisy(design: Design, measured: Measurement, exact: IntArray, facts: Facts, key: bytes) -> IntArray:
+def _noisy(design: Design, measured: Measurement, exact: IntArray, counts: ExactCounts, key: bytes) -> IntArray:
     stream = KeyedStream(key, str(measured.statistic), "graph", 0)
     if measured.mechanism not in (LADDER, SMOOTH):
         assert measured.parameter is not None
         return add_exactly(exact, SAMPLERS[measured.mechanism](stream, measured.parameter, len(exact)))
     if measured.statistic is Statistic.K_STARS:
-        return draw_ladder(stream, int(exact[0]), star_rungs_of(design, facts), measured.epsilon)
+        return draw_ladder(stream, int(exact[0]), star_rungs_of(design, counts), measured.epsilon)
     draw = draw_ladder if measured.mechanism == LADDER else draw_smooth_cauchy
-    return draw(stream, int(exact[0]), rungs_of(design, facts), measured.epsilon)
+    return draw(stream, int(exact[0]), rungs_of(design, counts), measured.epsilon)
 
 
 def largest_rung_of(design: Design) -> int:
@@ -229,9 +229,9 @@ def largest_rung_of(design: Design) -> int:
     return largest_rung(design.n_vertices, promised)
 
 
-def star_rungs_of(design: Design, facts: Facts) -> StarRungs:
+def star_rungs_of(design: Design, counts: ExactCounts) -> StarRungs:
     """The ladder function of stars. NOT PRIVATE."""
-    return assumed_star_rungs(design, facts.star_pairs)
+    return assumed_star_rungs(design, counts.star_pairs)
 
 
 def assumed_star_rungs(design: Design, pairs: tuple[Pair, ...]) -> StarRungs:
@@ -239,10 +239,10 @@ def assumed_star_rungs(design: Design, pairs: tuple[Pair, ...]) -> StarRungs:
     return StarRungs(pairs, design.config.graph.stars - 1, design.largest_degree - 1)
 
 
-def rungs_of(design: Design, facts: Facts) -> Rungs:
+def rungs_of(design: Design, counts: ExactCounts) -> Rungs:
     """The ladder function of triangles. NOT PRIVATE."""
     cap = largest_rung_of(design)
-    if facts.front is None:
-        return second_degree_rungs(second_largest_degree(facts.degrees), cap)
+    if counts.frontier is None:
+        return second_degree_rungs(second_largest_degree(counts.degrees), cap)
     made = common_neighbor_rungs if design.config.graph.triangles.rungs == "common_neighbors" else exact_rungs
-    return made(facts.front, cap)
+    return made(counts.frontier, cap)

@@ -51,16 +51,16 @@ MEASURED = (
 )
 """What this job measures, in the order of its tables."""
 WHOLE = (Statistic.DEGREE_SEQUENCE, Statistic.ADJACENCY, Statistic.SPLIT, Statistic.COVERAGE)
-"""Those that need the edges themselves; all others are functions of `measure.Facts`."""
+"""Those that need the edges themselves; all others are functions of `measure.ExactCounts`."""
 MAX_PLACES = 1 << 24
 """Vertices of a degree sequence at most."""
 LADDER, SMOOTH = "ladder", "smooth_cauchy"
 NOISE_FORMAT = 3
 """Raised when a statistic gets other noise than before from the same settings. 1: rho paid for a ladder as for any pure
 mechanism, epsilon^2 / 2, and stars had noise for the worst graph. 2: stars had rungs with two steps an edit."""
-LARGEST_RUNG = 1 << 53
+MAX_RUNG = 1 << 53
 """Cap of a ladder at most: errors of the plan are then exact numbers, and draws fit 64 bits."""
-_LEAST_EPSILON, _MOST_EPSILON = Fraction(1, 1000), Fraction(1000)
+_MIN_EPSILON, _MAX_EPSILON = Fraction(1, 1000), Fraction(1000)
 
 
 @dataclass(frozen=True)
@@ -253,7 +253,7 @@ def _adaptive_event(
     name, rule = "graph.star_mechanism", "be auto or global"
     require(bound.bounding is not Bounding.PROJECTED, name, f"{rule} after a projection", wanted)
     largest = largest_star_rung(bound.within(n), config.graph.stars)
-    require(largest <= LARGEST_RUNG, name, f"{rule} where one edge can change more than 2^53 stars", wanted)
+    require(largest <= MAX_RUNG, name, f"{rule} where one edge can change more than 2^53 stars", wanted)
     return BoundedRangeEvent(statistic, _require_epsilon(statistic, epsilon), LADDER)
 
 
@@ -273,7 +273,7 @@ def _ladder_epsilon(config: NetworkRelease, part: Fraction) -> Fraction:
 
 
 def _require_epsilon(statistic: Statistic, epsilon: Fraction) -> Fraction:
-    inside = _LEAST_EPSILON <= epsilon <= _MOST_EPSILON
+    inside = _MIN_EPSILON <= epsilon <= _MAX_EPSILON
     require(inside, "privacy.budget", f"give {statistic} an epsilon from 1/1000 to 1000", f"{float(epsilon):.3g}")
     return epsilon
 
@@ -284,10 +284,10 @@ def _stars_by_ladder(config: NetworkRelease, n: int, bound: DegreeBound, epsilon
     On rung t an integer has a probability of e^(-epsilon t / 2): the error is at most about twice the rung's width at t
     = 2 / epsilon over epsilon, that of noise for the worst graph the cap over epsilon. Whole numbers decide.
     """
-    outside = not _LEAST_EPSILON <= epsilon <= _MOST_EPSILON
+    outside = not _MIN_EPSILON <= epsilon <= _MAX_EPSILON
     if config.privacy.neighbors == "vertex" or bound.bounding is Bounding.PROJECTED or outside:
         return False
     most, arms = bound.within(n) - 1, config.graph.stars - 1
     reached = min(isqrt(n) + ceil(2 / epsilon), most)
     cap = largest_star_rung(most + 1, arms + 1)
-    return 4 * 2 * comb(reached, arms) <= cap <= LARGEST_RUNG
+    return 4 * 2 * comb(reached, arms) <= cap <= MAX_RUNG

@@ -12,10 +12,15 @@ from dplib.jobs.network_statistics.design import Design
 from dplib.jobs.network_statistics.estimate import Results, half_width, std_error
 from dplib.jobs.network_statistics.local import estimate_degrees
 from dplib.jobs.network_statistics.measurements import LADDER, SMOOTH
-from dplib.jobs.network_statistics.part_page import model_callout, other_charts, part_tables, planned_tables
+from dplib.jobs.network_statistics.noisy_graph_page import (
+    model_callout,
+    noisy_graph_blocks,
+    other_charts,
+    planned_tables,
+)
 from dplib.jobs.network_statistics.plan import plan_notes, planned, star_errors, triangle_errors
 from dplib.jobs.network_statistics.publish import projection_loss
-from dplib.jobs.network_statistics.whole_graph import Parts
+from dplib.jobs.network_statistics.whole_graph import WholeGraph
 from dplib.page.blocks import (
     Block,
     DataTable,
@@ -42,13 +47,13 @@ _REFERENCES = (
 )
 
 
-def build_page(design: Design, results: Results, parts: Parts, frame: PageFrame) -> str:
+def build_page(design: Design, results: Results, parts: WholeGraph, frame: PageFrame) -> str:
     """Return the page as HTML text; the same content gives the same bytes.
 
     Args:
         design: the design.
         results: what was made of the measurement.
-        parts: the noisy graph, choices and silent vertices.
+        parts: the noisy graph, choices and non-respondents.
         frame: which release it is, its guarantee, account and notices.
     """
     return frame.page(
@@ -61,7 +66,7 @@ def build_page(design: Design, results: Results, parts: Parts, frame: PageFrame)
     )
 
 
-def _released(design: Design, results: Results, parts: Parts, frame: PageFrame) -> Section:
+def _released(design: Design, results: Results, parts: WholeGraph, frame: PageFrame) -> Section:
     return frame.released(
         f"statistics of a graph with {count_text(design.n_vertices)} declared vertices",
         "Rows that name an undeclared vertex, or one vertex twice, were not counted; rows that name the same two "
@@ -72,7 +77,7 @@ def _released(design: Design, results: Results, parts: Parts, frame: PageFrame) 
             "Integers that a graph could have. For tables.",
             "The noisy numbers as they were drawn. For making other estimates at no further cost.",
         ),
-        (*model_callout(design), *_single_numbers(design, results), *part_tables(design, parts, results)),
+        (*model_callout(design), *_single_numbers(design, results), *noisy_graph_blocks(design, parts, results)),
         private="edges",
     )
 

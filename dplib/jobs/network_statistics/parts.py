@@ -24,7 +24,7 @@ from dplib.config.network_releases import LocalSettings
 from dplib.graphs.statistics.network_sensitivity import Bounding, DegreeBound, Sensitivity, Statistic
 from dplib.jobs.network_statistics.config import NetworkRelease
 from dplib.mechanisms.exponential import exponential_rate
-from dplib.mechanisms.noisy_adjacency import MOST_EXPONENT, ThresholdLaw, threshold_for
+from dplib.mechanisms.noisy_adjacency import MAX_EXPONENT, ThresholdLaw, threshold_for
 from dplib.validate import require
 
 NOISY_GRAPH, REPORTED_BITS = "noisy_adjacency", "randomized_response"
@@ -32,13 +32,13 @@ COUNT_SHARE = Fraction(1, 10)
 """Of a noisy graph's budget, for the edge count that sets its threshold."""
 LOCAL_REPORTS = (Statistic.DEGREE_SEQUENCE, Statistic.ADJACENCY)
 """What vertices can report."""
-MOST_FALSE = 1 << 24
+MAX_FALSE = 1 << 24
 """False edges of a noisy graph at most, as expected."""
-MOST_REPORTERS = 1 << 12
+MAX_REPORTERS = 1 << 12
 """Vertices that can report bits at most: there is one for each pair, and triangles multiply the whole matrix."""
-MOST_SCORE = 1 << 61
+MAX_SCORE = 1 << 61
 """Of a candidate in any graph at most, in magnitude: an exact public bound."""
-_LEAST, _MOST = Fraction(1, 1000), Fraction(1000)
+_MIN, _MAX = Fraction(1, 1000), Fraction(1000)
 
 
 def count_epsilon(config: NetworkRelease, epsilon: Fraction) -> Fraction | None:
@@ -77,21 +77,21 @@ def require_noisy_graph(config: NetworkRelease, n: int, epsilon: Fraction, l1: i
         ConfigError: naming the setting.
     """
     own, given = pair_epsilon(config, epsilon, l1), config.graph.adjacency
-    most = _MOST
+    most = _MAX
     if config.privacy.model == "local":
-        most = Fraction(MOST_EXPONENT)
+        most = Fraction(MAX_EXPONENT)
     elif given.threshold != "match_edges":
-        most = min(most, Fraction(MOST_EXPONENT * given.steps, given.threshold))
+        most = min(most, Fraction(MAX_EXPONENT * given.steps, given.threshold))
     rule = f"give one pair of adjacency an epsilon from 1/1000 to {float(most):.6g}"
-    require(_LEAST <= own <= most, "privacy.budget", rule, f"{float(own):.3g}")
+    require(_MIN <= own <= most, "privacy.budget", rule, f"{float(own):.3g}")
     n_pairs = n * (n - 1) // 2
     if config.privacy.model == "local":
-        rule = f"be at most {MOST_REPORTERS} for reported bits, one for each pair"
-        require(n <= MOST_REPORTERS, "graph.vertices", rule, n)
+        rule = f"be at most {MAX_REPORTERS} for reported bits, one for each pair"
+        require(n <= MAX_REPORTERS, "graph.vertices", rule, n)
     elif given.threshold != "match_edges":
         false = n_pairs * float(threshold_law(config, n, epsilon, l1, 0).other_passes)
-        rule = f"let at most {MOST_FALSE} false edges pass"
-        require(false <= MOST_FALSE, "graph.adjacency.threshold", rule, f"one that lets about {false:.3g} pass")
+        rule = f"let at most {MAX_FALSE} false edges pass"
+        require(false <= MAX_FALSE, "graph.adjacency.threshold", rule, f"one that lets about {false:.3g} pass")
 
 
 def require_split(config: NetworkRelease, n: int) -> None:
@@ -103,7 +103,7 @@ def require_split(config: NetworkRelease, n: int) -> None:
     assert config.graph.split is not None
     resolution, name = config.graph.split.resolution, "graph.split.resolution"
     require(resolution >= 0, name, "be at least 0", resolution)
-    most = MOST_SCORE // max(n * (n - 1) // 2, 1)
+    most = MAX_SCORE // max(n * (n - 1) // 2, 1)
     rule = f"be a fraction of whole numbers up to {most}, so that scores of {n} vertices fit 64 bits"
     short = max(resolution.numerator, resolution.denominator) <= most
     require(short, name, rule, resolution if len(str(resolution)) < 60 else "a longer one")

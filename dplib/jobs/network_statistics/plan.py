@@ -11,18 +11,18 @@ from dplib.jobs.network_statistics.design import Design
 from dplib.jobs.network_statistics.estimate import std_error
 from dplib.jobs.network_statistics.measure import assumed_star_rungs, largest_rung_of
 from dplib.jobs.network_statistics.measurements import LADDER, NOISE_FORMAT, SMOOTH, Measurement
-from dplib.jobs.network_statistics.part_plan import (
+from dplib.jobs.network_statistics.noisy_graph_plan import (
     ModelError,
     PlannedChoice,
     PlannedGraph,
     compared_models,
-    part_notes,
+    noisy_graph_notes,
     planned_choices,
     planned_graphs,
 )
 from dplib.jobs.network_statistics.publish import invariants
 from dplib.jobs.network_statistics.tables import noise_variance
-from dplib.mechanisms.ladder import LARGEST_EPSILON, ladder_mean_error
+from dplib.mechanisms.ladder import MAX_EPSILON, ladder_mean_error
 from dplib.mechanisms.smooth_noise import smooth_cauchy_quantile
 from dplib.privacy.calibration import pure_epsilon_from_rho
 from dplib.privacy.noise import Law
@@ -45,7 +45,7 @@ class PlannedStatistic:
         l1: sensitivity.
         l2_squared: squared L2 sensitivity.
         parameter: scale b or sigma^2; None where it depends on the graph and is withheld.
-        noise: standard deviation of one noisy number; None likewise.
+        noise: standard deviation of one noisy number; None in the same case.
         std_error: of one estimate; None where it depends on the graph.
     """
 
@@ -157,7 +157,7 @@ def _adaptive_epsilons(design: Design, measured: Measurement) -> tuple[Fraction,
     """What its share buys a ladder and smooth sensitivity: of a budget in rho, the ladder twice as much."""
     own, twice = measured.epsilon, 1 if design.config.privacy.mechanism is Law.LAPLACE else 2
     if measured.mechanism == SMOOTH:
-        return min(own * twice, LARGEST_EPSILON), own
+        return min(own * twice, MAX_EPSILON), own
     return own, pure_epsilon_from_rho(measured.event.rho) if twice == 2 else own
 
 
@@ -193,7 +193,7 @@ def _laplace_mean_error(scale: Fraction) -> float:
 
 def plan_notes(design: Design) -> tuple[str, ...]:
     """Sentences about what the settings mean."""
-    notes = [*invariants(design), *design.reading_notes, *part_notes(design)]
+    notes = [*invariants(design), *design.reading_notes, *noisy_graph_notes(design)]
     measured = {each.statistic for each in design.measurements}
     if design.projected:
         notes.append(

@@ -7,24 +7,24 @@ from dplib.graphs.statistics.degree_estimates import ProjectionLoss, estimate_pr
 from dplib.graphs.statistics.network_sensitivity import Bounding, Statistic
 from dplib.jobs.network_statistics.design import Design
 from dplib.jobs.network_statistics.estimate import Results, make_results
-from dplib.jobs.network_statistics.part_tables import read_parts, write_published_parts
+from dplib.jobs.network_statistics.noisy_graph_tables import read_whole_graph, write_published_graph
 from dplib.jobs.network_statistics.tables import Tables
-from dplib.jobs.network_statistics.whole_graph import Parts
+from dplib.jobs.network_statistics.whole_graph import WholeGraph
 from dplib.page.guarantee import Promise
 from dplib.page.number_text import count_text
 from dplib.release.staging import MEASUREMENT
 
 
-def write_tables(design: Design, directory: Path) -> tuple[Results, Parts]:
+def write_tables(design: Design, directory: Path) -> tuple[Results, WholeGraph]:
     """Write ``estimates/`` and ``published/`` from ``measurement/``."""
     tables = Tables(directory, design)
-    parts = read_parts(tables)
+    parts = read_whole_graph(tables)
     results = make_results(design, tables.read(MEASUREMENT, "noisy"), parts)
     tables.write_estimates(results.estimate, results.std_error)
     tables.write_published(results.count)
     adjacency = Statistic.ADJACENCY
     edges, errors = results.estimate.get(adjacency), results.std_error.get(adjacency)
-    write_published_parts(tables, parts, edges, errors)
+    write_published_graph(tables, parts, edges, errors)
     return results, parts
 
 

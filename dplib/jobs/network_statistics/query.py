@@ -13,8 +13,14 @@ from dplib.jobs.network_statistics.design import Design
 from dplib.jobs.network_statistics.estimate import block_intervals, half_width, std_error
 from dplib.jobs.network_statistics.local import estimate_degrees, reported
 from dplib.jobs.network_statistics.measurements import Derived, Measurement
-from dplib.jobs.network_statistics.part_query import block_answers, choice_answers, pair_answer, place_of, vertex_name
-from dplib.jobs.network_statistics.part_tables import read_parts
+from dplib.jobs.network_statistics.noisy_graph_query import (
+    block_answers,
+    choice_answers,
+    pair_answer,
+    place_of,
+    vertex_name,
+)
+from dplib.jobs.network_statistics.noisy_graph_tables import read_whole_graph
 from dplib.jobs.network_statistics.tables import ESTIMATES, PUBLISHED, Tables
 from dplib.release.manifest import Manifest
 from dplib.release.staging import MEASUREMENT
@@ -100,7 +106,7 @@ def query_release(
                 found.append(Answer(name, shown, value, error, None, None, whole, note))
             case Statistic.ADJACENCY:
                 answers = block_answers(tables)
-                ends = block_intervals(design, np.array([answer[1] for answer in answers]), read_parts(tables))
+                ends = block_intervals(design, np.array([answer[1] for answer in answers]), read_whole_graph(tables))
                 for (shown, value, error, whole, note), (low, high) in zip(answers, ends.tolist(), strict=True):
                     found.append(Answer(name, shown, value, error, low, high, whole, note))
             case Statistic.SPLIT | Statistic.COVERAGE:
@@ -137,7 +143,7 @@ def _error(tables: Tables, each: Measurement | Derived, lo: int, hi: int) -> flo
     if not design.local:
         return std_error(design, each.statistic, hi - lo)
     degrees = tables.read(MEASUREMENT, "noisy")[Statistic.DEGREE_SEQUENCE].astype(np.int64)
-    reports = reported(design, degrees, read_parts(tables))
+    reports = reported(design, degrees, read_whole_graph(tables))
     return estimate_degrees(design, reports, lo, hi - 1)[1]
 
 

@@ -6,8 +6,8 @@
 
 ``key`` is the degree of a histogram's bin (the last bin holds all higher degrees too); the place in the sorted sequence
 from 0; the position of the vertex; for ``adjacency`` 0 for the whole graph and then every pair of blocks
-(`dplib.jobs.network_statistics.part_tables` has the graph itself, its blocks and what was chosen); 0 for statistics
-that are one number.
+(`dplib.jobs.network_statistics.noisy_graph_tables` has the graph itself, its blocks and what was chosen); 0 for
+statistics that are one number.
 """
 
 from collections.abc import Mapping, Sequence

@@ -17,7 +17,7 @@ from dplib.workflow.shown import Shown, TextTable
 
 EDGES_PER_VERTEX = 4
 """Rows a vertex that a rehearsal generates."""
-MOST_REHEARSED = 1_000_000
+MAX_REHEARSED = 1_000_000
 """Rows that it generates at most, unless told."""
 
 
@@ -137,7 +137,7 @@ def _shown_parts(made: Plan) -> Iterator[Shown]:
 
 def shown_rehearsal(prepared: PreparedJob[Design], rows: int | None, seed: int, progress: Progress) -> Iterator[Shown]:
     """Run the whole job on a generated graph and compare predicted with measured errors."""
-    n_edges = rows or min(EDGES_PER_VERTEX * prepared.design.n_vertices, MOST_REHEARSED)
+    n_edges = rows or min(EDGES_PER_VERTEX * prepared.design.n_vertices, MAX_REHEARSED)
     found = rehearse(prepared, n_edges, seed, progress)
     shown = [
         [

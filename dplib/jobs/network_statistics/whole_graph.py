@@ -42,23 +42,23 @@ class NoisyGraph:
 
 
 @dataclass(frozen=True, eq=False)
-class Parts:
+class WholeGraph:
     """What the statistics of `measurements.WHOLE` became.
 
     Attributes:
         numbers: by statistic, shape (size,).
         graph: the noisy graph; None where none is measured.
         choices: statistic to the position of the chosen candidate.
-        silent: in the local model: statistic to the vertices that sent no report.
+        non_respondents: in the local model: statistic to the vertices that sent no report.
     """
 
     numbers: dict[Statistic, IntArray]
     graph: NoisyGraph | None = None
     choices: dict[Statistic, int] = field(default_factory=dict)
-    silent: dict[Statistic, IntArray] = field(default_factory=dict)
+    non_respondents: dict[Statistic, IntArray] = field(default_factory=dict)
 
 
-def exact_parts(design: Design, graph: SimpleGraph) -> dict[Statistic, IntArray]:
+def exact_whole_graph(design: Design, graph: SimpleGraph) -> dict[Statistic, IntArray]:
     """The true numbers of the statistics of `measurements.WHOLE`. NOT PRIVATE.
 
     Args:
@@ -86,8 +86,8 @@ def block_counts(design: Design, graph: SimpleGraph) -> IntArray:
     return np.concatenate([total, count_in_blocks(graph, declared.block_of, len(declared.blocks))])
 
 
-def draw_parts(design: Design, graph: SimpleGraph, key: bytes) -> Parts:
-    """Draw all `measurements.WHOLE` once; arguments as of `exact_parts`, and a key that depends on the edges."""
+def draw_whole_graph(design: Design, graph: SimpleGraph, key: bytes) -> WholeGraph:
+    """Draw all `measurements.WHOLE` once; arguments as of `exact_whole_graph`, and a key that depends on the edges."""
     numbers: dict[Statistic, IntArray] = {}
     choices: dict[Statistic, int] = {}
     noisy = None
@@ -102,7 +102,7 @@ def draw_parts(design: Design, graph: SimpleGraph, key: bytes) -> Parts:
             case Statistic.SPLIT | Statistic.COVERAGE:
                 choices[each.statistic] = _choice(design, each, graph, key)
                 numbers[each.statistic] = np.zeros(0, dtype=np.int64)
-    return Parts(numbers, noisy, choices)
+    return WholeGraph(numbers, noisy, choices)
 
 
 def degree_protocol(design: Design, measured: Measurement) -> DegreeProtocol:

@@ -16,7 +16,7 @@ from pydantic import Field, field_validator, model_validator
 from dplib.config.day_window import DayClock, DayWindow
 from dplib.config.job_config import JobConfig, Publication, ReleaseSettings, require_unit_column
 from dplib.config.names import ListFile, declared_names
-from dplib.config.sections import Exact, RowPrivacy, Section
+from dplib.config.sections import Exact, RowPrivacySettings, Section
 from dplib.config.value_input import HistogramInput
 
 NAME = "range-histograms"
@@ -75,7 +75,7 @@ class HistogramSettings(Section):
     edges: list[Exact] | EvenEdges | None = None
     """Numbers: bins [a, b), the last one closed; a list of edges, or {start, stop, width}."""
     days: Days | None = None
-    """Moments: {first, last}, one bin a day or every `days_per_bin` days."""
+    """Timestamps: {first, last}, one bin a day or every `days_per_bin` days."""
     categories: list[str] | ListFile | None = None
     """Categories in their order; neighbours in it share a range."""
     groups: list[str] | ListFile | None = None
@@ -114,11 +114,11 @@ class HistogramSettings(Section):
         return () if self.categories is None else declared_names(self.categories, base, "histogram.categories")
 
 
-class QueryLaw(Section):
+class WorkloadSettings(Section):
     """Which ranges will be asked for: one of the following."""
 
     length: Annotated[int, Field(ge=1, strict=True)] | None = None
-    """All ranges of so many bins."""
+    """All ranges of this many bins."""
     ranges: list[tuple[int, int]] | None = None
     """A list of ranges as pairs of bin numbers from 0, [first, end)."""
     starts: list[Annotated[float, Field(ge=0, le=1e100)]] | None = None
@@ -143,7 +143,7 @@ class TreeSettings(Section):
     """auto: `blue` for uniform queries, `workload_aware` for others."""
     branching: Annotated[int, Field(ge=2, le=65_536, strict=True)] | None = None
     """Children of every node; for blue, lue_dptree, boost and boost_un; found by the method where absent."""
-    queries: Literal["uniform", "prefix"] | QueryLaw = "uniform"
+    queries: Literal["uniform", "prefix"] | WorkloadSettings = "uniform"
     """The ranges for which the expected error shall be small."""
 
     @model_validator(mode="after")
@@ -174,7 +174,7 @@ class RangesRelease(ReleaseSettings):
     """Range counts of one or many histograms, each on its own interval tree."""
 
     job: Literal["range-histograms"]
-    privacy: RowPrivacy
+    privacy: RowPrivacySettings
     histogram: HistogramSettings
     tree: TreeSettings = TreeSettings()
     publish: RangePublish = RangePublish()

@@ -35,7 +35,7 @@ from dplib.estimates.adaptive_partition import PARTITION_SHARE
 from dplib.estimates.workload_aware import workload_aware
 from dplib.jobs.range_histograms.bins import Bins
 from dplib.jobs.range_histograms.config import COUNTING_VERSION, RangeHistogramsConfig, RangesRelease
-from dplib.jobs.range_histograms.laws import query_law
+from dplib.jobs.range_histograms.workload import workload_of
 from dplib.mechanisms.node_counts import NodeMechanism
 from dplib.mechanisms.tree_counts import SAMPLER_FORMAT
 from dplib.privacy.budget import epsilon_or_rho
@@ -106,7 +106,7 @@ class Design:
             ConfigError: naming the setting that is wrong.
         """
         bins = Bins.resolve(config.histogram, Path())
-        law = query_law(config.tree.queries, bins.n_bins)
+        law = workload_of(config.tree.queries, bins.n_bins)
         found = cls(config, bins, law, strategy or choose_strategy(config, bins.n_bins, law))
         found.check_noise()
         return found

@@ -1,4 +1,4 @@
-"""The private part: exact counts of the bins, their keyed digest, and the one draw of noise for every tree.
+"""The private part: exact counts of the bins, their keyed digest, and noise drawn exactly once for every tree.
 
 Privacy statement: `dplib.jobs.range_histograms.design`. The histograms of one unit's rows share its budget, so groups
 do not multiply the cost. Streams are named by the measurement key, the group and the share; the key depends on a keyed

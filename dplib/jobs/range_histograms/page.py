@@ -14,9 +14,9 @@ import numpy as np
 from dplib.arrays import FloatArray, IntArray
 from dplib.jobs.range_histograms.design import Design
 from dplib.jobs.range_histograms.estimate import Errors
-from dplib.jobs.range_histograms.laws import law_text
 from dplib.jobs.range_histograms.plan import length_errors, method_errors, plan_notes
 from dplib.jobs.range_histograms.publish import Summary, level_noise
+from dplib.jobs.range_histograms.workload import workload_text
 from dplib.page.blocks import (
     DataTable,
     Figure,
@@ -163,7 +163,7 @@ def _methods(design: Design) -> DataTable:
         )
         for each in method_errors(design)
     )
-    return DataTable(f"Methods with the same budget: {law_text(design.config.tree.queries)}", columns, rows)
+    return DataTable(f"Methods with the same budget: {workload_text(design.config.tree.queries)}", columns, rows)
 
 
 def _charts(design: Design, summary: Summary) -> Section:
@@ -241,7 +241,7 @@ def _how_made(design: Design, layout: str) -> Section:
     values = KeyValues(
         (
             ("Method", design.config.tree.resolved_method),
-            ("Made for", law_text(design.config.tree.queries)),
+            ("Made for", workload_text(design.config.tree.queries)),
             ("Tree", f"{count_text(tree.n_nodes)} intervals on {count_text(tree.n_levels)} levels"),
             ("Where it ran", _LAYOUTS[layout]),
         )

@@ -11,8 +11,8 @@ from dplib.estimates.range_estimates import mean_range_variance
 from dplib.estimates.workload_aware import workload_aware
 from dplib.jobs.range_histograms.design import Design
 from dplib.jobs.range_histograms.estimate import length_variance
-from dplib.jobs.range_histograms.laws import law_text
 from dplib.jobs.range_histograms.publish import invariants, level_noise
+from dplib.jobs.range_histograms.workload import workload_text
 from dplib.trees.complete import kary_tree
 from dplib.trees.coverage import UniformRanges
 from dplib.trees.strategies import (
@@ -29,7 +29,7 @@ from dplib.trees.strategies import (
 from dplib.workflow.plan import JobPlan, PlanFrame
 
 COMPARED_BINS = 1 << 16
-"""Up to so many bins the plan builds every method's tree to compare them."""
+"""Up to this many bins the plan builds every method's tree to compare them."""
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,7 @@ def make_plan(design: Design, settings_hash: str) -> Plan:
         n_levels=tree.n_levels,
         n_blocks=design.n_blocks,
         method=config.tree.resolved_method,
-        queries=law_text(config.tree.queries),
+        queries=workload_text(config.tree.queries),
         levels=tuple(level_noise(design)),
         methods=method_errors(design),
         lengths=length_errors(design),

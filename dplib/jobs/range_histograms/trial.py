@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from dplib.arrays import IntArray
-from dplib.jobs.range_histograms.config import QueryLaw
+from dplib.jobs.range_histograms.config import WorkloadSettings
 from dplib.jobs.range_histograms.design import Design
 from dplib.jobs.range_histograms.measure import measure_on_driver
 from dplib.jobs.range_histograms.publish import layout_of
@@ -47,16 +47,16 @@ def thinned(design: Design, size: int) -> Design:
     return Design.of(config.model_copy(update=fewer))
 
 
-def _fewer_queries(queries: str | QueryLaw, starts: IntArray, stride: int) -> str | QueryLaw:
+def _fewer_queries(queries: str | WorkloadSettings, starts: IntArray, stride: int) -> str | WorkloadSettings:
     """The law on joined bins."""
     if isinstance(queries, str):
         return queries
     if queries.length is not None:
-        return QueryLaw(length=-(-queries.length // stride))
+        return WorkloadSettings(length=-(-queries.length // stride))
     if queries.ranges is not None:
-        return QueryLaw(ranges=sorted({(lo // stride, -(-hi // stride)) for lo, hi in queries.ranges})[:BINS])
+        return WorkloadSettings(ranges=sorted({(lo // stride, -(-hi // stride)) for lo, hi in queries.ranges})[:BINS])
     joined = [np.add.reduceat(np.array(weights), starts).tolist() for weights in (queries.starts, queries.ends)]
-    return QueryLaw(starts=joined[0], ends=joined[1])
+    return WorkloadSettings(starts=joined[0], ends=joined[1])
 
 
 def measure_nothing(design: Design, keys: RunKeys, directory: Path) -> MeasurementKeys:

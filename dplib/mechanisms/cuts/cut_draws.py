@@ -31,7 +31,7 @@ from dplib.randomness.digits import ExpNegative, Probability
 from dplib.randomness.integers import BernoulliTable, BitSource, uniform_below
 from dplib.validate import at_least, positive, require
 
-_LEAST_BATCH, _MOST_BATCH = 16, 4096
+_MIN_BATCH, _MAX_BATCH = 16, 4096
 _STEP_BITS = 128
 _FINE = 6  # bounds of e^(-r gap) are at most a factor e^(2^-6) apart, or a unit of weight
 
@@ -127,7 +127,7 @@ class WeighedCuts(Generic[E]):
         while wanted > 0:
             # As many as the share kept so far asks for, and some more.
             batch = -(-3 * wanted * (proposed + 1) // (2 * len(weights) + 1))
-            batch = min(max(batch, _LEAST_BATCH), _MOST_BATCH)
+            batch = min(max(batch, _MIN_BATCH), _MAX_BATCH)
             for weight, words in self._batch(stream, batch):
                 weights.append(weight)
                 packed.append(words)
@@ -186,7 +186,7 @@ def decay_table(rate: Fraction, reach: int, n_positions: int) -> tuple[IntArray,
     Args:
         rate: r, above 0.
         reach: the largest gap of interest, at least 0.
-        n_positions: so many masses of 1, in each of so many rows, must add up to less than 2^63.
+        n_positions: this many masses of 1, in each of the rows, must add up to less than 2^63.
 
     Returns:
         ``table``, ``shift`` and ``bits``: an upper bound of ``e^(-rate gap) 2^bits`` is ``table[gap >> shift]``.

@@ -98,7 +98,7 @@ def sample_cuts(graph: PaddedGraph, plan: SamplerPlan, key: Key, statistic: str)
     noisy_value = graph.minimum_cut(0) + int(noise[0])
     padding = 0
     if noisy_value < plan.gate:
-        if plan.when_weak == "refuse":
+        if plan.when_small == "refuse":
             return SampledCuts(noisy_value, True, 0, np.zeros((0, plan.n_vertices), dtype=np.bool_), None)
         padding = draw_padding(KeyedStream(key, statistic, "padding"), graph.minimum_cut, plan)
     weights, sides = _draw(graph, padding, plan, KeyedStream(key, statistic, "draws"))

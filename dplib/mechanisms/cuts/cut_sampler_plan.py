@@ -45,7 +45,7 @@ ENUMERABLE = Fraction(29, 20)
 """Cuts are enumerated up to this multiple of the minimum cut value."""
 
 WhenWeak = Literal["refuse", "pad"]
-_LARGEST_VALUE = 1 << 60
+_MAX_VALUE = 1 << 60
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class SamplerPlan:
         n_vertices: n, at least 2.
         n_draws: k; equal draws are published once.
         weight_cap: W, the most one privacy unit changes one pair's weight.
-        when_weak: what follows a noisy minimum cut value below `gate`: ``refuse`` or ``pad``.
+        when_small: what follows a noisy minimum cut value below `gate`: ``refuse`` or ``pad``.
         value_epsilon: of the noisy minimum cut value.
         padding_epsilon: of the padding; 0 when refusing.
         draw_epsilon: eps0, of each draw.
@@ -71,7 +71,7 @@ class SamplerPlan:
     n_vertices: int
     n_draws: int
     weight_cap: int
-    when_weak: WhenWeak
+    when_small: WhenWeak
     value_epsilon: Fraction
     padding_epsilon: Fraction
     draw_epsilon: Fraction
@@ -100,7 +100,7 @@ class SamplerPlan:
         ln(1 / failure)) / epsilon`` with at most the failure probability, because some padding hits T exactly or the
         unpadded graph lies above it.
         """
-        if self.when_weak == "refuse":
+        if self.when_small == "refuse":
             return 0
         target = self.lowest
         while (need := self._needed_target(target)) > target:
@@ -160,7 +160,7 @@ def plan_cut_sampler(
     n_draws: int,
     budget: ApproxDP,
     weight_cap: int = 1,
-    when_weak: WhenWeak = "refuse",
+    when_small: WhenWeak = "refuse",
     values_share: Fraction = Fraction(0),
     shares: Sequence[Fraction] = (Fraction(1, 10), Fraction(3, 10), Fraction(6, 10)),
 ) -> SamplerPlan:
@@ -171,7 +171,7 @@ def plan_cut_sampler(
         n_draws: k, at least 1.
         budget: of the whole release.
         weight_cap: W, at least 1.
-        when_weak: refuse, or pad the graph with a public cycle.
+        when_small: refuse, or pad the graph with a public cycle.
         values_share: part of the draws' budget for the noisy weights of the drawn cuts, below 1; 0 for none.
         shares: of the noisy minimum cut value, the padding and the draws; the padding's goes to the draws on refusal.
 
@@ -185,15 +185,15 @@ def plan_cut_sampler(
     at_least("n_vertices", n_vertices, 2)
     at_least("n_draws", n_draws, 1)
     at_least("weight_cap", weight_cap, 1)
-    one_of("when_weak", when_weak, ("refuse", "pad"))
+    one_of("when_small", when_small, ("refuse", "pad"))
     require(0 <= values_share < 1, "values_share", "be at least 0 and below 1", values_share)
     parts = split(budget.epsilon, shares)
     require(len(parts) == 3 and all(part > 0 for part in parts), "shares", "be three numbers above 0", list(shares))
     value, padding, draws = parts
-    if when_weak == "refuse":
+    if when_small == "refuse":
         padding, draws = Fraction(0), draws + padding
     plans = [
-        _plan(n_vertices, n_draws, weight_cap, when_weak, (value, padding), charge, values_share, budget)
+        _plan(n_vertices, n_draws, weight_cap, when_small, (value, padding), charge, values_share, budget)
         for charge in (PureDP(draws), ApproxDP(draws, budget.delta / 2))
     ]
     return min(plans, key=lambda plan: plan.lowest)
@@ -203,7 +203,7 @@ def _plan(
     n_vertices: int,
     n_draws: int,
     weight_cap: int,
-    when_weak: WhenWeak,
+    when_small: WhenWeak,
     before: tuple[Fraction, Fraction],
     charge: PureDP | ApproxDP,
     values_share: Fraction,
@@ -213,12 +213,12 @@ def _plan(
     draws_delta = charge.delta if isinstance(charge, ApproxDP) else Fraction(0)
     failure = (budget.delta - draws_delta) / (1 + exp_above(budget.epsilon))
     whole = ZCDP(rho_from_approx(charge.epsilon, charge.delta)) if isinstance(charge, ApproxDP) else charge
-    pads = when_weak == "pad"
+    pads = when_small == "pad"
     plan = SamplerPlan(
         n_vertices=n_vertices,
         n_draws=n_draws,
         weight_cap=weight_cap,
-        when_weak=when_weak,
+        when_small=when_small,
         value_epsilon=before[0],
         padding_epsilon=before[1],
         draw_epsilon=draw_epsilon(whole.scaled(1 - values_share), n_draws),
@@ -236,7 +236,7 @@ def _lowest(plan: SamplerPlan) -> int:
     high = 1
     while not _enumerable(plan, high):
         high *= 2
-        require(high < _LARGEST_VALUE, "epsilon", "leave the draws a minimum cut below 2^60 to work with", "too little")
+        require(high < _MAX_VALUE, "epsilon", "leave the draws a minimum cut below 2^60 to work with", "too little")
     low = high // 2
     while high - low > 1:
         middle = (low + high) // 2

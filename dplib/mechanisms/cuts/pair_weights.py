@@ -36,7 +36,7 @@ from dplib.randomness.keyed import Key, KeyedStream
 from dplib.validate import at_least, between, positive, require
 
 DrawNoise = Callable[[BitSource, int], IntArray]
-"""Draws so many independent noises from a stream."""
+"""Draws this many independent noises from a stream."""
 
 EXACT_CUTS = 24
 """Largest number of vertices whose cuts are all enumerated."""

@@ -1,7 +1,7 @@
 """Releases about minimum cuts that are not private as printed, refused by name with the reason.
 
 The algorithms stand in chapter 5 of the thesis that `dplib.graphs.cactus.cactus_standard_form` follows; each reason
-states the counterexample that the tests compute (`tests/support/cut_refused.py`).
+states the counterexample that the tests compute (`tests/support/cut_rejected_releases.py`).
 """
 
 from collections.abc import Mapping
@@ -9,7 +9,7 @@ from types import MappingProxyType
 
 from dplib.errors import ConfigError
 
-REFUSED_RELEASES: Mapping[str, str] = MappingProxyType(
+REJECTED_RELEASES: Mapping[str, str] = MappingProxyType(
     {
         "count_scale_one": (
             "log2(M + 3 n) has sensitivity 1 only between graphs with the same minimum cut value; a unit ring of n - 1"
@@ -37,5 +37,5 @@ REFUSED_RELEASES: Mapping[str, str] = MappingProxyType(
 
 def refuse(release: str) -> None:
     """Raise `ConfigError` with the reason if ``release`` is one that is not private as printed."""
-    if release in REFUSED_RELEASES:
-        raise ConfigError("release", "be private", f"{release}: {REFUSED_RELEASES[release]}")
+    if release in REJECTED_RELEASES:
+        raise ConfigError("release", "be private", f"{release}: {REJECTED_RELEASES[release]}")

@@ -19,15 +19,15 @@ import numpy as np
 
 from dplib.errors import ConfigError
 from dplib.mechanisms.local.generalized_response import GeneralizedResponse
-from dplib.mechanisms.local.hadamard_response import MOST_VALUES, HadamardResponse
+from dplib.mechanisms.local.hadamard_response import MAX_VALUES, HadamardResponse
 from dplib.mechanisms.local.local_hashing import LocalHashing
-from dplib.mechanisms.local.unary_encoding import MOST_VALUES as MOST_UNARY
+from dplib.mechanisms.local.unary_encoding import MAX_VALUES as MAX_UNARY
 from dplib.mechanisms.local.unary_encoding import UnaryEncoding
 from dplib.validate import at_least, one_of, positive
 
 Oracle = GeneralizedResponse | UnaryEncoding | HadamardResponse | LocalHashing
 
-MOST_REPORT_BITS = 4096
+MAX_REPORT_BITS = 4096
 _SLACK = 1.05
 
 
@@ -42,7 +42,7 @@ class OracleName(StrEnum):
 
 
 def choose_oracle(
-    n_values: int, epsilon: Fraction, name: str = OracleName.AUTO, most_report_bits: int = MOST_REPORT_BITS
+    n_values: int, epsilon: Fraction, name: str = OracleName.AUTO, most_report_bits: int = MAX_REPORT_BITS
 ) -> Oracle:
     """The oracle for a domain that the server can enumerate.
 
@@ -58,8 +58,8 @@ def choose_oracle(
     at_least("most_report_bits", most_report_bits, 1)
     positive("epsilon", Fraction(epsilon))
     wanted = OracleName(one_of("oracle", name, list(OracleName)))
-    if n_values > MOST_VALUES:
-        raise ConfigError("n_values", f"be at most {MOST_VALUES}", n_values)
+    if n_values > MAX_VALUES:
+        raise ConfigError("n_values", f"be at most {MAX_VALUES}", n_values)
     if wanted is OracleName.GENERALIZED_RESPONSE:
         return GeneralizedResponse(n_values, epsilon)
     if wanted is OracleName.UNARY_ENCODING:
@@ -73,7 +73,7 @@ def choose_oracle(
         HadamardResponse(n_values, epsilon),
         LocalHashing(n_values, epsilon),
     ]
-    if n_values <= min(MOST_UNARY, most_report_bits):
+    if n_values <= min(MAX_UNARY, most_report_bits):
         offered.append(UnaryEncoding(n_values, epsilon))
     bound = _SLACK * min(map(rare_variance, offered))
     return min((oracle for oracle in offered if rare_variance(oracle) <= bound), key=lambda oracle: oracle.report_bits)

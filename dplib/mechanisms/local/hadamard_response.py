@@ -30,7 +30,7 @@ from dplib.randomness.digits import Logistic
 from dplib.randomness.user_streams import UserStreams
 from dplib.validate import between, exact_positive
 
-MOST_VALUES = 1 << 24
+MAX_VALUES = 1 << 24
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class HadamardResponse:
     epsilon: Fraction
 
     def __post_init__(self) -> None:
-        between("n_values", self.n_values, 1, MOST_VALUES + 1)
+        between("n_values", self.n_values, 1, MAX_VALUES + 1)
         exact_positive("epsilon", self.epsilon)
 
     @property

@@ -40,13 +40,13 @@ from dplib.mechanisms.local.frequency_oracle import (
     require_values,
 )
 from dplib.mechanisms.local.generalized_response import GeneralizedResponse
-from dplib.mechanisms.local.hadamard_response import MOST_VALUES as MOST_ENUMERATED
+from dplib.mechanisms.local.hadamard_response import MAX_VALUES as MAX_ENUMERATED
 from dplib.mechanisms.local.hadamard_response import parity, walsh_hadamard
 from dplib.randomness.user_streams import UserStreams
 from dplib.validate import between, exact_positive, require
 
-MOST_VALUES = 1 << 62
-_MOST_BITS = 12
+MAX_VALUES = 1 << 62
+_MAX_BITS = 12
 
 
 @dataclass(frozen=True)
@@ -64,11 +64,11 @@ class LocalHashing:
     n_buckets: int = 0
 
     def __post_init__(self) -> None:
-        between("n_values", self.n_values, 1, MOST_VALUES + 1)
+        between("n_values", self.n_values, 1, MAX_VALUES + 1)
         exact_positive("epsilon", self.epsilon)
         if self.n_buckets == 0:
             object.__setattr__(self, "n_buckets", _best_buckets(float(self.epsilon)))
-        allowed = [1 << bits for bits in range(1, _MOST_BITS + 1)]
+        allowed = [1 << bits for bits in range(1, _MAX_BITS + 1)]
         require(self.n_buckets in allowed, "n_buckets", f"be a power of 2 from 2 to {allowed[-1]}", self.n_buckets)
 
     @property
@@ -114,7 +114,7 @@ class LocalHashing:
 
     def aggregate(self, reports: IntArray) -> IntArray:
         """Counts that merge by addition: the number of reports, then the sums of characters, shape (K + 1,)."""
-        between("n_values", self.n_values, 1, MOST_ENUMERATED + 1)
+        between("n_values", self.n_values, 1, MAX_ENUMERATED + 1)
         self._require_reports(reports)
         return np.concatenate([[len(reports)], _sum_characters(reports, self.order)])
 
@@ -138,7 +138,7 @@ def _best_buckets(epsilon: float) -> int:
     def variance(bits: int) -> float:
         return float((1 + (2**bits - 1) * small) ** 2 / (2**bits - 1))
 
-    return int(1 << min(range(1, _MOST_BITS + 1), key=variance))
+    return int(1 << min(range(1, _MAX_BITS + 1), key=variance))
 
 
 @compiled

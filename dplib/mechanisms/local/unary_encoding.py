@@ -29,7 +29,7 @@ from dplib.randomness.digits import Logistic
 from dplib.randomness.user_streams import UserStreams
 from dplib.validate import between, exact_positive, require
 
-MOST_VALUES = 1 << 16
+MAX_VALUES = 1 << 16
 _PLANES = 8  # bit planes of the counters: 255 reports are added before they are emptied
 
 
@@ -46,7 +46,7 @@ class UnaryEncoding:
     epsilon: Fraction
 
     def __post_init__(self) -> None:
-        between("n_values", self.n_values, 1, MOST_VALUES + 1)
+        between("n_values", self.n_values, 1, MAX_VALUES + 1)
         exact_positive("epsilon", self.epsilon)
 
     @property

@@ -1,4 +1,4 @@
-"""Is there a Java and a Spark that can start, with workers that run our Python? What is wrong, and how to mend it."""
+"""Is there a Java and a Spark that can start, with workers that run our Python? What is wrong, and how to fix it."""
 
 import os
 import platform
@@ -22,7 +22,7 @@ from dplib.spark.engine.blocks import Batches, SparkSession
 from dplib.spark.engine.java import prepare_java
 from dplib.spark.engine.session import deploy_mode, open_session, quiet_spark_errors
 
-LEAST_JAVA = 17
+MIN_JAVA = 17
 _HALF_YEAR = 182 * 86_400
 _FIRST_INSTANT, _N_INSTANTS = 631_152_000, 100  # 1990 to 2039
 
@@ -37,31 +37,31 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that was looked at, and how to mend it where it is not well."""
+    """One thing that was looked at, and how to fix it where it is not well."""
 
     name: str
     verdict: Verdict
     detail: str
-    mend: str = ""
+    fix: str = ""
 
 
 def check_java() -> Finding:
     """Whether a Java that Spark can use is found, and which."""
-    mend = f"install a Java runtime of version {LEAST_JAVA} or newer and set JAVA_HOME to its folder"
+    fix = f"install a Java runtime of version {MIN_JAVA} or newer and set JAVA_HOME to its folder"
     try:
         prepare_java()
     except DplibError as error:
-        return Finding("Java", Verdict.BAD, str(error), mend)
+        return Finding("Java", Verdict.BAD, str(error), fix)
     home = os.environ.get("JAVA_HOME")
     binary = str(Path(home) / "bin" / "java") if home else shutil.which("java") or "java"
     try:
         found = subprocess.run([binary, "-version"], capture_output=True, text=True, check=False, timeout=60)
     except (OSError, subprocess.TimeoutExpired):
-        return Finding("Java", Verdict.BAD, f"{binary} must be a program that runs and ends, got none", mend)
+        return Finding("Java", Verdict.BAD, f"{binary} must be a program that runs and ends, got none", fix)
     version = re.search(r'version "(\d+)', found.stderr + found.stdout)
-    if version is None or int(version[1]) < LEAST_JAVA:
+    if version is None or int(version[1]) < MIN_JAVA:
         shown = version[1] if version else "no version"
-        return Finding("Java", Verdict.BAD, f"Java must be {LEAST_JAVA} or newer, got {shown} from {binary}", mend)
+        return Finding("Java", Verdict.BAD, f"Java must be {MIN_JAVA} or newer, got {shown} from {binary}", fix)
     return Finding("Java", Verdict.OK, f"Java {version[1]} at {binary}")
 
 
@@ -81,12 +81,12 @@ def check_spark(settings: SparkSettings, timezone: str) -> list[Finding]:
             found.append(_check_zone(spark, timezone))
     except DplibError as error:
         name = ("Spark", "workers", "time zone")[len(found)]
-        mends = {
+        fixes = {
             "Spark": "look at spark.master and spark.conf; DPLIB_DEBUG=1 dplib doctor shows what Spark says",
             "workers": "let PYSPARK_PYTHON name this Python, or send its packages along (dplib guide)",
             "time zone": "name a zone of the IANA database, such as Europe/Berlin",
         }
-        found.append(Finding(name, Verdict.BAD, str(error), mends[name]))
+        found.append(Finding(name, Verdict.BAD, str(error), fixes[name]))
     return found
 
 
@@ -96,8 +96,8 @@ def _check_workers(spark: SparkSession) -> Finding:
         rows = spark.range(3).mapInArrow(_report_versions, "versions string").distinct().collect()
     others = sorted({str(row["versions"]) for row in rows} - {here})
     if others:
-        mend = "give drivers and workers the same Python environment"
-        return Finding("workers", Verdict.WARN, f"workers must run {here}, got {'; '.join(others)}", mend)
+        fix = "give drivers and workers the same Python environment"
+        return Finding("workers", Verdict.WARN, f"workers must run {here}, got {'; '.join(others)}", fix)
     return Finding("workers", Verdict.OK, f"they run {here}")
 
 

@@ -25,7 +25,7 @@ import pyarrow as pa
 from pyspark.sql import SparkSession
 
 from dplib.arrays import IntArray
-from dplib.graphs.cuts.cut_list import MOST_CUTS, CutList, limit_of, sorted_cuts
+from dplib.graphs.cuts.cut_list import MAX_CUTS, CutList, limit_of, sorted_cuts
 from dplib.graphs.cuts.karger import TrialPlan, contraction_cuts, split_trials
 from dplib.graphs.cuts.karger_stein import karger_stein_cuts
 from dplib.graphs.cuts.near_minimum import near_minimum_cuts
@@ -64,7 +64,7 @@ def search_cuts(
     seed: int,
     n_tasks: int,
     method: Method = "karger",
-    limit: int = MOST_CUTS,
+    limit: int = MAX_CUTS,
 ) -> FoundCuts:
     """Find all cuts of value up to a bound by random trials.
 

@@ -20,7 +20,7 @@ Cells = list[str | None]
 Record = dict[str, str]
 _TOKEN = re.compile(r'"[^"\r\n]*"?|\[|\]|[^\s\[\]"]+')
 _COMMENT = re.compile(r"(?m)^[ \t]*#.*$")
-_MOST_DIGITS = 18
+_MAX_DIGITS = 18
 
 
 def is_gml(text: str) -> bool:
@@ -56,7 +56,7 @@ def _named(end: str | None, names: dict[str, str]) -> str | None:
 
 def _number(text: str) -> str:
     """An id as it is compared: 07 is 7."""
-    whole = text.isascii() and text.isdecimal() and len(text) <= _MOST_DIGITS
+    whole = text.isascii() and text.isdecimal() and len(text) <= _MAX_DIGITS
     return str(int(text)) if whole else text
 
 

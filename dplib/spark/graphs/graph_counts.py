@@ -9,7 +9,7 @@ each edge travels to c tasks.
 *Pairs of large degree.* The few vertices of the largest degrees reach the driver, then of each block three numbers
 (`dplib.graphs.statistics.star_rungs`).
 
-*Common neighbours.* A task gets the whole blocks of two colours and finds the front of the pairs between them
+*Common neighbours.* A task gets the whole blocks of two colours and finds the frontier of the pairs between them
 (`dplib.graphs.statistics.common_neighbors`): each edge travels to 2c tasks at most.
 
 Sums and largest entries of integers do not depend on partitions, retries or the number of colours. All numbers here are
@@ -28,7 +28,7 @@ from pyspark.sql import functions as F
 
 from dplib.arrays import IntArray
 from dplib.graphs.mixing import vertex_colours
-from dplib.graphs.statistics.common_neighbors import Neighborhoods, merge_fronts, pair_front
+from dplib.graphs.statistics.common_neighbors import Neighborhoods, merge_frontiers, pair_frontier
 from dplib.graphs.statistics.star_rungs import Nearness, Pair, TopDegrees, widest_pairs
 from dplib.graphs.statistics.triangles import colour_tasks, count_task_triangles, split_for_tasks
 from dplib.spark.engine.blocks import Block, DataFrame, collect_blocks, map_blocks
@@ -66,8 +66,8 @@ def count_triangles_in_blocks(blocks: DataFrame, n_blocks: int) -> int:
     return sum(int.from_bytes(each, "little") for each in counted)
 
 
-def front_in_blocks(blocks: DataFrame, n_blocks: int, degrees: IntArray) -> IntArray:
-    """The front of the common neighbours of all pairs (`dplib.graphs.statistics.common_neighbors`).
+def frontier_in_blocks(blocks: DataFrame, n_blocks: int, degrees: IntArray) -> IntArray:
+    """The frontier of the common neighbours of all pairs (`dplib.graphs.statistics.common_neighbors`).
 
     Args:
         blocks: from `dplib.spark.graphs.edge_blocks.make_edge_blocks`.
@@ -75,21 +75,21 @@ def front_in_blocks(blocks: DataFrame, n_blocks: int, degrees: IntArray) -> IntA
         degrees: vertices of each degree, from `degree_counts`.
 
     Returns:
-        As `common_neighbor_front`. NOT PRIVATE.
+        As `common_neighbor_frontier`. NOT PRIVATE.
     """
     pairs = list(combinations_with_replacement(range(n_blocks), 2))
     pieces = split_blocks(blocks, partial(_split_for_pairs, n_blocks), ["edges"])
-    find = partial(_find_front, n_blocks)
-    found = _map_tasks(pieces, find, "front", len(pairs), "count the common neighbours")
-    fronts = [np.frombuffer(each, "<i8").astype(np.int64) for each in found]
+    find = partial(_find_frontier, n_blocks)
+    found = _map_tasks(pieces, find, "frontier", len(pairs), "count the common neighbours")
+    frontiers = [np.frombuffer(each, "<i8").astype(np.int64) for each in found]
     if degrees[0] and degrees.sum() > 1:
         # A vertex without an edge and one of the largest degree have no common neighbour; no task sees the former.
-        fronts.append(np.array([len(degrees) - 1], dtype=np.int64))
-    return merge_fronts(fronts)
+        frontiers.append(np.array([len(degrees) - 1], dtype=np.int64))
+    return merge_frontiers(frontiers)
 
 
 def star_pairs_in_blocks(blocks: DataFrame, n_blocks: int, degrees: IntArray) -> tuple[Pair, ...]:
-    """The widest pairs of stars, as `star_pairs`; see `front_in_blocks` for the arguments. NOT PRIVATE."""
+    """The widest pairs of stars, as `star_pairs`; see `frontier_in_blocks` for the arguments. NOT PRIVATE."""
     top = TopDegrees.of(degrees)
     wanted = [degree for degree, asked in zip((top.largest, top.second), top.asked, strict=True) if asked]
     names = ["first", "second"]
@@ -161,7 +161,7 @@ def _split_for_pairs(n_blocks: int, block: int, columns: Block) -> dict[int, Blo
     return {task: {"edges": columns["edges"]} for task in tasks}
 
 
-def _find_front(n_blocks: int, task: int, pieces: Parts) -> bytes:
+def _find_frontier(n_blocks: int, task: int, pieces: Parts) -> bytes:
     ends = {block: np.stack(read_ends(piece["edges"])) for block, piece in pieces.items()}
     vertices = np.unique(np.concatenate([each.reshape(-1) for each in ends.values()]))
     colours = vertex_colours(vertices, n_blocks)
@@ -169,5 +169,5 @@ def _find_front(n_blocks: int, task: int, pieces: Parts) -> bytes:
     for block, each in ends.items():
         source, target = np.searchsorted(vertices, each)
         sides[block] = Neighborhoods.from_edges(np.flatnonzero(colours == block), source, target)
-    front = pair_front(len(vertices), sides[task // n_blocks], sides[task % n_blocks])
-    return front.astype("<i8").tobytes()
+    frontier = pair_frontier(len(vertices), sides[task // n_blocks], sides[task % n_blocks])
+    return frontier.astype("<i8").tobytes()

@@ -45,7 +45,7 @@ from dplib.spark.rows.resolve import text_column
 
 SNAP_ENDS = {"source": "_c0", "target": "_c1"}
 _FORMAT_DIGITS = 3
-_MOST_DIGITS = 18  # whole numbers that Python and 64 bits both take
+_MAX_DIGITS = 18  # whole numbers that Python and 64 bits both take
 
 
 def open_graph_file(spark: SparkSession, source: EdgeInput, base: Path, n_vertices: int | None = None) -> DataFrame:
@@ -154,7 +154,7 @@ def require_gml(text: str) -> None:
     """Refuse a file without a graph.
 
     Raises:
-        SchemaError: likewise.
+        SchemaError: in the same case.
     """
     if not is_gml(text):
         raise SchemaError("input.path must name a GML file, in which a graph begins with graph [, got another file")
@@ -208,4 +208,4 @@ def _encoded(cell: str | None) -> bytes | None:
 
 
 def _is_whole(text: str) -> bool:
-    return text.isascii() and text.isdecimal() and len(text) <= _MOST_DIGITS
+    return text.isascii() and text.isdecimal() and len(text) <= _MAX_DIGITS

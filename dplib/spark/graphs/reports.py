@@ -6,9 +6,10 @@ A row is judged by these rules in order and dropped at the first that it fails:
     the report can be read       a whole number of at most 18 digits; bits: exactly one 0 or 1 for each vertex that is
                                  declared later
     the vertex reports once      rows that repeat a vertex's report count once; a vertex that sent different reports is
-                                 taken as silent, since what it sent spends more than was agreed on
+                                 taken as a non-respondent, since what it sent spends more than was agreed on
 
-A vertex without a report is silent. The reports are randomized already, so they are no secret of whoever reads them.
+A vertex without a report is a non-respondent. The reports are randomized already, so they are no secret of anyone who
+reads them.
 
 Cost: one pass, one shuffle by vertex; the reports go to the driver.
 """

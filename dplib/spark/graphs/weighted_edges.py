@@ -25,11 +25,11 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from dplib.config.edge_input import WeightSettings
-from dplib.graphs.edges import MOST_TOTAL_WEIGHT, Graph, canonical
+from dplib.graphs.edges import MAX_TOTAL_WEIGHT, Graph, canonical
 from dplib.spark.engine.session import quiet_spark_errors
 from dplib.spark.graphs.edges import EDGE_RULES, VertexDomain, degrees_of, isolated_hint, judge_edges
 from dplib.spark.rows.inspection import Inspection, Loss, RuleCount, dropped_values, rule_counts
-from dplib.spark.rows.resolve import LARGEST_HELD, number_column, text_column
+from dplib.spark.rows.resolve import MAX_HELD, number_column, text_column
 
 WEIGHT_RULES = (*EDGE_RULES[:-1], "the weight is a number", "the weight is within its range")
 _NUMBER, _RANGE = len(WEIGHT_RULES) - 2, len(WEIGHT_RULES) - 1
@@ -37,7 +37,7 @@ _NUMBER, _RANGE = len(WEIGHT_RULES) - 2, len(WEIGHT_RULES) - 1
 
 def most_pair_weight(n_vertices: int) -> int:
     """The public cap of a pair's weight: with every pair at it the total is at most 2^59."""
-    return MOST_TOTAL_WEIGHT // 2 // max(comb(n_vertices, 2), 1)
+    return MAX_TOTAL_WEIGHT // 2 // max(comb(n_vertices, 2), 1)
 
 
 def judge_weighted_edges(
@@ -82,7 +82,7 @@ def judge_weighted_edges(
     changed = changed | (F.col("weight") > weight)
     owner: list[Column] = []
     if for_owner:
-        held = F.floor(F.least(F.greatest("number", F.lit(0.0)), F.lit(LARGEST_HELD))).cast("double")
+        held = F.floor(F.least(F.greatest("number", F.lit(0.0)), F.lit(MAX_HELD))).cast("double")
         shown = F.when(failed >= _NUMBER, F.col("text")).otherwise(F.col("shown"))
         owner = [held.alias("held"), shown.alias("shown"), F.col("pair"), F.col("text")]
     return judged.select(

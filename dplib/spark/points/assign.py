@@ -25,7 +25,7 @@ NOTICE = "_NOT_PRIVATE.txt"
 """File beside the rows; readers of Parquet skip names that start with an underscore."""
 _TEXT = (
     "These are input rows with the center of a differentially private release that each is nearest to.\n"
-    "They are NOT PRIVATE: whoever may not see the input may not see this folder.\n"
+    "They are NOT PRIVATE: anyone who may not see the input may not see this folder.\n"
 )
 
 

@@ -5,9 +5,9 @@ A row is judged by these rules in order and dropped at the first that it fails:
     unit is given              not null and not blank
     the report can be read     a report that some question's oracle can give
     the unit reports once      rows that repeat a unit's report count once; a unit that sent different reports is taken
-                               as silent, since what it sent spends more than was agreed on
+                               as a non-respondent, since what it sent spends more than was agreed on
 
-Reports are randomized already, so they are no secret of whoever reads them.
+Reports are randomized already, so they are no secret of anyone who reads them.
 
 Cost: one pass and one shuffle by unit; partitions send merged integers to the driver.
 """

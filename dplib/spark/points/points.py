@@ -31,7 +31,7 @@ from dplib.validate import require
 NAME_WORDS = 3
 """Integers of a user's name before the point."""
 _FEW_PARTITIONS = 32
-"""Up to so many partitions send their totals to the driver directly."""
+"""Up to this many partitions send their totals to the driver directly."""
 
 
 def block_users(rows: DataFrame, frame: PointFrame, key: bytes) -> DataFrame:

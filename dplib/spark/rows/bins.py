@@ -26,9 +26,9 @@ from pyspark.sql import functions as F
 
 from dplib.arrays import BoolArray, FloatArray, Int32Array, IntArray
 from dplib.config.value_input import HistogramInput
-from dplib.spark.rows.moments import check_date_format, day_number
 from dplib.spark.rows.read import KEY_TYPES, MOMENT_TYPES, NUMBER_TYPES, open_columns
 from dplib.spark.rows.resolve import number_column, text_column, trimmed_column
+from dplib.spark.rows.timestamps import check_date_format, day_number
 
 Batches = Iterator[pa.RecordBatch]
 BIN_RULES = ("unit is given", "value can be read", "value is in a bin", "group is declared")

@@ -1,8 +1,8 @@
 """Delta tables as input without a connector in Spark: the log tells which Parquet files are live, Spark reads them.
 
 The log is read by the driver, once, with the library ``deltalake`` (extra ``delta``). From then on the input is a fixed
-list of files that a Delta table never changes: whoever writes to the table meanwhile changes no count, and a retry of
-a task reads what the first try read. Nothing about the log is shown: its newest version says how often rows came in.
+list of files that a Delta table never changes: anyone who writes to the table meanwhile changes no count, and a retry
+of a task reads what the first try read. Nothing about the log is shown: its newest version says how often rows came in.
 
 Where Spark has Delta's own connector (``spark.sql.extensions``), the connector reads instead.
 

@@ -31,10 +31,10 @@ LINE_LIMIT = "mapreduce.input.linerecordreader.line.maxlength"
 """Option of Hadoop's line reader: longer lines are passed over, each for itself."""
 MAX_LINE = 1_000_000
 LINE_LIMITS = {"csv": MAX_LINE, "snap": MAX_LINE, "json": 16_000_000}
-"""By format: a line of text with so many bytes, its end included, is passed over, as are longer ones."""
+"""By format: a line of text with this many bytes, its end included, is passed over, as are longer ones."""
 LINE = "__line"
 """Column of the lines of text; any other name could be that of a partition folder."""
-_MOST_HELD, _MOST_SEEN = 1 << 24, 1 << 28
+_MAX_HELD, _MAX_SEEN = 1 << 24, 1 << 28
 _TASK_BYTES = "spark.sql.files.maxPartitionBytes"
 _HEAD = 2 * MAX_LINE
 _THREADS = 8
@@ -103,9 +103,9 @@ def open_lines(spark: SparkSession, source: Source, base: Path) -> DataFrame:
     long. So no line counts or not by what other lines there are.
     """
     limit = LINE_LIMITS[source.format.lower()]
-    spark.conf.set(_TASK_BYTES, str(_MOST_HELD - 1))
+    spark.conf.set(_TASK_BYTES, str(_MAX_HELD - 1))
     # A line's end counts, and is no part of the value.
-    return _lines(spark, source, base, _MOST_HELD).where(F.octet_length(LINE) < limit - 1)
+    return _lines(spark, source, base, _MAX_HELD).where(F.octet_length(LINE) < limit - 1)
 
 
 def _lines(spark: SparkSession, source: Source, base: Path, most_held: int) -> DataFrame:
@@ -127,7 +127,7 @@ def count_long_lines(spark: SparkSession, source: Source, base: Path) -> int:
     if limit is None:
         return 0
     with quiet_spark_errors("inspect the rows"):
-        return _lines(spark, source, base, _MOST_SEEN).where(F.octet_length(LINE) >= limit - 1).count()
+        return _lines(spark, source, base, _MAX_SEEN).where(F.octet_length(LINE) >= limit - 1).count()
 
 
 def _file_options(source: Source) -> dict[str, str]:

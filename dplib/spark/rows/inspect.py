@@ -1,6 +1,6 @@
 """What each rule does to rows that count by day and type or bin, for the eyes of the data's owner only.
 
-NOT PRIVATE: exact counts and values of rows. They are for the screen of somebody who may see the data, so that a wrong
+NOT PRIVATE: exact counts and values of rows. They are for the screen of someone who may see the data, so that a wrong
 date pattern, a misspelt item or a cap that is too low is found before it costs a budget. Nothing is written to a
 release or a log, drawn or spent.
 """
@@ -14,7 +14,7 @@ from pyspark.sql import functions as F
 
 from dplib.config.date_patterns import guess_patterns
 from dplib.config.event_input import Input
-from dplib.config.sections import Privacy
+from dplib.config.sections import EventPrivacySettings
 from dplib.config.value_input import HistogramInput
 from dplib.spark.engine.session import quiet_spark_errors
 from dplib.spark.rows.bins import BIN_RULES, BinDomain, judge_values
@@ -24,13 +24,13 @@ from dplib.spark.rows.resolve import RULES, RowDomain, judge_rows
 IN_QUANTITY_CAP, POSITIVE = "quantity is within its cap", "quantity is at least 1"
 IN_DAY_CAP, IN_UNIT_CAP = "rows are within the cap a day", "rows are within the cap a unit"
 DAY_RULE, NAME_RULE = RULES[1], RULES[3]
-MOST_TEXTS = 500
+MAX_TEXTS = 500
 """Unreadable texts, the most frequent ones, by which a date pattern is guessed."""
-MOST_NAMES = 10
+MAX_NAMES = 10
 """Names that a hint lists."""
 
 
-def inspect_rows(rows: DataFrame, source: Input, privacy: Privacy, domain: RowDomain) -> Inspection:
+def inspect_rows(rows: DataFrame, source: Input, privacy: EventPrivacySettings, domain: RowDomain) -> Inspection:
     """Count the event rows kept and dropped by each rule, with what is dropped and what the caps take. NOT PRIVATE.
 
     Args:
@@ -179,7 +179,7 @@ def date_hints(judged: DataFrame, found: Inspection, rule: str, current: str) ->
     index = [each.rule for each in found.rules].index(rule)
     with quiet_spark_errors("inspect the rows"):
         texts = judged.where(F.col("failed") == index).groupBy("shown").agg(F.count("*").alias("rows"))
-        rows = texts.orderBy(F.desc("rows"), "shown").limit(MOST_TEXTS).select(F.col("shown").cast("binary"), "rows")
+        rows = texts.orderBy(F.desc("rows"), "shown").limit(MAX_TEXTS).select(F.col("shown").cast("binary"), "rows")
         pairs = [(bytes(row[0] or b"").decode(errors="replace"), row[1]) for row in rows.collect()]
     guesses = guess_patterns(pairs)
     if not guesses:
@@ -209,5 +209,5 @@ def missing_hint(what: str, declared: Sequence[str], present: Sequence[str]) -> 
     missing = [name for name in dict.fromkeys(declared) if name not in known]
     if not missing:
         return []
-    more = f" and {len(missing) - MOST_NAMES:,} more" if len(missing) > MOST_NAMES else ""
-    return [f"{len(missing):,} declared {what} have no row that counts: {', '.join(missing[:MOST_NAMES])}{more}."]
+    more = f" and {len(missing) - MAX_NAMES:,} more" if len(missing) > MAX_NAMES else ""
+    return [f"{len(missing):,} declared {what} have no row that counts: {', '.join(missing[:MAX_NAMES])}{more}."]

@@ -1,6 +1,6 @@
 """What the data's owner is told about the rows: by rule, by value, and what the caps cost. NOT PRIVATE.
 
-Exact counts and values of rows: for the screen of somebody who may see the data, never for a log or a release. All
+Exact counts and values of rows: for the screen of someone who may see the data, never for a log or a release. All
 numbers are of whole inputs and do not depend on a key; where a keyed hash chooses rows, they are expectations over it.
 """
 
@@ -13,9 +13,9 @@ from pyspark.sql import functions as F
 
 from dplib.errors import SchemaError
 
-MOST_VALUES = 5
+MAX_VALUES = 5
 """Dropped values shown of each rule: the most frequent ones."""
-MOST_LENGTH = 60
+MAX_LENGTH = 60
 """Characters shown of a value."""
 NOTHING = "(nothing)"
 SHORT = "line is not too long"
@@ -110,7 +110,7 @@ def dropped_values(judged: DataFrame, rules: Sequence[str]) -> dict[str, list[Dr
     """
     counted = judged.where(F.col("failed").isNotNull()).groupBy("failed", "shown").agg(F.count("*").alias("rows"))
     order = Window.partitionBy("failed").orderBy(F.desc("rows"), F.col("shown"))
-    top = counted.withColumn("place", F.row_number().over(order)).where(F.col("place") <= MOST_VALUES)
+    top = counted.withColumn("place", F.row_number().over(order)).where(F.col("place") <= MAX_VALUES)
     found: dict[str, list[DroppedValue]] = {}
     # Bytes: a table's text need not be valid UTF-8.
     rows = top.select("failed", F.col("shown").cast("binary"), "rows", "place").collect()
@@ -125,4 +125,4 @@ def shown_text(value: bytes | bytearray | None) -> str:
         return NOTHING
     text = bytes(value).decode(errors="replace")
     plain = "".join(each if each.isprintable() else each.encode("unicode_escape").decode() for each in text)
-    return plain if len(plain) <= MOST_LENGTH else plain[: MOST_LENGTH - 3] + "..."
+    return plain if len(plain) <= MAX_LENGTH else plain[: MAX_LENGTH - 3] + "..."

@@ -10,7 +10,7 @@ from pyspark.sql import functions as F
 from dplib.clustering.point_frame import PointFrame
 from dplib.config.edge_input import WeightSettings
 from dplib.config.event_input import Input
-from dplib.config.sections import Privacy
+from dplib.config.sections import EventPrivacySettings
 from dplib.config.value_input import HistogramInput
 from dplib.spark.graphs.edges import EDGE_RULES, VertexDomain, judge_edges
 from dplib.spark.graphs.weighted_edges import WEIGHT_RULES, judge_weighted_edges
@@ -20,7 +20,7 @@ from dplib.spark.rows.quality import JudgedRows
 from dplib.spark.rows.resolve import RULES, RowDomain, judge_rows
 
 
-def judged_events(rows: DataFrame, source: Input, privacy: Privacy, domain: RowDomain) -> JudgedRows:
+def judged_events(rows: DataFrame, source: Input, privacy: EventPrivacySettings, domain: RowDomain) -> JudgedRows:
     """Rows with a day, a name and a quantity (`dplib.spark.rows.read.open_rows`)."""
     judged = judge_rows(rows, source, privacy, domain)
     frame = judged.select(

@@ -26,9 +26,9 @@ from dplib.config.event_input import Input
 from dplib.config.sections import Source
 from dplib.errors import ConfigError, SchemaError
 from dplib.spark.engine.session import SPARK_ERRORS, error_name, pin_session
-from dplib.spark.rows.moments import check_date_format
 from dplib.spark.rows.path_input import open_path, require_column
 from dplib.spark.rows.table_input import open_table
+from dplib.spark.rows.timestamps import check_date_format
 
 _INTEGERS = frozenset({"byte", "short", "integer", "long"})
 KEY_TYPES = _INTEGERS | {"string", "decimal", "boolean", "date"}

@@ -20,7 +20,7 @@ exponent (e or E, a sign or none, digits) or none; or the word inf or infinity, 
 What passes counts as its quantity cut to 0 ... `privacy.max_quantity` and rounded down: infinity counts as the cap,
 negative quantities as 0.
 
-Which day a moment falls on: `dplib.spark.rows.moments`.
+Which day a moment falls on: `dplib.spark.rows.timestamps`.
 """
 
 import datetime as dt
@@ -38,9 +38,9 @@ from pyspark.sql import functions as F
 from dplib.arrays import IntArray
 from dplib.config.event_input import Input
 from dplib.config.names import BLANKS
-from dplib.config.sections import Privacy
+from dplib.config.sections import EventPrivacySettings
 from dplib.errors import ConfigError
-from dplib.spark.rows.moments import day_number
+from dplib.spark.rows.timestamps import day_number
 from dplib.validate import require
 
 RULES = (
@@ -53,7 +53,7 @@ RULES = (
 )
 _JUDGED = ("unit", "day_text", "day_text", "name", "name", "number_text")
 """Which text each rule judges."""
-LARGEST_HELD = 2.0**53
+MAX_HELD = 2.0**53
 """Quantities above are shown to the data's owner as this."""
 
 
@@ -82,7 +82,7 @@ class RowDomain:
         return len(self.names)
 
     @cached_property
-    def menu(self) -> dict[str, list[tuple[int, int, int]]]:
+    def daily(self) -> dict[str, list[tuple[int, int, int]]]:
         """Name to the (first day, end, row type) of each of its row types.
 
         Raises:
@@ -105,7 +105,7 @@ class RowDomain:
         return dict(found)
 
 
-def resolve_rows(rows: DataFrame, source: Input, privacy: Privacy, domain: RowDomain) -> DataFrame:
+def resolve_rows(rows: DataFrame, source: Input, privacy: EventPrivacySettings, domain: RowDomain) -> DataFrame:
     """Keep the rows that count and turn them into numbers; the rule is this module's table.
 
     Args:
@@ -121,7 +121,7 @@ def resolve_rows(rows: DataFrame, source: Input, privacy: Privacy, domain: RowDo
     return judged.select("day", "row_type", "quantity", *(["unit"] if "unit" in rows.columns else []))
 
 
-def judge_rows(rows: DataFrame, source: Input, privacy: Privacy, domain: RowDomain) -> DataFrame:
+def judge_rows(rows: DataFrame, source: Input, privacy: EventPrivacySettings, domain: RowDomain) -> DataFrame:
     """Resolve every row and say which rule drops it.
 
     Returns:
@@ -144,7 +144,7 @@ def judge_rows(rows: DataFrame, source: Input, privacy: Privacy, domain: RowDoma
         (text_column(F.col("quantity")) if "quantity" in types else F.lit(None)).alias("number_text"),
     )
     windows = F.filter("menu", lambda window: (F.col("day") >= window["first"]) & (F.col("day") < window["end"]))
-    joined = typed.join(F.broadcast(_menu_table(rows, domain)), "name", "left").withColumn(
+    joined = typed.join(F.broadcast(_constraint_table(rows, domain)), "name", "left").withColumn(
         "row_type", F.get(windows, F.lit(0))["row_type"]
     )
     passes = (
@@ -164,20 +164,24 @@ def judge_rows(rows: DataFrame, source: Input, privacy: Privacy, domain: RowDoma
         *(["unit"] if has_unit else []),
         failed.alias("failed"),
         (~F.col("number").between(0.0, cap)).alias("clamped"),
-        # For the data's owner only (`dplib.spark.rows.inspect`); whoever counts selects none of it.
+        # For the data's owner only (`dplib.spark.rows.inspect`); anyone who counts selects none of it.
         F.col("row_type").alias("series"),
         F.to_json(F.struct("day_text", "name", "number_text")).cast("binary").alias("content"),
-        F.floor(F.least(F.greatest("number", F.lit(0.0)), F.lit(LARGEST_HELD))).cast("double").alias("held"),
+        F.floor(F.least(F.greatest("number", F.lit(0.0)), F.lit(MAX_HELD))).cast("double").alias("held"),
         F.coalesce(
             *(F.when(failed == i, F.col(text)) for i, text in enumerate(_JUDGED) if text in joined.columns)
         ).alias("shown"),
     )
 
 
-def _menu_table(rows: DataFrame, domain: RowDomain) -> DataFrame:
+def _constraint_table(rows: DataFrame, domain: RowDomain) -> DataFrame:
     window = pa.struct([("first", pa.int32()), ("end", pa.int32()), ("row_type", pa.int32())])
-    menus = [[dict(zip(("first", "end", "row_type"), entry, strict=True)) for entry in m] for m in domain.menu.values()]
-    table = pa.table({"name": pa.array(list(domain.menu), pa.string()), "menu": pa.array(menus, pa.list_(window))})
+    day_constraints = [
+        [dict(zip(("first", "end", "row_type"), entry, strict=True)) for entry in m] for m in domain.daily.values()
+    ]
+    table = pa.table(
+        {"name": pa.array(list(domain.daily), pa.string()), "menu": pa.array(day_constraints, pa.list_(window))}
+    )
     return rows.sparkSession.createDataFrame(table)
 
 

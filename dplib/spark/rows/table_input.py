@@ -1,7 +1,7 @@
 """A table of the catalogue as input, where what it is stored in is safe row by row.
 
-Whoever made the table chose its format and the options of its reader, which a configuration cannot see to: tables kept
-as text are refused, and timestamps whose storage could fail at one value. What a view computes cannot be seen.
+Anyone who made the table chose its format and the options of its reader, which a configuration cannot see to: tables
+kept as text are refused, and timestamps whose storage could fail at one value. What a view computes cannot be seen.
 """
 
 from collections.abc import Mapping

@@ -7,7 +7,7 @@ from pydantic import model_validator
 
 from dplib.config.day_window import DayClock, DayWindow
 from dplib.config.job_config import JobConfig, ReleaseSettings, require_unit_column
-from dplib.config.sections import RowPrivacy, Section
+from dplib.config.sections import RowPrivacySettings, Section
 from dplib.config.value_input import HistogramInput
 
 NAME = "rows-by-day"
@@ -32,7 +32,7 @@ class RowsByDay(ReleaseSettings):
     """How many rows each day has."""
 
     job: Literal["rows-by-day"]
-    privacy: RowPrivacy
+    privacy: RowPrivacySettings
     days: Days
 
 

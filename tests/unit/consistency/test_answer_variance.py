@@ -5,15 +5,15 @@ import pytest
 
 from dplib.consistency.answer_variance import AnswerVariance
 from dplib.consistency.problem import ConsistencyProblem
-from dplib.constraints.menu import Menu
+from dplib.constraints.day_constraints import DayConstraints
 from dplib.errors import ConfigError, SolverError
 from tests.support.oracles import dense_day_covariance, is_determined, range_rows
-from tests.support.strategies import paper_problem, random_menus, random_problem, regular_tree
+from tests.support.strategies import paper_problem, random_day_constraints, random_problem, regular_tree
 from tests.support.tree_oracles import random_tree
 
 
 def assert_equals_dense(problem: ConsistencyProblem, n_ranges: int, rng: np.random.Generator) -> None:
-    found = AnswerVariance(problem.tree, problem.variance, problem.menus)
+    found = AnswerVariance(problem.tree, problem.variance, problem.day_constraints)
     days, c = dense_day_covariance(problem), problem.n_series
     n_days = problem.tree.n_leaves
     scale = np.abs(days).max()
@@ -28,12 +28,12 @@ def assert_equals_dense(problem: ConsistencyProblem, n_ranges: int, rng: np.rand
         np.testing.assert_allclose(errors[node], wanted, rtol=1e-7, atol=1e-7 * np.sqrt(scale))
 
 
-def test_thousand_ranges_with_unequal_variances_and_changing_menus() -> None:
+def test_thousand_ranges_with_unequal_variances_and_changing_constraints() -> None:
     rng = np.random.default_rng(7)
     tree = random_tree(rng, 64)
     variance = np.exp(rng.normal(0, 1.2, (tree.n_nodes, 4)))
     variance[0] = np.inf
-    problem = ConsistencyProblem(tree, np.zeros(variance.shape), variance, random_menus(rng, 64, 4, rhs=True))
+    problem = ConsistencyProblem(tree, np.zeros(variance.shape), variance, random_day_constraints(rng, 64, 4, rhs=True))
     assert_equals_dense(problem, 1000, rng)
 
 
@@ -46,8 +46,8 @@ def test_commuting_with_unequal_factors_and_a_free_total() -> None:
     rng = np.random.default_rng(9)
     tree = random_tree(rng, 30)
     variance = np.exp(rng.normal(size=(tree.n_nodes, 1))) * np.array([1.0, 3.0, np.inf])
-    menus = (Menu(0, 30, np.array([[1.0, 1.0, -1.0]]), np.zeros(1)),)
-    assert_equals_dense(ConsistencyProblem(tree, np.zeros(variance.shape), variance, menus), 200, rng)
+    day_constraints = (DayConstraints(0, 30, np.array([[1.0, 1.0, -1.0]]), np.zeros(1)),)
+    assert_equals_dense(ConsistencyProblem(tree, np.zeros(variance.shape), variance, day_constraints), 200, rng)
 
 
 @pytest.mark.parametrize("seed", range(60))
@@ -58,13 +58,13 @@ def test_any_problem(seed: int) -> None:
         assert_equals_dense(problem, 20, rng)
     else:
         with pytest.raises(SolverError, match="determine every count"):
-            AnswerVariance(problem.tree, problem.variance, problem.menus)
+            AnswerVariance(problem.tree, problem.variance, problem.day_constraints)
 
 
 def test_node_variances_do_not_add_up() -> None:
     # Summing node variances of a range's cover is not the answer's variance.
     problem = paper_problem(64)
-    found = AnswerVariance(problem.tree, problem.variance, problem.menus)
+    found = AnswerVariance(problem.tree, problem.variance, problem.day_constraints)
     cover = problem.tree.cover(1, 63)
     summed = (found.standard_errors()[cover] ** 2).sum(axis=0)
     assert (summed > 1.5 * found.variance(1, 63)).all()
@@ -74,7 +74,7 @@ def test_flat_trees_and_kept_pieces() -> None:
     rng = np.random.default_rng(3)
     tree = regular_tree(50, 2)
     variance = np.exp(rng.normal(size=(tree.n_nodes, 2)))
-    problem = ConsistencyProblem(tree, np.zeros(variance.shape), variance, random_menus(rng, 50, 2))
+    problem = ConsistencyProblem(tree, np.zeros(variance.shape), variance, random_day_constraints(rng, 50, 2))
     assert_equals_dense(problem, 200, rng)
 
 
@@ -82,4 +82,4 @@ def test_flat_trees_and_kept_pieces() -> None:
 def test_refuses_ranges_outside_the_days(lo: int, hi: int) -> None:
     problem = paper_problem(32)
     with pytest.raises(ConfigError, match="range must be a non-empty range of days"):
-        AnswerVariance(problem.tree, problem.variance, problem.menus).covariance(lo, hi)
+        AnswerVariance(problem.tree, problem.variance, problem.day_constraints).covariance(lo, hi)

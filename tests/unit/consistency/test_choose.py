@@ -5,7 +5,7 @@ import pytest
 
 from dplib.consistency.choose import SOLVERS, choose, solve, solve_components
 from dplib.consistency.problem import ConsistencyProblem, SolverOptions
-from dplib.constraints.menu import Menu
+from dplib.constraints.day_constraints import DayConstraints
 from dplib.constraints.resolve import resolve
 from dplib.constraints.specs import Total
 from tests.support.oracles import dense_estimate
@@ -16,17 +16,17 @@ from tests.support.tree_oracles import random_tree
 def test_picks_the_cheapest_exact_solver() -> None:
     problem = paper_problem(16)
     tree, noisy = problem.tree, problem.noisy
-    free = (Menu(0, 16, np.zeros((0, 5)), np.zeros(0)),)
+    free = (DayConstraints(0, 16, np.zeros((0, 5)), np.zeros(0)),)
     uneven = np.random.default_rng(0).uniform(1, 2, noisy.shape)
-    half = problem.menus[0]
+    half = problem.day_constraints[0]
     changing = (
-        Menu(0, 8, half.matrix, half.rhs, half.generators),
-        Menu(8, 16, half.matrix[:1], half.rhs[:1]),
+        DayConstraints(0, 8, half.matrix, half.rhs, half.generators),
+        DayConstraints(8, 16, half.matrix[:1], half.rhs[:1]),
     )
     picked = {
         "tree_blue": ConsistencyProblem(tree, noisy, uneven, free),
         "commuting": problem,
-        "tree_smoother": ConsistencyProblem(tree, noisy, uneven, problem.menus),
+        "tree_smoother": ConsistencyProblem(tree, noisy, uneven, problem.day_constraints),
     }
     for name, case in picked.items():
         assert choose(case).name == name
@@ -36,7 +36,9 @@ def test_picks_the_cheapest_exact_solver() -> None:
 
 def test_reads_no_counts() -> None:
     problem = paper_problem(16)
-    blank = ConsistencyProblem(problem.tree, np.full(problem.noisy.shape, np.nan), problem.variance, problem.menus)
+    blank = ConsistencyProblem(
+        problem.tree, np.full(problem.noisy.shape, np.nan), problem.variance, problem.day_constraints
+    )
     assert choose(blank) == choose(problem)
 
 
@@ -61,7 +63,7 @@ def test_components_are_solved_apart() -> None:
     variance = np.exp(rng.normal(size=(tree.n_nodes, 9)))
     # One group has product variances, the other has not.
     variance[:, [0, 1, 7]] = np.exp(rng.normal(size=(tree.n_nodes, 1))) * [1.0, 2.0, 3.0]
-    problem = ConsistencyProblem(tree, rng.normal(0, 10, variance.shape), variance, found.menus)
+    problem = ConsistencyProblem(tree, rng.normal(0, 10, variance.shape), variance, found.day_constraints)
     solution = solve_components(problem, found.components)
     assert solution.solver == "commuting, tree_smoother, tree_blue"
     np.testing.assert_allclose(solution.values, dense_estimate(problem), atol=1e-9)

@@ -13,7 +13,7 @@ from dplib.consistency import (
     unconstrained,
 )
 from dplib.consistency.problem import ConsistencyProblem, SolverOptions
-from dplib.constraints.menu import Menu
+from dplib.constraints.day_constraints import DayConstraints
 from dplib.constraints.resolve import resolve
 from dplib.constraints.specs import Equation, Total
 from dplib.errors import SolverError
@@ -21,7 +21,7 @@ from dplib.metrics.consistency import largest_violation, mse_s
 from dplib.progress import Progress, Round
 from dplib.projection.alternating import alternate, conjugate_gradients
 from tests.support.oracles import dense_estimate
-from tests.support.strategies import paper_problem, random_menus, random_problem, regular_tree
+from tests.support.strategies import paper_problem, random_day_constraints, random_problem, regular_tree
 from tests.support.tree_oracles import random_tree
 
 PATIENT = SolverOptions(tol=1e-13, max_rounds=20_000)
@@ -42,7 +42,7 @@ def test_paper_example(n_days: int) -> None:
     once = alternating.solve(problem, SolverOptions(tol=1e-9, split="trees_nodes"))
     np.testing.assert_allclose(once.values, values, atol=1e-9)
     assert len(once.rounds) == 2
-    assert largest_violation(problem.tree, problem.menus, values) < 1e-8
+    assert largest_violation(problem.tree, problem.day_constraints, values) < 1e-8
 
 
 @pytest.mark.parametrize("n_days", [8, 32, 64])
@@ -67,7 +67,7 @@ def test_rounds_are_recorded_with_falling_deviation() -> None:
     assert [each.number for each in seen] == list(range(1, len(seen) + 1))
     deviations = [each.deviation for each in seen]
     assert deviations == sorted(deviations, reverse=True)
-    assert deviations[-1] == pytest.approx(mse_s(problem.tree, problem.menus, found.values))
+    assert deviations[-1] == pytest.approx(mse_s(problem.tree, problem.day_constraints, found.values))
     assert found.converged == (seen[-1].change <= 1e-3)
     assert not alternating.solve(problem, SolverOptions(tol=0.0, max_rounds=3)).converged
 
@@ -92,11 +92,13 @@ def test_every_solver_on_random_problems(seed: int) -> None:
 def test_general_and_krylov_take_unmeasured_entries(seed: int) -> None:
     rng = np.random.default_rng(seed)
     tree = random_tree(rng, 9)
-    menus = resolve(["a", "b", "c"], 9, totals=[Total("t", ("a", "b")), Total("u", ("t", "c"), True)]).menus
+    day_constraints = resolve(
+        ["a", "b", "c"], 9, totals=[Total("t", ("a", "b")), Total("u", ("t", "c"), True)]
+    ).day_constraints
     variance = np.exp(rng.normal(size=(tree.n_nodes, 5)))
     variance[:, 3] = np.inf
     variance[0] = np.inf
-    problem = ConsistencyProblem(tree, rng.normal(0, 10, variance.shape), variance, menus)
+    problem = ConsistencyProblem(tree, rng.normal(0, 10, variance.shape), variance, day_constraints)
     wanted = dense_estimate(problem)
     np.testing.assert_allclose(general.solve(problem).values, wanted, atol=1e-8)
     for options in (SolverOptions(1e-13, 500, krylov=True), PATIENT):
@@ -112,11 +114,11 @@ def test_commuting_with_product_variances_right_hand_sides_and_free_totals(seed:
         Equation({"a": 1, "b": 1}, 7, invariant=True, first=0, end=5),
         Equation({"a": 2, "b": 2}, 10, invariant=True, first=5),
     ]
-    menus = resolve(["a", "b", "c"], 11, totals=[Total("t", ("b", "c"))], equations=equations).menus
-    assert len(menus) == 2
+    day_constraints = resolve(["a", "b", "c"], 11, totals=[Total("t", ("b", "c"))], equations=equations).day_constraints
+    assert len(day_constraints) == 2
     variance = np.exp(rng.normal(size=(tree.n_nodes, 1))) * np.array([1.0, 5.0, 0.3, np.inf])
     variance[0] = np.inf
-    problem = ConsistencyProblem(tree, rng.normal(0, 10, variance.shape), variance, menus)
+    problem = ConsistencyProblem(tree, rng.normal(0, 10, variance.shape), variance, day_constraints)
     np.testing.assert_allclose(commuting.solve(problem).values, dense_estimate(problem), atol=1e-9)
     np.testing.assert_allclose(tree_smoother.solve(problem).values, dense_estimate(problem), atol=1e-9)
 
@@ -125,8 +127,8 @@ def test_commuting_with_product_variances_right_hand_sides_and_free_totals(seed:
 def test_boosting_equals_the_blue(branching: int, n_levels: int) -> None:
     tree = regular_tree(branching, n_levels)
     noisy = np.random.default_rng(1).normal(0, 10, (tree.n_nodes, 3))
-    menus = (Menu(0, tree.n_leaves, np.zeros((0, 3)), np.zeros(0)),)
-    problem = ConsistencyProblem(tree, noisy, np.broadcast_to([1.0, 2.0, 3.0], noisy.shape), menus)
+    day_constraints = (DayConstraints(0, tree.n_leaves, np.zeros((0, 3)), np.zeros(0)),)
+    problem = ConsistencyProblem(tree, noisy, np.broadcast_to([1.0, 2.0, 3.0], noisy.shape), day_constraints)
     np.testing.assert_allclose(boosting.solve(problem).values, unconstrained.solve(problem).values, atol=1e-9)
 
 
@@ -135,7 +137,7 @@ def test_refusals() -> None:
     problem = paper_problem(8)
     with pytest.raises(SolverError, match="day constraints, got boosting"):
         boosting.solve(problem)
-    free = (Menu(0, 8, np.zeros((0, 5)), np.zeros(0)),)
+    free = (DayConstraints(0, 8, np.zeros((0, 5)), np.zeros(0)),)
     uneven = ConsistencyProblem(problem.tree, problem.noisy, rng.uniform(1, 2, problem.noisy.shape), free)
     with pytest.raises(SolverError, match="variances differ by node"):
         boosting.solve(uneven)
@@ -143,8 +145,8 @@ def test_refusals() -> None:
     with pytest.raises(SolverError, match="complete k-ary tree"):
         boosting.solve(ConsistencyProblem(odd, np.zeros((odd.n_nodes, 5)), np.ones((odd.n_nodes, 5)), free))
     with pytest.raises(SolverError, match="another than commuting"):
-        commuting.solve(ConsistencyProblem(problem.tree, problem.noisy, uneven.variance, problem.menus))
-    changing = random_menus(np.random.default_rng(0), 8, 5)
+        commuting.solve(ConsistencyProblem(problem.tree, problem.noisy, uneven.variance, problem.day_constraints))
+    changing = random_day_constraints(np.random.default_rng(0), 8, 5)
     assert len(changing) > 1
     with pytest.raises(SolverError, match="another than commuting"):
         commuting.solve(ConsistencyProblem(problem.tree, problem.noisy, problem.variance, changing))
@@ -157,7 +159,7 @@ def test_refusals() -> None:
     blind[problem.tree.leaf_nodes[0], 0] = np.inf
     for solve in (alternating.solve, lblue.solve):
         with pytest.raises(SolverError, match="not measured"):
-            solve(ConsistencyProblem(problem.tree, problem.noisy, blind, problem.menus))
+            solve(ConsistencyProblem(problem.tree, problem.noisy, blind, problem.day_constraints))
     huge = paper_problem(4096)
     with pytest.raises(SolverError, match="another than general"):
         general.solve(huge)

@@ -1,4 +1,4 @@
-"""The tree smoother: dense constrained least squares for any tree, menus, variances and gaps; cuts; sharing."""
+"""The tree smoother: dense constrained least squares for any tree, constraints, variances, gaps; cuts; equal rows."""
 
 import numpy as np
 import pytest
@@ -7,7 +7,7 @@ from dplib.consistency import commuting
 from dplib.consistency.equal_rows import pair_classes, row_classes
 from dplib.consistency.problem import ConsistencyProblem
 from dplib.consistency.tree_smoother import downward, smoother_plan, solve, upward
-from dplib.constraints.menu import Menu
+from dplib.constraints.day_constraints import DayConstraints
 from dplib.constraints.resolve import resolve
 from dplib.constraints.specs import Package, Total
 from dplib.errors import SolverError
@@ -24,7 +24,7 @@ def test_equals_dense_least_squares(seed: int) -> None:
     if is_determined(problem):
         found = solve(problem).values
         np.testing.assert_allclose(found, dense_estimate(problem), atol=1e-9 * np.abs(found).max() + 1e-9)
-        assert largest_residual(problem.tree, problem.menus, found) < 1e-8
+        assert largest_residual(problem.tree, problem.day_constraints, found) < 1e-8
     else:
         with pytest.raises(SolverError, match="determine every count"):
             solve(problem)
@@ -37,39 +37,41 @@ def test_an_unmeasured_leaf_level_may_still_be_determined() -> None:
     variance = np.ones((tree.n_nodes, 3))
     variance[tree.leaf_nodes[::2]] = np.inf
     variance[tree.leaf_nodes[1], 0] = np.inf
-    menus = (
-        Menu(0, 2, np.array([[1.0, 1.0, -1.0]]), np.zeros(1)),
-        Menu(2, 4, np.array([[1.0, -2.0, 0.0]]), np.ones(1)),
+    day_constraints = (
+        DayConstraints(0, 2, np.array([[1.0, 1.0, -1.0]]), np.zeros(1)),
+        DayConstraints(2, 4, np.array([[1.0, -2.0, 0.0]]), np.ones(1)),
     )
-    problem = ConsistencyProblem(tree, rng.normal(0, 10, variance.shape), variance, menus)
+    problem = ConsistencyProblem(tree, rng.normal(0, 10, variance.shape), variance, day_constraints)
     assert is_determined(problem)
     np.testing.assert_allclose(solve(problem).values, dense_estimate(problem), atol=1e-9)
 
 
 def test_unmeasured_totals_are_free_sums() -> None:
-    menus = resolve(["a", "b", "c"], 9, totals=[Total("t", ("a", "b")), Total("u", ("t", "c"), True)]).menus
+    day_constraints = resolve(
+        ["a", "b", "c"], 9, totals=[Total("t", ("a", "b")), Total("u", ("t", "c"), True)]
+    ).day_constraints
     tree = regular_tree(3, 3)
     rng = np.random.default_rng(1)
     variance = np.exp(rng.normal(size=(tree.n_nodes, 5)))
     variance[:, 3] = np.inf
     noisy = rng.normal(0, 10, variance.shape)
     noisy[:, 3] = np.nan
-    values = solve(ConsistencyProblem(tree, noisy, variance, menus)).values
+    values = solve(ConsistencyProblem(tree, noisy, variance, day_constraints)).values
     np.testing.assert_allclose(values[:, 3], values[:, 0] + values[:, 1], atol=1e-9)
-    without = resolve(["a", "b", "c"], 9, totals=[Total("u", ("a", "b", "c"), True)]).menus
+    without = resolve(["a", "b", "c"], 9, totals=[Total("u", ("a", "b", "c"), True)]).day_constraints
     kept = [0, 1, 2, 4]
     alone = solve(ConsistencyProblem(tree, noisy[:, kept], variance[:, kept], without)).values
     np.testing.assert_allclose(values[:, kept], alone, atol=1e-9)
 
 
 def test_days_without_any_package_count_zero() -> None:
-    menus = resolve("ab", 8, [Package("p", {"a": 1, "b": 2}, 3)], rows_are_packages=True).menus
+    day_constraints = resolve("ab", 8, [Package("p", {"a": 1, "b": 2}, 3)], rows_are_packages=True).day_constraints
     tree = regular_tree(2, 4)
     noisy = np.random.default_rng(2).normal(0, 5, (tree.n_nodes, 2))
-    values = solve(ConsistencyProblem(tree, noisy, np.ones_like(noisy), menus)).values
+    values = solve(ConsistencyProblem(tree, noisy, np.ones_like(noisy), day_constraints)).values
     assert not values[tree.leaf_nodes[:3]].any()
     np.testing.assert_allclose(values[:, 1], 2 * values[:, 0], atol=1e-10)
-    assert largest_residual(tree, menus, values) < 1e-9
+    assert largest_residual(tree, day_constraints, values) < 1e-9
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -77,7 +79,7 @@ def test_cut_at_any_level_gives_the_same_numbers(seed: int) -> None:
     rng = np.random.default_rng(seed)
     problem = random_problem(rng, most_days=40, rhs=True)
     tree, noisy = problem.tree, problem.measured
-    plan = smoother_plan(tree, problem.variance, problem.menus)
+    plan = smoother_plan(tree, problem.variance, problem.day_constraints)
     whole = downward(plan, upward(plan, noisy))
     for level in range(tree.n_levels):
         blocks = [(int(root), *plan.block(int(root))) for root in block_roots(tree, level)]
@@ -97,22 +99,24 @@ def test_cut_at_any_level_gives_the_same_numbers(seed: int) -> None:
 
 
 def test_equal_settings_share_one_covariance() -> None:
-    menus = resolve("abc", 64, totals=[Total("t", ("a", "b", "c"), True)]).menus
+    day_constraints = resolve("abc", 64, totals=[Total("t", ("a", "b", "c"), True)]).day_constraints
     tree = regular_tree(2, 7)
     variance = np.repeat(np.arange(1.0, 8.0), np.diff(tree.level_start))[:, None] * np.ones(4)
-    plan = smoother_plan(tree, variance, menus)
+    plan = smoother_plan(tree, variance, day_constraints)
     assert [level.index.n_classes for level in plan.levels] == [1] * 7
     variance[5] *= 2
-    plan = smoother_plan(tree, variance, menus)
+    plan = smoother_plan(tree, variance, day_constraints)
     assert [level.index.n_classes for level in plan.levels] == [1, 2, 2, 1, 1, 1, 1]
 
 
 def test_equals_the_one_pass_split_on_many_days() -> None:
     rng = np.random.default_rng(4)
-    menus = resolve("abcd", 4096, [Package("p", {"a": 1, "b": 2}), Package("q", {"c": 3, "d": 1})], (), (), True).menus
+    day_constraints = resolve(
+        "abcd", 4096, [Package("p", {"a": 1, "b": 2}), Package("q", {"c": 3, "d": 1})], (), (), True
+    ).day_constraints
     tree = regular_tree(4, 7)
     variance = rng.uniform(0.5, 2, tree.n_nodes)[:, None] * np.array([1.0, 2.0, 3.0, 4.0])
-    problem = ConsistencyProblem(tree, rng.normal(0, 100, variance.shape), variance, menus)
+    problem = ConsistencyProblem(tree, rng.normal(0, 100, variance.shape), variance, day_constraints)
     np.testing.assert_allclose(solve(problem).values, commuting.solve(problem).values, atol=1e-9)
 
 
@@ -120,10 +124,10 @@ def test_wide_problems_use_the_same_algebra() -> None:
     rng = np.random.default_rng(6)
     items = [f"i{k}" for k in range(40)]
     groups = [Total(f"g{k}", tuple(items[5 * k : 5 * k + 5]), True) for k in range(8)]
-    menus = resolve(items, 12, totals=[*groups, Total("all", tuple(items), True, 0, 7)]).menus
+    day_constraints = resolve(items, 12, totals=[*groups, Total("all", tuple(items), True, 0, 7)]).day_constraints
     tree = random_tree(rng, 12)
     variance = np.exp(rng.normal(size=(tree.n_nodes, 49)))
-    problem = ConsistencyProblem(tree, rng.normal(0, 10, variance.shape), variance, menus)
+    problem = ConsistencyProblem(tree, rng.normal(0, 10, variance.shape), variance, day_constraints)
     np.testing.assert_allclose(solve(problem).values, dense_estimate(problem), atol=1e-9)
 
 

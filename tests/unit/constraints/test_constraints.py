@@ -16,11 +16,11 @@ from tests.support.strategies import PAPER_B, PAPER_ITEMS, PAPER_PACKAGES, named
 
 def test_paper_constraints_span_equation_13() -> None:
     found = resolve(PAPER_ITEMS, 10, named_packages(PAPER_PACKAGES, PAPER_ITEMS), rows_are_packages=True)
-    (menu,) = found.menus
-    assert menu.matrix.shape == (2, 5)
-    assert not (PAPER_PACKAGES @ menu.matrix.T).any()
-    assert np.linalg.matrix_rank(np.vstack([menu.matrix, PAPER_B])) == 2
-    assert np.array_equal(menu.generators, PAPER_PACKAGES.T)
+    (daily,) = found.day_constraints
+    assert daily.matrix.shape == (2, 5)
+    assert not (PAPER_PACKAGES @ daily.matrix.T).any()
+    assert np.linalg.matrix_rank(np.vstack([daily.matrix, PAPER_B])) == 2
+    assert np.array_equal(daily.generators, PAPER_PACKAGES.T)
     # The sensitivity is the largest package's (5, 5, 4 items), not the number of items.
     assert (found.row_l1, found.row_l2_squared) == (5, 9)
     assert found.valid.all()
@@ -56,9 +56,9 @@ def test_totals_of_item_lines() -> None:
     assert found.measured.tolist() == [True, True, True, True, False]
     assert (found.row_l1, found.row_l2_squared) == (2, 2)
     day = np.array([3, 4, 5, 7, 12])
-    (menu,) = found.menus
-    assert not (menu.matrix @ day).any()
-    assert (menu.matrix @ (day + np.array([0, 0, 0, 1, 0]))).any()
+    (daily,) = found.day_constraints
+    assert not (daily.matrix @ day).any()
+    assert (daily.matrix @ (day + np.array([0, 0, 0, 1, 0]))).any()
     assert found.generator_components[0].tolist() == [0, 1, 2, 3, 4]
 
 
@@ -68,7 +68,7 @@ def test_measured_totals_count_only_where_measured() -> None:
     assert any("always equals a" in note for note in found.notes)
 
 
-def test_ranges_make_menus_and_equal_neighbours_merge() -> None:
+def test_ranges_make_day_constraints_and_equal_neighbours_merge() -> None:
     packages = [
         Package("meal", {"a": 1, "b": 1}, 0, 4),
         Package("meal", {"a": 1, "b": 1}, 4, 7),
@@ -76,8 +76,12 @@ def test_ranges_make_menus_and_equal_neighbours_merge() -> None:
         Package("extra", {"c": 1}, 9),
     ]
     found = resolve("abc", 12, packages, rows_are_packages=True)
-    assert [(menu.first, menu.end) for menu in found.menus] == [(0, 7), (7, 9), (9, 12)]
-    assert [menu.generator_names for menu in found.menus] == [("meal",), ("meal (2)",), ("meal (2)", "extra")]
+    assert [(daily.first, daily.end) for daily in found.day_constraints] == [(0, 7), (7, 9), (9, 12)]
+    assert [daily.generator_names for daily in found.day_constraints] == [
+        ("meal",),
+        ("meal (2)",),
+        ("meal (2)", "extra"),
+    ]
     assert found.valid.tolist() == [[True, False], [True, False], [True, True]]
     assert found.row_l1 == 3
     assert "No package of days 0 to 6 holds c: their counts are 0 there." in found.notes
@@ -85,7 +89,7 @@ def test_ranges_make_menus_and_equal_neighbours_merge() -> None:
 
 def test_total_with_a_range_is_zero_outside() -> None:
     found = resolve(["a", "b"], 6, totals=[Total("t", ("a", "b"), True, 2, 4)])
-    outside, inside, _ = found.menus
+    outside, inside, _ = found.day_constraints
     assert (outside.matrix @ [1, 1, 0]).tolist() == [0]
     assert (outside.matrix @ [1, 1, 2]).any()
     assert not (inside.matrix @ [1, 1, 2]).any()
@@ -94,8 +98,8 @@ def test_total_with_a_range_is_zero_outside() -> None:
 
 def test_days_without_packages_and_spanning_packages_are_noted() -> None:
     found = resolve("ab", 4, [Package("p", {"a": 1}, 1), Package("q", {"b": 1}, 1)], rows_are_packages=True)
-    assert found.menus[0].matrix.shape == (2, 2)
-    assert found.menus[1].matrix.shape == (0, 2)
+    assert found.day_constraints[0].matrix.shape == (2, 2)
+    assert found.day_constraints[1].matrix.shape == (0, 2)
     assert any("No package is on sale on days 0 to 0" in note for note in found.notes)
     assert any("span all items" in note for note in found.notes)
 
@@ -113,29 +117,29 @@ def test_components_are_the_finest() -> None:
 
 def test_restrict_keeps_a_component() -> None:
     packages = [Package("p", {"a": 1, "b": 1}), Package("q", {"c": 1, "d": 2})]
-    (menu,) = resolve("abcd", 3, packages, rows_are_packages=True).menus
-    part = restrict(menu, [2, 3])
+    (daily,) = resolve("abcd", 3, packages, rows_are_packages=True).day_constraints
+    part = restrict(daily, [2, 3])
     assert part.matrix.shape == (1, 2)
     assert not (part.matrix @ [1, 2]).any()
     assert part.generator_names == ("q",)
     with pytest.raises(ConfigError, match="whole components"):
-        restrict(menu, [1, 2])
+        restrict(daily, [1, 2])
 
 
 def test_invariant_equations_add_a_right_hand_side() -> None:
     equation = Equation({"a": 1, "b": Fraction(-1, 2)}, Fraction(3, 2), invariant=True)
     found = resolve("abc", 4, equations=[equation])
-    (menu,) = found.menus
+    (daily,) = found.day_constraints
     assert found.has_invariants
-    assert menu.generators is None
-    assert (menu.matrix @ [3.0, 3.0, 8.0]).tolist() == menu.rhs.tolist()
-    assert menu.rhs.any()
+    assert daily.generators is None
+    assert (daily.matrix @ [3.0, 3.0, 8.0]).tolist() == daily.rhs.tolist()
+    assert daily.rhs.any()
 
 
 def test_implied_equation_is_redundant() -> None:
     totals = [Total("t", ("a", "b"))]
     found = resolve("ab", 4, totals=totals, equations=[Equation({"t": 2, "a": -2, "b": -2})])
-    assert found.menus[0].matrix.shape == (1, 3)
+    assert found.day_constraints[0].matrix.shape == (1, 3)
     assert not found.has_invariants
     assert any("constraints.equations[0] follows" in note for note in found.notes)
 
@@ -143,7 +147,7 @@ def test_implied_equation_is_redundant() -> None:
 def test_dependent_invariants_are_redundant() -> None:
     same = [Equation({"a": k, "b": k}, 5 * k, invariant=True) for k in (1, 2)]
     found = resolve("abc", 4, equations=same)
-    assert found.menus[0].matrix.shape == (1, 3)
+    assert found.day_constraints[0].matrix.shape == (1, 3)
     assert any("equations[1]" in note for note in found.notes)
 
 
@@ -210,6 +214,6 @@ def test_long_coefficients_are_refused(coefficient: Fraction, value: Fraction, m
 def test_coefficients_at_the_bound_are_exact() -> None:
     most = Fraction(10**9)
     equation = Equation({"a": most, "b": Fraction(-1) / most}, Fraction(10**15), invariant=True, setting="balance")
-    (menu,) = resolve(["a", "b"], 1, equations=[equation]).menus
-    assert menu.matrix.tolist() == [[1.0, -1e-18]]
-    assert menu.rhs.tolist() == [10.0**6]
+    (daily,) = resolve(["a", "b"], 1, equations=[equation]).day_constraints
+    assert daily.matrix.tolist() == [[1.0, -1e-18]]
+    assert daily.rhs.tolist() == [10.0**6]

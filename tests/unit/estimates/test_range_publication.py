@@ -3,7 +3,7 @@ import pytest
 
 from dplib.consistency.integers.integer_tables import divide_counts
 from dplib.errors import ConfigError
-from dplib.estimates.range_publication import LARGEST_TOTAL, publish_range_counts
+from dplib.estimates.range_publication import MAX_TOTAL, publish_range_counts
 from dplib.estimates.tree_blue_deep import deep_gains, tree_blue_deep
 from dplib.projection.simplex import project_simplex
 from dplib.trees.complete import kary_tree
@@ -115,6 +115,6 @@ def test_errors() -> None:
 def test_totals_beyond_a_float_s_units_are_published_as_the_largest() -> None:
     """They may come from the rows, and no number of rows ends a run."""
     found = publish_range_counts(kary_tree(4, 2), np.array([4e18, 2e18, 2e18, 1e18, 1e18, 1e18, 1e18]), np.ones(7))
-    assert found[0] == LARGEST_TOTAL
+    assert found[0] == MAX_TOTAL
     assert found[1] + found[2] == found[0]
     assert found.min() >= 0

@@ -5,7 +5,7 @@ import pytest
 
 from dplib.consistency.problem import ConsistencyProblem
 from dplib.consistency.unconstrained import solve
-from dplib.constraints.menu import Menu
+from dplib.constraints.day_constraints import DayConstraints
 from dplib.errors import SolverError
 from dplib.estimates.tree_blue import downward, tree_gains, upward
 from dplib.projection.residual import tree_residual
@@ -14,8 +14,8 @@ from tests.support.strategies import regular_tree
 from tests.support.tree_oracles import block_roots, random_tree, tree_blue
 
 
-def free(n_days: int, n_series: int) -> tuple[Menu, ...]:
-    return (Menu(0, n_days, np.zeros((0, n_series)), np.zeros(0)),)
+def free(n_days: int, n_series: int) -> tuple[DayConstraints, ...]:
+    return (DayConstraints(0, n_days, np.zeros((0, n_series)), np.zeros(0)),)
 
 
 @pytest.mark.parametrize("seed", range(40))
@@ -99,6 +99,6 @@ def test_stable_where_weights_differ_by_a_million() -> None:
 
 def test_refuses_day_constraints() -> None:
     tree = regular_tree(2, 2)
-    menus = (Menu(0, 2, np.ones((1, 2)), np.zeros(1)),)
+    day_constraints = (DayConstraints(0, 2, np.ones((1, 2)), np.zeros(1)),)
     with pytest.raises(SolverError, match="day constraints"):
-        solve(ConsistencyProblem(tree, np.zeros((3, 2)), np.ones((3, 2)), menus))
+        solve(ConsistencyProblem(tree, np.zeros((3, 2)), np.ones((3, 2)), day_constraints))

@@ -122,7 +122,7 @@ def test_an_entry_of_any_kind_that_is_missing_repeated_or_moved_is_found(
 
 
 def rewritten(book: list[Entry], place: int, **changes: object) -> tuple[list[Entry], tuple[int, str]]:
-    """The whole chain anew with one entry changed, as by somebody who knows how it is made."""
+    """The whole chain anew with one entry changed, as by someone who knows how it is made."""
     made: list[Entry] = []
     for number, entry in enumerate(book):
         fields = {name: value for name, value in vars(entry).items() if name != "digest"}

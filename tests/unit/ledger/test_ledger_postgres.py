@@ -75,7 +75,7 @@ def test_tls_settings_of_the_address_reach_the_driver(postgres_server: Postgres)
         asked = "SELECT application_name, ssl FROM pg_stat_activity JOIN pg_stat_ssl USING (pid) "
         found = connection.exec_driver_sql(asked + "WHERE pid = pg_backend_pid()").one()
     assert tuple(found) == ("nightly", False)
-    # The throw-away server has no certificate: whoever asks for TLS gets none and is told so.
+    # The throw-away server has no certificate: anyone who asks for TLS gets none and is told so.
     for mode in ("require", "verify-full"):
         demanding = make_url(place.url).update_query_dict({"sslmode": mode})
         error = refused(demanding.render_as_string(hide_password=False))

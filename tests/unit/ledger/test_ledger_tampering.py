@@ -66,7 +66,7 @@ def test_audit_finds_each_change_where_it_is(statement: str, sequence: int | Non
 
 
 def rewritten(entries: list[Entry], change: Callable[[dict[str, object]], None]) -> list[Entry]:
-    """The whole chain anew, as by somebody who knows how it is made."""
+    """The whole chain anew, as by someone who knows how it is made."""
     made: list[Entry] = []
     for entry in entries:
         fields = {name: value for name, value in vars(entry).items() if name != "digest"}

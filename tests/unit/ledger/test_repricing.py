@@ -1,4 +1,4 @@
-"""Cost, plan and period of a reservation follow from the settings that it carries, whoever wrote the entry."""
+"""Cost, plan and period of a reservation follow from the settings that it carries, no matter who wrote the entry."""
 
 import json
 from collections.abc import Callable, Mapping

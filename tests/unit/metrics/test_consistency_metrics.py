@@ -14,9 +14,9 @@ def test_mse_s_is_the_mean_square_of_the_dense_residual(seed: int) -> None:
     problem = random_problem(np.random.default_rng(seed), rhs=True)
     matrix, rhs = constraint_matrix(problem)
     psi = matrix @ problem.noisy.ravel() - rhs
-    found = mse_s(problem.tree, problem.menus, problem.noisy)
+    found = mse_s(problem.tree, problem.day_constraints, problem.noisy)
     assert found == pytest.approx((psi**2).sum() / problem.noisy.size)
-    worst = largest_violation(problem.tree, problem.menus, problem.noisy)
+    worst = largest_violation(problem.tree, problem.day_constraints, problem.noisy)
     assert worst == pytest.approx(np.abs(psi).max(initial=0.0))
 
 
@@ -39,4 +39,4 @@ def test_interval_coverage() -> None:
 def test_consistent_values_have_no_deviation() -> None:
     problem = paper_problem(32)
     sold = np.random.default_rng(1).poisson(9, (32, 3)) @ np.array([[2, 1, 1, 0, 1], [0, 2, 2, 1, 0], [1, 1, 0, 1, 1]])
-    assert mse_s(problem.tree, problem.menus, problem.tree.sums(sold).astype(float)) == 0
+    assert mse_s(problem.tree, problem.day_constraints, problem.tree.sums(sold).astype(float)) == 0

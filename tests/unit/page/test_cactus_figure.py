@@ -13,7 +13,7 @@ from dplib.graphs.cactus.cactus import checked_cactus
 from dplib.graphs.cactus.cactus_search import cactus_of_graph
 from dplib.graphs.cactus.cactus_standard_form import standard_form
 from dplib.graphs.edges import canonical
-from dplib.page.cactus_figure import MOST_NODES, cactus_drawing
+from dplib.page.cactus_figure import MAX_NODES, cactus_drawing
 from dplib.page.drawing import COLOURS
 from dplib.page.tree_layout import tree_layout
 from tests.support.graph_oracles import CUT_CASE_NAMES, CUT_CASES, case_cactus
@@ -53,7 +53,7 @@ def test_names_are_shortened_and_escaped() -> None:
 
 def test_a_single_node_and_the_largest_cactus() -> None:
     assert "0 minimum cuts" in words(cactus_drawing(checked_cactus(1, [0], [], [])))
-    n = MOST_NODES + 1
+    n = MAX_NODES + 1
     star = cactus_of_graph(canonical(n, np.zeros(n - 1, dtype=int), np.arange(1, n)), 1)
     with pytest.raises(ConfigError, match="at most 80 nodes"):
         cactus_drawing(star)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dplib.constraints.menu import Menu
+from dplib.constraints.day_constraints import DayConstraints
 from dplib.projection.affine import project, projector, solve_symmetric
 from tests.support.strategies import PAPER_B
 
@@ -59,23 +59,23 @@ def test_unweighted_projection_is_wrong_for_unequal_variances() -> None:
 
 
 @pytest.mark.parametrize("variance", [np.ones(5), np.array([1.0, 2, 3, 4, 5]), np.array([1.0, 2, 3, 4, np.inf])])
-def test_projector_of_a_menu(variance: np.ndarray) -> None:
+def test_projector_of_a_day(variance: np.ndarray) -> None:
     rng = np.random.default_rng(3)
-    menu = Menu(0, 4, PAPER_B.astype(float), np.array([3.0, -1.0]))
-    project_day = projector(menu, variance)
+    daily = DayConstraints(0, 4, PAPER_B.astype(float), np.array([3.0, -1.0]))
+    project_day = projector(daily, variance)
     assert project_day.identifiable
     values = rng.normal(size=(7, 5))
-    expected = [project(row, variance, menu.matrix, menu.rhs) for row in values]
+    expected = [project(row, variance, daily.matrix, daily.rhs) for row in values]
     np.testing.assert_allclose(project_day(values), expected, atol=1e-9)
-    tripled = [project(row, variance, menu.matrix, 3 * menu.rhs) for row in values]
+    tripled = [project(row, variance, daily.matrix, 3 * daily.rhs) for row in values]
     np.testing.assert_allclose(project_day(values, days=np.full(7, 3.0)), tripled, atol=1e-9)
 
 
 def test_projector_tells_what_stays_open() -> None:
-    menu = Menu(0, 1, np.array([[1.0, 1.0, 0.0]]), np.zeros(1))
-    assert not projector(menu, np.array([1.0, 1.0, np.inf])).identifiable
-    assert not projector(menu, np.array([np.inf, np.inf, 1.0])).identifiable
-    assert projector(menu, np.array([1.0, np.inf, 1.0])).identifiable
+    daily = DayConstraints(0, 1, np.array([[1.0, 1.0, 0.0]]), np.zeros(1))
+    assert not projector(daily, np.array([1.0, 1.0, np.inf])).identifiable
+    assert not projector(daily, np.array([np.inf, np.inf, 1.0])).identifiable
+    assert projector(daily, np.array([1.0, np.inf, 1.0])).identifiable
 
 
 def test_solve_symmetric_takes_singular_matrices() -> None:

@@ -12,7 +12,7 @@ from dplib.consistency.integers.publication import (
     publish_tables,
     solve_days,
 )
-from dplib.constraints.menu import Menu
+from dplib.constraints.day_constraints import DayConstraints
 from dplib.errors import SolverError
 from dplib.projection.integer_programme import has_integer_point, nearest_integer_point
 from dplib.trees.interval_tree import IntervalTree
@@ -58,17 +58,19 @@ def test_no_integer_or_no_nonnegative_solution_gives_none() -> None:
     assert has_integer_point(np.array([[6.0, 10]]), np.array([16.0]))
 
 
-def menus(n_days: int) -> tuple[Menu, ...]:
+def day_constraints(n_days: int) -> tuple[DayConstraints, ...]:
     """Equations with a public sum, then days that have packages."""
     half = n_days // 2
     packages = np.array([[1, 0], [1, 2], [0, 1]])
-    return Menu(0, half, *SUM_IS_6), Menu(half, n_days, np.zeros((0, 3)), np.zeros(0), packages, ("a", "b"))
+    return DayConstraints(0, half, *SUM_IS_6), DayConstraints(
+        half, n_days, np.zeros((0, 3)), np.zeros(0), packages, ("a", "b")
+    )
 
 
 def test_days_meet_their_equations_and_hand_their_error_on() -> None:
     n_days = 60
     rng = np.random.default_rng(3)
-    packages = menus(n_days)[1].generators
+    packages = day_constraints(n_days)[1].generators
     assert packages is not None
     first = rng.multinomial(6, [0.1, 0.2, 0.7], n_days // 2)
     true = np.vstack([first, rng.poisson(1, (n_days - n_days // 2, 2)) @ packages.T])
@@ -77,9 +79,9 @@ def test_days_meet_their_equations_and_hand_their_error_on() -> None:
     noise[n_days // 2 :] = rng.normal(0, 2, (n_days - n_days // 2, 2)) @ packages.T
     tree = IntervalTree.from_level_edges(regular_edges(n_days, 4))
     estimates = tree.sums(true + noise)
-    plan = plan_publication(menus(n_days))
+    plan = plan_publication(day_constraints(n_days))
     assert plan.method is TableMethod.INTEGER_PROGRAMME
-    counts = publish_tables(plan, tree, estimates, menus(n_days))
+    counts = publish_tables(plan, tree, estimates, day_constraints(n_days))
     assert counts is not None
     days = counts[tree.leaf_nodes]
     assert counts.dtype == np.int64
@@ -96,15 +98,15 @@ def test_days_meet_their_equations_and_hand_their_error_on() -> None:
 
 
 def test_the_plan_depends_on_settings_alone() -> None:
-    few = plan_publication(menus(10), max_programme_cells=29)
+    few = plan_publication(day_constraints(10), max_programme_cells=29)
     assert few.method is TableMethod.NOT_PUBLISHED
     assert "29" in few.sentence
     assert "30" in few.sentence
-    odd = (Menu(0, 4, np.array([[2.0, 4, 2]]), np.array([3.0])),)
+    odd = (DayConstraints(0, 4, np.array([[2.0, 4, 2]]), np.array([3.0])),)
     impossible = plan_publication(odd)
     assert impossible.method is TableMethod.NOT_PUBLISHED
     assert "days 0 to 3" in impossible.sentence
-    assert plan_publication(menus(10)[1:]).method is TableMethod.TOP_DOWN
+    assert plan_publication(day_constraints(10)[1:]).method is TableMethod.TOP_DOWN
     tree = IntervalTree.from_level_edges(regular_edges(4, 2))
     assert publish_tables(impossible, tree, np.zeros((7, 3)), odd) is None
     with pytest.raises(SolverError, match="integer solution"):
@@ -113,9 +115,9 @@ def test_the_plan_depends_on_settings_alone() -> None:
 
 def test_a_top_down_plan_publishes_the_top_down_table() -> None:
     tree = IntervalTree.from_level_edges(regular_edges(4, 2))
-    menu = (Menu(0, 4, np.zeros((0, 1)), np.zeros(0), np.ones((1, 1), dtype=np.int64)),)
-    plan = plan_publication(menu)
+    daily = (DayConstraints(0, 4, np.zeros((0, 1)), np.zeros(0), np.ones((1, 1), dtype=np.int64)),)
+    plan = plan_publication(daily)
     assert isinstance(plan, PublicationPlan)
-    counts = publish_tables(plan, tree, tree.sums(np.array([[2.0], [3], [0], [1]])), menu)
+    counts = publish_tables(plan, tree, tree.sums(np.array([[2.0], [3], [0], [1]])), daily)
     assert counts is not None
     assert counts[:, 0].tolist() == [6, 5, 1, 2, 3, 0, 1]

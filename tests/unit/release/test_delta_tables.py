@@ -1,4 +1,4 @@
-"""Delta tables that collect releases: each release once, whole, whoever writes at the same time and however often."""
+"""Delta tables that collect releases: each release once, whole, with several writers at once and however often."""
 
 import threading
 from pathlib import Path

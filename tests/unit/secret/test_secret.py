@@ -91,7 +91,7 @@ def test_texts_that_are_no_secret_are_refused_and_never_shown(
 def test_places_that_cannot_be_read_are_refused(tmp_path: Path, spec: str, reason: str) -> None:
     with pytest.raises(ConfigError, match=r"^secret must ") as caught:
         load_secret(spec, tmp_path)
-    # Without local variables, which hold the setting itself, where somebody wrote the secret into it.
+    # Without local variables, which hold the setting itself, where someone wrote the secret into it.
     shown = "".join(traceback.format_exception(caught.value)) + arguments_of(caught.value)
     assert reason in shown
     assert TEXT not in shown

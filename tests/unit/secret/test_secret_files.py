@@ -91,7 +91,7 @@ def test_what_a_killed_rotation_left_is_removed_by_the_next(tmp_path: Path) -> N
 
 
 def test_a_file_full_of_keys_is_not_rotated(tmp_path: Path) -> None:
-    words = [os.urandom(32).hex() for _ in range(secret_places.LARGEST_BYTES // 65)]
+    words = [os.urandom(32).hex() for _ in range(secret_places.MAX_BYTES // 65)]
     path = key_file(tmp_path / "s", "\n".join(words) + "\n")
     with pytest.raises(ConfigError, match="drop old ones"):
         rotate_secret_file(path)

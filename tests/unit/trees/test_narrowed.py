@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from dplib.consistency.integers.integer_tables import publish_counts
-from dplib.constraints.menu import Menu
+from dplib.constraints.day_constraints import DayConstraints
 from dplib.trees.complete import kary_tree
 from dplib.trees.interval_tree import IntervalTree
 from dplib.trees.narrowed import narrowed
@@ -36,8 +36,10 @@ def test_ranges_of_a_flat_tree_of_days_keep_the_accuracy_of_the_estimates() -> N
     true = rng.poisson(3, (n_days, n_series))
     noisy = true + np.rint(rng.laplace(0, 2, true.shape))
     tree = flat(n_days)
-    menu = Menu(0, n_days, np.zeros((0, n_series)), np.zeros(0), np.eye(n_series, dtype=np.int64), tuple("abcdefghij"))
-    counts = publish_counts(tree, tree.sums(noisy).astype(float), [menu])
+    daily = DayConstraints(
+        0, n_days, np.zeros((0, n_series)), np.zeros(0), np.eye(n_series, dtype=np.int64), tuple("abcdefghij")
+    )
+    counts = publish_counts(tree, tree.sums(noisy).astype(float), [daily])
     days = counts[tree.leaf_nodes]
     assert (days >= 0).all()
     np.testing.assert_array_equal(days.sum(axis=0), counts[0])

@@ -6,7 +6,7 @@ import pytest
 from dplib.arrays import IntArray
 from dplib.errors import ConfigError
 from dplib.graphs.simple_graph import SimpleGraph
-from dplib.graphs.statistics.common_neighbors import common_neighbor_front
+from dplib.graphs.statistics.common_neighbors import common_neighbor_frontier
 from dplib.graphs.statistics.degrees import second_largest_degree
 from dplib.graphs.statistics.ladder_rungs import (
     Rungs,
@@ -31,7 +31,7 @@ def _rungs(kind: str, number: int) -> Rungs:
     if kind == "degree":
         return second_degree_rungs(second_largest_degree(graph.degrees()), largest_rung(N))
     make = {"common": common_neighbor_rungs, "exact": exact_rungs}[kind]
-    return make(common_neighbor_front(graph), largest_rung(N))
+    return make(common_neighbor_frontier(graph), largest_rung(N))
 
 
 def _widths(kind: str) -> IntArray:
@@ -39,7 +39,7 @@ def _widths(kind: str) -> IntArray:
 
 
 def _local_sensitivity_within(distance: int) -> IntArray:
-    """For each graph, the largest change by one edge in a graph at most so many edges away, by spreading outwards."""
+    """For each graph, the largest change by one edge in a graph at most this many edges away, by spreading outwards."""
     values = oracle.triangles(oracle.all_graphs(N))[:, 0]
     largest = np.zeros(len(values), dtype=np.int64)
     first, second = NEIGHBORS

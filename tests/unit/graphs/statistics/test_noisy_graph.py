@@ -95,9 +95,9 @@ def test_silent_vertices_are_scaled_up() -> None:
     """All edges told truly: what is left of the complete graph scales back to all of its triangles."""
     n = 7
     sure = Passing(1.0, 0.0)
-    for silent in ([0], [3, 6], [1, 2, 4]):
-        quiet = np.isin(np.arange(n), silent)
-        told = np.array([(u, v) for u, v in pairs(n) if u not in silent])
+    for non_respondents in ([0], [3, 6], [1, 2, 4]):
+        quiet = np.isin(np.arange(n), non_respondents)
+        told = np.array([(u, v) for u, v in pairs(n) if u not in non_respondents])
         assert estimate_triangles(graph_of(n, told), sure, quiet)[0] == pytest.approx(comb(n, 3))
     nobody = estimate_triangles(graph_of(n, []), sure, np.ones(n, dtype=bool))
     assert nobody == (0.0, 0.0)

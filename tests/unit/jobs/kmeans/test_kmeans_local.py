@@ -201,7 +201,7 @@ def test_a_device_repeats_its_report_and_draws_anew_for_another_point_or_budget(
     assert len(set(texts)) > 2
     first = questions("1", [0.5, 0.25])
     assert len(set(first)) > 1
-    # From the same random bits every device would be asked the same question again, and lie about it likewise.
+    # From the same random bits every device would be asked the same question again, and lie about it in the same way.
     assert questions("1", [0.5, 0.75]) != first
     assert questions("2", [0.5, 0.25]) != first
 

@@ -181,8 +181,10 @@ def test_auto_follows_from_settings(d: int, budget: dict[str, Any], method: str)
     assert str(d) in reason_text(design)
     plan = make_plan(design, "").to_dict()
     assert plan["method"] == method
-    assert (plan["outlook"][1]["detail"].endswith("cells an axis")) == (d <= 3)
-    assert [each["n_points"] for each in plan["outlook"]] == sorted(each["n_points"] for each in plan["outlook"])
+    assert (plan["expected_accuracy"][1]["detail"].endswith("cells an axis")) == (d <= 3)
+    assert [each["n_points"] for each in plan["expected_accuracy"]] == sorted(
+        each["n_points"] for each in plan["expected_accuracy"]
+    )
 
 
 def test_the_budget_of_a_method_is_at_most_the_setting() -> None:

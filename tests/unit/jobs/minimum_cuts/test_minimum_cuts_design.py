@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 
 from dplib.errors import ConfigError
-from dplib.graphs.edges import MOST_TOTAL_WEIGHT, canonical
+from dplib.graphs.edges import MAX_TOTAL_WEIGHT, canonical
 from dplib.jobs.minimum_cuts.design import Design
+from dplib.jobs.minimum_cuts.padded_graph import PaddedGraph
 from dplib.jobs.minimum_cuts.plan import make_plan
-from dplib.jobs.minimum_cuts.private_graph import CycledGraph
 from dplib.jobs.minimum_cuts.publish import assumption, invariants
-from dplib.mechanisms.cuts.rejected_releases import REFUSED_RELEASES
+from dplib.mechanisms.cuts.rejected_releases import REJECTED_RELEASES
 from dplib.privacy.accountant import totals
 from dplib.privacy.budget import Currency
 from dplib.privacy.calibration import epsilon_from_rho
@@ -132,17 +132,17 @@ def test_the_whole_padding_leaves_the_kernels_room() -> None:
     plan = design_of(releases, budget, n=10_000, weight_cap=10**9).measurements[0].sampler
     assert plan is not None
     n = 10_000
-    padded = CycledGraph(canonical(n, [0], [1], [MOST_TOTAL_WEIGHT // 2])).padded(n * plan.target // 2)
-    assert padded.total_weight < MOST_TOTAL_WEIGHT
+    padded = PaddedGraph(canonical(n, [0], [1], [MAX_TOTAL_WEIGHT // 2])).padded(n * plan.target // 2)
+    assert padded.total_weight < MAX_TOTAL_WEIGHT
     with pytest.raises(ConfigError, match=r"^privacy\.budget must leave sampled_cuts a padding"):
         design_of(releases, budget, n=100_000, weight_cap=10**9)
 
 
-@pytest.mark.parametrize("name", REFUSED_RELEASES)
+@pytest.mark.parametrize("name", REJECTED_RELEASES)
 def test_what_is_not_private_is_refused_by_name_with_the_reason(name: str) -> None:
     with pytest.raises(ConfigError) as refusal:
         design_of({"minimum_cut_value": {}, name: {"share": 1}})
-    assert str(refusal.value) == f"cuts.releases.{name} must be private, got {name}: {REFUSED_RELEASES[name]}"
+    assert str(refusal.value) == f"cuts.releases.{name} must be private, got {name}: {REJECTED_RELEASES[name]}"
 
 
 @pytest.mark.parametrize("when", ["refuse", "pad"])

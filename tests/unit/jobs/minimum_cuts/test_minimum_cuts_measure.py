@@ -15,10 +15,10 @@ from dplib.graphs.cuts.near_minimum import near_minimum_cuts
 from dplib.graphs.edges import Graph, canonical, unpack_sides
 from dplib.jobs.minimum_cuts.cut_margin import all_cuts_margin
 from dplib.jobs.minimum_cuts.estimate import SAMPLED_REFUSED, make_results
+from dplib.jobs.minimum_cuts.expected_accuracy import expected_accuracies, laplace_tail, ring_share
 from dplib.jobs.minimum_cuts.measure import count_minimum_cuts, drawn
-from dplib.jobs.minimum_cuts.outlook import laplace_tail, outlooks, ring_share
+from dplib.jobs.minimum_cuts.padded_graph import PaddedGraph
 from dplib.jobs.minimum_cuts.plan import make_plan
-from dplib.jobs.minimum_cuts.private_graph import CycledGraph
 from dplib.jobs.minimum_cuts.synthetic import side_values, synthesise
 from dplib.jobs.minimum_cuts.tables import SAMPLED_PADDING, SAMPLED_VALUE
 from dplib.mechanisms.discrete_laplace import discrete_laplace_probability
@@ -112,7 +112,7 @@ def test_counts_come_near_the_truth_where_the_budget_is_large() -> None:
 
 def test_the_padded_graph_is_that_of_the_definition() -> None:
     graph = graph_of(6, [(0, 1, 30), (1, 2, 40), (2, 3, 35), (3, 4, 50), (4, 5, 33), (5, 0, 31), (1, 4, 20)])
-    ours, dense = CycledGraph(graph), DensePaddedGraph(6, pair_weights(graph))
+    ours, dense = PaddedGraph(graph), DensePaddedGraph(6, pair_weights(graph))
     for padding in (0, 1, 5, 6, 13):
         least = ours.minimum_cut(padding)
         assert least == dense.minimum_cut(padding)
@@ -130,7 +130,7 @@ def test_the_padded_graph_is_that_of_the_definition() -> None:
 
 @given(weighted_graphs(least=3, most=7))
 def test_the_least_arc_is_that_of_the_padded_graph(graph: Graph) -> None:
-    n, ours = graph.n_vertices, CycledGraph(graph)
+    n, ours = graph.n_vertices, PaddedGraph(graph)
     arcs = Arcs(graph)
     sides = all_sides(n)
     two = sum((sides[:, v] != sides[:, (v + 1) % n]).astype(int) for v in range(n)) == 2
@@ -148,7 +148,7 @@ def test_cuts_of_a_contracted_graph_are_those_of_the_graph() -> None:
     def by_hand(padded: Graph, bound: int, _: int) -> CutList:
         return near_minimum_cuts(padded, bound).cuts
 
-    for ours in (CycledGraph(graph), CycledGraph(graph, by_hand)):
+    for ours in (PaddedGraph(graph), PaddedGraph(graph, by_hand)):
         cuts = ours.cuts_up_to(0, 60, Fraction(1))
         assert cuts is not None
         weights, packed = cuts.draw(KeyedStream(KEY, "draws"), 300)
@@ -172,7 +172,7 @@ def test_sampled_cuts_are_near_minimum_where_the_graph_is_strong() -> None:
     cuts = results.cuts["sampled_cuts"]
     assert 1 <= len(cuts.sides) <= 3
     true = side_values(30, pair_weights(graph), cuts.sides)
-    least = CycledGraph(graph).minimum_cut(0)
+    least = PaddedGraph(graph).minimum_cut(0)
     assert (true - least <= plan.excess(least, 1e-9)).all()
     assert (np.abs(cuts.value - true) <= 25 * cuts.std_error).all()
 
@@ -253,12 +253,14 @@ def test_the_plan_says_the_outlook_of_every_drawing_release() -> None:
     releases = {"top_cuts": {"k": 2}, "sampled_cuts": {"k": 2}, "synthetic_graph": {}}
     design = design_of(releases, {"epsilon": 4, "delta": "0.000001"}, n=20)
     plan = make_plan(design, "0" * 64)
-    assert [each.value for each in outlooks(design) if each.release == "top_cuts"] == [10, 40, 160, 640]
+    assert [each.value for each in expected_accuracies(design) if each.release == "top_cuts"] == [10, 40, 160, 640]
     assert plan.sampler is not None
-    strong = [each for each in plan.outlook if each.release == "sampled_cuts" and each.value >= plan.sampler.gate]
+    strong = [
+        each for each in plan.expected_accuracy if each.release == "sampled_cuts" and each.value >= plan.sampler.gate
+    ]
     assert strong
     assert all(each.accepted >= 0.5 and each.excess is not None for each in strong)
-    weak = next(each for each in plan.outlook if each.release == "sampled_cuts" and each.value == 10)
+    weak = next(each for each in plan.expected_accuracy if each.release == "sampled_cuts" and each.value == 10)
     assert weak.accepted < 1e-6
     assert weak.excess is None
     assert [each.side_size for each in plan.synthetic] == [1, 2, 5, 10]

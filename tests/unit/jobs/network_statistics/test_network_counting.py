@@ -9,7 +9,7 @@ from dplib.config.load import check
 from dplib.errors import ConfigError
 from dplib.jobs.network_statistics.config import NetworkStatisticsConfig
 from dplib.jobs.network_statistics.design import Design
-from dplib.jobs.network_statistics.distributed import LEAST_BLOCKS, MOST_BLOCKS, TASK_EDGES, block_count, layout_of
+from dplib.jobs.network_statistics.distributed import MAX_BLOCKS, MIN_BLOCKS, TASK_EDGES, block_count, layout_of
 from dplib.jobs.network_statistics.measure import DIGEST_BLOCKS
 
 
@@ -47,9 +47,9 @@ def test_layout(n: int, counting: dict[str, Any], layout: str) -> None:
 def test_blocks_grow_until_tasks_are_small(edges: int) -> None:
     n_blocks = block_count(make_design(1 << 20, expected_edges=edges))
     assert DIGEST_BLOCKS % n_blocks == 0
-    assert LEAST_BLOCKS <= n_blocks <= MOST_BLOCKS
-    assert n_blocks == MOST_BLOCKS or 6 * edges <= TASK_EDGES * n_blocks**2
-    assert n_blocks == LEAST_BLOCKS or 6 * edges > TASK_EDGES * (n_blocks // 2) ** 2
+    assert MIN_BLOCKS <= n_blocks <= MAX_BLOCKS
+    assert n_blocks == MAX_BLOCKS or 6 * edges <= TASK_EDGES * n_blocks**2
+    assert n_blocks == MIN_BLOCKS or 6 * edges > TASK_EDGES * (n_blocks // 2) ** 2
 
 
 def test_counting_spends_nothing() -> None:

@@ -11,10 +11,15 @@ from dplib.jobs.network_statistics.config import NetworkStatisticsConfig
 from dplib.jobs.network_statistics.design import Design
 from dplib.jobs.network_statistics.estimate import Results
 from dplib.jobs.network_statistics.measure import measure_edges
-from dplib.jobs.network_statistics.part_page import model_callout, other_charts, part_tables, planned_tables
+from dplib.jobs.network_statistics.noisy_graph_page import (
+    model_callout,
+    noisy_graph_blocks,
+    other_charts,
+    planned_tables,
+)
 from dplib.jobs.network_statistics.publish import write_tables
 from dplib.jobs.network_statistics.rehearse import generate
-from dplib.jobs.network_statistics.whole_graph import Parts
+from dplib.jobs.network_statistics.whole_graph import WholeGraph
 from dplib.ledger.runs import Run, RunKey, RunState
 from dplib.page.blocks import Block, DataTable, Figure
 from dplib.secret.secret import Secret
@@ -23,7 +28,7 @@ from dplib.workflow.run_keys import RunKeys
 N = 40
 
 
-def released(folder: Path, *statistics: str, **changes: Any) -> tuple[Design, Results, Parts]:
+def released(folder: Path, *statistics: str, **changes: Any) -> tuple[Design, Results, WholeGraph]:
     settings = {
         "config_version": 1,
         "job": "network-statistics",
@@ -61,7 +66,7 @@ def test_charts_without_a_histogram(tmp_path: Path, statistics: tuple[str, ...],
 def test_no_chart_of_single_numbers(tmp_path: Path) -> None:
     design, results, parts = released(tmp_path, "edge_count")
     assert other_charts(design, results) == ()
-    assert part_tables(design, parts, results) == []
+    assert noisy_graph_blocks(design, parts, results) == []
     assert model_callout(design) == ()
     assert captions(planned_tables(design))[0].startswith("Standard error")
 
@@ -70,7 +75,7 @@ def test_tables_of_blocks_and_choices(tmp_path: Path) -> None:
     coverage = {"candidates": {"first": [0, 1], "last": [38, 39]}}
     adjacency = {"blocks": {"low": list(range(20)), "high": list(range(20, N))}}
     made = released(tmp_path, "adjacency", "coverage", adjacency=adjacency, coverage=coverage)
-    blocks, chosen = (block for block in part_tables(made[0], made[2], made[1]) if isinstance(block, DataTable))
+    blocks, chosen = (block for block in noisy_graph_blocks(made[0], made[2], made[1]) if isinstance(block, DataTable))
     assert [row[0] for row in blocks.rows] == ["the whole graph", "inside high", "high – low", "inside low"]
     assert chosen.rows[0][1] in coverage["candidates"]
     assert chosen.rows[0][2] == "2"

@@ -12,7 +12,7 @@ from dplib.graphs.simple_graph import SimpleGraph
 from dplib.graphs.statistics.candidate_scores import split_scores
 from dplib.jobs.network_statistics.config import NetworkStatisticsConfig
 from dplib.jobs.network_statistics.design import Design
-from dplib.jobs.network_statistics.parts import MOST_SCORE
+from dplib.jobs.network_statistics.parts import MAX_SCORE
 
 N = 60
 
@@ -34,7 +34,7 @@ def design_of(resolution: str) -> Design:
     return Design.resolve(check(NetworkStatisticsConfig, settings), Path())
 
 
-MOST = MOST_SCORE // (N * (N - 1) // 2)
+MOST = MAX_SCORE // (N * (N - 1) // 2)
 
 
 @pytest.mark.parametrize("resolution", [f"1/{MOST}", str(MOST), f"{MOST - 1}/{MOST}", "0"])

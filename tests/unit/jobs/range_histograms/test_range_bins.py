@@ -8,8 +8,8 @@ import pytest
 
 from dplib.errors import ConfigError
 from dplib.jobs.range_histograms.bins import Bins
-from dplib.jobs.range_histograms.config import HistogramSettings, QueryLaw
-from dplib.jobs.range_histograms.laws import query_law
+from dplib.jobs.range_histograms.config import HistogramSettings, WorkloadSettings
+from dplib.jobs.range_histograms.workload import workload_of
 from dplib.trees.coverage import ExplicitRanges, FixedLengthRanges, PrefixRanges, ProductRanges, UniformRanges
 
 
@@ -56,10 +56,10 @@ def test_categories_end_inside_their_ranges() -> None:
     [
         ("uniform", UniformRanges),
         ("prefix", PrefixRanges),
-        (QueryLaw(length=2), FixedLengthRanges),
-        (QueryLaw(ranges=[(0, 2), (1, 4)]), ExplicitRanges),
-        (QueryLaw(starts=[1, 0, 0, 0], ends=[1, 1, 1, 1]), ProductRanges),
+        (WorkloadSettings(length=2), FixedLengthRanges),
+        (WorkloadSettings(ranges=[(0, 2), (1, 4)]), ExplicitRanges),
+        (WorkloadSettings(starts=[1, 0, 0, 0], ends=[1, 1, 1, 1]), ProductRanges),
     ],
 )
 def test_every_law_has_a_setting(setting: Any, law: type) -> None:
-    assert isinstance(query_law(setting, 4), law)
+    assert isinstance(workload_of(setting, 4), law)

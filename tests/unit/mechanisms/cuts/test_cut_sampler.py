@@ -27,13 +27,13 @@ BUDGET = ApproxDP(Fraction(4), Fraction(1, 10**6))
 )
 def test_smallest_minimum_cut_for_one_draw_is_that_of_the_design(n: int, k: int, delta: str, lowest: int) -> None:
     """Values of the design notes for shares .1, .3, .6 at epsilon 1, rounded to the nearest there, up here."""
-    plan = plan_cut_sampler(n, k, ApproxDP(Fraction(1), Fraction(delta)), when_weak="pad")
+    plan = plan_cut_sampler(n, k, ApproxDP(Fraction(1), Fraction(delta)), when_small="pad")
     assert lowest <= plan.lowest <= lowest + 1
 
 
 @pytest.mark.parametrize(("k", "lowest"), [(20, 1487), (200, 5030)])
 def test_many_draws_need_less_than_the_notes_by_the_tighter_conversion(k: int, lowest: int) -> None:
-    plan = plan_cut_sampler(100, k, ApproxDP(Fraction(1), Fraction(1, 10**6)), when_weak="pad")
+    plan = plan_cut_sampler(100, k, ApproxDP(Fraction(1), Fraction(1, 10**6)), when_small="pad")
     assert 0.75 * lowest < plan.lowest < lowest
 
 
@@ -165,7 +165,7 @@ def test_a_weak_graph_that_passes_the_gate_gives_a_fixed_cut() -> None:
 @given(data=st.data())
 def test_paddings_are_drawn_by_their_losses_though_few_are_looked_at(data: st.DataObject) -> None:
     """Any staircase of values, also one that starts above the target or jumps; against all losses."""
-    plan = plan_cut_sampler(4, 1, ApproxDP(Fraction(8), Fraction(1, 100)), when_weak="pad")
+    plan = plan_cut_sampler(4, 1, ApproxDP(Fraction(8), Fraction(1, 100)), when_small="pad")
     n_edges = 2 * plan.target
     rises = data.draw(st.lists(st.tuples(st.integers(0, n_edges), st.integers(1, 60)), max_size=8))
     stairs = np.full(n_edges + 1, data.draw(st.integers(0, plan.target + 30)))
@@ -181,8 +181,8 @@ def test_paddings_are_drawn_by_their_losses_though_few_are_looked_at(data: st.Da
 
 
 def test_a_padding_asks_for_few_minimum_cuts() -> None:
-    plan = plan_cut_sampler(1000, 1, ApproxDP(Fraction(2), Fraction(1, 10**6)), when_weak="pad")
-    for slope in (1, 2, 40, 1000):  # the value rises by one every so many edges, then stays
+    plan = plan_cut_sampler(1000, 1, ApproxDP(Fraction(2), Fraction(1, 10**6)), when_small="pad")
+    for slope in (1, 2, 40, 1000):  # the value rises by one every few edges, then stays
         looked: set[int] = set()
 
         def minimum_cut(padding: int, looked: set[int] = looked, slope: int = slope) -> int:
@@ -223,7 +223,7 @@ Array = IntArray
         ({"n_vertices": 1}, "n_vertices"),
         ({"n_draws": 0}, "n_draws"),
         ({"weight_cap": 0}, "weight_cap"),
-        ({"when_weak": "skip"}, "when_weak"),
+        ({"when_small": "skip"}, "when_small"),
         ({"values_share": Fraction(1)}, "values_share"),
         ({"shares": (Fraction(1), Fraction(0), Fraction(1))}, "shares"),
     ],

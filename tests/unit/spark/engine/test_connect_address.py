@@ -48,7 +48,7 @@ def test_the_setting_comes_before_the_environment(monkeypatch: pytest.MonkeyPatc
     [
         ("sc://host:15002", "sc://host:15002"),
         ("sc://host:443/;use_ssl=true;token=SECRET", "sc://host:443"),
-        ("sc://somebody:SECRET@host", "sc://host"),
+        ("sc://someone:SECRET@host", "sc://host"),
         ("sc://host;token=SECRET", "sc://host"),
     ],
 )

@@ -5,15 +5,15 @@ import numpy as np
 from dplib.graphs.statistics.network_sensitivity import Statistic
 from dplib.jobs.network_statistics.design import Design
 from dplib.jobs.network_statistics.estimate import Results, block_intervals, half_width
-from dplib.jobs.network_statistics.part_plan import (
+from dplib.jobs.network_statistics.noisy_graph_plan import (
     compared_models,
     local_notes,
     n_candidates_of,
     planned_choices,
     planned_graphs,
 )
-from dplib.jobs.network_statistics.part_tables import block_names, chosen_name, pairs_of_blocks, passing_of
-from dplib.jobs.network_statistics.whole_graph import Parts
+from dplib.jobs.network_statistics.noisy_graph_tables import block_names, chosen_name, pairs_of_blocks, passing_of
+from dplib.jobs.network_statistics.whole_graph import WholeGraph
 from dplib.page.blocks import (
     Block,
     Callout,
@@ -41,7 +41,7 @@ def model_callout(design: Design) -> tuple[Callout, ...]:
     return (Callout(title, " ".join(local_notes(design)), tone="note" if made else "warning"),)
 
 
-def part_tables(design: Design, parts: Parts, results: Results) -> list[Block]:
+def noisy_graph_blocks(design: Design, parts: WholeGraph, results: Results) -> list[Block]:
     """The edges of blocks, and what was chosen."""
     blocks: list[Block] = []
     if parts.graph is not None:
@@ -58,7 +58,7 @@ def part_tables(design: Design, parts: Parts, results: Results) -> list[Block]:
     return blocks
 
 
-def _blocks(design: Design, parts: Parts, results: Results) -> DataTable:
+def _blocks(design: Design, parts: WholeGraph, results: Results) -> DataTable:
     assert parts.graph is not None
     passing, adjacency = passing_of(parts.graph.law), Statistic.ADJACENCY
     estimate, rows = results.estimate[adjacency], []

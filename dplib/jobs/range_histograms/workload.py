@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from dplib.jobs.range_histograms.config import QueryLaw
+from dplib.jobs.range_histograms.config import WorkloadSettings
 from dplib.trees.coverage import (
     ExplicitRanges,
     FixedLengthRanges,
@@ -14,7 +14,7 @@ from dplib.trees.coverage import (
 from dplib.validate import require
 
 
-def query_law(setting: str | QueryLaw, n_bins: int) -> RangeQueries:
+def workload_of(setting: str | WorkloadSettings, n_bins: int) -> RangeQueries:
     """The law of `tree.queries`.
 
     Raises:
@@ -36,7 +36,7 @@ def query_law(setting: str | QueryLaw, n_bins: int) -> RangeQueries:
     return ProductRanges(starts, ends)
 
 
-def law_text(setting: str | QueryLaw) -> str:
+def workload_text(setting: str | WorkloadSettings) -> str:
     """The law in words."""
     if isinstance(setting, str):
         return {"uniform": "all ranges, equally likely", "prefix": "ranges that begin with the first bin"}[setting]

@@ -13,7 +13,7 @@ from dplib.graphs.statistics.reported_degrees import worst_bin_variance
 from dplib.jobs.network_statistics.design import Design
 from dplib.jobs.network_statistics.estimate import whole_graph_error
 from dplib.jobs.network_statistics.measurements import Measurement
-from dplib.jobs.network_statistics.part_tables import passing_of
+from dplib.jobs.network_statistics.noisy_graph_tables import passing_of
 from dplib.jobs.network_statistics.parts import choice_gap, choice_rate, count_epsilon, score_unit, threshold_law
 from dplib.mechanisms.ladder import ladder_mean_error
 from dplib.mechanisms.local.local_degrees import Counting, DegreeProtocol, edges_variance
@@ -24,9 +24,9 @@ from dplib.privacy.rounding import fraction_text
 
 ASSUMED_DEGREES = (1, 4, 16, 64, 256)
 """Average degrees for which the plan says what a noisy graph would look like."""
-MOST_COMPARED = 500
+MAX_COMPARED = 500
 """Epsilon up to which the models are compared; beyond it errors are nothing but rounding."""
-LEAST_LADDER = Fraction(1, 1000)
+MIN_LADDER = Fraction(1, 1000)
 """Epsilon from which the ladder mechanism has an error."""
 COMPARED_DEGREE = 16
 """Degree of all vertices of the graph whose triangles both models are compared on."""
@@ -34,7 +34,7 @@ COMPARED_DEGREE = 16
 
 @dataclass(frozen=True)
 class PlannedGraph:
-    """A noisy graph, if the graph has so many edges.
+    """A noisy graph, if the graph has this many edges.
 
     Attributes:
         edges: the assumed number.
@@ -129,7 +129,7 @@ def compared_models(design: Design) -> tuple[ModelError, ...]:
     if not isinstance(budget, PureDP) or design.config.privacy.neighbors != "edge":
         return ()
     n, epsilon = design.n_vertices, Fraction(budget.epsilon)
-    if epsilon > MOST_COMPARED:
+    if epsilon > MAX_COMPARED:
         return ()
     flipped = 1 / (1 + exp(float(epsilon)))
     bits, one = Passing(1 - flipped, flipped), DegreeProtocol(epsilon, Counting.ONE_END)
@@ -146,7 +146,7 @@ def compared_models(design: Design) -> tuple[ModelError, ...]:
             worst_bin_variance(float(both.scale), n) ** 0.5,
             "noisy degrees, both ends; at most, whatever the graph",
         ),
-        *((_compared_triangles(n, epsilon, noise),) if epsilon >= LEAST_LADDER and n > 2 else ()),
+        *((_compared_triangles(n, epsilon, noise),) if epsilon >= MIN_LADDER and n > 2 else ()),
     )
 
 
@@ -162,7 +162,7 @@ def _compared_triangles(n: int, epsilon: Fraction, noise: float) -> ModelError:
     return ModelError("triangles", central, local, how)
 
 
-def part_notes(design: Design) -> list[str]:
+def noisy_graph_notes(design: Design) -> list[str]:
     """Sentences on noisy graphs, choices and the local model."""
     notes = []
     adjacency = design.find(Statistic.ADJACENCY)
@@ -213,7 +213,7 @@ def local_notes(design: Design) -> list[str]:
     else:
         notes.append(
             "Simulated: the job holds the graph and draws every vertex's report itself. The guarantee is for readers "
-            "of the reports, not against whoever runs the job."
+            "of the reports, not against anyone who runs the job."
         )
     return notes
 

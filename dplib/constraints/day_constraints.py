@@ -1,4 +1,4 @@
-"""A menu: the linear constraints that hold on each day of one date range.
+"""The linear constraints that hold on each day of one date range.
 
 For a day ``t`` of the range the vector ``v_t`` of the series' counts satisfies ``matrix @ v_t = rhs``. Where the
 constraints come from packages or totals there is also a *generator* matrix ``G`` of non-negative integers with
@@ -15,7 +15,7 @@ from dplib.arrays import FloatArray, IntArray
 
 
 @dataclass(frozen=True, eq=False)
-class Menu:
+class DayConstraints:
     """Constraints of the days ``first <= t < end``.
 
     Attributes:
@@ -25,7 +25,7 @@ class Menu:
         rhs: ``b``, shape (n_constraints,).
         generators: ``G``, non-negative integers, shape (n_series, n_generators); None where the constraints
             (explicit equations) have no such form.
-        generator_names: one name a column of ``G``; names are equal across menus where the generator is.
+        generator_names: one name a column of ``G``; names are equal across day constraints where the generator is.
     """
 
     first: int
@@ -37,7 +37,7 @@ class Menu:
 
     @property
     def n_series(self) -> int:
-        """Number of series the menu speaks of."""
+        """Number of series that the constraints speak of."""
         return int(self.matrix.shape[1])
 
     @property

@@ -24,7 +24,7 @@ from dplib.mechanisms.oneshot_laplace import oneshot_error
 
 
 @dataclass(frozen=True)
-class CutOutlook:
+class ExpectedCutAccuracy:
     """What to expect of one release if the minimum cut has a certain value.
 
     Attributes:
@@ -32,8 +32,8 @@ class CutOutlook:
         value: assumed minimum cut value.
         accepted: probability that sampled_cuts takes the graph as it is; 1 for top_cuts.
         excess: bound at `BETA`, see the module; None where the graph is too weak to be taken as it is.
-        first: probability that the first draw of a ring is a minimum cut; None likewise and for oneshot.
-        every: probability that all draws are; None likewise.
+        first: probability that the first draw of a ring is a minimum cut; None in the same case and for oneshot.
+        every: probability that all draws are; None in the same case.
     """
 
     release: str
@@ -44,8 +44,8 @@ class CutOutlook:
     every: float | None
 
 
-def outlooks(design: Design) -> tuple[CutOutlook, ...]:
-    """The outlook of every release that draws cuts at every assumed value."""
+def expected_accuracies(design: Design) -> tuple[ExpectedCutAccuracy, ...]:
+    """The expected accuracy of every release that draws cuts at every assumed value."""
     found = []
     for each in design.measurements:
         for value in design.config.plan.minimum_cut_values:
@@ -56,25 +56,25 @@ def outlooks(design: Design) -> tuple[CutOutlook, ...]:
     return tuple(found)
 
 
-def _of_sampler(release: str, plan: SamplerPlan, value: int) -> CutOutlook:
+def _of_sampler(release: str, plan: SamplerPlan, value: int) -> ExpectedCutAccuracy:
     accepted = laplace_tail(plan.gate - value, float(plan.weight_cap / plan.value_epsilon))
     if value < plan.lowest:
-        return CutOutlook(release, value, accepted, None, None, None)
+        return ExpectedCutAccuracy(release, value, accepted, None, None, None)
     first = ring_share(plan.n_vertices, value, float(plan.rate), 0)
-    return CutOutlook(release, value, accepted, plan.excess(value, BETA), first, first**plan.n_draws)
+    return ExpectedCutAccuracy(release, value, accepted, plan.excess(value, BETA), first, first**plan.n_draws)
 
 
-def _of_drawing(design: Design, each: Measurement, drawing: Drawing, value: int) -> CutOutlook:
+def _of_drawing(design: Design, each: Measurement, drawing: Drawing, value: int) -> ExpectedCutAccuracy:
     n = design.n_vertices
     n_cuts = 2 ** (n - 1) - 1
     if drawing.draw_epsilon is None:
         assert drawing.scale is not None
-        return CutOutlook(each.release, value, 1.0, oneshot_error(drawing.scale, n_cuts, BETA), None, None)
+        return ExpectedCutAccuracy(each.release, value, 1.0, oneshot_error(drawing.scale, n_cuts, BETA), None, None)
     rate = float(drawing.draw_epsilon) / design.weight_cap
     excess = float(np.log(n_cuts * drawing.k / BETA)) / rate
     shares = [ring_share(n, value, rate, drawn) for drawn in range(min(drawing.k, comb(n, 2)))]
     every = float(np.prod(shares)) if drawing.k <= comb(n, 2) else 0.0
-    return CutOutlook(each.release, value, 1.0, excess, shares[0], every)
+    return ExpectedCutAccuracy(each.release, value, 1.0, excess, shares[0], every)
 
 
 def laplace_tail(least: int, scale: float) -> float:

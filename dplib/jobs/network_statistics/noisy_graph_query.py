@@ -4,13 +4,13 @@ import numpy as np
 
 from dplib.errors import ConfigError
 from dplib.graphs.statistics.network_sensitivity import Statistic
-from dplib.jobs.network_statistics.part_tables import (
+from dplib.jobs.network_statistics.noisy_graph_tables import (
     ADJACENCY,
     CHOICES,
     VERTICES,
     WHOLE_GRAPH,
     passing_of,
-    read_parts,
+    read_whole_graph,
 )
 from dplib.jobs.network_statistics.tables import PUBLISHED, Tables
 from dplib.release.tables import read_table
@@ -34,10 +34,10 @@ def pair_answer(tables: Tables, start: str | None, end: str | None) -> PartAnswe
     places = [place_of(tables, "--from", str(start)), place_of(tables, "--to", str(end))]
     low, high = sorted(places)
     require(low < high, "--from and --to", "name two vertices", f"{start} and {end}")
-    parts = read_parts(tables)
+    parts = read_whole_graph(tables)
     assert parts.graph is not None
     graph, shown = parts.graph, f"edge {start} - {end}"
-    if low in parts.silent.get(Statistic.ADJACENCY, np.zeros(0, dtype=np.int64)):
+    if low in parts.non_respondents.get(Statistic.ADJACENCY, np.zeros(0, dtype=np.int64)):
         raise ConfigError("--from and --to", "name a pair that was reported", f"{start} and {end}")
     there = bool(((graph.edges.source == low) & (graph.edges.target == high)).any())
     passing = passing_of(graph.law)

@@ -6,7 +6,7 @@ from math import exp, pi
 import numpy as np
 import pytest
 
-from dplib.clustering.local.projected_tree import LiftedTree
+from dplib.clustering.local.projected_tree import ProjectedTree
 from dplib.clustering.problem import Problem
 from dplib.clustering.space import UNITS, Space
 from dplib.errors import ConfigError
@@ -19,10 +19,10 @@ from tests.support.local_oracles import Law, exact_law, largest_ratio
 KEY = bytes(range(32))
 
 
-def _lifted(
+def _projected(
     epsilon: Fraction, space: Space, k: int, depth: int = 2, signs: Fraction | None = None, steps: int = 1 << 16
-) -> LiftedTree:
-    return LiftedTree(
+) -> ProjectedTree:
+    return ProjectedTree(
         Problem(space, k),
         depth,
         lambda n_values: choose_oracle(n_values, epsilon),
@@ -46,12 +46,12 @@ def test_both_rounds_together_are_epsilon_private_and_a_planted_epsilon_is_caugh
     space = Space((0.0,) * 4, 1.0, (1, 2, 1, 1), False)
 
     def laws(epsilon: Fraction) -> list[Law]:
-        lifted = _lifted(epsilon, space, 2, depth=1, steps=2)
+        projected = _projected(epsilon, space, 2, depth=1, steps=2)
         places = np.array([[-9000.0, 0.0, 0.0], [9000.0, 0.0, 0.0]])
 
         def client(streams: UserStreams, point: tuple[int, ...]) -> tuple[bytes, ...]:
             points = np.array([point])
-            sent = (*lifted.encode(streams, points, 0, places), *lifted.encode(streams, points, 1, places))
+            sent = (*projected.encode(streams, points, 0, places), *projected.encode(streams, points, 1, places))
             return tuple(reports.tobytes() for reports in sent)
 
         return [exact_law(lambda s, p=p: client(s, p)) for p in [(1, 2, 1, 1), (-1, -2, -1, -1)]]
@@ -65,12 +65,14 @@ def test_centers_are_as_near_as_the_docstring_says_and_users_speak_once() -> Non
     space = Space.ball([0.0] * d, 1.0)
     centers, rows = _clusters(n, d, 3, 1)
     points = local_points(space, rows)
-    lifted = _lifted(Fraction(8), space, 3, depth=3)
-    places = lifted.places_after([lifted.aggregate(lifted.encode(_streams(n), points, 0, np.empty((0, 3))), 0, points)])
-    assert sum(len(a) for r in (0, 1) for a in lifted.encode(_streams(n), points, r, places)) == n
+    projected = _projected(Fraction(8), space, 3, depth=3)
+    places = projected.places_after(
+        [projected.aggregate(projected.encode(_streams(n), points, 0, np.empty((0, 3))), 0, points)]
+    )
+    assert sum(len(a) for r in (0, 1) for a in projected.encode(_streams(n), points, r, places)) == n
     one_report, z = (exp(8) + 1) / (exp(8) - 1), []
     for run in range(8):
-        clustering = run_rounds(lifted, _streams(n, run), points)
+        clustering = run_rounds(projected, _streams(n, run), points)
         order = np.argmin(((centers[:, np.newaxis] - space.to_data(clustering.centers)) ** 2).sum(axis=2), axis=1)
         assert sorted(order) == [0, 1, 2]
         away = space.to_data(clustering.centers[order]) - centers
@@ -86,7 +88,7 @@ def test_where_noise_outweighs_the_centers_they_are_drawn_to_the_mean() -> None:
     space = Space.ball([0.0] * d, 1.0)
     _, rows = _clusters(n, d, 4, 2)
     points = local_points(space, rows)
-    clustering = run_rounds(_lifted(Fraction(1, 2), space, 4), _streams(n), points)
+    clustering = run_rounds(_projected(Fraction(1, 2), space, 4), _streams(n), points)
     gaps = ((points[:, np.newaxis] - clustering.centers) ** 2).sum(axis=2).min(axis=1).sum()
     one = ((points - points.mean(axis=0)) ** 2).sum()
     assert gaps < 3 * one
@@ -96,7 +98,9 @@ def test_where_noise_outweighs_the_centers_they_are_drawn_to_the_mean() -> None:
 @pytest.mark.parametrize(("n", "k"), [(0, 3), (1, 1), (5, 4)])
 def test_few_users_still_give_k_centers(n: int, k: int) -> None:
     space = Space.box([0.0] * 7, [1.0, 2.0, 1.0, 1.0, 1.0, 1.0, 1.0])
-    clustering = run_rounds(_lifted(Fraction(1), space, k), _streams(n), local_points(space, np.full((n, 7), np.nan)))
+    clustering = run_rounds(
+        _projected(Fraction(1), space, k), _streams(n), local_points(space, np.full((n, 7), np.nan))
+    )
     assert clustering.centers.shape == (k, 7)
     assert np.isfinite(clustering.centers).all()
 
@@ -104,9 +108,9 @@ def test_few_users_still_give_k_centers(n: int, k: int) -> None:
 def test_projection_belongs_to_the_point_alone() -> None:
     space = Space.ball([0.0] * 30, 1.0)
     points = local_points(space, np.random.default_rng(3).normal(size=(500, 30)))
-    lifted = _lifted(Fraction(1), space, 2)
-    whole = lifted.project(points)
-    assert (np.vstack([lifted.project(points[i : i + 1]) for i in range(0, 500, 50)]) == whole[::50]).all()
+    projected = _projected(Fraction(1), space, 2)
+    whole = projected.project(points)
+    assert (np.vstack([projected.project(points[i : i + 1]) for i in range(0, 500, 50)]) == whole[::50]).all()
     norms = np.linalg.norm(whole, axis=1)
     assert norms.max() <= UNITS
     assert 0.4 < np.sqrt((norms**2).mean()) / UNITS < 1
@@ -114,9 +118,9 @@ def test_projection_belongs_to_the_point_alone() -> None:
 
 def test_wrong_settings_are_refused_by_name() -> None:
     with pytest.raises(ConfigError, match="dimension must be above 3"):
-        _lifted(Fraction(1), Space.ball([0.0] * 3, 1.0), 2)
+        _projected(Fraction(1), Space.ball([0.0] * 3, 1.0), 2)
     space = Space.ball([0.0] * 4, 1.0)
     with pytest.raises(ConfigError, match="epsilon must be the same"):
-        _lifted(Fraction(1), space, 2, signs=Fraction(2))
+        _projected(Fraction(1), space, 2, signs=Fraction(2))
     with pytest.raises(ConfigError, match="points must"):
-        _lifted(Fraction(1), space, 2).encode(_streams(2), np.zeros((2, 3), dtype=np.int64), 0, np.empty((0, 3)))
+        _projected(Fraction(1), space, 2).encode(_streams(2), np.zeros((2, 3), dtype=np.int64), 0, np.empty((0, 3)))

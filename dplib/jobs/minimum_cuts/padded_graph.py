@@ -57,7 +57,7 @@ def packed_cuts(graph: Graph, least: int, bound: int, rate: Fraction) -> Weighed
 
 
 @dataclass(frozen=True)
-class CycledGraph:
+class PaddedGraph:
     """A graph and its paddings.
 
     Attributes:

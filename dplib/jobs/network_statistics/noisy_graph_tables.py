@@ -21,18 +21,18 @@ from dplib.graphs.statistics.noisy_graph import Passing, block_pairs
 from dplib.jobs.network_statistics.design import Design
 from dplib.jobs.network_statistics.parts import threshold_law
 from dplib.jobs.network_statistics.tables import PUBLISHED, Tables
-from dplib.jobs.network_statistics.whole_graph import NoisyGraph, Parts
+from dplib.jobs.network_statistics.whole_graph import NoisyGraph, WholeGraph
 from dplib.mechanisms.noisy_adjacency import ThresholdLaw
 from dplib.release.staging import MEASUREMENT
 from dplib.release.tables import read_table, write_table
 
-ADJACENCY, CHOICES, SILENT, VERTICES = "adjacency", "choices", "silent", "vertices"
+ADJACENCY, CHOICES, NON_RESPONDENTS, VERTICES = "adjacency", "choices", "silent", "vertices"
 WHOLE_GRAPH = "all"
 """The name of the whole graph among the blocks."""
 
 
-def write_parts(directory: Path, parts: Parts) -> None:
-    """Write the noisy graph, choices and silent vertices into ``measurement/``."""
+def write_whole_graph(directory: Path, parts: WholeGraph) -> None:
+    """Write the noisy graph, choices and non-respondents into ``measurement/``."""
     measurement = directory / MEASUREMENT
     if parts.graph is not None:
         graph, edges, folder = parts.graph, parts.graph.edges, measurement / ADJACENCY
@@ -47,14 +47,14 @@ def write_parts(directory: Path, parts: Parts) -> None:
             "candidate": np.array(list(parts.choices.values()), dtype=np.int64),
         }
         write_table(measurement / CHOICES, CHOICES, drawn, sort_by=("statistic", "draw"))
-    for statistic, vertices in parts.silent.items():
-        write_table(measurement / SILENT, str(statistic), {"vertex": vertices}, sort_by=("vertex",))
+    for statistic, vertices in parts.non_respondents.items():
+        write_table(measurement / NON_RESPONDENTS, str(statistic), {"vertex": vertices}, sort_by=("vertex",))
 
 
-def read_parts(tables: Tables) -> Parts:
-    """Read back what `write_parts` wrote; its ``numbers`` are empty."""
+def read_whole_graph(tables: Tables) -> WholeGraph:
+    """Read back what `write_whole_graph` wrote; its ``numbers`` are empty."""
     design, measurement = tables.design, tables.directory / MEASUREMENT
-    graph, choices, silent = None, {}, {}
+    graph, choices, non_respondents = None, {}, {}
     adjacency = design.find(Statistic.ADJACENCY)
     if adjacency is not None:
         pairs = read_table(measurement / ADJACENCY, ["source", "target"], blocks=("edges",))
@@ -69,10 +69,10 @@ def read_parts(tables: Tables) -> Parts:
         rows = read_table(measurement / CHOICES, ["statistic", "candidate"]).to_pylist()
         choices = {Statistic(row["statistic"]): int(row["candidate"]) for row in rows}
     for each in design.measurements:
-        if (measurement / SILENT / f"{each.statistic}.parquet").is_file():
-            table = read_table(measurement / SILENT, ["vertex"], blocks=(str(each.statistic),))
-            silent[each.statistic] = table.column("vertex").to_numpy()
-    return Parts({}, graph, choices, silent)
+        if (measurement / NON_RESPONDENTS / f"{each.statistic}.parquet").is_file():
+            table = read_table(measurement / NON_RESPONDENTS, ["vertex"], blocks=(str(each.statistic),))
+            non_respondents[each.statistic] = table.column("vertex").to_numpy()
+    return WholeGraph({}, graph, choices, non_respondents)
 
 
 def passing_of(law: ThresholdLaw) -> Passing:
@@ -90,13 +90,13 @@ def pairs_of_blocks(design: Design) -> IntArray:
     return np.concatenate([total, block_pairs(sizes.astype(np.int64))])
 
 
-def reported_pairs(design: Design, silent: IntArray) -> IntArray:
+def reported_pairs(design: Design, non_respondents: IntArray) -> IntArray:
     """Of `pairs_of_blocks`, those whose earlier end reported; ``silent`` are the vertices that did not."""
-    if len(silent) == 0:
+    if len(non_respondents) == 0:
         return pairs_of_blocks(design)
     n, declared = design.n_vertices, design.declared
     told = np.ones(n, dtype=np.bool_)
-    told[silent] = False
+    told[non_respondents] = False
     total = np.array([int((n - 1 - np.arange(n))[told].sum())], dtype=np.int64)
     if not declared.blocks:
         return total
@@ -115,12 +115,14 @@ def block_names(design: Design) -> list[tuple[str, str]]:
     return [(WHOLE_GRAPH, WHOLE_GRAPH), *named]
 
 
-def write_published_parts(tables: Tables, parts: Parts, edges: FloatArray | None, std_error: FloatArray | None) -> None:
+def write_published_graph(
+    tables: Tables, parts: WholeGraph, edges: FloatArray | None, std_error: FloatArray | None
+) -> None:
     """Write the published tables.
 
     Args:
         tables: of the release, with the design of the configuration.
-        parts: from `read_parts`.
+        parts: from `read_whole_graph`.
         edges: estimated edges by key of ``adjacency``; None where it is not measured.
         std_error: their standard errors.
     """

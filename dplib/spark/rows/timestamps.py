@@ -17,7 +17,7 @@ from pyspark.sql import Column, SparkSession
 from pyspark.sql import functions as F
 
 from dplib.config.date_patterns import check_pattern, suggestion
-from dplib.config.sections import Moments
+from dplib.config.sections import Timestamps
 from dplib.errors import ConfigError
 from dplib.spark.engine.session import SPARK_ERRORS
 
@@ -75,7 +75,7 @@ def _probes() -> list[int]:
 _PROBES = _probes()
 
 
-def day_number(moment: Column, type_name: str, source: Moments, first_day: dt.date, n_days: int) -> Column:
+def day_number(moment: Column, type_name: str, source: Timestamps, first_day: dt.date, n_days: int) -> Column:
     """Number of days since the domain's first day, int: null where it cannot be read, `OUTSIDE` the domain -1.
 
     Args:
