@@ -11,7 +11,6 @@ References:
     (epsilon^2 / 2)-zCDP) and lemma 1.7 (rho adds up).
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
@@ -28,7 +27,6 @@ __all__ = [
     "Currency",
     "PureDP",
     "as_fraction",
-    "budget_from_dict",
     "cost",
     "epsilon_or_rho",
     "rho_of",
@@ -131,18 +129,6 @@ class Currency(StrEnum):
     ZCDP = "zcdp"
     APPROX = "approx"
     """Epsilon and delta, each with a total that its sum may not exceed; see `dplib.workflow.design.cost_of`."""
-
-
-def budget_from_dict(data: Mapping[str, object]) -> Budget:
-    """Read ``{epsilon}``, ``{epsilon, delta}`` or ``{rho}``: the configuration's form and that of ``to_dict``."""
-    fractions = {key: as_fraction(key, value) for key, value in data.items()}
-    if set(fractions) == {"epsilon"}:
-        return PureDP(**fractions)
-    if set(fractions) == {"epsilon", "delta"}:
-        return ApproxDP(**fractions)
-    if set(fractions) == {"rho"}:
-        return ZCDP(**fractions)
-    raise ConfigError("budget", "have epsilon, epsilon and delta, or rho", ", ".join(data) or "nothing")
 
 
 def rho_of(budget: ApproxDP | ZCDP) -> Fraction:

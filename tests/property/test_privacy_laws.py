@@ -1,6 +1,5 @@
 """Laws of the exact arithmetic of budgets, its bounds, conversions and accountants."""
 
-import json
 import math
 from decimal import Context, Decimal
 from fractions import Fraction
@@ -16,7 +15,6 @@ from dplib.privacy.budget import (
     Budget,
     PureDP,
     as_fraction,
-    budget_from_dict,
 )
 from dplib.privacy.calibration import (
     discrete_laplace_scale,
@@ -74,11 +72,6 @@ def test_floats_are_their_shortest_text(x: float) -> None:
     exact = as_fraction("x", x)
     assert float(exact) == x
     assert exact == Fraction(Decimal(repr(x)))
-
-
-@given(budgets)
-def test_budgets_survive_json(budget: Budget) -> None:
-    assert budget_from_dict(json.loads(json.dumps(budget.to_dict()))) == budget
 
 
 @given(pure_budgets, pure_budgets, pure_budgets)

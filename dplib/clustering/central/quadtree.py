@@ -26,7 +26,7 @@ import numpy as np
 
 from dplib.arrays import BoolArray, FloatArray, IntArray
 from dplib.clustering.central.cell_errors import Cells
-from dplib.clustering.central.code_tree import Expand, grow, leaves_of
+from dplib.clustering.central.code_tree import Expand, Leaves, grow, leaves_of
 from dplib.clustering.central.grid import COUNT_SHARE, SU_POINTS_A_CELL, cells_an_axis, measure_count
 from dplib.clustering.central.tree_errors import weight_variances
 from dplib.clustering.problem import Clustering, Problem
@@ -130,7 +130,7 @@ def quadtree(
     """
     positive("epsilon", epsilon)
     between("count_share", count_share, Fraction(0), Fraction(1))
-    space, d, k = problem.space, problem.space.dimension, problem.n_clusters
+    space, d = problem.space, problem.space.dimension
     require(d <= MAX_DIMENSION, "dimension", f"be at most {MAX_DIMENSION} for quadtree", d)
     n, of_count = counted or measure_count(source, noise, problem, epsilon * count_share)
     share = epsilon * (1 - count_share)
@@ -155,6 +155,15 @@ def quadtree(
     levels = grow(source.total(codes), d, depth, measure, expand, MAX_EXPANDED)
     leaves = leaves_of(levels, d, depth, [2.0 * scale**2 for scale in scales])
     places = space.clip(codes.places(leaves.first_codes, leaves.levels))
+    choices = {"first level": first, "last level": depth, "cells": len(places)}
+    return _cluster(places, leaves, problem, (of_count, *events), choices)
+
+
+def _cluster(
+    places: FloatArray, leaves: Leaves, problem: Problem, events: tuple[NoiseEvent, ...], choices: dict[str, int]
+) -> Clustering:
+    """Weighted k-means of the leaves' middles, with errors from the tree's noise and the cells' sizes."""
+    space, k = problem.space, problem.n_clusters
     fit = weighted_kmeans(places, leaves.weights, spread_centers(space, k, problem.seed), problem.seed)
 
     def variances(factors: FloatArray) -> FloatArray:
@@ -168,8 +177,8 @@ def quadtree(
         weights=fit.weights,
         deviations=cells.center_errors(),
         loss=cells.loss()[0],
-        events=(of_count, *events),
-        choices={"first level": first, "last level": depth, "cells": len(places)},
+        events=events,
+        choices=dict(choices),
         cells=places,
         cell_weights=leaves.weights,
         weight_deviations=cells.weight_errors(),
