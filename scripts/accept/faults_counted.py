@@ -179,7 +179,7 @@ def the_share_changes_no_old_hash() -> Iterator[Result]:
         shop = Shop(Path(name)).set()
         from dplib.jobs.consistent_histograms.job import JOB
 
-        dumped = JOB.prepare(shop.config).design.settings["privacy"]
+        dumped = JOB.prepare(shop.config).settings["privacy"]
         absent = not any(key.startswith("quality") for key in dumped)
         yield Result("settings without quality_share", "hold no trace of it", ", ".join(dumped), absent)
         noisy = []

@@ -18,7 +18,6 @@ from dplib.errors import IntegrityError
 from dplib.jobs.consistent_histograms.job import JOB
 from dplib.ledger.schema import _prepare_file
 from dplib.spark.engine.session import open_session
-from dplib.workflow.settings import counted_hash
 from scripts.accept.claims import Check, Result, at_most
 from tests.jobs.test_secret_variable import LOOK
 from tests.support.jobs import SECRET, new_shop
@@ -90,7 +89,7 @@ def honest() -> Iterator[Result]:
 def free_and_secret(folder: Path) -> Iterator[Result]:
     """Reader options that reach the input, and totals that are not measured."""
     shop = new_shop(folder / "options")
-    plain = counted_hash(JOB.prepare(shop.config).design)
+    plain = JOB.prepare(shop.config).key.settings_hash
     release = shop.set(input__options=PASSWORD).run().release
     spent, hashed = shop.spent(), json.loads((release / "manifest.json").read_text())["settings_hash"]
     again = shop.set(input__options=OTHER_PASSWORD).run().release

@@ -18,7 +18,8 @@ NOISY_RUN = """
 import sys
 from pathlib import Path
 from pyspark.sql import functions as F
-from dplib.config.sections import Columns, Input, Privacy, SparkSettings
+from dplib.config.event_input import Columns, Input
+from dplib.config.sections import EventPrivacySettings, SparkSettings
 from dplib.errors import DplibError
 from dplib.spark.rows.contributions import bound_rows
 from dplib.spark.rows.counts import count_cells
@@ -32,7 +33,7 @@ conf = {"spark.sql.shuffle.partitions": "1", "spark.driver.extraJavaOptions": "-
 spark = start_session("noisy", SparkSettings(master="local[1]", conf=conf))
 columns = Columns(day="day", item="item", quantity="n", unit="unit")
 source = Input(path="rows.csv", options={"header": "true"}, columns=columns)
-privacy = Privacy.model_validate({"unit": "order", "max_rows_per_unit": 1, "budget": {"epsilon": 1}})
+privacy = EventPrivacySettings.model_validate({"unit": "order", "max_rows_per_unit": 1, "budget": {"epsilon": 1}})
 resolved = resolve_rows(open_rows(spark, source, folder), source, privacy, RowDomain(dt.date(2020, 1, 1), 1, ["naan"]))
 print("counts", count_cells(bound_rows(resolved, 1, 1, bytes(32)), 1, 1).tolist())
 
