@@ -68,10 +68,13 @@ def _check_members(ledger: Ledger, dataset: str, output: Path) -> None:
 
     Such a ledger would give out the numbers, and the budget, of those releases a second time.
     """
+    stored = {Path(run.measurement.location).parent for run in ledger.runs(dataset) if run.measurement is not None}
+    folders = sorted({output.resolve(), *stored})
+    lying = [found for folder in folders for found in found_in(folder) if found.dataset == dataset]
+    # Read after the folders: what other jobs made meanwhile was in the ledger before it lay there.
     runs = {run.sequence: run for run in ledger.runs(dataset)}
-    stored = {Path(run.measurement.location).parent for run in runs.values() if run.measurement is not None}
-    for found in (each for folder in sorted({output.resolve(), *stored}) for each in found_in(folder)):
-        problem = unknown(found, runs) if found.dataset == dataset else None
+    for found in lying:
+        problem = unknown(found, runs)
         if problem is not None:
             raise ConfigError(
                 "ledger",

@@ -11,10 +11,12 @@ from dplib.errors import BudgetError, ConfigError, DplibError, IntegrityError
 from dplib.ledger.ledger import Ledger
 from dplib.ledger.runs import Balance, Run, StoredMeasurement
 from dplib.release.files import MANIFEST
+from dplib.release.membership import Found, found_in
 from dplib.release.staging import MEASUREMENT, Staging
+from dplib.workflow import storing
 from dplib.workflow.run_keys import MeasurementKeys
 from dplib.workflow.storing import Measure, Publish, publish_run
-from tests.support.ledgers import exported, open_with, reserve_and_measure, url_of
+from tests.support.ledgers import exported, key_number, open_with, reserve_and_measure, url_of
 
 SERVER = multiprocessing.get_context("forkserver")
 SERVER.set_forkserver_preload(["dplib.ledger.ledger"])
@@ -201,3 +203,21 @@ def test_a_record_whose_answer_got_lost_is_found_by_the_retry(tmp_path: Path, mo
     release = whole_run(ledger, output, "second")
     assert text_of(release) == "plain of noisy first"
     assert ledger.balance("takeaway") == Balance(Fraction(1), COST, Fraction(0))
+
+
+def test_what_another_job_makes_while_the_output_is_looked_at_is_known(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The folders are read before the ledger: otherwise one of two sound jobs would take its ledger for a backup."""
+    ledger, output = open_with(tmp_path), tmp_path / "releases"
+    others = [key_number(1)]
+
+    def found_meanwhile(folder: Path) -> list[Found]:
+        while others:
+            reserve_and_measure(ledger, output, measuring("other"), COST, others.pop())
+        return list(found_in(folder))
+
+    monkeypatch.setattr(storing, "found_in", found_meanwhile)
+    assert reserve_and_measure(ledger, output, measuring("own"), COST, key_number(2)).sequence > 0
+    assert others == []
+    assert len(ledger.runs("takeaway")) == 2
