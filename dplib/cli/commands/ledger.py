@@ -10,6 +10,7 @@ import typer
 from dplib.errors import DplibError
 from dplib.jobs.pricing import price
 from dplib.ledger.audit import audit_entries, export_lines, known_tips, not_recomputed, read_export
+from dplib.ledger.chain import Entry
 from dplib.ledger.ledger import Ledger
 from dplib.ledger.migration import migrate
 from dplib.ledger.schema import resolve_ledger_url
@@ -108,11 +109,12 @@ def ledger_audit(
             f"{'ledger' if finding.sequence is None else f'entry {finding.sequence}'}: {finding.problem}"
             for finding in findings
         ]
-        if releases is not None:
-            shown += unknown_releases(releases, book)
-        elif source is None and not shown:
-            for folder in output_folders(book):
-                shown += unknown_releases(folder, book, own_accounts=True)
+        if releases is not None or (source is None and not shown):
+            lying = _unknown(book, releases)
+            if lying and source is None:
+                # What jobs made meanwhile was in the book before it lay in a folder: a later book knows it.
+                lying = _unknown(_open(ledger, even_closed=True).entries()[0], releases)
+            shown += lying
         for line in shown:
             err.print(line, markup=False)
         if shown:
@@ -124,6 +126,14 @@ def ledger_audit(
                 "are taken as stated."
             )
         out.print(f"The hash chain is whole and every entry keeps the rules. Tip: {tip[0]}:{tip[1]}", markup=False)
+
+
+def _unknown(book: list[Entry], releases: Path | None) -> list[str]:
+    """Releases that a book does not know: in a folder, or where the book says that it stored any."""
+    if releases is not None:
+        return unknown_releases(releases, book)
+    folders = output_folders(book)
+    return [line for folder in folders for line in unknown_releases(folder, book, own_accounts=True)]
 
 
 @ledger_app.command("void")
