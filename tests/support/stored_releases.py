@@ -30,7 +30,7 @@ def used(job: str, folder: Path) -> dict[str, bool]:
         job: whose place.
         folder: for the copy; there is nothing yet.
     """
-    shutil.copytree(STORED / job, folder)
+    shutil.unpack_archive(STORED / f"{job}.zip", folder)
     fresh = new_place_of(job, folder.with_name(f"{folder.name}-new"))
     shutil.copy(fresh.folder / "shop.key", folder)
     place = type(fresh)(folder, json.loads((folder / "shop.yaml").read_text()))
@@ -78,7 +78,7 @@ def moved(place: Shop) -> None:
 
 
 def make(job: str, folder: Path) -> None:
-    """Measure and publish a place of a job, ask it, and move it to a folder."""
+    """Measure and publish a place of a job, ask it, and pack it into ``JOB.zip`` of a folder."""
     place = new_place_of(job, MADE_IN / job, input__path=str(MADE_IN / job / "orders.csv"))
     with patch("socket.gethostname", lambda: "tests"), patch("getpass.getuser", lambda: "tests"):
         release = place.run("--yes").release
@@ -87,9 +87,10 @@ def make(job: str, folder: Path) -> None:
     (place.folder / "answers.json").write_text(answers.out)
     for private in (place.output / ".lock", place.folder / "shop.key"):
         private.unlink()
-    shutil.move(place.folder, folder)
+    shutil.make_archive(str(folder / job), "zip", place.folder)
+    shutil.rmtree(place.folder)
 
 
 if __name__ == "__main__":
     for each in JOBS:
-        make(each, Path(sys.argv[1]) / each)
+        make(each, Path(sys.argv[1]))

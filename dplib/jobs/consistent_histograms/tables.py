@@ -10,7 +10,6 @@ Nodes are numbered breadth first from the root; both days are inclusive; rows ar
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -25,6 +24,7 @@ from dplib.jobs.consistent_histograms.design import Design
 from dplib.release.staging import MEASUREMENT
 from dplib.release.tables import Column, read_table, write_table
 from dplib.trees.block_plan import TOP
+from dplib.workflow.release_tables import ReleaseTables
 
 ESTIMATES, PUBLISHED = "estimates", "published"
 TREE = "tree.json"
@@ -70,17 +70,8 @@ def read_tree(directory: Path) -> Tree:
         raise IntegrityError(f"measurement must name its tree in {TREE}, got {directory.name} without it") from None
 
 
-@dataclass(frozen=True)
-class Tables:
-    """The tables of one release, or of one that is being made.
-
-    Attributes:
-        directory: the release, or the staging directory.
-        design: the design that it was measured by.
-    """
-
-    directory: Path
-    design: Design
+class Tables(ReleaseTables[Design]):
+    """The job's."""
 
     def write_tree(self) -> None:
         """Store which tree was measured, beside the measurement: ``tree: auto`` may choose another one later."""

@@ -28,6 +28,7 @@ from dplib.jobs.minimum_cuts.design import SAMPLED, Design
 from dplib.privacy.noise import Law
 from dplib.release.staging import MEASUREMENT
 from dplib.release.tables import Column, read_table, write_table
+from dplib.workflow.release_tables import ReleaseTables
 
 ESTIMATES, CHOICES = "estimates", "choices"
 SAMPLED_VALUE, SAMPLED_PADDING = f"{SAMPLED}_value", f"{SAMPLED}_padding"
@@ -74,17 +75,8 @@ def _joined(arrays: Sequence[IntArray]) -> IntArray:
     return np.concatenate([np.zeros(0, dtype=np.int64), *arrays]).astype(np.int64)
 
 
-@dataclass(frozen=True)
-class Tables:
-    """The tables of one release, or of one that is being made.
-
-    Attributes:
-        directory: the release, or the staging directory.
-        design: the design.
-    """
-
-    directory: Path
-    design: Design
+class Tables(ReleaseTables[Design]):
+    """The job's."""
 
     def write_measurement(self, stored: StoredReleases) -> None:
         """Write ``measurement/``."""

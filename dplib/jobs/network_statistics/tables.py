@@ -11,7 +11,6 @@ statistics that are one number.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -26,6 +25,7 @@ from dplib.jobs.network_statistics.measurements import Derived, Measurement
 from dplib.privacy.noise import NoiseEvent
 from dplib.release.staging import MEASUREMENT
 from dplib.release.tables import read_table, write_table
+from dplib.workflow.release_tables import ReleaseTables
 
 ESTIMATES, PUBLISHED = "estimates", "published"
 BLOCK = "statistics"
@@ -37,17 +37,8 @@ def noise_variance(measured: Measurement) -> float:
     return measured.event.noise.variance if isinstance(measured.event, NoiseEvent) else float("nan")
 
 
-@dataclass(frozen=True)
-class Tables:
-    """The tables of one release, or of one that is being made.
-
-    Attributes:
-        directory: the release, or the staging directory.
-        design: the design.
-    """
-
-    directory: Path
-    design: Design
+class Tables(ReleaseTables[Design]):
+    """The job's."""
 
     def write_measurement(self, noisy: Mapping[Statistic, IntArray]) -> None:
         """Write ``measurement/``."""

@@ -11,7 +11,6 @@ and categories. Nodes are numbered breadth first from the root.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -26,6 +25,7 @@ from dplib.release.tables import Column, read_table, write_table
 from dplib.trees.budgets import LawName
 from dplib.trees.interval_tree import IntervalTree
 from dplib.trees.strategies import TreeStrategy
+from dplib.workflow.release_tables import ReleaseTables
 
 ESTIMATES, PUBLISHED = "estimates", "published"
 TREE, CHOICES = "tree", "choices"
@@ -73,17 +73,8 @@ def _tiled(values: npt.NDArray[np.generic], times: int) -> Column:
     return pa.DictionaryArray.from_arrays(pa.array(np.tile(places.astype(np.int32), times)), pa.array(names.tolist()))
 
 
-@dataclass(frozen=True)
-class Tables:
-    """The tables of one release, or of one that is being made.
-
-    Attributes:
-        directory: the release, or the staging directory.
-        design: the design.
-    """
-
-    directory: Path
-    design: Design
+class Tables(ReleaseTables[Design]):
+    """The job's."""
 
     def write_measurement(self, block: int, noisy: IntArray) -> None:
         """Write one block of ``measurement/``.
