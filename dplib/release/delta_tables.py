@@ -15,7 +15,7 @@ Reference: Armbrust et al., "Delta Lake: high-performance ACID table storage ove
 2020, section 3.2 (application transactions make retries idempotent).
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
@@ -47,12 +47,29 @@ def require_library() -> None:
         )
 
 
-def append_release(release: Path, tables: Mapping[str, str]) -> list[str]:
+def require_tables(release: Path, names: Iterable[str], may_lack: frozenset[str]) -> None:
+    """Refuse names of tables that releases of these settings do not have.
+
+    Args:
+        release: one of them, finished.
+        names: of tables, as in `append_release`.
+        may_lack: tables that a release of these settings may have or lack.
+
+    Raises:
+        ConfigError: naming the first that there is not.
+    """
+    manifest = load_manifest(release)
+    for name in sorted(set(names) - may_lack):
+        _files(release, manifest, name)
+
+
+def append_release(release: Path, tables: Mapping[str, str], may_lack: frozenset[str] = frozenset()) -> list[str]:
     """Bring the tables of a release into Delta tables.
 
     Args:
         release: the release's directory, finished.
         tables: name of a table of the release (``published``, ``estimates/centers``) to the place of a Delta table.
+        may_lack: tables that the release may lack: then they have no rows to bring.
 
     Returns:
         The names that were written now; those that were there already are left out.
@@ -62,8 +79,10 @@ def append_release(release: Path, tables: Mapping[str, str]) -> list[str]:
         DplibError: if a Delta table cannot be written now.
     """
     manifest = load_manifest(release)
-    files = {name: _files(release, manifest, name) for name in tables}
-    return [name for name, place in tables.items() if _append(manifest, name, files[name], place)]
+    folders = {Path(entry.path).parent.as_posix() for entry in manifest.files}
+    there = {name: place for name, place in tables.items() if name in folders or name not in may_lack}
+    files = {name: _files(release, manifest, name) for name in there}
+    return [name for name, place in there.items() if _append(manifest, name, files[name], place)]
 
 
 def _files(release: Path, manifest: Manifest, name: str) -> list[Path]:

@@ -104,6 +104,7 @@ def try_publication(
             with few_of_a_kind():
                 prepared.job.publish(_InProcess(few), run, account, folder)
             show(folder)
+            _try_tables(prepared, folder)
     except ConfigError:
         raise
     except SolverError as error:
@@ -140,6 +141,20 @@ def _try_names(settings: Mapping[str, Any], folder: Path) -> None:
     pa.array([*names, *map(shielded_text, names)])
     page = html.escape(clean_text("\n".join(names)))
     (folder / "names").write_text(page, encoding="utf-8")
+
+
+def _try_tables(prepared: PreparedJob[AnyDesign], release: Path) -> None:
+    """Look the tables up that are to be brought elsewhere.
+
+    Raises:
+        ConfigError: if releases of these settings have no such table.
+    """
+    tables = prepared.design.config.publish.output.tables
+    if tables:
+        # Imported where it is needed: it brings pyarrow's data sets.
+        from dplib.release.delta_tables import require_tables
+
+        require_tables(release, tables, prepared.job.trial.may_lack(prepared.design))
 
 
 def _texts(value: object) -> Iterator[str]:

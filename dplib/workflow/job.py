@@ -20,7 +20,7 @@ from dplib.spark.engine.blocks import DataFrame, SparkSession
 from dplib.spark.engine.session import open_session
 from dplib.spark.rows.inspection import Inspection
 from dplib.spark.rows.quality import JudgedRows
-from dplib.workflow.design import AnyDesign
+from dplib.workflow.design import AnyDesign, JobDesign
 from dplib.workflow.plan import JobPlan
 from dplib.workflow.prepared import Design_co, Prepared, Resolve, prepare
 from dplib.workflow.run_keys import MeasurementKeys, RunKeys
@@ -49,6 +49,11 @@ class Question:
     end: str | None = None
 
 
+def _whole(_: JobDesign) -> frozenset[str]:
+    """Releases lack no table."""
+    return frozenset()
+
+
 @dataclass(frozen=True)
 class Trial(Generic[Design_co]):
     """What a job says so that its publication can be tried (`dplib.workflow.dry_publication`).
@@ -59,11 +64,13 @@ class Trial(Generic[Design_co]):
             hold of so few.
         measure_nothing: writes ``measurement/`` as of an input without rows, in this process.
         rules: names of the rules that rows are judged by.
+        may_lack: tables of a release that are there or not by its noisy numbers.
     """
 
     thinned: Callable[[Design_co, int], Design_co | None]
     measure_nothing: Callable[[Design_co, RunKeys, Path], MeasurementKeys]
     rules: tuple[str, ...]
+    may_lack: Callable[[Design_co], frozenset[str]] = _whole
 
 
 @dataclass(frozen=True)

@@ -86,7 +86,7 @@ def run_job(
             from dplib.release.delta_tables import append_release
 
             with progress.stage("writing tables"):
-                written = append_release(release, places)
+                written = append_release(release, places, prepared.job.trial.may_lack(prepared.design))
             for name in written:
                 progress.event("appended", release_id=run.release_id, table=name)
         return run, release

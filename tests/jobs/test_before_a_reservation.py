@@ -125,3 +125,20 @@ def test_a_budget_without_a_promise_for_pairs_can_be_published(job: str, tmp_pat
     place.config.write_text(config, encoding="utf-8")
     planned = dplib("plan", job, "--config", str(place.config))
     assert planned.code == 0, planned.err
+
+
+@pytest.mark.parametrize("job", JOBS)
+def test_a_table_that_no_release_has_is_found_before_the_budget_is_spent(
+    job: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = new_place_of(job, tmp_path, publish__output__tables={"estimates/mistaken": "lake"})
+    refused_by_both(place, "publish.output.tables must name tables of the release", monkeypatch)
+
+
+def test_tables_that_noise_may_leave_out_are_none_that_are_missing(tmp_path: Path) -> None:
+    """A graph of noisy weights has its cuts, and may have a cactus; a release of one number has neither for sure."""
+    tables = {"estimates/cuts": "cuts", "estimates/cactus_edges": "edges"}
+    place = new_place_of("minimum-cuts", tmp_path, publish__output__tables=tables)
+    assert place.set(cuts__releases={"synthetic_graph": {}}).command("plan").code == 0
+    alone = place.set(cuts__releases={"minimum_cut_value": {}}).command("plan")
+    assert (alone.code, "name tables of the release" in alone.err) == (2, True)

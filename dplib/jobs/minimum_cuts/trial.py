@@ -12,7 +12,7 @@ import numpy as np
 from dplib.config.edge_input import VertexCount
 from dplib.graphs.cuts.cut_list import CutList
 from dplib.graphs.edges import Graph, canonical, word_count
-from dplib.jobs.minimum_cuts.design import SAMPLED, Design
+from dplib.jobs.minimum_cuts.design import SAMPLED, SYNTHETIC, TOP, Design
 from dplib.jobs.minimum_cuts.measure import measure_graph
 from dplib.mechanisms.cuts.pair_weights import EXACT_CUTS
 from dplib.spark.graphs.weighted_edges import WEIGHT_RULES
@@ -48,5 +48,13 @@ def _no_cuts(graph: Graph, _bound: int, _seed: int) -> CutList:
     return CutList(np.arange(n), np.zeros((0, word_count(n)), dtype=np.uint64), none)
 
 
-TRIAL = Trial(thinned, measure_nothing, WEIGHT_RULES)
+def may_lack(design: Design) -> frozenset[str]:
+    """Tables of cuts, where some may be found, and of the cactus, where one may be made."""
+    synthetic = design.measured(SYNTHETIC) is not None
+    listed = synthetic or any(design.measured(name) is not None for name in (TOP, SAMPLED))
+    names = (["cuts", "members"] if listed else []) + (["cactus_nodes", "cactus_edges"] if synthetic else [])
+    return frozenset(f"estimates/{name}" for name in names)
+
+
+TRIAL = Trial(thinned, measure_nothing, WEIGHT_RULES, may_lack)
 """How the job's publication is tried."""

@@ -74,6 +74,8 @@ def test_tables_side_by_side_have_names_of_their_own(tmp_path: Path) -> None:
         with pytest.raises(ConfigError, match=rf"publish.output.tables must name tables of the release .* got {name}$"):
             append_release(made, {name: str(tmp_path / "none")})
     assert not (tmp_path / "none").exists()
+    # What noise left out of this release has no rows to bring.
+    assert append_release(made, {"estimates/nothing": str(tmp_path / "none")}, frozenset({"estimates/nothing"})) == []
 
 
 @pytest.mark.parametrize("n_releases", [1, 4])
