@@ -1,6 +1,7 @@
 """Cost, plan and period of a reservation follow from the settings that it carries, no matter who wrote the entry."""
 
 import json
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from fractions import Fraction
@@ -46,11 +47,13 @@ JOBS: dict[str, tuple[Any, Any]] = {
 
 
 def configurations() -> list[tuple[str, dict[str, Any]]]:
-    """Those of conf/ that are jobs' and name no date."""
+    """Those of conf/ that are jobs', name no date and need no data that is not there."""
     found = []
     for path in sorted(CONF.glob("*.yaml")):
-        settings = yaml.safe_load(path.read_text())
-        if isinstance(settings, dict) and settings.get("job") in JOBS and "{date}" not in path.read_text():
+        text = path.read_text()
+        settings = yaml.safe_load(text)
+        here = "${DPLIB_SHARED}" not in text or "DPLIB_SHARED" in os.environ
+        if isinstance(settings, dict) and settings.get("job") in JOBS and "{date}" not in text and here:
             found.append((path.name, settings))
     return found
 
