@@ -89,7 +89,7 @@ def _projections(part: ConsistencyProblem, options: SolverOptions) -> list[Map]:
         first = equation_sweep(part.tree, part.variance)
     else:
         return [tree_projection(part.tree, part.variance), _node_projection(part)]
-    if not any(len(daily.matrix) for daily in part.day_constraints):
+    if not any(daily.n_constraints for daily in part.day_constraints):
         return [first]
     return [first, project_days(part.day_constraints, part.variance, part.tree.leaf_nodes)]
 

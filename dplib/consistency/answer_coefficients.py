@@ -97,7 +97,7 @@ def series_coefficients(
     known[open_, series] = OPEN * float(known[np.isfinite(known)].max())
     noisy = np.zeros(known.shape)
     noisy[nodes, series] = known[nodes, series]
-    homogeneous = tuple(replace(daily, rhs=np.zeros(len(daily.matrix))) for daily in day_constraints)
+    homogeneous = tuple(replace(daily, rhs=np.zeros(daily.n_constraints)) for daily in day_constraints)
     found = solve(ConsistencyProblem(tree, noisy, known, homogeneous)).values
     return _per_variance(found, variance)
 

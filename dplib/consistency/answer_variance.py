@@ -53,7 +53,7 @@ class AnswerVariance:
         commuting = commuting_plan(tree, variance, tuple(day_constraints))
         self._factor: FloatArray | None = None
         if commuting is not None:
-            free = DayConstraints(0, tree.n_leaves, np.zeros((0, 1)), np.zeros(0))
+            free = DayConstraints.free(tree.n_leaves, 1)
             self._plan = smoother_plan(tree, commuting.node_variance[:, None], [free])
             self._factor = commuting.item_covariance
             good = self._plan.identifiable and commuting.projector.identifiable

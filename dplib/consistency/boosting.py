@@ -80,6 +80,6 @@ def solve(problem: ConsistencyProblem, options: SolverOptions | None = None, pro
     first = problem.variance[0]
     if not (np.isfinite(first).all() and bool((problem.variance == first).all())):
         raise SolverError("solver", "be another than boosting where variances differ by node or are infinite")
-    if any(len(daily.matrix) for daily in problem.day_constraints):
+    if any(daily.n_constraints for daily in problem.day_constraints):
         raise SolverError("solver", "be one that takes day constraints", "boosting")
     return Solution(boost(problem.noisy, k, problem.tree.n_levels), "boosting")

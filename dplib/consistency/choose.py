@@ -18,6 +18,7 @@ from dplib.consistency import (
     unconstrained,
 )
 from dplib.consistency.problem import ConsistencyProblem, Solution, SolverOptions
+from dplib.constraints.resolved import touched
 from dplib.progress import SILENT, Progress
 
 Solver = Callable[[ConsistencyProblem, SolverOptions | None, Progress], Solution]
@@ -53,7 +54,7 @@ def choose(problem: ConsistencyProblem) -> Choice:
     Args:
         problem: the problem; ``noisy`` may hold anything.
     """
-    if not any(len(daily.matrix) for daily in problem.day_constraints):
+    if not any(daily.n_constraints for daily in problem.day_constraints):
         return Choice(
             "tree_blue", "No constraint links the series of a day: each series is one pass up and down its tree."
         )
@@ -105,12 +106,10 @@ def solve_components(
     Returns:
         The joint solution; its name lists the solvers used, its rounds are those of the group with the most.
     """
-    touched = np.zeros(problem.n_series, dtype=bool)
-    for daily in problem.day_constraints:
-        touched |= (daily.matrix != 0).any(axis=0)
-    groups = [group for group in components if touched[group].any()]
-    if not touched.all():
-        groups.append(np.flatnonzero(~touched))
+    linked = touched(problem.day_constraints)
+    groups = [group for group in components if linked[group].any()]
+    if not linked.all():
+        groups.append(np.flatnonzero(~linked))
     values = np.empty_like(problem.noisy, dtype=np.float64)
     solutions = []
     for group in groups:

@@ -18,7 +18,7 @@ import numpy as np
 
 from dplib.arrays import BoolArray, FloatArray
 from dplib.consistency.problem import ConsistencyProblem, Solution, SolverOptions
-from dplib.constraints.day_constraints import DayConstraints
+from dplib.constraints.day_constraints import DayConstraints, equal
 from dplib.errors import SolverError
 from dplib.estimates.tree_blue import TreeGains, downward, tree_gains, upward
 from dplib.progress import SILENT, Progress
@@ -75,13 +75,14 @@ def same_null_space(day_constraints: tuple[DayConstraints, ...]) -> bool:
     first = day_constraints[0]
     basis: FloatArray | None = None
     for daily in day_constraints[1:]:
-        if np.array_equal(daily.matrix, first.matrix):
+        if equal(daily.matrix, first.matrix):
             continue
         if daily.matrix.shape != first.matrix.shape:
             return False
-        basis = null_basis(first.matrix) if basis is None else basis
-        scale = np.abs(daily.matrix).max(axis=1, initial=1.0)
-        if np.abs((daily.matrix / scale[:, None]) @ basis).max(initial=0.0) > 1e-10:
+        basis = null_basis(first.matrix.toarray()) if basis is None else basis
+        matrix = daily.matrix.toarray()
+        scale = np.abs(matrix).max(axis=1, initial=1.0)
+        if np.abs((matrix / scale[:, None]) @ basis).max(initial=0.0) > 1e-10:
             return False
     return True
 
@@ -105,7 +106,7 @@ def commuting_plan(
         day_constraints[0].first,
         day_constraints[0].end,
         day_constraints[0].matrix,
-        np.zeros(len(day_constraints[0].matrix)),
+        np.zeros(day_constraints[0].n_constraints),
         day_constraints[0].generators,
     )
     offset: FloatArray | None = None
@@ -141,7 +142,7 @@ def solve(problem: ConsistencyProblem, options: SolverOptions | None = None, pro
     if not (plan.gains.identifiable.all() and plan.projector.identifiable):
         raise SolverError("tree", "determine every count from its measured nodes", "settings that leave some open")
     values = downward(plan.gains, upward(plan.gains, problem.measured))
-    if len(problem.day_constraints[0].matrix):
+    if problem.day_constraints[0].n_constraints:
         values = plan.projector(values)
         if plan.node_offset is not None:
             values += plan.node_offset

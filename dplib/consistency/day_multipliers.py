@@ -24,7 +24,7 @@ class DayMultipliers:
 
     def __init__(self, day_constraints: Sequence[DayConstraints], variance: FloatArray) -> None:
         self.variance = variance
-        self.height = max(len(daily.matrix) for daily in day_constraints)
+        self.height = max(daily.n_constraints for daily in day_constraints)
         self._days = [slice(daily.first, daily.end) for daily in day_constraints]
         self._rows = [_padded(daily, self.height) for daily in day_constraints]
         classes = day_classes(day_constraints, variance)
@@ -55,8 +55,9 @@ class DayMultipliers:
 
 
 def _padded(daily: DayConstraints, height: int) -> tuple[FloatArray, FloatArray]:
-    lengths = np.linalg.norm(daily.matrix, axis=1)
+    rows = daily.matrix.toarray()
+    lengths = np.linalg.norm(rows, axis=1)
     matrix, rhs = np.zeros((height, daily.n_series)), np.zeros(height)
-    matrix[: len(lengths)] = daily.matrix / lengths[:, None]
+    matrix[: len(lengths)] = rows / lengths[:, None]
     rhs[: len(lengths)] = daily.rhs / lengths
     return matrix, rhs

@@ -30,10 +30,10 @@ def constraint_matrix(problem: ConsistencyProblem) -> tuple[FloatArray, FloatArr
     sums[np.searchsorted(inner, tree.parent[1:]), np.arange(1, tree.n_nodes)] = -1.0
     blocks, rhs = [np.kron(sums, np.eye(c))], [np.zeros(len(inner) * c)]
     for daily in problem.day_constraints:
-        for day in range(daily.first, daily.end) if len(daily.matrix) else ():
-            block = np.zeros((len(daily.matrix), tree.n_nodes * c))
+        for day in range(daily.first, daily.end) if daily.n_constraints else ():
+            block = np.zeros((daily.n_constraints, tree.n_nodes * c))
             leaf = int(tree.leaf_nodes[day])
-            block[:, leaf * c : (leaf + 1) * c] = daily.matrix
+            block[:, leaf * c : (leaf + 1) * c] = daily.matrix.toarray()
             blocks.append(block)
             rhs.append(daily.rhs)
     return np.concatenate(blocks), np.concatenate(rhs)

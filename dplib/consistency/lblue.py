@@ -72,7 +72,7 @@ def solve(problem: ConsistencyProblem, options: SolverOptions | None = None, pro
     if not np.isfinite(part.variance[1:] if part.tree.n_nodes > 1 else part.variance).all():
         raise SolverError("solver", "be another than lblue where nodes below the root are not measured")
     maps: list[Map] = [equation_sweep(part.tree, part.variance)]
-    if any(len(daily.matrix) for daily in part.day_constraints):
+    if any(daily.n_constraints for daily in part.day_constraints):
         maps.append(project_days(part.day_constraints, part.variance, part.tree.leaf_nodes))
     rounds: list[Round] = []
 

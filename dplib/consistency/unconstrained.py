@@ -17,7 +17,7 @@ def solve(problem: ConsistencyProblem, options: SolverOptions | None = None, pro
     Raises:
         SolverError: if a day is constrained, or the measurements leave a count undetermined.
     """
-    if any(len(daily.matrix) for daily in problem.day_constraints):
+    if any(daily.n_constraints for daily in problem.day_constraints):
         raise SolverError("solver", "be one that takes day constraints", "tree_blue")
     gains = tree_gains(problem.tree, problem.variance)
     if not gains.identifiable.all():

@@ -9,6 +9,7 @@ measured ones alone are ``N^T B_m v_m = N^T b`` with ``N`` the left null space o
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from dplib.arrays import BoolArray, FloatArray
 from dplib.consistency.problem import ConsistencyProblem
@@ -48,7 +49,7 @@ class MeasuredPart:
         days = values[tree.leaf_nodes]
         free = np.empty((tree.n_leaves, int((~self.is_measured).sum())))
         for daily in self.whole.day_constraints:
-            known, unknown = daily.matrix[:, self.is_measured], daily.matrix[:, ~self.is_measured]
+            known, unknown = (daily.matrix[:, part].toarray() for part in (self.is_measured, ~self.is_measured))
             left = daily.rhs - days[daily.first : daily.end] @ known.T
             free[daily.first : daily.end] = left @ np.linalg.pinv(unknown).T
         full[:, ~self.is_measured] = tree.sums(free)
@@ -66,12 +67,12 @@ def measured_part(problem: ConsistencyProblem) -> MeasuredPart:
         return MeasuredPart(problem, problem, is_measured)
     day_constraints = []
     for daily in problem.day_constraints:
-        unknown = daily.matrix[:, ~is_measured]
+        unknown = daily.matrix[:, ~is_measured].toarray()
         if np.linalg.matrix_rank(unknown) < unknown.shape[1]:
             raise SolverError("series", "be measured or follow from measured ones by the day constraints")
         keep = null_basis(unknown.T).T
         day_constraints.append(
-            DayConstraints(daily.first, daily.end, keep @ daily.matrix[:, is_measured], keep @ daily.rhs)
+            DayConstraints(daily.first, daily.end, csr_array(keep @ daily.matrix[:, is_measured]), keep @ daily.rhs)
         )
     part = ConsistencyProblem(
         problem.tree, problem.noisy[:, is_measured], problem.variance[:, is_measured], tuple(day_constraints)

@@ -3,6 +3,7 @@
 Nothing here looks at data: what is refused depends on the configuration alone.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 
@@ -23,7 +24,7 @@ MAX_VALUE = 10**15
 def check_items(items: Sequence[str]) -> None:
     """Items must be at least one, each named once."""
     require(len(items) > 0, "domain.items", "name at least one item", "none")
-    repeated = sorted({item for item in items if items.count(item) > 1}) if len(set(items)) < len(items) else []
+    repeated = sorted(item for item, times in Counter(items).items() if times > 1)
     require(not repeated, "domain.items", "name each item once", repeated[0] if repeated else "")
 
 
@@ -66,11 +67,12 @@ def check_packages(packages: Sequence[Package], items: Sequence[str], rows_are_p
 
 def check_totals(totals: Sequence[Total], items: Sequence[str]) -> None:
     """Totals need names of their own, known members and one answer to `measured`."""
-    known = set(items) | {total.name for total in totals}
+    named = set(items)
+    known = named | {total.name for total in totals}
     measured: dict[str, bool] = {}
     for total in totals:
         setting = total.setting
-        require(total.name not in items, setting, "differ from the names of items", total.name)
+        require(total.name not in named, setting, "differ from the names of items", total.name)
         require(len(total.members) > 0, setting, "have at least one member", "none")
         for member in total.members:
             require(member in known, setting, "have items or totals as members", member)

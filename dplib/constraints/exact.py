@@ -17,8 +17,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 
 import numpy as np
+from scipy.sparse import csr_array
 
-from dplib.arrays import FloatArray
+from dplib.constraints.day_constraints import SparseFloat
 
 Row = dict[int, Fraction]
 
@@ -102,19 +103,19 @@ def null_space(rows: Sequence[Mapping[int, int]], n_columns: int) -> list[dict[i
     return [primitive(vector) for vector in basis]
 
 
-def dense(rows: Sequence[Mapping[int, int]], n_columns: int) -> FloatArray:
-    """The rows as an array, shape (len(rows), n_columns).
+def float_rows(rows: Sequence[Mapping[int, int]], n_columns: int) -> SparseFloat:
+    """The rows as a sparse matrix, shape (len(rows), n_columns).
 
     Integers up to 2^53 are kept exactly; a row with larger ones (many overlapping packages) is divided by its largest.
     """
-    array = np.zeros((len(rows), n_columns))
-    for index, row in enumerate(rows):
-        divisor = dense_divisor(row)
-        array[index, list(row)] = [value / divisor for value in row.values()]
-    return array
+    ends = np.cumsum([0, *(len(row) for row in rows)])
+    columns = np.fromiter((column for row in rows for column in row), np.int64, int(ends[-1]))
+    divisors = [float_divisor(row) for row in rows]
+    values = [value / divisor for row, divisor in zip(rows, divisors, strict=True) for value in row.values()]
+    return csr_array((np.array(values, dtype=np.float64), columns, ends), shape=(len(rows), n_columns))
 
 
-def dense_divisor(row: Mapping[int, int]) -> int:
-    """What `dense` divides a row by, and what its right-hand side must be divided by."""
+def float_divisor(row: Mapping[int, int]) -> int:
+    """What `float_rows` divides a row by, and what its right-hand side must be divided by."""
     largest = max(map(abs, row.values()))
     return 1 if largest <= 2**53 else largest

@@ -5,7 +5,8 @@ On a day with row types ``j`` (packages on sale, or items) and incidence ``A`` e
 that always hold are the left null space of G: ``B G = 0``, a basis of which is found over the rationals (the paper's
 equation 13 is one such B). The sensitivity follows from the same matrix: one row adds ``||A e_j||_1`` to a tree level.
 
-Cost: rational elimination on the non-zeros; 248 items with totals take milliseconds.
+Cost: where rows are packages, rational elimination on the non-zeros; where rows are items the totals' equations have
+full rank as they are, and the cost is that of their members.
 
 Reference: Cai, Liu, Xiong, Ying, Wu, "Approximation method of multiple consistency constraint under differential
 privacy", Journal on Communications 42(6), 2021, equation 13 (corrected: the sensitivity is the largest package's, not
@@ -19,11 +20,12 @@ from itertools import pairwise
 from typing import TypeVar
 
 import numpy as np
+from scipy.sparse import csr_array, eye_array, hstack, vstack
 
 from dplib.arrays import BoolArray, FloatArray, IntArray
 from dplib.constraints import checks
-from dplib.constraints.day_constraints import DayConstraints
-from dplib.constraints.exact import dense, dense_divisor, echelon, null_space, primitive
+from dplib.constraints.day_constraints import DayConstraints, SparseFloat, SparseInt, equal, sparse
+from dplib.constraints.exact import echelon, float_divisor, float_rows, null_space, primitive
 from dplib.constraints.resolved import ResolvedConstraints, linked, same_constraints
 from dplib.constraints.specs import Equation, Package, Total
 from dplib.validate import at_least, integer_norms
@@ -49,14 +51,14 @@ class _Segment:
     """Day constraints with what one row adds on its days."""
 
     daily: DayConstraints
-    incidence: IntArray
+    incidence: SparseInt
     valid: tuple[bool, ...]
     redundant: frozenset[str]
 
     def agrees(self, other: "_Segment") -> bool:
         return (
             self.valid == other.valid
-            and np.array_equal(self.incidence, other.incidence)
+            and equal(self.incidence, other.incidence)
             and same_constraints(self.daily, other.daily)
         )
 
@@ -109,7 +111,7 @@ def resolve(
             segments.append(segment)
     measured_totals = {total.name: total.measured for total in totals}
     measured = np.array([True] * len(items) + [measured_totals[name] for name in total_names])
-    return _assemble(names, segments, measured, rows_are_packages, day_name)
+    return _assemble(names, totals, segments, measured, rows_are_packages, day_name)
 
 
 def _complete(spec: Spec, setting: str, n_days: int) -> Spec:
@@ -159,42 +161,79 @@ def _segment(
     labels: dict[int, str] | None,
 ) -> _Segment:
     """Resolve days on which nothing changes."""
-    incidence = np.zeros((len(names.series), len(names.row_types)), dtype=np.int64)
-    column_label = dict(enumerate(names.row_types)) if labels is None else {}
-    if labels is None:
-        incidence[: len(names.items)] = np.eye(len(names.items), dtype=np.int64)
-    else:
-        column = {name: number for number, name in enumerate(names.row_types)}
-        for number, package in enumerate(packages):
-            if package.first <= first < (package.end or 0):
-                j = column[package.name]
-                column_label[j] = labels[number]
-                for item, count in package.contents.items():
-                    incidence[names.items[item], j] = count
-    on = {total.name: total for total in totals if total.first <= first < (total.end or 0)}
-    for name in on:
-        rows = checks.expand_total(name, on, names.items)
-        incidence[names.series[name]] = incidence[rows].sum(axis=0)
+    items, column_label = _item_rows(names, first, packages, labels)
+    membership = _membership(names, first, totals)
+    incidence: SparseInt = sparse(vstack([items, membership @ items]), np.int64)
     types = sorted(column_label)
-    generators = incidence[:, types]
-    columns = [{int(s): int(generators[s, j]) for s in np.flatnonzero(generators[:, j])} for j in range(len(types))]
-    matrix = dense(null_space(columns, len(names.series)), len(names.series))
+    generators = incidence if labels is None else sparse(incidence[:, types], np.int64)
+    matrix = _sums(membership) if labels is None else _implied(generators)
     active = [each for each in equations if each.first <= first < (each.end or 0)]
     extra, values, redundant = _invariants(names, active, generators, [names.row_types[j] for j in types])
     daily = DayConstraints(
         first=first,
         end=end,
-        matrix=np.concatenate([matrix, extra]),
-        rhs=np.concatenate([np.zeros(len(matrix)), values]),
-        generators=None if len(extra) else generators,
-        generator_names=() if len(extra) else tuple(column_label[j] for j in types),
+        matrix=vstack([matrix, extra], format="csr") if len(values) else matrix,
+        rhs=np.concatenate([np.zeros(matrix.shape[0]), values]),
+        generators=None if len(values) else generators,
+        generator_names=() if len(values) else tuple(column_label[j] for j in types),
     )
     return _Segment(daily, incidence, tuple(j in column_label for j in range(len(names.row_types))), redundant)
 
 
+def _item_rows(
+    names: _Names, first: int, packages: Sequence[Package], labels: dict[int, str] | None
+) -> tuple[SparseInt, dict[int, str]]:
+    """What a row of each type adds to the items, shape (n_items, n_row_types), and the types there are by column."""
+    if labels is None:
+        return eye_array(len(names.items), dtype=np.int64, format="csr"), dict(enumerate(names.row_types))
+    column = {name: number for number, name in enumerate(names.row_types)}
+    column_label, rows, columns, counts = {}, [], [], []
+    for number, package in enumerate(packages):
+        if package.first <= first < (package.end or 0):
+            column_label[column[package.name]] = labels[number]
+            rows += [names.items[item] for item in package.contents]
+            columns += [column[package.name]] * len(package.contents)
+            counts += list(package.contents.values())
+    shape = len(names.items), len(names.row_types)
+    return csr_array((np.array(counts, dtype=np.int64), (rows, columns)), shape=shape), column_label
+
+
+def _membership(names: _Names, first: int, totals: Sequence[Total]) -> SparseInt:
+    """Which items a total counts on a day, shape (n_totals, n_items)."""
+    on = {total.name: total for total in totals if total.first <= first < (total.end or 0)}
+    members = [checks.expand_total(name, on, names.items) if name in on else [] for name in names.totals]
+    ends = np.cumsum([0, *map(len, members)])
+    columns = np.array([item for each in members for item in each], dtype=np.int64)
+    ones = np.ones(len(columns), dtype=np.int64)
+    return csr_array((ones, columns, ends), shape=(len(members), len(names.items)))
+
+
+def _sums(membership: SparseInt) -> SparseFloat:
+    """The equations ``members - total = 0``: of full rank as they are, since each total stands in its own only."""
+    totals = membership.shape[0]
+    # The sign that `primitive` gives: the first entry is positive.
+    own = np.where(np.diff(membership.indptr) > 0, -1.0, 1.0)
+    signs = csr_array((own, (np.arange(totals),) * 2), shape=(totals, totals))
+    matrix: SparseFloat = sparse(hstack([membership, signs]), np.float64)
+    return matrix
+
+
+def _implied(generators: SparseInt) -> SparseFloat:
+    """The equations that all sums of generators satisfy, by elimination."""
+    transposed = generators.T.tocsr()
+    rows = [dict(zip(*_row(transposed, j), strict=True)) for j in range(transposed.shape[0])]
+    return float_rows(null_space(rows, generators.shape[0]), generators.shape[0])
+
+
+def _row(matrix: SparseInt, row: int) -> tuple[list[int], list[int]]:
+    """Columns and values of a row's entries."""
+    part = slice(int(matrix.indptr[row]), int(matrix.indptr[row + 1]))
+    return matrix.indices[part].tolist(), matrix.data[part].tolist()
+
+
 def _invariants(
-    names: _Names, active: Sequence[Equation], generators: IntArray, types: Sequence[str]
-) -> tuple[FloatArray, FloatArray, frozenset[str]]:
+    names: _Names, active: Sequence[Equation], generators: SparseInt, types: Sequence[str]
+) -> tuple[SparseFloat, FloatArray, frozenset[str]]:
     """Rows that equations add to B, their right-hand sides, and the settings of redundant equations."""
     width = generators.shape[1]
     seen: list[dict[int, Fraction]] = []
@@ -204,10 +243,10 @@ def _invariants(
     for equation in active:
         row = {names.series[name]: Fraction(value) for name, value in equation.coefficients.items() if value}
         effect: dict[int, Fraction] = {}
-        for j in range(width):
-            value = sum((factor * int(generators[s, j]) for s, factor in row.items()), Fraction(0))
-            if value:
-                effect[j] = value
+        for series, factor in row.items():
+            for j, count in zip(*_row(generators, series), strict=True):
+                effect[j] = effect.get(j, Fraction(0)) + factor * count
+        effect = {j: value for j, value in effect.items() if value}
         checks.check_consistent(equation.setting, not effect and equation.value != 0)
         checks.check_holds_of_rows(equation, types[min(effect)] if effect else None)
         right = {width: Fraction(equation.value)} if equation.value else {}
@@ -220,12 +259,13 @@ def _invariants(
         whole = primitive(row)
         pivot = min(whole)
         rows.append(whole)
-        values.append(float(Fraction(equation.value) * whole[pivot] / row[pivot] / dense_divisor(whole)))
-    return dense(rows, len(names.series)), np.array(values, dtype=np.float64), frozenset(redundant)
+        values.append(float(Fraction(equation.value) * whole[pivot] / row[pivot] / float_divisor(whole)))
+    return float_rows(rows, len(names.series)), np.array(values, dtype=np.float64), frozenset(redundant)
 
 
 def _assemble(
     names: _Names,
+    totals: Sequence[Total],
     segments: Sequence[_Segment],
     measured: BoolArray,
     rows_are_packages: bool,
@@ -233,12 +273,13 @@ def _assemble(
 ) -> ResolvedConstraints:
     touched = [segment.incidence[measured] for segment in segments]
     matrices = [segment.daily.matrix for segment in segments]
-    generators = [s.daily.generators.T for s in segments if s.daily.generators is not None]
+    generators = [s.daily.generators.T.tocsr() for s in segments if s.daily.generators is not None]
     row_l1, row_l2_squared = _row_norms(touched)
     return ResolvedConstraints(
         series=tuple(names.series),
         n_items=len(names.items),
         measured=measured,
+        series_grouping=_series_grouping(names, totals),
         row_types=names.row_types,
         day_constraints=tuple(segment.daily for segment in segments),
         incidence=tuple(segment.incidence for segment in segments),
@@ -252,11 +293,25 @@ def _assemble(
     )
 
 
-def _row_norms(touched: Sequence[IntArray]) -> tuple[int, int]:
-    """Largest L1 and squared L2 norm of a column, by Python's integers: no setting is large enough to wrap around."""
-    columns = [[int(count) for count in column[column != 0]] for counts in touched for column in counts.T]
-    l1 = max((sum(column) for column in columns), default=0)
-    return integer_norms("norms of a row", l1, max((sum(x * x for x in column) for column in columns), default=0))
+def _series_grouping(names: _Names, totals: Sequence[Total]) -> IntArray:
+    """0 for items; the block of a total's first days, counted from 1 in their order."""
+    block = {total.name: total.block for total in reversed(totals)}
+    number = {each: place for place, each in enumerate(dict.fromkeys(block[name] for name in names.totals), start=1)}
+    return np.array([0] * len(names.items) + [number[block[name]] for name in names.totals], dtype=np.int64)
+
+
+def _row_norms(touched: Sequence[SparseInt]) -> tuple[int, int]:
+    """Largest L1 and squared L2 norm of a column; no setting is large enough to wrap around."""
+    l1 = square = 0
+    for counts in touched:
+        exact = float(counts.max()) ** 2 * counts.shape[0] < 2.0**62 if counts.nnz else True
+        # Python's integers where 64 bits could be too few.
+        sure = counts.data if exact else counts.data.astype(object)
+        sums, squares = np.zeros((2, counts.shape[1]), dtype=sure.dtype)
+        np.add.at(sums, counts.indices, sure)
+        np.add.at(squares, counts.indices, sure**2)
+        l1, square = max(l1, int(sums.max(initial=0))), max(square, int(squares.max(initial=0)))
+    return integer_norms("norms of a row", l1, square)
 
 
 def _notes(
@@ -271,17 +326,17 @@ def _notes(
         if rows_are_packages and not any(segment.valid):
             notes.append(f"No package is on sale on {days}: every count is 0 there.")
         elif rows_are_packages:
-            idle = [item for item, number in names.items.items() if not items[number].any()]
+            held = np.diff(items.indptr)
+            idle = [item for item, number in names.items.items() if not held[number]]
             if idle:
                 notes.append(f"No package of {days} holds {', '.join(idle)}: their counts are 0 there.")
-            free = [{int(s): int(row[s]) for s in np.flatnonzero(row)} for row in items.T]
-            if not null_space(free, n_items):
+            if not _implied(items).shape[0]:
                 notes.append(f"The packages of {days} span all items: they imply no constraint.")
-        twins: dict[bytes, str] = {}
-        for name, number in names.series.items():
-            row = segment.incidence[number]
-            twin = twins.setdefault(row.tobytes(), name)
-            if twin != name and number >= n_items and row.any():
+        twins: dict[tuple[bytes, bytes], str] = {}
+        ends, columns, counts = segment.incidence.indptr, segment.incidence.indices, segment.incidence.data
+        for (name, number), begin, end in zip(names.series.items(), ends[:-1], ends[1:], strict=True):
+            twin = twins.setdefault((columns[begin:end].tobytes(), counts[begin:end].tobytes()), name)
+            if twin != name and number >= n_items and end > begin:
                 notes.append(f"The total {name} always equals {twin} on {days}.")
     redundant = sorted(set().union(*(segment.redundant for segment in segments)))
     notes.extend(f"{setting} follows from the other constraints on its days." for setting in redundant)

@@ -9,9 +9,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
+from scipy.sparse import coo_array, csr_array, vstack
+from scipy.sparse.csgraph import connected_components
 
 from dplib.arrays import BoolArray, IntArray
-from dplib.constraints.day_constraints import DayConstraints
+from dplib.constraints.day_constraints import DayConstraints, SparseFloat, SparseInt, equal
 from dplib.validate import require
 
 
@@ -23,6 +25,8 @@ class ResolvedConstraints:
         series: names: the items, then the totals.
         n_items: how many of the series are items.
         measured: whether a series is measured, shape (n_series,); an unmeasured total has infinite variance.
+        series_grouping: 0 for items, then the grouping of each total, shape (n_series,): every block of ``totals`` is
+            one, then those of a public table.
         row_types: what one input row can be: the packages, or the items.
         day_constraints: consecutive day constraints that cover all days.
         incidence: ``A`` of each of the day constraints, shape (n_series, n_row_types), non-negative.
@@ -39,9 +43,10 @@ class ResolvedConstraints:
     series: tuple[str, ...]
     n_items: int
     measured: BoolArray
+    series_grouping: IntArray
     row_types: tuple[str, ...]
     day_constraints: tuple[DayConstraints, ...]
-    incidence: tuple[IntArray, ...]
+    incidence: tuple[SparseInt, ...]
     valid: BoolArray
     row_l1: int
     row_l2_squared: int
@@ -51,7 +56,7 @@ class ResolvedConstraints:
     notes: tuple[str, ...]
 
 
-def linked(rows: Sequence[npt.NDArray[np.generic]], n_series: int) -> tuple[IntArray, ...]:
+def linked(rows: Sequence[SparseFloat | SparseInt], n_series: int) -> tuple[IntArray, ...]:
     """Connected components of series, two being linked where a row is non-zero for both.
 
     Args:
@@ -61,22 +66,24 @@ def linked(rows: Sequence[npt.NDArray[np.generic]], n_series: int) -> tuple[IntA
     Returns:
         Sorted series numbers of each component, by their smallest.
     """
-    root = list(range(n_series))
+    pattern = vstack([csr_array((0, n_series)), *(abs(matrix) for matrix in rows)], format="csr")
+    n_rows = pattern.shape[0]
+    # A graph of rows and series: a row links all of its series, however many, by one edge each.
+    ends = np.repeat(np.arange(n_rows), np.diff(pattern.indptr)), n_rows + pattern.indices
+    graph = coo_array((np.ones(len(ends[0])), ends), shape=(n_rows + n_series,) * 2)
+    label = connected_components(graph, directed=False)[1][n_rows:]
+    _, first, own = np.unique(label, return_index=True, return_inverse=True)
+    place = np.argsort(np.argsort(first))[own.reshape(-1)]
+    sizes = np.bincount(place)
+    return tuple(np.split(np.argsort(place, kind="stable").astype(np.int64), np.cumsum(sizes)[:-1]))
 
-    def find(series: int) -> int:
-        while root[series] != series:
-            root[series] = root[root[series]]
-            series = root[series]
-        return series
 
-    for matrix in rows:
-        for row in matrix:
-            support = np.flatnonzero(row)
-            for other in support[1:]:
-                low, high = sorted((find(int(support[0])), find(int(other))))
-                root[high] = low
-    label = np.array([find(series) for series in range(n_series)], dtype=np.int64)
-    return tuple(np.flatnonzero(label == value).astype(np.int64) for value in np.unique(label))
+def touched(day_constraints: Sequence[DayConstraints]) -> BoolArray:
+    """Whether some equation speaks of a series, shape (n_series,)."""
+    found = np.zeros(day_constraints[0].n_series, dtype=bool)
+    for daily in day_constraints:
+        found[daily.matrix.indices] = True
+    return found
 
 
 def restrict(daily: DayConstraints, series_index: npt.ArrayLike) -> DayConstraints:
@@ -93,35 +100,34 @@ def restrict(daily: DayConstraints, series_index: npt.ArrayLike) -> DayConstrain
         ConfigError: if a constraint links these series to others.
     """
     index = np.asarray(series_index, dtype=np.int64)
-    inside = np.zeros(daily.n_series, dtype=bool)
-    inside[index] = True
-    touches = (daily.matrix[:, inside] != 0).any(axis=1)
-    crosses = touches & (daily.matrix[:, ~inside] != 0).any(axis=1)
-    require(not crosses.any(), "series_index", "hold whole components", "series that a constraint links to others")
+    if len(index) == daily.n_series and np.array_equal(index, np.arange(daily.n_series)):
+        return daily
+    inside = daily.matrix[:, index]
+    own, whole = np.diff(inside.indptr), np.diff(daily.matrix.indptr)
+    touches = own > 0
+    require(
+        bool((own[touches] == whole[touches]).all()),
+        "series_index",
+        "hold whole components",
+        "series that a constraint links to others",
+    )
     generators, names = daily.generators, daily.generator_names
     if generators is not None:
         rows = generators[index]
-        kept = np.flatnonzero(rows.any(axis=0))
+        kept = np.unique(rows.indices)
         generators, names = rows[:, kept], tuple(names[column] for column in kept)
-    return replace(
-        daily,
-        matrix=np.ascontiguousarray(daily.matrix[touches][:, index]),
-        rhs=daily.rhs[touches],
-        generators=generators,
-        generator_names=names,
-    )
+    return replace(daily, matrix=inside[touches], rhs=daily.rhs[touches], generators=generators, generator_names=names)
 
 
 def same_constraints(one: DayConstraints, other: DayConstraints) -> bool:
     """Whether two agree in all but their days."""
-    if (one.generators is None) != (other.generators is None):
-        return False
-    same_generators = (
-        one.generators is None or other.generators is None or np.array_equal(one.generators, other.generators)
-    )
+    if one.generators is None or other.generators is None:
+        same_generators = one.generators is None and other.generators is None
+    else:
+        same_generators = equal(one.generators, other.generators)
     return (
-        np.array_equal(one.matrix, other.matrix)
+        same_generators
+        and equal(one.matrix, other.matrix)
         and np.array_equal(one.rhs, other.rhs)
-        and same_generators
         and one.generator_names == other.generator_names
     )

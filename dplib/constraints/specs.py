@@ -36,6 +36,7 @@ class Total:
         name: name of the series.
         members: items, or other totals.
         measured: whether the total gets a noisy count of its own (it then counts in the sensitivity).
+        block: which block of ``totals`` it stands in: those of one form a grouping.
         first: first day on which it is counted; on other days the total is 0.
         end: one past the last day; None for the end of the domain.
         setting: where it stands in the configuration, for messages.
@@ -47,6 +48,7 @@ class Total:
     first: int = 0
     end: int | None = None
     setting: str = ""
+    block: int = 0
 
 
 @dataclass(frozen=True)

@@ -74,8 +74,8 @@ def span_basis(daily: DayConstraints) -> FloatArray:
         Shape (n_series, dimension).
     """
     if daily.generators is None:
-        return null_basis(daily.matrix)
-    generators = daily.generators.astype(np.float64)
+        return null_basis(daily.matrix.toarray())
+    generators = daily.generators.toarray().astype(np.float64)
     if not generators.size:
         return np.zeros((daily.n_series, 0))
     basis: FloatArray = linalg.orth(generators / np.maximum(np.linalg.norm(generators, axis=0), 1e-300), rcond=1e-10)
@@ -86,8 +86,9 @@ def particular(daily: DayConstraints) -> FloatArray:
     """The shortest vector with ``matrix @ v = rhs``, shape (n_series,)."""
     if daily.is_homogeneous:
         return np.zeros(daily.n_series)
-    lengths = np.linalg.norm(daily.matrix, axis=1)
-    solution: FloatArray = np.linalg.lstsq(daily.matrix / lengths[:, None], daily.rhs / lengths, rcond=None)[0]
+    matrix = daily.matrix.toarray()
+    lengths = np.linalg.norm(matrix, axis=1)
+    solution: FloatArray = np.linalg.lstsq(matrix / lengths[:, None], daily.rhs / lengths, rcond=None)[0]
     return solution
 
 
@@ -101,7 +102,7 @@ def projector(daily: DayConstraints, variance: FloatArray) -> AffineProjector:
     Returns:
         The projector; unmeasured entries of what it is given do not matter but must be finite.
     """
-    if not len(daily.matrix):
+    if not daily.n_constraints:
         return AffineProjector(np.eye(daily.n_series), np.zeros(daily.n_series), bool(np.isfinite(variance).all()))
     basis, start = span_basis(daily), particular(daily)
     weight = np.where(np.isfinite(variance), 1.0 / variance, 0.0)

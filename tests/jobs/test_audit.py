@@ -157,7 +157,7 @@ def scores(claimed: Design, used: Design, case: Case, monkeypatch: pytest.Monkey
 def node_sums(design: Design, counts: IntArray) -> IntArray:
     """True values of all nodes and measured series, by the definition: A applied to the rows, summed over days."""
     types = [row_type for row_type, _, _ in row_kinds(design)]
-    incidence = design.constraints.incidence[0][design.constraints.measured][:, types]
+    incidence = design.constraints.incidence[0][design.constraints.measured][:, types].toarray()
     before = np.concatenate([np.zeros((1, len(incidence)), np.int64), np.cumsum(counts @ incidence.T, axis=0)])
     sums: IntArray = before[design.tree.hi] - before[design.tree.lo]
     return sums

@@ -46,8 +46,8 @@ def test_tables_are_non_negative_integers_that_add_up_and_fit_the_constraints(
     for daily in day_constraints:
         assert daily.generators is not None
         part = days[daily.first : daily.end]
-        if daily.generators.any():
-            used = np.linalg.lstsq(daily.generators.astype(float), part.T.astype(float), rcond=None)[0]
+        if daily.generators.nnz:
+            used = np.linalg.lstsq(daily.generators.toarray().astype(float), part.T.astype(float), rcond=None)[0]
             assert np.allclose(daily.generators @ used, part.T, atol=1e-6 * (1 + part.max()))
         else:
             assert not part.any()

@@ -61,8 +61,8 @@ def dense_system(
     tree, c = problem.tree, problem.n_series
     bases, origins = [], []
     for daily in problem.day_constraints:
-        basis = linalg.null_space(daily.matrix) if len(daily.matrix) else np.eye(c)
-        origin = np.linalg.pinv(daily.matrix) @ daily.rhs if len(daily.matrix) else np.zeros(c)
+        basis = linalg.null_space(daily.matrix.toarray()) if daily.n_constraints else np.eye(c)
+        origin = np.linalg.pinv(daily.matrix.toarray()) @ daily.rhs if daily.n_constraints else np.zeros(c)
         bases += [basis] * (daily.end - daily.first)
         origins += [origin] * (daily.end - daily.first)
     days = linalg.block_diag(*bases)

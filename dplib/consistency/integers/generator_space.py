@@ -69,7 +69,7 @@ class GeneratorSpace:
         for daily in day_constraints:
             if daily.generators is None:
                 raise SolverError("day constraints", "have generators to be divided", "explicit equations")
-            generators, full_rank = _irreducible(daily.generators)
+            generators, full_rank = _irreducible(daily.generators.toarray())
             independent = independent and full_rank
             keys = [np.ascontiguousarray(column).tobytes() for column in generators.T]
             columns.append(np.array([numbers.setdefault(key, len(numbers)) for key in keys], dtype=np.int64))

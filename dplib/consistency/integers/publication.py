@@ -71,7 +71,7 @@ def plan_publication(
             f"days times series, and these settings have {cells}.",
         )
     for daily in equations:
-        if not has_integer_point(daily.matrix, daily.rhs):
+        if not has_integer_point(daily.matrix.toarray(), daily.rhs):
             return PublicationPlan(
                 TableMethod.NOT_PUBLISHED,
                 f"No integer tables are published: no non-negative integers satisfy the equations of the days "
@@ -135,10 +135,10 @@ def solve_days(
 
 
 def _solve_day(wanted: FloatArray, weights: FloatArray, daily: DayConstraints) -> IntArray:
-    matrix, rhs, n = daily.matrix, daily.rhs, daily.n_series
+    matrix, rhs, n = daily.matrix.toarray(), daily.rhs, daily.n_series
     if daily.generators is not None:
         # A day between equation days that has generators: its counts must be sums of them.
-        generators = daily.generators.astype(np.float64)
+        generators = daily.generators.toarray().astype(np.float64)
         n_generators = generators.shape[1]
         matrix, rhs = np.hstack([np.eye(n), -generators]), np.zeros(n)
         wanted = np.concatenate([wanted, np.linalg.pinv(generators) @ wanted])

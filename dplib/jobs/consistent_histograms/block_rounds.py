@@ -105,7 +105,7 @@ class RoundBlocks:
     def project_days(self, block: int, number: int, values: FloatArray) -> FloatArray:
         """A block's days onto their constraints."""
         day_constraints = self.groups[number].day_constraints
-        if not any(len(daily.matrix) for daily in day_constraints):
+        if not any(daily.n_constraints for daily in day_constraints):
             return values
         key = (number, *self.shapes.key(block, day_constraints))
         if key not in self._days:

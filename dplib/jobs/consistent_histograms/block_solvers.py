@@ -140,7 +140,7 @@ class TreePasses:
         small = miniature(group.day_constraints, group.variance)
         plan = commuting_plan(small.tree, small.variance, small.day_constraints)
         assert plan is not None
-        constrained = group.solver == "commuting" and len(group.day_constraints[0].matrix) > 0
+        constrained = group.solver == "commuting" and group.day_constraints[0].n_constraints > 0
         offsets = None if plan.node_offset is None or not constrained else plan.node_offset[small.tree.leaf_nodes]
         return cls(group, BlockGains(shapes), plan.projector if constrained else None, offsets)
 

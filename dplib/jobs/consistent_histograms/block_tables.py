@@ -59,7 +59,7 @@ class BlockErrors:
         if commuting is not None:
             factor = np.sqrt(np.maximum(np.diagonal(commuting.item_covariance), 0.0))
             day_constraints, variance = (
-                (DayConstraints(0, design.tree.n_leaves, np.zeros((0, 1)), np.zeros(0)),),
+                (DayConstraints.free(design.tree.n_leaves, 1),),
                 np.ones(1),
             )
         top = whole_plan(design, day_constraints, variance).top(design.blocks.cut_level)

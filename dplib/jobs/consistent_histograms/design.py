@@ -203,7 +203,7 @@ def _constraints(
             for name, contents in (constraint.packages or {}).items()
         )
         totals.extend(
-            Total(name, tuple(members), constraint.measured, first, end, f"{setting}.totals.{name}")
+            Total(name, tuple(members), constraint.measured, first, end, f"{setting}.totals.{name}", number)
             for name, members in (constraint.totals or {}).items()
         )
         equations.extend(

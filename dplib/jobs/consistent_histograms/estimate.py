@@ -19,7 +19,7 @@ from dplib.consistency.commuting import CommutingPlan, commuting_plan
 from dplib.consistency.integers.publication import PublicationPlan, TableMethod, plan_publication, publish_tables
 from dplib.consistency.problem import ConsistencyProblem, Solution, SolverOptions
 from dplib.constraints.day_constraints import DayConstraints
-from dplib.constraints.resolved import restrict
+from dplib.constraints.resolved import restrict, touched
 from dplib.jobs.consistent_histograms.config import Solver
 from dplib.jobs.consistent_histograms.design import Design
 from dplib.privacy.noise import Law
@@ -43,13 +43,10 @@ MAX_KINDS = 100
 
 def groups(design: Design, components: Sequence[IntArray]) -> list[IntArray]:
     """Series numbers of each independent problem: constrained components, then all other series together."""
-    linked = [group for group in components if _is_constrained(design, group)]
-    free = [group for group in components if not _is_constrained(design, group)]
+    constrained = touched(design.constraints.day_constraints)
+    linked = [group for group in components if constrained[group].any()]
+    free = [group for group in components if not constrained[group].any()]
     return linked + ([np.sort(np.concatenate(free))] if free else [])
-
-
-def _is_constrained(design: Design, group: IntArray) -> bool:
-    return any(bool((daily.matrix[:, group] != 0).any()) for daily in design.constraints.day_constraints)
 
 
 def day_constraints_of(design: Design, group: IntArray) -> tuple[DayConstraints, ...]:

@@ -138,8 +138,11 @@ def resolved_constraints(design: Design) -> list[dict[str, Any]]:
     """Every linear equation that the tables obey on each day of its range."""
     found = []
     for daily in design.constraints.day_constraints:
-        for row, value in zip(daily.matrix, daily.rhs, strict=True):
-            coefficients = {design.series[n]: _exact(row[n]) for n in np.flatnonzero(row)}
+        rows = daily.matrix
+        for number, value in enumerate(daily.rhs.tolist()):
+            part = slice(rows.indptr[number], rows.indptr[number + 1])
+            entries = zip(rows.indices[part].tolist(), rows.data[part].tolist(), strict=True)
+            coefficients = {design.series[n]: _exact(entry) for n, entry in entries}
             found.append(
                 {
                     "first_day": design.date(daily.first),

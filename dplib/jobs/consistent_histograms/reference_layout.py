@@ -257,7 +257,7 @@ def _project_range_days(
     ranges: NodeRanges, group: RoundGroup, days: tuple[int, int], values: FloatArray
 ) -> tuple[FloatArray, float]:
     day_constraints = day_constraints_between(group.day_constraints, *days)
-    if any(len(daily.matrix) for daily in day_constraints):
+    if any(daily.n_constraints for daily in day_constraints):
         variance = np.broadcast_to(ranges.variance[-1], values.shape)
         values = project_days(day_constraints, variance, np.arange(len(values)))(values)
     leaves = IntervalTree.from_level_edges([[0, len(values)], range(len(values) + 1)])

@@ -7,7 +7,6 @@ the day's constraints for a while has two. Kinds are the columns of the exact co
 from itertools import groupby
 
 import numpy as np
-from scipy.sparse import csr_array
 
 from dplib.arrays import IntArray
 from dplib.jobs.consistent_histograms.design import Design
@@ -55,7 +54,7 @@ class SeriesCounts:
         constraints = design.constraints
         types = [row_type for row_type, _, _ in row_kinds(design)]
         self._day_constraints = [
-            (daily.first, daily.end, csr_array(incidence[constraints.measured][:, types]))
+            (daily.first, daily.end, incidence[constraints.measured][:, types])
             for daily, incidence in zip(constraints.day_constraints, constraints.incidence, strict=True)
         ]
         self._width = int(constraints.measured.sum())

@@ -65,7 +65,7 @@ def _few_settings(design: Design, size: int, days: int) -> HistogramsRelease:
 def _character(design: Design) -> tuple[object, ...]:
     """What of a design chooses the code that publishes it, besides the solver's name."""
     constraints = design.constraints
-    linked = any(len(daily.matrix) for daily in constraints.day_constraints)
+    linked = any(daily.n_constraints for daily in constraints.day_constraints)
     methods = {plan.method for _, plan in publication_plans(design)}
     changes = len(constraints.day_constraints) > 1
     return design.days.names, linked, changes, constraints.has_invariants, bool(constraints.measured.all()), methods

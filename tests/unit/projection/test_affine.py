@@ -65,9 +65,9 @@ def test_projector_of_a_day(variance: np.ndarray) -> None:
     project_day = projector(daily, variance)
     assert project_day.identifiable
     values = rng.normal(size=(7, 5))
-    expected = [project(row, variance, daily.matrix, daily.rhs) for row in values]
+    expected = [project(row, variance, daily.matrix.toarray(), daily.rhs) for row in values]
     np.testing.assert_allclose(project_day(values), expected, atol=1e-9)
-    tripled = [project(row, variance, daily.matrix, 3 * daily.rhs) for row in values]
+    tripled = [project(row, variance, daily.matrix.toarray(), 3 * daily.rhs) for row in values]
     np.testing.assert_allclose(project_day(values, days=np.full(7, 3.0)), tripled, atol=1e-9)
 
 

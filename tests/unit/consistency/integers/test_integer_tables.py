@@ -37,7 +37,7 @@ def assert_published(counts: np.ndarray, tree: IntervalTree, day_constraints: tu
     assert np.array_equal(counts, tree.sums(days))
     for each in day_constraints:
         assert each.generators is not None
-        assert_sums_of(each.generators, days[each.first : each.end])
+        assert_sums_of(each.generators.toarray(), days[each.first : each.end])
 
 
 def assert_sums_of(generators: np.ndarray, days: np.ndarray) -> None:
