@@ -3,7 +3,9 @@
 import os
 import time
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from rich.console import Console
 from rich.table import Table
@@ -57,28 +59,56 @@ def load() -> str:
     return f"load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores"
 
 
+def processor_seconds() -> float:
+    """Processor time of this process and of all that it started, ended or not: Spark's, and its tasks'."""
+    parent, ticks = {}, {}
+    for file in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):
+            fields = file.read_text().rpartition(")")[2].split()
+            parent[int(file.parent.name)] = int(fields[1])
+            ticks[int(file.parent.name)] = sum(map(int, fields[11:15]))
+    mine, total = {os.getpid()}, 0
+    while mine:
+        total += sum(ticks.get(process, 0) for process in mine)
+        mine = {process for process, its_parent in parent.items() if its_parent in mine}
+    return total / os.sysconf("SC_CLK_TCK")
+
+
+def name_of(check: Check) -> str:
+    """Module and function."""
+    return f"{check.__module__.rpartition('.')[2]}.{getattr(check, '__name__', '')}"
+
+
 def accept(name: str, checks: Iterable[Check]) -> int:
-    """Run the checks, print the table, return the exit code."""
-    started, results = time.monotonic(), list[Result]()
+    """Run the checks, print their claims and what each took, return the exit code."""
+    results, took = list[Result](), Table(title=f"Acceptance of {name}")
+    for column in ("check", "seconds", "of processor time", "passed", "failed", "skipped"):
+        took.add_column(column, justify="left" if column == "check" else "right")
+    started = first = time.monotonic(), processor_seconds()
     for check in checks:
-        console.print(f"[dim]{check.__name__ if hasattr(check, '__name__') else check} ...[/dim]")
+        console.print(f"[dim]{name_of(check)} ...[/dim]")
+        found = []
         for result in check():
-            results.append(result)
+            found.append(result)
             console.print(f"  {verdict(result)}  {result.claim}: {result.measured} ({result.target})", markup=False)
-    table = Table(title=f"Acceptance of {name}", show_lines=False)
-    for column in ("claim", "target", "measured", "verdict"):
-        table.add_column(column, overflow="fold")
+        ended = time.monotonic(), processor_seconds()
+        took.add_row(name_of(check), *_spent(started, ended), *_counted(found))
+        started, results = ended, results + found
+    took.add_section()
+    took.add_row("all", *_spent(first, started), *_counted(results))
+    console.print(took)
     for result in results:
-        table.add_row(result.claim, result.target, result.measured, verdict(result))
-    console.print(table)
-    failed = sum(result.ok is False for result in results)
-    skipped = sum(result.ok is None for result in results)
-    spent, elapsed = sum(os.times()[:4]), time.monotonic() - started
-    console.print(
-        f"{len(results) - failed - skipped} passed, {failed} failed, {skipped} skipped;"
-        f" {elapsed:.0f} s, {spent:.0f} s of processor time in Python and what has ended"
-    )
-    return 1 if failed or not results else 0
+        if result.ok is False:
+            console.print(f"FAIL  {result.claim}: {result.measured} ({result.target})", markup=False)
+    return 1 if any(result.ok is False for result in results) or not results else 0
+
+
+def _spent(before: tuple[float, float], after: tuple[float, float]) -> list[str]:
+    return [f"{end - start:,.1f}" for start, end in zip(before, after, strict=True)]
+
+
+def _counted(results: list[Result]) -> list[str]:
+    return [str(sum(result.ok is ok for result in results)) for ok in (True, False, None)]
 
 
 def verdict(result: Result) -> str:

@@ -24,8 +24,15 @@ from tests.support.golden import recorded
 from tests.support.stored_releases import used
 
 ROOT = Path(__file__).resolve().parents[2]
-LINES = 84_000 + 14_146
-"""What the plan allows and what issue 13 added (91,984 lines in commit 9dc4fc7, 106,130 in 6c77765)."""
+PLAN = 84_000
+ADDED = {13: 14_146 + 1_713}
+"""Net lines of Python that other issues of this batch added, by issue: ``git diff --numstat`` over their commits.
+
+13: 91,984 lines in commit 9dc4fc7, 106,130 in 6c77765; then of the commits up to 2f4431d those whose subjects are the
+trial of publications on thinned designs (684), drawn configurations (165), damage, long lines and aliases (321), the
+ladder of stars (229), errors and their coverage (156), ledgers taken for a backup or forged (73), local rounds (9),
+acceptance (76).
+"""
 SUITE = 1_050.0
 """Seconds of processor time of `make test` at commit 6c77765."""
 RECORD = ROOT / "build" / "suite.json"
@@ -136,8 +143,10 @@ def sizes() -> Iterator[Result]:
     for n, name in counts:
         parts[name.partition("/")[0]] += n
     words = ", ".join(f"{name} {n:,}" for name, n in sorted(parts.items()))
-    claim = f"lines of Python: {words}; 84,000 and the 14,146 of issue 13"
-    yield Result(claim, f"<= {LINES:,}", f"{total:,}", total <= LINES)
+    added = "".join(f", and {n:,} of issue {issue}" for issue, n in ADDED.items())
+    allowed = PLAN + sum(ADDED.values())
+    claim = f"lines of Python: {words}; {PLAN:,}{added}"
+    yield Result(claim, f"<= {allowed:,}", f"{total:,}", total <= allowed)
 
 
 def twice() -> Iterator[Result]:

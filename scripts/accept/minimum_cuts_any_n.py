@@ -1,40 +1,25 @@
 """Acceptance of minimum cuts: sampled cuts of graphs of any number of vertices (`scripts.accept.minimum_cuts`)."""
 
-import json
-import tempfile
 import time
 from collections.abc import Iterator
 from fractions import Fraction
 from math import comb
-from pathlib import Path
-from unittest.mock import patch
 
 import numpy as np
 from scipy import stats
 
 from dplib.arrays import FloatArray
-from dplib.graphs.cuts import packed_cuts as packed
 from dplib.graphs.cuts.packed_cuts import PackedCuts
-from dplib.graphs.edges import (
-    Graph,
-    canonical,
-    components,
-    cut_values,
-    pack_sides,
-    unpack_sides,
-)
+from dplib.graphs.edges import Graph, canonical, cut_values, pack_sides, unpack_sides
 from dplib.jobs.minimum_cuts.padded_graph import PaddedGraph, packed_cuts
 from dplib.mechanisms.cuts.cut_sampler import sample_cuts
 from dplib.mechanisms.cuts.cut_sampler_plan import SamplerPlan, WhenWeak, plan_cut_sampler
 from dplib.privacy.budget import ApproxDP
 from dplib.randomness.keyed import KeyedStream, derive_key
 from scripts.accept.claims import Check, Result, at_least, at_most
-from scripts.accept.main_job import run_command
-from tests.support.cut_mechanism_laws import graphs
-from tests.support.packed_cut_laws import is_exact, small_graphs
 
 KEY = bytes(range(32))
-N, N_RING, N_JOB = 100_000, 20_000, 5_000
+N, N_RING = 100_000, 20_000
 SURPRISING = 1e-6
 
 
@@ -122,68 +107,8 @@ def plans_of_any_size() -> Iterator[Result]:
         yield at_most(f"plan for {n:,} vertices: T_low {plan.lowest}, target {plan.target}", took, 5, " s")
 
 
-def laws_of_all_small_graphs() -> Iterator[Result]:
-    """Exactly e^(-r w), in fractions, for every way to a cut: both ways to the masses, careful keys in between."""
-    small = [canonical(n, *np.triu_indices(n, 1), row) for n in (2, 3, 4, 5) for row in graphs(n, range(2))]
-    small = [graph for graph in small if components(graph)[0] == 1] + list(small_graphs(5, 300))
-    rates = Fraction(1, 50), Fraction(3, 10), Fraction(2)
-    for name, answer in (("rows", True), ("ranges", False)):
-        with patch.object(packed, "rows_are_cheaper", lambda _, answer=answer: answer):
-            exact = sum(is_exact(graph, rates[i % 3], 1 if i % 4 == 0 else 100) for i, graph in enumerate(small))
-        claim = f"law of sampled cuts by {name}: all connected graphs of at most 5 vertices, 300 weighted ones of 6"
-        yield Result(claim, f"{len(small)} exact", f"{exact} exact", exact == len(small))
-
-
-def job_above_1414_vertices() -> Iterator[Result]:
-    """A ring of 5,000 vertices and chords through plan, run, query and verify on Spark local."""
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        rng, vertex = np.random.default_rng(2), np.arange(N_JOB)
-        ends = np.append(vertex, rng.integers(0, N_JOB, N_JOB)), np.append((vertex + 1) % N_JOB, rng.permutation(N_JOB))
-        rows = np.stack([*ends, np.append(np.full(N_JOB, 900), np.ones(N_JOB, dtype=np.int64))], axis=1)
-        np.savetxt(folder / "edges.csv", rows, "%d", ",", header="one,other,times", comments="")
-        settings = {
-            "config_version": 1,
-            "job": "minimum-cuts",
-            "dataset": "large",
-            "input": {
-                "path": "edges.csv",
-                "format": "csv",
-                "options": {"header": "true"},
-                "columns": {"source": "one", "target": "other", "weight": "times"},
-            },
-            "privacy": {"unit": "tie", "budget": {"epsilon": 4, "delta": "0.000001"}},
-            "graph": {"vertices": {"count": N_JOB}, "weights": {"largest": 1_000, "capped": "promised"}},
-            "cuts": {"releases": {"sampled_cuts": {"share": 1, "k": 3, "values_share": "1/3"}}},
-            "publish": {"output": {"path": "releases"}},
-        }
-        config = folder / "large.yaml"
-        config.write_text(json.dumps(settings), encoding="utf-8")
-        run_command("init", "--config", str(config), "--budget", "4", "--delta", "0.000001", "--yes")
-        planned = run_command("plan", "minimum-cuts", "--config", str(config), "--json")
-        yield Result(f"job, {N_JOB:,} vertices: plan", "exit 0", f"exit {planned.returncode}", not planned.returncode)
-        started = time.perf_counter()
-        done = run_command("run", "minimum-cuts", "--config", str(config))
-        took = time.perf_counter() - started
-        claim = f"job, {N_JOB:,} vertices on Spark local: run"
-        if done.returncode:
-            yield Result(claim, "exit 0", f"exit {done.returncode}: {done.stderr[-300:]}", False)
-            return
-        yield Result(claim, "exit 0", f"exit 0 in {took:.0f} s", True)
-        release = Path(done.stdout.splitlines()[-1])
-        answers = json.loads(run_command("query", str(release), "--item", "sampled_cuts", "--json").stdout)
-        cuts = [each for each in answers if each["cut"] is not None]
-        off = max((abs(each["estimate"] - 1_800) for each in cuts), default=np.inf)
-        yield at_most(f"job, {N_JOB:,} vertices: a drawn cut's noisy value, off the ring's 1,800", off, 300)
-        checked = run_command("verify", str(release), "--ledger", f"sqlite:///{folder}/ledger.db")
-        code = checked.returncode
-        yield Result(f"job, {N_JOB:,} vertices: the release verifies", "exit 0", f"exit {code}", not code)
-
-
 CHECKS: tuple[Check, ...] = (
     minimum_cuts_of_a_ring_are_uniform,
     hundred_thousand_vertices,
     plans_of_any_size,
-    laws_of_all_small_graphs,
-    job_above_1414_vertices,
 )

@@ -1,6 +1,5 @@
 """Acceptance of minimum cuts: known graphs over Spark, against networkx in the same run."""
 
-import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -9,7 +8,6 @@ import networkx as nx
 import numpy as np
 
 from dplib.config.edge_input import WeightedEdgeInput, WeightSettings
-from dplib.config.sections import SparkSettings
 from dplib.graphs.cactus.cactus_cuts import count_standard_cuts
 from dplib.graphs.cactus.cactus_search import cactus_of_graph
 from dplib.graphs.cuts.karger_stein import karger_stein_cuts, plan_runs
@@ -17,24 +15,21 @@ from dplib.graphs.cuts.minimum_cut import count_zero_cuts, minimum_cut
 from dplib.graphs.cuts.near_minimum import near_minimum_cuts
 from dplib.graphs.edges import Graph, components, induced
 from dplib.spark.engine.blocks import SparkSession
-from dplib.spark.engine.session import open_session
 from dplib.spark.graphs.edges import VertexDomain, open_edges
 from dplib.spark.graphs.weighted_edges import collect_graph, judge_weighted_edges
 from scripts.accept.claims import Check, Result
+from scripts.accept.runs import needs_shared, session, shared
 from tests.support.graph_oracles import sides
 
 CORES = (34, 30, 20)
 SEED, FAILURE = 20_251, 1e-9
 
 
+@needs_shared
 def real_graphs() -> Iterator[Result]:
     """Known graphs, read on Spark; minimum cuts against networkx and independent algorithms in the same run."""
-    folder = os.environ.get("DPLIB_SHARED")
-    if not folder:
-        yield Result("known graphs", "the shared data", "DPLIB_SHARED is not set", None)
-        return
-    where = Path(folder) / "data" / "graphs"
-    with open_session("accept", SparkSettings(master="local[2]")) as spark:
+    where = shared("graphs")
+    with session() as spark:
         lesmis = read_graph(spark, where / "lesmis.gml", 77)
         worms = read_graph(spark, where / "celegansneural.gml", 297)
         email = read_graph(spark, where / "email-Eu-core.txt", 1_005)

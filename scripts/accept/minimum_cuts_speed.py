@@ -1,26 +1,22 @@
 """Acceptance of minimum cuts: times, memory, and trials as Spark tasks (`scripts.accept.minimum_cuts`)."""
 
 import multiprocessing
-import os
 import resource
 import statistics
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
-from contextlib import suppress
 from dataclasses import replace
 from math import comb
-from pathlib import Path
 
-from dplib.config.sections import SparkSettings
 from dplib.graphs.cactus.cactus_cuts import count_standard_cuts
 from dplib.graphs.cactus.cactus_search import cactus_of_graph
 from dplib.graphs.cuts.karger import contraction_cuts, plan_trials
 from dplib.graphs.cuts.minimum_cut import minimum_cut
 from dplib.graphs.cuts.near_minimum import near_minimum_cuts
-from dplib.spark.engine.session import open_session
 from dplib.spark.graphs.cut_trials import search_cuts
-from scripts.accept.claims import Check, Result, at_least, at_most, load, unless_busy
+from scripts.accept.claims import Check, Result, at_least, at_most, load, processor_seconds, unless_busy
+from scripts.accept.runs import session
 from tests.support.cut_graphs import ring_of_cliques, ring_with_chords
 
 ROUNDS = 7
@@ -108,7 +104,7 @@ def scaling_over_tasks() -> Iterator[Result]:
     elapsed: dict[int, list[float]] = {1: [], 2: [], 8: []}
     worked: dict[int, list[float]] = {1: [], 2: [], 8: []}
     found = set()
-    with open_session("accept", SparkSettings(master="local[2]")) as spark:
+    with session() as spark:
         search_cuts(spark, graph, bound, replace(plan, n_trials=2_000), 1, 8)  # starts the tasks' processes
         for _ in range(SCALING_ROUNDS):
             for n_tasks in elapsed:
@@ -126,21 +122,6 @@ def scaling_over_tasks() -> Iterator[Result]:
         timed = f"1 task ({min(elapsed[1]):.1f} s) over {n_tasks} tasks ({min(elapsed[n_tasks]):.1f} s), {load()}"
         yield unless_busy(at_least(f"{claim}: {timed}", ratio, MIN_SCALING))
     yield Result(f"{claim}: the same cuts whatever the number of tasks", "1 answer", f"{len(found)}", len(found) == 1)
-
-
-def processor_seconds() -> float:
-    """Processor time of this process and all that it started and that still run: Spark's, and its tasks'."""
-    parent, ticks = {}, {}
-    for file in Path("/proc").glob("[0-9]*/stat"):
-        with suppress(OSError):
-            fields = file.read_text().rpartition(")")[2].split()
-            parent[int(file.parent.name)] = int(fields[1])
-            ticks[int(file.parent.name)] = int(fields[11]) + int(fields[12])
-    mine, total = {os.getpid()}, 0
-    while mine:
-        total += sum(ticks.get(process, 0) for process in mine)
-        mine = {process for process, its_parent in parent.items() if its_parent in mine}
-    return total / os.sysconf("SC_CLK_TCK")
 
 
 CHECKS: tuple[Check, ...] = (large_graphs, ring_of_25_000_cliques, karger_trials, scaling_over_tasks)

@@ -1,29 +1,21 @@
-"""Acceptance of network statistics: known graphs and the job; the rest stands in `scripts.accept.network_parts`."""
+"""Acceptance of network statistics: known graphs, a large one, the job, times on Spark.
 
-import json
-import os
+Noisy graphs, choices and the local model on one of the known graphs: `scripts.accept.network_parts`.
+"""
+
 import statistics
-import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
 from fractions import Fraction
 from pathlib import Path
 
-import networkx as nx
 import numpy as np
 
-from dplib.arrays import FloatArray, IntArray
 from dplib.config.edge_input import EdgeInput
-from dplib.config.load import check
-from dplib.config.sections import SparkSettings
 from dplib.graphs.simple_graph import SimpleGraph
 from dplib.graphs.statistics.network_sensitivity import Statistic
-from dplib.graphs.statistics.triangles import count_triangles, split_for_tasks
-from dplib.jobs.network_statistics.check import check_tables
-from dplib.jobs.network_statistics.config import NetworkStatisticsConfig
+from dplib.graphs.statistics.triangles import count_triangles
 from dplib.jobs.network_statistics.design import Design
 from dplib.jobs.network_statistics.estimate import make_results, std_error
 from dplib.jobs.network_statistics.measure import (
@@ -35,102 +27,55 @@ from dplib.jobs.network_statistics.measure import (
     statistics_of,
 )
 from dplib.jobs.network_statistics.rehearse import generate
-from dplib.jobs.network_statistics.tables import ESTIMATES, noise_variance
+from dplib.jobs.network_statistics.tables import noise_variance
 from dplib.jobs.network_statistics.whole_graph import WholeGraph
 from dplib.mechanisms.ladder import draw_ladder, ladder_mean_error
 from dplib.mechanisms.smooth_noise import draw_smooth_cauchy, smooth_cauchy_quantile
 from dplib.randomness.keyed import KeyedStream, derive_key
-from dplib.release.manifest import load_manifest
-from dplib.release.tables import read_table
-from dplib.spark.engine.blocks import SparkSession
-from dplib.spark.engine.session import open_session
 from dplib.spark.graphs.edges import VertexDomain, collect_edges, judge_edges, open_edges
-from scripts.accept import network_statistics_spark
 from scripts.accept.claims import Check, Result, at_most, load, unless_busy
-from scripts.accept.main_job import release_of, run_command
-from scripts.accept.network_parts import CHECKS as PART_CHECKS
+from scripts.accept.network_parts import FACEBOOK, KEY, choices, local_model, noisy_graph, rms
+from scripts.accept.runs import as_it_stands, needs_shared, run_command, session, shared, verifies
+from scripts.bench.network_counting import TARGETS, Timing, time_in_process
+from tests.statistical.test_coverage_of_graphs import network
 
-ROOT = Path(__file__).resolve().parents[2]
-KEY = bytes(range(32))
 GRAPHS = (
-    ("facebook_combined.txt", " ", 4_039, 88_234, 1_612_010),
+    (FACEBOOK, " ", 4_039, 88_234, 1_612_010),
     ("ca-GrQc.txt", "\t", 26_197, 14_484, 48_260),
     ("Email-Enron.txt.gz", "\t", 36_692, 183_831, 727_044),
 )
 """File, separator, declared vertices, edges without loops, triangles (SNAP's pages; ca-GrQc lists 12 loops)."""
 DRAWS = 400
-N_COLOURS = 8
+FIVE = ("edge_count", "largest_degree", "degree_histogram", "sorted_degrees", "triangles")
+WEIGHTS = dict(zip(FIVE, (1, 1, 2, 2, 3), strict=True))
 
 
-@contextmanager
-def session() -> Iterator[SparkSession]:
-    """Spark with two cores."""
-    with open_session("accept", SparkSettings(master="local[2]")) as spark:
-        yield spark
-
-
+@needs_shared
 def real_graphs() -> Iterator[Result]:
-    """Known graphs: exact statistics before noise, errors after it as predicted, times."""
-    folder = os.environ.get("DPLIB_SHARED")
-    if not folder:
-        yield Result("known graphs", "the shared data", "DPLIB_SHARED is not set", None)
-        return
+    """Known graphs: exact statistics before noise, errors after it as predicted, times; all parts of one of them."""
     # The first call compiles the kernels.
     count_triangles(SimpleGraph(3, np.array([0, 0, 1]), np.array([1, 2, 2])))
-    with session() as spark:
-        for name, separator, n, edges, triangles in GRAPHS:
-            path = str(Path(folder) / "data" / "graphs" / name)
-            settings = {
-                "path": path,
-                "options": {"sep": separator, "comment": "#"},
-                "columns": {"source": "_c0", "target": "_c1"},
-            }
-            design, seconds = design_of(n), []
+    for name, separator, n, edges, triangles in GRAPHS:
+        columns, options = {"source": "_c0", "target": "_c1"}, {"sep": separator, "comment": "#"}
+        source = EdgeInput.model_validate({"path": str(shared("graphs", name)), "options": options, "columns": columns})
+        design, seconds = network(FIVE, {"epsilon": 1}, n, statistics=WEIGHTS, last_bin=2_000), []
+        with session() as spark:
             for _ in range(3):
                 started = time.monotonic()
-                rows = open_edges(spark, EdgeInput.model_validate(settings), Path())
-                graph = collect_edges(judge_edges(rows, VertexDomain(n)), n)
+                graph = collect_edges(judge_edges(open_edges(spark, source, Path()), VertexDomain(n)), n)
                 exact = exact_statistics(design, graph)
                 seconds.append(time.monotonic() - started)
-            found = int(exact[Statistic.EDGE_COUNT][0]), int(exact[Statistic.TRIANGLES][0])
-            known = (edges, triangles)
-            yield Result(f"{name}: edges and triangles before noise", f"{known}", f"{found}", found == known)
-            yield degrees_before_noise(path, name, design, exact)
-            if name.startswith("Email"):
-                claim = f"{name}: read on Spark local[2], counted on the driver, median of 3 ({load()})"
-                yield unless_busy(at_most(claim, statistics.median(seconds), 8, " s"))
-            yield from errors_after_noise(name, design, graph)
-
-
-def degrees_before_noise(path: str, name: str, design: Design, exact: dict[Statistic, IntArray]) -> Result:
-    """Degree histogram, sorted degrees and largest degree as networkx counts them in the file."""
-    graph = nx.read_edgelist(path, nodetype=int)
-    graph.remove_edges_from(list(nx.selfloop_edges(graph)))
-    degrees = np.zeros(design.n_vertices, dtype=np.int64)
-    degrees[: graph.number_of_nodes()] = [degree for _, degree in graph.degree()]
-    same = (
-        np.array_equal(exact[Statistic.DEGREE_HISTOGRAM], np.bincount(degrees, minlength=design.last_bin + 1))
-        and np.array_equal(exact[Statistic.SORTED_DEGREES], np.sort(degrees))
-        and int(exact[Statistic.LARGEST_DEGREE][0]) == degrees.max()
-    )
-    claim = f"{name}: degree histogram, sorted and largest degree before noise, beside networkx"
-    return Result(claim, "equal", "equal" if same else "different", bool(same))
-
-
-FIVE = {"edge_count": 1, "largest_degree": 1, "degree_histogram": 2, "sorted_degrees": 2, "triangles": 3}
-
-
-def design_of(n: int, weights: dict[str, int] = FIVE) -> Design:
-    """Statistics at epsilon 1 together."""
-    settings = {
-        "config_version": 1,
-        "job": "network-statistics",
-        "dataset": "accept",
-        "input": {"path": "none", "columns": {"source": "s", "target": "t"}},
-        "privacy": {"budget": {"epsilon": 1}},
-        "graph": {"vertices": {"count": n}, "statistics": weights, "last_bin": 2_000},
-    }
-    return Design.resolve(check(NetworkStatisticsConfig, settings), Path())
+        found = int(exact[Statistic.EDGE_COUNT][0]), int(exact[Statistic.TRIANGLES][0])
+        known = (edges, triangles)
+        yield Result(f"{name}: edges and triangles before noise", f"{known}", f"{found}", found == known)
+        if name.startswith("Email"):
+            claim = f"{name}: read on Spark local[2], counted on the driver, median of 3 ({load()})"
+            yield unless_busy(at_most(claim, statistics.median(seconds), 8, " s"))
+        yield from errors_after_noise(name, design, graph)
+        if name == FACEBOOK:
+            yield from noisy_graph(graph)
+            yield from choices(graph)
+            yield from local_model(graph)
 
 
 def errors_after_noise(name: str, design: Design, graph: SimpleGraph) -> Iterator[Result]:
@@ -161,7 +106,7 @@ def errors_after_noise(name: str, design: Design, graph: SimpleGraph) -> Iterato
 
 def errors_of_single_numbers(name: str, graph: SimpleGraph) -> Iterator[Result]:
     """Number of edges and largest degree: the errors of many runs over the stated standard error."""
-    design = design_of(graph.n_vertices, {"edge_count": 1, "largest_degree": 1})
+    design = network(("edge_count", "largest_degree"), {"epsilon": 1}, graph.n_vertices)
     facts = exact_counts(design, graph)
     exact = statistics_of(design, facts)
     runs = [add_noise(design, facts, derive_key(KEY, name, run)) for run in range(DRAWS)]
@@ -172,11 +117,6 @@ def errors_of_single_numbers(name: str, graph: SimpleGraph) -> Iterator[Result]:
         yield at_most(claim, abs(ratio - 1), 4 * (1.25 / DRAWS) ** 0.5)
 
 
-def rms(values: FloatArray) -> float:
-    """Root mean square."""
-    return float(np.sqrt((values**2).mean()))
-
-
 def large_graph() -> Iterator[Result]:
     """A million edges with hubs."""
     graph = generate(125_000, 1_060_000, 1)
@@ -184,50 +124,37 @@ def large_graph() -> Iterator[Result]:
     count_triangles(graph)
     claim = f"triangles of a graph with hubs and {graph.n_edges:,} edges, counted on the driver ({load()})"
     yield at_most(claim, time.process_time() - started, 40, " s")
-    sent = sum(len(held) for held in split_for_tasks(graph.source, graph.target, N_COLOURS).values())
-    degrees = graph.degrees()
-    wedges = int((degrees * (degrees - 1) // 2).sum())
-    claim = f"no wedge is written: edges sent to the tasks of {N_COLOURS} colours, over edges ({wedges:,} wedges)"
-    yield at_most(claim, sent / graph.n_edges, N_COLOURS)
 
 
 def job() -> Iterator[Result]:
-    """The configuration that runs as it stands, its checks and an answer."""
-    subprocess.run([sys.executable, "-m", "scripts.make_data", "friends", "data"], check=True, cwd=ROOT)
-    config = ROOT / "conf" / "network.yaml"
-    planned = json.loads(run_command("plan", "network-statistics", "--config", str(config), "--json").stdout)
-    names = [total["accountant"] for total in planned["totals"]]
-    four = ["basic", "advanced", "zcdp", "pld"]
-    yield Result("plan: totals by four accountants side by side", ", ".join(four), ", ".join(names), names == four)
-    compared = [
-        each for each in planned["triangles"] if min(each["ladder"], each["smooth"], each["global_laplace"]) > 0
-    ]
-    yield Result(
-        "plan: ladder, smooth and global Laplace over a range of degrees",
-        "at least 3 degrees",
-        f"{len(compared)}",
-        len(compared) >= 3,
-    )
+    """The configuration that runs as it stands, and an answer."""
     with tempfile.TemporaryDirectory() as name:
-        release, _ = release_of(config, "friends", Path(name), "1")
-        for each in check_tables(release, load_manifest(release)):
-            yield Result(f"friends, {each.name}", "holds", each.detail, each.ok)
-        page = (release / "report.html").read_text(encoding="utf-8")
-        drawn = 'aria-label="Degree distribution of' in page
-        yield Result("report: degree distribution with its band", "drawn", "drawn" if drawn else "missing", drawn)
-        stated = read_table(release / ESTIMATES, ["statistic", "std_error"]).to_pylist()
-        withheld = [row["std_error"] for row in stated if row["statistic"] == "triangles"]
-        yield Result("triangles: the scale of the noise is withheld", "[None]", f"{withheld}", withheld == [None])
+        release = as_it_stands("network.yaml", "friends", Path(name))
+        yield verifies(release)
         asked = run_command("query", str(release), "--item", "degree_histogram", "--from", "0", "--to", "9")
-        yield Result(
-            "dplib query RELEASE --item degree_histogram", "an answer", f"exit {asked.returncode}", not asked.returncode
-        )
+        claim = "dplib query RELEASE --item degree_histogram"
+        yield Result(claim, "an answer", f"exit {asked.returncode}", not asked.returncode)
 
 
-CHECKS: tuple[Check, ...] = (
-    real_graphs,
-    large_graph,
-    job,
-    *PART_CHECKS,
-    *network_statistics_spark.CHECKS,
-)
+@needs_shared
+def times_on_spark() -> Iterator[Result]:
+    """From rows of edges, after the session has started; three rounds, each from the rows."""
+    before = load()
+    both = time_in_process("local[2]")
+    for each in both:
+        title = f"{each.graph} on Spark, local[2], {each.stage}"
+        yield Result(f"{title}: that of one process", "equal", f"{each.count:,}", each.right)
+        if each.stage.endswith("triangles"):
+            claim = f"{title}, from rows, median of 3, the first {each.first:.1f} s ({before} at the start)"
+            yield unless_busy(at_most(claim, each.median, TARGETS[each.graph], " s"))
+    yield from _scaling(both, time_in_process("local[1]"))
+
+
+def _scaling(both: list[Timing], one: list[Timing]) -> Iterator[Result]:
+    """One core against two: a note without a target, since other processes share the machine."""
+    for two, alone in zip(both, one, strict=True):
+        measured = f"{alone.median:.1f} s on one core, {two.median:.1f} s on two: {alone.median / two.median:.2f} times"
+        yield Result(f"{two.graph}, {two.stage}: local[1] against local[2] ({load()})", "a note", measured, alone.right)
+
+
+CHECKS: tuple[Check, ...] = (real_graphs, large_graph, job, times_on_spark)

@@ -3,8 +3,6 @@
 import csv
 import os
 import statistics
-import subprocess
-import sys
 import tempfile
 from collections.abc import Iterator
 from fractions import Fraction
@@ -16,10 +14,8 @@ from dplib.estimates.haar import haar_mean_error
 from dplib.estimates.range_estimates import mean_range_variance
 from dplib.estimates.range_variance import RangeVariance
 from dplib.estimates.tree_blue_deep import tree_blue_deep
-from dplib.jobs.range_histograms.check import check_tables
 from dplib.mechanisms.node_counts import NodeMechanism
 from dplib.mechanisms.partition import PartitionNoise
-from dplib.release.manifest import load_manifest
 from dplib.trees.complete import kary_tree
 from dplib.trees.strategies import (
     blue,
@@ -32,12 +28,11 @@ from dplib.trees.strategies import (
 )
 from dplib.trees.structure_search import best_design
 from scripts.accept.claims import Check, Result, at_least, at_most, load, unless_busy
-from scripts.accept.main_job import release_of, run_command
+from scripts.accept.runs import as_it_stands, needs_shared, run_command, script, shared, verifies
 from scripts.bench.range_histograms import least_squares_time, whole_time
 from scripts.experiments.range_histogram_figures import all_ranges_error
 from tests.support.range_pipelines import adaptive_histogram
 
-ROOT = Path(__file__).resolve().parents[2]
 HB_NS, H2_NS = 16_866.0, 41_289.0
 """Published times of the benchmark suite's HB and H2 at 4,096 bins, ns a bin (quoted, not run)."""
 
@@ -80,25 +75,16 @@ def stability() -> Iterator[Result]:
 def figures() -> Iterator[Result]:
     """Figures 3.10 to 3.19 from the script, and what they must show."""
     with tempfile.TemporaryDirectory() as name:
-        command = [sys.executable, "scripts/experiments/range_histogram_figures.py", name]
-        shared = os.environ.get("DPLIB_SHARED")
-        folder = Path(shared) / "data" / "histograms" if shared else None
-        if folder and folder.is_dir():
-            command += ["--histograms", str(folder)]
-        done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)
-        drawn = sorted(path.stem for path in Path(name).glob("*.png"))
+        known = ("--histograms", str(shared("histograms"))) if os.environ.get("DPLIB_SHARED") else ()
+        script("scripts.experiments.range_histogram_figures", name, *known)
+        found = sorted(path.stem for path in Path(name).glob("figure*.png"))
         wanted = [f"figure_3_{number}" for number in (10, 11, 12, 16, 17, 18, 19)]
-        found = [each for each in drawn if each.startswith("figure")]
-        yield Result(
-            "figures 3.10 to 3.12 and 3.16 to 3.19 (all that show errors) are drawn",
-            "7 figures",
-            f"{len(found)} figures",
-            found == wanted,
-        )
-        if done.returncode == 0:
-            yield from figure_3_10(Path(name) / "figure_3_10.csv")
-            yield from runs_meet_errors(Path(name))
-            yield from on_histograms(Path(name))
+        claim = "figures 3.10 to 3.12 and 3.16 to 3.19 (all that show errors) are drawn"
+        yield Result(claim, "7 figures", f"{len(found)} figures", found == wanted)
+        yield from figure_3_10(Path(name) / "figure_3_10.csv")
+        yield from runs_meet_errors(Path(name))
+        if known:
+            yield at_least("the shared histograms are drawn too", len(list(Path(name).glob("histogram_*.png"))), 1)
 
 
 def figure_3_10(path: Path) -> Iterator[Result]:
@@ -121,11 +107,6 @@ def runs_meet_errors(folder: Path) -> Iterator[Result]:
             yield Result(claim, "0.85 to 1.15", f"{ratio:.3f}", 0.85 <= ratio <= 1.15)
 
 
-def on_histograms(folder: Path) -> Iterator[Result]:
-    drawn = len(list(folder.glob("histogram_*.png")))
-    yield Result("the shared histograms are drawn too", ">= 1", str(drawn), drawn >= 1 if drawn else None)
-
-
 def orders() -> Iterator[Result]:
     """The order of the methods that the thesis reports, from exact errors."""
     for n_bins in (32_768, 65_536):
@@ -145,15 +126,11 @@ def orders() -> Iterator[Result]:
         yield Result(f"order of the methods, n = {n_bins:,}", "each below the next", shown, ordered)
 
 
+@needs_shared
 def sparse_data() -> Iterator[Result]:
     """The data-adaptive method against the tree where the data are sparse."""
-    shared = os.environ.get("DPLIB_SHARED")
-    path = Path(shared or "", "data", "histograms", "MEDCOST.n4096.npy")
-    claim = "MEDCOST, epsilon 0.1: error of the adaptive method over the tree's, all ranges, 10 keys"
-    if not shared or not path.is_file():
-        yield Result(claim, "<= 0.5", "the data are not here", None)
-        return
-    counts, strategy, epsilon = np.load(path).astype(np.int64), blue(4096), Fraction(1, 10)
+    counts = np.load(shared("histograms", "MEDCOST.n4096.npy")).astype(np.int64)
+    strategy, epsilon = blue(4096), Fraction(1, 10)
     noise = NodeMechanism(bytes(32), "t", "laplace", epsilon).variances(strategy.shares)
     tree = mean_range_variance(strategy, variances=noise)
     errors = []
@@ -165,6 +142,7 @@ def sparse_data() -> Iterator[Result]:
 
         found = adaptive_histogram(counts, epsilon, PartitionNoise(key, "choice"), measure)
         errors.append(all_ranges_error(found, counts))
+    claim = "MEDCOST, epsilon 0.1: error of the adaptive method over the tree's, all ranges, 10 keys"
     yield at_most(claim, float(np.mean(errors)) / tree, 0.5)
 
 
@@ -183,35 +161,21 @@ def speed() -> Iterator[Result]:
 
 def thousand_groups() -> Iterator[Result]:
     """1,000 groups x 4,096 bins through the whole job on Spark local[2]."""
-    seconds, peak = [], 0.0
-    for _ in range(3):
-        done = subprocess.run(
-            [sys.executable, "-m", "scripts.bench.thousand_groups"],
-            capture_output=True,
-            text=True,
-            check=True,
-            cwd=ROOT,
-        )
-        took, memory = map(float, done.stdout.split()[-2:])
-        seconds.append(took)
-        peak = max(peak, memory)
+    runs = [[*map(float, script("scripts.bench.thousand_groups").split()[-2:])] for _ in range(3)]
     claim = f"1,000 groups x 4,096 bins on Spark local[2], rows to release, median of 3 ({load()})"
-    yield unless_busy(at_most(claim, statistics.median(seconds), 60, " s"))
-    yield at_most("the same, peak memory with Spark's JVM", peak, 6, " GiB")
+    yield unless_busy(at_most(claim, statistics.median(seconds for seconds, _ in runs), 60, " s"))
+    yield at_most("the same, peak memory with Spark's JVM", max(memory for _, memory in runs), 6, " GiB")
 
 
 def job() -> Iterator[Result]:
-    """The configuration that runs as it stands, its checks and an answer."""
-    subprocess.run([sys.executable, "-m", "scripts.make_data", "flights", "data"], check=True, cwd=ROOT)
+    """The configuration that runs as it stands, and an answer."""
     with tempfile.TemporaryDirectory() as name:
-        release, _ = release_of(ROOT / "conf" / "air_times.yaml", "air times", Path(name), "1")
-        for check in check_tables(release, load_manifest(release)):
-            yield Result(f"air times, {check.name}", "holds", check.detail, check.ok)
+        release = as_it_stands("air_times.yaml", "flights", Path(name))
+        yield verifies(release)
         answer = run_command("query", str(release), "--group", "JFK", "--from", "60", "--to", "120")
         stated = answer.returncode == 0 and "JFK" in answer.stdout
-        yield Result(
-            "dplib query RELEASE --group JFK --from 60 --to 120", "an answer", f"exit {answer.returncode}", stated
-        )
+        claim = "dplib query RELEASE --group JFK --from 60 --to 120"
+        yield Result(claim, "an answer", f"exit {answer.returncode}", stated)
 
 
 CHECKS: tuple[Check, ...] = (

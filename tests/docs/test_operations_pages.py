@@ -3,6 +3,8 @@
 import re
 from pathlib import Path
 
+import pytest
+
 from dplib.guide import read_page
 from dplib.ledger.leases import LEASE_SECONDS
 
@@ -34,3 +36,12 @@ def test_each_vulnerability_names_what_shows_its_state() -> None:
         assert re.search(r"`(dplib|tests)/", state) or re.search(r"\*open\*|not used|no statistic|no code of", state), (
             row
         )
+
+
+@pytest.mark.parametrize("name", ["requirements.lock", "requirements-airflow.lock"])
+def test_locks_hold_a_hash_of_every_package_and_no_address(name: str) -> None:
+    lock = (ROOT / name).read_text(encoding="utf-8")
+    pinned = re.findall(r"^\S+==[^\n]*", lock, re.MULTILINE)
+    assert len(pinned) > 50
+    assert len(re.findall(r"^\S+==[^\n]*\\\n +--hash=sha256:", lock, re.MULTILINE)) == len(pinned)
+    assert "://" not in lock

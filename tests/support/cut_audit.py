@@ -305,3 +305,16 @@ def soft_count(
         return shifted(np.array([0]), np.array([worst]), scale, float(epsilon))
 
     return worst_of("soft count", families, (float(epsilon), 0.0), divergence)
+
+
+ONE = Fraction(1)
+SCALED: dict[str, Callable[[list[Neighbours], int, int | None], Audit]] = {
+    "value": lambda found, cap, believed: value(found, ONE, cap, believed),
+    "synthetic graph": lambda found, cap, believed: synthetic(found, ONE, cap, believed),
+    "peeling, pure": lambda found, cap, believed: peeling(found, PureDP(ONE), cap, believed),
+    "peeling, zCDP": lambda found, cap, believed: peeling(found, ZCDP(ONE), cap, believed),
+    "a cut and its weight, pure": lambda found, cap, believed: measured(found, PureDP(ONE), cap, believed),
+    "a cut and its weight, zCDP": lambda found, cap, believed: measured(found, ZCDP(ONE), cap, believed),
+    "soft count": lambda found, cap, believed: soft_count(found, Fraction(1, 2), ONE, cap, believed),
+}
+"""Audits of mechanisms whose noise scales with W: of families, W, and what the mechanism believes it to be."""

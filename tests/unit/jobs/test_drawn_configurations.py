@@ -1,6 +1,6 @@
 """Drawn configurations of all jobs: what a setting decides is said before a reservation; nothing is paid, then lost.
 
-`make accept NAME=faults` takes six hundred of them.
+`make accept NAME=faults` takes two thousand.
 """
 
 from collections import Counter
