@@ -63,7 +63,7 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 @app.callback()
 def options(log_mode: LogMode = None) -> None:
-    """Differentially private releases as batch jobs on Apache Spark: numbers about many, with noise for each."""
+    """Differentially private releases as batch jobs on Apache Spark: published numbers, with their errors."""
     with exit_codes():
         log.choose(log_mode)
 

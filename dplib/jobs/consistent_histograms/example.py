@@ -10,7 +10,7 @@ dataset: shop                        # the ledger's account that pays; `dplib in
 # --- what decides the measurement: changing any of it spends anew ---
 input:
   path: orders.csv                   # a file, folder, glob or list, relative to this file; or `table: db.orders`
-  format: csv                        # any format of Spark's reader
+  format: csv                        # or json, parquet, orc, delta: dplib guide input
   options: {header: "true"}
   columns: {day: date, item: product, quantity: quantity, unit: order_id}
   date_format: yyyy-MM-dd            # Spark's pattern; ignored for columns that are dates already

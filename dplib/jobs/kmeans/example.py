@@ -10,7 +10,7 @@ dataset: customers                   # the ledger's account that pays; `dplib in
 # --- what decides the measurement: changing any of it spends anew ---
 input:
   path: customers.csv                # a file, folder, glob or list, relative to this file; or `table: db.customers`
-  format: csv                        # any format of Spark's reader
+  format: csv                        # or json, parquet, orc, delta: dplib guide input
   options: {header: "true"}
   columns: {coordinates: [age, visits, spending], unit: customer_id}   # or {vector: COLUMN} for a column of arrays
 privacy:

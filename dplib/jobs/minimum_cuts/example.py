@@ -10,7 +10,7 @@ dataset: contacts                    # the ledger's account that pays; `dplib in
 # --- what decides the measurement: changing any of it spends anew ---
 input:
   path: contacts.csv                 # one row an edge; a file, folder, glob or list; or `table: db.contacts`
-  format: csv                        # any format of Spark's reader, or snap, metis, gml
+  format: csv                        # or json, parquet, orc, delta, snap, metis, gml: dplib guide minimum-cuts
   options: {header: "true"}
   columns: {source: person, target: met}   # weight: minutes where rows have one (whole numbers)
 privacy:

@@ -10,7 +10,7 @@ dataset: friends                     # the ledger's account that pays; `dplib in
 # --- what decides the measurement: changing any of it spends anew ---
 input:
   path: friends.csv                  # one row an edge; a file, folder, glob or list; or `table: db.friends`
-  format: csv                        # any format of Spark's reader
+  format: csv                        # or json, parquet, orc, delta, snap, metis, gml: dplib guide minimum-cuts
   options: {header: "true"}
   columns: {source: person, target: friend}
 privacy:

@@ -10,7 +10,7 @@ dataset: visits                      # the ledger's account that pays; `dplib in
 # --- what decides the measurement: changing any of it spends anew ---
 input:
   path: visits.csv                   # a file, folder, glob or list, relative to this file; or `table: db.visits`
-  format: csv                        # any format of Spark's reader
+  format: csv                        # or json, parquet, orc, delta: dplib guide input
   options: {header: "true"}
   columns: {value: age, group: site, unit: patient_id}
 privacy:
