@@ -3,11 +3,12 @@
 The series' trees are independent of each other, and so are the days: each half of a round is one set of projections.
 Splits: ``trees_days`` (algorithm 1), ``equations_days`` (every parent-children equation by itself, as in `lblue`),
 ``trees_nodes`` (the day constraints at every node, which commutes with the trees and ends after one round where
-`commuting` applies). ``krylov`` takes the same two projections per round, but conjugate directions.
+`commuting` applies). Rounds of ``trees_days`` are accelerated unless that is switched off: the same two projections,
+but conjugate directions.
 
 Guarantee: converges to the optimum for every split (von Neumann, Halperin). With packages on the leaves only, the error
 of the grand total shrinks by 1 - 1/(2T - 1) a round, T days: the mean change falls below any threshold long before the
-totals are right. Krylov: 7 / 17 / 29 / 44 rounds for T = 32 / 1,024 / 16,384 / 131,072 to 1e-12.
+totals are right. Accelerated: 7 / 17 / 29 / 44 rounds for T = 32 / 1,024 / 16,384 / 131,072 to 1e-12.
 Cost: O(n_nodes n_series^2) a round.
 
 References: Cai, Liu, Xiong, Ying, Wu, Journal on Communications 42(6), 2021, algorithm 1, equations 8 and 14, section
@@ -34,6 +35,9 @@ from dplib.projection.affine import projector
 from dplib.projection.alternating import Alternation, Map, alternate, conjugate_gradients
 from dplib.projection.residual import mean_square_residual
 from dplib.trees.interval_tree import IntervalTree
+
+PLAIN, ACCELERATED = "alternating", "alternating (conjugate gradients)"
+"""What a solution says of its rounds."""
 
 
 def solve(problem: ConsistencyProblem, options: SolverOptions | None = None, progress: Progress = SILENT) -> Solution:
@@ -62,14 +66,13 @@ def solve(problem: ConsistencyProblem, options: SolverOptions | None = None, pro
     def deviation(values: FloatArray) -> float:
         return mean_square_residual(part.tree, part.day_constraints, values)
 
-    if options.krylov:
-        if options.split != "trees_days":
-            raise SolverError("solver.split", "be trees_days with krylov", options.split)
-        result = _krylov(part, options, deviation, record)
+    accelerated = options.accelerated and options.split == "trees_days"
+    if accelerated:
+        result = _accelerated(part, options, deviation, record)
     else:
         maps = _projections(part, options)
         result = alternate(maps, part.measured, options.tol, options.max_rounds, deviation, record)
-    name = "alternating (krylov)" if options.krylov else "alternating"
+    name = ACCELERATED if accelerated else PLAIN
     return Solution(measured.restore(result.values), name, tuple(rounds), result.converged)
 
 
@@ -108,7 +111,7 @@ def _node_projection(part: ConsistencyProblem) -> Map:
     return RowProjection(nodes, ClassIndex(of, len(first)), projectors, sums)
 
 
-def _krylov(
+def _accelerated(
     part: ConsistencyProblem,
     options: SolverOptions,
     deviation: Callable[[FloatArray], float],

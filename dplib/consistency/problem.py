@@ -68,13 +68,14 @@ class SolverOptions:
         max_rounds: limit of rounds.
         split: how `alternating` parts the constraints: ``trees_days`` (algorithm 1), ``equations_days`` (every
             parent-children equation by itself, then the days) or ``trees_nodes`` (the day constraints at every node).
-        krylov: let `alternating` take conjugate directions in place of plain rounds (split ``trees_days``).
+        accelerated: let `alternating` take conjugate directions on the same projections (split ``trees_days``; the
+            others make plain rounds).
     """
 
     tol: float = 1e-9
     max_rounds: int = 500
     split: Literal["trees_days", "equations_days", "trees_nodes"] = "trees_days"
-    krylov: bool = False
+    accelerated: bool = True
 
 
 @dataclass(frozen=True, eq=False)

@@ -85,9 +85,9 @@ def trace(n_days: int) -> dict[str, list[float]]:
 def seconds(name: str, n_days: int) -> float:
     """Seconds of one solver."""
     problem, _ = restaurant(n_days)
-    options = SolverOptions(tol=1e-6, max_rounds=10_000, krylov=name == "krylov")
+    options = SolverOptions(1e-6, 10_000, accelerated=name == "accelerated")
     started = time.perf_counter()
-    SOLVERS["alternating" if name == "krylov" else name](problem, options, SILENT)
+    SOLVERS["alternating" if name == "accelerated" else name](problem, options, SILENT)
     return time.perf_counter() - started
 
 
@@ -143,11 +143,11 @@ def main() -> None:
     by_round(arguments.folder, (32, 64) if arguments.quick else (32, 64, 128, 256, 512, 1024))
     small = (32, 64) if arguments.quick else (32, 64, 128, 256)
     middle = small if arguments.quick else (*small, 512, 1024)
-    iterative = {"alternating": small, "krylov": middle, "tree_smoother": middle, "commuting": middle}
+    iterative = {"alternating": small, "accelerated": middle, "tree_smoother": middle, "commuting": middle}
     by_size(arguments.folder, "figure_3", {"general": small[:3], **iterative})
     top = 10 if arguments.quick else 20
     large = [2**power for power in range(10, top + 1, 2)]
-    by_size(arguments.folder, "figure_4", {"krylov": large, "tree_smoother": large, "commuting": large})
+    by_size(arguments.folder, "figure_4", {"accelerated": large, "tree_smoother": large, "commuting": large})
 
 
 if __name__ == "__main__":

@@ -10,14 +10,17 @@ import numpy as np
 import pytest
 
 from dplib.config.load import check
-from dplib.errors import SolverError
+from dplib.consistency import tree_smoother
+from dplib.errors import ConfigError, SolverError
 from dplib.jobs.consistent_histograms import block_layout, reference_layout
 from dplib.jobs.consistent_histograms.config import ConsistentHistogramsConfig
 from dplib.jobs.consistent_histograms.design import Design
+from dplib.jobs.consistent_histograms.estimate import problem
 from dplib.jobs.consistent_histograms.layouts import results_in_layout
 from dplib.jobs.consistent_histograms.measure import measure_on_driver
 from dplib.jobs.consistent_histograms.publish import Results, results_on_driver, write_tables
 from dplib.jobs.consistent_histograms.rows import row_kinds
+from dplib.jobs.consistent_histograms.tables import Tables
 from dplib.progress import SILENT, Progress, Round
 from dplib.spark.engine.blocks import SparkSession
 from dplib.spark.engine.in_process import session_in_process
@@ -55,6 +58,7 @@ CASES: dict[str, dict[str, Any]] = {
         "tree": {"branching": [2, 2, 5]},
     },
 }
+FIVE_ROUNDS = {"method": "alternating", "max_rounds": 5, "tol": 1e-4, "accept_unconverged": True}
 
 
 def make_design(case: str, max_cells: int = 64, tree: Any = None, **solver: Any) -> Design:
@@ -117,13 +121,13 @@ def test_exact_solvers_in_blocks(
 
 
 @pytest.mark.parametrize(
-    ("case", "method", "max_cells", "n_partitions"),
+    ("case", "acceleration", "max_cells", "n_partitions"),
     [
-        ("menus", "alternating", 64, 2),
-        ("totals", "alternating", 300, 2),
-        ("equations", "krylov", 64, 1),
-        ("menus", "krylov", 64, 2),
-        ("plain", "krylov", 300, 2),
+        ("menus", "none", 64, 2),
+        ("totals", "none", 300, 2),
+        ("equations", "conjugate_gradients", 64, 1),
+        ("menus", "conjugate_gradients", 64, 2),
+        ("plain", "conjugate_gradients", 300, 2),
     ],
 )
 def test_rounds_in_blocks(
@@ -132,13 +136,13 @@ def test_rounds_in_blocks(
     secret: bytes,
     monkeypatch: pytest.MonkeyPatch,
     case: str,
-    method: str,
+    acceleration: str,
     max_cells: int,
     n_partitions: int,
 ) -> None:
     # States are stored after every second round and the plan is cut after two of them, so that few rounds do it all.
     monkeypatch.setattr(block_layout, "BlockRounds", partial(BlockRounds, keep_every=2, max_depth=2))
-    design = make_design(case, max_cells, method=method, max_rounds=5, tol=1e-4)
+    design = make_design(case, max_cells, **FIVE_ROUNDS, acceleration=acceleration)
     there: list[Round] = []
     here: list[Round] = []
     wanted = measured(design, tmp_path, secret, Progress(round=there.append))
@@ -164,8 +168,11 @@ def assert_same_rounds(found: Sequence[Round], wanted: Sequence[Round]) -> None:
         ("packages", {}, 64, 2),
         ("totals", {}, 1 << 20, 7),
         ("equations", {}, 64, 2),
-        ("menus", {"method": "alternating", "max_rounds": 3, "tol": 1e-4}, 64, 2),
-        ("totals", {"method": "alternating", "max_rounds": 3, "tol": 1e-4}, 300, 1),
+        ("menus", FIVE_ROUNDS | {"acceleration": "none"}, 64, 2),
+        ("totals", FIVE_ROUNDS | {"acceleration": "none"}, 300, 1),
+        ("menus", FIVE_ROUNDS, 64, 2),
+        ("equations", FIVE_ROUNDS | {"method": "krylov"}, 64, 1),
+        ("plain", FIVE_ROUNDS, 300, 2),
     ],
 )
 def test_grouping_by_item_and_day(
@@ -190,7 +197,7 @@ def test_grouping_by_item_and_day(
 
 
 def test_methods_that_cannot_be_split_run_elsewhere(spark: SparkSession, tmp_path: Path, secret: bytes) -> None:
-    whole = make_design("packages", method="lblue", max_rounds=3)
+    whole = make_design("packages", method="lblue", max_rounds=3, accept_unconverged=True)
     wanted = measured(whole, tmp_path / "whole", secret)
     assert_same(results_in_layout(spark, whole, tmp_path / "whole", "blocks"), wanted, "driver")
     smoother = make_design("menus")
@@ -223,6 +230,27 @@ def test_tables_have_the_same_bytes_without_constraints(spark: SparkSession, tmp
 def test_blocks_in_this_process_give_the_numbers_of_the_driver(
     tmp_path: Path, secret: bytes, case: str, method: str, layout: str
 ) -> None:
-    design = make_design(case, 64, method=method, max_rounds=40)
+    design = make_design(case, 64, method=method)
     wanted = measured(design, tmp_path, secret)
     assert_same(results_in_layout(session_in_process(), design, tmp_path, layout), wanted, layout)
+
+
+@pytest.mark.parametrize("layout", ["blocks", "reference"])
+@pytest.mark.parametrize("case", ["menus", "totals"])
+def test_rounds_in_several_blocks_reach_the_optimum(tmp_path: Path, secret: bytes, case: str, layout: str) -> None:
+    design = make_design(case, 64, {"branching": [3, 4, 10], "root": True}, method="alternating")
+    assert design.blocks.n_blocks > 5
+    found = results_in_layout(session_in_process(), design, stored(design, tmp_path, secret), layout)
+    best = tree_smoother.solve(problem(design, Tables(tmp_path, design).read_measurement())).values
+    assert found.solution.converged
+    assert len(found.solution.rounds) <= 40
+    np.testing.assert_allclose(found.solution.values, best, atol=1e-8)
+
+
+@pytest.mark.parametrize("layout", ["driver", "blocks", "reference"])
+def test_rounds_that_end_early_are_refused(tmp_path: Path, secret: bytes, layout: str) -> None:
+    design = make_design("menus", method="alternating", acceleration="none", max_rounds=3)
+    session = session_in_process()
+    with pytest.raises(ConfigError, match=r"3 rounds .* acceleration out, or raise it .* costs nothing") as refusal:
+        results_in_layout(session, design, stored(design, tmp_path, secret), layout)
+    assert refusal.value.exit_code == 2

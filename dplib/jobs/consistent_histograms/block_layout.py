@@ -19,10 +19,12 @@ import numpy as np
 import numpy.typing as npt
 
 from dplib.arrays import FloatArray, IntArray
+from dplib.consistency.alternating import ACCELERATED, PLAIN
 from dplib.consistency.integers.publication import plan_publication, publish_tables
 from dplib.consistency.problem import Solution
 from dplib.jobs.consistent_histograms.block_krylov import KrylovStepper, conjugate_blocks
 from dplib.jobs.consistent_histograms.block_rounds import (
+    ITERATIVE,
     AlternatingStepper,
     GroupProgress,
     RoundBlocks,
@@ -31,6 +33,7 @@ from dplib.jobs.consistent_histograms.block_rounds import (
 from dplib.jobs.consistent_histograms.block_shapes import BlockShapes, pack_counts
 from dplib.jobs.consistent_histograms.block_solvers import ExactPasses, exact_passes, series_groups, solve_top
 from dplib.jobs.consistent_histograms.block_tables import BlockDivision, BlockErrors, block_divisions
+from dplib.jobs.consistent_histograms.convergence import require_converged
 from dplib.jobs.consistent_histograms.design import Design
 from dplib.jobs.consistent_histograms.estimate import IntegerTables, day_constraints_of, options
 from dplib.jobs.consistent_histograms.publish import Results
@@ -48,8 +51,6 @@ from dplib.spark.engine.blocks import (
 )
 from dplib.spark.engine.rounds import BlockRounds, Stepper
 from dplib.trees.block_plan import TOP
-
-ITERATIVE = ("alternating", "krylov")
 
 
 def results_in_blocks(
@@ -133,7 +134,8 @@ def _iterative(
     settings = design.config.publish.solver
     blocks = RoundBlocks.of(design, shapes, series_groups(design))
     ends: Sequence[GroupProgress]
-    if settings.method == "krylov":
+    accelerated = options(settings).accelerated
+    if accelerated:
         krylov = KrylovStepper(blocks)
         rounds = _rounds(stack, laid_out, krylov)
         ends = conjugate_blocks(rounds, krylov, design, top, options(settings), progress)
@@ -146,8 +148,10 @@ def _iterative(
         values[:, group.series] = end.top
     estimated = _persisted(stack, rounds.mapped(partial(_restore, blocks), ["values"]))
     history = max((end.rounds for end in ends), key=len)
-    name = "alternating (krylov)" if settings.method == "krylov" else "alternating"
-    return Solution(values, name, tuple(history), all(end.converged for end in ends)), estimated
+    name = ACCELERATED if accelerated else PLAIN
+    solution = Solution(values, name, tuple(history), all(end.converged for end in ends))
+    require_converged(settings, solution)
+    return solution, estimated
 
 
 def _rounds(stack: ExitStack, laid_out: DataFrame, stepper: Stepper[Any]) -> BlockRounds:

@@ -27,6 +27,7 @@ Query = Literal["day", "week", "month", "quarter", "year", "total"]
 Method = Literal[
     "auto", "general", "boosting", "lblue", "alternating", "krylov", "tree_blue", "commuting", "tree_smoother"
 ]
+Acceleration = Literal["conjugate_gradients", "none"]
 
 
 class Domain(Section):
@@ -122,11 +123,29 @@ class Solver(Section):
 
     method: Method = "auto"
     """auto: the cheapest exact solver for these settings."""
+    acceleration: Acceleration | None = Field(default=None, exclude_if=lambda given: given is None)
+    """alternating only: conjugate gradients on its projections, or none: the plain rounds of the paper."""
     tol: Annotated[float, Field(gt=0, lt=1)] = 1e-9
     """Iterative solvers stop when the mean absolute change of a round falls below this."""
     max_rounds: Annotated[int, Field(ge=1, le=1_000_000)] = 500
+    accept_unconverged: bool = Field(default=False, exclude_if=lambda accepted: not accepted)
+    """Whether rounds that end before the threshold are published, without errors; they are refused otherwise."""
     layout: Literal["auto", "driver", "blocks", "reference"] = "auto"
     """Where it runs: one process, Spark without a shuffle a round, or Spark grouped by item and by day in turn."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _accelerated(cls, given: object) -> object:
+        """Rounds are accelerated unless the settings say otherwise; versions before made plain ones of the same."""
+        if isinstance(given, dict) and given.get("method") == "alternating":
+            return {"acceleration": "conjugate_gradients"} | given
+        return given
+
+    @model_validator(mode="after")
+    def _alternates(self) -> Self:
+        if self.acceleration is not None and self.method != "alternating":
+            raise ValueError(f"acceleration must be given only with method alternating, got {self.method}")
+        return self
 
 
 class Publish(Publication):

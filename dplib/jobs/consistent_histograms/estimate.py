@@ -68,7 +68,7 @@ def node_laws(design: Design) -> tuple[list[DrawLaw], IntArray]:
 
 def options(solver: Solver) -> SolverOptions:
     """Solver options of a configuration."""
-    return SolverOptions(tol=solver.tol, max_rounds=solver.max_rounds, krylov=solver.method == "krylov")
+    return SolverOptions(solver.tol, solver.max_rounds, accelerated=solver.acceleration != "none")
 
 
 def solver_name(solver: Solver) -> str:

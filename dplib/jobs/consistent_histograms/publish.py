@@ -9,6 +9,7 @@ import numpy as np
 
 from dplib.arrays import FloatArray
 from dplib.consistency.problem import Solution
+from dplib.jobs.consistent_histograms.convergence import require_converged
 from dplib.jobs.consistent_histograms.design import Design
 from dplib.jobs.consistent_histograms.estimate import (
     Errors,
@@ -59,6 +60,7 @@ def results_on_driver(design: Design, directory: Path, progress: Progress = SILE
     """Estimate, bound the errors and round, all in this process."""
     noisy = Tables(directory, design).read_measurement()
     solution = estimate(design, noisy, design.config.publish.solver, progress)
+    require_converged(design.config.publish.solver, solution)
     return Results(solution, Errors(design).node_std_error(), integer_tables(design, solution.values), "driver")
 
 
@@ -96,6 +98,7 @@ def manifest_fields(design: Design, results: Results) -> dict[str, Any]:
             "layout": results.layout,
             "rounds": [[each.number, each.change, each.deviation] for each in solution.rounds],
             "converged": solution.converged,
+            **({} if solution.converged else {"accepted": True}),
             "integer_tables": publication_sentences(design),
         },
         "constraints": resolved_constraints(design),
