@@ -3,7 +3,7 @@
 * ``driver``: the kernels on whole arrays in this process; the fastest while the arrays fit (`dplib.consistency`).
 * ``blocks``: logical blocks of consecutive days; no shuffle after they are laid out (`block_layout`).
 * ``reference``: the paper's grouping by item and by day, with two shuffles a round (`reference_layout`); settings
-  that cannot be split so (`tree_smoother`, `krylov`) run in blocks.
+  that cannot be split so (`tree_smoother`) run in blocks.
 
 Solvers that work on one group of series as a whole (`general`, `boosting`, `lblue`) run on the driver in every layout,
 and the results say so. Estimates of two layouts may differ in the last bits: where a small matrix multiplies many rows

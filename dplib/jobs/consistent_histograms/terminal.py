@@ -96,3 +96,5 @@ def shown_answers(answers: Sequence[Answer]) -> Iterator[Shown]:
     columns = ["item", "estimate", "std error", "95 % interval", "published"]
     title = f"Counts from {answers[0].first_day} to {answers[0].last_day}"
     yield TextTable(title, columns, rows, frozenset(columns[1:]))
+    if any(each.std_error is None for each in answers):
+        yield "The solver's rounds ended before their threshold: their distance from the optimum is unknown."

@@ -7,11 +7,13 @@ from typing import Any, cast
 import numpy as np
 import pytest
 
+from dplib.jobs.consistent_histograms.check import check_tables
 from dplib.jobs.consistent_histograms.measure import measure_on_driver
-from dplib.jobs.consistent_histograms.publish import results_on_driver, write_tables
+from dplib.jobs.consistent_histograms.publish import manifest_fields, results_on_driver, write_tables
 from dplib.jobs.consistent_histograms.query import query_release
 from dplib.jobs.consistent_histograms.rows import row_domain
 from dplib.jobs.consistent_histograms.tables import ESTIMATES, Tables
+from dplib.jobs.consistent_histograms.terminal import shown_answers
 from dplib.release.manifest import Manifest
 from dplib.release.tables import read_table
 from tests.support.golden import golden_keys
@@ -32,8 +34,14 @@ def test_errors_are_stated_of_an_optimum_only(rounds: int, converged: bool, tmp_
     errors = read_table(tmp_path / ESTIMATES, ["std_error"]).column("std_error")
     assert (errors.null_count == 0) is converged
     assert (errors.null_count == len(errors)) is not converged
-    said = {"job": "consistent-histograms", "details": {"design": made.public()}, "solver": {"converged": converged}}
+    fields = manifest_fields(made, results)["solver"]
+    said = {"job": "consistent-histograms", "details": {"design": made.public()}, "solver": fields}
     manifest = cast(Manifest, SimpleNamespace(**cast(Any, said)))
+    checks = {check.name: check for check in check_tables(tmp_path, manifest)}
+    assert all(check.ok for check in checks.values())
+    assert ("estimates: rounds reached their threshold" in checks) is not converged
+    answers = query_release(tmp_path, manifest, (), None, None)
+    assert any("ended before" in str(shown) for shown in shown_answers(answers)) is not converged
     for answer in query_release(tmp_path, manifest, (), None, None):
         assert (answer.std_error is not None) is converged
         assert (answer.low is not None) is converged
