@@ -2,7 +2,6 @@
 
 import re
 from fractions import Fraction
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,17 +9,15 @@ import pytest
 from dplib.clustering.choose import METHODS, plan_method
 from dplib.clustering.problem import Problem
 from dplib.clustering.space import Space
-from dplib.config.load import check
 from dplib.errors import ConfigError
 from dplib.estimates.range_estimates import mean_range_variance
 from dplib.guide import read_page
 from dplib.jobs.minimum_cuts.config import CutReleases
-from dplib.jobs.network_statistics.config import NetworkStatisticsConfig
-from dplib.jobs.network_statistics.design import Design
 from dplib.jobs.network_statistics.noisy_graph_plan import ModelError, compared_models
 from dplib.privacy.budget import ApproxDP, Budget, PureDP
 from dplib.trees.strategies import blue, boost, dwork
 from tests.support.minimum_cuts import design_of
+from tests.support.network_statistics import design_of as network_design
 
 NETWORK, CUTS = read_page("network-statistics"), read_page("minimum-cuts")
 
@@ -51,15 +48,7 @@ def rounded(value: float, cell: str) -> float:
 def errors() -> dict[tuple[str, str], ModelError]:
     """What the plan says of Email-Enron's declared vertices."""
     (header,) = re.findall(r"^\| Email-Enron \(([\d,]+) vertices\), epsilon (\d+) \|", NETWORK, re.MULTILINE)
-    settings = {
-        "config_version": 1,
-        "job": "network-statistics",
-        "dataset": "enron",
-        "input": {"path": "none", "columns": {"source": "s", "target": "t"}},
-        "privacy": {"budget": {"epsilon": int(header[1])}},
-        "graph": {"vertices": {"count": int(number(header[0]))}, "statistics": {"edge_count": 1}},
-    }
-    design = Design.resolve(check(NetworkStatisticsConfig, settings), Path())
+    design = network_design(["edge_count"], {"epsilon": int(header[1])}, n=int(number(header[0])))
     return {(each.number, each.how): each for each in compared_models(design)}
 
 

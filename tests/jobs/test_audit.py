@@ -28,7 +28,7 @@ from dplib.privacy.calibration import epsilon_from_rho
 from dplib.privacy.noise import Law, Noise, NoiseEvent
 from dplib.randomness.keyed import derive_key
 from dplib.workflow.run_keys import RunKeys
-from tests.support.goodness_of_fit import epsilon_lower_bound
+from tests.support.goodness_of_fit import epsilon_between
 from tests.support.jobs import JOB
 
 COPIES, KEYS = 4_000, 8
@@ -167,9 +167,7 @@ def empirical_epsilon(
     claimed: Design, used: Design, case: Case, delta: float, monkeypatch: pytest.MonkeyPatch
 ) -> float:
     present, absent = scores(claimed, used, case, monkeypatch)
-    return max(
-        epsilon_lower_bound(present, absent, delta, error=1e-4), epsilon_lower_bound(-absent, -present, delta, 1e-4)
-    )
+    return epsilon_between(present, absent, delta, error=1e-4)
 
 
 def with_noise(design: Design, factor: Fraction) -> Design:

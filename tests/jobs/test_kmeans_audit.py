@@ -35,7 +35,7 @@ from dplib.privacy.noise import NoiseEvent
 from dplib.randomness.keyed import derive_key
 from dplib.workflow.run_keys import RunKeys
 from tests.support.clustering import Asked, Weak, Witness, lloyd_without_noise_for_empty_clusters
-from tests.support.goodness_of_fit import epsilon_lower_bound
+from tests.support.goodness_of_fit import epsilon_between
 from tests.support.kmeans import design_of, rows_in, settings_of
 
 Pair = tuple[FloatArray, FloatArray]
@@ -144,10 +144,7 @@ def empirical_epsilon(design: Design, pair: Pair, trials: int, delta: float, mon
                 asked = asked_of(design, each, answers)
                 masses.append(-1e9 if asked is None else log_mass(asked, answers))
             scores[side, trial] = masses[0] - masses[1]
-    return max(
-        epsilon_lower_bound(scores[0], scores[1], delta, error=1e-4),
-        epsilon_lower_bound(-scores[1], -scores[0], delta, error=1e-4),
-    )
+    return epsilon_between(scores[0], scores[1], delta, error=1e-4)
 
 
 def found_in(case: Case, monkeypatch: Patch, trials: int = TRIALS, delta: float = 0.0) -> float:

@@ -20,7 +20,7 @@ from dplib.jobs.minimum_cuts.design import Design
 from dplib.jobs.minimum_cuts.measure import drawn, every_cut, true_number
 from dplib.jobs.minimum_cuts.tables import StoredReleases
 from dplib.randomness.keyed import derive_key
-from tests.support.goodness_of_fit import epsilon_lower_bound
+from tests.support.goodness_of_fit import epsilon_between
 from tests.support.minimum_cuts import design_of
 
 KEY = bytes(range(9, 41))
@@ -75,9 +75,7 @@ def empirical_epsilon(used: Design, one: Graph, other: Graph, trials: int = TRIA
     for name, graph in (("one", one), ("other", other)):
         found = [drawn(used, graph, derive_key(KEY, name, trial)) for trial in range(trials)]
         scores.append(np.array([log_mass(used, one, each) - log_mass(used, other, each) for each in found]))
-    return max(
-        epsilon_lower_bound(scores[0], scores[1], error=1e-4), epsilon_lower_bound(-scores[1], -scores[0], error=1e-4)
-    )
+    return epsilon_between(*scores, error=1e-4)
 
 
 @pytest.mark.slow

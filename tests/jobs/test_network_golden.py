@@ -9,8 +9,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dplib.config.load import check
-from dplib.jobs.network_statistics.config import NetworkStatisticsConfig
 from dplib.jobs.network_statistics.design import Design
 from dplib.jobs.network_statistics.measure import measure_edges
 from dplib.jobs.network_statistics.publish import write_tables
@@ -19,6 +17,7 @@ from dplib.release.tables import read_table
 from dplib.workflow.settings import measurement_settings
 from tests.support.golden import digest_of, golden_keys, recorded, require_recorded
 from tests.support.jobs import SECRET
+from tests.support.network_statistics import config_of
 
 NAME = "network_statistics"
 N = 60
@@ -45,22 +44,10 @@ CASES: dict[str, dict[str, Any]] = {
 }
 
 
-def config_of(case: str) -> NetworkStatisticsConfig:
-    settings = {
-        "config_version": 1,
-        "job": "network-statistics",
-        "dataset": "golden",
-        "input": {"path": "none", "columns": {"source": "s", "target": "t"}},
-        "privacy": CASES[case]["privacy"],
-        "graph": {"vertices": {"count": N}} | CASES[case]["graph"],
-    }
-    settings["graph"]["statistics"] = dict.fromkeys(settings["graph"]["statistics"], 1)
-    return check(NetworkStatisticsConfig, settings)
-
-
 def release_of(folder: Path, case: str, secret: bytes = SECRET) -> dict[str, str]:
     """SHA-256 of every table as text, which no version of a library changes."""
-    config = config_of(case)
+    given = CASES[case]
+    config = config_of(n=N, privacy=given["privacy"], **given["graph"])
     design = Design.resolve(config, Path())
     keys = golden_keys("network-statistics", measurement_settings(config, design), secret)
     measure_edges(design, generate(N, 200, 1), keys, folder)

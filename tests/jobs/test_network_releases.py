@@ -8,16 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dplib.config.load import check
-from dplib.graphs.statistics.network_sensitivity import Statistic
-from dplib.jobs.network_statistics.config import NetworkStatisticsConfig
-from dplib.jobs.network_statistics.design import Design
-from dplib.jobs.network_statistics.noisy_graph_plan import compared_models
-from dplib.jobs.network_statistics.plan import make_plan
 from dplib.mechanisms.local.local_degrees import Counting, DegreeProtocol, report_degree
 from dplib.mechanisms.local.randomized_response import report_later_neighbors
 from dplib.release.tables import read_table
-from tests.jobs.test_network_statistics import EDGES, JOB, N, Network, new_network, oracle
+from tests.jobs.test_network_statistics import EDGES, N, Network, new_network, oracle
 from tests.support.jobs import DROP, dplib, named, refuse_spark, require_refused
 
 pytestmark = pytest.mark.usefixtures("spark")
@@ -211,40 +205,6 @@ def test_a_rehearsal_of_the_local_model_meets_the_errors_of_edges(tmp_path: Path
         row = next(cells for start, cells in lines.items() if name.startswith(start))
         assert float(row[4]) < 5 * float(row[3])
     assert place.spent() == 0
-
-
-@pytest.mark.parametrize(("epsilon", "n"), [("1/1000000", 1 << 28), ("30", 2), ("500", 3), ("600", 3)])
-def test_extreme_settings_have_a_plan(epsilon: str, n: int) -> None:
-    settings = {
-        "config_version": 1,
-        "job": JOB,
-        "dataset": "friends",
-        "input": {"path": "none", "columns": {"source": "s", "target": "t"}},
-        "privacy": {"budget": {"epsilon": epsilon}},
-        "graph": {"vertices": {"count": n}, "statistics": {"adjacency" if Fraction(epsilon) > 31 else "edge_count": 1}},
-    }
-    made = make_plan(Design.resolve(check(NetworkStatisticsConfig, settings), Path()), "")
-    assert all(np.isfinite([each.central, each.local]).all() for each in made.models)
-    assert all(np.isfinite(each.std_error) for each in made.graphs)
-
-
-def test_central_and_local_errors_stand_side_by_side() -> None:
-    settings = {
-        "config_version": 1,
-        "job": JOB,
-        "dataset": "friends",
-        "input": {"path": "none", "columns": {"source": "s", "target": "t"}},
-        "privacy": {"budget": {"epsilon": 1}},
-        "graph": {"vertices": {"count": 36_692}, "statistics": {"edge_count": 1}},
-    }
-    design = Design.resolve(check(NetworkStatisticsConfig, settings), Path())
-    found = {(each.number, each.how): each for each in compared_models(design)}
-    degrees = found["edge count", "noisy degrees, one end"]
-    # The note's numbers for Email-Enron at epsilon 1: near sqrt(2 n), and 24.8 thousand edges from bits.
-    assert degrees.local == pytest.approx((2 * 36_692) ** 0.5, rel=0.05)
-    assert found["edge count", "randomized bits"].local == pytest.approx(24_870, rel=0.01)
-    assert all(each.central <= each.local for each in compared_models(design))
-    assert design.find(Statistic.EDGE_COUNT) is not None
 
 
 PROMISED = {"bounding": "promised", "largest": 3}

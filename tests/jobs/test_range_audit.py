@@ -21,7 +21,7 @@ from dplib.privacy.calibration import epsilon_from_rho
 from dplib.randomness.keyed import derive_key
 from dplib.trees.budgets import WHOLE, noise_parameter
 from dplib.workflow.run_keys import RunKeys
-from tests.support.goodness_of_fit import epsilon_lower_bound
+from tests.support.goodness_of_fit import epsilon_between
 
 COPIES, N_BINS = 2_500, 6
 KEY = bytes(range(5, 37))
@@ -71,11 +71,7 @@ def ratios(claimed: Design, used: Design, present: IntArray, absent: IntArray) -
 
 
 def empirical_epsilon(claimed: Design, used: Design, present: IntArray, absent: IntArray, delta: float = 0.0) -> float:
-    with_unit, without = ratios(claimed, used, present, absent)
-    return max(
-        epsilon_lower_bound(with_unit, without, delta, error=1e-4),
-        epsilon_lower_bound(-without, -with_unit, delta, error=1e-4),
-    )
+    return epsilon_between(*ratios(claimed, used, present, absent), delta, error=1e-4)
 
 
 BASE = np.full(N_BINS, 7, dtype=np.int64)

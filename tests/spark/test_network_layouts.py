@@ -7,17 +7,15 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from dplib.config.load import check
 from dplib.errors import IntegrityError
 from dplib.graphs.simple_graph import SimpleGraph
 from dplib.jobs.network_statistics import distributed
-from dplib.jobs.network_statistics.config import NetworkStatisticsConfig
-from dplib.jobs.network_statistics.design import Design
 from dplib.jobs.network_statistics.distributed import measure_on_spark
 from dplib.jobs.network_statistics.measure import measure_edges
 from dplib.spark.engine.blocks import DataFrame, SparkSession
 from dplib.workflow.run_keys import RunKeys
 from tests.support.network_oracles import random_graph
+from tests.support.network_statistics import design_of
 
 N = 40
 CASES: dict[str, dict[str, Any]] = {
@@ -26,24 +24,11 @@ CASES: dict[str, dict[str, Any]] = {
         "triangles": {"rungs": "exact"},
     },
     "smooth": {"statistics": {"triangles": 1}, "triangles": {"mechanism": "smooth", "rungs": "common_neighbors"}},
-    "plain": {"statistics": {"edge_count": 1}},
     "projected": {
         "statistics": {"edge_count": 1, "cumulative_histogram": 2, "sorted_degrees": 2},
         "degree_bound": {"bounding": "projected", "largest": 4, "salt": 7},
     },
 }
-
-
-def make_design(case: str) -> Design:
-    settings = {
-        "config_version": 1,
-        "job": "network-statistics",
-        "dataset": "test",
-        "input": {"path": "none", "columns": {"source": "one", "target": "other"}},
-        "privacy": {"unit": "friendship", "budget": {"epsilon": 2}},
-        "graph": {"vertices": {"count": N}} | CASES[case],
-    }
-    return Design.resolve(check(NetworkStatisticsConfig, settings), Path())
 
 
 def judged(spark: SparkSession, graph: SimpleGraph, n_partitions: int) -> DataFrame:
@@ -68,7 +53,7 @@ def content(folder: Path) -> dict[str, bytes]:
     ],
 )
 def test_layouts_agree(spark: SparkSession, tmp_path: Path, secret: bytes, case: str, n_partitions: int) -> None:
-    design, graph = make_design(case), random_graph(N, 0.3, 4)
+    design, graph = design_of(budget={"epsilon": 2}, n=N, **CASES[case]), random_graph(N, 0.3, 4)
     keys = RunKeys("test", secret, secret, secret)
     here = measure_edges(design, graph, keys, tmp_path / "driver")
     there = measure_on_spark(judged(spark, graph, n_partitions), design, keys, tmp_path / "spark")
@@ -81,7 +66,7 @@ def test_layouts_agree(spark: SparkSession, tmp_path: Path, secret: bytes, case:
 def test_an_input_that_changes_meanwhile_is_refused(
     spark: SparkSession, tmp_path: Path, secret: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    design = make_design("plain")
+    design = design_of(["edge_count"], n=N)
     # As if blocks were lost after the first digest and made again of other rows.
     digests = iter([b"1" * 32, b"2" * 32])
     monkeypatch.setattr(distributed, "_digest", lambda blocks, n_blocks, key: next(digests))

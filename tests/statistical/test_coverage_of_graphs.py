@@ -4,13 +4,11 @@ Keyed or seeded noise, no Spark. Numbers that are sums of bits or of few reports
 be larger, never smaller.
 """
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from dplib.config.load import check
 from dplib.graphs.simple_graph import SimpleGraph
 from dplib.graphs.statistics.network_sensitivity import Statistic
 from dplib.graphs.statistics.noisy_graph import Passing, estimate_triangles
@@ -18,8 +16,6 @@ from dplib.jobs.minimum_cuts.cut_margin import all_cuts_margin, cut_margin, numb
 from dplib.jobs.minimum_cuts.design import Design as CutDesign
 from dplib.jobs.minimum_cuts.synthetic import side_values
 from dplib.jobs.minimum_cuts.tables import SAMPLED_VALUE
-from dplib.jobs.network_statistics.config import NetworkStatisticsConfig
-from dplib.jobs.network_statistics.design import Design
 from dplib.jobs.network_statistics.estimate import half_width, std_error
 from dplib.jobs.network_statistics.local import estimate_degrees, estimate_derived
 from dplib.jobs.network_statistics.whole_graph import WholeGraph, degree_protocol
@@ -27,26 +23,15 @@ from dplib.mechanisms.cuts.cut_statistics import GRID
 from dplib.privacy.noise_quantile import DrawLaw
 from tests.support.coverage_of_intervals import LOWEST, drawn, require_coverage
 from tests.support.minimum_cuts import design_of as cut_design
+from tests.support.network_statistics import design_of
 
 N_KEYS = 40_000
 NUMBERS = ("edge_count", "largest_degree", "k_stars", "triangles")
 
 
-def network(statistics: tuple[str, ...], budget: dict[str, Any], n: int = 60, **changes: Any) -> Design:
-    settings = {
-        "config_version": 1,
-        "job": "network-statistics",
-        "dataset": "people",
-        "input": {"path": "none", "columns": {"source": "s", "target": "t"}},
-        "privacy": {"budget": budget} | changes.pop("privacy", {}),
-        "graph": {"vertices": {"count": n}, "statistics": dict.fromkeys(statistics, 1)} | changes,
-    }
-    return Design.resolve(check(NetworkStatisticsConfig, settings), Path())
-
-
 @pytest.mark.parametrize("budget", [{"epsilon": 1}, {"epsilon": 12}, {"rho": "1/2"}, {"rho": 20}])
 def test_single_numbers(budget: dict[str, Any]) -> None:
-    design = network(NUMBERS, budget, triangles={"mechanism": "global"})
+    design = design_of(NUMBERS, budget, triangles={"mechanism": "global"})
     stated = 0
     for each in design.measurements:
         error = std_error(design, each.statistic)
@@ -65,7 +50,7 @@ def test_single_numbers(budget: dict[str, Any]) -> None:
 @pytest.mark.parametrize("budget", [{"epsilon": 1}, {"epsilon": 4}, {"rho": "1/2"}])
 @pytest.mark.parametrize("last_bin", [3, 40])
 def test_runs_of_degrees(budget: dict[str, Any], last_bin: int) -> None:
-    design = network(("degree_histogram",), budget, last_bin=last_bin)
+    design = design_of(("degree_histogram",), budget, last_bin=last_bin)
     (each,) = design.measurements
     assert each.parameter is not None
     law = DrawLaw(each.mechanism, float(each.parameter))
@@ -83,13 +68,7 @@ def graph(n: int, density: float) -> SimpleGraph:
 @pytest.mark.parametrize(("n", "density", "epsilon"), [(100, 0.06, 1), (100, 0.06, 4), (400, 0.01, 8)])
 def test_numbers_from_reported_degrees(n: int, density: float, epsilon: int) -> None:
     """Errors that are estimated from the reports themselves: 1,500 collections."""
-    design = network(
-        ("degree_sequence",),
-        {"epsilon": epsilon},
-        n,
-        privacy={"model": "local", "budget": {"epsilon": epsilon}},
-        last_bin=12,
-    )
+    design = design_of(["degree_sequence"], {"epsilon": epsilon}, n=n, privacy={"model": "local"}, last_bin=12)
     measured = design.find(Statistic.DEGREE_SEQUENCE)
     assert measured is not None
     protocol = degree_protocol(design, measured)
@@ -146,7 +125,7 @@ def test_triangles_of_reported_bits() -> None:
     there[edges.source, edges.target] = True
     symmetric = (there | there.T).astype(np.int64)
     true = np.trace(symmetric @ symmetric @ symmetric) / 6
-    design, inside = network(("edge_count",), {"epsilon": 1}), []
+    design, inside = design_of(("edge_count",), {"epsilon": 1}), []
     upper = np.triu(np.ones((n, n), dtype=bool), 1)
     for _ in range(3000):
         bits = upper & (rng.random((n, n)) < np.where(there, passing.edge, passing.other))

@@ -6,19 +6,16 @@ every trial under a key of its own.
 
 from fractions import Fraction
 from itertools import combinations
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 from dplib.arrays import FloatArray, IntArray
-from dplib.config.load import check
 from dplib.graphs.simple_graph import SimpleGraph
 from dplib.graphs.statistics.candidate_scores import coverage_scores, split_scores
 from dplib.graphs.statistics.network_sensitivity import Statistic
 from dplib.jobs.network_statistics import whole_graph
-from dplib.jobs.network_statistics.config import NetworkStatisticsConfig
 from dplib.jobs.network_statistics.design import Design
 from dplib.jobs.network_statistics.measure import exact_statistics
 from dplib.jobs.network_statistics.parts import choice_rate
@@ -27,10 +24,12 @@ from dplib.mechanisms.exponential import exponential_probability
 from dplib.mechanisms.local.local_degrees import Counting, DegreeProtocol
 from dplib.randomness.keyed import derive_key
 from tests.support import network_oracles as oracle
-from tests.support.goodness_of_fit import epsilon_lower_bound
+from tests.support.goodness_of_fit import epsilon_between
+from tests.support.network_statistics import design_of
 
 KEY = bytes(range(3, 35))
 TRIALS = 1_200
+TWO, LOCAL = {"epsilon": 2}, {"model": "local"}
 N = 5
 PAIRS = np.array(list(combinations(range(N), 2)))
 NUMBERS = ("edge_count", "largest_degree", "degree_histogram", "cumulative_histogram", "sorted_degrees", "k_stars")
@@ -38,19 +37,6 @@ CANDIDATES: dict[str, Any] = {
     "split": {"candidates": {"halves": {"a": [0, 1], "b": [2, 3, 4]}, "all": {"a": list(range(N))}}},
     "coverage": {"candidates": {"hub": [0], "leaf": [4]}},
 }
-
-
-def design_of(statistics: list[str], epsilon: str = "1", **changes: Any) -> Design:
-    privacy = {name: changes.pop(name) for name in ("neighbors", "model") if name in changes}
-    settings = {
-        "config_version": 1,
-        "job": "network-statistics",
-        "dataset": "audit",
-        "input": {"path": "none", "columns": {"source": "s", "target": "t"}},
-        "privacy": privacy | {"budget": {"epsilon": epsilon}},
-        "graph": {"vertices": {"count": changes.pop("n", N)}, "statistics": dict.fromkeys(statistics, 1)} | changes,
-    }
-    return Design.resolve(check(NetworkStatisticsConfig, settings), Path())
 
 
 def graph_number(number: int) -> SimpleGraph:
@@ -64,9 +50,9 @@ NEIGHBORS = {"edge": oracle.edge_neighbors(N), "vertex": oracle.vertex_neighbors
 @pytest.mark.parametrize("level", NEIGHBORS)
 def test_the_job_s_own_numbers_move_by_its_own_sensitivities(level: str) -> None:
     """Never more over all pairs of neighbours; and so much for some pair."""
-    design = design_of(
-        [*NUMBERS, "degree_sequence", "triangles"], "100", neighbors=level, triangles={"mechanism": "global"}
-    )
+    statistics = [*NUMBERS, "degree_sequence", "triangles"]
+    privacy, triangles = {"neighbors": level}, {"mechanism": "global"}
+    design = design_of(statistics, {"epsilon": 100}, n=N, privacy=privacy, triangles=triangles)
     found = [exact_statistics(design, graph_number(number)) for number in range(1024)]
     for each in design.measurements:
         values = np.stack([exact[each.statistic] for exact in found])
@@ -76,7 +62,7 @@ def test_the_job_s_own_numbers_move_by_its_own_sensitivities(level: str) -> None
 
 @pytest.mark.parametrize(("counting", "moved"), [("both_ends", 2), ("one_end", 1)])
 def test_one_edge_moves_the_reported_degrees_as_stated(counting: str, moved: int) -> None:
-    design = design_of(["degree_sequence"], "20", model="local", local={"counting": counting})
+    design = design_of(["degree_sequence"], {"epsilon": 20}, n=N, privacy=LOCAL, local={"counting": counting})
     exact = np.stack([exact_statistics(design, graph_number(g))[Statistic.DEGREE_SEQUENCE] for g in range(1024)])
     assert design.measurements[0].sensitivity.l1 == moved == oracle.change(exact, NEIGHBORS["edge"])
     assert design.measurements[0].parameter == Fraction(moved, 20)
@@ -87,7 +73,7 @@ def test_one_edge_moves_the_reported_degrees_as_stated(counting: str, moved: int
 def test_choices_are_private_on_all_graphs_of_five_vertices(statistic: str, level: str) -> None:
     """The exact law of the job's choice; planted: one less in the sensitivity, or half of it, is caught."""
     changes: dict[str, Any] = {statistic: CANDIDATES[statistic]}
-    design = design_of([statistic], "2", neighbors=level, **changes)
+    design = design_of([statistic], TWO, n=N, privacy={"neighbors": level}, **changes)
     (each,) = design.measurements
     scores = np.stack([scores_of(design, each.statistic, graph_number(number)) for number in range(1024)])
     first, second = NEIGHBORS[level]
@@ -104,14 +90,10 @@ def scores_of(design: Design, statistic: Statistic, graph: SimpleGraph) -> IntAr
     return coverage_scores(graph, list(declared.seeds.values()))
 
 
-def empirical_epsilon(one: FloatArray, other: FloatArray) -> float:
-    return max(epsilon_lower_bound(one, other, error=1e-4), epsilon_lower_bound(-other, -one, error=1e-4))
-
-
 def test_the_choice_that_is_drawn_has_that_law() -> None:
     """The hub covers all vertices, or itself alone where its edges are gone."""
     star, empty = oracle.graph_of(N, [(0, 1), (0, 2), (0, 3), (0, 4)]), oracle.graph_of(N, [])
-    design = design_of(["coverage"], "2", neighbors="vertex", coverage=CANDIDATES["coverage"])
+    design = design_of(["coverage"], TWO, n=N, privacy={"neighbors": "vertex"}, coverage=CANDIDATES["coverage"])
     drawn = [
         np.array(
             [draw_whole_graph(design, graph, derive_key(KEY, name, t)).choices[Statistic.COVERAGE] for t in range(4000)]
@@ -122,7 +104,7 @@ def test_the_choice_that_is_drawn_has_that_law() -> None:
     for picks, graph in zip(drawn, (star, empty), strict=True):
         expected = exponential_probability(-scores_of(design, Statistic.COVERAGE, graph), rate)[0]
         assert abs((picks == 0).mean() - expected) < 6 * (0.25 / 4000) ** 0.5
-    assert empirical_epsilon((drawn[0] == 0).astype(float), (drawn[1] == 0).astype(float)) <= 2
+    assert epsilon_between(*((picks == 0).astype(float) for picks in drawn), error=1e-4) <= 2
 
 
 def test_a_pair_of_the_noisy_graph_keeps_its_epsilon() -> None:
@@ -130,7 +112,7 @@ def test_a_pair_of_the_noisy_graph_keeps_its_epsilon() -> None:
     others = [(0, 1), (1, 2), (3, 4)]
     for threshold in ("match_edges", 1):
         adjacency = {"threshold": threshold, "steps": 4 if threshold == "match_edges" else 1}
-        design = design_of(["adjacency"], "2", n=6, adjacency=adjacency)
+        design = design_of(["adjacency"], TWO, n=6, adjacency=adjacency)
         bits = []
         for name, graph in (("with", oracle.graph_of(6, [*others, (0, 5)])), ("without", oracle.graph_of(6, others))):
             found = []
@@ -139,13 +121,13 @@ def test_a_pair_of_the_noisy_graph_keeps_its_epsilon() -> None:
                 assert released is not None
                 found.append(bool(((released.edges.source == 0) & (released.edges.target == 5)).any()))
             bits.append(np.array(found, dtype=float))
-        assert 0.3 < empirical_epsilon(*bits) <= 2
+        assert 0.3 < epsilon_between(*bits, error=1e-4) <= 2
 
 
 def test_the_transcript_of_all_reports_keeps_its_epsilon(monkeypatch: pytest.MonkeyPatch) -> None:
     """An edge moves two noisy degrees and one bit. Planted: degrees with the noise of one end; a bit from both ends."""
     with_edge, without = oracle.graph_of(3, [(0, 1), (1, 2)]), oracle.graph_of(3, [(0, 1)])
-    design = design_of(["degree_sequence", "adjacency"], "2", n=3, model="local")
+    design = design_of(["degree_sequence", "adjacency"], TWO, n=3, privacy=LOCAL)
 
     def loss(used: Design, name: str, graph: SimpleGraph, claimed: float) -> FloatArray:
         """Likelihood ratio of what was reported, under the law that was drawn."""
@@ -160,18 +142,20 @@ def test_the_transcript_of_all_reports_keeps_its_epsilon(monkeypatch: pytest.Mon
         return np.array(found, dtype=np.float64)
 
     right = [loss(design, name, graph, 1.0) for name, graph in (("with", with_edge), ("without", without))]
-    assert 0.8 < empirical_epsilon(*right) <= 2
+    assert 0.8 < epsilon_between(*right, error=1e-4) <= 2
 
     def half_noise(_: Design, __: object) -> DegreeProtocol:
         return DegreeProtocol(Fraction(4), Counting.BOTH_ENDS)  # scale 1/2 where 2 is due
 
     monkeypatch.setattr(whole_graph, "degree_protocol", half_noise)
     wrong = [loss(design, name, graph, 4.0) for name, graph in (("with", with_edge), ("without", without))]
-    assert empirical_epsilon(*wrong) > 2
+    assert epsilon_between(*wrong, error=1e-4) > 2
 
 
 def test_composition_is_shown_for_every_kind_of_part() -> None:
-    design = design_of(["edge_count", "adjacency", "coverage"], "0.3", coverage=CANDIDATES["coverage"])
+    design = design_of(
+        ["edge_count", "adjacency", "coverage"], {"epsilon": "0.3"}, n=N, coverage=CANDIDATES["coverage"]
+    )
     assert [event.epsilon for event in design.events] == [Fraction(1, 10)] * 3
     rho = [event.rho for event in design.events]
     assert rho == [Fraction(1, 200), Fraction(1, 200), Fraction(1, 800)], "a choice costs a quarter in rho"

@@ -15,7 +15,7 @@ from dplib.mechanisms.discrete_gaussian import discrete_gaussian_probability
 from dplib.mechanisms.tree_counts import measure_levels
 from dplib.privacy.noise import Law, Noise
 from dplib.randomness.keyed import derive_key
-from tests.support.goodness_of_fit import clopper_pearson, epsilon_lower_bound
+from tests.support.goodness_of_fit import clopper_pearson, epsilon_between
 
 RUNS = 400_000
 KEY = bytes(range(32))
@@ -62,7 +62,7 @@ def _epsilon(
         sum((loss(level, k) for level, k in enumerate(_runs(mechanism, noise, unit))), np.zeros(RUNS))
         for unit in (0, 1)
     )
-    return max(epsilon_lower_bound(with_unit, without, delta), epsilon_lower_bound(-without, -with_unit, delta))
+    return epsilon_between(with_unit, without, delta)
 
 
 LAPLACE = [Noise(Law.LAPLACE, Fraction(b), Fraction(1)) for b in (2, 4, 4)]

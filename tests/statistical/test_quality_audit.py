@@ -11,7 +11,7 @@ from dplib.privacy.budget import PureDP
 from dplib.privacy.input_quality import QualityPlan
 from dplib.privacy.noise import Noise
 from dplib.randomness.keyed import derive_key
-from tests.support.goodness_of_fit import epsilon_lower_bound
+from tests.support.goodness_of_fit import epsilon_between
 
 RUNS = 200_000
 EPSILON = Fraction(1)
@@ -51,7 +51,7 @@ def empirical_epsilon(laws: tuple[Noise, Noise], one: tuple[Counters, int], othe
             distance = np.abs(values.reshape(RUNS, -1) - b) - np.abs(values.reshape(RUNS, -1) - a)
             loss += distance.sum(axis=1) / float(law.parameter)
         losses.append(loss)
-    return max(epsilon_lower_bound(losses[0], losses[1], 0.0), epsilon_lower_bound(-losses[1], -losses[0], 0.0))
+    return epsilon_between(*losses)
 
 
 REMOVED = (([0, 3, 5], 1), ([0, 0, 5], 0))  # all 3 rows of one unit meet one rule, and it is above the cap

@@ -80,6 +80,11 @@ def epsilon_lower_bound(first: FloatArray, second: FloatArray, delta: float = 0.
     return _bound(first[judge], second[judge], float(thresholds[int(np.argmax(bounds))]), delta, error)
 
 
+def epsilon_between(first: FloatArray, second: FloatArray, delta: float = 0.0, error: float = 1e-6) -> float:
+    """The larger of the lower bounds for the two orders of the inputs; scores as in `epsilon_lower_bound`."""
+    return max(epsilon_lower_bound(first, second, delta, error), epsilon_lower_bound(-second, -first, delta, error))
+
+
 def _bound(first: FloatArray, second: FloatArray, threshold: float, delta: float, error: float) -> float:
     low, _ = clopper_pearson(int(np.count_nonzero(first >= threshold)), len(first), error)
     _, high = clopper_pearson(int(np.count_nonzero(second >= threshold)), len(second), error)

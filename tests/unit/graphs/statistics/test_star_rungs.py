@@ -1,24 +1,15 @@
-"""The ladder of stars on all graphs of five vertices: its laws, its law of noise on neighbours, and when it is used."""
+"""The ladder of stars on all graphs of five vertices: its laws, and its law of noise on neighbours."""
 
 from fractions import Fraction
 from itertools import product
 from math import comb, log, sqrt
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
 from dplib.arrays import BoolArray, IntArray
-from dplib.config.load import check
-from dplib.errors import ConfigError
 from dplib.graphs.simple_graph import SimpleGraph
-from dplib.graphs.statistics.network_sensitivity import Statistic
 from dplib.graphs.statistics.star_rungs import StarRungs, largest_star_rung, star_pairs
-from dplib.jobs.network_statistics.config import NetworkStatisticsConfig
-from dplib.jobs.network_statistics.design import Design
-from dplib.jobs.network_statistics.measurements import LADDER, NOISE_FORMAT
-from dplib.jobs.network_statistics.plan import star_errors
 from dplib.mechanisms.ladder import draw_ladder, ladder_mean_error, ladder_probability
 from dplib.randomness.keyed import KeyedStream
 from tests.support import network_oracles as oracle
@@ -135,83 +126,6 @@ def test_a_draw_of_huge_counts_is_cut_and_raises_nothing() -> None:
     stream = KeyedStream(bytes(range(32)), "stars", 0)
     rungs = StarRungs(((10**7, 10**7),), 1, 2 * 10**7)
     assert draw_ladder(stream, 2**63 + 5, rungs, Fraction(1, 1000), 3).tolist() == [2**62] * 3
-
-
-def design_of(n: int, budget: dict[str, Any], neighbors: str = "edge", **graph: Any) -> Design:
-    settings = {
-        "config_version": 1,
-        "job": "network-statistics",
-        "dataset": "test",
-        "input": {"path": "none", "columns": {"source": "one", "target": "other"}},
-        "privacy": {"unit": "friendship", "budget": budget, "neighbors": neighbors},
-        "graph": {"vertices": {"count": n}, "statistics": {"k_stars": 1}} | graph,
-    }
-    return Design.resolve(check(NetworkStatisticsConfig, settings), Path())
-
-
-PROMISED = {"bounding": "promised", "largest": 20}
-
-
-@pytest.mark.parametrize(
-    ("design", "mechanism"),
-    [
-        (design_of(1000, {"epsilon": 1}), LADDER),
-        (design_of(1000, {"rho": "0.5"}), LADDER),
-        (design_of(1000, {"epsilon": 1}, stars=3), LADDER),
-        (design_of(10, {"epsilon": 1}), "discrete_laplace"),
-        (design_of(1000, {"epsilon": "0.005"}), "discrete_laplace"),
-        (design_of(1000, {"epsilon": 1}, degree_bound=PROMISED), "discrete_laplace"),
-        (design_of(1000, {"epsilon": 1}, degree_bound=PROMISED, star_mechanism="ladder"), LADDER),
-        (design_of(1000, {"epsilon": 1}, star_mechanism="global"), "discrete_laplace"),
-        (design_of(1000, {"epsilon": 100}, "vertex"), "discrete_laplace"),
-        (design_of(1000, {"epsilon": 1}, degree_bound={"bounding": "projected", "largest": 20}), "discrete_laplace"),
-    ],
-)
-def test_settings_decide_where_the_ladder_is_used(design: Design, mechanism: str) -> None:
-    (measured,) = design.measurements
-    assert measured.mechanism == mechanism
-    assert design.formats.get("noise_format") == (NOISE_FORMAT if mechanism == LADDER else None)
-    assert Design.from_public(design.public()).measurements[0].noise == measured.noise
-
-
-@pytest.mark.parametrize("budget", [{"epsilon": 1}, {"rho": "0.1"}])
-def test_the_rule_lowers_the_error_of_a_graph_of_moderate_degrees(budget: dict[str, Any]) -> None:
-    errors = star_errors(design_of(10_000, budget))
-    usual = next(each for each in errors if each.width == 64)
-    assert usual.ladder < usual.worst_graph / 5
-    # At the largest possible degrees it costs about twice the noise of the worst graph.
-    assert errors[-1].width == 9998
-    assert errors[-1].ladder <= 2.1 * errors[-1].worst_graph
-
-
-def test_an_old_release_opens_with_the_noise_of_the_worst_graph() -> None:
-    public = design_of(1000, {"epsilon": 1}).public()
-    del public["noise_format"]
-    old = Design.from_public(public).find(Statistic.K_STARS)
-    assert old is not None
-    assert old.noise == ("discrete_laplace", Fraction(2 * 998))
-
-
-def test_a_release_of_the_wider_rungs_opens_and_promises_no_less_error() -> None:
-    public = design_of(1000, {"epsilon": 1}).public() | {"noise_format": 2}
-    old = Design.from_public(public)
-    assert old.noise_format == 2
-    assert old.measurements[0].mechanism == LADDER
-    assert not star_errors(old)
-    assert star_errors(Design.from_public(public | {"noise_format": 3}))
-
-
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"neighbors": "vertex"}, "graph.star_mechanism must be auto or global between vertices, got ladder"),
-        ({"degree_bound": {"bounding": "projected", "largest": 20}}, "auto or global after a projection, got ladder"),
-        ({"stars": 20}, "auto or global where one edge can change more than 2\\^53 stars, got ladder"),
-    ],
-)
-def test_ladders_that_do_not_hold_are_refused(changes: dict[str, Any], message: str) -> None:
-    with pytest.raises(ConfigError, match=message):
-        design_of(1000, {"epsilon": 1}, star_mechanism="ladder", **changes)
 
 
 def test_mean_error_of_the_plan_is_that_of_draws() -> None:

@@ -6,8 +6,6 @@ from typing import Any
 
 import pytest
 
-from dplib.config.load import check
-from dplib.jobs.network_statistics.config import NetworkStatisticsConfig
 from dplib.jobs.network_statistics.design import Design
 from dplib.jobs.network_statistics.estimate import Results
 from dplib.jobs.network_statistics.measure import measure_edges
@@ -24,20 +22,13 @@ from dplib.ledger.runs import Run, RunKey, RunState
 from dplib.page.blocks import Block, DataTable, Figure
 from dplib.secret.secret import Secret
 from dplib.workflow.run_keys import RunKeys
+from tests.support.network_statistics import design_of
 
 N = 40
 
 
 def released(folder: Path, *statistics: str, **changes: Any) -> tuple[Design, Results, WholeGraph]:
-    settings = {
-        "config_version": 1,
-        "job": "network-statistics",
-        "dataset": "page",
-        "input": {"path": "none", "columns": {"source": "s", "target": "t"}},
-        "privacy": {"budget": {"epsilon": 4}} | changes.pop("privacy", {}),
-        "graph": {"vertices": {"count": N}, "statistics": dict.fromkeys(statistics, 1)} | changes,
-    }
-    design = Design.resolve(check(NetworkStatisticsConfig, settings), Path())
+    design = design_of(statistics, {"epsilon": 4}, n=N, **changes)
     run = Run(2, RunKey("page", "network-statistics", "", "0" * 64), Fraction(1), RunState.RESERVED)
     measure_edges(design, generate(N, 120, 1), RunKeys.derive(Secret(bytes(range(32))), run), folder)
     return design, *write_tables(design, folder)
