@@ -46,7 +46,7 @@ from tests.support.cut_graphs import complete
 
 graph = complete(8)
 trials = search_cuts(SparkSession.getActiveSession(), graph, 7, plan_trials(8, 1, 1e-9), 7, 1)
-assert trials.cuts.values.tolist() == near_minimum_cuts(graph, 7).cuts.values.tolist() == [7] * 8
+assert trials.values.tolist() == near_minimum_cuts(graph, 7).cuts.values.tolist() == [7] * 8
 """
 
 

@@ -1,5 +1,6 @@
 """Searches for cuts as Spark tasks: the single process's cuts, whatever the number of tasks."""
 
+from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -32,7 +33,8 @@ def random_graph(n: int, n_edges: int, seed: int) -> Graph:
     return canonical(n, source, target, rng.integers(1, 5, len(source)))
 
 
-def assert_same(one: CutList, other: CutList) -> None:
+def assert_same(one: CutList | None, other: CutList) -> None:
+    assert one is not None
     np.testing.assert_array_equal(one.values, other.values)
     np.testing.assert_array_equal(one.sides(), other.sides())
 
@@ -45,10 +47,7 @@ def test_all_cuts_are_found_whatever_the_number_of_tasks(spark: "SparkSession", 
     expected = listed_cuts(graph, bound)
     assert len(expected) > 3
     for n_tasks in (1, 5):
-        found = search_cuts(spark, graph, bound, plan, SEED, n_tasks, method)
-        assert found.complete
-        assert found.failure <= 1e-9
-        assert_same(found.cuts, expected)
+        assert_same(search_cuts(spark, graph, bound, plan, SEED, n_tasks, method), expected)
 
 
 @pytest.mark.parametrize("method", ["karger", "karger-stein"])
@@ -61,8 +60,8 @@ def test_too_many_cuts_for_a_list_end_no_run(spark: "SparkSession", method: Meth
 
         def listed(graph: Graph, bound: int, seed: int, name: str = name) -> CutList | None:
             found = search_cuts(spark, graph, bound, plan, seed, 3, method, limit=20)
-            complete[name] = found.complete
-            return found.cuts if found.complete else None
+            complete[name] = found is not None
+            return found
 
         graph = PaddedGraph(canonical(10, vertex, (vertex + 1) % 10, weight), listed, SEED)
         cuts = graph.cuts_up_to(0, graph.minimum_cut(0), Fraction(1, 3))
@@ -77,28 +76,23 @@ def test_too_many_cuts_for_a_list_end_no_run(spark: "SparkSession", method: Meth
 def test_few_trials_find_the_single_process_s_cuts(spark: "SparkSession") -> None:
     graph, n_trials = random_graph(70, 100, 4), 300
     plan = plan_trials(70, 2, 0.5)
-    short = type(plan)(plan.ratio, plan.n_left, plan.success, n_trials, plan.log_most_cuts)
+    short = replace(plan, n_trials=n_trials)
     bound = 3 * minimum_cut(graph).value
     alone = contraction_cuts(graph, bound, plan.n_left, SEED, 0, n_trials)
     assert len(alone) > 10
     for n_tasks in (2, 7):
-        found = search_cuts(spark, graph, bound, short, SEED, n_tasks)
-        assert_same(found.cuts, alone)
-        assert found.failure == 1.0
         # Whether there are too many does not depend on which task meets them.
-        few = search_cuts(spark, graph, bound, short, SEED, n_tasks, limit=len(alone) - 1)
-        assert (len(few.cuts), few.complete) == (0, False)
-    assert search_cuts(spark, graph, bound, short, SEED, 2, limit=len(alone)).complete
+        assert_same(search_cuts(spark, graph, bound, short, SEED, n_tasks, limit=len(alone)), alone)
+        assert search_cuts(spark, graph, bound, short, SEED, n_tasks, limit=len(alone) - 1) is None
 
 
 def test_graphs_without_trials_have_their_answer(spark: "SparkSession") -> None:
     plan = plan_trials(4, 1, 0.01)
     parts = canonical(4, [0, 1], [1, 2])  # vertex 3 is isolated
-    found = search_cuts(spark, parts, 0, plan, SEED, 2)
-    assert found.cuts.sides().tolist() == [[False, False, False, True]]
-    assert (found.failure, found.complete) == (0.0, True)
+    assert_same(search_cuts(spark, parts, 0, plan, SEED, 2), listed_cuts(parts, 0))
     for n in (0, 1):
-        empty = canonical(n, [], [])
-        assert len(search_cuts(spark, empty, 5, plan, SEED, 2).cuts) == 0
+        found = search_cuts(spark, canonical(n, [], []), 5, plan, SEED, 2)
+        assert found is not None
+        assert len(found) == 0
     with pytest.raises(ConfigError, match="seed"):
         search_cuts(spark, random_graph(5, 5, 1), 1, plan, -1, 2)

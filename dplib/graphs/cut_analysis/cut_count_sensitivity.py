@@ -1,7 +1,7 @@
 """How much one more edge changes the number of minimum cuts: NOT PRIVATE, an analysis of a graph that may be seen.
 
-Nothing here may enter a release: the parameters and bounds depend on the graph itself. `Analysis.marking` says so and
-goes with every output.
+Nothing here may enter a release: the parameters and bounds depend on the graph itself. `MARKING` says so and goes with
+every output.
 
 Let one unit of weight be added between ``u`` and ``v``. If the minimum cut value stays, exactly the minimum cuts that
 separate ``u`` and ``v`` are lost, and none is new. In the standard cactus these are the tree edges on the way between
@@ -16,14 +16,17 @@ most vertices in a node, alpha_c rings, alpha_r length of the longest ring (0 wi
 a simple path.
 
 References: Zhou, "Finding approximate minimum cut in differential privacy" (thesis, in Chinese), Jilin University 2025,
-equations 4.1 to 4.3, theorems 4.2.1 and 4.2.3, with the condition and the cases without rings that they leave out.
+equations 4.1 to 4.3, theorems 4.2.1 and 4.2.3, with the condition and the cases without rings that they leave out;
+definition 4.3.1 with the absolute difference as the distance, which it leaves open.
 """
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
 
+from dplib.arrays import IntArray
 from dplib.graphs.cactus.cactus import Cactus
 from dplib.graphs.cactus.cactus_cuts import Walk, count_standard_cuts, walk
 from dplib.graphs.cactus.cactus_standard_form import standard_form
@@ -66,14 +69,29 @@ class Analysis:
         parameters: of the standard cactus.
         lower_bounds: on ``M'`` for one more unit of weight that leaves the minimum cut value: by theorem 4.2.1, by
             theorem 4.2.3, and the sharper ``(M - n + 1) / 2``.
-        marking: goes with every output.
     """
 
     n_vertices: int
     n_min_cuts: int
     parameters: CactusParameters
     lower_bounds: dict[str, Fraction]
-    marking: str = MARKING
+
+
+@dataclass(frozen=True)
+class AverageSensitivity:
+    """The average change of the number of minimum cuts over pairs of vertices. NOT PRIVATE.
+
+    Attributes:
+        mean: average of ``|M - M'|``; NaN where no pair leaves the minimum cut value.
+        std_error: of ``mean`` if the pairs were drawn.
+        n_pairs: pairs looked at that leave the minimum cut value.
+        n_rising: pairs looked at that raise it, which are left out.
+    """
+
+    mean: float
+    std_error: float
+    n_pairs: int
+    n_rising: int
 
 
 def t_cuts_of_ring(length: int) -> int:
@@ -125,17 +143,6 @@ def cactus_parameters(cactus: Cactus) -> CactusParameters:
     )
 
 
-def edge_effect(cactus: Cactus, u: int, v: int) -> EdgeEffect:
-    """Return what one more unit of weight between two vertices does.
-
-    Args:
-        cactus: any valid cactus of the graph.
-        u: a vertex.
-        v: another one.
-    """
-    return EdgeEffects(cactus).between(u, v)
-
-
 class EdgeEffects:
     """The effects of many single edges on one graph.
 
@@ -173,6 +180,40 @@ class EdgeEffects:
         if len(block) == 2:
             return 1
         return lost_t_cuts(len(block), abs(block.index(one) - block.index(other)))
+
+
+def average_sensitivity(cactus: Cactus, pairs: IntArray) -> AverageSensitivity:
+    """Return the average change over pairs of different vertices; every pair's is read off the cactus.
+
+    Args:
+        cactus: any valid cactus of the graph, at least two vertices.
+        pairs: shape (n_pairs, 2): all there are, or some from `drawn_pairs`.
+    """
+    effects = EdgeEffects(cactus)
+    # Only the nodes of the two vertices matter.
+    nodes, count = np.unique(np.sort(cactus.node_of[pairs], axis=1), axis=0, return_counts=True)
+    held = {int(node): int(vertex) for vertex, node in enumerate(cactus.node_of)}
+    lost, weight, n_rising = [], [], 0
+    for (one, other), times in zip(nodes.tolist(), count.tolist(), strict=True):
+        effect = effects.between(held[one], held[other]) if one != other else EdgeEffect(False, 0)
+        if effect.value_rises:
+            n_rising += times
+        else:
+            lost.append(effect.lost_cuts)
+            weight.append(times)
+    total = sum(weight)
+    if total == 0:
+        return AverageSensitivity(math.nan, math.nan, 0, n_rising)
+    mean = float(np.dot(lost, weight) / total)
+    spread = float(np.dot((np.array(lost) - mean) ** 2, weight) / total)
+    return AverageSensitivity(mean, math.sqrt(spread / total), total, n_rising)
+
+
+def drawn_pairs(n_vertices: int, n_pairs: int, seed: int) -> IntArray:
+    """Return pairs of different vertices, each as likely, drawn with replacement, shape (n_pairs, 2)."""
+    rng = np.random.default_rng(seed)
+    one = rng.integers(n_vertices, size=n_pairs)
+    return np.column_stack([one, (one + rng.integers(1, n_vertices, size=n_pairs)) % n_vertices])
 
 
 def analyse(cactus: Cactus) -> Analysis:

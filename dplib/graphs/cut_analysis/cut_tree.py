@@ -87,18 +87,6 @@ def cut_tree(p_cuts: BoolArray) -> CutTree:
     return CutTree(sides, parent, node_of)
 
 
-def belongs(t_cut: BoolArray, outer_sides: BoolArray) -> bool:
-    """Return whether a t-cut belongs to a bundle: it splits none of its two or more outer sides.
-
-    Args:
-        t_cut: shape (n_vertices,).
-        outer_sides: shape (n_cuts of the bundle, n_vertices).
-    """
-    met = (outer_sides & t_cut).any(axis=1)
-    missed = (outer_sides & ~t_cut).any(axis=1)
-    return len(outer_sides) >= 2 and not (met & missed).any()
-
-
 def bundle_of(tree: CutTree, t_cut: BoolArray) -> tuple[int, IntArray]:
     """Return the node whose bundle a t-cut belongs to, and the p-cuts below it whose outer sides make up the t-cut.
 

@@ -39,39 +39,28 @@ ROUNDING = 1e-9
 
 @dataclass(frozen=True)
 class TrialPlan:
-    """How many trials find cuts of at most ``ratio`` times the minimum cut value.
+    """How many trials find all cuts of at most ``ratio`` times the minimum cut value.
 
     Attributes:
         ratio: at least 1.
         n_left: vertices left at the end of a trial.
         success: a given such cut is found by one trial with at least this probability.
         n_trials: trials needed.
-        log_most_cuts: logarithm of a bound on the number of the cuts wanted, 0 where one is.
     """
 
     ratio: Fraction
     n_left: int
     success: float
     n_trials: int
-    log_most_cuts: float
-
-    def failure_after(self, n_trials: int) -> float:
-        """Return a bound on the probability that what was asked for is missing after ``n_trials``."""
-        if n_trials == 0:
-            return 1.0
-        if self.success == 1:
-            return 0.0
-        return min(1.0, exp(self.log_most_cuts + n_trials * log1p(-self.success)))
 
 
-def plan_trials(n_vertices: int, ratio: Fraction | int, failure: float, every: bool = True) -> TrialPlan:
-    """Return how many trials find every cut of at most ``ratio`` times the minimum cut value, or a given one.
+def plan_trials(n_vertices: int, ratio: Fraction | int, failure: float) -> TrialPlan:
+    """Return how many trials find every cut of at most ``ratio`` times the minimum cut value.
 
     Args:
         n_vertices: at least 2.
         ratio: from 1 to 6; exact, for a bound the bound over the minimum cut value.
         failure: the allowed probability that a cut is missing, strictly between 0 and 1.
-        every: whether all such cuts are wanted, or one that is fixed beforehand (as a minimum cut).
 
     Raises:
         ConfigError: a number is out of range.
@@ -80,21 +69,21 @@ def plan_trials(n_vertices: int, ratio: Fraction | int, failure: float, every: b
     between("failure", failure, 0, 1)
     exact = Fraction(ratio)
     require(1 <= exact <= MAX_CLASSES // 2, "ratio", f"lie from 1 to {MAX_CLASSES // 2}", exact)
-    n_left = min(max(2, ceil(2 * exact)), n_vertices)
+    n_left = _n_left(n_vertices, exact)
     success = exp(_log_survival(n_vertices, n_left, exact)) * (1 - ROUNDING) if n_vertices > n_left else 1.0
-    return planned(exact, n_left, success, log_most_cuts(n_vertices, exact) if every else 0.0, failure)
+    return planned(n_vertices, exact, n_left, success, failure)
 
 
-def planned(ratio: Fraction, n_left: int, success: float, log_cuts: float, failure: float) -> TrialPlan:
-    """Return the plan with the fewest trials that leave at most ``failure``."""
+def planned(n_vertices: int, ratio: Fraction, n_left: int, success: float, failure: float) -> TrialPlan:
+    """Return the plan with the fewest trials after which a cut is missing with at most ``failure``."""
+    few = _n_left(n_vertices, ratio)
+    log_cuts = log(2 ** (few - 1) - 1) - _log_survival(n_vertices, few, ratio)
     n_trials = 1 if success == 1 else ceil((log_cuts - log(failure)) / -log1p(-success))
-    return TrialPlan(ratio, n_left, success, n_trials, log_cuts)
+    return TrialPlan(ratio, n_left, success, n_trials)
 
 
-def log_most_cuts(n_vertices: int, ratio: Fraction) -> float:
-    """Return the logarithm of a bound on the number of cuts of at most ``ratio`` times the minimum cut value."""
-    n_left = min(max(2, ceil(2 * ratio)), n_vertices)
-    return log(2 ** (n_left - 1) - 1) - _log_survival(n_vertices, n_left, ratio)
+def _n_left(n_vertices: int, ratio: Fraction) -> int:
+    return min(max(2, ceil(2 * ratio)), n_vertices)
 
 
 def _log_survival(n_vertices: int, n_left: int, ratio: Fraction) -> float:
@@ -114,13 +103,13 @@ def split_trials(n_trials: int, n_tasks: int) -> list[tuple[int, int]]:
 
 
 def contraction_cuts(
-    graph: Graph, bound: int | None, n_left: int, seed: int, first_trial: int, n_trials: int, limit: int = MAX_CUTS
+    graph: Graph, bound: int, n_left: int, seed: int, first_trial: int, n_trials: int, limit: int = MAX_CUTS
 ) -> CutList:
     """Run a range of trials and return the different cuts found.
 
     Args:
         graph: connected, at least two vertices.
-        bound: list cuts of at most this value; None for those of the least value that these trials met.
+        bound: list cuts of at most this value.
         n_left: vertices left at the end of a trial, from 2 to 12; all cuts between them are looked at.
         seed: from 0 to 2^64 - 1; with a trial's number, all that the trial depends on.
         first_trial: number of the first trial, at least 0.
@@ -130,30 +119,22 @@ def contraction_cuts(
     Raises:
         ConfigError: the graph is not connected or has one vertex, or a number is out of range.
     """
+    require(2 <= n_left <= MAX_CLASSES, "n_left", f"lie from 2 to {MAX_CLASSES}", n_left)
+    require_trials(graph, seed, first_trial, n_trials, limit)
+    table = alias_table(graph.weight)
+    edges, left = (graph.source, graph.target, graph.weight), min(n_left, graph.n_vertices)
+    found = _trials(graph.n_vertices, *edges, *table, bound, left, np.uint64(seed), first_trial, n_trials, limit)
+    return sorted_cuts(np.arange(graph.n_vertices), *found)
+
+
+def require_trials(graph: Graph, seed: int, first: int, count: int, limit: int) -> None:
+    """Refuse what no trials can run on, and numbers out of range."""
     require(graph.n_vertices > 1, "graph", "have at least two vertices", graph.n_vertices)
     require(components(graph)[0] == 1, "graph", "be connected", "separate parts")
-    require(2 <= n_left <= MAX_CLASSES, "n_left", f"lie from 2 to {MAX_CLASSES}", n_left)
     require(0 <= seed < 2**64, "seed", "lie from 0 to 2^64 - 1", "another number")
-    at_least("first_trial", first_trial, 0)
-    at_least("n_trials", n_trials, 0)
+    at_least("first", first, 0)
+    at_least("count", count, 0)
     at_least("limit", limit, 1)
-    share, alias = alias_table(graph.weight)
-    packed, values = _trials(
-        graph.n_vertices,
-        graph.source,
-        graph.target,
-        graph.weight,
-        share,
-        alias,
-        graph.total_weight if bound is None else bound,
-        bound is None,
-        min(n_left, graph.n_vertices),
-        np.uint64(seed),
-        first_trial,
-        n_trials,
-        limit,
-    )
-    return sorted_cuts(np.arange(graph.n_vertices), packed, values)
 
 
 @compiled
@@ -165,35 +146,69 @@ def _trials(
     share: FloatArray,
     alias: IntArray,
     bound: int,
-    least_only: bool,
     n_left: int,
     seed: np.uint64,
     first_trial: int,
     n_trials: int,
     limit: int,
 ) -> tuple[WordArray, IntArray]:
-    packed, values = np.zeros((16, (n + 63) // 64), dtype=np.uint64), np.zeros(16, dtype=np.int64)
-    table = np.full(64, -1, dtype=np.int64)
-    n_cuts = 0
+    packed, values, table, n_cuts = no_cuts(n)
     leader = np.empty(n, dtype=np.int64)
     for trial in range(first_trial, first_trial + n_trials):
         contract(source, target, weight, share, alias, n_left, stream_of(seed, trial), leader)
         _, label = number_classes(leader)
         between = _weights_between(label, source, target, weight, n_left)
-        for chosen in range(1, 1 << (n_left - 1)):
-            value = value_of(chosen, between)
-            if value > bound:
-                continue
-            if least_only and value < bound:
-                bound, n_cuts = value, 0
-                table[:] = -1
-            packed, values, table = with_room(packed, values, table, n_cuts)
-            write_classes(packed[n_cuts], label, chosen)
-            values[n_cuts] = value
-            n_cuts += enter(packed, n_cuts, table)
-            if n_cuts > limit:
-                return packed[:n_cuts].copy(), values[:n_cuts].copy()
+        packed, values, table, n_cuts = entered(between, label, bound, limit, packed, values, table, n_cuts)
+        if n_cuts > limit:
+            break
     return packed[:n_cuts].copy(), values[:n_cuts].copy()
+
+
+@compiled
+def no_cuts(n: int) -> tuple[WordArray, IntArray, IntArray, int]:
+    """A list without cuts of ``n`` vertices, for `entered`: sides, values, table of rows, number of cuts."""
+    packed, values = np.zeros((16, (n + 63) // 64), dtype=np.uint64), np.zeros(16, dtype=np.int64)
+    return packed, values, np.full(64, -1, dtype=np.int64), 0
+
+
+@compiled
+def entered(
+    between: IntArray,
+    label: IntArray,
+    bound: int,
+    limit: int,
+    packed: WordArray,
+    values: IntArray,
+    table: IntArray,
+    n_cuts: int,
+) -> tuple[WordArray, IntArray, IntArray, int]:
+    """A list with all cuts of a few classes entered that weigh at most the bound; one more than the limit at most.
+
+    Args:
+        between: weights between classes, each pair once, shape (n_classes, n_classes).
+        label: the class of each vertex; 0 for vertex 0.
+        bound: of the values.
+        limit: of the list.
+        packed: from `no_cuts`, as ``values``, ``table`` and ``n_cuts``.
+        values: of the cuts so far.
+        table: of their rows.
+        n_cuts: how many there are.
+    """
+    for chosen in range(1, 1 << (len(between) - 1)):
+        value = _value_of(chosen, between)
+        if value > bound:
+            continue
+        packed, values, table = with_room(packed, values, table, n_cuts)
+        row = packed[n_cuts]
+        row[:] = 0
+        for vertex in range(len(label)):
+            if (2 * chosen) >> label[vertex] & 1:
+                row[vertex >> 6] |= np.uint64(1) << np.uint64(vertex & 63)
+        values[n_cuts] = value
+        n_cuts += enter(packed, n_cuts, table)
+        if n_cuts > limit:
+            break
+    return packed, values, table, n_cuts
 
 
 @compiled
@@ -205,7 +220,7 @@ def _weights_between(label: IntArray, source: IntArray, target: IntArray, weight
 
 
 @compiled
-def value_of(chosen: int, between: IntArray) -> int:
+def _value_of(chosen: int, between: IntArray) -> int:
     """The weight between the classes ``1 + bit`` of ``chosen`` and the others."""
     side = 2 * chosen
     value = 0
@@ -214,12 +229,3 @@ def value_of(chosen: int, between: IntArray) -> int:
             if ((side >> one) ^ (side >> other)) & 1:
                 value += between[one, other]
     return value
-
-
-@compiled
-def write_classes(row: WordArray, label: IntArray, chosen: int) -> None:
-    """Write the side that holds the classes ``1 + bit`` of ``chosen``."""
-    row[:] = 0
-    for vertex in range(len(label)):
-        if (2 * chosen) >> label[vertex] & 1:
-            row[vertex >> 6] |= np.uint64(1) << np.uint64(vertex & 63)

@@ -21,31 +21,23 @@ import numpy as np
 from dplib.arrays import IntArray, WordArray
 from dplib.compiled import compiled
 from dplib.graphs.cuts.contraction import stream_of, uniform
-from dplib.graphs.cuts.cut_list import MAX_CUTS, CutList, enter, sorted_cuts, with_room
-from dplib.graphs.cuts.karger import (
-    ROUNDING,
-    TrialPlan,
-    log_most_cuts,
-    planned,
-    value_of,
-    write_classes,
-)
-from dplib.graphs.edges import Graph, components
-from dplib.validate import at_least, between, require
+from dplib.graphs.cuts.cut_list import MAX_CUTS, CutList, sorted_cuts
+from dplib.graphs.cuts.karger import ROUNDING, TrialPlan, entered, no_cuts, planned, require_trials
+from dplib.graphs.edges import Graph
+from dplib.validate import between, require
 
 MAX_VERTICES = 4_000
 _LAST_LEVEL = 7  # 63 cuts
 _MAX_RATIO = 4
 
 
-def plan_runs(n_vertices: int, ratio: Fraction | int, failure: float, every: bool = True) -> TrialPlan:
-    """Return how many runs find every cut of at most ``ratio`` times the minimum cut value, or a given one.
+def plan_runs(n_vertices: int, ratio: Fraction | int, failure: float) -> TrialPlan:
+    """Return how many runs find every cut of at most ``ratio`` times the minimum cut value.
 
     Args:
         n_vertices: from 2 to 4,000.
         ratio: from 1 to 4.
         failure: the allowed probability that a cut is missing, strictly between 0 and 1.
-        every: whether all such cuts are wanted, or one that is fixed beforehand (as a minimum cut).
 
     Raises:
         ConfigError: a number is out of range.
@@ -57,23 +49,17 @@ def plan_runs(n_vertices: int, ratio: Fraction | int, failure: float, every: boo
     for larger, smaller in reversed(list(pairwise(sizes))):
         success = 1 - (1 - _survival(larger, smaller, exact) * success) ** 2
     success *= 1 - ROUNDING if len(sizes) > 1 else 1
-    return planned(exact, sizes[-1], success, log_most_cuts(n_vertices, exact) if every else 0.0, failure)
+    return planned(n_vertices, exact, sizes[-1], success, failure)
 
 
 def karger_stein_cuts(
-    graph: Graph,
-    bound: int | None,
-    ratio: Fraction | int,
-    seed: int,
-    first_run: int,
-    n_runs: int,
-    limit: int = MAX_CUTS,
+    graph: Graph, bound: int, ratio: Fraction | int, seed: int, first_run: int, n_runs: int, limit: int = MAX_CUTS
 ) -> CutList:
     """Run a range of recursive contractions and return the different cuts found.
 
     Args:
         graph: connected, from 2 to 4,000 vertices.
-        bound: list cuts of at most this value; None for those of the least value that these runs met.
+        bound: list cuts of at most this value.
         ratio: from 1 to 4; shapes the recursion as `plan_runs` has it.
         seed: from 0 to 2^64 - 1; with a run's number, all that the run depends on.
         first_run: number of the first run, at least 0.
@@ -84,16 +70,11 @@ def karger_stein_cuts(
         ConfigError: the graph is not connected, or a number is out of range.
     """
     sizes = np.array(_sizes(graph.n_vertices, Fraction(ratio)), dtype=np.int64)
-    require(components(graph)[0] == 1, "graph", "be connected", "separate parts")
-    require(0 <= seed < 2**64, "seed", "lie from 0 to 2^64 - 1", "another number")
-    at_least("first_run", first_run, 0)
-    at_least("n_runs", n_runs, 0)
-    at_least("limit", limit, 1)
+    require_trials(graph, seed, first_run, n_runs, limit)
     weights = np.zeros((graph.n_vertices, graph.n_vertices), dtype=np.int64)
     weights[graph.source, graph.target] = weights[graph.target, graph.source] = graph.weight
-    most = graph.total_weight if bound is None else bound
-    packed, values = _runs(weights, sizes, most, bound is None, np.uint64(seed), first_run, n_runs, limit)
-    return sorted_cuts(np.arange(graph.n_vertices), packed, values)
+    found = _runs(weights, sizes, bound, np.uint64(seed), first_run, n_runs, limit)
+    return sorted_cuts(np.arange(graph.n_vertices), *found)
 
 
 def _sizes(n_vertices: int, ratio: Fraction) -> list[int]:
@@ -118,19 +99,10 @@ def _survival(larger: int, smaller: int, ratio: Fraction) -> float:
 
 @compiled
 def _runs(
-    weights: IntArray,
-    sizes: IntArray,
-    bound: int,
-    least_only: bool,
-    seed: np.uint64,
-    first_run: int,
-    n_runs: int,
-    limit: int,
+    weights: IntArray, sizes: IntArray, bound: int, seed: np.uint64, first_run: int, n_runs: int, limit: int
 ) -> tuple[WordArray, IntArray]:
     n, last = len(weights), len(sizes) - 1
-    packed, values = np.zeros((16, (n + 63) // 64), dtype=np.uint64), np.zeros(16, dtype=np.int64)
-    table = np.full(64, -1, dtype=np.int64)
-    n_cuts = 0
+    packed, values, table, n_cuts = no_cuts(n)
     levels = [np.zeros((size, size), dtype=np.int64) for size in sizes]
     levels[0][:] = weights
     labels = np.zeros((len(sizes), n), dtype=np.int64)
@@ -142,9 +114,8 @@ def _runs(
         branches[0] = 0
         while level >= 0 and n_cuts <= limit:
             if level == last:
-                packed, values, table, n_cuts, bound = _look(
-                    levels[level], labels[level], bound, least_only, packed, values, table, n_cuts
-                )
+                between, classes = _home_first(levels[level], labels[level])
+                packed, values, table, n_cuts = entered(between, classes, bound, limit, packed, values, table, n_cuts)
                 level -= 1
             elif branches[level] == 2:
                 level -= 1
@@ -154,7 +125,6 @@ def _runs(
                 labels[level + 1] = where[labels[level]]
                 level += 1
                 branches[level] = 0
-    n_cuts = min(n_cuts, limit + 1)
     return packed[:n_cuts].copy(), values[:n_cuts].copy()
 
 
@@ -202,32 +172,12 @@ def _drawn(weight: IntArray, size: int, total: int, state: WordArray) -> int:
 
 
 @compiled
-def _look(
-    matrix: IntArray,
-    label: IntArray,
-    bound: int,
-    least_only: bool,
-    packed: WordArray,
-    values: IntArray,
-    table: IntArray,
-    n_cuts: int,
-) -> tuple[WordArray, IntArray, IntArray, int, int]:
-    """Enter the cuts of a small graph; the class of vertex 0 becomes number 0 first."""
+def _home_first(matrix: IntArray, label: IntArray) -> tuple[IntArray, IntArray]:
+    """The weights between classes, each pair once, and the class of each vertex, that of vertex 0 made number 0."""
     home = label[0]
     name = np.arange(len(matrix))
     name[0], name[home] = home, 0
-    between, classes = matrix[name][:, name], name[label]
+    between = matrix[name][:, name]
     for one in range(len(matrix)):
-        between[one, :one] = 0  # each pair once
-    for chosen in range(1, 1 << (len(matrix) - 1)):
-        value = value_of(chosen, between)
-        if value > bound:
-            continue
-        if least_only and value < bound:
-            bound, n_cuts = value, 0
-            table[:] = -1
-        packed, values, table = with_room(packed, values, table, n_cuts)
-        write_classes(packed[n_cuts], classes, chosen)
-        values[n_cuts] = value
-        n_cuts += enter(packed, n_cuts, table)
-    return packed, values, table, n_cuts, bound
+        between[one, :one] = 0
+    return between, name[label]

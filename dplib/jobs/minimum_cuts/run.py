@@ -56,8 +56,7 @@ def lister(job: Resources[Design]) -> ListCuts | None:
     method: Method = "karger" if design.enumeration.method == "karger" else "karger-stein"
 
     def by_trials(graph: Graph, bound: int, seed: int) -> CutList | None:
-        found = search_cuts(job.spark(), graph, bound, plan, seed, TRIAL_TASKS, method)
-        return found.cuts if found.complete else None
+        return search_cuts(job.spark(), graph, bound, plan, seed, TRIAL_TASKS, method)
 
     return by_trials
 

@@ -6,8 +6,8 @@ So the result depends on the graph, the bound, the plan and the seed only, not o
 tasks that run again.
 
 Failure probability: a cut of at most ``plan.ratio`` times the minimum cut value is missing after all tasks with
-probability at most ``plan.failure_after(plan.n_trials)``, over uniform seeds: `dplib.graphs.cuts.karger`,
-`dplib.graphs.cuts.karger_stein`, whose plans state how many trials that takes.
+probability at most that which the plan was made for, over uniform seeds: `dplib.graphs.cuts.karger`,
+`dplib.graphs.cuts.karger_stein`.
 
 Tasks get the graph and the seed inside the function that they run, nothing else; neither hides anything by itself, and
 no noise is drawn here. How many cuts there are is private, as the graph is.
@@ -16,7 +16,6 @@ Cost: the trials' own time over the number of cores; a second for a first task o
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Literal
 
@@ -40,22 +39,6 @@ _SCHEMA = pa.schema([("side", pa.binary()), ("cut_value", pa.int64())])
 _TOO_MANY = -1
 
 
-@dataclass(frozen=True, eq=False)
-class FoundCuts:
-    """What a search by trials found.
-
-    Attributes:
-        cuts: different cuts of at most the bound; none where there are more than the limit.
-        failure: the probability that one is missing is at most this, where the bound is at most ``ratio`` times the
-            minimum cut value.
-        complete: False where there are more cuts than the limit.
-    """
-
-    cuts: CutList
-    failure: float
-    complete: bool
-
-
 def search_cuts(
     spark: SparkSession,
     graph: Graph,
@@ -65,8 +48,8 @@ def search_cuts(
     n_tasks: int,
     method: Method = "karger",
     limit: int = MAX_CUTS,
-) -> FoundCuts:
-    """Find all cuts of value up to a bound by random trials.
+) -> CutList | None:
+    """Find all cuts of value up to a bound by random trials; None where there are more than the limit.
 
     Args:
         spark: the session.
@@ -86,14 +69,12 @@ def search_cuts(
     at_least("limit", limit, 1)
     if graph.n_vertices < 2 or components(graph)[0] > 1:
         found = near_minimum_cuts(graph, bound, limit)
-        return FoundCuts(found.cuts, 0.0 if found.certificate != "none" else 1.0, found.complete)
+        return found.cuts if found.complete else None
     limit = limit_of(graph.n_vertices, limit)
     search = partial(_by_trials, graph, bound, plan, seed, method, limit)
     # A trial of the driver meets what is wrong with the arguments before Spark does.
     search((0, 0))
-    cuts = _run(spark, np.arange(graph.n_vertices), split_trials(plan.n_trials, n_tasks), search, limit)
-    failure = plan.failure_after(plan.n_trials)
-    return FoundCuts(_none(graph) if cuts is None else cuts, failure, cuts is not None)
+    return _run(spark, np.arange(graph.n_vertices), split_trials(plan.n_trials, n_tasks), search, limit)
 
 
 def _by_trials(
@@ -144,8 +125,3 @@ def _task(ranges: tuple[Range, ...], search: Callable[[Range], CutList | None]) 
                 yield pa.RecordBatch.from_arrays(arrays, schema=_SCHEMA)
 
     return run
-
-
-def _none(graph: Graph) -> CutList:
-    n = graph.n_vertices
-    return CutList(np.arange(n), np.zeros((0, word_count(n)), dtype=np.uint64), np.zeros(0, dtype=np.int64))

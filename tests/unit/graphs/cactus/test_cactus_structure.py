@@ -6,11 +6,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from dplib.arrays import BoolArray
 from dplib.graphs.cactus.cactus_cuts import canonical_cuts, count_standard_cuts, cut_set
 from dplib.graphs.cactus.cactus_search import cactus_of_graph
 from dplib.graphs.cactus.cactus_standard_form import equivalent, numbered, standard_form
 from dplib.graphs.cut_analysis.cactus_generation import cactus_of_cuts
-from dplib.graphs.cut_analysis.cut_tree import belongs, bundle_graph, bundle_of, cut_tree, is_parallel_cut, is_ring
+from dplib.graphs.cut_analysis.cut_tree import bundle_graph, bundle_of, cut_tree, is_parallel_cut, is_ring
 from dplib.graphs.edges import Graph, canonical
 from tests.support.graph_oracles import (
     CUT_CASE_NAMES,
@@ -61,20 +62,14 @@ def test_stored_cases_under_other_names(case: dict[str, Any]) -> None:
         assert cactus_of_graph(renamed, value).equals(cactus_of_cuts(cuts[:, np.argsort(names)]))
 
 
-@pytest.mark.parametrize("graph", graphs(60))
-def test_parallel_cuts_by_definition(graph: Graph) -> None:
-    _, cuts = minimum_cuts(graph)
-    by_definition = [not any(crossing(one, other) for other in cuts) for one in cuts]
-    np.testing.assert_array_equal(is_parallel_cut(cuts), by_definition)
-
-
-def test_more_words_than_one() -> None:
-    """Cuts of 130 vertices fill three words; they cross where the reduced ones do."""
+def test_parallel_cuts_by_definition() -> None:
+    """Also of 130 vertices, which fill three words; there cuts cross where the reduced ones do."""
     rng = np.random.default_rng(0)
+    families = [minimum_cuts(graph)[1] for graph in graphs(60)]
     for _ in range(50):
-        blocks = rng.integers(0, 6, 130)
         coarse = rng.random((8, 6)) < 0.5
-        cuts = canonical_cuts(coarse[(coarse.any(axis=1)) & (~coarse.all(axis=1))][:, blocks])
+        families.append(canonical_cuts(coarse[coarse.any(axis=1) & ~coarse.all(axis=1)][:, rng.integers(0, 6, 130)]))
+    for cuts in families:
         by_definition = [not any(crossing(one, other) for other in cuts) for one in cuts]
         np.testing.assert_array_equal(is_parallel_cut(cuts), by_definition)
 
@@ -117,6 +112,12 @@ def test_bundles_by_definition(graph: Graph) -> None:
         elif length == 3 and not held.any():
             assert is_ring(structure, value)
         assert structure.sum() == 2 * graph.weight[structure_edges(graph, bundle)].sum()
+
+
+def belongs(t_cut: BoolArray, outer_sides: BoolArray) -> bool:
+    """It splits none of the two or more outer sides of a bundle."""
+    split = (outer_sides & t_cut).any(axis=1) & (outer_sides & ~t_cut).any(axis=1)
+    return len(outer_sides) >= 2 and not split.any()
 
 
 def structure_edges(graph: Graph, bundle: np.ndarray[Any, np.dtype[np.bool_]]) -> Any:

@@ -3,32 +3,35 @@
 import itertools
 import math
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from dplib.arrays import IntArray
 from dplib.errors import ConfigError
 from dplib.graphs.cactus.cactus import Cactus
 from dplib.graphs.cactus.cactus_search import cactus_of_graph
 from dplib.graphs.cactus.cactus_standard_form import standard_form
-from dplib.graphs.cut_analysis.average_cut_sensitivity import average_sensitivity, sampled_average_sensitivity
+from dplib.graphs.cut_analysis.__main__ import main
 from dplib.graphs.cut_analysis.cactus_generation import cactus_of_cuts
 from dplib.graphs.cut_analysis.cut_count_sensitivity import (
     MARKING,
     CactusParameters,
+    EdgeEffects,
     analyse,
+    average_sensitivity,
     bound_by_count,
     bound_by_parameters,
     cactus_parameters,
-    edge_effect,
+    drawn_pairs,
     lost_t_cuts,
     most_lost_t_cuts,
     sharper_bound,
     t_cuts_of_ring,
 )
-from dplib.graphs.cut_analysis.sensitive_graphs import heavy_ends, path_and_ring, pendant_ring
-from dplib.graphs.cuts.minimum_cut import minimum_cut
+from dplib.graphs.edges import canonical
 from tests.support.graph_oracles import (
     CUT_CASE_NAMES,
     CUT_CASES,
@@ -40,6 +43,7 @@ from tests.support.graph_oracles import (
     plus,
     random_graph,
 )
+from tests.support.sensitive_graphs import heavy_ends, path_and_ring, pendant_ring
 
 
 def is_path(cactus: Cactus, u: int, v: int) -> bool:
@@ -78,7 +82,6 @@ def test_parameters_of_the_stored_cases(case: dict[str, Any]) -> None:
     assert cactus_parameters(loosened(np.random.default_rng(0), case_cactus(case))) == expected
     found = analyse(cactus_of_cuts(minimum_cuts(case_graph(case))[1]))
     assert (found.n_vertices, found.n_min_cuts, found.parameters) == (case["n"], case["num_min_cuts"], expected)
-    assert found.marking == MARKING
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -90,9 +93,9 @@ def test_effects_and_bounds_by_brute_force(seed: int) -> None:
         value, cuts = minimum_cuts(graph)
         cactus = loosened(rng, cactus_of_cuts(cuts))
         standard = standard_form(cactus)
-        analysis = analyse(cactus)
+        analysis, effects = analyse(cactus), EdgeEffects(cactus)
         for u, v in itertools.combinations(range(graph.n_vertices), 2):
-            effect = edge_effect(cactus, v, u)
+            effect = effects.between(v, u)
             after, left = minimum_cuts(plus(graph, u, v))
             assert effect.lost_cuts == (cuts[:, u] != cuts[:, v]).sum()
             assert effect.value_rises == (after > value) == is_path(standard, u, v)
@@ -145,42 +148,31 @@ def test_bounds_are_the_formulas() -> None:
 @pytest.mark.parametrize("n", range(3, 13))
 def test_pendant_ring(n: int) -> None:
     """Lemma 4.1.1 with the cut around the pendant vertex: 2, 4, 7, 11, ... minimum cuts after."""
-    sensitive = pendant_ring(n)
-    value, cuts = minimum_cuts(sensitive.graph)
-    after_value, after = minimum_cuts(sensitive.after())
+    graph, u, v = pendant_ring(n)
+    value, cuts = minimum_cuts(graph)
+    after_value, after = minimum_cuts(plus(graph, u, v))
     assert (value, after_value) == (1, 2)
-    assert (len(cuts), len(after)) == (sensitive.n_min_cuts, sensitive.n_min_cuts_after) == (1, math.comb(n - 1, 2) + 1)
-    assert minimum_cut(sensitive.after()).value == 2
+    assert (len(cuts), len(after)) == (1, math.comb(n - 1, 2) + 1)
 
 
-@pytest.mark.parametrize("n", [8, 10, 12, 14, 16])
-def test_path_and_ring(n: int) -> None:
+@pytest.mark.parametrize(("n", "length"), [(8, 4), (10, 5), (12, 6), (16, 8), (5, 4), (9, 7), (9, 8)])
+def test_path_and_ring(n: int, length: int) -> None:
     """The construction after theorem 4.2.3 with the ring's p-cuts counted, and inequality 4.7."""
     for half in (1, 3):
-        sensitive = path_and_ring(n, half=half)
-        value, cuts = minimum_cuts(sensitive.graph)
-        after_value, after = minimum_cuts(sensitive.after())
+        graph, u, v = path_and_ring(n, length, half)
+        value, cuts = minimum_cuts(graph)
+        after_value, after = minimum_cuts(plus(graph, u, v))
         assert value == after_value == 2 * half
-        assert (len(cuts), len(after)) == (sensitive.n_min_cuts, sensitive.n_min_cuts_after)
         loss = len(cuts) - len(after)
-        assert (len(cuts), loss) == (n * (n + 2) // 8, n * n // 16 + n // 2)
+        assert (len(cuts), loss) == (n - length + math.comb(length, 2), length * length // 4 + n - length)
         assert n < 10 or Fraction(len(cuts), 2) + Fraction(3 * n, 2) <= 4 * loss
-        cactus = cactus_of_graph(sensitive.graph, value)
-        effects = [edge_effect(cactus, u, v) for u, v in itertools.combinations(range(n), 2)]
-        assert max(effect.lost_cuts for effect in effects if not effect.value_rises) == loss
+        effects = EdgeEffects(cactus_of_graph(graph, value))
+        every = [effects.between(one, other) for one, other in itertools.combinations(range(n), 2)]
+        assert max(effect.lost_cuts for effect in every if not effect.value_rises) == loss
 
 
-@pytest.mark.parametrize(("n", "length"), [(5, 4), (9, 4), (9, 7), (9, 8)])
-def test_path_and_ring_of_other_lengths(n: int, length: int) -> None:
-    sensitive = path_and_ring(n, length)
-    assert len(minimum_cuts(sensitive.graph)[1]) == sensitive.n_min_cuts
-    assert len(minimum_cuts(sensitive.after())[1]) == sensitive.n_min_cuts_after
-
-
-@pytest.mark.parametrize(("n", "length"), [(5, 5), (6, 3), (6, None)])
-def test_path_and_ring_refuses_other_lengths(n: int, length: int | None) -> None:
-    with pytest.raises(ConfigError, match="ring_length must lie from 4"):
-        path_and_ring(n, length)
+def every_pair(n: int) -> IntArray:
+    return np.array(list(itertools.combinations(range(n), 2)))
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -189,48 +181,57 @@ def test_average_by_brute_force(seed: int) -> None:
     for _ in range(10):
         graph = random_graph(rng, int(rng.integers(2, 8)))
         value, cuts = minimum_cuts(graph)
-        after = [minimum_cuts(plus(graph, u, v)) for u, v in itertools.combinations(range(graph.n_vertices), 2)]
+        pairs = every_pair(graph.n_vertices)
+        after = [minimum_cuts(plus(graph, u, v)) for u, v in pairs.tolist()]
         changes = [abs(len(cuts) - len(left)) for new, left in after if new == value]
-        found = average_sensitivity(loosened(rng, cactus_of_cuts(cuts)))
+        found = average_sensitivity(loosened(rng, cactus_of_cuts(cuts)), pairs)
         assert (found.n_pairs, found.n_rising) == (len(changes), len(after) - len(changes))
-        if changes:
-            assert found.mean == pytest.approx(np.mean(changes), rel=1e-12)
-            assert found.std_error == 0
-        else:
-            assert math.isnan(found.mean)
-        assert found.marking == MARKING
-
-
-def test_sampled_average() -> None:
-    sensitive = heavy_ends(path_and_ring(30), 30)
-    cactus = cactus_of_graph(sensitive.graph, 2)
-    exact = average_sensitivity(cactus)
-    sampled = sampled_average_sensitivity(cactus, 20_000, seed=3)
-    assert sampled == sampled_average_sensitivity(cactus, 20_000, seed=3)
-    assert sampled.n_pairs + sampled.n_rising == 20_000
-    assert 0 < sampled.std_error < 0.02 * exact.mean
-    assert abs(sampled.mean - exact.mean) < 5 * sampled.std_error
-    with pytest.raises(ConfigError, match="n_samples must be at least 2"):
-        sampled_average_sensitivity(cactus, 1, seed=3)
+        assert found.mean == pytest.approx(np.mean(changes) if changes else math.nan, rel=1e-12, nan_ok=True)
 
 
 @pytest.mark.parametrize("n_core", [8, 20, 60])
 def test_heavy_ends_keep_the_average_high(n_core: int) -> None:
     """Section 4.3: crowds as large as the core make 2 / 9 of all pairs as sensitive as the worst one."""
-    core = path_and_ring(n_core)
-    sensitive = heavy_ends(core, n_core)
-    worst = core.n_min_cuts - core.n_min_cuts_after
-    cactus = cactus_of_graph(sensitive.graph, 2)
-    effects = [edge_effect(cactus, n_core + one, 2 * n_core + one) for one in range(3)]
-    assert {effect.lost_cuts for effect in effects} == {worst}
+    core = path_and_ring(n_core, n_core // 2)
+    worst = n_core**2 // 16 + n_core // 2
+    cactus = cactus_of_graph(heavy_ends(core, n_core)[0], 2)
+    effects = EdgeEffects(cactus)
+    assert {effects.between(n_core + one, 2 * n_core + one).lost_cuts for one in range(3)} == {worst}
     share = n_core**2 / math.comb(3 * n_core, 2)
-    assert share > 2 / 9
     printed = Fraction(n_core * (n_core - 1), 3 * n_core * (3 * n_core - 1))
-    assert average_sensitivity(cactus).mean >= share * worst > printed * worst
+    exact = average_sensitivity(cactus, every_pair(3 * n_core))
+    assert exact.mean >= share * worst > printed * worst
+    assert share > 2 / 9
+    drawn = average_sensitivity(cactus, drawn_pairs(3 * n_core, 20_000, seed=3))
+    assert drawn.n_pairs + drawn.n_rising == 20_000
+    assert 0 < drawn.std_error < 0.02 * exact.mean
+    assert abs(drawn.mean - exact.mean) < 5 * drawn.std_error
 
 
 def test_pairs_are_two_vertices_of_the_graph() -> None:
-    cactus = cactus_of_graph(pendant_ring(5).graph, 1)
+    effects = EdgeEffects(cactus_of_graph(pendant_ring(5)[0], 1))
     for u, v in ((1, 1), (0, 5), (-1, 2)):
         with pytest.raises(ConfigError, match="u and v must be two vertices from 0 to 4"):
-            edge_effect(cactus, u, v)
+            effects.between(u, v)
+
+
+def test_the_command_analyses_a_public_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Five vertices on a ring and one that hangs from it by two units."""
+    edges = tmp_path / "edges.csv"
+    rows = [(0, 1, 1), (1, 2, 1), (2, 3, 1), (3, 4, 1), (4, 0, 1), (0, 5, 2)]
+    edges.write_text("".join(f"{u},{v},{w}\n" for u, v, w in rows), encoding="utf-8")
+    assert main([str(edges), "--pair", "1", "4"]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith(MARKING)
+    _, cuts = minimum_cuts(canonical(6, *zip(*rows, strict=True)))
+    lost = int((cuts[:, 1] != cuts[:, 4]).sum())
+    for words in (
+        f"6 vertices, minimum cut value 2, {len(cuts)} minimum cuts",
+        f"between 1 and 4 loses {lost} minimum cuts",
+        "ALG_gen makes the same cactus of the list; 6 p-cuts, 5 t-cuts",
+        "a bundle of 5 p-cuts holds 5 t-cuts; its structure graph is a ring",
+    ):
+        assert words in out
+    edges.write_text("a b", encoding="utf-8")
+    assert main([str(edges)]) == 2
+    assert "FILE must hold lines" in capsys.readouterr().err
