@@ -1,6 +1,5 @@
 """A wrong setting: one sentence that names it, the right exit code, nothing spent, nothing written."""
 
-import os
 import re
 from pathlib import Path
 from typing import Any
@@ -212,37 +211,13 @@ def test_an_unknown_job_isnamed(shop: Shop) -> None:
     assert named(outcome) == "JOB"
 
 
-def test_a_secret_open_to_others_is_refused(tmp_path: Path) -> None:
-    shop = new_shop(tmp_path)
-    (tmp_path / "shop.key").chmod(0o644)
-    before = content(tmp_path)
-    outcome = shop.run()
-    assert (outcome.code, named(outcome)) == (2, "secret")
-    assert "0644" in outcome.err
-    assert content(tmp_path) == before
-
-
-def test_an_account_that_cannot_pay_writes_nothing(tmp_path: Path) -> None:
-    shop = new_shop(tmp_path, budget="0.5")
-    before = content(tmp_path)
-    outcome = shop.run()
-    assert outcome.code == 4
-    assert re.fullmatch(r"dplib: dataset shop must have epsilon 1 left .+, got 0.5 of 0.5 .+\n", outcome.err)
-    assert content(tmp_path) == before
-    assert shop.entries() == ["account"]
-
-
-@pytest.mark.parametrize("place", ["orders.csv", "orders.csv/deeper", "/proc/dplib-test"])
-def test_an_output_that_cannot_be_written_is_refused_before_anything_is_spent(
-    place: str, tmp_path: Path, spark: object
-) -> None:
-    shop = new_shop(tmp_path).set(publish__output__path=place)
+def test_an_output_that_cannot_be_written_is_refused_before_anything_is_spent(tmp_path: Path, spark: object) -> None:
+    shop = new_shop(tmp_path).set(publish__output__path="orders.csv/deeper")
     before = content(tmp_path)
     outcome = shop.run()
     assert outcome.code == 2
     assert outcome.err.splitlines()[-1].startswith("dplib: publish.output.path must be a directory that can be written")
     assert content(tmp_path) == before
-    assert not os.path.exists("/proc/dplib-test")
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,6 @@
 
 import datetime as dt
 import json
-import shutil
 from pathlib import Path
 from typing import Any
 
@@ -132,29 +131,6 @@ def test_a_directory_that_is_no_release(tmp_path: Path) -> None:
         assert (refused.code, named(refused)) == (2, "RELEASE")
 
 
-def test_verify_finds_a_flipped_byte(shop: Shop, release: Path, tmp_path: Path) -> None:
-    good = dplib("verify", str(release), "--ledger", ledger_of(shop))
-    assert good.code == 0, good.out
-    assert "FAILED" not in good.out
-    for name in ("published/block-000000.parquet", "report.html", "measurement/block-000000.parquet", "manifest.json"):
-        copy = tmp_path / name.replace("/", "-") / release.name
-        shutil.copytree(release, copy)
-        data = bytearray((copy / name).read_bytes())
-        data[len(data) // 2] ^= 1
-        (copy / name).write_bytes(data)
-        bad = dplib("verify", str(copy))
-        assert bad.code == 1
-        assert "FAILED" in bad.out
-        assert bad.err.startswith("dplib: release must pass every check")
-
-
-def test_verify_finds_a_release_that_the_ledger_does_not_know(shop: Shop, release: Path, tmp_path: Path) -> None:
-    other = new_shop(tmp_path)
-    bad = dplib("verify", str(release), "--ledger", ledger_of(other))
-    assert bad.code == 1
-    assert "ledger entry" in bad.out
-
-
 def test_verify_finds_the_release_of_a_configuration_and_date(shop: Shop, release: Path) -> None:
     good = dplib("verify", "--config", str(shop.config))
     assert good.code == 0, good.err
@@ -175,19 +151,6 @@ def test_report_shows_where_the_page_is(release: Path, tmp_path: Path) -> None:
     refused = dplib("report", str(release), "--to", str(tmp_path / "absent" / "page.html"))
     assert refused.code == 2
     assert refused.err.startswith("dplib: --to must ")
-
-
-def test_the_ledger_in_words_and_in_lines(shop: Shop, release: Path) -> None:
-    shown = dplib("ledger", "show", "--ledger", ledger_of(shop))
-    assert release.name in shown.out
-    assert "published" in shown.out
-    exported = dplib("ledger", "export", "--ledger", ledger_of(shop))
-    entries = [json.loads(line) for line in exported.out.splitlines()][1:]
-    assert [entry["kind"] for entry in entries] == ["account", "reserve", "measure", "publish"]
-    assert dplib("ledger", "audit", "--ledger", ledger_of(shop)).code == 0
-    absent = dplib("ledger", "show", "--ledger", "sqlite:////nowhere/ledger.db")
-    assert absent.code == 2
-    assert absent.err.startswith("dplib: ledger must exist")
 
 
 def test_rehearsal_meets_the_predicted_errors_and_touches_nothing(shop: Shop) -> None:

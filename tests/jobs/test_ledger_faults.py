@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 
 from dplib.jobs.consistent_histograms.job import JOB
-from dplib.ledger.ledger import Ledger
-from tests.support.jobs import Shop, content, dplib, new_shop
+from tests.support.jobs import content, dplib, new_shop
 from tests.support.ledger_faults import (
     OTHER,
     aged,
@@ -16,7 +15,6 @@ from tests.support.ledger_faults import (
     bypassed,
     copy_of,
     crash_at_record,
-    edited,
     files_with,
     forged,
     forged_beside,
@@ -43,19 +41,6 @@ def test_a_restored_backup_is_refused_although_entries_followed(stage: str, tmp_
     assert seen.refused, str(seen)
     assert "ledger must be as new as the releases of shop" in seen.run.err
     assert "not in the ledger, which may be an older backup" in seen.audit.err
-
-
-@pytest.mark.parametrize(
-    "statement",
-    [
-        "UPDATE entries SET dataset = 'x' WHERE kind <> 'account'",
-        'UPDATE entries SET body = replace(body, \'"cost":"1"\', \'"cost":"1/9"\') WHERE kind = \'reserve\'',
-        "DELETE FROM entries WHERE kind <> 'account'",
-    ],
-)
-def test_an_edited_ledger_gives_no_budget_back(statement: str, tmp_path: Path) -> None:
-    seen = edited(tmp_path, statement)
-    assert seen.refused, str(seen)
 
 
 def test_forged_reservations_are_refused(tmp_path: Path) -> None:
@@ -163,26 +148,3 @@ def test_the_same_words_in_another_folder_are_another_input(tmp_path: Path) -> N
     assert other != release
     assert (first.run().release, second.run().release) == (release, other)
     assert measurement_of(other) != measurement_of(release)
-
-
-def test_a_measurement_of_a_lost_reservation_is_not_recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The ledger is put back while a run counts, and another run reserves the same number."""
-    shop = new_shop(tmp_path)
-    backup = (tmp_path / "ledger.db").read_bytes()
-    original = Ledger.record_measurement
-
-    def put_back(self: Ledger, run: object, mine: object) -> object:
-        (tmp_path / "ledger.db").write_bytes(backup)
-        reserved = JOB.prepare(shop.config)
-        ledger = shop.ledger
-        account = ledger.account("shop")
-        ledger.reserve(reserved.key, account.terms, 1, "another", settings=reserved.plan_settings)  # type: ignore[arg-type]
-        return original(self, run, mine)  # type: ignore[arg-type]
-
-    monkeypatch.setattr(Ledger, "record_measurement", put_back)
-    refused = shop.run()
-    assert refused.code == 1
-    assert "must belong to a run of its account in this ledger, got another reservation in its place" in refused.err
-    assert shop.entries() == ["account", "reserve"]
-    assert [path.name for path in shop.output.iterdir() if path.name != ".lock"] == []
-    assert isinstance(shop, Shop)

@@ -10,20 +10,16 @@ import pytest
 
 from dplib.jobs.consistent_histograms import measure, run
 from dplib.ledger.ledger import Ledger
-from dplib.release.staging import Staging
 from dplib.workflow import manifest
 from tests.support.jobs import JOB, Shop, content, dplib, new_shop, python_process, visible
 
 ONE_RUN = ["account", "reserve", "measure", "publish"]
 STEPS: dict[str, tuple[Any, str]] = {
-    "reserve": (Ledger, "reserve"),
     "count": (run, "count_cells"),
     "draw": (measure, "write_top"),
     "record the measurement": (Ledger, "record_measurement"),
-    "estimate": (run, "results_on_driver"),
     "write the tables": (run, "write_tables"),
     "write the manifest": (manifest, "write_manifest"),
-    "put in place": (Staging, "publish"),
     "record the release": (Ledger, "record_published"),
 }
 KILLED = """
@@ -65,11 +61,7 @@ def check_retry(shop: Shop, undisturbed: dict[str, str]) -> None:
     assert dplib("verify", str(release), "--ledger", f"sqlite:///{shop.folder}/ledger.db").code == 0
 
 
-# After `reserve` the lease is this living process's; that a dead one's is free at once, a killed process shows.
-AFTER = ("draw", "record the measurement", "record the release")
-
-
-@pytest.mark.parametrize(("step", "after"), [(step, False) for step in STEPS] + [(step, True) for step in AFTER])
+@pytest.mark.parametrize(("step", "after"), [*((step, False) for step in STEPS), ("record the measurement", True)])
 def test_a_failure_at_any_step_is_met_by_a_retry(
     step: str, after: bool, tmp_path: Path, undisturbed: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,7 +1,6 @@
 """The ledger from the command line: approved plans, budgets that renew, moves, older backups, audits."""
 
 import json
-import shutil
 from copy import deepcopy
 from pathlib import Path
 from typing import Any
@@ -244,32 +243,6 @@ def test_a_moved_ledger_is_named_to_old_configurations_and_its_releases_are_foun
     assert shown.out.startswith("MOVED to ")
     if password:
         assert password not in moved.out + moved.err + shown.out + shown.err
-
-
-@pytest.mark.slow
-@pytest.mark.usefixtures("spark")
-def test_an_older_backup_is_noticed_by_run_audit_and_verify(tmp_path: Path) -> None:
-    shop = new_shop(tmp_path)
-    first = shop.run().release
-    shutil.copy(tmp_path / "ledger.db", tmp_path / "backup.db")
-    second = shop.run("--again").release
-    tip = shop.ledger.tip
-    shutil.copy(tmp_path / "backup.db", tmp_path / "ledger.db")
-    refused = shop.run("--set", "privacy.budget.epsilon=2")
-    assert refused.code == 2
-    assert "an older backup?" in refused.err
-    audited = dplib("ledger", "audit", *ledger_of(shop), "--releases", str(shop.output))
-    assert audited.code == 1
-    assert f"{second.name}: not in the ledger" in audited.err
-    assert first.name not in audited.err
-    assert dplib("ledger", "audit", *ledger_of(shop)).code == 0
-    anchored = dplib("ledger", "audit", *ledger_of(shop), "--known", f"{tip[0]}:{tip[1]}")
-    assert anchored.code == 1
-    assert f"entry {tip[0]}: differs from the copy" in anchored.err
-    assert dplib("verify", str(first), *ledger_of(shop)).code == 0
-    checked = dplib("verify", str(second), *ledger_of(shop))
-    assert checked.code == 1
-    assert "FAILED" in checked.out
 
 
 def test_show_filters_exports_and_audits_from_a_file(tmp_path: Path) -> None:

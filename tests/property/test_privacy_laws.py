@@ -5,7 +5,7 @@ from decimal import Context, Decimal
 from fractions import Fraction
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from dplib.privacy.accountant import totals
@@ -136,6 +136,9 @@ def test_calibrated_noise_costs_at_most_what_was_given(
 
 
 @given(st.fractions(min_value=Fraction(1, 10**4), max_value=50, max_denominator=10**6), deltas)
+@example(Fraction(1, 10**9), Fraction(1, 10**6))
+@example(Fraction(1, 3), Fraction(1, 10**300))
+@example(Fraction(10_000), Fraction(99, 100))
 @settings(max_examples=50, deadline=None)
 def test_conversions_are_inverse_and_never_generous(epsilon: Fraction, delta: Fraction) -> None:
     rho = rho_from_approx(epsilon, delta)

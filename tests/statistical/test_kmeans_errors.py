@@ -22,7 +22,7 @@ from dplib.clustering.central import lloyd
 from dplib.clustering.central.cell_errors import Cells
 from dplib.clustering.problem import Problem
 from dplib.clustering.source import Blocks
-from tests.support.clustering import METHODS, keyed, mixture
+from tests.support.clustering import METHODS, keyed
 from tests.support.clustering_coverage import SQUARE, Case, aligned, cases, coverage, held_out
 
 LAPLACE, GAUSSIAN = (Fraction(1, 2), Fraction(2)), (Fraction(1, 50), Fraction(3, 10))
@@ -116,11 +116,3 @@ def test_a_cluster_in_one_cell_has_an_error() -> None:
     for method in ("grid", "quadtree"):
         found = METHODS[method](Blocks(SQUARE.to_units(points)), keyed(1), Problem(SQUARE, 2), Fraction(1))
         assert (found.deviations > 100).all()
-
-
-@pytest.mark.parametrize("method", ["kvariates", "privgene"])
-def test_what_was_never_measured_is_no_zero(method: str) -> None:
-    points = SQUARE.to_units(mixture(500, 2, 3, 1))
-    found = METHODS[method](Blocks(points), keyed(1), Problem(SQUARE, 3), Fraction(1))
-    assert np.isnan(found.weights).all()
-    assert np.isnan(found.deviations).all()

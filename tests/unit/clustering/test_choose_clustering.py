@@ -22,22 +22,6 @@ def _problem(d: int, k: int = 3) -> Problem:
     return Problem(Space.ball([0.0] * d, 1.0), k)
 
 
-@pytest.mark.parametrize(
-    ("d", "budget", "method"),
-    [
-        (1, PURE, "grid"),
-        (3, APPROX, "grid"),
-        (4, PURE, "local_search"),
-        (4, APPROX, "tree_coreset"),
-        (20, RHO, "tree_coreset"),
-    ],
-)
-def test_auto_follows_dimension_and_budget(d: int, budget: Budget, method: str) -> None:
-    plan = plan_method(_problem(d), budget)
-    assert plan.method == method
-    assert str(d) in plan.reason
-
-
 @pytest.mark.parametrize(("n", "k", "method"), [(10, 4, "grid"), (300, 4, "quadtree"), (300, 90, "grid")])
 def test_in_format_1_a_noisy_number_of_points_decides_between_the_grids(n: int, k: int, method: str) -> None:
     problem = replace(_problem(2, k), format=1)

@@ -200,15 +200,6 @@ def test_refusal_names_dataset_needed_and_left_and_writes_nothing(place: Place) 
     assert ledger.reserve(key_number(3), TERMS, Fraction(1, 4), "").state is RunState.RESERVED
 
 
-def test_the_last_budget_can_be_spent_exactly(place: Place) -> None:
-    ledger = open_with(place, Fraction(3, 10))
-    for number in range(3):
-        ledger.reserve(key_number(number), TERMS, Fraction(1, 10), "")
-    assert ledger.balance("takeaway").left == 0
-    with pytest.raises(BudgetError):
-        ledger.reserve(key_number(3), TERMS, Fraction(1, 10**30), "")
-
-
 def test_same_key_reuses_the_run_in_every_state_and_again_makes_a_new_one(place: Place) -> None:
     ledger = open_with(place)
     run = ledger.reserve(KEY, TERMS, Fraction(1, 4), "")

@@ -23,7 +23,7 @@ from dplib.ledger.runs import Publication, Run, RunKey, StoredMeasurement, Terms
 from dplib.ledger.summary import summarise
 from dplib.privacy.budget import Currency
 from dplib.privacy.neighbors import Neighbors
-from dplib.release.files import MANIFEST, file_sha256
+from dplib.release.files import MANIFEST
 from dplib.release.staging import MEASUREMENT, Staging
 from dplib.release.verify import output_folders, unknown_releases
 from dplib.workflow.run_keys import MeasurementKeys
@@ -140,6 +140,8 @@ def rewritten(book: list[Entry], place: int, **changes: object) -> tuple[list[En
         ("reserve", '"cost":"1/4"', '"cost":"2"'),
         ("reserve", '"cost":"1/4"', '"cost":"-1/4"'),
         ("reserve", '"last":"2024-01-31"', '"last":"2024-02-01"'),
+        ("reserve", '"days":', '"dates":'),
+        ("reserve", '"timezone":"UTC"', '"timezone":"Asia/Tokyo"'),
         ("reserve", f'"plan":"{PLAN}"', f'"plan":"{"b" * 64}"'),
         ("approve", '"runs":3', '"runs":1'),
         ("approve", '"runs":3', '"runs":0'),
@@ -202,49 +204,6 @@ def test_exports_with_fields_of_other_types_are_refused(
 # ---- older backups ---------------------------------------------------------------------------------------------------
 
 
-def release(folder: Path, ledger: Ledger, number: int) -> Run:
-    """A published run with a directory of its own."""
-    run = ledger.record_measurement(ledger.reserve(key_number(number), TERMS, Fraction(1, 8), ""), measurement())
-    directory = folder / run.release_id
-    directory.mkdir(parents=True)
-    fields = {"release_id": run.release_id, "dataset": run.key.dataset, "reservation": run.nonce}
-    (directory / MANIFEST).write_text(json.dumps(fields))
-    return ledger.record_published(run, Publication(str(directory), "p" * 64, file_sha256(directory / MANIFEST)))
-
-
-def test_releases_that_an_older_backup_forgot_are_listed(tmp_path: Path) -> None:
-    ledger, releases = open_with(tmp_path), tmp_path / "releases"
-    known = release(releases, ledger, 1)
-    backup = (tmp_path / "ledger.db").read_bytes()
-    forgotten = release(releases, ledger, 2)
-    assert unknown_releases(releases, ledger.entries()[0]) == []
-    (tmp_path / "ledger.db").write_bytes(backup)
-    restored = Ledger.open(url_of(tmp_path))
-    assert restored.audit() == []
-    (found,) = unknown_releases(releases, restored.entries()[0])
-    assert found.startswith(f"{forgotten.release_id}: not in the ledger, which may be an older backup")
-    (releases / known.release_id / MANIFEST).write_text("changed")
-    assert unknown_releases(releases, restored.entries()[0])[0].endswith("not one that the ledger recorded")
-    with pytest.raises(ConfigError, match="--releases must be a folder"):
-        unknown_releases(tmp_path / "nowhere", [])
-
-
-def test_a_run_spends_nothing_by_an_older_book_than_its_releases(tmp_path: Path) -> None:
-    ledger, releases = open_with(tmp_path), tmp_path / "releases"
-    backup = (tmp_path / "ledger.db").read_bytes()
-    forgotten = release(releases, ledger, 1)
-    (tmp_path / "ledger.db").write_bytes(backup)
-    restored = Ledger.open(url_of(tmp_path))
-
-    def measure(_run: Run, _staging: Path) -> MeasurementKeys:
-        raise AssertionError("nothing may be measured")
-
-    with pytest.raises(ConfigError, match=rf"ledger must be as new as .* beside {forgotten.release_id}") as caught:
-        reserve_and_measure(restored, releases, measure, Fraction(1, 8), key_number(2))
-    assert caught.value.exit_code == 2
-    assert len(restored.entries()[0]) == 1
-
-
 def stored(folder: Path, ledger: Ledger, number: int, last: str) -> Run:
     """A run that went as far as ``last``: staged, measured (in place, without a release), or published."""
 
@@ -294,14 +253,24 @@ def test_an_older_book_that_went_on_is_noticed_by_run_and_audit(tmp_path: Path, 
 
     # Also where the next release is to go elsewhere: the book names the folder where it stored before.
     for number, output in ((2, releases), (3, releases), (3, tmp_path / "elsewhere")):
-        with pytest.raises(ConfigError, match="ledger must be as new as the releases of takeaway"):
+        with pytest.raises(ConfigError, match="ledger must be as new as the releases of takeaway") as caught:
             reserve_and_measure(restored, output, measure, Fraction(1, 8), key_number(number))
+        assert caught.value.exit_code == 2
     assert restored.entries() == before
     assert restored.audit() == []  # sound in itself
     for own_accounts in (False, True):
         (found,) = unknown_releases(releases, before[0], own_accounts)
         assert forgotten.release_id in found
     assert output_folders(before[0]) == [releases]
+
+
+def test_a_changed_release_is_listed_and_no_folder_refused(tmp_path: Path) -> None:
+    ledger, releases = open_with(tmp_path), tmp_path / "releases"
+    known = stored(releases, ledger, 1, "published")
+    (releases / known.release_id / MANIFEST).write_text("changed")
+    assert unknown_releases(releases, ledger.entries()[0])[0].endswith("not one that the ledger recorded")
+    with pytest.raises(ConfigError, match="--releases must be a folder"):
+        unknown_releases(tmp_path / "nowhere", [])
 
 
 def test_a_book_put_back_between_reservation_and_record_is_noticed(tmp_path: Path) -> None:

@@ -1,4 +1,3 @@
-import stat
 import subprocess
 import sys
 from collections.abc import Callable
@@ -10,12 +9,12 @@ import pytest
 from sqlalchemy import create_engine
 from sqlalchemy.exc import DBAPIError
 
-from dplib.errors import BudgetError, ConfigError, IntegrityError
-from dplib.ledger.chain import GENESIS, Entry, seal
+from dplib.errors import ConfigError, IntegrityError
+from dplib.ledger.chain import seal
 from dplib.ledger.ledger import Ledger
 from dplib.ledger.runs import Run, RunKey
 from dplib.ledger.schema import _prepare_file
-from tests.support.ledgers import KEY, PUBLICATION, TERMS, Place, exported, key_number, measurement, open_with, url_of
+from tests.support.ledgers import KEY, PUBLICATION, TERMS, Place, key_number, measurement, open_with, url_of
 
 
 def with_history(place: Place) -> Ledger:
@@ -45,9 +44,6 @@ def test_the_database_refuses_to_change_entries(statement: str, place: Place) ->
     [
         ("UPDATE entries SET body = replace(body, '1/4', '1/400') WHERE sequence = 2", 2),
         ("UPDATE entries SET body = 'x' WHERE sequence = 3", 3),
-        ("UPDATE entries SET who = 'nobody' WHERE sequence = 4", 4),
-        ("UPDATE entries SET at = '1999' WHERE sequence = 4", 4),
-        ("UPDATE entries SET why = 'another' WHERE sequence = 4", 4),
         ("UPDATE entries SET kind = 'void' WHERE sequence = 3", 3),
         ("UPDATE entries SET run = 5 WHERE sequence = 4", 4),
         ("UPDATE entries SET digest = previous WHERE sequence = 4", 4),
@@ -63,55 +59,6 @@ def test_audit_finds_each_change_where_it_is(statement: str, sequence: int | Non
     place.change(statement)
     findings = ledger.audit()
     assert sequence in {finding.sequence for finding in findings}
-
-
-def rewritten(entries: list[Entry], change: Callable[[dict[str, object]], None]) -> list[Entry]:
-    """The whole chain anew, as by someone who knows how it is made."""
-    made: list[Entry] = []
-    for entry in entries:
-        fields = {name: value for name, value in vars(entry).items() if name != "digest"}
-        change(fields)
-        fields["previous"] = made[-1].digest if made else GENESIS
-        made.append(seal(**fields))
-    return made
-
-
-def test_a_chain_rewritten_whole_is_found_by_a_tip_kept_elsewhere(place: Place) -> None:
-    ledger = with_history(place)
-    tip = (exported(ledger)[-1]["sequence"], exported(ledger)[-1]["digest"])
-    assert ledger.audit([tip]) == []
-    book, _ = ledger.entries()
-    place.store(rewritten(book, lambda fields: fields.update(why="changed")))
-    assert ledger.audit() == []
-    assert [finding.sequence for finding in ledger.audit([tip])] == [tip[0]]
-
-
-def test_a_well_chained_ledger_that_breaks_the_rules_is_found(place: Place) -> None:
-    ledger = with_history(place)
-
-    def overspend(fields: dict[str, object]) -> None:
-        if fields["sequence"] == 5:
-            fields["body"] = str(fields["body"]).replace("1/4", "7/8")
-
-    place.store(rewritten(ledger.entries()[0], overspend))
-    problems = {finding.sequence: finding.problem for finding in ledger.audit()}
-    assert "epsilon 0.875" in problems[5]
-    with pytest.raises(BudgetError):
-        ledger.balance("takeaway")
-
-
-@pytest.mark.parametrize(
-    "statement",
-    [
-        "UPDATE entries SET body = replace(body, '1/4', '1/400') WHERE sequence = 2",
-        "DELETE FROM entries WHERE sequence = (SELECT max(sequence) FROM entries)",
-    ],
-)
-def test_a_changed_ledger_pays_for_nothing(statement: str, place: Place) -> None:
-    ledger = with_history(place)
-    place.change(statement)
-    with pytest.raises(IntegrityError, match="must"):
-        ledger.reserve(key_number(9), TERMS, Fraction(1, 100), "")
 
 
 def test_a_ledger_whose_spending_was_cut_out_or_exchanged_pays_for_nothing(place: Place) -> None:
@@ -209,12 +156,6 @@ except sqlite3.OperationalError:
         Ledger.open(url_of(tmp_path))
         assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 7
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
-
-
-def test_a_new_ledger_file_is_its_owners_alone_and_leaves_nothing_beside_it(tmp_path: Path) -> None:
-    open_with(tmp_path)
-    assert stat.S_IMODE((tmp_path / "ledger.db").stat().st_mode) == 0o600
-    assert [path.name for path in tmp_path.iterdir()] == ["ledger.db"]
 
 
 # ---- the same words, another input -----------------------------------------------------------------------------------

@@ -71,14 +71,6 @@ def test_kinds_do_not_mix() -> None:
         ApproxDP(Fraction(1), Fraction(1, 2)) + PureDP(Fraction(1))  # type: ignore[operator]
 
 
-def test_ten_tenths_are_one() -> None:
-    tenth = PureDP(as_fraction("epsilon", 0.1))
-    total = tenth
-    for _ in range(9):
-        total += tenth
-    assert total == PureDP(Fraction(1))
-
-
 def test_text_forms_are_the_configurations_and_readable() -> None:
     budget = ApproxDP(as_fraction("epsilon", 0.5), as_fraction("delta", 1e-6))
     assert budget.to_dict() == {"epsilon": "0.5", "delta": "0.000001"}

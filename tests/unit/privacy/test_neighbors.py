@@ -17,11 +17,6 @@ def test_a_graph_relation_does_not_repeat_its_own_name() -> None:
     assert Neighbors.EDGE.describe("edge").count("edge") == 1
 
 
-def test_groups_of_one_change_nothing() -> None:
-    for budget in (PureDP(Fraction(1)), ZCDP(Fraction(1)), ApproxDP(Fraction(1), Fraction(1, 10))):
-        assert group_privacy(budget, 1) == budget
-
-
 @pytest.mark.parametrize("size", [2, 3])
 def test_a_group_moves_counts_further_and_the_bound_holds(size: int) -> None:
     """The group's true delta is at most what group privacy makes of the single unit's true delta."""

@@ -11,6 +11,7 @@ from dplib.ledger.runs import Publication, RunState
 from dplib.release.manifest import MANIFEST, Manifest, build_manifest, load_manifest, write_manifest
 from dplib.release.verify import Check, verify_against_ledger, verify_content, verify_files
 from tests.support.ledgers import KEY, TERMS, measurement, open_with, tamper
+from tests.unit.release.test_manifest import content
 
 
 def bad(checks: list[Check]) -> set[str]:
@@ -26,26 +27,7 @@ def made(tmp_path: Path) -> tuple[Path, Ledger]:
     (release / "estimates").mkdir(parents=True)
     (release / "estimates" / "top.parquet").write_bytes(b"numbers")
     (release / "report.html").write_text("page")
-    fields: dict[str, Any] = {
-        "release_id": run.release_id,
-        "dataset": KEY.dataset,
-        "job": KEY.job,
-        "logical_date": KEY.logical_date,
-        "privacy_unit": TERMS.unit,
-        "neighbors": TERMS.neighbors,
-        "currency": TERMS.currency,
-        "cost": run.cost,
-        "totals": {},
-        "sensitivities": {},
-        "mechanisms": [],
-        "solver": {},
-        "constraints": [],
-        "domain": {},
-        "versions": {},
-        "key_id": "key-1",
-        "settings_hash": KEY.settings_hash,
-        "publish_hash": "b" * 64,
-    }
+    fields = content(release_id=run.release_id, job=KEY.job, logical_date=KEY.logical_date)
     digest = write_manifest(release, build_manifest(release, fields))
     ledger.record_published(run, Publication(str(release), "b" * 64, digest))
     return release, ledger

@@ -107,14 +107,6 @@ def test_centers_are_near_the_best_ones(n: int, epsilon: Fraction, most: float) 
     assert np.median(ratios) < most
 
 
-@pytest.mark.parametrize("n", [0, 1, 5])
-def test_few_users_still_give_k_centers(n: int) -> None:
-    clustering = run_rounds(_rounds(Fraction(1), 3, k=6), _streams(n), local_points(PLANE, np.full((n, 2), np.nan)))
-    assert clustering.centers.shape == (6, 2)
-    assert np.isfinite(clustering.centers).all()
-    assert clustering.weights.sum() <= n + 1e-9
-
-
 def test_reports_of_the_value_that_is_nobody_s_support_no_place() -> None:
     """With one place left the oracle has two values; noise, or a dishonest user, may make the second one heavy."""
     rounds, places = _rounds(Fraction(8), 1), PLACES[:1]

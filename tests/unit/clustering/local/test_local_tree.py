@@ -165,42 +165,6 @@ def test_centers_are_near_the_best_ones(n: int, epsilon: Fraction, most: float) 
     assert np.median(ratios) < most
 
 
-def test_partitions_merge_to_the_same_counts() -> None:
-    n = 3000
-    tree = _tree(Fraction(1), 3)
-    points, streams = local_points(PLANE, _mixture(n, 4)[1]), _streams(n)
-    whole = tree.aggregate(tree.encode(streams, points))
-    order = np.random.default_rng(0).permutation(n)
-    parts = [order[:10], order[10:10], order[10:1700], order[1700:]]
-    merged = map(
-        sum, zip(*(tree.aggregate(tree.encode(streams.of(part), points[part])) for part in parts), strict=True)
-    )
-    assert all((one == other).all() for one, other in zip(whole, merged, strict=True))
-    assert sum(int(level[0]) for level in whole) == n
-
-
-@pytest.mark.parametrize("n", [0, 1, 3])
-def test_few_users_still_give_k_centers(n: int) -> None:
-    tree = _tree(Fraction(1), 3)
-    rows = np.full((n, 2), 0.3)
-    clustering = tree.cluster(tree.aggregate(tree.encode(_streams(n), local_points(PLANE, rows))), Problem(PLANE, 8))
-    assert clustering.centers.shape == (8, 2)
-    assert np.isfinite(clustering.centers).all()
-    assert (np.hypot(*clustering.centers.T) <= UNITS * (1 + 1e-9)).all()
-    assert clustering.weights.sum() == pytest.approx(n, abs=1e-6)
-
-
-def test_users_without_a_usable_point_report_as_everyone_does() -> None:
-    rows = np.array([[np.nan, 0.2], [np.inf, -np.inf], [np.nan, np.nan], [1e300, 1e300], [0.1, 0.1]])
-    points = local_points(PLANE, rows)
-    assert points.shape == (5, 2)
-    assert (points[2] == 0).all()
-    assert points[0, 0] == 0
-    tree = _tree(Fraction(1), 2)
-    answers = tree.encode(_streams(5), points)
-    assert sum(len(reports) for reports in answers) == 5
-
-
 def test_box_and_three_dimensions() -> None:
     box = Space.box([0.0, -1.0, 5.0], [1.0, 1.0, 6.0])
     rng = np.random.default_rng(7)

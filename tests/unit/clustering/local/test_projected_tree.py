@@ -95,16 +95,6 @@ def test_where_noise_outweighs_the_centers_they_are_drawn_to_the_mean() -> None:
     assert (np.linalg.norm(clustering.centers, axis=1) <= UNITS * (1 + 1e-9)).all()
 
 
-@pytest.mark.parametrize(("n", "k"), [(0, 3), (1, 1), (5, 4)])
-def test_few_users_still_give_k_centers(n: int, k: int) -> None:
-    space = Space.box([0.0] * 7, [1.0, 2.0, 1.0, 1.0, 1.0, 1.0, 1.0])
-    clustering = run_rounds(
-        _projected(Fraction(1), space, k), _streams(n), local_points(space, np.full((n, 7), np.nan))
-    )
-    assert clustering.centers.shape == (k, 7)
-    assert np.isfinite(clustering.centers).all()
-
-
 def test_projection_belongs_to_the_point_alone() -> None:
     space = Space.ball([0.0] * 30, 1.0)
     points = local_points(space, np.random.default_rng(3).normal(size=(500, 30)))

@@ -253,11 +253,3 @@ assert loaded <= kernels | shared, loaded
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip() == report_of(collection, bytes(32), [0.25, -0.5])
-
-
-@pytest.mark.parametrize("method", ["ldp_tree", "ldp_hash_rounds", "noisy_coordinates"])
-def test_nobody_reports_and_there_is_a_release(method: str, tmp_path: Path) -> None:
-    design = design_of(local_settings_of(method))
-    measure_users(design, Blocks(users_of(np.zeros((0, 2), dtype=np.int64))), keys_of(design), tmp_path)
-    assert list((tmp_path / "measurement").iterdir())
-    assert np.isfinite(write_tables(design, tmp_path).centers).all()
