@@ -15,7 +15,6 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Literal
 
 from dplib.clustering.central.grid import COUNT_SHARE, grid, measure_count
 from dplib.clustering.central.kvariates import kvariates
@@ -32,9 +31,8 @@ from dplib.clustering.problem import Clustering, Problem
 from dplib.clustering.rejected_methods import refuse
 from dplib.clustering.source import NoiseSource, PointSource
 from dplib.privacy.budget import ZCDP, Budget, Currency, PureDP, cost
+from dplib.privacy.noise import Law
 from dplib.validate import one_of, require
-
-NoiseName = Literal["laplace", "gaussian"]
 
 METHODS = (
     "grid",
@@ -59,35 +57,34 @@ class Plan:
 
     Attributes:
         method: one of `METHODS`, or ``grid or quadtree`` where a noisy number of points decides.
-        noise: ``laplace`` for a pure epsilon, ``gaussian`` for rho.
+        noise: Laplace for a pure epsilon, Gaussian for rho.
         reason: why, in words.
         amount: epsilon or rho that it spends.
     """
 
     method: str
-    noise: NoiseName
+    noise: Law
     reason: str
     amount: Fraction
 
 
-def plan_method(problem: Problem, budget: Budget, method: str = "auto", noise: str = "auto") -> Plan:
+def plan_method(problem: Problem, budget: Budget, method: str = "auto", noise: Law | None = None) -> Plan:
     """Decide from settings alone.
 
     Args:
         problem: the settings.
         budget: of the whole.
         method: ``auto`` or one of `METHODS`.
-        noise: ``laplace``, ``gaussian`` or ``auto``; a choice for `lloyd` and `sample_aggregate` only.
+        noise: the law, a choice for `lloyd` and `sample_aggregate` only; the method's own where None.
 
     Raises:
         ConfigError: if the method is unknown, refused, needs another budget, or does not go with the dimension.
     """
     refuse(method)
     one_of("method", method, ("auto", *METHODS))
-    one_of("noise", noise, ("auto", "laplace", "gaussian"))
     d, pure = problem.space.dimension, isinstance(budget, PureDP)
     if method == "auto":
-        require(noise == "auto", "noise", "be auto where the method is auto", noise)
+        require(noise is None, "noise", "be auto where the method is auto", noise)
         return _automatic(d, pure, budget, problem.format)
     limit = _MAX.get(method, d)
     require(d <= limit, "dimension", f"be at most {limit} for {method} (use tree_coreset)", d)
@@ -101,10 +98,10 @@ def run_plan(source: PointSource, noise: NoiseSource, problem: Problem, plan: Pl
         case "grid or quadtree":  # what `auto` took in format 1
             return _grid_or_quadtree(source, noise, problem, plan.amount)
         case "lloyd":
-            lloyd = lloyd_laplace if plan.noise == "laplace" else lloyd_gaussian
+            lloyd = lloyd_laplace if plan.noise is Law.LAPLACE else lloyd_gaussian
             return lloyd(source, noise, problem, plan.amount)
         case "sample_aggregate":
-            gaussian = plan.noise == "gaussian"
+            gaussian = plan.noise is Law.GAUSSIAN
             few = problem.space.dimension <= FEW_DIMENSIONS
             start = tree_coreset if gaussian else (grid if few else local_search)
             return sample_aggregate(source, noise, problem, plan.amount, start, gaussian)
@@ -128,33 +125,31 @@ def _automatic(d: int, pure: bool, budget: Budget, rules: int) -> Plan:
         reason = (
             f"{d} dimension{'s' if d > 1 else ''}: a noisy grid, of which the cells are kept that stand out from noise"
         )
-        return Plan("grid", "laplace", reason, _amount(budget, "laplace"))
+        return Plan("grid", Law.LAPLACE, reason, _amount(budget, Law.LAPLACE))
     if d <= FEW_DIMENSIONS:
         reason = f"{d} dimensions: a noisy grid; adaptive unless the noisy number of points says that there are too few"
-        return Plan("grid or quadtree", "laplace", reason, _amount(budget, "laplace"))
+        return Plan("grid or quadtree", Law.LAPLACE, reason, _amount(budget, Law.LAPLACE))
     if pure:
         reason = f"{d} dimensions and a pure epsilon: exchanges on private candidates; a delta would allow tree_coreset"
-        return Plan("local_search", "laplace", reason, _amount(budget, "laplace"))
+        return Plan("local_search", Law.LAPLACE, reason, _amount(budget, Law.LAPLACE))
     reason = f"{d} dimensions and a delta: coreset of a hashing tree, refined by Gaussian rounds"
-    return Plan("tree_coreset", "gaussian", reason, _amount(budget, "gaussian"))
+    return Plan("tree_coreset", Law.GAUSSIAN, reason, _amount(budget, Law.GAUSSIAN))
 
 
-def _law(method: str, noise: str, d: int, pure: bool) -> NoiseName:
+def _law(method: str, noise: Law | None, d: int, pure: bool) -> Law:
     if method in ("lloyd", "sample_aggregate"):
-        if noise == "auto":
-            return "laplace" if pure or d <= FEW_DIMENSIONS else "gaussian"
-        law: NoiseName = "laplace" if noise == "laplace" else "gaussian"
+        law = noise or (Law.LAPLACE if pure or d <= FEW_DIMENSIONS else Law.GAUSSIAN)
     else:
-        law = "gaussian" if method in ("tree_coreset", "max_cover") else "laplace"
-        require(noise in ("auto", law), "noise", f"be auto or {law} for {method}", noise)
+        law = Law.GAUSSIAN if method in ("tree_coreset", "max_cover") else Law.LAPLACE
+        require(noise in (None, law), "noise", f"be auto or {law} for {method}", noise)
     rule = f"have a delta or be a rho for {method} with Gaussian noise"
-    require(law == "laplace" or not pure, "budget", rule, "a pure epsilon")
+    require(law is Law.LAPLACE or not pure, "budget", rule, "a pure epsilon")
     return law
 
 
-def _amount(budget: Budget, law: NoiseName) -> Fraction:
+def _amount(budget: Budget, law: Law) -> Fraction:
     """Epsilon of a pure method or rho of a Gaussian one that a budget pays."""
-    if law == "gaussian":
+    if law is Law.GAUSSIAN:
         return cost(budget, Currency.ZCDP)
     if isinstance(budget, ZCDP):
         # Pure epsilon costs epsilon^2 / 2 of rho.

@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 
+import numpy as np
+
 from dplib.arrays import FloatArray
 from dplib.clustering.space import Space
 from dplib.privacy.events import Event
@@ -70,8 +72,8 @@ class Clustering:
         weights: noisy number of points of each center, at least 0, NaN where none was measured, shape (k,).
         deviations: standard error of each coordinate of a center (`dplib.jobs.kmeans.methods` says of what), shape (k,
             d); ``inf`` where the center came from no measured points, NaN where the method knows none.
-        loss: estimate of the sum of squared distances from noisy numbers, in square units; NaN where there is none.
         events: the noise that was drawn, for the accountants.
+        loss: estimate of the sum of squared distances from noisy numbers, in square units; NaN where there is none.
         choices: what the method decided from settings and noisy numbers.
         cells: positions of noisy cells or leaves for a picture, shape (m, d).
         cell_weights: their noisy weights, shape (m,).
@@ -84,10 +86,19 @@ class Clustering:
     centers: FloatArray
     weights: FloatArray
     deviations: FloatArray
-    loss: float
     events: tuple[Event, ...]
+    loss: float = float("nan")
     choices: Mapping[str, str | int | float] = field(default_factory=dict)
     cells: FloatArray | None = None
     cell_weights: FloatArray | None = None
     weight_deviations: FloatArray | None = None
     loss_deviation: float = float("nan")
+
+    @classmethod
+    def unmeasured(
+        cls, method: str, centers: FloatArray, events: tuple[Event, ...], **choices: str | int | float
+    ) -> "Clustering":
+        """Of a method that measures nothing of any one center."""
+        return cls(
+            method, centers, np.full(len(centers), np.nan), np.full(centers.shape, np.nan), events, choices=choices
+        )

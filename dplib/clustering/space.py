@@ -9,8 +9,8 @@ Guarantee. Every vector has squared length at most ``norm_squared`` and sum of m
 integers: that is what sums of points get their sensitivity from. Integers also make distances and sums exact in any
 order, so no rounding can depend on how rows meet in a partition.
 
-Nothing raises on a row: a row with a missing coordinate (NaN, null, of the wrong length) is left out or gets a public
-constant there, an infinite coordinate is clipped.
+Nothing raises on a row: a row with a missing coordinate (NaN, null, of the wrong length) is left out, an infinite
+coordinate is clipped.
 
 References:
     Mironov: On significance of the least significant bits for differential privacy. CCS 2012 (why integers).
@@ -93,20 +93,9 @@ class Space:
         """Largest sum of the magnitudes of a vector's coordinates, in units."""
         return math.isqrt(self.dimension * UNITS**2) if self.round else sum(self.half_widths)
 
-    def to_units(self, rows: FloatArray, constant: Sequence[float] | None = None) -> IntArray:
-        """Map rows to vectors of integers.
-
-        Args:
-            rows: shape (n, d); NaN for what is missing.
-            constant: public values that stand for missing coordinates, shape (d,); None leaves such rows out.
-
-        Returns:
-            Shape (n_kept, d), in the order of the rows.
-        """
+    def to_units(self, rows: FloatArray) -> IntArray:
+        """Map rows of shape (n, d) to vectors of integers in their order, those with a NaN left out: (n_kept, d)."""
         rows = np.asarray(rows, dtype=np.float64).reshape(-1, self.dimension)
-        if constant is not None:
-            require(len(constant) == self.dimension, "constant", f"have {self.dimension} coordinates", len(constant))
-            rows = np.where(np.isnan(rows), np.asarray(constant, dtype=np.float64), rows)
         units = np.empty(rows.shape, dtype=np.int64)
         center, half = np.array(self.center), np.array(self.half_widths, dtype=np.float64)
         return units[: _fill(np.ascontiguousarray(rows), center, self.unit, half, self.round, units)]

@@ -29,7 +29,7 @@ def spread_centers(space: Space, k: int, seed: int) -> FloatArray:
 def _spread_centers(space: Space, k: int, seed: int) -> FloatArray:
     generator = np.random.default_rng([seed, k, space.dimension])
     low, high = 0.0, float(UNITS)
-    best = _uniform(space, 0.0, generator, k)
+    best = uniform_centers(space, k, generator)
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
         packed = _pack(space, k, middle, generator)
@@ -40,17 +40,12 @@ def _spread_centers(space: Space, k: int, seed: int) -> FloatArray:
     return best
 
 
-def uniform_centers(space: Space, k: int, generator: Generator) -> FloatArray:
-    """Centers drawn uniformly from the space, shape (k, d)."""
-    return _uniform(space, 0.0, generator, k)
-
-
 def _pack(space: Space, k: int, apart: float, generator: Generator) -> FloatArray | None:
     if apart >= min(space.half_widths):
         return None
     packed = np.empty((k, space.dimension))
     for j in range(k):
-        tries = _uniform(space, apart, generator, _TRIES)
+        tries = uniform_centers(space, _TRIES, generator, apart)
         gaps = ((tries[:, np.newaxis] - packed[np.newaxis, :j]) ** 2).sum(axis=2)
         fine = np.flatnonzero((gaps >= 4 * apart**2).all(axis=1))
         if not len(fine):
@@ -59,11 +54,12 @@ def _pack(space: Space, k: int, apart: float, generator: Generator) -> FloatArra
     return packed
 
 
-def _uniform(space: Space, margin: float, generator: Generator, size: int) -> FloatArray:
+def uniform_centers(space: Space, k: int, generator: Generator, margin: float = 0.0) -> FloatArray:
+    """Centers drawn uniformly from the space, this far from its border, shape (k, d)."""
     if not space.round:
         half = np.maximum(np.array(space.half_widths, dtype=np.float64) - margin, 0.0)
-        return np.asarray(generator.uniform(-half, half, (size, space.dimension)))
-    directions = generator.normal(size=(size, space.dimension))
+        return np.asarray(generator.uniform(-half, half, (k, space.dimension)))
+    directions = generator.normal(size=(k, space.dimension))
     directions /= np.sqrt((directions**2).sum(axis=1, keepdims=True))
-    radii = generator.random((size, 1)) ** (1 / space.dimension)
+    radii = generator.random((k, 1)) ** (1 / space.dimension)
     return np.asarray(directions * radii * (UNITS - margin))

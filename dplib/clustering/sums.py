@@ -22,10 +22,7 @@ from dplib.compiled import compiled
 class PointCount:
     """Summary under key 0: number of points."""
 
-    @property
-    def width(self) -> int:
-        """One count."""
-        return 1
+    width = 1
 
     def __call__(self, points: IntArray) -> Keyed:
         """Summarise a block."""

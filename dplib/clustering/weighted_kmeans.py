@@ -45,9 +45,7 @@ class Fit:
     loss: float
 
 
-def weighted_kmeans(
-    points: FloatArray, weights: FloatArray, start: FloatArray, seed: int, n_init: int = 10, first: bool = False
-) -> Fit:
+def weighted_kmeans(points: FloatArray, weights: FloatArray, start: FloatArray, seed: int, n_init: int = 10) -> Fit:
     """Cluster weighted points.
 
     Args:
@@ -56,7 +54,6 @@ def weighted_kmeans(
         start: public centers that fill up where different points are fewer than k, shape (k, d).
         seed: of the public randomness.
         n_init: most seedings; fewer where points times centers are many.
-        first: whether one fit starts from ``start`` as it is.
 
     Returns:
         The cheapest fit, always with k centers.
@@ -75,10 +72,8 @@ def weighted_kmeans(
     affordable = int(_WORK / (20.0 * max(1, len(inside)) * k * d))
     best: tuple[float, FloatArray, IntArray] | None = None
     draws = [generator.random((k, 2 + int(np.log(k)))) for _ in range(max(1, min(n_init, affordable)))]
-    starts = [start.copy()] if first else []
-    starts += [_seeds(inside, mass, start, draw) for draw in draws]
     scale = float(np.sqrt((mass @ ((inside - _mean(inside, mass)) ** 2).sum(axis=1)) / max(mass.sum(), 1e-300)))
-    for centers in starts:
+    for centers in (_seeds(inside, mass, start, draw) for draw in draws):
         labels = np.zeros(len(inside), dtype=np.int64)
         loss = _lloyd(inside, mass, centers, labels, _MAX_ITERATIONS, _TOLERANCE * scale)
         if best is None or loss < best[0]:

@@ -128,6 +128,7 @@ WRONG: list[tuple[str, dict[str, Any]]] = [
     ("publish.solver.max_rounds", {"publish__solver": {"max_rounds": 0}}),
     ("publish.output.csv", {"publish__output__csv": "perhaps"}),
     ("publish.output.path", {"publish__output__path": "${DPLIB_TEST_ABSENT}"}),
+    ("publish.output.path", {"publish__output__path": "s3a://bucket/releases"}),
     ("ledger", {"ledger": "sqlite:///absent.db"}),
     ("ledger", {"ledger": "sqlite://"}),
     ("ledger", {"ledger": "mysql://server/db"}),

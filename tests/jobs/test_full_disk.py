@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.every_job import JOBS, ONE_RUN, entries_of, new_place_of
+from tests.support.every_job import ONE_RUN, entries_of
 from tests.support.jobs import Shop, content, dplib, new_shop, visible
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("spark")]
@@ -89,16 +89,6 @@ def test_a_disk_that_is_full_at_any_moment(tmp_path: Path, undisturbed: dict[str
         pytest.fail("no disk was large enough")
     # Before the reservation, while measuring, and while publishing.
     assert set(moments) == {0, 1, 2}
-
-
-@pytest.mark.parametrize("job", JOBS[1:])
-def test_a_full_disk_under_every_job(job: str, tmp_path: Path) -> None:
-    expected = content(new_place_of(job, tmp_path / "undisturbed").run().release)
-    for free in (1, 5):
-        place = new_place_of(job, tmp_path / str(free))
-        with small_disk(place.output):
-            assert not check_full(place, place.output, free * PAGE)
-            check_finished(place, expected)
 
 
 def test_a_read_only_output_is_a_setting_to_mend_and_costs_nothing(tmp_path: Path, undisturbed: dict[str, str]) -> None:

@@ -120,15 +120,6 @@ def test_bad_rows_follow_the_rule_and_appear_nowhere(tmp_path: Path, spark: obje
     assert places.weight("--set", "clustering.missing=[1, 1]") == 7
 
 
-def test_a_unit_counts_with_at_most_its_cap_and_no_rows_are_no_error(tmp_path: Path, spark: object) -> None:
-    places = new_places(tmp_path, privacy__budget={"epsilon": 60}, privacy__max_rows_per_unit=2)
-    places.rows([(str(number), "50", "one") for number in range(30)])
-    assert places.weight() == 2
-    for rows in ([], [("3", "4", "a")]):
-        release = places.rows(rows).run("--again").release
-        assert read_table(release / "estimates", blocks=("weights",)).num_rows == 2
-
-
 def test_a_private_radius_is_part_of_the_release(tmp_path: Path, spark: object) -> None:
     ball = {"radius": "private", "radius_share": "1/2", "n_clusters": 2, "method": "grid"}
     places = new_places(tmp_path, clustering=ball, privacy__budget={"epsilon": 60}, privacy__max_rows_per_unit=2)

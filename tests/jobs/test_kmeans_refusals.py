@@ -15,10 +15,6 @@ def places(tmp_path: Path, spark: object) -> Places:
     return new_places(tmp_path)
 
 
-def test_over_budget_writes_nothing(tmp_path: Path) -> None:
-    require_refused(new_places(tmp_path, budget="0.5"), 4)
-
-
 NEEDS_DELTA: dict[str, Any] = {"epsilon": 1, "delta": "1e-6"}
 WRONG: list[tuple[str, dict[str, Any]]] = [
     ("clustering", {"clustering__bounds": DROP}),

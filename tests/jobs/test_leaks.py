@@ -189,8 +189,3 @@ def test_no_settings_of_ours_turn_the_event_log_on() -> None:
         assert settings["spark.eventLog.enabled"].strip() == "false", conf.name
         assert settings["spark.ui.enabled"].strip() == "false", conf.name
     assert QUIET["spark.eventLog.enabled"] == QUIET["spark.ui.enabled"] == "false"
-
-
-def test_the_session_has_no_event_log_and_no_page(spark: Any) -> None:
-    assert spark.conf.get("spark.eventLog.enabled") == "false"
-    assert spark.sparkContext.uiWebUrl is None

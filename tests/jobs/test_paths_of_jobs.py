@@ -2,9 +2,7 @@
 
 from pathlib import Path
 
-import pytest
-
-from tests.support.jobs import ITEMS, Outcome, named, new_shop, refuse_spark, require_refused, visible
+from tests.support.jobs import ITEMS, Outcome, new_shop, require_refused, visible
 
 
 def assert_not_opened(outcome: Outcome, path: str) -> None:
@@ -30,18 +28,6 @@ def test_file_urls_name_input_lists_and_releases(spark: object, tmp_path: Path) 
     # Spark opens what has the scheme of another system itself; this one has no such file.
     shop.set(input__path="file:///none/orders.csv", privacy__budget={"epsilon": 2})
     assert_not_opened(require_refused(shop, 3), "file:///none/orders.csv")
-
-
-@pytest.mark.parametrize("path", ["s3a://bucket/releases", "hdfs://name/releases"])
-def test_releases_in_an_object_store_are_refused_before_anything(
-    path: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    refuse_spark(monkeypatch)
-    shop = new_shop(tmp_path / "shop").set(publish__output__path=path)
-    outcome = require_refused(shop, 2)
-    assert named(outcome) == "publish.output.path"
-    assert "since releases appear by one rename" in outcome.err
-    assert sorted(each.name for each in shop.folder.iterdir()) == ["ledger.db", "orders.csv", "shop.key", "shop.yaml"]
 
 
 def test_input_of_a_system_that_spark_lacks_is_one_sentence(spark: object, tmp_path: Path) -> None:

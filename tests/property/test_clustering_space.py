@@ -47,15 +47,6 @@ def test_a_row_is_mapped_by_itself(case, start) -> None:  # type: ignore[no-unty
     np.testing.assert_array_equal(space.to_units(rows[start:]), np.concatenate([space.to_units(rows[:0]), *alone]))
 
 
-@settings(deadline=None, max_examples=40)  # the first call compiles
-@given(rows_and_space())
-def test_missing_coordinates_take_the_public_constant(case) -> None:  # type: ignore[no-untyped-def]
-    rows, space = case
-    units = space.to_units(rows, constant=space.center)
-    assert len(units) == len(rows)
-    assert (units[np.isnan(rows)] == 0).all()
-
-
 def test_points_come_back_within_a_unit_and_far_ones_on_their_ray() -> None:
     space = Space.ball([1.0, -2.0], 4.0)
     inside = np.array([[1.5, -1.0], [4.0, -4.0]])

@@ -8,7 +8,6 @@ from pyspark.sql import SparkSession
 from dplib.config.event_input import Columns, Input
 from dplib.errors import ConfigError, SchemaError
 from dplib.spark.rows.read import open_rows
-from dplib.spark.rows.timestamps import check_date_format
 
 COLUMNS = {"day": "when", "item": "what", "quantity": "n", "unit": "who"}
 GOOD = ("2020-01-01", "naan", "1", "u1")
@@ -150,16 +149,3 @@ def test_what_cannot_be_opened_is_one_sentence(
         open_rows(spark, section, tmp_path)
     assert "SECRET" not in str(caught.value)
     assert "\n" not in str(caught.value)
-
-
-@pytest.mark.parametrize(
-    "pattern", ["yyyy-MM-dd", "dd/MM/yyyy HH:mm", "d.M.yy", "yyyyMMdd", "yyyy-MM-dd'T'HH:mm:ssXXX"]
-)
-def test_patterns_that_hold_a_day_are_accepted(spark: SparkSession, pattern: str) -> None:
-    check_date_format(spark, pattern)
-
-
-@pytest.mark.parametrize("pattern", ["YYYY-MM-dd", "foo", "yyyy-MM-dd'T", "HH:mm", "MM/yyyy", "", "E d MMM yyyy"])
-def test_patterns_that_do_not_are_refused(spark: SparkSession, pattern: str) -> None:
-    with pytest.raises(ConfigError, match=r"^input.date_format must "):
-        check_date_format(spark, pattern)

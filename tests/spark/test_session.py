@@ -101,6 +101,8 @@ def test_the_session_is_local_quiet_and_pinned(spark: SparkSession) -> None:
     assert deploy_mode(spark) == "local"
     assert spark.conf.get("spark.ui.enabled") == "false"
     assert spark.conf.get("spark.eventLog.enabled") == "false"
+    assert spark.sparkContext.uiWebUrl is None
+    assert spark.conf.get("spark.driver.maxResultSize") == "0"  # no size of a result ends a run
     spark.conf.set("spark.sql.session.timeZone", "Asia/Tokyo")
     pin_session(spark)
     assert {key: spark.conf.get(key) for key in PINNED} == PINNED
@@ -120,7 +122,3 @@ def test_the_interpreter_of_the_workers(monkeypatch: pytest.MonkeyPatch) -> None
     assert (os.environ["PYSPARK_PYTHON"], os.environ["PYSPARK_DRIVER_PYTHON"]) == ("/cluster/python", sys.executable)
     session._set_python("local[*]")
     assert os.environ["PYSPARK_PYTHON"] == sys.executable
-
-
-def test_no_size_of_a_result_ends_a_run(spark: SparkSession) -> None:
-    assert spark.conf.get("spark.driver.maxResultSize") == "0"

@@ -57,6 +57,7 @@ def test_only_plain_decimal_numbers_are_numbers(spark: SparkSession) -> None:
         ("yyyy-MM-dd dd", "hold the day of the month .* once"),
         ("yyyy-MM", "hold year, month"),
         ("MMM d", "hold year, month"),
+        *((pattern, "") for pattern in ("foo", "yyyy-MM-dd'T", "HH:mm", "", "E d MMM yyyy")),
     ],
 )
 def test_patterns_that_lose_days_are_refused_with_the_one_that_is_meant(
@@ -75,6 +76,9 @@ def test_patterns_that_lose_days_are_refused_with_the_one_that_is_meant(
         "[yyyy-MM-dd][dd/MM/yyyy]",
         "yyyy-MM-dd'T'HH:mm:ss.SSSX",
         "yyMMdd HH",
+        "d.M.yy",
+        "dd/MM/yyyy HH:mm",
+        "yyyy-MM-dd'T'HH:mm:ssXXX",
     ],
 )
 def test_patterns_that_lose_none_are_accepted(pattern: str, spark: SparkSession) -> None:

@@ -135,9 +135,9 @@ def lloyd_without_noise_for_empty_clusters(
             count = noise.laplace(totals[j, :1], each.count.noise.parameter, "count", number, j)
             sums = noise.laplace(totals[j, 1:], each.sums.noise.parameter, "sum", number, j)
             centers[j] = space.clip((sums / max(int(count[0]), 1))[np.newaxis])[0]
-    return Clustering("planted", centers, np.zeros(k), np.zeros(k), float("nan"), ())
+    return Clustering("planted", centers, np.zeros(k), np.zeros(k), ())
 
 
 def local_points(space: Space, rows: FloatArray) -> IntArray:
     """Every user's point in units of the space, the middle for missing coordinates, shape (n, d)."""
-    return space.to_units(rows, constant=space.center)
+    return space.to_units(np.where(np.isnan(rows), np.array(space.center), rows))

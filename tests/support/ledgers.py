@@ -1,9 +1,10 @@
 """Small ledgers for tests: one account, numbered keys, a measurement and a release to record."""
 
+import multiprocessing
 import os
 import shutil
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -29,6 +30,9 @@ KEY = RunKey("takeaway", "consistent-histograms", "2024-01-01", "a" * 64)
 PUBLICATION = Publication("/releases/x", "p" * 64, "m" * 64)
 
 
+# Real processes that share nothing with the test, forked from a server that has imported the library once.
+SERVER = multiprocessing.get_context("forkserver")
+SERVER.set_forkserver_preload(["dplib.ledger.ledger"])
 SCRIPT = Path(__file__).parents[2] / "scripts" / "postgres.sh"
 
 
@@ -135,6 +139,14 @@ def _drop_triggers(connection: Connection) -> None:
             connection.exec_driver_sql(f"DROP TRIGGER IF EXISTS {trigger}")
     else:
         connection.exec_driver_sql("DROP TRIGGER IF EXISTS entries_append_only ON entries")
+
+
+def run_child(target: Callable[..., None], *arguments: object) -> int | None:
+    """The exit code of a process of its own."""
+    child = SERVER.Process(target=target, args=arguments)
+    child.start()
+    child.join(60)
+    return child.exitcode
 
 
 def url_of(where: Path | Place) -> str:

@@ -21,11 +21,12 @@ import numpy as np
 from dplib.arrays import FloatArray
 from dplib.clustering.source import Keyed, NoiseSource, dense
 from dplib.privacy.noise import Law, Noise, NoiseEvent
-from dplib.validate import at_least, between, positive
+from dplib.validate import at_least, positive
 
 LOWEST, HIGHEST = -40, 80
 """Exponents of the radii, in half octaves."""
 N_CLASSES = HIGHEST - LOWEST + 1
+_COVERED = 0.99  # of the noisy mass
 _HARDLY = 1.5  # of what noise alone explains
 _MISTAKE = 0.01  # probability that noise alone passes in any empty class
 
@@ -39,11 +40,7 @@ class RadiusClasses:
     """
 
     center: tuple[float, ...]
-
-    @property
-    def width(self) -> int:
-        """One count."""
-        return 1
+    width = 1
 
     def __call__(self, rows: FloatArray) -> Keyed:
         """Summarise a block of rows of shape (n, d), NaN for what is missing."""
@@ -73,9 +70,7 @@ class PrivateRadius:
     event: NoiseEvent
 
 
-def private_radius(
-    counted: Keyed, noise: NoiseSource, epsilon: Fraction, rows: int = 1, covered: float = 0.99
-) -> PrivateRadius:
+def private_radius(counted: Keyed, noise: NoiseSource, epsilon: Fraction, rows: int = 1) -> PrivateRadius:
     """Draw the noise and read off the radius.
 
     Args:
@@ -83,13 +78,11 @@ def private_radius(
         noise: exact noise.
         epsilon: of the whole.
         rows: most rows that differ between neighbours.
-        covered: share of the noisy mass to reach.
 
     Raises:
         ConfigError: if a setting is out of range.
     """
     sensitivity = Fraction(at_least("rows", rows, 1))
-    between("covered", covered, 0.0, 1.0)
     event = Noise(Law.LAPLACE, sensitivity / positive("epsilon", epsilon), sensitivity).event(
         "distances from the center"
     )
@@ -97,7 +90,7 @@ def private_radius(
     least = float(np.log(N_CLASSES / (2 * _MISTAKE))) * float(event.noise.parameter)
     kept = np.where(noisy > least, noisy, 0).astype(np.float64)
     # A single far count that hardly stands out may be noise: it must not blow the radius up.
-    target = min(covered, 1 - _HARDLY * least / max(kept.sum(), 1.0))
+    target = min(_COVERED, 1 - _HARDLY * least / max(kept.sum(), 1.0))
     if target <= 0 or not kept.any():
         return PrivateRadius(None, 0.0, event)
     share = np.cumsum(kept) / kept.sum()

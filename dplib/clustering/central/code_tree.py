@@ -63,6 +63,13 @@ class Leaves:
     errors: tuple[NodeErrors, ...]
 
 
+def counts_by_code(codes: IntArray) -> Keyed:
+    """How many points have each code, of the codes of all, shape (n,)."""
+    counts = np.bincount(codes, minlength=1)
+    found = np.flatnonzero(counts)
+    return found, counts[found].astype(np.int64)[:, np.newaxis]
+
+
 def grow(counted: Keyed, bits: int, depth: int, measure: Measure, expand: Expand, most: int) -> list[Level]:
     """Measure a tree from the root (level 0) down.
 

@@ -33,7 +33,7 @@ from dplib.clustering.sums import PointCount
 from dplib.clustering.weighted_kmeans import nearest_centers, weighted_kmeans
 from dplib.clustering.weights import nearest_weights
 from dplib.privacy.noise import NoiseEvent
-from dplib.validate import between, positive, require
+from dplib.validate import positive, require
 
 COUNT_SHARE = Fraction(1, 20)
 MAX_CELLS = 1 << 20
@@ -54,11 +54,7 @@ class CellCounts:
 
     half_widths: tuple[int, ...]
     n_cells: int
-
-    @property
-    def width(self) -> int:
-        """One count."""
-        return 1
+    width = 1
 
     def __call__(self, points: IntArray) -> Keyed:
         """Summarise a block."""
@@ -96,7 +92,6 @@ def grid(
     noise: NoiseSource,
     problem: Problem,
     epsilon: Fraction,
-    count_share: Fraction = COUNT_SHARE,
     counted: tuple[int, NoiseEvent] | None = None,
     points_a_cell: float = POINTS_A_CELL,
 ) -> Clustering:
@@ -107,19 +102,17 @@ def grid(
         noise: exact noise.
         problem: the settings.
         epsilon: of the whole, pure.
-        count_share: part of epsilon for the noisy number of points.
-        counted: that number and its noise, if it was measured before at this share.
+        counted: the noisy number of points and its noise, if `COUNT_SHARE` of epsilon has paid for it before.
         points_a_cell: for epsilon 1; Su et al.'s in format 1.
 
     Raises:
         ConfigError: if a setting is out of range or the dimension above 20.
     """
     positive("epsilon", epsilon)
-    between("count_share", count_share, Fraction(0), Fraction(1))
     space = problem.space
     require(2**space.dimension <= MAX_CELLS, "dimension", "be at most 20 for grid", space.dimension)
-    n, of_count = counted or measure_count(source, noise, problem, epsilon * count_share)
-    share = epsilon * (1 - count_share)
+    n, of_count = counted or measure_count(source, noise, problem, epsilon * COUNT_SHARE)
+    share = epsilon * (1 - COUNT_SHARE)
     points_a_cell = points_a_cell if problem.format > 1 else SU_POINTS_A_CELL
     n_cells = cells_an_axis(n, float(share) / problem.rows, space.dimension, points_a_cell)
     event = problem.laplace_event("cells of the grid", 1, share)

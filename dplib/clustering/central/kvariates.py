@@ -49,11 +49,7 @@ class BucketMass:
 
     centers: IntArray
     seed: int
-
-    @property
-    def width(self) -> int:
-        """One mass."""
-        return 1
+    width = 1
 
     def __call__(self, points: IntArray) -> Keyed:
         """Summarise a block."""
@@ -125,14 +121,7 @@ def kvariates(source: PointSource, noise: NoiseSource, problem: Problem, epsilon
         drawn = _draw(source, centers, problem, generator.random(2))
         noisy = noise.laplace(drawn, event.noise.parameter, "center", j)
         centers = np.concatenate([centers, rounded(space.clip(noisy[np.newaxis].astype(np.float64)))])
-    return Clustering(
-        method="kvariates",
-        centers=centers.astype(np.float64),
-        weights=np.full(k, np.nan),
-        deviations=np.full((k, space.dimension), np.nan),
-        loss=float("nan"),
-        events=tuple(events),
-    )
+    return Clustering.unmeasured("kvariates", centers.astype(np.float64), tuple(events))
 
 
 def _draw(source: PointSource, centers: IntArray, problem: Problem, uniform: FloatArray) -> IntArray:

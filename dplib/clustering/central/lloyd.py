@@ -46,6 +46,7 @@ from dplib.validate import between, positive
 
 _RHO = 0.225
 _MIN, _MAX = 2, 7
+_GAUSSIAN_ROUNDS = 5
 _SURE = 2.0  # standard deviations of a count above which its quotient is taken
 _CLEAR = 6.0  # standard deviations of a count above which the error of its quotient is stated
 _Z = 1.96
@@ -80,25 +81,21 @@ class Step:
     deviations: FloatArray
 
 
-def lloyd_laplace(
-    source: PointSource, noise: NoiseSource, problem: Problem, epsilon: Fraction, count_share: Fraction = COUNT_SHARE
-) -> Clustering:
-    """DPLloyd with Laplace noise, pure epsilon.
+def lloyd_laplace(source: PointSource, noise: NoiseSource, problem: Problem, epsilon: Fraction) -> Clustering:
+    """DPLloyd with Laplace noise, pure epsilon; `COUNT_SHARE` of it pays for the number of points that decides T.
 
     Args:
         source: the points.
         noise: exact noise.
         problem: the settings.
         epsilon: of the whole.
-        count_share: part of epsilon for the noisy number of points that decides T.
 
     Raises:
         ConfigError: if a setting is out of range.
     """
     positive("epsilon", epsilon)
-    between("count_share", count_share, Fraction(0), Fraction(1))
-    n, counted = measure_count(source, noise, problem, epsilon * count_share)
-    share, d = epsilon * (1 - count_share), problem.space.dimension
+    n, counted = measure_count(source, noise, problem, epsilon * COUNT_SHARE)
+    share, d = epsilon * (1 - COUNT_SHARE), problem.space.dimension
     ratio = (4 * d * _RHO**2) ** (1 / 3)
     # A unit's rows all count: the budget of one of them.
     needed = np.sqrt(500 * problem.n_clusters**3 * (d + ratio) ** 3) / max(n, 1)
@@ -111,28 +108,22 @@ def lloyd_laplace(
         )
         for number in range(n_rounds)
     ]
-    start = spread_centers(problem.space, problem.n_clusters, problem.seed)
-    return _finished("lloyd", source, noise, problem, rounds, start, counted)
+    return _finished(source, noise, problem, rounds, counted)
 
 
-def lloyd_gaussian(
-    source: PointSource, noise: NoiseSource, problem: Problem, rho: Fraction, n_rounds: int = 5
-) -> Clustering:
-    """DPLloyd with Gaussian noise, rho-zCDP; the number of rounds is a setting.
+def lloyd_gaussian(source: PointSource, noise: NoiseSource, problem: Problem, rho: Fraction) -> Clustering:
+    """DPLloyd with Gaussian noise, rho-zCDP, in `_GAUSSIAN_ROUNDS` rounds.
 
     Args:
         source: the points.
         noise: exact noise.
         problem: the settings.
         rho: of the whole.
-        n_rounds: T.
 
     Raises:
         ConfigError: if a setting is out of range.
     """
-    rounds = gaussian_rounds(problem, positive("rho", rho), n_rounds)
-    start = spread_centers(problem.space, problem.n_clusters, problem.seed)
-    return _finished("lloyd", source, noise, problem, rounds, start)
+    return _finished(source, noise, problem, gaussian_rounds(problem, positive("rho", rho), _GAUSSIAN_ROUNDS))
 
 
 def gaussian_rounds(problem: Problem, rho: Fraction, n_rounds: int) -> list[Round]:
@@ -193,21 +184,15 @@ def quotient_errors(centers: FloatArray, counts: FloatArray, noise: Round) -> Fl
 
 
 def _finished(
-    method: str,
-    source: PointSource,
-    noise: NoiseSource,
-    problem: Problem,
-    rounds: Sequence[Round],
-    start: FloatArray,
-    *before: NoiseEvent,
+    source: PointSource, noise: NoiseSource, problem: Problem, rounds: Sequence[Round], *before: NoiseEvent
 ) -> Clustering:
+    start = spread_centers(problem.space, problem.n_clusters, problem.seed)
     step = take_rounds(source, noise, problem, rounds, start)
     return Clustering(
-        method=method,
+        method="lloyd",
         centers=step.centers,
         weights=np.maximum(step.counts, 0.0),
         deviations=step.deviations,
-        loss=float("nan"),
         events=(*before, *(event for each in rounds for event in (each.count, each.sums))),
         choices={"rounds": len(rounds)},
         weight_deviations=np.full(problem.n_clusters, deviation(rounds[-1].count)),

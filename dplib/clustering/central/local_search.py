@@ -39,9 +39,11 @@ from dplib.clustering.weighted_kmeans import weighted_kmeans
 from dplib.privacy.calibration import split
 from dplib.privacy.events import BoundedRangeEvent
 from dplib.privacy.noise import NoiseEvent
-from dplib.validate import between, positive
+from dplib.validate import positive
 
 MAX_EXCHANGES = 20
+MAX_CANDIDATES = 300
+"""m; k where that is more."""
 PROJECTED = 5
 _STEPS = 1 << 24  # of the cost of one row: its largest squared distance
 _LEVELS = 8  # of the exponential mechanism's losses to one row's largest cost
@@ -90,9 +92,7 @@ class LiftedSums:
         return np.arange(len(self.centers)), sums_by_label(points, labels, len(self.centers))
 
 
-def local_search(
-    source: PointSource, noise: NoiseSource, problem: Problem, epsilon: Fraction, most_candidates: int = 300
-) -> Clustering:
+def local_search(source: PointSource, noise: NoiseSource, problem: Problem, epsilon: Fraction) -> Clustering:
     """Cluster by private exchanges.
 
     Args:
@@ -100,17 +100,15 @@ def local_search(
         noise: exact noise.
         problem: the settings.
         epsilon: of the whole.
-        most_candidates: m, at most 1,000.
 
     Raises:
         ConfigError: if a setting is out of range.
     """
     positive("epsilon", epsilon)
-    between("most_candidates", most_candidates, 0, 1001)
     k, third = problem.n_clusters, epsilon / 3
     projection = Projection.to_dimension(problem.space, PROJECTED, problem.seed)
     tree_events, cells, weights = _cells(source, noise, problem, projection, third)
-    candidates, chosen = _start(cells, weights, projection, problem, max(most_candidates, k))
+    candidates, chosen = _start(cells, weights, projection, problem, max(MAX_CANDIDATES, k))
     n_exchanges = min(k, MAX_EXCHANGES)
     chosen = _search(source, noise, problem, projection, candidates, chosen, third / (n_exchanges + 1), n_exchanges)
     mean = Round(
@@ -131,7 +129,6 @@ def local_search(
         centers=step.centers,
         weights=np.maximum(counts, 0.0),
         deviations=step.deviations,
-        loss=float("nan"),
         events=(*tree_events, *(choice for _ in range(n_exchanges + 1)), mean.count, mean.sums),
         weight_deviations=np.full(k, deviation(mean.count)),
         choices={"candidates": len(candidates), "exchanges": n_exchanges, "dimensions": projection.space.dimension},

@@ -82,7 +82,6 @@ def max_cover(source: PointSource, noise: NoiseSource, problem: Problem, rho: Fr
         centers=step.centers,
         weights=np.maximum(step.counts, 0.0),
         deviations=step.deviations,
-        loss=float("nan"),
         events=(*(draw for _ in middles), weigh, rounds[0].count, rounds[0].sums),
         choices={"balls": len(middles)},
         weight_deviations=np.full(k, deviation(rounds[0].count)),

@@ -7,8 +7,8 @@ public random step that shrinks from generation to generation (mutation). After 
 Privacy. A row's cost lies between 0 and the squared diameter of the space, L in steps: costs are monotone, and a choice
 at rate r moves by at most r L for each row that is added or removed (`dplib.mechanisms.exponential`); replacing m rows
 counts as 2 m, whose moves lie in [-m L, m L]. With g generations of m' choices and one last choice each spends
-``epsilon / (g m' + 1)``. The number of generations is a
-setting, or follows from a noisy number of points for which a stated share pays: ``max(8, n epsilon / (800 m'))``.
+``epsilon / (g m' + 1)``. The number of generations follows from a noisy number of points for which a stated share
+pays: ``max(8, n epsilon / (800 m'))``.
 
 Centers are sets chosen whole: nothing is measured of any one, so that weights and errors are unknown.
 
@@ -33,7 +33,7 @@ from dplib.clustering.source import Keyed, NoiseSource, PointSource, dense
 from dplib.clustering.start import uniform_centers
 from dplib.clustering.sums import rounded, squared_distances
 from dplib.privacy.events import BoundedRangeEvent, Event
-from dplib.validate import between, positive, require
+from dplib.validate import positive, require
 
 Generator = np.random.Generator
 
@@ -58,11 +58,7 @@ class SetCosts:
     sets: IntArray
     step: int
     most: int
-
-    @property
-    def width(self) -> int:
-        """One cost."""
-        return 1
+    width = 1
 
     def __call__(self, points: IntArray) -> Keyed:
         """Summarise a block."""
@@ -82,7 +78,6 @@ def privgene(
     epsilon: Fraction,
     population: int = 200,
     n_parents: int = 10,
-    n_generations: int | None = None,
 ) -> Clustering:
     """Cluster by genetic search.
 
@@ -93,7 +88,6 @@ def privgene(
         epsilon: of the whole.
         population: sets in a generation.
         n_parents: m', at least 2.
-        n_generations: g; None derives it from a noisy number of points.
 
     Raises:
         ConfigError: if a setting is out of range.
@@ -102,12 +96,9 @@ def privgene(
     require(
         2 <= n_parents < population <= 1000, "n_parents", "lie between 2 and a population of at most 1000", n_parents
     )
-    counted: tuple[Event, ...] = ()
-    if n_generations is None:
-        n, event = measure_count(source, noise, problem, epsilon * COUNT_SHARE)
-        counted, epsilon = (event,), epsilon * (1 - COUNT_SHARE)
-        n_generations = int(np.clip(n * float(epsilon) / problem.rows / _POINTS_A_CHOICE / n_parents, _MIN, _MAX))
-    between("n_generations", n_generations, 0, 1001)
+    n, counted = measure_count(source, noise, problem, epsilon * COUNT_SHARE)
+    epsilon *= 1 - COUNT_SHARE
+    n_generations = int(np.clip(n * float(epsilon) / problem.rows / _POINTS_A_CHOICE / n_parents, _MIN, _MAX))
     step = -(-largest_squared_distance(problem.space) // _STEPS)
     choice = BoundedRangeEvent("choice of a set of centers", epsilon / (n_generations * n_parents + 1))
     rate = choice.epsilon / (_LEVELS * problem.rows)
@@ -118,15 +109,9 @@ def privgene(
         parents = _choose(noise, losses, rate, n_parents, number)
         sets = _children(problem, sets[parents], population, _FIRST_STEP * _SHRINKING**number, generator)
     last = noise.choose(_losses(source, sets, step), rate, "last choice")
-    return Clustering(
-        method="privgene",
-        centers=sets[last],
-        weights=np.full(problem.n_clusters, np.nan),
-        deviations=np.full((problem.n_clusters, problem.space.dimension), np.nan),
-        loss=float("nan"),
-        events=(*counted, *(choice for _ in range(n_generations * n_parents + 1))),
-        choices={"generations": n_generations, "population": population, "parents": n_parents},
-    )
+    events: tuple[Event, ...] = (counted, *(choice for _ in range(n_generations * n_parents + 1)))
+    sizes = {"generations": n_generations, "population": population, "parents": n_parents}
+    return Clustering.unmeasured("privgene", sets[last], events, **sizes)
 
 
 def _losses(source: PointSource, sets: FloatArray, step: int) -> IntArray:

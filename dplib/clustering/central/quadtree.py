@@ -26,7 +26,7 @@ import numpy as np
 
 from dplib.arrays import BoolArray, FloatArray, IntArray
 from dplib.clustering.central.cell_errors import Cells
-from dplib.clustering.central.code_tree import Expand, Leaves, grow, leaves_of
+from dplib.clustering.central.code_tree import Expand, Leaves, counts_by_code, grow, leaves_of
 from dplib.clustering.central.grid import COUNT_SHARE, SU_POINTS_A_CELL, cells_an_axis, measure_count
 from dplib.clustering.central.tree_errors import weight_variances
 from dplib.clustering.problem import Clustering, Problem
@@ -35,7 +35,7 @@ from dplib.clustering.start import spread_centers
 from dplib.clustering.weighted_kmeans import weighted_kmeans
 from dplib.privacy.calibration import split
 from dplib.privacy.noise import NoiseEvent
-from dplib.validate import between, positive, require
+from dplib.validate import positive, require
 
 CODE_BITS = 20
 MAX_EXPANDED = 1 << 16
@@ -56,17 +56,11 @@ class CubeCodes:
 
     half_widths: tuple[int, ...]
     depth: int
-
-    @property
-    def width(self) -> int:
-        """One count."""
-        return 1
+    width = 1
 
     def __call__(self, points: IntArray) -> Keyed:
         """Summarise a block."""
-        counts = np.bincount(self.codes(points), minlength=1)
-        codes = np.flatnonzero(counts)
-        return codes, counts[codes].astype(np.int64)[:, np.newaxis]
+        return counts_by_code(self.codes(points))
 
     def codes(self, points: IntArray) -> IntArray:
         """The code of each point, shape (n,)."""
@@ -112,7 +106,6 @@ def quadtree(
     noise: NoiseSource,
     problem: Problem,
     epsilon: Fraction,
-    count_share: Fraction = COUNT_SHARE,
     counted: tuple[int, NoiseEvent] | None = None,
 ) -> Clustering:
     """Cluster through a noisy adaptive grid.
@@ -122,18 +115,16 @@ def quadtree(
         noise: exact noise.
         problem: the settings.
         epsilon: of the whole, pure.
-        count_share: part of epsilon for the noisy number of points.
-        counted: that number and its noise, if it was measured before at this share.
+        counted: the noisy number of points and its noise, if `COUNT_SHARE` of epsilon has paid for it before.
 
     Raises:
         ConfigError: if a setting is out of range or the dimension above `MAX_DIMENSION`.
     """
     positive("epsilon", epsilon)
-    between("count_share", count_share, Fraction(0), Fraction(1))
     space, d = problem.space, problem.space.dimension
     require(d <= MAX_DIMENSION, "dimension", f"be at most {MAX_DIMENSION} for quadtree", d)
-    n, of_count = counted or measure_count(source, noise, problem, epsilon * count_share)
-    share = epsilon * (1 - count_share)
+    n, of_count = counted or measure_count(source, noise, problem, epsilon * COUNT_SHARE)
+    share = epsilon * (1 - COUNT_SHARE)
     first, depth = levels_around(n, float(share) / problem.rows, d)
     shares = split(share, [GROWTH**level for level in range(first, depth + 1)])
     events = [problem.laplace_event(f"cells of level {first + i}", 1, part) for i, part in enumerate(shares)]

@@ -30,12 +30,13 @@ from dplib.clustering.source import Keyed, NoiseSource, PointSource, dense
 from dplib.clustering.sums import nearest, rounded, sums_by_label
 from dplib.hashing import hash_rows
 from dplib.privacy.noise import NoiseEvent
-from dplib.validate import between, positive
+from dplib.validate import positive
 
 Start = Callable[[PointSource, NoiseSource, Problem, Fraction], Clustering]
 
 _EXPONENT = 0.4
 _MAX_BLOCKS = 1 << 12
+_ITERATIONS = 3  # of Lloyd in every block
 
 
 @dataclass(frozen=True)
@@ -75,8 +76,6 @@ def sample_aggregate(
     budget: Fraction,
     start: Start,
     gaussian: bool,
-    start_share: Fraction = Fraction(1, 2),
-    n_iterations: int = 3,
 ) -> Clustering:
     """Cluster in blocks and average.
 
@@ -84,30 +83,26 @@ def sample_aggregate(
         source: the points.
         noise: exact noise.
         problem: the settings.
-        budget: epsilon, or rho with ``gaussian``; the start spends its share in the same currency.
+        budget: epsilon, or rho with ``gaussian``; the start spends half of it in the same currency.
         start: the private method that gives the common start.
         gaussian: whether the average gets Gaussian noise.
-        start_share: part of the budget for the start.
-        n_iterations: Lloyd iterations in every block.
 
     Raises:
         ConfigError: if a setting is out of range.
     """
     positive("budget", budget)
-    between("start_share", start_share, Fraction(0), Fraction(1))
-    between("n_iterations", n_iterations, 0, 101)
     space, k = problem.space, problem.n_clusters
-    first = start(source, noise, problem, budget * start_share)
+    first = start(source, noise, problem, budget / 2)
     n = max(1.0, float(first.weights.sum()))
     n_blocks = max(1, min(int(n**_EXPONENT), _MAX_BLOCKS))
     centers = np.repeat(rounded(space.clip(first.centers))[np.newaxis], n_blocks, axis=0)
-    for _ in range(n_iterations):
+    for _ in range(_ITERATIONS):
         totals = dense(source.total(BlockSums(centers, problem.seed)), n_blocks * k, 1 + space.dimension)
         counts, sums = totals[:, :1], totals[:, 1:]
         # Means of points of the space, cut towards zero, are in the space.
         means = np.sign(sums) * (np.abs(sums) // np.maximum(counts, 1))
         centers = np.where(counts > 0, means, centers.reshape(-1, space.dimension)).reshape(centers.shape)
-    event = _event(problem, budget * (1 - start_share), gaussian)
+    event = _event(problem, budget / 2, gaussian)
     noisy = add_noise(noise, centers.sum(axis=0), event, "centers of the blocks")
     spread = deviation(event) / n_blocks
     return Clustering(
@@ -115,9 +110,8 @@ def sample_aggregate(
         centers=space.clip(noisy / n_blocks),
         weights=first.weights,
         deviations=np.full((k, space.dimension), spread),
-        loss=float("nan"),
         events=(*first.events, event),
-        choices={"start": first.method, "blocks": n_blocks, "iterations": n_iterations},
+        choices={"start": first.method, "blocks": n_blocks, "iterations": _ITERATIONS},
         cells=first.cells,
         cell_weights=first.cell_weights,
     )

@@ -13,7 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from dplib.arrays import FloatArray, IntArray
+from dplib.clustering.central.code_tree import counts_by_code
 from dplib.clustering.source import Keyed
+from dplib.clustering.sums import sums_by_label
 from dplib.compiled import compiled
 
 _STEPS = 1 << 12  # integers to the standard deviation of a vector's coordinate
@@ -50,17 +52,11 @@ class HashCounts:
     """Summary by code: number of points."""
 
     hashing: SimHash
-
-    @property
-    def width(self) -> int:
-        """One count."""
-        return 1
+    width = 1
 
     def __call__(self, points: IntArray) -> Keyed:
         """Summarise a block."""
-        counts = np.bincount(self.hashing.codes(points), minlength=1)
-        codes = np.flatnonzero(counts)
-        return codes, counts[codes].astype(np.int64)[:, np.newaxis]
+        return counts_by_code(self.hashing.codes(points))
 
 
 @dataclass(frozen=True)
@@ -83,9 +79,7 @@ class LeafSums:
     def __call__(self, points: IntArray) -> Keyed:
         """Summarise a block."""
         leaf = np.searchsorted(self.first_codes, self.hashing.codes(points), side="right") - 1
-        sums = np.zeros((len(self.first_codes), self.width), dtype=np.int64)
-        _add(points, leaf, sums)
-        return np.arange(len(sums)), sums
+        return np.arange(len(self.first_codes)), sums_by_label(points, leaf, len(self.first_codes))[:, 1:]
 
 
 @compiled
@@ -104,10 +98,3 @@ def _codes(points: IntArray, vectors: FloatArray, offsets: FloatArray, codes: In
         for j in range(n_bits):
             code = 2 * code + (1 if sides[j] >= 0 else 0)
         codes[i] = code
-
-
-@compiled
-def _add(points: IntArray, leaf: IntArray, sums: IntArray) -> None:
-    for i in range(len(points)):
-        for c in range(points.shape[1]):
-            sums[leaf[i], c] += points[i, c]

@@ -42,11 +42,7 @@ class ExchangeCosts:
     chosen: IntArray
     step: int
     most: int
-
-    @property
-    def width(self) -> int:
-        """One cost."""
-        return 1
+    width = 1
 
     def __call__(self, points: IntArray) -> Keyed:
         """Summarise a block."""

@@ -46,6 +46,7 @@ from dplib.jobs.kmeans.config import (
 )
 from dplib.mechanisms.tree_counts import SAMPLER_FORMAT
 from dplib.privacy.events import ConcentratedEvent, Event, PureEvent
+from dplib.privacy.noise import Law
 from dplib.validate import one_of, require
 from dplib.workflow.design import MAX_NOISE, USEFUL_NOISE, require_useful_noise
 from dplib.workflow.quality import quality_events
@@ -144,7 +145,7 @@ class Design:
     @property
     def gaussian(self) -> bool:
         """Whether the budget is spent as rho."""
-        return self.central is not None and self.central.noise == "gaussian"
+        return self.central is not None and self.central.noise is Law.GAUSSIAN
 
     @property
     def chooses(self) -> bool:
@@ -306,7 +307,7 @@ def _method_plan(config: ClustersRelease, frame: PointFrame, rules: int) -> Meth
     """Which central method runs, None in the local model; errors name the settings of the file."""
     keys = {"dimension": "clustering.dimension", "budget": "privacy.budget", "noise": "privacy.noise"}
     privacy, clustering = config.privacy, config.clustering
-    law = privacy.noise.removeprefix("discrete_")
+    law = None if privacy.noise == "auto" else Law(privacy.noise)
     try:
         if config.local:
             refuse(clustering.method)

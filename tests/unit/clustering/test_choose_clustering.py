@@ -13,6 +13,7 @@ from dplib.clustering.source import Blocks
 from dplib.clustering.space import Space
 from dplib.errors import ConfigError
 from dplib.privacy.budget import ZCDP, ApproxDP, Budget, PureDP
+from dplib.privacy.noise import Law
 from tests.support.clustering import keyed, mixture
 
 PURE, APPROX, RHO = PureDP(Fraction(1)), ApproxDP(Fraction(1), Fraction(1, 10**6)), ZCDP(Fraction(1, 50))
@@ -45,7 +46,7 @@ def test_a_named_method_runs_within_its_budget_or_is_refused_beforehand(method: 
     found = run_plan(Blocks(problem.space.to_units(mixture(500, 2, 3, 1))), keyed(2), problem, plan)
     assert found.centers.shape == (3, 2)
     rho = sum(event.rho for event in found.events)
-    if plan.noise == "laplace":
+    if plan.noise is Law.LAPLACE:
         assert sum(event.epsilon or 0 for event in found.events) <= plan.amount
     else:
         assert rho <= plan.amount
@@ -59,11 +60,11 @@ def test_pure_methods_in_rho_spend_no_more_than_the_rho() -> None:
 
 def test_lloyd_and_sample_aggregate_take_both_kinds_of_noise() -> None:
     for method in ("lloyd", "sample_aggregate"):
-        assert plan_method(_problem(2), APPROX, method).noise == "laplace"
-        assert plan_method(_problem(8), APPROX, method).noise == "gaussian"
-        assert plan_method(_problem(8), PURE, method).noise == "laplace"
+        assert plan_method(_problem(2), APPROX, method).noise is Law.LAPLACE
+        assert plan_method(_problem(8), APPROX, method).noise is Law.GAUSSIAN
+        assert plan_method(_problem(8), PURE, method).noise is Law.LAPLACE
         with pytest.raises(ConfigError, match="have a delta"):
-            plan_method(_problem(8), PURE, method, "gaussian")
+            plan_method(_problem(8), PURE, method, Law.GAUSSIAN)
 
 
 @pytest.mark.parametrize("name", REFUSED)
@@ -80,7 +81,7 @@ def test_wrong_choices_are_refused() -> None:
     with pytest.raises(ConfigError, match="method must be one of"):
         plan_method(_problem(2), PURE, "k-means")
     with pytest.raises(ConfigError, match="noise"):
-        plan_method(_problem(2), APPROX, "grid", "gaussian")
+        plan_method(_problem(2), APPROX, "grid", Law.GAUSSIAN)
 
 
 def test_the_estimated_loss_of_a_coreset_is_near_the_true_one() -> None:

@@ -1,4 +1,3 @@
-import multiprocessing
 import os
 from collections.abc import Callable
 from fractions import Fraction
@@ -23,11 +22,9 @@ from tests.support.ledgers import (
     key_number,
     measurement,
     open_with,
+    run_child,
     url_of,
 )
-
-SERVER = multiprocessing.get_context("forkserver")
-SERVER.set_forkserver_preload(["dplib.ledger.ledger"])
 
 
 @pytest.fixture(params=["to sqlite", pytest.param("to postgresql", marks=pytest.mark.postgres)])
@@ -95,18 +92,6 @@ def test_the_old_place_is_closed_and_says_where_the_book_is(place: Place, other:
     assert closed.state().moved_to == address
     if "postgresql" in other.url:
         assert other.url.split("@")[0].rpartition(":")[2] not in str(closed.entries())
-
-
-def test_there_and_back_again(place: Place, other: Place, tmp_path: Path) -> None:
-    book = with_history(place).entries()[0]
-    migrate(place.url, other.url)
-    Ledger.open(other.url).void(Ledger.open(other.url).runs("takeaway")[1], "not needed")
-    back = f"sqlite:///{tmp_path}/back.db"
-    migrate(other.url, back)
-    found = Ledger.open(back)
-    assert found.entries()[0][: len(book)] == book
-    assert found.audit() == []
-    assert found.balance("takeaway").left == Fraction(3, 4)
 
 
 def test_what_must_not_move_is_refused_and_both_places_stay_as_they_are(place: Place, other: Place) -> None:
@@ -207,13 +192,6 @@ def test_after_a_crash_at_most_one_place_is_open_and_the_same_command_completes(
     with pytest.raises(ConfigError, match="was moved to"):
         places[0]()
     assert Ledger.open(place.url, even_closed=True).audit() == []
-
-
-def run_child(target: Callable[..., None], *arguments: object) -> int | None:
-    child = SERVER.Process(target=target, args=arguments)
-    child.start()
-    child.join(60)
-    return child.exitcode
 
 
 def test_an_empty_ledger_moves_too(tmp_path: Path) -> None:

@@ -17,7 +17,6 @@ from dplib.privacy.budget import Currency
 from dplib.privacy.neighbors import Neighbors
 from dplib.release.staging import MEASUREMENT
 from dplib.workflow.run_keys import MeasurementKeys
-from tests.support.jobs import dplib
 from tests.support.ledgers import (
     KEY,
     PUBLICATION,
@@ -270,19 +269,6 @@ def test_a_busy_ledger_is_one_sentence_and_worth_a_retry(
         second.reserve(KEY, TERMS, Fraction(1, 4), "")
     assert caught.value.exit_code == 1
     assert second.reserve(KEY, TERMS, Fraction(1, 4), "").state is RunState.RESERVED
-
-
-def test_no_password_in_what_a_command_prints(postgres_server: Postgres) -> None:
-    place = postgres_server.new_place()
-    open_with(place)
-    password = str(make_url(place.url).password)
-    wrong = changed(place, password="hunter2")
-    for words in (("show",), ("show", "--json"), ("export",), ("audit",)):
-        for url in (place.url, wrong):
-            done = dplib("ledger", *words, "--ledger", url)
-            assert done.code == (0 if url == place.url else 2), done.err
-            assert password not in done.out + done.err
-            assert "hunter2" not in done.out + done.err
 
 
 def test_leases_go_by_the_servers_clock(postgres_server: Postgres) -> None:

@@ -18,6 +18,7 @@ from dplib.release.staging import MEASUREMENT
 from dplib.workflow.run_keys import MeasurementKeys
 from tests.support.ledgers import (
     KEY,
+    SERVER,
     TERMS,
     Place,
     exported,
@@ -25,12 +26,9 @@ from tests.support.ledgers import (
     measurement,
     open_with,
     reserve_and_measure,
+    run_child,
     url_of,
 )
-
-# Real processes that share nothing with the test, forked from a server that has imported the library once.
-SERVER = multiprocessing.get_context("forkserver")
-SERVER.set_forkserver_preload(["dplib.ledger.ledger"])
 
 
 def test_second_job_is_told_while_the_first_one_measures_and_spends_nothing(place: Place) -> None:
@@ -122,13 +120,6 @@ def reserve_and_die(url: str) -> None:
 
 def die_inside_the_transaction(url: str) -> None:
     Ledger.open(url, clock=lambda: os._exit(9)).reserve(KEY, TERMS, Fraction(1, 4), "")
-
-
-def run_child(target: Callable[..., None], *arguments: object) -> int | None:
-    child = SERVER.Process(target=target, args=arguments)
-    child.start()
-    child.join(60)
-    return child.exitcode
 
 
 def test_reservation_of_a_killed_job_is_taken_over_at_once_and_costs_nothing_more(place: Place) -> None:

@@ -16,15 +16,8 @@ from dplib.config.load import check
 from dplib.errors import ConfigError, IntegrityError
 from dplib.jobs.consistent_histograms.config import ConsistentHistogramsConfig
 from dplib.jobs.consistent_histograms.design import Design as Counts
-from dplib.jobs.kmeans.config import KMeansConfig
-from dplib.jobs.kmeans.design import Design as Clusters
-from dplib.jobs.minimum_cuts.config import MinimumCutsConfig
-from dplib.jobs.minimum_cuts.design import Design as Cuts
-from dplib.jobs.network_statistics.config import NetworkStatisticsConfig
-from dplib.jobs.network_statistics.design import Design as Network
 from dplib.jobs.pricing import price
-from dplib.jobs.range_histograms.config import RangeHistogramsConfig
-from dplib.jobs.range_histograms.design import Design as Ranges
+from dplib.jobs.table import JOBS, job_named
 from dplib.ledger.approvals import plan_hash
 from dplib.ledger.audit import not_recomputed
 from dplib.ledger.ledger import Ledger
@@ -37,13 +30,6 @@ from dplib.workflow.settings import counted_settings, free_settings
 from tests.support.ledgers import KEY, TERMS, Place, key_number, measurement, open_with
 
 CONF = Path(__file__).parents[3] / "conf"
-JOBS: dict[str, tuple[Any, Any]] = {
-    "consistent-histograms": (ConsistentHistogramsConfig, Counts),
-    "kmeans": (KMeansConfig, Clusters),
-    "minimum-cuts": (MinimumCutsConfig, Cuts),
-    "network-statistics": (NetworkStatisticsConfig, Network),
-    "range-histograms": (RangeHistogramsConfig, Ranges),
-}
 
 
 def configurations() -> list[tuple[str, dict[str, Any]]]:
@@ -60,18 +46,16 @@ def configurations() -> list[tuple[str, dict[str, Any]]]:
 
 @pytest.mark.parametrize(("name", "settings"), configurations(), ids=[name for name, _ in configurations()])
 def test_the_settings_of_every_job_are_priced_as_their_run_is(name: str, settings: dict[str, Any]) -> None:
-    model, design_of = JOBS[settings["job"]]
-    config = check(model, settings)
-    design = design_of.resolve(config, CONF)
+    run = job_named(settings["job"]).resolve(settings, CONF, "")
+    design = run.design
     terms = natural_terms(design)
     delta = None if terms.currency is Currency.PURE else delta_of(design)
     account = Account(settings["dataset"], terms, Fraction(10), delta)
-    run = Prepared(design, config, CONF, "")
     kept = json.loads(json.dumps(run.plan_settings, default=str))
     priced = price(settings["job"], kept, account)
     assert priced.cost == cost_of(design, terms.currency, account)
     assert priced.settings_hash == run.key.settings_hash
-    assert (priced.terms, priced.window) == (terms, config.day_window)
+    assert (priced.terms, priced.window) == (terms, run.config.day_window)
 
 
 SHOP: dict[str, Any] = {

@@ -1,5 +1,4 @@
 import errno
-import multiprocessing
 import os
 import stat
 import traceback
@@ -18,10 +17,9 @@ from dplib.release.staging import (
     remove_leftovers,
     store_measurement,
 )
+from tests.support.ledgers import SERVER, run_child
 
 RELEASE = "takeaway-job-undated-000002"
-SERVER = multiprocessing.get_context("forkserver")
-SERVER.set_forkserver_preload(["dplib.ledger.ledger"])
 
 
 class Crash(BaseException):
@@ -213,10 +211,7 @@ def stage_and_die(output: str, text: str) -> None:
 
 def killed(output: Path, text: str) -> str:
     before = set(visible(output))
-    child = SERVER.Process(target=stage_and_die, args=(str(output), text))
-    child.start()
-    child.join(60)
-    assert child.exitcode == 9
+    assert run_child(stage_and_die, str(output), text) == 9
     (name,) = set(visible(output)) - before
     return name
 

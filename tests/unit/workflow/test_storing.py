@@ -1,6 +1,5 @@
 """A run killed at any step and tried again, over data that changed meanwhile, costs and shows one measurement."""
 
-import multiprocessing
 import os
 from fractions import Fraction
 from pathlib import Path
@@ -16,10 +15,8 @@ from dplib.release.staging import MEASUREMENT, Staging
 from dplib.workflow import storing
 from dplib.workflow.run_keys import MeasurementKeys
 from dplib.workflow.storing import Measure, Publish, publish_run
-from tests.support.ledgers import exported, key_number, open_with, reserve_and_measure, url_of
+from tests.support.ledgers import exported, key_number, open_with, reserve_and_measure, run_child, url_of
 
-SERVER = multiprocessing.get_context("forkserver")
-SERVER.set_forkserver_preload(["dplib.ledger.ledger"])
 COST = Fraction(1, 4)
 STEPS = {
     "reserve": (Ledger, "reserve"),
@@ -78,10 +75,7 @@ def run_until_killed(url: str, output: str, step: str, after: bool) -> None:
 @pytest.mark.parametrize("step", STEPS)
 def test_a_kill_at_any_step_costs_once_and_shows_one_measurement(step: str, after: bool, tmp_path: Path) -> None:
     ledger, output = open_with(tmp_path), tmp_path / "releases"
-    child = SERVER.Process(target=run_until_killed, args=(url_of(tmp_path), str(output), step, after))
-    child.start()
-    child.join(60)
-    assert child.exitcode == 9
+    assert run_child(run_until_killed, url_of(tmp_path), str(output), step, after) == 9
     recorded = list(STEPS).index(step) > list(STEPS).index("record") or (step == "record" and after)
     release = whole_run(ledger, output, "second")
     # Once the ledger names a measurement it is the only one, whatever the data are by now.
