@@ -28,7 +28,7 @@ from dplib.jobs.kmeans import measure as measuring
 from dplib.jobs.kmeans.design import Design
 from dplib.jobs.kmeans.methods import cluster_points
 from dplib.jobs.kmeans.radius import find_bounds
-from dplib.jobs.kmeans.tables import Draw
+from dplib.jobs.kmeans.tables import Draw, Tables
 from dplib.mechanisms.clustering_noise import KeyedNoise
 from dplib.privacy.calibration import epsilon_from_rho
 from dplib.privacy.noise import NoiseEvent
@@ -98,7 +98,7 @@ GAUSSIAN: dict[str, Case] = {
 def stored_answers(design: Design, rows: FloatArray, trial: int, monkeypatch: Patch) -> list[Record]:
     """What one run stores, before it is written."""
     written: list[Draw] = []
-    monkeypatch.setattr(measuring, "write_draws", lambda _, draws: written.extend(draws))
+    monkeypatch.setattr(Tables, "write_draws", lambda _, draws: written.extend(draws))
     keys = RunKeys("audit", b"", derive_key(KEY, "digest", trial), derive_key(KEY, "parent", trial))
     measuring.measure_points(design, rows_in(rows), keys, Path())
     return [(draw.statistic, draw.noisy) for draw in written]

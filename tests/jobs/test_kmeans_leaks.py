@@ -14,7 +14,9 @@ import pytest
 
 from dplib.clustering.record import Replayed
 from dplib.jobs.kmeans import measure as measuring
-from dplib.jobs.kmeans.tables import read_records
+from dplib.jobs.kmeans.query import design_of
+from dplib.jobs.kmeans.tables import Tables
+from dplib.release.manifest import load_manifest
 from tests.support.jobs import content
 from tests.support.places import GROUPS, new_places
 
@@ -47,7 +49,7 @@ def test_with_the_same_answers_no_rows_give_the_same_bytes_and_words(
 ) -> None:
     place = tmp_path / "place"
     release, words = run_on(GROUPS, place, CASES[name], caplog)
-    answers, files = read_records(release), content(release)
+    answers, files = Tables(release, design_of(load_manifest(release))).read_records(), content(release)
     assert len(files) > 5
     place.rename(tmp_path / "first")
     monkeypatch.setattr(measuring, "KeyedNoise", lambda key: Replayed(answers))
@@ -61,7 +63,7 @@ def test_a_planted_word_about_the_rows_is_seen(
 ) -> None:
     """Planted: a log line with a sum of the rows, and an answer without noise."""
     release, words = run_on(GROUPS, tmp_path / "place", CASES["grid"], caplog)
-    answers, files = read_records(release), content(release)
+    answers, files = Tables(release, design_of(load_manifest(release))).read_records(), content(release)
     (tmp_path / "place").rename(tmp_path / "first")
 
     class Talking(Replayed):

@@ -10,7 +10,7 @@ from dplib.config.point_input import PointInput
 from dplib.jobs.kmeans.design import Design
 from dplib.jobs.kmeans.estimate import estimate_centers
 from dplib.jobs.kmeans.query import design_of
-from dplib.jobs.kmeans.tables import read_centers, read_records
+from dplib.jobs.kmeans.tables import Tables
 from dplib.progress import Progress
 from dplib.release.manifest import load_manifest
 from dplib.spark.engine.session import open_session
@@ -40,8 +40,9 @@ def assign_to_centers(prepared: Prepared[Design], release: Path, to: Path, progr
     same = released.coordinates == prepared.design.coordinates and released.frame == prepared.design.frame
     require(same, "RELEASE", "have the coordinates and bounds of the configuration", release)
     require(not to.exists(), "--to", "be a new folder", to)
-    centers, _ = read_centers(release, released.coordinates)
-    frame = estimate_centers(released, read_records(release)).frame
+    tables = Tables(release, released)
+    centers, _ = tables.read_centers()
+    frame = estimate_centers(released, tables.read_records()).frame
     units = rounded((frame.scaled(centers) - np.array(frame.space.center)) / frame.space.unit)
     require_input_here(source, prepared.base, config.spark)
     with ExitStack() as stack:

@@ -6,7 +6,7 @@ import numpy as np
 
 from dplib.jobs.kmeans.estimate import estimate_centers
 from dplib.jobs.kmeans.query import design_of
-from dplib.jobs.kmeans.tables import read_centers, read_records, read_weights
+from dplib.jobs.kmeans.tables import Tables
 from dplib.release.manifest import Manifest
 from dplib.release.verify import Check
 
@@ -17,10 +17,11 @@ TOLERANCE = 1e-6
 def check_tables(directory: Path, manifest: Manifest) -> list[Check]:
     """Check a release's tables against the public settings of its manifest and its own measurement."""
     design = design_of(manifest)
-    again = estimate_centers(design, read_records(directory))
+    tables = Tables(directory, design)
+    again = estimate_centers(design, tables.read_records())
     frame, k = again.frame, design.problem.n_clusters
-    centers, _ = read_centers(directory, design.coordinates)
-    weights, _ = read_weights(directory)
+    centers, _ = tables.read_centers()
+    weights, _ = tables.read_weights()
     radius = float(np.sqrt(frame.space.norm_squared)) * frame.space.unit
     scaled = frame.scaled(centers)
     units = (scaled - np.array(frame.space.center)) / frame.space.unit

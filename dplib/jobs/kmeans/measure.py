@@ -31,7 +31,7 @@ from dplib.jobs.kmeans.design import Design
 from dplib.jobs.kmeans.local import ReportRecorder, SubmittedReports, UserKeys, cluster_users, digest_of_users
 from dplib.jobs.kmeans.methods import cluster_points
 from dplib.jobs.kmeans.radius import find_bounds
-from dplib.jobs.kmeans.tables import LOCAL, Draw, write_draws
+from dplib.jobs.kmeans.tables import LOCAL, Draw, Tables
 from dplib.mechanisms.clustering_noise import KeyedNoise
 from dplib.release.digest import block_digest, combine_digests
 from dplib.spark.points.points import RowSummary
@@ -83,7 +83,7 @@ def measure_points(design: Design, reader: PointReader, keys: RunKeys, directory
         Draw(name, mechanism, parameter, noisy)
         for (name, noisy), (mechanism, parameter) in zip(recorded.records, recording.laws, strict=True)
     ]
-    write_draws(directory, draws)
+    Tables(directory, design).write_draws(draws)
     return MeasurementKeys(keys.key_id, keys.measurement(seed), recording.digest)
 
 
@@ -124,7 +124,8 @@ def _store(design: Design, source: PointSource, users: UserKeys, keys: RunKeys, 
     """Store the merged reports of all rounds; their digest."""
     collected = ReportRecorder(source)
     cluster_users(design.collection, collected, users)
-    write_draws(directory, [Draw(name, LOCAL, design.budget, merged) for name, merged in collected.records])
+    draws = [Draw(name, LOCAL, design.budget, merged) for name, merged in collected.records]
+    Tables(directory, design).write_draws(draws)
     digests = [
         (f"{place} {name}", block_digest(keys.digest, name, merged))
         for place, (name, merged) in enumerate(collected.records)

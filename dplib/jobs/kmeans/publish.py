@@ -7,15 +7,16 @@ from typing import Any
 from dplib.jobs.kmeans.design import Design
 from dplib.jobs.kmeans.estimate import Results, estimate_centers
 from dplib.jobs.kmeans.methods import errors_text, method_text, reason_text
-from dplib.jobs.kmeans.tables import read_records, write_centers, write_weights
+from dplib.jobs.kmeans.tables import Tables
 from dplib.page.guarantee import Promise, rows_text
 
 
 def write_tables(design: Design, directory: Path) -> Results:
     """Write ``estimates/`` from ``measurement/``."""
-    results, csv = estimate_centers(design, read_records(directory)), design.config.publish.output.csv
-    write_centers(directory, design.coordinates, results.centers, results.std_errors, csv)
-    write_weights(directory, results.weights, results.weight_errors, csv)
+    tables = Tables(directory, design)
+    results = estimate_centers(design, tables.read_records())
+    tables.write_centers(results.centers, results.std_errors)
+    tables.write_weights(results.weights, results.weight_errors)
     return results
 
 

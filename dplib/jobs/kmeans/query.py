@@ -9,7 +9,7 @@ import numpy as np
 from dplib.errors import ConfigError
 from dplib.jobs.kmeans.config import NAME
 from dplib.jobs.kmeans.design import Design
-from dplib.jobs.kmeans.tables import read_centers, read_weights
+from dplib.jobs.kmeans.tables import Tables
 from dplib.release.manifest import Manifest
 from dplib.validate import require
 from dplib.workflow.manifest import public_design
@@ -63,8 +63,8 @@ def query_release(directory: Path, manifest: Manifest, numbers: Sequence[str], p
         ConfigError: if a number is no center's, or the point has other coordinates.
     """
     design = design_of(manifest)
-    centers, errors = read_centers(directory, design.coordinates)
-    weights, weight_errors = read_weights(directory)
+    tables = Tables(directory, design)
+    (centers, errors), (weights, weight_errors) = tables.read_centers(), tables.read_weights()
     for number in numbers:
         if not (number.isascii() and number.isdecimal() and int(number) < len(weights)):
             raise ConfigError("--item", f"be a center from 0 to {len(weights) - 1}", number)

@@ -19,7 +19,7 @@ from dplib.clustering.start import spread_centers, uniform_centers
 from dplib.clustering.sums import nearest, rounded
 from dplib.clustering.weighted_kmeans import weighted_kmeans
 from dplib.jobs.kmeans.design import Design
-from dplib.jobs.kmeans.tables import read_centers
+from dplib.jobs.kmeans.tables import Tables
 from dplib.progress import Progress
 from dplib.workflow.job import PreparedJob
 from dplib.workflow.rehearsal import on_generated_rows
@@ -57,7 +57,7 @@ def rehearse(prepared: PreparedJob[Design], n_points: int, seed: int, progress: 
         _write_rows(design, units, folder / "rows.parquet")
         _, release = run_job(rehearsed, progress=progress)
         assert release is not None
-        released, _ = read_centers(release, rehearsed.design.coordinates)
+        released, _ = Tables(release, rehearsed.design).read_centers()
     space, k = design.frame.space, design.problem.n_clusters
     private = (design.frame.scaled(released) - np.array(space.center)) / space.unit
     seen = units[:MAX_COMPARED]

@@ -17,7 +17,7 @@ from dplib.jobs.kmeans.measure import measure_users
 from dplib.jobs.kmeans.page import _centers
 from dplib.jobs.kmeans.publish import write_tables
 from dplib.jobs.kmeans.report_text import STREAMS, ReportReader, report_of, report_texts
-from dplib.jobs.kmeans.tables import read_centers, read_records
+from dplib.jobs.kmeans.tables import Tables
 from dplib.mechanisms.local.choose_oracle import OracleName
 from dplib.randomness.user_streams import UserStreams, number_users
 from tests.support.clustering import loss, mixture
@@ -40,7 +40,7 @@ def test_stored_reports_are_enough_and_do_not_depend_on_blocks(method: str, d: i
         for name, blocks in (("one", [rows]), ("many", [rows[n // 3 :], rows[: n // 3]])):
             folder = tmp_path / f"{name} {n}"
             measure_users(design, Blocks(*blocks), keys_of(design), folder)
-            found.append(read_records(folder) if n or method != "noisy_coordinates" else [])
+            found.append(Tables(folder, design).read_records() if n or method != "noisy_coordinates" else [])
             centers = estimate_centers(design, found[-1])
             assert centers.centers.shape == (3, d)
             # The noise of cubes says little of the points that are nearest to a center: no error is stated.
@@ -66,7 +66,7 @@ def test_data_that_differ_in_one_row_share_no_noise(method: str, d: int, tmp_pat
     found, keys = {}, {}
     for name, given in {"one": points, "again": points, "other": changed}.items():
         keys[name] = measure_users(design, Blocks(users_of(given)), keys_of(design), tmp_path / name)
-        found[name] = read_records(tmp_path / name)
+        found[name] = Tables(tmp_path / name, design).read_records()
     assert keys["one"] == keys["again"] != keys["other"]
     assert keys["one"].measurement_key != keys["other"].measurement_key
     # Bits that everyone sent: the one user answers a single question, so of equal noise all other sums would be equal.
@@ -114,7 +114,7 @@ def test_a_user_sends_one_report_whose_level_follows_from_the_name(tmp_path: Pat
     for seed in (1, 2):
         points = design.frame.to_units(mixture(500, 2, 4, seed))
         measure_users(design, Blocks(users_of(points)), keys_of(design), tmp_path / str(seed))
-        records = read_records(tmp_path / str(seed))
+        records = Tables(tmp_path / str(seed), design).read_records()
         assert [len(merged) for _, merged in records] == question_sizes(rounds, 0, rounds.places_after([]))
         asked.append([int(merged[0]) for _, merged in records])
     # The first integer of each question is the number of its reports: the same users, whatever their points are.
@@ -130,7 +130,7 @@ def test_the_tree_finds_clusters_and_noisy_points_do_not(tmp_path: Path) -> None
         users = Blocks(users_of(design.frame.to_units(rows)))
         measure_users(design, users, keys_of(design), tmp_path / method)
         write_tables(design, tmp_path / method)
-        losses[method] = loss(rows[:5000], read_centers(tmp_path / method, design.coordinates)[0])
+        losses[method] = loss(rows[:5000], Tables(tmp_path / method, design).read_centers()[0])
     assert losses["ldp_tree"] < losses["noisy_coordinates"] / 2
 
 
@@ -138,7 +138,7 @@ def test_reports_of_another_design_are_refused(tmp_path: Path) -> None:
     design = design_of(local_settings_of("ldp_tree"))
     measure_users(design, Blocks(users_of(np.zeros((50, 2), dtype=np.int64))), keys_of(design), tmp_path)
     with pytest.raises(IntegrityError, match="stored measurement must hold"):
-        estimate_centers(design_of(local_settings_of("ldp_hash_rounds")), read_records(tmp_path))
+        estimate_centers(design_of(local_settings_of("ldp_hash_rounds")), Tables(tmp_path, design).read_records())
 
 
 TEXTS = [("ldp_tree", oracle) for oracle in OracleName] + [("noisy_coordinates", OracleName.AUTO)]

@@ -11,7 +11,7 @@ from dplib.jobs.kmeans.measure import measure_points
 from dplib.jobs.kmeans.page import _centers
 from dplib.jobs.kmeans.publish import manifest_fields, write_tables
 from dplib.jobs.kmeans.query import query_release
-from dplib.jobs.kmeans.tables import read_records
+from dplib.jobs.kmeans.tables import Tables
 from dplib.release.manifest import Manifest
 from tests.support.clustering import mixture
 from tests.support.kmeans import design_of, keys_of, rows_in, settings_of
@@ -62,7 +62,7 @@ def test_a_loss_that_cells_do_not_tell_is_null(tmp_path: Path) -> None:
         "wide": mixture(4000, 2, 3, 1),
     }.items():
         measure_points(design, rows_in(rows), keys_of(design), tmp_path / name)
-        found[name] = estimate_centers(design, read_records(tmp_path / name))
+        found[name] = estimate_centers(design, Tables(tmp_path / name, design).read_records())
     assert found["tight"].loss is None
     assert found["tight"].loss_error is None
     wide = found["wide"]

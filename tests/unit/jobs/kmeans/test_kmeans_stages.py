@@ -19,7 +19,7 @@ from dplib.jobs.kmeans.measure import measure_points, measure_users
 from dplib.jobs.kmeans.methods import reason_text
 from dplib.jobs.kmeans.plan import make_plan
 from dplib.jobs.kmeans.publish import manifest_fields, write_tables
-from dplib.jobs.kmeans.tables import Draw, read_centers, read_records, read_weights, write_draws
+from dplib.jobs.kmeans.tables import Draw, Tables
 from dplib.privacy.accountant import totals
 from dplib.randomness.keyed import derive_key
 from dplib.randomness.user_streams import number_users
@@ -92,7 +92,7 @@ def test_an_empty_cluster_gets_noise_as_any_other(method: str, tmp_path: Path) -
     for trial in range(8):
         folder = tmp_path / str(trial)
         measure_points(design, rows_in(rows), keys_of(design, derive_key(SECRET, trial)), folder)
-        records = read_records(folder)
+        records = Tables(folder, design).read_records()
         counts.append(records[-2][1])
         sums.append(records[-1][1])
     assert np.stack(counts).shape == (8, 4)
@@ -109,8 +109,8 @@ def test_a_release_follows_from_stored_answers_alone_whatever_the_rows(
         folder = tmp_path / str(n)
         measure_points(design, rows_in(points_of(design, n)), keys_of(design), folder)
         results = write_tables(design, folder)
-        centers, _ = read_centers(folder, design.coordinates)
-        weights, _ = read_weights(folder)
+        centers, _ = Tables(folder, design).read_centers()
+        weights, _ = Tables(folder, design).read_weights()
         assert centers.shape == (3, 2)
         assert np.isfinite(centers).all()
         assert (np.abs(centers) <= 1 + 1e-9).all()
@@ -122,7 +122,7 @@ def test_a_release_follows_from_stored_answers_alone_whatever_the_rows(
         fields = manifest_fields(design, results)
         json.loads(canonical_json(fields))
         again = Design.from_public(design.public())
-        assert np.array_equal(estimate_centers(again, read_records(folder)).centers, results.centers)
+        assert np.array_equal(estimate_centers(again, Tables(folder, design).read_records()).centers, results.centers)
 
 
 def test_the_same_points_get_the_same_noise_in_any_blocks_and_others_do_not(tmp_path: Path) -> None:
@@ -147,8 +147,9 @@ def test_draws_come_back_as_they_were(tmp_path: Path) -> None:
         Draw("sums", "discrete_gaussian", Fraction(9), np.array([[1, 2, 3], [4, 5, 6]])),
         Draw("one sum", "discrete_gaussian", Fraction(9), np.array([[7], [8]])),
     ]
-    write_draws(tmp_path, draws)
-    found = read_records(tmp_path)
+    tables = Tables(tmp_path, design_of(settings_of("grid", {"epsilon": 1})))
+    tables.write_draws(draws)
+    found = tables.read_records()
     assert [name for name, _ in found] == ["counts", "choice", "sums", "one sum"]
     for (_, noisy), draw in zip(found, draws, strict=True):
         assert np.array_equal(noisy, draw.noisy)
@@ -162,7 +163,7 @@ def test_answers_of_other_questions_are_refused(tmp_path: Path) -> None:
     measure_points(design, rows_in(points_of(design, 200)), keys_of(design), tmp_path)
     other = design_of(settings_of("quadtree", {"epsilon": 1}))
     with pytest.raises(IntegrityError, match="stored measurement must hold"):
-        estimate_centers(other, read_records(tmp_path))
+        estimate_centers(other, Tables(tmp_path, design).read_records())
 
 
 @pytest.mark.parametrize(
@@ -247,7 +248,7 @@ def test_a_private_radius_is_found_or_said_to_be_missing(budget: dict[str, Any],
         (e.rho if design.gaussian else e.epsilon or Fraction(10**9) for e in results.clustering.events), Fraction(0)
     )
     assert spent <= design.budget
-    again = estimate_centers(Design.from_public(design.public()), read_records(tmp_path / "many"))
+    again = estimate_centers(Design.from_public(design.public()), Tables(tmp_path / "many", design).read_records())
     assert np.array_equal(again.centers, results.centers)
     for n in (0, 3):
         measure_points(design, rows_in(rows[:n]), keys_of(design), tmp_path / str(n))
