@@ -18,14 +18,14 @@ from dplib.clustering.local.tree import LocalTree, best_depth
 from dplib.clustering.problem import Problem
 from dplib.clustering.source import Blocks
 from dplib.clustering.space import Space
-from dplib.mechanisms.clustering_noise import KeyedNoise
 from dplib.mechanisms.local.choose_oracle import choose_oracle, rare_variance
 from dplib.privacy.budget import ApproxDP, PureDP
 from dplib.randomness.user_streams import UserStreams, number_users
 from scripts.accept.claims import Check, Result, at_most, load, unless_busy
 from scripts.accept.runs import as_it_stands, needs_shared, release_of, run_command, shared, verifies, written
 from scripts.experiments.kmeans_rules import HELD_OUT, of_auto, uneven
-from scripts.experiments.kmeans_table import Data, loss, mixture, reference_loss
+from scripts.experiments.kmeans_table import Data, reference_loss
+from tests.support.clustering import keyed, loss, mixture
 
 N_KEYS = 5
 SQUARE = Space.box([0.0, 0.0], [1e6, 1e6])
@@ -40,7 +40,7 @@ def ratio_of(data: Data, budget: PureDP | ApproxDP) -> float:
     """Median over noise keys of auto's loss over that of k-means without privacy."""
     reference, problem = reference_loss(data), Problem(data.space, data.k)
     plan, source = plan_method(problem, budget, "auto"), Blocks(data.space.to_units(data.points))
-    found = [run_plan(source, KeyedNoise(key.to_bytes(32, "big")), problem, plan) for key in range(N_KEYS)]
+    found = [run_plan(source, keyed(key), problem, plan) for key in range(N_KEYS)]
     return statistics.median(loss(data.points, data.space.to_data(each.centers)) / reference for each in found)
 
 
@@ -106,11 +106,11 @@ def kernel_speed() -> Iterator[Result]:
     space = Space.ball([0.0] * 20, 1.0)
     points, problem = space.to_units(mixture(1_000_000, 20, 8, 11)), Problem(space, 8)
     plan, source = plan_method(problem, approx("1")), Blocks(points)
-    run_plan(Blocks(points[:1000]), KeyedNoise(bytes(32)), problem, plan)  # compiled functions are loaded
+    run_plan(Blocks(points[:1000]), keyed(0), problem, plan)  # compiled functions are loaded
     times = []
     for key in range(3):
         started = time.process_time()
-        run_plan(source, KeyedNoise(key.to_bytes(32, "big")), problem, plan)
+        run_plan(source, keyed(key), problem, plan)
         times.append(time.process_time() - started)
     claim = f"1e6 points x 20 dimensions, k=8, kernels, CPU, median of 3 ({load()}; Google's library: 5.4 s)"
     yield at_most(claim, statistics.median(times), 4, " s")

@@ -40,7 +40,8 @@ from dplib.errors import ConfigError
 from dplib.mechanisms.clustering_noise import KeyedNoise
 from dplib.privacy.budget import ApproxDP, Budget, Currency, PureDP, cost
 from scripts.experiments.kmeans_page import run_and_render
-from scripts.experiments.kmeans_table import DELTA, Data, loss
+from scripts.experiments.kmeans_table import DELTA, Data
+from tests.support.clustering import keyed, loss
 
 Results = dict[str, dict[str, Any]]
 
@@ -85,7 +86,7 @@ def uneven(n: int, d: int, k: int, seed: int, fill: float = 0.8) -> Data:
 def losses(data: Data, run: Callable[[Blocks, KeyedNoise, Problem], Clustering]) -> list[float]:
     """Losses of a method by noise key."""
     source, problem = Blocks(data.space.to_units(data.points)), Problem(data.space, data.k)
-    found = [run(source, KeyedNoise(key.to_bytes(32, "big")), problem) for key in range(N_KEYS)]
+    found = [run(source, keyed(key), problem) for key in range(N_KEYS)]
     return [loss(data.points, data.space.to_data(each.centers)) for each in found]
 
 

@@ -31,9 +31,9 @@ from dplib.clustering.problem import Clustering, Problem
 from dplib.clustering.source import Blocks
 from dplib.clustering.space import Space
 from dplib.errors import ConfigError
-from dplib.mechanisms.clustering_noise import KeyedNoise
 from dplib.privacy.budget import ApproxDP
 from scripts.experiments.kmeans_page import run_and_render
+from tests.support.clustering import keyed, loss, mixture
 
 Results = dict[str, Any]
 
@@ -58,15 +58,6 @@ class Data:
     k: int
 
 
-def mixture(n: int, d: int, k: int, seed: int) -> FloatArray:
-    """Normal clusters around k places in a ball of radius 0.875, clipped to the unit ball."""
-    generator = np.random.default_rng(seed)
-    places = generator.normal(size=(k, d))
-    places *= 0.875 * generator.random((k, 1)) ** (1 / d) / np.linalg.norm(places, axis=1, keepdims=True)
-    points = places[generator.integers(k, size=n)] + generator.normal(size=(n, d)) / (8 * np.sqrt(d))
-    return np.asarray(points / np.maximum(np.linalg.norm(points, axis=1, keepdims=True), 1.0))
-
-
 def data_sets(folder: Path) -> Iterator[Data]:
     """The sets, small ones first."""
     square = Space.box([0.0, 0.0], [1e6, 1e6])
@@ -74,16 +65,6 @@ def data_sets(folder: Path) -> Iterator[Data]:
     for d, k in ((2, 8), (20, 8), (20, 64), (100, 8)):
         yield Data(f"mixture: d={d}, k={k}, n=100,000", mixture(100_000, d, k, 11), Space.ball([0.0] * d, 1.0), k)
     yield Data("birch1: d=2, k=100, n=100,000", np.loadtxt(folder / "birch1.data.gz"), square, 100)
-
-
-def loss(points: FloatArray, centers: FloatArray) -> float:
-    """Sum of squared distances to the nearest center."""
-    total = 0.0
-    for start in range(0, len(points), 20_000):
-        part = points[start : start + 20_000]
-        away = (centers**2).sum(axis=1) - 2 * part @ centers.T
-        total += float((part**2).sum() + away.min(axis=1).sum())
-    return total
 
 
 def reference_loss(data: Data) -> float:
@@ -105,7 +86,7 @@ def method_on(data: Data, method: str, epsilon: str) -> Callable[[int], Clusteri
     except ConfigError:
         return None
     source = Blocks(data.space.to_units(data.points))
-    return lambda key: run_plan(source, KeyedNoise(key.to_bytes(32, "big")), problem, plan)
+    return lambda key: run_plan(source, keyed(key), problem, plan)
 
 
 def measure(results: Results, data: Data) -> None:

@@ -22,6 +22,7 @@ from dplib.cli.main import submit
 from dplib.jobs.consistent_histograms import blocks
 from dplib.jobs.range_histograms import measure as range_measure
 from dplib.spark.graphs import cut_trials
+from dplib.spark.points import points
 from dplib.spark.rows import counts
 from dplib.workflow import publication
 
@@ -33,6 +34,7 @@ PLACES: dict[str, tuple[str, ModuleType, str]] = {
     "partitions": ("consistent-histograms", blocks, "combine_digests"),
     "range noise": ("range-histograms", range_measure, "_draw"),
     "trials": ("minimum-cuts", cut_trials, "_by_trials"),
+    "points": ("kmeans", points, "_summarise"),
 }
 """Job, module and function that waits."""
 
@@ -66,18 +68,20 @@ def waiting(function: Function, folder: Path, spared: int = 0) -> Function:
     return wait_and_call
 
 
-def waiting_maker(maker: Function, folder: Path) -> Function:
-    """A function that makes functions, each with the pause."""
+def waiting_maker(maker: Function, folder: Path, spared: int = 0) -> Function:
+    """A function that makes functions, each with the pause but for the first ``spared`` ones."""
+    made_before: list[Function] = []
 
     def make(*arguments: Any) -> Function:
         made = maker(*arguments)
+        made_before.append(made)
 
         # applyInArrow looks at the annotations and the number of arguments.
         def wait_and_fill(cells: Any) -> Any:
             pause(folder)
             return made(cells)
 
-        return wait_and_fill
+        return made if len(made_before) <= spared else wait_and_fill
 
     return make
 
@@ -111,8 +115,9 @@ if __name__ == "__main__":
     directory, where = Path(sys.argv.pop(1)), sys.argv.pop(1)
     job, module, name = PLACES[where]
     original = getattr(module, name)
-    if where == "counts":
-        setattr(module, name, waiting_maker(original, directory))
+    if where in ("counts", "points"):
+        # Points wait in the second pass over them, when executors hold what the first one read.
+        setattr(module, name, waiting_maker(original, directory, where == "points"))
     elif where == "partitions":
         setattr(module, name, divided_anew(original))
         blocks.iterate_blocks = telling(blocks.iterate_blocks, directory)

@@ -18,21 +18,10 @@ from dplib.jobs.kmeans.config import LOCAL_METHODS
 from dplib.privacy.budget import ZCDP, Budget, PureDP
 from scripts.experiments import kmeans_rules, kmeans_table
 from scripts.marked import marked
+from tests.docs.test_guide_figures import table
 from tests.support.clustering import keyed, mixture
 
 PAGE = read_page("kmeans")
-
-
-def rows_of(first_header: str) -> list[list[str]]:
-    """The cells of the table whose first header is this one."""
-    lines = PAGE.splitlines()
-    start = next(number for number, line in enumerate(lines) if line.startswith(f"| {first_header} |"))
-    rows = []
-    for line in lines[start + 2 :]:
-        if not line.startswith("|"):
-            break
-        rows.append([cell.strip() for cell in line.strip("|").split("|")])
-    return rows
 
 
 def test_measured_tables_are_those_of_the_stored_results() -> None:
@@ -44,12 +33,12 @@ def test_measured_tables_are_those_of_the_stored_results() -> None:
 
 
 def test_every_algorithm_of_the_survey_is_a_method_or_refused_by_name() -> None:
-    algorithms = rows_of("reference")
+    algorithms = table(PAGE, "reference |")
     for _, _, here in algorithms:
         assert set(re.findall(r"`(\w+)`", here)) <= {*METHODS, *LOCAL_METHODS, *REFUSED}
     named = set(re.findall(r"`(\w+)`", " ".join(here for *_, here in algorithms)))
     assert named >= set(REFUSED)
-    assert {name for (name, *_) in rows_of("method")} == {f"`{name}`" for name in METHODS}
+    assert {name for (name, *_) in table(PAGE, "method | what it does")} == {f"`{name}`" for name in METHODS}
 
 
 @pytest.mark.skipif("DPLIB_SHARED" not in os.environ, reason="needs the shared folder")
@@ -59,7 +48,7 @@ def test_the_table_holds_every_algorithm_that_the_survey_cites() -> None:
     # The third chapter is about algorithms; numbers in brackets are references.
     chapter = text.split("### 3 ")[1].split("## 4 ")[0]
     cited = {int(number) for group in re.findall(r"\[([\d, \-]+)\]", chapter) for number in numbers_of(group)}
-    listed = {int(number) for row in rows_of("reference") for number in row[0].split(",")}
+    listed = {int(number) for row in table(PAGE, "reference |") for number in row[0].split(",")}
     # Tools that an algorithm uses: candidate centers, non-private k-means and k-means++, projection, extension, heavy
     # hitters, nets.
     tools = {2, 20, 37, 43, 44, 49, 51, 53}
@@ -88,7 +77,7 @@ class Counted:
 
 @pytest.mark.parametrize("method", METHODS)
 def test_a_method_makes_as_many_passes_as_the_page_says(method: str) -> None:
-    (told,) = (cells[3] for cells in rows_of("method") if cells[0] == f"`{method}`")
+    (told,) = (cells[3] for cells in table(PAGE, "method | what it does") if cells[0] == f"`{method}`")
     k, space = 5, Space.ball([0.0, 0.0], 1.0)
     told = told.replace("min(k, 20)", str(k)).replace("2 k", str(2 * k)).replace("the start's", "2")
     fewest, _, most = told.partition(" to ")

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.support.jobs import DROP, named, refuse_spark, require_refused
-from tests.support.places import GROUPS, HEADER, LOCAL, SETTINGS, Places, new_places
+from tests.support.places import GROUPS, LOCAL, SETTINGS, Places, new_places
 
 
 @pytest.fixture
@@ -103,6 +103,8 @@ def test_a_wrong_setting_is_named_and_nothing_happens(
     assert named(require_refused(wrong, 2)) == name
 
 
-@pytest.mark.parametrize(("header", "path"), [(("east", "west", "person"), "orders.csv"), (HEADER, "absent.csv")])
+@pytest.mark.parametrize(
+    ("header", "path"), [(("east", "west", "person"), "orders.csv"), (Places.header, "absent.csv")]
+)
 def test_a_wrong_schema_is_named_and_nothing_happens(places: Places, header: tuple[str, ...], path: str) -> None:
     require_refused(places.rows(GROUPS, header).set(input__path=path), 3)

@@ -70,7 +70,12 @@ def mixture(n: int, d: int, k: int, seed: int) -> FloatArray:
 
 def loss(points: FloatArray, centers: FloatArray) -> float:
     """Sum of squared distances to the nearest center."""
-    return float(((points[:, np.newaxis] - centers[np.newaxis]) ** 2).sum(axis=2).min(axis=1).sum())
+    total = 0.0
+    for start in range(0, len(points), 20_000):
+        part = points[start : start + 20_000]
+        away = (centers**2).sum(axis=1) - 2 * part @ centers.T
+        total += float((part**2).sum() + away.min(axis=1).sum())
+    return total
 
 
 def run_rounds(rounds: Rounds, streams: UserStreams, points: IntArray) -> Clustering:

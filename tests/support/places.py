@@ -4,26 +4,10 @@ from pathlib import Path
 from typing import Any
 
 from dplib.release.tables import read_table
-from tests.support.jobs import Shop, new_place
+from tests.support.every_job import POINTS, Points
+from tests.support.jobs import new_place
 
-JOB = "kmeans"
-SETTINGS: dict[str, Any] = {
-    "config_version": 1,
-    "job": JOB,
-    "dataset": "places",
-    "input": {
-        "path": "orders.csv",
-        "format": "csv",
-        "options": {"header": "true"},
-        "columns": {"coordinates": ["east", "north"], "unit": "person"},
-    },
-    "privacy": {"unit": "person", "max_rows_per_unit": 1, "budget": {"epsilon": 1}},
-    "clustering": {"bounds": [[0, 100], [0, 100]], "n_clusters": 2, "method": "grid"},
-    "publish": {"output": {"path": "releases"}},
-    "ledger": "sqlite:///ledger.db",
-    "secret": "file:shop.key",
-}
-HEADER = ("east", "north", "person")
+SETTINGS: dict[str, Any] = POINTS | {"dataset": "places"}
 LOCAL: dict[str, Any] = {"privacy__neighbors": "local", "clustering__method": "auto"}
 EXACT = {"epsilon": 30}
 """Noise of scale 1 / 28 a cell: weights can be compared, rounded."""
@@ -31,10 +15,8 @@ GROUPS = [(f"{20 + i % 5}", f"{30 - i % 3}", f"a{i}") for i in range(60)]
 GROUPS += [(f"{80 - i % 4}", f"{75 + i % 5}", f"b{i}") for i in range(40)]
 
 
-class Places(Shop):
-    """A shop whose rows are places of people."""
-
-    job, header = JOB, HEADER
+class Places(Points):
+    """Rows are places of people."""
 
     def weight(self, *words: str) -> int:
         """All weights of a release together, rounded: the number of points where noise is hardly there."""
