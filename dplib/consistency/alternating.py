@@ -32,7 +32,7 @@ from dplib.errors import SolverError
 from dplib.estimates.tree_blue import downward, tree_gains, upward
 from dplib.progress import SILENT, Progress, Round
 from dplib.projection.affine import projector
-from dplib.projection.alternating import Alternation, Map, alternate, conjugate_gradients
+from dplib.projection.alternating import Alternation, Map, OnRound, alternate, conjugate_gradients
 from dplib.projection.residual import mean_square_residual
 from dplib.trees.interval_tree import IntervalTree
 
@@ -68,7 +68,7 @@ def solve(problem: ConsistencyProblem, options: SolverOptions | None = None, pro
 
     accelerated = options.accelerated and options.split == "trees_days"
     if accelerated:
-        result = _accelerated(part, options, deviation, record)
+        result = accelerated_rounds(part, options, deviation, record)
     else:
         maps = _projections(part, options)
         result = alternate(maps, part.measured, options.tol, options.max_rounds, deviation, record)
@@ -111,13 +111,20 @@ def _node_projection(part: ConsistencyProblem) -> Map:
     return RowProjection(nodes, ClassIndex(of, len(first)), projectors, sums)
 
 
-def _accelerated(
+def accelerated_rounds(
     part: ConsistencyProblem,
     options: SolverOptions,
-    deviation: Callable[[FloatArray], float],
-    record: Callable[[int, float, float], None],
+    deviation: Callable[[FloatArray], float] | None = None,
+    record: OnRound | None = None,
 ) -> Alternation:
-    """Conjugate gradients on the days' residual, inside the consistent trees."""
+    """Conjugate gradients on the days' residual, inside the consistent trees.
+
+    Args:
+        part: a problem whose series are all measured, its days too.
+        options: stop rule.
+        deviation: measures inconsistency for ``record``.
+        record: called with the number of a round, its mean absolute change and the deviation after it.
+    """
     tree, leaves = part.tree, part.tree.leaf_nodes
     on_trees = tree_projection(tree, part.variance)
     days = DayMultipliers(part.day_constraints, part.variance[leaves])

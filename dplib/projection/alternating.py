@@ -21,6 +21,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.linalg import eigh_tridiagonal
 
 from dplib.arrays import FloatArray
 
@@ -36,11 +37,29 @@ class Alternation:
         values: the last values.
         n_rounds: rounds made.
         converged: whether the stop rule was met.
+        lengths: of the steps of conjugate gradients.
+        energies: of the residual before each of these steps.
     """
 
     values: FloatArray
     n_rounds: int
     converged: bool
+    lengths: tuple[float, ...] = ()
+    energies: tuple[float, ...] = ()
+
+    def plain_changes(self, n_rounds: int) -> float:
+        """What round ``n_rounds`` of plain alternation would change inside the first set, in the norm of the weights.
+
+        Conjugate gradients are Lanczos' method on the map of a plain round: their lengths make a tridiagonal matrix
+        whose eigenvalues and weights are a Gauss quadrature of its spectrum (Golub, Van Loan, section 10.2).
+        """
+        length = np.array(self.lengths)
+        beta = np.array(self.energies[1:]) / np.array(self.energies[:-1])
+        diagonal = 1 / length
+        diagonal[1:] += beta[: len(length) - 1] / length[:-1]
+        values, vectors = eigh_tridiagonal(diagonal, np.sqrt(beta[: len(length) - 1]) / length[:-1])
+        rates = np.clip(1 - values, 0.0, 1.0) ** (2 * n_rounds - 2)
+        return float(np.sqrt(self.energies[0] * (vectors[0] ** 2 * values.clip(0.0) * rates).sum()))
 
 
 def alternate(
@@ -111,6 +130,8 @@ def conjugate_gradients(
     scaled = precondition(left)
     direction = scaled
     energy = first = float((left * scaled).sum())
+    lengths: list[float] = []
+    energies = [energy]
     if energy <= 0.0:
         return Alternation(values, 0, converged=True)
     for number in range(1, max_rounds + 1):
@@ -122,11 +143,13 @@ def conjugate_gradients(
         scaled = precondition(left)
         new_energy = float((left * scaled).sum())
         change = abs(length) * float(np.abs(step).mean())
+        lengths.append(length)
+        energies.append(new_energy)
         if on_round is not None:
             on_round(number, change, float("nan") if deviation is None else deviation(values))
         # Below the square of the machine precision the residual is rounding, and further directions are noise.
         if change <= tol or new_energy <= 1e-30 * first:
-            return Alternation(values, number, converged=True)
+            return Alternation(values, number, True, tuple(lengths), tuple(energies))
         direction = scaled + (new_energy / energy) * direction
         energy = new_energy
-    return Alternation(values, max_rounds, converged=False)
+    return Alternation(values, max_rounds, False, tuple(lengths), tuple(energies))

@@ -16,6 +16,14 @@ from dplib.trees.interval_tree import IntervalTree
 TOP = "top"
 
 
+def largest_subtrees(tree: IntervalTree) -> list[int]:
+    """Nodes of the largest subtree below a node of each level, that node among them."""
+    size = np.ones(tree.n_nodes, dtype=np.int64)
+    for inner, children, offsets in tree.levels_up():
+        size[inner] += np.add.reduceat(size[children], offsets)
+    return [int(size[tree.level_slice(level)].max()) for level in range(tree.n_levels)]
+
+
 @dataclass(frozen=True, eq=False)
 class BlockPlan:
     """A tree cut at one level.
@@ -37,11 +45,8 @@ class BlockPlan:
             n_series: cells of a node.
             max_cells: size that a block should stay below; a single leaf may exceed it.
         """
-        size = np.ones(tree.n_nodes, dtype=np.int64)
-        for inner, children, offsets in tree.levels_up():
-            size[inner] += np.add.reduceat(size[children], offsets)
-        for level in range(tree.n_levels):
-            if int(size[tree.level_slice(level)].max()) * n_series <= max_cells:
+        for level, size in enumerate(largest_subtrees(tree)):
+            if size * n_series <= max_cells:
                 return cls(tree, level)
         return cls(tree, tree.n_levels - 1)
 

@@ -21,6 +21,7 @@ from dplib.jobs.consistent_histograms.measure import measure_on_driver
 from dplib.jobs.consistent_histograms.publish import Results, results_on_driver, write_tables
 from dplib.jobs.consistent_histograms.rows import row_kinds
 from dplib.jobs.consistent_histograms.tables import Tables
+from dplib.jobs.consistent_histograms.work_blocks import in_work_blocks
 from dplib.progress import SILENT, Progress, Round
 from dplib.spark.engine.blocks import SparkSession
 from dplib.spark.engine.in_process import session_in_process
@@ -245,6 +246,15 @@ def test_rounds_in_several_blocks_reach_the_optimum(tmp_path: Path, secret: byte
     assert found.solution.converged
     assert len(found.solution.rounds) <= 40
     np.testing.assert_allclose(found.solution.values, best, atol=1e-8)
+
+
+@pytest.mark.parametrize(("block_days", "n_blocks"), [(45, 3), (10, 12), (1, 120), (1000, 3)])
+def test_days_a_block_change_no_number(tmp_path: Path, secret: bytes, block_days: int, n_blocks: int) -> None:
+    design = make_design("menus", 300, {"branching": [3, 4, 10], "root": True}, block_days=block_days)
+    assert design.blocks.n_blocks == 3
+    assert in_work_blocks(design).blocks.n_blocks == n_blocks
+    wanted = measured(design, tmp_path, secret)
+    assert_same(results_in_layout(session_in_process(), design, tmp_path, "blocks"), wanted, "blocks")
 
 
 @pytest.mark.parametrize("layout", ["driver", "blocks", "reference"])

@@ -8,7 +8,7 @@ one more exchange of the same kind (`block_tables`). Executors get settings and 
 The finished blocks are written into arrays that live in temporary files, so memory holds what is being read or written.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
@@ -24,20 +24,21 @@ from dplib.consistency.integers.publication import plan_publication, publish_tab
 from dplib.consistency.problem import Solution
 from dplib.jobs.consistent_histograms.block_krylov import KrylovStepper, conjugate_blocks
 from dplib.jobs.consistent_histograms.block_rounds import (
-    ITERATIVE,
     AlternatingStepper,
     GroupProgress,
     RoundBlocks,
     alternate_blocks,
 )
-from dplib.jobs.consistent_histograms.block_shapes import BlockShapes, pack_counts
+from dplib.jobs.consistent_histograms.block_shapes import BlockShapes
 from dplib.jobs.consistent_histograms.block_solvers import ExactPasses, exact_passes, series_groups, solve_top
 from dplib.jobs.consistent_histograms.block_tables import BlockDivision, BlockErrors, block_divisions
+from dplib.jobs.consistent_histograms.config import ITERATIVE
 from dplib.jobs.consistent_histograms.convergence import require_converged
 from dplib.jobs.consistent_histograms.design import Design
 from dplib.jobs.consistent_histograms.estimate import IntegerTables, day_constraints_of, options
 from dplib.jobs.consistent_histograms.publish import Results
 from dplib.jobs.consistent_histograms.tables import Tables, block_nodes
+from dplib.jobs.consistent_histograms.work_blocks import StoredBlocks, in_work_blocks
 from dplib.progress import Progress
 from dplib.spark.engine.blocks import (
     Block,
@@ -50,7 +51,6 @@ from dplib.spark.engine.blocks import (
     materialise_blocks,
 )
 from dplib.spark.engine.rounds import BlockRounds, Stepper
-from dplib.trees.block_plan import TOP
 
 
 def results_in_blocks(
@@ -69,10 +69,12 @@ def results_in_blocks(
         SolverError: if the configured solver does not take the settings.
         DplibError: if Spark fails.
     """
-    shapes, tables = BlockShapes.of(design), Tables(directory, design)
+    stored = StoredBlocks(Tables(directory, design), in_work_blocks(design))
+    design = stored.work
+    shapes = BlockShapes.of(design)
     with ExitStack() as stack:
-        laid_out = _persisted(stack, blocks_from(spark, _measured_blocks(tables), n_partitions))
-        top = _top_noisy(tables)
+        laid_out = _persisted(stack, blocks_from(spark, stored.blocks(), n_partitions))
+        top = stored.top()
         iterative = design.config.publish.solver.method in ITERATIVE
         solution, estimated = (
             _iterative(stack, design, shapes, laid_out, top, progress)
@@ -86,18 +88,6 @@ def _persisted(stack: ExitStack, blocks: DataFrame) -> DataFrame:
     blocks = blocks.persist()
     stack.callback(blocks.unpersist)
     return blocks
-
-
-def _measured_blocks(tables: Tables) -> Iterator[tuple[int, Block]]:
-    plan = tables.design.blocks
-    for block in range(plan.n_blocks):
-        yield block, {"noisy": pack_counts(tables.read_noisy_block(plan.name(block)))}
-
-
-def _top_noisy(tables: Tables) -> FloatArray:
-    if not tables.design.blocks.n_top_nodes:
-        return np.zeros((0, len(tables.design.series)))
-    return tables.read_noisy_block(TOP)
 
 
 def _floats(packed: bytes, n_columns: int) -> FloatArray:

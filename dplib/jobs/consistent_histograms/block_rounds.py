@@ -30,8 +30,6 @@ from dplib.spark.engine.rounds import BlockRounds
 from dplib.trees.interval_tree import IntervalTree
 
 TASK = "estimate the counts"
-ITERATIVE = ("alternating", "krylov")
-"""Methods that go by rounds."""
 
 
 @dataclass(frozen=True, eq=False)

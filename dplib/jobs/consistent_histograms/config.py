@@ -27,6 +27,8 @@ Query = Literal["day", "week", "month", "quarter", "year", "total"]
 Method = Literal[
     "auto", "general", "boosting", "lblue", "alternating", "krylov", "tree_blue", "commuting", "tree_smoother"
 ]
+ITERATIVE = ("alternating", "krylov")
+"""Methods that go by rounds of projections; krylov is the older name of accelerated ones."""
 Acceleration = Literal["conjugate_gradients", "none"]
 
 
@@ -132,6 +134,8 @@ class Solver(Section):
     """Whether rounds that end before the threshold are published, without errors; they are refused otherwise."""
     layout: Literal["auto", "driver", "blocks", "reference"] = "auto"
     """Where it runs: one process, Spark without a shuffle a round, or Spark grouped by item and by day in turn."""
+    block_days: Annotated[int, Field(ge=1)] | None = Field(default=None, exclude_if=lambda days: days is None)
+    """Days that a block of the estimates has at most; as many as stay small where absent. Changes no number."""
 
     @model_validator(mode="before")
     @classmethod

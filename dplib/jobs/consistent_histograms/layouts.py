@@ -16,6 +16,7 @@ from dplib.jobs.consistent_histograms.block_layout import results_in_blocks
 from dplib.jobs.consistent_histograms.design import Design
 from dplib.jobs.consistent_histograms.publish import Results, results_on_driver
 from dplib.jobs.consistent_histograms.reference_layout import results_by_item_and_day, takes
+from dplib.jobs.consistent_histograms.work_blocks import in_work_blocks
 from dplib.progress import SILENT, Progress
 from dplib.spark.engine.blocks import SparkSession
 
@@ -58,7 +59,9 @@ def results_in_layout(
     if layout == "driver" or design.config.publish.solver.method in WHOLE:
         return results_on_driver(design, directory, progress)
     if n_partitions is None:
-        n_partitions = min(design.blocks.n_blocks, int(str(spark.conf.get("spark.sql.shuffle.partitions", "200"))))
+        n_partitions = min(
+            in_work_blocks(design).blocks.n_blocks, int(str(spark.conf.get("spark.sql.shuffle.partitions", "200")))
+        )
     if layout == "reference" and takes(design):
         return results_by_item_and_day(spark, design, directory, progress, n_partitions)
     return results_in_blocks(spark, design, directory, progress, n_partitions)

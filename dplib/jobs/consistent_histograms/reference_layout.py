@@ -26,9 +26,10 @@ from dplib.consistency.alternating import ACCELERATED, PLAIN
 from dplib.consistency.day_projection import project_days
 from dplib.consistency.problem import Solution, SolverOptions
 from dplib.consistency.unmeasured import measured_part
-from dplib.jobs.consistent_histograms.block_rounds import ITERATIVE, TASK, RoundGroup, require_measured_days
+from dplib.jobs.consistent_histograms.block_rounds import TASK, RoundGroup, require_measured_days
 from dplib.jobs.consistent_histograms.block_shapes import BlockShapes, day_constraints_between
 from dplib.jobs.consistent_histograms.block_solvers import SeriesGroup, TreePasses, series_groups, top_gains
+from dplib.jobs.consistent_histograms.config import ITERATIVE
 from dplib.jobs.consistent_histograms.convergence import require_converged
 from dplib.jobs.consistent_histograms.design import Design
 from dplib.jobs.consistent_histograms.estimate import Errors, integer_tables, options, problem
@@ -36,6 +37,7 @@ from dplib.jobs.consistent_histograms.node_ranges import NodeRanges, joined, mat
 from dplib.jobs.consistent_histograms.publish import Results
 from dplib.jobs.consistent_histograms.reference_gradients import CUT_EVERY, gradient_rounds
 from dplib.jobs.consistent_histograms.tables import Tables
+from dplib.jobs.consistent_histograms.work_blocks import in_work_blocks
 from dplib.progress import Progress, Round
 from dplib.projection.residual import daily_residual
 from dplib.spark.engine.blocks import (
@@ -75,7 +77,7 @@ def results_by_item_and_day(
     """
     noisy = Tables(directory, design).read_measurement()
     rows = ((series, {"values": noisy[:, series].astype("<f8").tobytes()}) for series in range(noisy.shape[1]))
-    ranges = NodeRanges.of(design)
+    ranges = NodeRanges.of(in_work_blocks(design))
     with ExitStack() as stack:
         start = blocks_from(spark, rows, n_partitions).persist()
         stack.callback(start.unpersist)

@@ -15,6 +15,7 @@ import numpy as np
 from dplib.consistency import general
 from dplib.errors import ConfigError
 from dplib.jobs.consistent_histograms.config import Constraint, HistogramsRelease
+from dplib.jobs.consistent_histograms.convergence import require_reachable
 from dplib.jobs.consistent_histograms.design import Design
 from dplib.jobs.consistent_histograms.estimate import groups, publication_plans
 from dplib.jobs.consistent_histograms.layouts import layout_of
@@ -42,6 +43,7 @@ def thinned(design: Design, size: int) -> Design | None:
             found = Design.of(_few_settings(design, size, days), design.rows_are_packages)
             if _character(found) == _character(design):
                 constraints = replace(found.constraints, row_l1=whole.row_l1, row_l2_squared=whole.row_l2_squared)
+                require_reachable(design)
                 return replace(found, measurements=design.measurements, constraints=constraints)
     return None
 
