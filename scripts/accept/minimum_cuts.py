@@ -117,7 +117,7 @@ def sampled_cuts_keep_their_bound() -> Iterator[Result]:
     pairs = np.array(list(combinations(range(100), 2)))
     graph = canonical(100, pairs[:, 0], pairs[:, 1], rng.integers(5, 15, len(pairs)))
     design = design_of({"sampled_cuts": {"k": 2}}, {"epsilon": 3, "delta": "0.000001"}, n=100)
-    plan, least = design.measurements[0].sampler, PaddedGraph(graph).minimum_cut(0)
+    plan, least = design.sampler, PaddedGraph(graph).minimum_cut(0)
     assert plan is not None
     excess, scores = [], []
     for run in range(500):

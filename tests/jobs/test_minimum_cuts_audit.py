@@ -18,6 +18,7 @@ from dplib.graphs.cuts.exhaustive import numbered_sides
 from dplib.graphs.edges import Graph, canonical
 from dplib.jobs.minimum_cuts.design import Design
 from dplib.jobs.minimum_cuts.measure import drawn, every_cut, true_number
+from dplib.jobs.minimum_cuts.measurement_plan import Peeling
 from dplib.jobs.minimum_cuts.tables import StoredReleases
 from dplib.randomness.keyed import derive_key
 from tests.support.goodness_of_fit import epsilon_between
@@ -53,9 +54,8 @@ def log_mass(design: Design, graph: Graph, stored: StoredReleases) -> float:
         elif name == "top_cuts":
             losses, every = every_cut(graph).astype(np.float64), numbered_sides(np.arange(1, 2 ** (N - 1)), N)
             places = [int(np.flatnonzero((every == side).all(axis=1))[0]) for side in stored.chosen[name]]
-            assert each.drawing is not None
-            assert each.drawing.draw_epsilon is not None
-            rate = float(each.drawing.draw_epsilon) / design.weight_cap
+            assert isinstance(each.choice, Peeling)
+            rate = float(each.choice.draw_epsilon) / design.weight_cap
             left = np.ones(len(losses), dtype=bool)
             for place in places:
                 total += -rate * losses[place] - float(np.log(np.exp(-rate * losses[left]).sum()))

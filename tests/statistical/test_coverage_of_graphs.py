@@ -13,9 +13,8 @@ from dplib.graphs.simple_graph import SimpleGraph
 from dplib.graphs.statistics.network_sensitivity import Statistic
 from dplib.graphs.statistics.noisy_graph import Passing, estimate_triangles
 from dplib.jobs.minimum_cuts.cut_margin import all_cuts_margin, cut_margin, number_margin
-from dplib.jobs.minimum_cuts.design import Design as CutDesign
+from dplib.jobs.minimum_cuts.design import SAMPLED_VALUE
 from dplib.jobs.minimum_cuts.synthetic import side_values
-from dplib.jobs.minimum_cuts.tables import SAMPLED_VALUE
 from dplib.jobs.network_statistics.estimate import half_width, std_error
 from dplib.jobs.network_statistics.local import estimate_degrees, estimate_derived
 from dplib.jobs.network_statistics.whole_graph import WholeGraph, degree_protocol
@@ -139,33 +138,25 @@ CUTS: dict[str, Any] = {"minimum_cut_value": {}, "soft_cut_count": {}, "syntheti
 
 @pytest.mark.parametrize("budget", [{"epsilon": 1}, {"epsilon": 20}, {"rho": "1/2"}])
 def test_numbers_and_cuts(budget: dict[str, Any]) -> None:
-    design: CutDesign = cut_design(dict(CUTS), budget)
-    seen = 0
-    for each in design.measurements:
-        if each.noise is None or each.release == "minimum_cut_count":
-            continue
-        law = DrawLaw.of(each.noise)
-        noise = drawn(law, N_KEYS, each.release)
-        unit = GRID if each.release == "soft_cut_count" else 1
-        require_coverage(noise / unit, number_margin(design, each.release), (each.release, budget))
-        if each.release == "synthetic_graph":
+    design = cut_design(dict(CUTS), budget)
+    for name, each in design.noises.items():
+        law = DrawLaw.of(each)
+        unit = GRID if name == "soft_cut_count" else 1
+        require_coverage(drawn(law, N_KEYS, name) / unit, number_margin(design, name), (name, budget))
+        if name == "synthetic_graph":
             for pairs in (11, 36):
-                sums = drawn(law, pairs * N_KEYS, each.release, pairs).reshape(pairs, N_KEYS).sum(axis=0)
-                require_coverage(sums, number_margin(design, each.release, pairs), (pairs, budget))
+                sums = drawn(law, pairs * N_KEYS, name, pairs).reshape(pairs, N_KEYS).sum(axis=0)
+                require_coverage(sums, number_margin(design, name, pairs), (pairs, budget))
         else:
-            assert cut_margin(design, each.release, 3) == number_margin(design, each.release)
-        seen += 1
-    assert seen >= 3
+            assert cut_margin(design, name, 3) == number_margin(design, name)
+    assert len(design.noises) == len(CUTS)
 
 
 def test_cuts_picked_by_their_value_are_held_all_at_once() -> None:
     """The margin of a synthetic graph's cuts holds for every cut together: the worst of all cuts of 10 vertices."""
     n, keys = 10, 1500
     design = cut_design({"synthetic_graph": {}}, {"epsilon": 1}, n=n)
-    measured = design.measured("synthetic_graph")
-    assert measured is not None
-    assert measured.noise is not None
-    law = DrawLaw.of(measured.noise)
+    law = DrawLaw.of(design.noises["synthetic_graph"])
     numbers = np.arange(1, 2 ** (n - 1))
     sides = ((numbers[:, None] >> np.arange(n - 1)) & 1).astype(bool)
     sides = np.concatenate([np.zeros((len(sides), 1), dtype=bool), sides], axis=1)
@@ -178,8 +169,6 @@ def test_cuts_picked_by_their_value_are_held_all_at_once() -> None:
 
 def test_the_value_of_sampled_cuts() -> None:
     design = cut_design({"sampled_cuts": {"k": 2}}, {"epsilon": 10, "delta": 1e-6}, n=30)
-    sampled = design.measured("sampled_cuts")
-    assert sampled is not None
-    assert sampled.sampler is not None
-    law = DrawLaw("discrete_laplace", float(design.weight_cap / sampled.sampler.value_epsilon))
+    assert design.sampler is not None
+    law = DrawLaw("discrete_laplace", float(design.weight_cap / design.sampler.value_epsilon))
     require_coverage(drawn(law, N_KEYS, "sampled"), number_margin(design, SAMPLED_VALUE), "sampled")

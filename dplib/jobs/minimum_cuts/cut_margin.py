@@ -17,8 +17,7 @@ import numpy.typing as npt
 from scipy.special import gammaln
 
 from dplib.arrays import FloatArray
-from dplib.jobs.minimum_cuts.design import SAMPLED, SOFT, SYNTHETIC, Design
-from dplib.jobs.minimum_cuts.tables import SAMPLED_VALUE
+from dplib.jobs.minimum_cuts.design import SOFT, SYNTHETIC, Design
 from dplib.mechanisms.cuts.cut_statistics import GRID
 from dplib.mechanisms.cuts.pair_weights import cut_error
 from dplib.privacy.noise import Law
@@ -40,24 +39,8 @@ def number_margin(design: Design, statistic: str, n_draws: int = 1) -> float:
 
 
 def number_draws(design: Design, statistic: str, n_draws: int = 1) -> Draws:
-    """The noise of the sum of several noisy numbers of one statistic, in the units of its draws.
-
-    Args:
-        design: the design.
-        statistic: as in `number_margin`.
-        n_draws: how many noisy numbers are summed.
-    """
-    if statistic == SAMPLED_VALUE:
-        sampled = design.measured(SAMPLED)
-        assert sampled is not None
-        assert sampled.sampler is not None
-        law = DrawLaw("discrete_laplace", float(design.weight_cap / sampled.sampler.value_epsilon))
-    else:
-        measured = design.measured(statistic)
-        assert measured is not None
-        assert measured.noise is not None
-        law = DrawLaw.of(measured.noise)
-    return Draws(law, 1.0, float(n_draws))
+    """The noise of the sum of several noisy numbers of one statistic (see `number_margin`), in units of its draws."""
+    return Draws(DrawLaw.of(design.noises[statistic]), 1.0, float(n_draws))
 
 
 def cut_margin(design: Design, release: str, side_size: int) -> float:
@@ -80,10 +63,7 @@ def all_cuts_margin(design: Design, side_sizes: npt.ArrayLike, beta: float = BET
         side_sizes: vertices on either side, from 1 to n - 1, any shape.
         beta: failure probability of all bounds together.
     """
-    measured = design.measured(SYNTHETIC)
-    assert measured is not None
-    assert measured.noise is not None
-    n, noise = design.n_vertices, measured.noise
+    n, noise = design.n_vertices, design.noises[SYNTHETIC]
     if noise.law is Law.LAPLACE:
         return cut_error(n, side_sizes, noise.parameter, beta)
     size = np.asarray(side_sizes, dtype=np.float64)

@@ -21,6 +21,7 @@ Notation: n declared vertices, W the weight cap.
 
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -34,12 +35,14 @@ from dplib.jobs.minimum_cuts.config import (
     TopCutsSettings,
 )
 from dplib.jobs.minimum_cuts.measurement_plan import Enumeration, Measurement, Part, plan_release
+from dplib.mechanisms.cuts.cut_sampler_plan import SamplerPlan
 from dplib.mechanisms.cuts.pair_weights import EXACT_CUTS
 from dplib.mechanisms.cuts.rejected_releases import REJECTED_RELEASES, refuse
 from dplib.mechanisms.tree_counts import SAMPLER_FORMAT
 from dplib.privacy.budget import ZCDP, ApproxDP, PureDP, rho_of
 from dplib.privacy.calibration import split
 from dplib.privacy.events import AnyEvent
+from dplib.privacy.noise import Law, Noise
 from dplib.spark.graphs.edges import VertexDomain
 from dplib.validate import require
 from dplib.workflow.quality import quality_events
@@ -48,6 +51,8 @@ CUT_SAMPLER_FORMAT = 2
 """Version of the draws of sampled_cuts: 1 drew from a list of the cuts. Another version is another measurement."""
 VALUE, SYNTHETIC, TOP, SAMPLED = "minimum_cut_value", "synthetic_graph", "top_cuts", "sampled_cuts"
 COUNT, SOFT = "minimum_cut_count", "soft_cut_count"
+SAMPLED_VALUE, SAMPLED_PADDING = f"{SAMPLED}_value", f"{SAMPLED}_padding"
+"""What a release of sampled_cuts holds besides its cuts."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,18 +123,37 @@ class Design:
     def formats(self) -> dict[str, int]:
         """Versions of what decides the numbers besides the settings."""
         found = {"counting_version": COUNTING_VERSION, "sampler_format": SAMPLER_FORMAT}
-        return found | ({} if self.measured(SAMPLED) is None else {"cut_sampler_format": CUT_SAMPLER_FORMAT})
+        return found | ({"cut_sampler_format": CUT_SAMPLER_FORMAT} if self.asks(SAMPLED) else {})
 
     @property
     def publish_settings(self) -> dict[str, Any]:
         """The settings that shape a release and never spend."""
         # 2: cuts of larger synthetic graphs are searched by their signed weights.
-        searched = self.measured(SYNTHETIC) is not None and self.n_vertices > EXACT_CUTS
+        searched = self.asks(SYNTHETIC) and self.n_vertices > EXACT_CUTS
         return self.config.shaping() | {"publish_format": 2 if searched else 1}
 
-    def measured(self, name: str) -> Measurement | None:
-        """The measurement of a release, None where it is not asked for."""
-        return next((each for each in self.measurements if each.release == name), None)
+    def asks(self, *names: str) -> bool:
+        """Whether one of these releases is asked for."""
+        return any(each.release in names for each in self.measurements)
+
+    @cached_property
+    def noises(self) -> dict[str, Noise]:
+        """The noise of every released number, or of a release's numbers, by its name; of a choice none."""
+        found = {each.release: each.noise for each in self.measurements if each.noise is not None}
+        if self.sampler is not None:
+            cap = Fraction(self.weight_cap)
+            found[SAMPLED_VALUE] = Noise(Law.LAPLACE, cap / self.sampler.value_epsilon, cap)
+        return found
+
+    def variance_of(self, statistic: str) -> float:
+        """Variance of a noisy number; NaN of one that is chosen, not noisy."""
+        return self.noises[statistic].variance if statistic in self.noises else float("nan")
+
+    @property
+    def sampler(self) -> SamplerPlan | None:
+        """The plan of sampled_cuts; None where it is not asked for."""
+        plans = (each.choice for each in self.measurements)
+        return next((plan for plan in plans if isinstance(plan, SamplerPlan)), None)
 
     def public(self) -> dict[str, Any]:
         """The settings that a reader of the release needs, from which `from_public` builds the design again."""

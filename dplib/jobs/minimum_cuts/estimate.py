@@ -13,15 +13,16 @@ from dplib.arrays import BoolArray, FloatArray, IntArray
 from dplib.jobs.minimum_cuts.design import (
     COUNT,
     SAMPLED,
+    SAMPLED_PADDING,
+    SAMPLED_VALUE,
     SOFT,
     SYNTHETIC,
     TOP,
     VALUE,
     Design,
 )
-from dplib.jobs.minimum_cuts.measurement_plan import Measurement
 from dplib.jobs.minimum_cuts.synthetic import Synthetic, side_pairs, synthesise, with_cuts
-from dplib.jobs.minimum_cuts.tables import SAMPLED_PADDING, SAMPLED_VALUE, StoredReleases, variance_of
+from dplib.jobs.minimum_cuts.tables import StoredReleases
 from dplib.mechanisms.cuts.cut_statistics import GRID, count_estimate
 
 SYNTHETIC_VALUE, SYNTHETIC_CUTS = f"{SYNTHETIC}_value", f"{SYNTHETIC}_cuts"
@@ -84,7 +85,7 @@ def make_results(design: Design, stored: StoredReleases, listed: BoolArray | Non
     if SYNTHETIC in stored.noisy:
         publish = design.config.publish
         noisy = stored.noisy[SYNTHETIC]
-        variance = variance_of(design, SYNTHETIC)
+        variance = design.variance_of(SYNTHETIC)
         if listed is None:
             synthetic = synthesise(design.n_vertices, noisy, publish.factor, publish.most_cuts, variance)
         else:
@@ -102,37 +103,29 @@ def _chosen(design: Design, stored: StoredReleases, name: str) -> FoundCuts:
     if name not in stored.noisy:
         unknown = np.full(len(sides), np.nan)
         return FoundCuts(sides, unknown, unknown)
-    error = np.full(len(sides), np.sqrt(variance_of(design, name)))
+    error = np.full(len(sides), np.sqrt(design.variance_of(name)))
     return FoundCuts(sides, stored.noisy[name].astype(np.float64), error)
 
 
 def refused(design: Design, stored: StoredReleases) -> bool:
     """Whether sampled_cuts refused: its noisy value was below the gate."""
-    sampled = design.measured(SAMPLED)
-    if sampled is None or sampled.sampler is None or sampled.sampler.when_small == "pad":
-        return False
-    return int(stored.noisy[SAMPLED_VALUE][0]) < sampled.sampler.gate
-
-
-def _deviation(each: Measurement) -> float:
-    assert each.noise is not None
-    return float(np.sqrt(each.noise.variance))
+    plan = design.sampler
+    return plan is not None and plan.when_small == "refuse" and int(stored.noisy[SAMPLED_VALUE][0]) < plan.gate
 
 
 def _numbers(design: Design, stored: StoredReleases, synthetic: Synthetic | None) -> tuple[Number, ...]:
     found = []
     for each in design.measurements:
         name = each.release
+        deviation = float(np.sqrt(design.variance_of(SAMPLED_VALUE if name == SAMPLED else name)))
         if name == VALUE:
-            found.append(Number(name, float(stored.noisy[name][0]), _deviation(each)))
+            found.append(Number(name, float(stored.noisy[name][0]), deviation))
         elif name == COUNT:
             found.append(Number(name, count_estimate(int(stored.noisy[name][0]), design.n_vertices)))
         elif name == SOFT:
-            error = _deviation(each) / GRID
-            found.append(Number(name, int(stored.noisy[name][0]) / GRID, error))
+            found.append(Number(name, int(stored.noisy[name][0]) / GRID, deviation / GRID))
         elif name == SAMPLED:
-            noisy = float(stored.noisy[SAMPLED_VALUE][0])
-            found.append(Number(SAMPLED_VALUE, noisy, float(np.sqrt(variance_of(design, SAMPLED_VALUE)))))
+            found.append(Number(SAMPLED_VALUE, float(stored.noisy[SAMPLED_VALUE][0]), deviation))
             found.append(Number(SAMPLED_REFUSED, float(refused(design, stored)), 0.0))
             if SAMPLED_PADDING in stored.noisy:
                 found.append(Number(SAMPLED_PADDING, float(stored.noisy[SAMPLED_PADDING][0]), 0.0))

@@ -18,7 +18,7 @@ from scipy.special import gammaln, logsumexp
 
 from dplib.jobs.minimum_cuts.cut_margin import BETA
 from dplib.jobs.minimum_cuts.design import Design
-from dplib.jobs.minimum_cuts.measurement_plan import Drawing, Measurement
+from dplib.jobs.minimum_cuts.measurement_plan import Oneshot, Peeling
 from dplib.mechanisms.cuts.cut_sampler_plan import SamplerPlan
 from dplib.mechanisms.oneshot_laplace import oneshot_error
 
@@ -49,10 +49,10 @@ def expected_accuracies(design: Design) -> tuple[ExpectedCutAccuracy, ...]:
     found = []
     for each in design.measurements:
         for value in design.config.plan.minimum_cut_values:
-            if each.sampler is not None:
-                found.append(_of_sampler(each.release, each.sampler, value))
-            elif each.drawing is not None:
-                found.append(_of_drawing(design, each, each.drawing, value))
+            if isinstance(each.choice, SamplerPlan):
+                found.append(_of_sampler(each.release, each.choice, value))
+            elif each.choice is not None:
+                found.append(_of_top_cuts(design, each.release, each.choice, value))
     return tuple(found)
 
 
@@ -64,17 +64,16 @@ def _of_sampler(release: str, plan: SamplerPlan, value: int) -> ExpectedCutAccur
     return ExpectedCutAccuracy(release, value, accepted, plan.excess(value, BETA), first, first**plan.n_draws)
 
 
-def _of_drawing(design: Design, each: Measurement, drawing: Drawing, value: int) -> ExpectedCutAccuracy:
+def _of_top_cuts(design: Design, release: str, choice: Peeling | Oneshot, value: int) -> ExpectedCutAccuracy:
     n = design.n_vertices
     n_cuts = 2 ** (n - 1) - 1
-    if drawing.draw_epsilon is None:
-        assert drawing.scale is not None
-        return ExpectedCutAccuracy(each.release, value, 1.0, oneshot_error(drawing.scale, n_cuts, BETA), None, None)
-    rate = float(drawing.draw_epsilon) / design.weight_cap
-    excess = float(np.log(n_cuts * drawing.k / BETA)) / rate
-    shares = [ring_share(n, value, rate, drawn) for drawn in range(min(drawing.k, comb(n, 2)))]
-    every = float(np.prod(shares)) if drawing.k <= comb(n, 2) else 0.0
-    return ExpectedCutAccuracy(each.release, value, 1.0, excess, shares[0], every)
+    if isinstance(choice, Oneshot):
+        return ExpectedCutAccuracy(release, value, 1.0, oneshot_error(choice.scale, n_cuts, BETA), None, None)
+    rate = float(choice.draw_epsilon) / design.weight_cap
+    excess = float(np.log(n_cuts * choice.k / BETA)) / rate
+    shares = [ring_share(n, value, rate, drawn) for drawn in range(min(choice.k, comb(n, 2)))]
+    every = float(np.prod(shares)) if choice.k <= comb(n, 2) else 0.0
+    return ExpectedCutAccuracy(release, value, 1.0, excess, shares[0], every)
 
 
 def laplace_tail(least: int, scale: float) -> float:

@@ -5,8 +5,8 @@ minimum cut of 0 is no larger than its noise either: a graph in two parts looks 
 """
 
 from dplib.jobs.minimum_cuts.cut_margin import number_draws
-from dplib.jobs.minimum_cuts.design import SAMPLED, SYNTHETIC, TOP, VALUE, Design
-from dplib.jobs.minimum_cuts.tables import SAMPLED_VALUE, StoredReleases
+from dplib.jobs.minimum_cuts.design import SAMPLED, SAMPLED_VALUE, SYNTHETIC, TOP, VALUE, Design
+from dplib.jobs.minimum_cuts.tables import StoredReleases
 from dplib.metrics.faint_totals import FaintTotals, NoisyTotal, find_faint
 from dplib.privacy.noise_quantile import std_error
 
@@ -17,10 +17,8 @@ def faint_numbers(design: Design, stored: StoredReleases) -> FaintTotals:
     """Hold every noisy value of cuts and the weight of the synthetic graph against their noise."""
     totals = []
     for each in design.measurements:
-        name = each.release
-        if name == SAMPLED and each.sampler is not None:
-            name = SAMPLED_VALUE
-        elif each.noise is None or name not in (VALUE, SYNTHETIC, TOP) or name not in stored.noisy:
+        name = SAMPLED_VALUE if each.release == SAMPLED else each.release
+        if name not in (VALUE, SYNTHETIC, TOP, SAMPLED_VALUE) or name not in stored.noisy:
             continue
         noisy = stored.noisy[name]
         draws = (number_draws(design, name, len(noisy)),)

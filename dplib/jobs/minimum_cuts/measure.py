@@ -19,24 +19,20 @@ from dplib.graphs.cactus.cactus_search import cactus_of_graph
 from dplib.graphs.cuts.exhaustive import all_cut_values, numbered_sides
 from dplib.graphs.cuts.minimum_cut import count_zero_cuts, minimum_cut
 from dplib.graphs.edges import Graph, cut_values, pack_sides
-from dplib.jobs.minimum_cuts.design import (
-    COUNT,
-    SAMPLED,
-    SYNTHETIC,
-    TOP,
-    VALUE,
-    Design,
-)
-from dplib.jobs.minimum_cuts.measurement_plan import Measurement
+from dplib.jobs.minimum_cuts.config import SoftCountSettings
+from dplib.jobs.minimum_cuts.design import COUNT, SAMPLED_PADDING, SAMPLED_VALUE, SYNTHETIC, VALUE, Design
+from dplib.jobs.minimum_cuts.measurement_plan import Oneshot, Peeling
 from dplib.jobs.minimum_cuts.padded_graph import ListCuts, PaddedGraph
-from dplib.jobs.minimum_cuts.tables import SAMPLED_PADDING, SAMPLED_VALUE, StoredReleases, Tables
+from dplib.jobs.minimum_cuts.tables import StoredReleases, Tables
 from dplib.mechanisms.cuts.cut_sampler import sample_cuts
+from dplib.mechanisms.cuts.cut_sampler_plan import SamplerPlan
 from dplib.mechanisms.cuts.cut_statistics import count_steps, soft_count_steps
 from dplib.mechanisms.cuts.pair_weights import DrawNoise, noisy_pairs
 from dplib.mechanisms.exponential import exponential_rate
 from dplib.mechanisms.oneshot_laplace import draw_oneshot
 from dplib.mechanisms.top_k import peel
 from dplib.mechanisms.tree_counts import SAMPLERS, add_exactly
+from dplib.privacy.noise import Noise
 from dplib.randomness.keyed import Key, KeyedStream
 from dplib.release.digest import block_digest, combine_digests
 from dplib.workflow.run_keys import MeasurementKeys, RunKeys
@@ -73,14 +69,16 @@ def drawn(design: Design, graph: Graph, key: Key, list_cuts: ListCuts | None = N
     for each in design.measurements:
         name = each.release
         if name == SYNTHETIC:
-            stored.noisy[name] = _pairs(graph, each, key)
-        elif name == TOP:
-            _top_cuts(design, graph, each, key, stored)
-        elif name == SAMPLED:
-            _sampled(graph, each, key, list_cuts, stored)
+            edges = graph.source, graph.target, graph.weight
+            stored.noisy[name] = noisy_pairs(graph.n_vertices, *edges, _drawing(design.noises[name]), key, name)
+        elif isinstance(each.choice, SamplerPlan):
+            _sampled(graph, name, each.choice, key, list_cuts, stored)
+        elif each.choice is not None:
+            _top_cuts(design, graph, name, each.choice, key, stored)
         else:
             exact = np.array([true_number(design, graph, name)], dtype=np.int64)
-            stored.noisy[name] = add_exactly(exact, _drawing(each)(KeyedStream(key, name, "graph", 0), 1))
+            noise = _drawing(design.noises[name])(KeyedStream(key, name, "graph", 0), 1)
+            stored.noisy[name] = add_exactly(exact, noise)
     return stored
 
 
@@ -90,8 +88,7 @@ def true_number(design: Design, graph: Graph, name: str) -> int:
         return minimum_cut(graph).value
     if name == COUNT:
         return count_steps(count_minimum_cuts(graph), graph.n_vertices)
-    settings = design.config.cuts.releases.soft_cut_count
-    assert settings is not None
+    settings = design.config.cuts.releases.soft_cut_count or SoftCountSettings()
     return soft_count_steps(every_cut(graph), settings.eta)
 
 
@@ -107,46 +104,39 @@ def every_cut(graph: Graph) -> IntArray:
     return np.minimum(values, MAX_LOSS)
 
 
-def _drawing(each: Measurement) -> DrawNoise:
+def _drawing(noise: Noise) -> DrawNoise:
     """Draws the noise of a release's numbers."""
-    assert each.noise is not None
-    sampler, parameter = SAMPLERS[each.noise.law], each.noise.parameter
-    return lambda stream, size: sampler(stream, parameter, size)
+    return lambda stream, size: SAMPLERS[noise.law](stream, noise.parameter, size)
 
 
-def _pairs(graph: Graph, each: Measurement, key: Key) -> IntArray:
-    edges = graph.source, graph.target, graph.weight
-    return noisy_pairs(graph.n_vertices, *edges, _drawing(each), key, each.release)
-
-
-def _top_cuts(design: Design, graph: Graph, each: Measurement, key: Key, stored: StoredReleases) -> None:
-    drawing, losses = each.drawing, every_cut(graph)
-    assert drawing is not None
-    stream = KeyedStream(key, each.release, "draws")
-    if drawing.draw_epsilon is not None:
+def _top_cuts(
+    design: Design, graph: Graph, name: str, choice: Peeling | Oneshot, key: Key, stored: StoredReleases
+) -> None:
+    losses, stream = every_cut(graph), KeyedStream(key, name, "draws")
+    if isinstance(choice, Peeling):
         # Adding weight to a pair never lowers a cut: the losses are monotone.
-        rate = exponential_rate(drawing.draw_epsilon, Fraction(design.weight_cap), monotone=True)
-        numbers = peel(stream, losses, drawing.k, rate)
+        rate = exponential_rate(choice.draw_epsilon, Fraction(design.weight_cap), monotone=True)
+        numbers = peel(stream, losses, choice.k, rate)
     else:
-        assert drawing.scale is not None
-        numbers = draw_oneshot(stream, losses, drawing.k, drawing.scale)
-    stored.chosen[each.release] = numbered_sides(numbers + 1, graph.n_vertices)
-    if each.noise is not None:
-        noise = _drawing(each)(KeyedStream(key, each.release, "values"), drawing.k)
-        stored.noisy[each.release] = add_exactly(losses[numbers], noise)
+        numbers = draw_oneshot(stream, losses, choice.k, choice.scale)
+    stored.chosen[name] = numbered_sides(numbers + 1, graph.n_vertices)
+    if name in design.noises:
+        noise = _drawing(design.noises[name])(KeyedStream(key, name, "values"), choice.k)
+        stored.noisy[name] = add_exactly(losses[numbers], noise)
 
 
-def _sampled(graph: Graph, each: Measurement, key: Key, list_cuts: ListCuts | None, stored: StoredReleases) -> None:
-    assert each.sampler is not None
-    seed = int(KeyedStream(key, each.release, "trials").uint64(1)[0])
-    found = sample_cuts(PaddedGraph(graph, list_cuts, seed), each.sampler, key, each.release)
+def _sampled(
+    graph: Graph, name: str, plan: SamplerPlan, key: Key, list_cuts: ListCuts | None, stored: StoredReleases
+) -> None:
+    seed = int(KeyedStream(key, name, "trials").uint64(1)[0])
+    found = sample_cuts(PaddedGraph(graph, list_cuts, seed), plan, key, name)
     stored.noisy[SAMPLED_VALUE] = np.array([found.noisy_value], dtype=np.int64)
     if found.refused:
         return
     stored.noisy[SAMPLED_PADDING] = np.array([found.padding], dtype=np.int64)
-    stored.chosen[each.release] = found.sides
+    stored.chosen[name] = found.sides
     if found.noisy_weights is not None:
-        stored.noisy[each.release] = found.noisy_weights
+        stored.noisy[name] = found.noisy_weights
 
 
 def true_values(graph: Graph, sides: BoolArray) -> IntArray:

@@ -36,18 +36,19 @@ Part = PureDP | ZCDP | ApproxDP
 
 
 @dataclass(frozen=True)
-class Drawing:
-    """How top_cuts chooses.
-
-    Attributes:
-        k: number of cuts.
-        draw_epsilon: of each draw of peeling; None for oneshot.
-        scale: of the one round of Laplace noise; None for peeling.
-    """
+class Peeling:
+    """How top_cuts chooses k cuts one after the other, each draw with this epsilon."""
 
     k: int
-    draw_epsilon: Fraction | None = None
-    scale: Fraction | None = None
+    draw_epsilon: Fraction
+
+
+@dataclass(frozen=True)
+class Oneshot:
+    """How top_cuts chooses k cuts at once, by Laplace noise of this scale."""
+
+    k: int
+    scale: Fraction
 
 
 @dataclass(frozen=True)
@@ -56,28 +57,19 @@ class Measurement:
 
     Attributes:
         release: its name.
-        part: of the budget.
         share: of the budget, relative.
         events: everything it spends, one event a draw.
         noise: on its numbers: the value, the pairs, the chosen cuts' values, the steps of a count; None where none.
-        drawing: of top_cuts.
-        sampler: of sampled_cuts.
+        choice: how cuts are chosen, where they are.
+        values_share: part of its budget for the values of chosen cuts.
     """
 
     release: str
-    part: Part
     share: Fraction
     events: tuple[AnyEvent, ...]
     noise: Noise | None = None
-    drawing: Drawing | None = None
-    sampler: SamplerPlan | None = None
-
-    @property
-    def values_budget(self) -> PureDP | ZCDP:
-        """Of the chosen cuts' values, all together."""
-        assert self.noise is not None
-        epsilon_or_rho = self.noise.event(self.release)
-        return PureDP(epsilon_or_rho.epsilon) if epsilon_or_rho.epsilon is not None else ZCDP(epsilon_or_rho.rho)
+    choice: Peeling | Oneshot | SamplerPlan | None = None
+    values_share: Fraction = Fraction(0)
 
 
 def plan_release(
@@ -112,34 +104,29 @@ def plan_release(
             return _sampled(key, settings, part, share, n, weight_cap, enumeration)
         case SoftCountSettings():
             _require_listed(key, n)
-            return _steps(name, soft_count_sensitivity(settings.eta, weight_cap), part, share)
+            return _numbers(name, part, share, soft_count_sensitivity(settings.eta, weight_cap))
     if name == "minimum_cut_count":
-        return _steps(name, count_sensitivity(n), part, share)
+        return _numbers(name, part, share, count_sensitivity(n))
     if name == "synthetic_graph":
         rule = f"be of at most {MAX_PAIRED_VERTICES} vertices, since every pair gets noise"
         require(n <= MAX_PAIRED_VERTICES, key, rule, n)
-    noise = _noise(part, 1, weight_cap)
-    _require_useful(name, noise)
-    return Measurement(name, part, share, (noise.event(name),), noise)
+    return _numbers(name, part, share, weight_cap)
 
 
-def _noise(part: Part, n_numbers: int, step: int) -> Noise:
+def _numbers(name: str, part: Part, share: Fraction, step: int) -> Measurement:
+    """A number, or many of which a unit moves one; real ones on a grid of steps."""
+    noise = _noise(name, part, 1, step)
+    return Measurement(name, share, (noise.event(name),), noise)
+
+
+def _noise(name: str, part: Part, n_numbers: int, step: int) -> Noise:
     """Noise on numbers of which a unit moves each by at most ``step`` (one number of many counts as one)."""
     l1, l2_squared = integer_norms("sensitivity", n_numbers * step, n_numbers * step**2)
     # Of an approximate budget the epsilon: such a part's delta stays with its choice.
     budget = PureDP(part.epsilon) if isinstance(part, ApproxDP) else part
-    return Noise.within(budget, l1, l2_squared)
-
-
-def _require_useful(name: str, noise: Noise) -> None:
+    noise = Noise.within(budget, l1, l2_squared)
     require_useful_noise(f"{noise.law.parameter_name} for {name}", noise.parameter)
-
-
-def _steps(name: str, steps: int, part: Part, share: Fraction) -> Measurement:
-    """A real number on a grid of steps; Laplace noise, whose mechanism rounds the sensitivity up to whole steps."""
-    noise = _noise(part, 1, steps)
-    _require_useful(name, noise)
-    return Measurement(name, part, share, (noise.event(name),), noise)
+    return noise
 
 
 def _require_listed(key: str, n: int) -> None:
@@ -151,25 +138,26 @@ def _top_cuts(key: str, settings: TopCutsSettings, part: Part, share: Fraction, 
     _require_listed(key, n)
     n_cuts = 2 ** (n - 1) - 1
     require(settings.k < n_cuts, f"{key}.k", f"be below the number of all cuts, {n_cuts}", settings.k)
-    name = key.rpartition(".")[2]
-    values = _values_part(part, settings.values_share)
-    draws = _left_of(part, settings.values_share)
-    drawing, events = _drawing(key, settings, draws, n_cuts, weight_cap)
+    name, values = key.rpartition(".")[2], settings.values_share
+    # All delta stays with the choice.
+    draws: Part = part.scaled(1 - values)
+    if isinstance(part, ApproxDP):
+        draws = replace(part, epsilon=part.epsilon * (1 - values))
+    choice, events = _choice(key, settings, draws, n_cuts, weight_cap)
     noise = None
-    if values is not None:
-        noise = _noise(values, settings.k, weight_cap)
-        _require_useful(name, noise)
+    if values:
+        noise = _noise(name, part.scaled(values), settings.k, weight_cap)
         events = (*events, noise.event(f"{name} values"))
-    return Measurement(name, part, share, events, noise, drawing)
+    return Measurement(name, share, events, noise, choice, values)
 
 
-def _drawing(
+def _choice(
     key: str, settings: TopCutsSettings, draws: Part, n_cuts: int, weight_cap: int
-) -> tuple[Drawing, tuple[AnyEvent, ...]]:
+) -> tuple[Peeling | Oneshot, tuple[AnyEvent, ...]]:
     name = key.rpartition(".")[2]
     if settings.method == "peeling":
         epsilon = draw_epsilon(draws, settings.k)
-        return Drawing(settings.k, draw_epsilon=epsilon), (BoundedRangeEvent(name, epsilon),) * settings.k
+        return Peeling(settings.k, epsilon), (BoundedRangeEvent(name, epsilon),) * settings.k
     budget = PureDP(pure_epsilon_from_rho(draws.rho)) if isinstance(draws, ZCDP) else draws
     try:
         scale = oneshot_scale(budget, settings.k, n_cuts, Fraction(weight_cap))
@@ -180,19 +168,8 @@ def _drawing(
     require_useful_noise("scale for top_cuts", scale)
     mechanism = "oneshot_laplace"
     if isinstance(budget, ApproxDP):
-        return Drawing(settings.k, scale=scale), (ApproxEvent(name, budget.epsilon, budget.delta, mechanism),)
-    return Drawing(settings.k, scale=scale), (PureEvent(name, budget.epsilon, mechanism),)
-
-
-def _values_part(part: Part, share: Fraction) -> PureDP | ZCDP | None:
-    """The budget of the chosen cuts' values; all delta stays with the choice."""
-    if not share:
-        return None
-    return PureDP(part.epsilon * share) if isinstance(part, ApproxDP) else part.scaled(share)
-
-
-def _left_of(part: Part, share: Fraction) -> Part:
-    return ApproxDP(part.epsilon * (1 - share), part.delta) if isinstance(part, ApproxDP) else part.scaled(1 - share)
+        return Oneshot(settings.k, scale), (ApproxEvent(name, budget.epsilon, budget.delta, mechanism),)
+    return Oneshot(settings.k, scale), (PureEvent(name, budget.epsilon, mechanism),)
 
 
 @dataclass(frozen=True)
@@ -251,11 +228,8 @@ def _sampled(
     require(n * plan.target // 2 < MAX_TOTAL_WEIGHT // 2, "privacy.budget", rule, f"{n * plan.target // 2:.3g}")
     enumeration.trials(n)
     require_useful_noise(f"scale for {name}", weight_cap / plan.value_epsilon)
-    noise = None
-    if plan.values_budget is not None:
-        noise = _noise(plan.values_budget, settings.k, weight_cap)
-        _require_useful(name, noise)
-    return Measurement(name, part, share, (_sampler_event(name, plan, enumeration),), noise, None, plan)
+    noise = None if plan.values_budget is None else _noise(name, plan.values_budget, settings.k, weight_cap)
+    return Measurement(name, share, (_sampler_event(name, plan, enumeration),), noise, plan, settings.values_share)
 
 
 @lru_cache(maxsize=8)

@@ -3,12 +3,10 @@
 from fractions import Fraction
 from math import comb
 
-from dplib.jobs.minimum_cuts.design import SYNTHETIC, Design
-from dplib.jobs.minimum_cuts.measurement_plan import Measurement
-from dplib.jobs.minimum_cuts.tables import SAMPLED_VALUE, variance_of
+from dplib.jobs.minimum_cuts.design import SAMPLED_VALUE, SYNTHETIC, Design
+from dplib.jobs.minimum_cuts.measurement_plan import Measurement, Oneshot
+from dplib.mechanisms.cuts.cut_sampler_plan import SamplerPlan
 from dplib.page.guarantee import NoiseRow
-
-_NAN = float("nan")
 
 
 def noise_rows(design: Design) -> tuple[NoiseRow, ...]:
@@ -17,50 +15,28 @@ def noise_rows(design: Design) -> tuple[NoiseRow, ...]:
 
 
 def _rows(design: Design, each: Measurement) -> list[NoiseRow]:
-    label = each.release.replace("_", " ")
-    if each.sampler is not None:
-        return _sampler_rows(design, each, label)
-    if each.drawing is None:
-        return [_noisy(each, label, comb(design.n_vertices, 2) if each.release == SYNTHETIC else 1, each.share)]
-    settings = design.config.cuts.releases.top_cuts
-    assert settings is not None
-    values = settings.values_share
-    mechanism = "oneshot Laplace" if each.drawing.draw_epsilon is None else "exponential mechanism"
-    rows = [_choice(f"{label}: choice", each.drawing.k, mechanism, each.share * (1 - values))]
-    return rows + ([_noisy(each, f"{label}: values", each.drawing.k, each.share * values)] if each.noise else [])
+    label, choice, values = each.release.replace("_", " "), each.choice, each.values_share
+    if choice is None:
+        n_numbers = comb(design.n_vertices, 2) if each.release == SYNTHETIC else 1
+        return [_noisy(design, each.release, label, n_numbers, each.share)]
+    rows, draws = [], each.share
+    if isinstance(choice, SamplerPlan):
+        share = each.share / choice.guarantee.epsilon
+        value = f"{label}: minimum cut value"
+        rows.append(_noisy(design, SAMPLED_VALUE, value, 1, share * choice.value_epsilon))
+        if choice.padding_epsilon:
+            rows.append(_chosen(f"{label}: padding", 1, share * choice.padding_epsilon))
+        draws = share * choice.draws_epsilon
+    n_draws = choice.n_draws if isinstance(choice, SamplerPlan) else choice.k
+    mechanism = "oneshot Laplace" if isinstance(choice, Oneshot) else "exponential mechanism"
+    rows.append(_chosen(f"{label}: choice", n_draws, draws * (1 - values), mechanism))
+    return rows + ([_noisy(design, each.release, f"{label}: values", n_draws, draws * values)] if each.noise else [])
 
 
-def _sampler_rows(design: Design, each: Measurement, label: str) -> list[NoiseRow]:
-    plan, settings = each.sampler, design.config.cuts.releases.sampled_cuts
-    assert plan is not None
-    assert settings is not None
-    whole = plan.guarantee.epsilon
-    scale = design.weight_cap / plan.value_epsilon
-    value = NoiseRow(
-        label=f"{label}: minimum cut value",
-        n_counts=1,
-        mechanism="discrete_laplace",
-        noise=scale,
-        variance=variance_of(design, SAMPLED_VALUE),
-        sensitivity=Fraction(design.weight_cap),
-        share=each.share * plan.value_epsilon / whole,
-    )
-    rows = [value]
-    if plan.padding_epsilon:
-        padding = each.share * plan.padding_epsilon / whole
-        rows.append(_choice(f"{label}: padding", 1, "exponential mechanism", padding))
-    draws, values = each.share * plan.draws_epsilon / whole, settings.values_share
-    rows.append(_choice(f"{label}: choice", plan.n_draws, "exponential mechanism", draws * (1 - values)))
-    if each.noise is not None:
-        rows.append(_noisy(each, f"{label}: values", plan.n_draws, draws * values))
-    return rows
-
-
-def _noisy(each: Measurement, label: str, n_numbers: int, share: Fraction) -> NoiseRow:
-    assert each.noise is not None
-    noise = each.noise
+def _noisy(design: Design, statistic: str, label: str, n_numbers: int, share: Fraction) -> NoiseRow:
+    noise = design.noises[statistic]
     return NoiseRow(label, n_numbers, noise.law, noise.parameter, noise.variance, noise.sensitivity, share)
 
 
-def _choice(label: str, n_draws: int, mechanism: str, share: Fraction) -> NoiseRow:
-    return NoiseRow(label, n_draws, mechanism, None, _NAN, None, share)
+def _chosen(label: str, n_draws: int, share: Fraction, mechanism: str = "exponential mechanism") -> NoiseRow:
+    return NoiseRow(label, n_draws, mechanism, None, float("nan"), None, share)

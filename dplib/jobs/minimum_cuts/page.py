@@ -106,7 +106,7 @@ def _warnings(design: Design, results: Results) -> list[Block]:
             "of the budget."
         )
         found.append(Callout("Sampled cuts: refused", text, tone="warning"))
-    if design.measured(COUNT) is not None:
+    if design.asks(COUNT):
         found.append(Callout("The number of minimum cuts is hardly ever of use", COUNT_WARNING, tone="warning"))
     return found
 

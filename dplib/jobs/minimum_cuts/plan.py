@@ -8,8 +8,9 @@ import numpy as np
 from dplib.jobs.minimum_cuts.cut_margin import all_cuts_margin
 from dplib.jobs.minimum_cuts.design import COUNT, SAMPLED, SYNTHETIC, TOP, Design
 from dplib.jobs.minimum_cuts.expected_accuracy import ExpectedCutAccuracy, expected_accuracies
-from dplib.jobs.minimum_cuts.measurement_plan import Measurement
+from dplib.jobs.minimum_cuts.measurement_plan import Measurement, Oneshot, Peeling
 from dplib.jobs.minimum_cuts.publish import assumption, invariants, relation
+from dplib.mechanisms.cuts.cut_sampler_plan import SamplerPlan
 from dplib.mechanisms.cuts.cut_statistics import COUNT_WARNING, GRID
 from dplib.mechanisms.cuts.pair_weights import EXACT_CUTS
 from dplib.privacy.rounding import fraction_text
@@ -107,12 +108,15 @@ def make_plan(design: Design, settings_hash: str) -> Plan:
 
 def planned(design: Design, each: Measurement) -> PlannedRelease:
     """What the plan says of one release."""
-    draws, choice, epsilon = 0, "", None
-    if each.drawing is not None:
-        draws, epsilon = each.drawing.k, each.drawing.draw_epsilon
-        choice = "oneshot_laplace" if epsilon is None else "exponential"
-    elif each.sampler is not None:
-        draws, epsilon, choice = each.sampler.n_draws, each.sampler.draw_epsilon, "exponential"
+    match each.choice:
+        case None:
+            draws, choice, epsilon = 0, "", None
+        case Oneshot():
+            draws, choice, epsilon = each.choice.k, "oneshot_laplace", None
+        case Peeling():
+            draws, choice, epsilon = each.choice.k, "exponential", each.choice.draw_epsilon
+        case SamplerPlan():
+            draws, choice, epsilon = each.choice.n_draws, "exponential", each.choice.draw_epsilon
     numbers = {SYNTHETIC: comb(design.n_vertices, 2)}.get(each.release, max(draws, 1) if each.noise else 0)
     grid = GRID if each.release in ("minimum_cut_count", "soft_cut_count") else 1
     return PlannedRelease(
@@ -130,22 +134,22 @@ def planned(design: Design, each: Measurement) -> PlannedRelease:
 
 def sampler_terms(design: Design) -> SamplerTerms | None:
     """The public numbers of sampled_cuts; None without it."""
-    sampled = design.measured(SAMPLED)
-    if sampled is None or sampled.sampler is None:
+    plan = design.sampler
+    if plan is None:
         return None
-    plan, (event,) = sampled.sampler, sampled.events
     lost = plan.failure + design.enumeration.failure
+    (event,) = next(each.events for each in design.measurements if each.choice is plan)
     delta, epsilon = float(getattr(event, "delta", 0)), float(getattr(event, "epsilon_at_delta", 0))
     return SamplerTerms(plan.lowest, plan.gate, plan.target, epsilon, delta, float(lost))
 
 
 def synthetic_errors(design: Design) -> tuple[SyntheticError, ...]:
     """Errors by the size of the smaller side; none without a synthetic graph."""
-    measured, n = design.measured(SYNTHETIC), design.n_vertices
-    if measured is None or measured.noise is None:
+    n = design.n_vertices
+    if not design.asks(SYNTHETIC):
         return ()
     sizes = sorted({1, min(2, n // 2), max(1, n // 4), n // 2})
-    single = np.sqrt(measured.noise.variance * np.array([size * (n - size) for size in sizes]))
+    single = np.sqrt(design.variance_of(SYNTHETIC) * np.array([size * (n - size) for size in sizes]))
     return tuple(map(SyntheticError, sizes, single.tolist(), all_cuts_margin(design, sizes).tolist()))
 
 
@@ -155,18 +159,17 @@ def plan_notes(design: Design) -> tuple[str, ...]:
     if assumption(design) not in notes:
         notes.append(assumption(design))
     notes += design.reading_notes
-    if design.measured(COUNT) is not None:
+    if design.asks(COUNT):
         notes.append(COUNT_WARNING)
         notes.append("The standard error of minimum_cut_count is that of log2(count + 3 n).")
-    if design.measured(SYNTHETIC) is not None and design.n_vertices > EXACT_CUTS:
+    if design.asks(SYNTHETIC) and design.n_vertices > EXACT_CUTS:
         notes.append(
             f"Above {EXACT_CUTS} vertices cuts of the synthetic graph are searched for by its signed weights, and some "
             "can be missed. Its cactus is that of the graph without negative weights."
         )
-    sampled = design.measured(SAMPLED)
-    if sampled is not None and sampled.sampler is not None:
-        notes.append(_sampler_note(sampled))
-    if design.measured(TOP) is not None or sampled is not None:
+    if design.sampler is not None:
+        notes.append(_sampler_note(design.sampler))
+    if design.asks(TOP, SAMPLED):
         notes.append(
             "Recall is for a ring of the declared vertices, which has as many minimum cuts as a graph can have; other "
             "graphs do better where few cuts are near the minimum."
@@ -174,9 +177,7 @@ def plan_notes(design: Design) -> tuple[str, ...]:
     return tuple(notes)
 
 
-def _sampler_note(sampled: Measurement) -> str:
-    plan = sampled.sampler
-    assert plan is not None
+def _sampler_note(plan: SamplerPlan) -> str:
     if plan.when_small == "refuse":
         after = "refuses, and the whole budget is spent all the same"
     else:

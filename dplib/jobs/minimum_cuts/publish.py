@@ -8,10 +8,12 @@ import numpy as np
 import pyarrow as pa
 
 from dplib.graphs.cactus.cactus import Cactus
-from dplib.jobs.minimum_cuts.design import Design
+from dplib.jobs.minimum_cuts.design import SAMPLED, Design
 from dplib.jobs.minimum_cuts.estimate import FoundCuts, Results, make_results
+from dplib.jobs.minimum_cuts.measurement_plan import Enumeration
 from dplib.jobs.minimum_cuts.synthetic import Synthetic
 from dplib.jobs.minimum_cuts.tables import Tables
+from dplib.mechanisms.cuts.cut_sampler_plan import SamplerPlan
 from dplib.page.guarantee import Promise
 from dplib.page.number_text import count_text
 from dplib.privacy.rounding import fraction_text
@@ -144,14 +146,13 @@ def manifest_fields(design: Design) -> dict[str, Any]:
             "relation": relation(design),
             "assumed_of_the_input": assumption(design),
             "shares": {each.release: each.share for each in design.measurements},
-            "samplers": {each.release: _sampler(design) for each in design.measurements if each.sampler is not None},
+            "samplers": {} if design.sampler is None else {SAMPLED: _sampler(design.sampler, design.enumeration)},
         },
     }
 
 
-def _sampler(design: Design) -> dict[str, Any]:
+def _sampler(plan: SamplerPlan, enumeration: Enumeration) -> dict[str, Any]:
     """The public numbers of sampled_cuts."""
-    plan = next(each.sampler for each in design.measurements if each.sampler is not None)
     return {
         "lowest": plan.lowest,
         "gate": plan.gate,
@@ -160,5 +161,5 @@ def _sampler(design: Design) -> dict[str, Any]:
         "padding_epsilon": plan.padding_epsilon,
         "draw_epsilon": plan.draw_epsilon,
         "failure": plan.failure,
-        "enumeration_failure": design.enumeration.failure,
+        "enumeration_failure": enumeration.failure,
     }

@@ -18,7 +18,7 @@ from dplib.jobs.minimum_cuts.cut_margin import cut_margin, number_margin
 from dplib.jobs.minimum_cuts.design import SYNTHETIC, Design
 from dplib.jobs.minimum_cuts.estimate import FoundCuts, Number
 from dplib.jobs.minimum_cuts.synthetic import side_pairs, side_values
-from dplib.jobs.minimum_cuts.tables import ESTIMATES, Tables, variance_of
+from dplib.jobs.minimum_cuts.tables import ESTIMATES, Tables
 from dplib.release.manifest import Manifest
 from dplib.release.tables import read_table
 from dplib.validate import require
@@ -145,12 +145,12 @@ def _places(directory: Path) -> dict[str, int] | None:
 def _around(tables: Tables, side: BoolArray) -> list[Answer]:
     """The weight between a set and the rest in the synthetic graph; nothing without one."""
     design = tables.design
-    if design.measured(SYNTHETIC) is None:
+    if not design.asks(SYNTHETIC):
         return []
     noisy = tables.read_measurement().noisy[SYNTHETIC]
     value = float(side_values(design.n_vertices, noisy, side[None])[0])
     pairs = int(side_pairs(side[None])[0])
-    error, half = float(np.sqrt(pairs * variance_of(design, SYNTHETIC))), number_margin(design, SYNTHETIC, pairs)
+    error, half = float(np.sqrt(pairs * design.variance_of(SYNTHETIC))), number_margin(design, SYNTHETIC, pairs)
     return [_answer("weight around the set", None, int(side.sum()), "", value, error, half)]
 
 

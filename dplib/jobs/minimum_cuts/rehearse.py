@@ -14,11 +14,11 @@ import numpy as np
 from dplib.arrays import IntArray
 from dplib.graphs.cuts.minimum_cut import minimum_cut
 from dplib.graphs.edges import Graph, canonical
-from dplib.jobs.minimum_cuts.design import SYNTHETIC, VALUE, Design
+from dplib.jobs.minimum_cuts.design import SAMPLED_VALUE, SYNTHETIC, VALUE, Design
 from dplib.jobs.minimum_cuts.estimate import SAMPLED_REFUSED
 from dplib.jobs.minimum_cuts.measure import count_minimum_cuts, true_values
 from dplib.jobs.minimum_cuts.query import read_cuts, read_numbers
-from dplib.jobs.minimum_cuts.tables import SAMPLED_VALUE, Tables
+from dplib.jobs.minimum_cuts.tables import Tables
 from dplib.progress import Progress
 from dplib.workflow.job import PreparedJob
 from dplib.workflow.rehearsal import on_generated_rows

@@ -47,10 +47,7 @@ def measure(job: Resources[Design], rows: DataFrame, keys: RunKeys, directory: P
 def lister(job: Resources[Design]) -> ListCuts | None:
     """How sampled_cuts lists cuts by random trials as tasks; None where it packs trees on the driver and lists none."""
     design = job.design
-    sampled = design.measured(SAMPLED)
-    if sampled is None or sampled.sampler is None:
-        return None
-    plan = design.enumeration.trials(design.n_vertices)
+    plan = design.enumeration.trials(design.n_vertices) if design.asks(SAMPLED) else None
     if plan is None:
         return None
     method: Method = "karger" if design.enumeration.method == "karger" else "karger-stein"

@@ -24,14 +24,12 @@ import pyarrow as pa
 
 from dplib.arrays import BoolArray, IntArray
 from dplib.errors import IntegrityError
-from dplib.jobs.minimum_cuts.design import SAMPLED, Design
-from dplib.privacy.noise import Law
+from dplib.jobs.minimum_cuts.design import Design
 from dplib.release.staging import MEASUREMENT
 from dplib.release.tables import Column, read_table, write_table
 from dplib.workflow.release_tables import ReleaseTables
 
 ESTIMATES, CHOICES = "estimates", "choices"
-SAMPLED_VALUE, SAMPLED_PADDING = f"{SAMPLED}_value", f"{SAMPLED}_padding"
 _KEYS = ("statistic", "key")
 
 
@@ -48,27 +46,9 @@ class StoredReleases:
     chosen: dict[str, BoolArray]
 
 
-def variance_of(design: Design, statistic: str) -> float:
-    """Variance of a number of ``measurement/``; NaN for one that is chosen, not noisy."""
-    if statistic == SAMPLED_PADDING:
-        return float("nan")
-    if statistic == SAMPLED_VALUE:
-        sampled = design.measured(SAMPLED)
-        assert sampled is not None
-        assert sampled.sampler is not None
-        return Law.LAPLACE.variance(design.weight_cap / sampled.sampler.value_epsilon)
-    measured = design.measured(statistic)
-    assert measured is not None
-    return float("nan") if measured.noise is None else measured.noise.variance
-
-
 def _repeated(names: Sequence[str], sizes: Sequence[int]) -> pa.Array:
     places = np.repeat(np.arange(len(names), dtype=np.int32), sizes)
     return pa.DictionaryArray.from_arrays(pa.array(places, pa.int32()), pa.array(list(names), pa.string()))
-
-
-def _counting(sizes: Sequence[int]) -> IntArray:
-    return _joined([np.arange(size) for size in sizes])
 
 
 def _joined(arrays: Sequence[IntArray]) -> IntArray:
@@ -84,9 +64,9 @@ class Tables(ReleaseTables[Design]):
         sizes = [len(stored.noisy[name]) for name in names]
         columns = {
             "statistic": _repeated(names, sizes),
-            "key": _counting(sizes),
+            "key": _joined([np.arange(size) for size in sizes]),
             "noisy": _joined([stored.noisy[name] for name in names]),
-            "variance": np.repeat([variance_of(self.design, name) for name in names], sizes),
+            "variance": np.repeat([self.design.variance_of(name) for name in names], sizes),
         }
         folder = self.directory / MEASUREMENT
         write_table(folder, "statistics", columns, sort_by=_KEYS)

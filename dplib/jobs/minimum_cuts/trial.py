@@ -29,7 +29,7 @@ def thinned(design: Design, size: int) -> Design:
     few = VertexCount(count=n, first=domain.first) if named is None else list(named[:n])
     found = Design.of(config.model_copy(update={"graph": config.graph.model_copy(update={"vertices": few})}))
     measured = tuple(
-        fewer if fewer.sampler is not None else replace(fewer, noise=whole.noise, events=whole.events)
+        fewer if fewer.release == SAMPLED else replace(fewer, noise=whole.noise, events=whole.events)
         for fewer, whole in zip(found.measurements, design.measurements, strict=True)
     )
     return replace(found, measurements=measured)
@@ -38,7 +38,7 @@ def thinned(design: Design, size: int) -> Design:
 def measure_nothing(design: Design, keys: RunKeys, directory: Path) -> MeasurementKeys:
     """Draw the noise and the choices of a graph without edges."""
     nobody = np.zeros(0, dtype=np.int64)
-    trials = design.enumeration.trials(design.n_vertices) if design.measured(SAMPLED) is not None else None
+    trials = design.enumeration.trials(design.n_vertices) if design.asks(SAMPLED) else None
     empty = canonical(design.n_vertices, nobody, nobody, nobody)
     return measure_graph(design, empty, keys, directory, None if trials is None else _no_cuts)
 
@@ -50,9 +50,8 @@ def _no_cuts(graph: Graph, _bound: int, _seed: int) -> CutList:
 
 def may_lack(design: Design) -> frozenset[str]:
     """Tables of cuts, where some may be found, and of the cactus, where one may be made."""
-    synthetic = design.measured(SYNTHETIC) is not None
-    listed = synthetic or any(design.measured(name) is not None for name in (TOP, SAMPLED))
-    names = (["cuts", "members"] if listed else []) + (["cactus_nodes", "cactus_edges"] if synthetic else [])
+    names = ["cuts", "members"] if design.asks(SYNTHETIC, TOP, SAMPLED) else []
+    names += ["cactus_nodes", "cactus_edges"] if design.asks(SYNTHETIC) else []
     return frozenset(f"estimates/{name}" for name in names)
 
 

@@ -20,7 +20,7 @@ from dplib.jobs.minimum_cuts.measure import drawn, measure_graph
 from dplib.jobs.minimum_cuts.page import _listed
 from dplib.jobs.minimum_cuts.publish import write_tables
 from dplib.jobs.minimum_cuts.synthetic import pair_matrix, side_values, synthesise, with_cuts
-from dplib.jobs.minimum_cuts.tables import Tables, variance_of
+from dplib.jobs.minimum_cuts.tables import Tables
 from dplib.randomness.keyed import derive_key
 from tests.support.golden import golden_keys
 from tests.support.minimum_cuts import design_of
@@ -139,7 +139,7 @@ def test_releases_of_any_search_are_verified_by_their_values(tmp_path: Path) -> 
     values = single.values.astype(np.float64)
     for off in (0, 1):
         shutil.rmtree(tmp_path / "estimates")
-        found = FoundCuts(single.sides, values + off, np.sqrt(29 * variance_of(design, "synthetic_graph")) * np.ones(2))
+        found = FoundCuts(single.sides, values + off, np.sqrt(29 * design.variance_of("synthetic_graph")) * np.ones(2))
         numbers = (Number("synthetic_graph_value", float(values.min())), Number("synthetic_graph_cuts", 2.0))
         old = Results(numbers, {"synthetic_graph": found}, single)
         with pytest.MonkeyPatch.context() as patch:

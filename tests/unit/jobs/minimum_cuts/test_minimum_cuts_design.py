@@ -9,9 +9,11 @@ import pytest
 from dplib.errors import ConfigError
 from dplib.graphs.edges import MAX_TOTAL_WEIGHT, canonical
 from dplib.jobs.minimum_cuts.design import Design
+from dplib.jobs.minimum_cuts.measurement_plan import Peeling
 from dplib.jobs.minimum_cuts.padded_graph import PaddedGraph
 from dplib.jobs.minimum_cuts.plan import make_plan
 from dplib.jobs.minimum_cuts.publish import assumption, invariants
+from dplib.mechanisms.cuts.cut_sampler_plan import SamplerPlan
 from dplib.mechanisms.cuts.rejected_releases import REJECTED_RELEASES
 from dplib.privacy.accountant import totals
 from dplib.privacy.budget import Currency
@@ -33,6 +35,11 @@ SAMPLED: dict[str, Any] = {"share": 2, "k": 3, "when_small": "pad"}
 APPROX = {"epsilon": 2, "delta": "0.000001"}
 
 
+def sampler_of(design: Design) -> SamplerPlan:
+    assert design.sampler is not None
+    return design.sampler
+
+
 @pytest.mark.parametrize("method", ["peeling", "oneshot"])
 def test_a_pure_budget_is_spent_whole(method: str) -> None:
     releases = ALL_PURE | {"top_cuts": ALL_PURE["top_cuts"] | {"method": method}}
@@ -52,16 +59,11 @@ def test_a_pure_budget_is_spent_whole(method: str) -> None:
 def test_a_concentrated_budget_is_kept_and_draws_cost_a_quarter() -> None:
     design = design_of(ALL_PURE, {"rho": "1/10"})
     assert 0 <= Fraction(1, 10) - cost_of(design, Currency.ZCDP) < Fraction(1, 10**12)
-    top = design.measured("top_cuts")
-    assert top is not None
-    assert top.drawing is not None
-    assert top.drawing.draw_epsilon is not None
+    (choice,) = (each.choice for each in design.measurements if each.choice is not None)
+    assert isinstance(choice, Peeling)
     draws = Fraction(1, 10) * Fraction(3, 8) * Fraction(3, 4)
-    assert float(4 * top.drawing.draw_epsilon**2 / 8) == pytest.approx(float(draws), rel=1e-12)
-    value = design.measured("minimum_cut_value")
-    assert value is not None
-    assert value.noise is not None
-    assert value.noise.law is Law.GAUSSIAN
+    assert float(4 * choice.draw_epsilon**2 / 8) == pytest.approx(float(draws), rel=1e-12)
+    assert design.noises["minimum_cut_value"].law is Law.GAUSSIAN
 
 
 def test_delta_without_a_release_that_needs_it_buys_gaussian_noise() -> None:
@@ -81,15 +83,11 @@ def test_sampled_cuts_keep_epsilon_and_delta_together(when: str, method: str) ->
     assert basic.epsilon == pytest.approx(2, rel=1e-9)
     assert 0 < basic.delta <= 1.0000001e-6
     assert natural_terms(design).currency is Currency.APPROX
-    sampled = design.measured("sampled_cuts")
-    assert sampled is not None
-    assert sampled.sampler is not None
     if method == "karger-stein":
         # What the enumeration may miss is in the delta, beside what the sampler itself leaves out.
-        (event,) = sampled.events
+        event = design.measurements[-1].events[0]
         assert isinstance(event, ApproxEvent)
-        assert event.delta > sampled.sampler.guarantee.delta
-        assert event.delta <= Fraction(1, 10**6)
+        assert sampler_of(design).guarantee.delta < event.delta <= Fraction(1, 10**6)
 
 
 def test_oneshot_stays_inside_its_theorem() -> None:
@@ -108,20 +106,16 @@ def test_oneshot_stays_inside_its_theorem() -> None:
 def test_all_noise_grows_with_the_weight_cap(budget: dict[str, Any]) -> None:
     one, three = (design_of(ALL_PURE, budget, weight_cap=cap) for cap in (1, 3))
     factor = 9 if "rho" in budget else 3
-    for small, large in zip(one.measurements, three.measurements, strict=True):
-        assert small.noise is not None
-        assert large.noise is not None
-        ratio = large.noise.parameter / small.noise.parameter
-        if small.release == "minimum_cut_count":
+    for name, small in one.noises.items():
+        ratio = three.noises[name].parameter / small.parameter
+        if name == "minimum_cut_count":
             assert ratio == 1, "the number of minimum cuts changes as much for any weight"
-        elif small.release == "soft_cut_count":
+        elif name == "soft_cut_count":
             assert ratio == pytest.approx(factor, rel=0.02), "rounded up to the grid, and one step"
         else:
             assert ratio == factor
     sampled = {"sampled_cuts": SAMPLED}
-    plans = [design_of(sampled, APPROX, n=40, weight_cap=cap).measurements[0].sampler for cap in (1, 3)]
-    assert plans[0] is not None
-    assert plans[1] is not None
+    plans = [sampler_of(design_of(sampled, APPROX, n=40, weight_cap=cap)) for cap in (1, 3)]
     assert plans[0].rate == 3 * plans[1].rate
     assert plans[1].lowest == pytest.approx(3 * plans[0].lowest, abs=3)
 
@@ -129,8 +123,7 @@ def test_all_noise_grows_with_the_weight_cap(budget: dict[str, Any]) -> None:
 def test_the_whole_padding_leaves_the_kernels_room() -> None:
     """The public cycle is padded whole before anything is drawn: settings decide that it fits, not the graph."""
     releases, budget = {"sampled_cuts": SAMPLED | {"values_share": 0}}, {"epsilon": "0.0125", "delta": "0.000001"}
-    plan = design_of(releases, budget, n=10_000, weight_cap=10**9).measurements[0].sampler
-    assert plan is not None
+    plan = sampler_of(design_of(releases, budget, n=10_000, weight_cap=10**9))
     n = 10_000
     padded = PaddedGraph(canonical(n, [0], [1], [MAX_TOTAL_WEIGHT // 2])).padded(n * plan.target // 2)
     assert padded.total_weight < MAX_TOTAL_WEIGHT
@@ -150,8 +143,7 @@ def test_sampled_cuts_have_a_plan_for_any_number_of_vertices(when: str) -> None:
     """What they need of the minimum cut grows with the logarithm alone."""
     lowest = []
     for n in (1_414, 1_415, 100_000, 10_000_000):
-        plan = design_of({"sampled_cuts": SAMPLED | {"when_small": when}}, APPROX, n=n).measurements[0].sampler
-        assert plan is not None
+        plan = sampler_of(design_of({"sampled_cuts": SAMPLED | {"when_small": when}}, APPROX, n=n))
         assert plan.guarantee.epsilon <= Fraction(str(APPROX["epsilon"]))
         lowest.append(plan.lowest)
     assert lowest[0] <= lowest[1] <= lowest[0] + 1

@@ -14,13 +14,13 @@ from dplib.graphs.cuts.exhaustive import numbered_sides
 from dplib.graphs.cuts.near_minimum import near_minimum_cuts
 from dplib.graphs.edges import Graph, canonical, unpack_sides
 from dplib.jobs.minimum_cuts.cut_margin import all_cuts_margin
+from dplib.jobs.minimum_cuts.design import SAMPLED_PADDING, SAMPLED_VALUE
 from dplib.jobs.minimum_cuts.estimate import SAMPLED_REFUSED, make_results
 from dplib.jobs.minimum_cuts.expected_accuracy import expected_accuracies, laplace_tail, ring_share
 from dplib.jobs.minimum_cuts.measure import count_minimum_cuts, drawn
 from dplib.jobs.minimum_cuts.padded_graph import PaddedGraph
 from dplib.jobs.minimum_cuts.plan import make_plan
 from dplib.jobs.minimum_cuts.synthetic import side_values, synthesise
-from dplib.jobs.minimum_cuts.tables import SAMPLED_PADDING, SAMPLED_VALUE
 from dplib.mechanisms.discrete_laplace import discrete_laplace_probability
 from dplib.randomness.keyed import KeyedStream, derive_key
 from tests.support.cut_graphs import weighted_graphs
@@ -165,7 +165,7 @@ def test_sampled_cuts_are_near_minimum_where_the_graph_is_strong() -> None:
     design = design_of(releases, {"epsilon": 8, "delta": "0.000001"}, n=30)
     stored = drawn(design, graph, KEY)
     results = make_results(design, stored)
-    plan = design.measurements[0].sampler
+    plan = design.sampler
     assert plan is not None
     assert stored.noisy[SAMPLED_VALUE][0] >= plan.gate
     assert stored.noisy[SAMPLED_PADDING].tolist() == [0]
