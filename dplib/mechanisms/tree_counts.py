@@ -76,10 +76,14 @@ def measure_levels(
         if law is None:
             measured.append(np.zeros_like(counts))
             continue
-        draw = SAMPLERS[law.law]
-        stream = KeyedStream(key, statistic, block, level)
-        measured.append(add_exactly(counts, draw(stream, law.parameter, counts.size).reshape(counts.shape)))
+        measured.append(add_noise(counts, law, KeyedStream(key, statistic, block, level)))
     return measured
+
+
+def add_noise(counts: IntArray, noise: Noise, stream: BitSource) -> IntArray:
+    """Counts with noise drawn once for each; see `add_exactly`."""
+    drawn = SAMPLERS[noise.law](stream, noise.parameter, counts.size)
+    return add_exactly(counts, drawn.reshape(counts.shape))
 
 
 def add_exactly(counts: IntArray, noise: IntArray) -> IntArray:

@@ -102,8 +102,8 @@ def coverage_of_graphs() -> Iterator[Result]:
     for budget in BUDGETS:
         design = network(("edge_count", "largest_degree", "degree_histogram"), budget, last_bin=30)
         for each in design.measurements:
-            assert each.parameter is not None
-            law = DrawLaw(each.mechanism, float(each.parameter))
+            assert each.noise is not None
+            law = DrawLaw.of(each.noise)
             noise = drawn(law, each.size * N_KEYS, str(each.statistic)).reshape(each.size, N_KEYS)
             found = noise - noise.mean(axis=0) if each.size > 1 else noise
             for bins in (1, 3) if each.size > 1 else (1,):

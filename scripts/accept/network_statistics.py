@@ -19,9 +19,9 @@ from dplib.graphs.statistics.triangles import count_triangles
 from dplib.jobs.network_statistics.design import Design
 from dplib.jobs.network_statistics.estimate import make_results, std_error
 from dplib.jobs.network_statistics.measure import (
-    add_noise,
     exact_counts,
     exact_statistics,
+    noisy_numbers,
     noisy_statistics,
     rungs_of,
     statistics_of,
@@ -109,7 +109,7 @@ def errors_of_single_numbers(name: str, graph: SimpleGraph) -> Iterator[Result]:
     design = network(("edge_count", "largest_degree"), {"epsilon": 1}, graph.n_vertices)
     facts = exact_counts(design, graph)
     exact = statistics_of(design, facts)
-    runs = [add_noise(design, facts, derive_key(KEY, name, run)) for run in range(DRAWS)]
+    runs = [noisy_numbers(design, facts, derive_key(KEY, name, run)) for run in range(DRAWS)]
     for statistic, true in exact.items():
         ratio = rms(np.array([float(run[statistic][0] - true[0]) for run in runs])) / std_error(design, statistic)
         claim = f"{name}: {str(statistic).replace('_', ' ')}, |error of {DRAWS} runs met / predicted - 1|"

@@ -17,7 +17,7 @@ from dplib.jobs.minimum_cuts.design import SAMPLED_VALUE
 from dplib.jobs.minimum_cuts.synthetic import side_values
 from dplib.jobs.network_statistics.estimate import half_width, std_error
 from dplib.jobs.network_statistics.local import estimate_degrees, estimate_derived
-from dplib.jobs.network_statistics.whole_graph import WholeGraph, degree_protocol
+from dplib.jobs.network_statistics.whole_graph import WholeGraph
 from dplib.mechanisms.cuts.cut_statistics import GRID
 from dplib.privacy.noise_quantile import DrawLaw
 from tests.support.coverage_of_intervals import LOWEST, drawn, require_coverage
@@ -35,12 +35,12 @@ def test_single_numbers(budget: dict[str, Any]) -> None:
     for each in design.measurements:
         error = std_error(design, each.statistic)
         half = half_width(design, each.statistic, error)
-        if each.parameter is None:
+        if each.noise is None:
             # Noise that follows the graph: no error may be stated.
             assert np.isnan(error)
             assert np.isnan(half)
             continue
-        noise = drawn(DrawLaw(each.mechanism, float(each.parameter)), N_KEYS, str(each.statistic))
+        noise = drawn(DrawLaw.of(each.noise), N_KEYS, str(each.statistic))
         require_coverage(noise, half, (each.statistic, budget))
         stated += 1
     assert stated >= 3
@@ -51,8 +51,8 @@ def test_single_numbers(budget: dict[str, Any]) -> None:
 def test_runs_of_degrees(budget: dict[str, Any], last_bin: int) -> None:
     design = design_of(("degree_histogram",), budget, last_bin=last_bin)
     (each,) = design.measurements
-    assert each.parameter is not None
-    law = DrawLaw(each.mechanism, float(each.parameter))
+    assert each.noise is not None
+    law = DrawLaw.of(each.noise)
     noise = drawn(law, each.size * N_KEYS, "degrees").reshape(each.size, N_KEYS)
     found = noise - noise.mean(axis=0)  # the estimate's bins sum to the public n
     for bins in (1, 2, each.size - 1):
@@ -68,9 +68,7 @@ def graph(n: int, density: float) -> SimpleGraph:
 def test_numbers_from_reported_degrees(n: int, density: float, epsilon: int) -> None:
     """Errors that are estimated from the reports themselves: 1,500 collections."""
     design = design_of(["degree_sequence"], {"epsilon": epsilon}, n=n, privacy={"model": "local"}, last_bin=12)
-    measured = design.find(Statistic.DEGREE_SEQUENCE)
-    assert measured is not None
-    protocol = degree_protocol(design, measured)
+    protocol = design.degree_protocol
     edges = graph(n, density)
     counted, keys = protocol.true_degrees(n, edges.source, edges.target), 1500
     scale = float(protocol.scale)

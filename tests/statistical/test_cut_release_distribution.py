@@ -18,11 +18,12 @@ from dplib.jobs.minimum_cuts import padded_graph
 from dplib.mechanisms.cuts.cut_sampler import draw_padding, sample_cuts
 from dplib.mechanisms.cuts.cut_sampler_plan import plan_cut_sampler
 from dplib.mechanisms.cuts.pair_weights import noisy_pairs
-from dplib.mechanisms.discrete_laplace import discrete_laplace_probability, draw_discrete_laplace
+from dplib.mechanisms.discrete_laplace import discrete_laplace_probability
 from dplib.mechanisms.exponential import exponential_probability
 from dplib.mechanisms.oneshot_laplace import draw_oneshot
 from dplib.mechanisms.top_k import measure_chosen, peel
 from dplib.privacy.budget import ZCDP, ApproxDP, PureDP
+from dplib.privacy.noise import Law, Noise
 from dplib.randomness.keyed import KeyedStream, derive_key
 from tests.support.cut_mechanism_laws import all_cuts, all_sides, oneshot_two, peel_two
 from tests.support.cut_padded_graph import DensePaddedGraph
@@ -80,9 +81,7 @@ def test_pair_weights_have_the_noise_on_every_pair_present_or_not() -> None:
     n, epsilon, cap = 900, Fraction(2, 3), 2
     source, target = np.arange(0, n - 1), np.arange(1, n)
     weight = np.full(n - 1, 40, dtype=np.int64)
-    noisy = noisy_pairs(
-        n, source, target, weight, lambda s, m: draw_discrete_laplace(s, cap / epsilon, m), KEY, "graph"
-    )
+    noisy = noisy_pairs(n, source, target, weight, Noise(Law.LAPLACE, cap / epsilon, Fraction(cap)), KEY, "graph")
     ends = np.triu_indices(n, 1)
     noise = noisy - np.where(ends[1] == ends[0] + 1, 40, 0)
     assert chi_square_p_value(noise, lambda k: discrete_laplace_probability(k, cap / epsilon)) > PASS

@@ -17,7 +17,7 @@ from dplib.jobs.network_statistics.design import Design
 from dplib.jobs.network_statistics.measure import exact_counts, noisy_statistics, project, rungs_of, statistics_of
 from dplib.jobs.network_statistics.measurements import LADDER
 from dplib.mechanisms.ladder import ladder_probability
-from dplib.privacy.noise import Law, Noise, NoiseEvent
+from dplib.privacy.noise import Law, Noise
 from dplib.randomness.keyed import derive_key
 from tests.support.goodness_of_fit import epsilon_between
 from tests.support.network_oracles import graph_of
@@ -40,8 +40,8 @@ def log_mass(design: Design, graph: SimpleGraph, drawn: dict[Statistic, IntArray
             mass = ladder_probability(gap, rungs_of(design, facts), each.epsilon)
             total += float(np.log(np.maximum(mass, 1e-300)).sum())
         else:
-            assert each.parameter is not None
-            total -= float(np.abs(gap).sum() / each.parameter)
+            assert each.noise is not None
+            total -= float(np.abs(gap).sum() / each.noise.parameter)
     return total
 
 
@@ -57,8 +57,8 @@ def empirical_epsilon(used: Design, one: SimpleGraph, other: SimpleGraph, trials
 def with_sensitivity(design: Design, wrong: Fraction) -> Design:
     """The design with noise for a wrong sensitivity of its one statistic."""
     (each,) = design.measurements
-    assert isinstance(each.event, NoiseEvent)
-    event = Noise(Law.LAPLACE, each.event.noise.parameter * wrong / each.sensitivity.l1, wrong).event(each.statistic)
+    assert each.noise is not None
+    event = Noise(Law.LAPLACE, each.noise.parameter * wrong / each.sensitivity.l1, wrong).event(each.statistic)
     return replace(design, measurements=(replace(each, event=event),))
 
 

@@ -15,7 +15,6 @@ from dplib.arrays import FloatArray, IntArray
 from dplib.graphs.simple_graph import SimpleGraph
 from dplib.graphs.statistics.candidate_scores import coverage_scores, split_scores
 from dplib.graphs.statistics.network_sensitivity import Statistic
-from dplib.jobs.network_statistics import whole_graph
 from dplib.jobs.network_statistics.design import Design
 from dplib.jobs.network_statistics.measure import exact_statistics
 from dplib.jobs.network_statistics.parts import choice_rate
@@ -65,7 +64,7 @@ def test_one_edge_moves_the_reported_degrees_as_stated(counting: str, moved: int
     design = design_of(["degree_sequence"], {"epsilon": 20}, n=N, privacy=LOCAL, local={"counting": counting})
     exact = np.stack([exact_statistics(design, graph_number(g))[Statistic.DEGREE_SEQUENCE] for g in range(1024)])
     assert design.measurements[0].sensitivity.l1 == moved == oracle.change(exact, NEIGHBORS["edge"])
-    assert design.measurements[0].parameter == Fraction(moved, 20)
+    assert design.degree_protocol.scale == Fraction(moved, 20)
 
 
 @pytest.mark.parametrize("level", NEIGHBORS)
@@ -144,10 +143,8 @@ def test_the_transcript_of_all_reports_keeps_its_epsilon(monkeypatch: pytest.Mon
     right = [loss(design, name, graph, 1.0) for name, graph in (("with", with_edge), ("without", without))]
     assert 0.8 < epsilon_between(*right, error=1e-4) <= 2
 
-    def half_noise(_: Design, __: object) -> DegreeProtocol:
-        return DegreeProtocol(Fraction(4), Counting.BOTH_ENDS)  # scale 1/2 where 2 is due
-
-    monkeypatch.setattr(whole_graph, "degree_protocol", half_noise)
+    # Scale 1/2 where 2 is due.
+    monkeypatch.setattr(Design, "degree_protocol", DegreeProtocol(Fraction(4), Counting.BOTH_ENDS))
     wrong = [loss(design, name, graph, 4.0) for name, graph in (("with", with_edge), ("without", without))]
     assert epsilon_between(*wrong, error=1e-4) > 2
 

@@ -3,24 +3,15 @@
 A number is one draw, and the weight around a set of vertices that is fixed beforehand a sum of equal draws: their 95 %
 intervals are quantiles of these laws (`dplib.privacy.noise_quantile`).
 
-A cut with s vertices on one side sums ``c = s (n - s)`` noises. For Laplace noise `dplib.mechanisms.cuts.pair_weights`
-states the bound. Discrete Gaussian noise of parameter sigma^2 has a moment generating function of at most
-``e^(sigma^2 t^2 / 2)``, so the sum exceeds x in either direction with probability at most ``2 e^(-x^2 / (2 c
-sigma^2))``; the union over all cuts gives ``sigma sqrt(2 c L)`` with the same ``L = ln C(n, s) + ln(n / beta)``.
-
-References: Canonne, Kamath, Steinke: The discrete Gaussian for differential privacy. NeurIPS 2020, fact on its moment
-generating function (section 2).
+All cuts together: `dplib.mechanisms.cuts.pair_weights`.
 """
 
-import numpy as np
 import numpy.typing as npt
-from scipy.special import gammaln
 
 from dplib.arrays import FloatArray
 from dplib.jobs.minimum_cuts.design import SOFT, SYNTHETIC, Design
 from dplib.mechanisms.cuts.cut_statistics import GRID
 from dplib.mechanisms.cuts.pair_weights import cut_error
-from dplib.privacy.noise import Law
 from dplib.privacy.noise_quantile import DrawLaw, Draws, half_width
 
 BETA = 0.05
@@ -55,17 +46,11 @@ def cut_margin(design: Design, release: str, side_size: int) -> float:
     return float(all_cuts_margin(design, side_size)) if release == SYNTHETIC else number_margin(design, release)
 
 
-def all_cuts_margin(design: Design, side_sizes: npt.ArrayLike, beta: float = BETA) -> FloatArray:
-    """Bounds on the errors of all cuts of the synthetic graph together, but for probability beta.
+def all_cuts_margin(design: Design, side_sizes: npt.ArrayLike) -> FloatArray:
+    """Bounds on the errors of all cuts of the synthetic graph together, but for probability `BETA`.
 
     Args:
         design: with a synthetic graph.
         side_sizes: vertices on either side, from 1 to n - 1, any shape.
-        beta: failure probability of all bounds together.
     """
-    n, noise = design.n_vertices, design.noises[SYNTHETIC]
-    if noise.law is Law.LAPLACE:
-        return cut_error(n, side_sizes, noise.parameter, beta)
-    size = np.asarray(side_sizes, dtype=np.float64)
-    level = gammaln(n + 1) - gammaln(size + 1) - gammaln(n - size + 1) + np.log(n / beta)
-    return np.asarray(np.sqrt(2 * float(noise.parameter) * size * (n - size) * level))
+    return cut_error(design.n_vertices, side_sizes, design.noises[SYNTHETIC], BETA)

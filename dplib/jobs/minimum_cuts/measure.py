@@ -27,12 +27,11 @@ from dplib.jobs.minimum_cuts.tables import StoredReleases, Tables
 from dplib.mechanisms.cuts.cut_sampler import sample_cuts
 from dplib.mechanisms.cuts.cut_sampler_plan import SamplerPlan
 from dplib.mechanisms.cuts.cut_statistics import count_steps, soft_count_steps
-from dplib.mechanisms.cuts.pair_weights import DrawNoise, noisy_pairs
+from dplib.mechanisms.cuts.pair_weights import noisy_pairs
 from dplib.mechanisms.exponential import exponential_rate
 from dplib.mechanisms.oneshot_laplace import draw_oneshot
 from dplib.mechanisms.top_k import peel
-from dplib.mechanisms.tree_counts import SAMPLERS, add_exactly
-from dplib.privacy.noise import Noise
+from dplib.mechanisms.tree_counts import add_noise
 from dplib.randomness.keyed import Key, KeyedStream
 from dplib.release.digest import block_digest, combine_digests
 from dplib.workflow.run_keys import MeasurementKeys, RunKeys
@@ -70,15 +69,14 @@ def drawn(design: Design, graph: Graph, key: Key, list_cuts: ListCuts | None = N
         name = each.release
         if name == SYNTHETIC:
             edges = graph.source, graph.target, graph.weight
-            stored.noisy[name] = noisy_pairs(graph.n_vertices, *edges, _drawing(design.noises[name]), key, name)
+            stored.noisy[name] = noisy_pairs(graph.n_vertices, *edges, design.noises[name], key, name)
         elif isinstance(each.choice, SamplerPlan):
             _sampled(graph, name, each.choice, key, list_cuts, stored)
         elif each.choice is not None:
             _top_cuts(design, graph, name, each.choice, key, stored)
         else:
             exact = np.array([true_number(design, graph, name)], dtype=np.int64)
-            noise = _drawing(design.noises[name])(KeyedStream(key, name, "graph", 0), 1)
-            stored.noisy[name] = add_exactly(exact, noise)
+            stored.noisy[name] = add_noise(exact, design.noises[name], KeyedStream(key, name, "graph", 0))
     return stored
 
 
@@ -104,11 +102,6 @@ def every_cut(graph: Graph) -> IntArray:
     return np.minimum(values, MAX_LOSS)
 
 
-def _drawing(noise: Noise) -> DrawNoise:
-    """Draws the noise of a release's numbers."""
-    return lambda stream, size: SAMPLERS[noise.law](stream, noise.parameter, size)
-
-
 def _top_cuts(
     design: Design, graph: Graph, name: str, choice: Peeling | Oneshot, key: Key, stored: StoredReleases
 ) -> None:
@@ -121,8 +114,7 @@ def _top_cuts(
         numbers = draw_oneshot(stream, losses, choice.k, choice.scale)
     stored.chosen[name] = numbered_sides(numbers + 1, graph.n_vertices)
     if name in design.noises:
-        noise = _drawing(design.noises[name])(KeyedStream(key, name, "values"), choice.k)
-        stored.noisy[name] = add_exactly(losses[numbers], noise)
+        stored.noisy[name] = add_noise(losses[numbers], design.noises[name], KeyedStream(key, name, "values"))
 
 
 def _sampled(

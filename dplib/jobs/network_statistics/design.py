@@ -46,6 +46,7 @@ from dplib.jobs.network_statistics.measurements import (
     measurements_of,
 )
 from dplib.jobs.network_statistics.parts import require_reported
+from dplib.mechanisms.local.local_degrees import Counting, DegreeProtocol
 from dplib.mechanisms.tree_counts import SAMPLER_FORMAT
 from dplib.privacy.events import Event
 from dplib.spark.graphs.edges import VertexDomain
@@ -171,6 +172,12 @@ class Design:
         return next((each for each in self.measurements if each.statistic is statistic), None)
 
     @property
+    def degree_protocol(self) -> DegreeProtocol:
+        """What vertices agree on before they report degrees, in the local model."""
+        (epsilon,) = (each.epsilon for each in self.measurements if each.statistic is Statistic.DEGREE_SEQUENCE)
+        return DegreeProtocol(epsilon, Counting(self.config.graph.local.counting))
+
+    @property
     def events(self) -> tuple[Event, ...]:
         """What the release spends."""
         return (*(each.event for each in self.measurements), *quality_events(self.config))
@@ -225,7 +232,7 @@ def _oldest_format(
     except ConfigError:
         # A budget that is enough for a ladder now.
         return 2
-    return 1 if [each.noise for each in measured] == [each.noise for each in before] else 2
+    return 1 if [each.law for each in measured] == [each.law for each in before] else 2
 
 
 def _vertices(config: NetworkRelease, source: EdgeInput | ReportInput | None) -> VertexDomain:

@@ -28,8 +28,8 @@ from dplib.jobs.network_statistics.design import Design
 from dplib.jobs.network_statistics.local import edges_error, estimate_derived, reported
 from dplib.jobs.network_statistics.noisy_graph_tables import pairs_of_blocks, passing_of, reported_pairs
 from dplib.jobs.network_statistics.parts import threshold_law
-from dplib.jobs.network_statistics.tables import noise_variance
-from dplib.jobs.network_statistics.whole_graph import WholeGraph, degree_protocol
+from dplib.jobs.network_statistics.whole_graph import WholeGraph
+from dplib.privacy.noise import Law
 from dplib.privacy.noise_quantile import Z95, DrawLaw, Draws, one_draw
 from dplib.privacy.noise_quantile import half_width as quantile
 from dplib.projection.rounding import round_to_totals
@@ -74,10 +74,9 @@ def make_results(design: Design, noisy: dict[Statistic, npt.NDArray[np.generic]]
             continue
         results.estimate[each.statistic] = _estimate(design, each.statistic, drawn)
         results.count[each.statistic] = _integers(design, each.statistic, drawn, noisy[each.statistic])
-    non_respondents = parts.non_respondents.get(Statistic.DEGREE_SEQUENCE)
-    if non_respondents is not None:
-        results.estimate[Statistic.DEGREE_SEQUENCE][non_respondents] = np.nan
-        results.std_error[Statistic.DEGREE_SEQUENCE][non_respondents] = np.nan
+    if degrees is not None:
+        for column in (results.estimate, results.std_error):
+            column[Statistic.DEGREE_SEQUENCE][parts.silent(Statistic.DEGREE_SEQUENCE)] = np.nan
     for statistic, found in estimate_derived(design, results.reports, parts).items():
         results.estimate[statistic], results.std_error[statistic] = found.value, found.std_error
         # Stars of reported degrees can leave 64 bits.
@@ -90,8 +89,7 @@ def _add_blocks(design: Design, drawn: FloatArray, parts: WholeGraph, results: R
     """Edges of the whole graph and of blocks, from the pairs that appear in them."""
     assert parts.graph is not None
     passing, statistic = passing_of(parts.graph.law), Statistic.ADJACENCY
-    non_respondents = parts.non_respondents.get(statistic, np.zeros(0, dtype=np.int64))
-    pairs, told = pairs_of_blocks(design), reported_pairs(design, non_respondents).astype(np.float64)
+    pairs, told = pairs_of_blocks(design), reported_pairs(design, parts.silent(statistic)).astype(np.float64)
     more = pairs / np.maximum(told, 1)
     found = passing.estimate(drawn, told)
     results.std_error[statistic] = np.sqrt(passing.variance(found, told)) * more
@@ -114,7 +112,7 @@ def std_error(design: Design, statistic: Statistic, n_bins: int = 1) -> float:
         return float("nan")
     if statistic is Statistic.ADJACENCY:
         return whole_graph_error(design, None)
-    variance = noise_variance(measured)
+    variance = float("nan") if measured.noise is None else measured.noise.variance
     if statistic is Statistic.DEGREE_HISTOGRAM:
         variance *= n_bins - n_bins**2 / measured.size
     return float(np.sqrt(variance))
@@ -137,17 +135,14 @@ def half_width(design: Design, statistic: Statistic, error: float, n_bins: int =
     if not np.isfinite(error):
         return float("nan")
     if measured is None and statistic in (Statistic.EDGE_COUNT, Statistic.DEGREE_HISTOGRAM):
-        degrees = design.find(Statistic.DEGREE_SEQUENCE)
-        assert degrees is not None
-        scale = float(degree_protocol(design, degrees).scale)
+        scale = float(design.degree_protocol.scale)
         if statistic is Statistic.DEGREE_HISTOGRAM:
             return Z95 * float(np.hypot(error, np.sqrt(worst_bin_variance(scale, 1)))) + 0.5
-        each = DrawLaw("discrete_laplace", scale)
-        sums = Draws(each, 1.0, float(design.n_vertices))
+        sums = Draws(DrawLaw(Law.LAPLACE, scale), 1.0, float(design.n_vertices))
         return float(quantile([sums]) / np.sqrt(sums.variance) * error)
-    if measured is None or measured.parameter is None:
+    if measured is None or measured.noise is None:
         return Z95 * error
-    law = DrawLaw(measured.mechanism, float(measured.parameter))
+    law = DrawLaw.of(measured.noise)
     if statistic is not Statistic.DEGREE_HISTOGRAM:
         return quantile(one_draw(law))
     return quantile(bin_draws(law, measured.size, n_bins))
@@ -177,7 +172,7 @@ def block_intervals(design: Design, estimate: FloatArray, parts: WholeGraph) -> 
     assert parts.graph is not None
     passing = passing_of(parts.graph.law)
     pairs = pairs_of_blocks(design)
-    told = reported_pairs(design, parts.non_respondents.get(Statistic.ADJACENCY, np.zeros(0, dtype=np.int64)))
+    told = reported_pairs(design, parts.silent(Statistic.ADJACENCY))
     more = pairs / np.maximum(told, 1)
     # A block of one vertex has no pair.
     seen = np.divide(estimate, more, out=np.zeros_like(more), where=more > 0)

@@ -19,8 +19,6 @@ from dplib.metrics.faint_totals import FaintTotals, NoisyTotal, find_faint
 from dplib.privacy.noise_quantile import DrawLaw, Draws, one_draw, std_error
 from dplib.release.staging import MEASUREMENT
 
-_BY_VERTEX = (Statistic.DEGREE_SEQUENCE, Statistic.SORTED_DEGREES)
-
 
 def faint_statistics(design: Design, results: Results, directory: Path) -> FaintTotals:
     """Hold every statistic against its noise.
@@ -35,27 +33,25 @@ def faint_statistics(design: Design, results: Results, directory: Path) -> Faint
     for each in design.released:
         if each.size == 0:
             continue
-        if isinstance(each, Measurement) and each.parameter is not None and not design.local:
-            totals.append(_of_draws(design, each, noisy[each.statistic].astype(np.float64)))
+        if isinstance(each, Measurement) and each.noise is not None and not design.local:
+            law = DrawLaw.of(each.noise)
+            totals.append(_of_draws(design, each.statistic, law, noisy[each.statistic].astype(np.float64)))
         elif each.statistic in (Statistic.EDGE_COUNT, Statistic.K_STARS, Statistic.TRIANGLES, Statistic.ADJACENCY):
             value, error = (float(found[each.statistic][0]) for found in (results.estimate, results.std_error))
             totals.append(NoisyTotal(str(each.statistic), value, error))
     return find_faint(totals)
 
 
-def _of_draws(design: Design, each: Measurement, noisy: FloatArray) -> NoisyTotal:
+def _of_draws(design: Design, statistic: Statistic, law: DrawLaw, noisy: FloatArray) -> NoisyTotal:
     """The total of a statistic whose numbers have independent noise of one law."""
-    assert each.parameter is not None
-    law, size = DrawLaw(each.mechanism, float(each.parameter)), each.size
-    draws = one_draw(law)
-    value = float(noisy[0])
-    match each.statistic:
+    draws, value, size = one_draw(law), float(noisy[0]), len(noisy)
+    match statistic:
         case Statistic.DEGREE_HISTOGRAM:
             # Least squares under the public sum n: what is taken off each bin depends on all of them.
             value = float(noisy.sum() - noisy[0]) - (size - 1) * float(noisy.sum() - design.n_vertices) / size
             draws = bin_draws(law, size, size - 1)
         case Statistic.CUMULATIVE_HISTOGRAM:
             value = design.n_vertices - value
-        case _ if each.statistic in _BY_VERTEX:
+        case Statistic.DEGREE_SEQUENCE | Statistic.SORTED_DEGREES:
             value, draws = float(noisy.sum()), (Draws(law, 1.0, float(size)),)
-    return NoisyTotal(str(each.statistic), value, std_error(draws), draws)
+    return NoisyTotal(str(statistic), value, std_error(draws), draws)

@@ -36,7 +36,7 @@ from dplib.graphs.statistics.noisy_graph import estimate_triangles
 from dplib.graphs.statistics.reported_degrees import estimate_sum, in_range, stars_of
 from dplib.jobs.network_statistics.design import Design
 from dplib.jobs.network_statistics.noisy_graph_tables import passing_of
-from dplib.jobs.network_statistics.whole_graph import WholeGraph, degree_protocol
+from dplib.jobs.network_statistics.whole_graph import WholeGraph
 from dplib.mechanisms.local.local_degrees import edges_variance, estimate_edges
 
 
@@ -74,15 +74,13 @@ def estimate_derived(design: Design, reports: IntArray | None, parts: WholeGraph
 def reported(design: Design, degrees: IntArray, parts: WholeGraph) -> IntArray:
     """The degrees of those who reported one."""
     told = np.ones(design.n_vertices, dtype=np.bool_)
-    told[parts.non_respondents.get(Statistic.DEGREE_SEQUENCE, np.zeros(0, dtype=np.int64))] = False
+    told[parts.silent(Statistic.DEGREE_SEQUENCE)] = False
     return degrees[told]
 
 
 def edges_error(design: Design) -> float:
     """Standard error of the number of edges where every vertex reports its degree, from the settings alone."""
-    measured = design.find(Statistic.DEGREE_SEQUENCE)
-    assert measured is not None
-    return float(np.sqrt(edges_variance(design.n_vertices, degree_protocol(design, measured))))
+    return float(np.sqrt(edges_variance(design.n_vertices, design.degree_protocol)))
 
 
 def estimate_degrees(design: Design, reports: IntArray, low: int, high: int) -> tuple[float, float]:
@@ -94,18 +92,14 @@ def estimate_degrees(design: Design, reports: IntArray, low: int, high: int) -> 
         low: first bin.
         high: last one; the histogram's last bin holds all higher degrees.
     """
-    measured = design.find(Statistic.DEGREE_SEQUENCE)
-    assert measured is not None
     last = None if high == design.last_bin else high
-    protocol = degree_protocol(design, measured)
-    value, variance = estimate_sum(in_range(low, last), reports, float(protocol.scale), design.n_vertices)
+    scale = float(design.degree_protocol.scale)
+    value, variance = estimate_sum(in_range(low, last), reports, scale, design.n_vertices)
     return value, float(np.sqrt(variance))
 
 
 def _of_degrees(design: Design, statistic: Statistic, reports: IntArray) -> Estimated:
-    measured = design.find(Statistic.DEGREE_SEQUENCE)
-    assert measured is not None
-    protocol, n = degree_protocol(design, measured), design.n_vertices
+    protocol, n = design.degree_protocol, design.n_vertices
     if statistic is Statistic.EDGE_COUNT:
         if len(reports) == 0:
             return Estimated(np.zeros(1), np.full(1, np.inf))
@@ -124,6 +118,6 @@ def _triangles(design: Design, parts: WholeGraph) -> Estimated:
     assert parts.graph is not None
     graph = parts.graph
     non_respondents = np.zeros(design.n_vertices, dtype=np.bool_)
-    non_respondents[parts.non_respondents.get(Statistic.ADJACENCY, np.zeros(0, dtype=np.int64))] = True
+    non_respondents[parts.silent(Statistic.ADJACENCY)] = True
     value, variance = estimate_triangles(graph.edges, passing_of(graph.law), non_respondents)
     return Estimated(np.array([value]), np.array([variance**0.5]))

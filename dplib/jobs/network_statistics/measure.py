@@ -47,7 +47,7 @@ from dplib.jobs.network_statistics.tables import Tables
 from dplib.jobs.network_statistics.whole_graph import draw_whole_graph, exact_whole_graph
 from dplib.mechanisms.ladder import draw_ladder
 from dplib.mechanisms.smooth_noise import draw_smooth_cauchy
-from dplib.mechanisms.tree_counts import SAMPLERS, add_exactly
+from dplib.mechanisms.tree_counts import add_noise
 from dplib.randomness.keyed import KeyedStream
 from dplib.release.digest import block_digest, combine_digests
 from dplib.workflow.run_keys import MeasurementKeys, RunKeys
@@ -171,7 +171,7 @@ def write_noisy(design: Design, counts: ExactCounts, graph: SimpleGraph, key: by
         directory: staging directory; gets ``measurement/``.
     """
     parts = draw_whole_graph(design, graph, key)
-    Tables(directory, design).write_measurement(add_noise(design, counts, key) | parts.numbers)
+    Tables(directory, design).write_measurement(noisy_numbers(design, counts, key) | parts.numbers)
     write_whole_graph(directory, parts)
 
 
@@ -197,12 +197,14 @@ def digest_name(block: int) -> str:
 
 
 def noisy_statistics(design: Design, graph: SimpleGraph, key: bytes) -> dict[Statistic, IntArray]:
-    """Statistics with their noise of a graph whose edges are here; see `add_noise`."""
+    """Statistics with their noise of a graph whose edges are here; see `noisy_numbers`."""
     projected = project(design, graph)
-    return add_noise(design, exact_counts(design, projected), key) | draw_whole_graph(design, projected, key).numbers
+    return (
+        noisy_numbers(design, exact_counts(design, projected), key) | draw_whole_graph(design, projected, key).numbers
+    )
 
 
-def add_noise(design: Design, counts: ExactCounts, key: bytes) -> dict[Statistic, IntArray]:
+def noisy_numbers(design: Design, counts: ExactCounts, key: bytes) -> dict[Statistic, IntArray]:
     """Statistics with their noise, from streams under a key that depends on the edges."""
     exact = statistics_of(design, counts)
     return {
@@ -214,11 +216,10 @@ def add_noise(design: Design, counts: ExactCounts, key: bytes) -> dict[Statistic
 
 def _noisy(design: Design, measured: Measurement, exact: IntArray, counts: ExactCounts, key: bytes) -> IntArray:
     stream = KeyedStream(key, str(measured.statistic), "graph", 0)
-    if measured.mechanism not in (LADDER, SMOOTH):
-        assert measured.parameter is not None
-        return add_exactly(exact, SAMPLERS[measured.mechanism](stream, measured.parameter, len(exact)))
+    if measured.noise is not None:
+        return add_noise(exact, measured.noise, stream)
     if measured.statistic is Statistic.K_STARS:
-        return draw_ladder(stream, int(exact[0]), star_rungs_of(design, counts), measured.epsilon)
+        return draw_ladder(stream, int(exact[0]), star_rungs(design, counts.star_pairs), measured.epsilon)
     draw = draw_ladder if measured.mechanism == LADDER else draw_smooth_cauchy
     return draw(stream, int(exact[0]), rungs_of(design, counts), measured.epsilon)
 
@@ -229,13 +230,8 @@ def largest_rung_of(design: Design) -> int:
     return largest_rung(design.n_vertices, promised)
 
 
-def star_rungs_of(design: Design, counts: ExactCounts) -> StarRungs:
-    """The ladder function of stars. NOT PRIVATE."""
-    return assumed_star_rungs(design, counts.star_pairs)
-
-
-def assumed_star_rungs(design: Design, pairs: tuple[Pair, ...]) -> StarRungs:
-    """The ladder function of stars if the graph has these widest pairs."""
+def star_rungs(design: Design, pairs: tuple[Pair, ...]) -> StarRungs:
+    """The ladder function of stars if the graph has these widest pairs. NOT PRIVATE where it has."""
     return StarRungs(pairs, design.config.graph.stars - 1, design.largest_degree - 1)
 
 

@@ -87,20 +87,19 @@ class Measurement:
         return self.event.to_dict()["mechanism"]
 
     @property
-    def parameter(self) -> Fraction | None:
-        """Scale (Laplace) or sigma^2 (Gaussian); None where it depends on the graph and is withheld."""
-        return self.event.noise.parameter if isinstance(self.event, NoiseEvent) else None
+    def noise(self) -> Noise | None:
+        """On every number; None where it depends on the graph and is withheld."""
+        return self.event.noise if isinstance(self.event, NoiseEvent) else None
 
     @property
-    def noise(self) -> tuple[str, Fraction]:
-        """Its law: the mechanism, and the scale, sigma^2 or epsilon that decides it."""
-        parameter = self.parameter
-        return self.mechanism, self.epsilon if parameter is None else parameter
+    def law(self) -> tuple[str, Fraction]:
+        """The mechanism, and the scale, sigma^2 or epsilon that decides it."""
+        return self.mechanism, self.epsilon if self.noise is None else self.noise.parameter
 
     @property
     def epsilon(self) -> Fraction:
-        """Of a mechanism without a public scale."""
-        assert isinstance(self.event, PureEvent | BoundedRangeEvent)
+        """Of a mechanism that has one."""
+        assert self.event.epsilon is not None
         return self.event.epsilon
 
 

@@ -37,7 +37,7 @@ def pair_answer(tables: Tables, start: str | None, end: str | None) -> PartAnswe
     parts = read_whole_graph(tables)
     assert parts.graph is not None
     graph, shown = parts.graph, f"edge {start} - {end}"
-    if low in parts.non_respondents.get(Statistic.ADJACENCY, np.zeros(0, dtype=np.int64)):
+    if low in parts.silent(Statistic.ADJACENCY):
         raise ConfigError("--from and --to", "name a pair that was reported", f"{start} and {end}")
     there = bool(((graph.edges.source == low) & (graph.edges.target == high)).any())
     passing = passing_of(graph.law)

@@ -34,7 +34,6 @@ from dplib.page.figures import series_with_band
 from dplib.page.frame import INTERVALS, PageFrame, notes_from_plan, tables_of_release
 from dplib.page.guarantee import NoiseRow, NoiseTable
 from dplib.page.number_text import count_text, number_text, with_margin
-from dplib.privacy.noise import NoiseEvent
 
 MAX_POINTS = 500
 """Points drawn of a degree distribution; more degrees are drawn in runs of equal length."""
@@ -105,7 +104,7 @@ def _title(statistic: Statistic) -> str:
 def _noise(design: Design) -> NoiseTable:
     rows = []
     for each in design.measurements:
-        noise = each.event.noise if isinstance(each.event, NoiseEvent) else None
+        noise = each.noise
         rows.append(
             NoiseRow(
                 label=_title(each.statistic),

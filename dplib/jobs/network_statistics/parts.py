@@ -25,6 +25,7 @@ from dplib.graphs.statistics.network_sensitivity import Bounding, DegreeBound, S
 from dplib.jobs.network_statistics.config import NetworkRelease
 from dplib.mechanisms.exponential import exponential_rate
 from dplib.mechanisms.noisy_adjacency import MAX_EXPONENT, ThresholdLaw, threshold_for
+from dplib.privacy.noise import Law
 from dplib.validate import require
 
 NOISY_GRAPH, REPORTED_BITS = "noisy_adjacency", "randomized_response"
@@ -143,9 +144,10 @@ def require_local(config: NetworkRelease, bound: DegreeBound, wanted: Sequence[S
     for statistic in wanted:
         rule = f"be reported by a vertex in the local model ({reported}); others are estimated from these"
         require(statistic in LOCAL_REPORTS, f"graph.statistics.{statistic}", rule, statistic)
-    neighbors, budget = config.privacy.neighbors, config.privacy.mechanism
+    neighbors = config.privacy.neighbors
     require(neighbors == "edge", "privacy.neighbors", "be edge in the local model", neighbors)
-    require(budget == "discrete_laplace", "privacy.budget", "be epsilon alone in the local model", "another")
+    pure = config.privacy.mechanism is Law.LAPLACE
+    require(pure, "privacy.budget", "be epsilon alone in the local model", "another")
     bounding = bound.bounding
     rule = "be none or promised in the local model: nobody sees the graph that a projection would cut"
     require(bounding is not Bounding.PROJECTED, "graph.degree_bound.bounding", rule, bounding)

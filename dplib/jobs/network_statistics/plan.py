@@ -9,7 +9,7 @@ from dplib.graphs.statistics.ladder_rungs import second_degree_rungs
 from dplib.graphs.statistics.network_sensitivity import Bounding, Statistic
 from dplib.jobs.network_statistics.design import Design
 from dplib.jobs.network_statistics.estimate import std_error
-from dplib.jobs.network_statistics.measure import assumed_star_rungs, largest_rung_of
+from dplib.jobs.network_statistics.measure import largest_rung_of, star_rungs
 from dplib.jobs.network_statistics.measurements import LADDER, NOISE_FORMAT, SMOOTH, Measurement
 from dplib.jobs.network_statistics.noisy_graph_plan import (
     ModelError,
@@ -21,7 +21,6 @@ from dplib.jobs.network_statistics.noisy_graph_plan import (
     planned_graphs,
 )
 from dplib.jobs.network_statistics.publish import invariants
-from dplib.jobs.network_statistics.tables import noise_variance
 from dplib.mechanisms.ladder import MAX_EPSILON, ladder_mean_error
 from dplib.mechanisms.smooth_noise import smooth_cauchy_quantile
 from dplib.privacy.calibration import pure_epsilon_from_rho
@@ -130,8 +129,8 @@ def planned(design: Design, each: Measurement) -> PlannedStatistic:
         mechanism=each.mechanism,
         l1=each.sensitivity.l1,
         l2_squared=each.sensitivity.l2_squared,
-        parameter=None if each.parameter is None else fraction_text(each.parameter),
-        noise=None if each.parameter is None else float(np.sqrt(noise_variance(each))),
+        parameter=None if each.noise is None else fraction_text(each.noise.parameter),
+        noise=None if each.noise is None else float(np.sqrt(each.noise.variance)),
         std_error=None if np.isnan(error) else error,
     )
 
@@ -178,7 +177,7 @@ def star_errors(design: Design) -> tuple[StarError, ...]:
     most = design.largest_degree - 1
     widths = [ASSUMED_STEP**k for k in range(16) if ASSUMED_STEP**k < most]
     return tuple(
-        StarError(width, ladder_mean_error(assumed_star_rungs(design, ((width, width),)), measured.epsilon), worst)
+        StarError(width, ladder_mean_error(star_rungs(design, ((width, width),)), measured.epsilon), worst)
         for width in [*widths, most]
     )
 

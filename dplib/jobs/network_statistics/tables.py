@@ -22,7 +22,6 @@ from dplib.errors import IntegrityError
 from dplib.graphs.statistics.network_sensitivity import Statistic
 from dplib.jobs.network_statistics.design import Design
 from dplib.jobs.network_statistics.measurements import Derived, Measurement
-from dplib.privacy.noise import NoiseEvent
 from dplib.release.staging import MEASUREMENT
 from dplib.release.tables import read_table, write_table
 from dplib.workflow.release_tables import ReleaseTables
@@ -32,18 +31,16 @@ BLOCK = "statistics"
 _KEYS = ("statistic", "key")
 
 
-def noise_variance(measured: Measurement) -> float:
-    """Variance of one noisy number; NaN where it depends on the graph and is withheld."""
-    return measured.event.noise.variance if isinstance(measured.event, NoiseEvent) else float("nan")
-
-
 class Tables(ReleaseTables[Design]):
     """The job's."""
 
     def write_measurement(self, noisy: Mapping[Statistic, IntArray]) -> None:
         """Write ``measurement/``."""
         measured = self.design.measurements
-        variance = {each.statistic: np.full(each.size, noise_variance(each)) for each in measured}
+        variance = {
+            each.statistic: np.full(each.size, np.nan if each.noise is None else each.noise.variance)
+            for each in measured
+        }
         _write(self.directory / MEASUREMENT, measured, {"noisy": noisy, "variance": variance}, csv=False)
 
     def write_estimates(

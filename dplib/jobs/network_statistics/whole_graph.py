@@ -19,10 +19,10 @@ from dplib.jobs.network_statistics.measurements import Measurement
 from dplib.jobs.network_statistics.parts import choice_rate, count_epsilon, score_unit, threshold_law
 from dplib.mechanisms.discrete_laplace import draw_discrete_laplace
 from dplib.mechanisms.exponential import draw_exponential
-from dplib.mechanisms.local.local_degrees import Counting, DegreeProtocol, simulate_reports
+from dplib.mechanisms.local.local_degrees import simulate_reports
 from dplib.mechanisms.local.randomized_response import report_later_neighbors
 from dplib.mechanisms.noisy_adjacency import ThresholdLaw, draw_noisy_adjacency
-from dplib.mechanisms.tree_counts import SAMPLERS, add_exactly
+from dplib.mechanisms.tree_counts import add_exactly, add_noise
 from dplib.randomness.keyed import KeyedStream, derive_key
 
 
@@ -57,6 +57,10 @@ class WholeGraph:
     choices: dict[Statistic, int] = field(default_factory=dict)
     non_respondents: dict[Statistic, IntArray] = field(default_factory=dict)
 
+    def silent(self, statistic: Statistic) -> IntArray:
+        """The vertices that sent no report of a statistic; none in the central model."""
+        return self.non_respondents.get(statistic, np.zeros(0, dtype=np.int64))
+
 
 def exact_whole_graph(design: Design, graph: SimpleGraph) -> dict[Statistic, IntArray]:
     """The true numbers of the statistics of `measurements.WHOLE`. NOT PRIVATE.
@@ -69,7 +73,7 @@ def exact_whole_graph(design: Design, graph: SimpleGraph) -> dict[Statistic, Int
     for each in design.measurements:
         match each.statistic:
             case Statistic.DEGREE_SEQUENCE:
-                found[each.statistic] = _degrees(design, each, graph)
+                found[each.statistic] = _degrees(design, graph)
             case Statistic.ADJACENCY:
                 found[each.statistic] = block_counts(design, graph)
             case Statistic.SPLIT | Statistic.COVERAGE:
@@ -105,26 +109,18 @@ def draw_whole_graph(design: Design, graph: SimpleGraph, key: bytes) -> WholeGra
     return WholeGraph(numbers, noisy, choices)
 
 
-def degree_protocol(design: Design, measured: Measurement) -> DegreeProtocol:
-    """What vertices agree on before they report degrees."""
-    assert measured.event.epsilon is not None
-    return DegreeProtocol(measured.event.epsilon, Counting(design.config.graph.local.counting))
-
-
-def _degrees(design: Design, measured: Measurement, graph: SimpleGraph) -> IntArray:
+def _degrees(design: Design, graph: SimpleGraph) -> IntArray:
     if design.local:
-        return degree_protocol(design, measured).true_degrees(graph.n_vertices, graph.source, graph.target)
+        return design.degree_protocol.true_degrees(graph.n_vertices, graph.source, graph.target)
     return graph.degrees()
 
 
 def _noisy_degrees(design: Design, measured: Measurement, graph: SimpleGraph, key: bytes) -> IntArray:
-    degrees = _degrees(design, measured, graph)
-    if design.local:
+    degrees = _degrees(design, graph)
+    if measured.noise is None or design.local:
         # One stream a vertex: a report that is computed again is the same report.
-        return simulate_reports(derive_key(key, "reports"), degrees, degree_protocol(design, measured))
-    assert measured.parameter is not None
-    stream = KeyedStream(key, str(measured.statistic), "graph", 0)
-    return add_exactly(degrees, SAMPLERS[measured.mechanism](stream, measured.parameter, len(degrees)))
+        return simulate_reports(derive_key(key, "reports"), degrees, design.degree_protocol)
+    return add_noise(degrees, measured.noise, KeyedStream(key, str(measured.statistic), "graph", 0))
 
 
 def _noisy_graph(design: Design, measured: Measurement, graph: SimpleGraph, key: bytes) -> NoisyGraph:

@@ -22,21 +22,15 @@ References:
     Liu, Upadhyay, Zou: Optimal bounds on private graph approximation. SODA 2024 (the same rate for dense graphs).
 """
 
-from collections.abc import Callable
-from fractions import Fraction
-
 import numpy as np
 import numpy.typing as npt
 from scipy.special import gammaln
 
 from dplib.arrays import FloatArray, IntArray
-from dplib.mechanisms.tree_counts import add_exactly
-from dplib.randomness.integers import BitSource
+from dplib.mechanisms.tree_counts import add_noise
+from dplib.privacy.noise import Law, Noise
 from dplib.randomness.keyed import Key, KeyedStream
-from dplib.validate import at_least, between, positive, require
-
-DrawNoise = Callable[[BitSource, int], IntArray]
-"""Draws this many independent noises from a stream."""
+from dplib.validate import at_least, between, require
 
 EXACT_CUTS = 24
 """Largest number of vertices whose cuts are all enumerated."""
@@ -50,7 +44,7 @@ def pair_positions(n_vertices: int, source: IntArray, target: IntArray) -> IntAr
 
 
 def noisy_pairs(
-    n_vertices: int, source: IntArray, target: IntArray, weight: IntArray, draw: DrawNoise, key: Key, statistic: str
+    n_vertices: int, source: IntArray, target: IntArray, weight: IntArray, noise: Noise, key: Key, statistic: str
 ) -> IntArray:
     """Add noise to the weight of every pair.
 
@@ -61,7 +55,7 @@ def noisy_pairs(
         source: smaller ends, int64, shape (n_edges,); each pair at most once.
         target: larger ends.
         weight: int64.
-        draw: of the noise.
+        noise: on every pair.
         key: the measurement key, which must depend on the graph; at least 32 bytes.
         statistic: what is measured; part of the streams' names.
 
@@ -81,23 +75,22 @@ def noisy_pairs(
     # One stream a vertex: blocks of pairs can be drawn apart and in any order.
     for vertex in range(n_vertices - 1):
         begin, end = end, end + n_vertices - 1 - vertex
-        noise = draw(KeyedStream(key, statistic, "pairs", vertex), end - begin)
-        weights[begin:end] = add_exactly(weights[begin:end], noise)
+        weights[begin:end] = add_noise(weights[begin:end], noise, KeyedStream(key, statistic, "pairs", vertex))
     return weights
 
 
-def cut_error(n_vertices: int, side_sizes: npt.ArrayLike, scale: Fraction, beta: float) -> FloatArray:
+def cut_error(n_vertices: int, side_sizes: npt.ArrayLike, noise: Noise, beta: float) -> FloatArray:
     """Bounds that hold for all cuts together with probability 1 - beta, without clipping, by the size of a side.
 
     Args:
         n_vertices: n, at least 2.
         side_sizes: s, vertices on either side, from 1 to n - 1, any shape.
-        scale: b of the noise on each pair.
+        noise: on each pair.
         beta: failure probability of all bounds together.
 
     Returns:
-        ``b sqrt(8 c L)`` with ``c = s (n - s)`` and ``L = ln C(n, s) + ln(n / beta)``, or ``b sqrt 2 (L + c)`` where L
-        exceeds c; in the shape of ``side_sizes``.
+        With ``c = s (n - s)`` and ``L = ln C(n, s) + ln(n / beta)``: for Laplace noise ``b sqrt(8 c L)``, or ``b sqrt 2
+        (L + c)`` where L exceeds c; for Gaussian noise ``sigma sqrt(2 c L)``; in the shape of ``side_sizes``.
     """
     at_least("n_vertices", n_vertices, 2)
     between("beta", beta, 0.0, 1.0)
@@ -106,5 +99,7 @@ def cut_error(n_vertices: int, side_sizes: npt.ArrayLike, scale: Fraction, beta:
     pairs = size * (n_vertices - size)
     log_cuts = gammaln(n_vertices + 1) - gammaln(size + 1) - gammaln(n_vertices - size + 1)
     level = log_cuts + np.log(n_vertices / beta)
+    if noise.law is Law.GAUSSIAN:
+        return np.asarray(np.sqrt(2 * float(noise.parameter) * pairs * level))
     near = np.sqrt(8 * pairs * level)
-    return np.asarray(float(positive("scale", scale)) * np.where(level <= pairs, near, np.sqrt(2) * (level + pairs)))
+    return np.asarray(float(noise.parameter) * np.where(level <= pairs, near, np.sqrt(2) * (level + pairs)))

@@ -13,7 +13,6 @@ from dplib.graphs.cuts.cycle_arcs import Arcs
 from dplib.graphs.cuts.exhaustive import numbered_sides
 from dplib.graphs.cuts.near_minimum import near_minimum_cuts
 from dplib.graphs.edges import Graph, canonical, unpack_sides
-from dplib.jobs.minimum_cuts.cut_margin import all_cuts_margin
 from dplib.jobs.minimum_cuts.design import SAMPLED_PADDING, SAMPLED_VALUE
 from dplib.jobs.minimum_cuts.estimate import SAMPLED_REFUSED, make_results
 from dplib.jobs.minimum_cuts.expected_accuracy import expected_accuracies, laplace_tail, ring_share
@@ -267,18 +266,3 @@ def test_the_plan_says_the_outlook_of_every_drawing_release() -> None:
     assert plan.to_dict()["relation"].startswith("two graphs on the declared vertices")
     # An edge of any weight is not what the guarantee hides: the sentence beside epsilon must not say so.
     assert plan.frame.neighbors == plan.relation
-
-
-@pytest.mark.parametrize("budget", [{"epsilon": 1}, {"rho": "0.5"}])
-def test_margins_of_all_cuts_hold_for_all_cuts(budget: dict[str, Any]) -> None:
-    n, runs = 6, 300
-    design = design_of({"synthetic_graph": {}}, budget, n=n)
-    empty = graph_of(n, [])
-    margin = all_cuts_margin(design, all_sides(n).sum(axis=1), 0.2)
-    outside = 0
-    for run in range(runs):
-        noisy = drawn(design, empty, derive_key(KEY, run)).noisy["synthetic_graph"]
-        outside += bool((np.abs(all_cuts(n, noisy)) > margin).any())
-    assert outside <= 0.2 * runs
-    # Not idle: a fifth of the margin fails for nearly every graph.
-    assert (np.abs(all_cuts(n, noisy)) > margin / 5).any()

@@ -129,7 +129,7 @@ def test_settings_decide_where_stars_have_a_ladder(design: Design, mechanism: st
     (measured,) = design.measurements
     assert measured.mechanism == mechanism
     assert design.formats.get("noise_format") == (NOISE_FORMAT if mechanism == LADDER else None)
-    assert Design.from_public(design.public()).measurements[0].noise == measured.noise
+    assert Design.from_public(design.public()).measurements[0].law == measured.law
 
 
 @pytest.mark.parametrize("budget", [{"epsilon": 1}, {"rho": "0.1"}])
@@ -146,7 +146,7 @@ def test_old_releases_open_with_the_noise_that_they_have() -> None:
     design = design_of(["k_stars", "triangles"], HALF, n=1000)
     public = design.public()
     formats = {number: Design.from_public(public | {"noise_format": number}) for number in (1, 2, 3)}
-    assert [each.noise for each in formats[3].measurements] == [each.noise for each in design.measurements]
+    assert [each.law for each in formats[3].measurements] == [each.law for each in design.measurements]
     # 2: wider rungs of stars, whose error is not promised.
     assert [each.mechanism for each in formats[2].measurements] == [LADDER, LADDER]
     assert not star_errors(formats[2])

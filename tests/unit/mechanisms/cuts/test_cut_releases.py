@@ -22,12 +22,13 @@ from dplib.mechanisms.cuts.cut_statistics import (
     soft_count_sensitivity,
     soft_count_steps,
 )
-from dplib.mechanisms.cuts.pair_weights import DrawNoise, cut_error, noisy_pairs, pair_positions
+from dplib.mechanisms.cuts.pair_weights import cut_error, noisy_pairs, pair_positions
 from dplib.mechanisms.discrete_laplace import draw_discrete_laplace
 from dplib.mechanisms.oneshot_laplace import draw_oneshot, oneshot_error, oneshot_scale
 from dplib.mechanisms.top_k import draw_epsilon, measure_chosen, peel
 from dplib.privacy.budget import ZCDP, ApproxDP, PureDP
 from dplib.privacy.calibration import epsilon_from_rho
+from dplib.privacy.noise import Law, Noise
 from dplib.privacy.rounding import log_above, log_below
 from dplib.randomness.digits import ExpNegative
 from dplib.randomness.keyed import KeyedStream
@@ -112,8 +113,8 @@ def test_oneshot_with_little_noise_takes_the_smallest() -> None:
 # --- the synthetic graph ---
 
 
-def _laplace(scale: Fraction) -> DrawNoise:
-    return lambda stream, size: draw_discrete_laplace(stream, scale, size)
+def _laplace(scale: Fraction) -> Noise:
+    return Noise(Law.LAPLACE, scale, Fraction(1))
 
 
 def test_pairs_stand_in_lexicographic_order() -> None:
@@ -147,17 +148,18 @@ def test_edges_out_of_form_are_refused(source: list[int], target: list[int]) -> 
 
 def test_error_bounds_hold_for_all_cuts_together() -> None:
     """At beta 1/2 over 200 synthetic graphs of 8 vertices; and the bound is no empty promise."""
-    empty, scale, n = np.empty(0, dtype=np.int64), Fraction(3), 8
+    empty, n = np.empty(0, dtype=np.int64), 8
     sizes = all_sides(n).sum(axis=1)
-    bounds = cut_error(n, sizes, scale, 0.5)
-    shares = []
-    for run in range(200):
-        noise = noisy_pairs(n, empty, empty, empty, _laplace(scale), KEY, f"graph {run}")
-        shares.append((np.abs(all_cuts(n, noise)) / bounds).max())
-    assert np.mean(np.array(shares) > 1) <= 0.5
-    assert max(shares) > 0.3
-    # Sides of s and n - s vertices are the same cuts.
-    assert np.allclose(cut_error(n, [1, 3], scale, 0.1), cut_error(n, [7, 5], scale, 0.1))
+    for law in (_laplace(Fraction(3)), Noise(Law.GAUSSIAN, Fraction(9), Fraction(1))):
+        bounds = cut_error(n, sizes, law, 0.5)
+        shares = []
+        for run in range(200):
+            noise = noisy_pairs(n, empty, empty, empty, law, KEY, f"graph {run}")
+            shares.append((np.abs(all_cuts(n, noise)) / bounds).max())
+        assert np.mean(np.array(shares) > 1) <= 0.5
+        assert max(shares) > 0.3
+        # Sides of s and n - s vertices are the same cuts.
+        assert np.allclose(cut_error(n, [1, 3], law, 0.1), cut_error(n, [7, 5], law, 0.1))
 
 
 # --- statistics ---
