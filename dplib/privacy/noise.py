@@ -40,6 +40,11 @@ class Law(StrEnum):
         """In which norm sensitivities count."""
         return "l1" if self is Law.LAPLACE else "l2_squared"
 
+    @property
+    def exponent(self) -> int:
+        """A share s of a budget (epsilon or rho) has noise of a variance in proportion to ``s^-exponent``."""
+        return 2 if self is Law.LAPLACE else 1
+
     def variance(self, parameter: Fraction) -> float:
         """Of one draw, in squared counts."""
         return (discrete_laplace_variance if self is Law.LAPLACE else discrete_gaussian_variance)(parameter)

@@ -7,6 +7,7 @@ input is read decides counts.
 """
 
 import datetime as dt
+from fractions import Fraction
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
@@ -107,7 +108,8 @@ class Tree(Section):
     root: bool = False
     """Whether the root (the whole range) gets a measurement of its own."""
     shares: list[Exact] | None = None
-    """Share of the budget of each measured level from the top down, in any unit; equal where absent."""
+    """Share of the budget of each measured level from the top down, in any unit, 0 for none; where absent equal, or
+    chosen for the queries (tree: auto, measure: auto)."""
 
     @model_validator(mode="after")
     def _one_shape(self) -> Self:
@@ -115,9 +117,31 @@ class Tree(Section):
             raise ValueError("tree must have either levels or branching, got both")
         if isinstance(self.branching, int) and self.branching < 2:
             raise ValueError(f"tree.branching must be at least 2, got {self.branching}")
-        if self.shares is not None and not all(share > 0 for share in self.shares):
-            raise ValueError("tree.shares must be numbers above 0, got one that is not")
+        if self.shares is not None and not (all(share >= 0 for share in self.shares) and sum(self.shares[-1:]) > 0):
+            raise ValueError("tree.shares must be numbers of at least 0, the last one above 0, got another")
         return self
+
+
+class Measure(Section):
+    """How the budget is divided among the items and their totals; each level of the tree divides its share so."""
+
+    shares: list[Exact]
+    """The items' share, then that of each entry of `constraints` with totals in their order, in any unit; 0 is not
+    measured."""
+
+    @model_validator(mode="after")
+    def _positive(self) -> Self:
+        if not all(share >= 0 for share in self.shares) or not sum(self.shares[:1]) > 0:
+            raise ValueError("measure.shares must be numbers of at least 0, the first one above 0, got another")
+        return self
+
+
+class Question(Section):
+    """A kind of answer that readers ask for."""
+
+    range: Query
+    weight: Annotated[Exact, Field(gt=0)] = Fraction(1)
+    """How much its error counts where the shares of the budget are chosen, beside the other queries'."""
 
 
 class Solver(Section):
@@ -167,14 +191,23 @@ class HistogramsRelease(ReleaseSettings):
     domain: Domain
     constraints: list[Constraint] = Field(default_factory=list)
     tree: Tree | Literal["auto"] = "auto"
-    queries: tuple[Query, ...] = ("day", "month", "total")
-    """Range lengths whose expected error the plan and the report show."""
+    measure: Measure | Literal["auto"] | None = Field(default=None, exclude_if=lambda measure: measure is None)
+    """auto: the shares of the tree's levels, of the items and of each group of totals that serve the queries best;
+    `measured` of constraints is then not asked. Where absent, what is measured has the same noise at each level."""
+    queries: tuple[Query | Question, ...] = ("day", "month", "total")
+    """Range lengths whose expected error the plan and the report show, and which `auto` serves: `week`, or
+    `{range: week, weight: 2}`."""
     publish: Publish = Publish()
 
     @field_validator("tree", mode="before")
     @classmethod
     def _auto(cls, tree: object) -> object:
         return {} if tree == "auto" else tree
+
+    @property
+    def questions(self) -> tuple[Question, ...]:
+        """The queries with their weights."""
+        return tuple(each if isinstance(each, Question) else Question(range=each) for each in self.queries)
 
     @property
     def shape(self) -> Tree:

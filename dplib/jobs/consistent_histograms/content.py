@@ -55,17 +55,19 @@ def page_content(design: Design, results: Results) -> PageContent:
 
 def _noise(design: Design) -> tuple[NoiseRow, ...]:
     found = []
-    for level, (measurement, share) in enumerate(zip(design.measurements, design.days.shares, strict=True)):
+    columns = design.columns
+    for place, measurement in enumerate(design.measurements):
+        level, column = divmod(place, columns.n_columns)
         nodes = design.tree.level_slice(level)
         found.append(
             NoiseRow(
-                label=design.days.names[level],
+                label=", ".join([design.days.names[level], *columns.names[column : column + 1]]),
                 n_counts=nodes.stop - nodes.start,
                 mechanism=measurement.noise.law if measurement else "",
                 noise=measurement.noise.parameter if measurement else None,
                 variance=measurement.noise.variance if measurement else float("inf"),
                 sensitivity=measurement.noise.sensitivity if measurement else None,
-                share=Fraction(share),
+                share=Fraction(design.days.shares[level] * columns.shares[column]),
             )
         )
     return tuple(found)

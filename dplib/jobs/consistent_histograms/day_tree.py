@@ -1,26 +1,31 @@
 """The tree over days that a configuration asks for: its levels, their names and their shares of the budget.
 
-Levels come from the calendar, from given branching, or (``auto``) from whichever of these has the least expected
-error over the configured queries at this budget; the choice depends on settings alone.
+Levels come from the calendar, from given branching, or (``tree: auto``) from whichever of these has the least geometric
+mean of the standard errors over the declared queries at this budget. Shares are given, equal, or (``tree: auto`` and
+``measure: auto``) those with the least such mean; whatever is chosen depends on settings alone.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import pairwise
-from typing import Literal
 
 import numpy as np
 
-from dplib.arrays import IntArray
-from dplib.estimates.range_variance import RangeVariance
-from dplib.jobs.consistent_histograms.config import CalendarLevel, HistogramsRelease, Tree
+from dplib.arrays import FloatArray, IntArray
+from dplib.config.sections import EventPrivacySettings
+from dplib.jobs.consistent_histograms.config import CalendarLevel, HistogramsRelease, Query, Question, Tree
+from dplib.jobs.consistent_histograms.shares import Ranges, level_objective, level_shares
 from dplib.trees.calendar import COARSE_TO_FINE, calendar_levels
 from dplib.trees.interval_tree import IntervalTree
 from dplib.trees.shapes import branching_edges, default_branching, regular_edges
 from dplib.validate import require
 
-LawName = Literal["laplace", "gaussian"]
+DEFAULT_QUERIES: tuple[Query, ...] = ("day", "month", "total")
+"""What `auto` serves where no query is declared."""
+MAX_CHOSEN_DAYS = 1 << 14
+"""Days up to which ``tree: auto`` compares trees at their best shares; above, at equal ones."""
+NEARLY_EQUAL = 1e-6
 MAX_RANGES_PER_QUERY = 64
 """Ranges of a query that stand for all of it where there are more: evenly spread over the days."""
 
@@ -35,6 +40,8 @@ class DayTree:
         shares: share of the budget of each level; 0 where it is not measured.
         shape: the section ``tree`` that names this tree outright, so that ``auto`` is decided once, in the settings.
         notes: sentences for the plan.
+        value: mean logarithm of the queries' variances at shares that were chosen, up to a constant; None where the
+            shares are given.
     """
 
     tree: IntervalTree
@@ -42,6 +49,7 @@ class DayTree:
     shares: tuple[Fraction, ...]
     shape: Tree
     notes: tuple[str, ...] = ()
+    value: float | None = None
 
 
 def build_day_tree(config: HistogramsRelease) -> DayTree:
@@ -104,10 +112,11 @@ def _finish(
     explicit: Tree,
     notes: tuple[str, ...],
 ) -> DayTree:
-    shape = config.shape
-    tree = IntervalTree.from_level_edges(edges)
+    shape, tree = config.shape, IntervalTree.from_level_edges(edges)
     first = 0 if shape.root or tree.n_levels == 1 else 1
     n_measured = tree.n_levels - first
+    if shape.shares is None and config.measure == "auto":
+        return _with_chosen_shares(config, DayTree(tree, names, (), explicit, notes))
     shares = shape.shares or [Fraction(1)] * n_measured
     require(
         len(shares) == n_measured,
@@ -121,25 +130,76 @@ def _finish(
     return DayTree(tree, names, parts, explicit.model_copy(update={"root": shape.root, "shares": shape.shares}), notes)
 
 
+def _with_chosen_shares(config: HistogramsRelease, days: DayTree) -> DayTree:
+    """The tree with the shares of its levels, the root's included, that serve the queries best."""
+    law, tree = config.privacy.mechanism, days.tree
+    shares, value = level_shares(tree, _asked(config), law, level_costs(config.privacy, tree))
+    root = shares[0] > 0
+    shape = days.shape.model_copy(update={"root": root, "shares": list(shares if root else shares[1:])})
+    parts = ", ".join(f"{name} {share_text(share)}" for name, share in zip(days.names, shares, strict=True))
+    note = f"Shares of the levels, chosen for the queries {_query_text(config)}: {parts}."
+    return replace(days, shares=shares, shape=shape, notes=(*days.notes, note), value=value)
+
+
+def share_text(share: Fraction) -> str:
+    """A share as a percentage."""
+    return f"{float(100 * share):.4g} %"
+
+
+def _query_text(config: HistogramsRelease) -> str:
+    asked = [f"{each.range} (weight {each.weight})" if each.weight != 1 else each.range for each in config.questions]
+    return ", ".join(asked) or f"{', '.join(DEFAULT_QUERIES)} (none is declared)"
+
+
+def _asked(config: HistogramsRelease) -> list[Ranges]:
+    """The ranges of the queries with their weights."""
+    asked = config.questions or tuple(Question(range=each) for each in DEFAULT_QUERIES)
+    return [(float(each.weight), np.array(query_ranges(config, each.range))) for each in asked]
+
+
+def level_costs(privacy: EventPrivacySettings, tree: IntervalTree) -> FloatArray:
+    """Noise variance of one count at each level, up to a common factor, if the level had the whole budget.
+
+    With Gaussian noise what a unit's rows do in one node counts (`dplib.jobs.consistent_histograms.design`).
+    """
+    if privacy.mechanism.exponent > 1:
+        return np.ones(tree.n_levels)
+    widths = tree.hi - tree.lo
+    widest = [int(widths[tree.level_slice(level)].max()) for level in range(tree.n_levels)]
+    return np.array([float(min(privacy.rows_per_unit, privacy.rows_per_day * width)) for width in widest])
+
+
 def _best(config: HistogramsRelease) -> DayTree:
-    """The candidate with the least mean standard error over the queries, one unit of noise at each level."""
-    noise: LawName = "laplace" if config.privacy.mechanism == "discrete_laplace" else "gaussian"
+    """The candidate with the least geometric mean of the queries' standard errors, each with its best shares."""
     n_days = config.domain.n_days
-    calendar: list[list[CalendarLevel]] = [["month", "day"], ["year", "month", "day"], ["week", "day"], ["day"]]
-    candidates = [_calendar(config, levels) for levels in calendar]
-    branching = default_branching(n_days, noise, config.shape.root)
-    candidates.append(_regular(config, branching_edges(n_days, branching), branching))
-    best = min(candidates, key=lambda candidate: _score(config, candidate, noise))
-    note = f"tree: auto chose the levels {', '.join(best.names)} for the queries {', '.join(config.queries)}."
+    if config.shape.shares is not None:
+        return _regular(config, *_default_edges(config))
+    calendar: list[list[CalendarLevel]] = [["day"], ["month", "day"], ["week", "day"], ["year", "month", "day"]]
+    calendar.append(["year", "quarter", "month", "day"])
+    large = n_days > MAX_CHOSEN_DAYS
+    choosing = config.model_copy(update={"measure": None if large else "auto"})
+    candidates = [_calendar(choosing, levels) for levels in calendar]
+    candidates.append(_regular(choosing, *_default_edges(config)))
+    best = candidates[0]
+    for each in candidates[1:]:
+        # The first of nearly equal ones: last bits decide nothing, and a tree that gains nothing has no more levels.
+        best = each if _value(config, each) < _value(config, best) - NEARLY_EQUAL else best
+    best = _with_chosen_shares(config, best) if large and config.measure == "auto" else best
+    note = f"tree: auto chose the levels {', '.join(best.names)} for the queries {_query_text(config)}."
     return replace(best, notes=(note, *best.notes))
 
 
-def _score(config: HistogramsRelease, days: DayTree, noise: LawName) -> float:
-    power = -2.0 if noise == "laplace" else -1.0
-    levels = np.array([float(share) ** power if share else np.inf for share in days.shares])
-    variance = RangeVariance(days.tree, levels[days.tree.level])
-    errors = []
-    for query in config.queries:
-        ranges = np.array(query_ranges(config, query))
-        errors.append(np.sqrt(variance.of(ranges[:, 0], ranges[:, 1])).mean())
-    return float(np.mean(errors)) if errors else 0.0
+def _default_edges(config: HistogramsRelease) -> tuple[tuple[IntArray, ...], Sequence[int]]:
+    n_days = config.domain.n_days
+    law = "laplace" if config.privacy.mechanism.exponent > 1 else "gaussian"
+    branching = default_branching(n_days, law, config.shape.root)
+    return branching_edges(n_days, branching), branching
+
+
+def _value(config: HistogramsRelease, days: DayTree) -> float:
+    if days.value is not None:
+        return days.value
+    shares = np.array([float(share) for share in days.shares])
+    with np.errstate(divide="ignore"):
+        levels = level_costs(config.privacy, days.tree) / shares**config.privacy.mechanism.exponent
+    return level_objective(days.tree, _asked(config))(levels)

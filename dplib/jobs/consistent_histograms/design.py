@@ -8,6 +8,15 @@ Removing a unit undoes what it added. Replacing one removes one such vector and 
 since both vectors are non-negative the squared norm of their difference is at most the sum of their squared norms; both
 sensitivities double. The levels compose: epsilon is the sum of the levels' epsilons, rho that of their rhos.
 
+*Columns.* Where the shares of the budget are given by grouping (``measure``), the measured series of a level are several
+columns: the items, and each group of totals; else they are one. All of the above holds for a column with the rows of A
+that are its series, so that a level and a column have a sensitivity and noise of their own, from a stream of its own.
+They compose in the same way: an event each, whose epsilons (rhos) are exact parts of the budget.
+
+*Weights.* Least squares weigh a cell by a level's factor times a column's, the variances of continuous noise, where every
+day has the same constraints (one pass solves it), else by its exact variance. Estimates are unbiased with any weights;
+stated errors are those of the exact variances under these weights.
+
 Notation: ``A`` is the incidence of `ResolvedConstraints` (measured series only), ``w`` a level's widest node in days.
 """
 
@@ -22,7 +31,6 @@ import numpy as np
 
 from dplib.arrays import FloatArray
 from dplib.config.names import BLANKS
-from dplib.config.sections import EventPrivacySettings
 from dplib.constraints.resolve import resolve
 from dplib.constraints.resolved import ResolvedConstraints
 from dplib.constraints.specs import Equation, Package, Total
@@ -31,24 +39,21 @@ from dplib.jobs.consistent_histograms.config import (
     ConsistentHistogramsConfig,
     Constraint,
     HistogramsRelease,
+    Measure,
     Tree,
 )
+from dplib.jobs.consistent_histograms.columns import Columns, choose_columns, continuous_factors, noise_of_columns
 from dplib.jobs.consistent_histograms.day_tree import DayTree, build_day_tree
 from dplib.mechanisms.tree_counts import SAMPLER_FORMAT
-from dplib.privacy.budget import ZCDP, PureDP, epsilon_or_rho
-from dplib.privacy.calibration import split
 from dplib.privacy.events import Event
-from dplib.privacy.noise import Noise, NoiseEvent
+from dplib.privacy.noise import NoiseEvent
 from dplib.trees.block_plan import BlockPlan
 from dplib.trees.interval_tree import IntervalTree
-from dplib.validate import integer_norms, require
-from dplib.workflow.design import require_useful_noise
+from dplib.validate import require
 from dplib.workflow.quality import quality_events
 
 MAX_BLOCK_CELLS = 1 << 19
 """Cells (nodes x series) that a block should stay below: 4 MiB of counts."""
-MAX_OF_ROW = 1 << 23
-"""Counts that one row adds to one level at most: 2^40 rows then fit 64 bits (`dplib.mechanisms.tree_counts`)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,7 +65,9 @@ class Design:
         items: names of the items.
         constraints: series, day constraints, incidence and sensitivity of one row.
         days: the tree over days with the names of its levels.
-        measurements: the noise of each level from the root down; None where a level is not measured.
+        columns: which series share their noise, and the shares of the budget.
+        measurements: the noise of each level from the root down and within a level of each column; None where it is not
+            measured.
         rows_are_packages: whether a row is a package.
         block_cells: cells that a logical block stays below.
         block_width: cells of a node that blocks are made for: totals that are not measured come and go without
@@ -71,6 +78,7 @@ class Design:
     items: tuple[str, ...]
     constraints: ResolvedConstraints
     days: DayTree
+    columns: Columns
     measurements: tuple[NoiseEvent | None, ...]
     rows_are_packages: bool
     block_cells: int
@@ -105,14 +113,20 @@ class Design:
         items = config.domain.item_names(Path())
         constraints = _constraints(config, items, rows_are_packages, quantity)
         days = build_day_tree(config)
-        measurements = _noise(config.privacy, constraints, days)
+        columns, constraints = choose_columns(config, constraints)
+        measurements = noise_of_columns(config.privacy, constraints, days, columns)
         width = int(np.count_nonzero(constraints.measured))
-        return cls(config, items, constraints, days, measurements, rows_are_packages, MAX_BLOCK_CELLS, width)
+        return cls(config, items, constraints, days, columns, measurements, rows_are_packages, MAX_BLOCK_CELLS, width)
 
-    def with_tree(self, shape: Tree) -> "Design":
-        """The design with the tree that a stored measurement has; ``tree: auto`` could choose another by now."""
-        days = build_day_tree(self.config.model_copy(update={"tree": shape}))
-        return replace(self, days=days, measurements=_noise(self.config.privacy, self.constraints, days))
+    def as_measured(self, shape: Tree, measure: Measure | None) -> "Design":
+        """The design with the tree and the shares that a stored measurement has; ``auto`` could choose others by now."""
+        if (shape, measure) == (self.days.shape, self.columns.measure):
+            return self
+        config = self.config.model_copy(update={"tree": shape, "measure": measure})
+        days = build_day_tree(config)
+        columns, constraints = choose_columns(config, self.constraints)
+        measurements = noise_of_columns(config.privacy, constraints, days, columns)
+        return replace(self, constraints=constraints, days=days, columns=columns, measurements=measurements)
 
     @property
     def tree(self) -> IntervalTree:
@@ -150,16 +164,47 @@ class Design:
         """The settings that shape a release and never spend."""
         return self.config.shaping() | {"publish_format": 1}
 
+    def noise_of(self, level: int) -> tuple[NoiseEvent | None, ...]:
+        """The noise of each column at a level."""
+        n = self.columns.n_columns
+        return self.measurements[level * n : (level + 1) * n]
+
     @cached_property
+    def noise_variance(self) -> FloatArray:
+        """Exact variance of the noise on one count, shape (n_levels, n_columns); inf where not measured."""
+        found = [np.inf if each is None else each.noise.variance for each in self.measurements]
+        return np.array(found).reshape(self.tree.n_levels, self.columns.n_columns)
+
+    @cached_property
+    def _factors(self) -> tuple[FloatArray, FloatArray]:
+        """Factors of the variances that least squares weigh by: of levels and of columns."""
+        if self.columns.n_columns == 1:
+            return self.noise_variance[:, 0], np.ones(1)
+        return continuous_factors(self.measurements, self.noise_variance.shape)
+
+    @property
     def level_variance(self) -> FloatArray:
-        """Noise variance of one count at each level, shape (n_levels,); inf where not measured."""
-        return np.array([np.inf if each is None else each.noise.variance for each in self.measurements])
+        """The levels' factor of the variances that least squares weigh by, shape (n_levels,); inf where not measured."""
+        return self._factors[0]
+
+    @cached_property
+    def series_variance(self) -> FloatArray:
+        """The series' factor, shape (n_series,); inf where not measured."""
+        return np.where(self.constraints.measured, self._factors[1][self.columns.of], np.inf)
+
+    @cached_property
+    def exact_weights(self) -> bool:
+        """Whether least squares weigh by the exact variances of the noise."""
+        return self.columns.n_columns == 1 or len(self.constraints.day_constraints) > 1
 
     @cached_property
     def variance(self) -> FloatArray:
-        """Noise variances, shape (n_nodes, n_series), inf where not measured."""
-        series = np.where(self.constraints.measured, 1.0, np.inf)
-        return self.level_variance[self.tree.level][:, None] * series[None, :]
+        """Variances that least squares weigh by, shape (n_nodes, n_series), inf where not measured."""
+        if self.exact_weights:
+            cells = np.where(self.constraints.measured, self.noise_variance[:, self.columns.of], np.inf)
+        else:
+            cells = self.level_variance[:, None] * self.series_variance
+        return cells[self.tree.level]
 
     def date(self, day: int) -> dt.date:
         """The date of a day of the domain."""
@@ -172,8 +217,10 @@ class Design:
     def public(self) -> dict[str, Any]:
         """The settings that a reader of the release needs, from which `from_public` builds the design again."""
         width = {} if self.block_width == len(self.series) else {"block_width": self.block_width}
-        tree = self.days.shape.model_dump(mode="json")
-        return self.config.measured() | {"tree": tree, "rows_are_packages": self.rows_are_packages} | width
+        tree, measure = self.days.shape.model_dump(mode="json"), self.columns.measure
+        shares = {} if measure is None else {"measure": measure.model_dump(mode="json")}
+        own = self.config.measured() | {"tree": tree, "rows_are_packages": self.rows_are_packages}
+        return own | shares | width
 
     @classmethod
     def from_public(cls, public: dict[str, Any]) -> "Design":
@@ -255,36 +302,3 @@ def _validity(config: HistogramsRelease, constraint: Constraint, name: str) -> t
         f"{constraint.first or domain.first_day} to {constraint.last or domain.last_day}",
     )
     return (first - domain.first_day).days, (last - domain.first_day).days + 1
-
-
-def _noise(
-    privacy: EventPrivacySettings, constraints: ResolvedConstraints, days: DayTree
-) -> tuple[NoiseEvent | None, ...]:
-    """Split the budget over the measured levels and calibrate each level's noise."""
-    budget = privacy.main_budget
-    measured = [level for level, share in enumerate(days.shares) if share > 0]
-    neighbors = 2 if privacy.neighbors == "replace_one" else 1
-    widths = days.tree.hi - days.tree.lo
-    levels: list[NoiseEvent | None] = [None] * days.tree.n_levels
-    _require_small_rows(privacy, constraints)
-    whole_l1 = neighbors * privacy.rows_per_unit * privacy.max_quantity * constraints.row_l1
-    pure = isinstance(budget, PureDP)
-    for level, part in zip(measured, split(epsilon_or_rho(budget), [days.shares[x] for x in measured]), strict=True):
-        width = int(widths[days.tree.level_slice(level)].max())
-        meeting = min(privacy.rows_per_unit, privacy.rows_per_day * width)
-        square = neighbors * privacy.rows_per_unit * meeting * privacy.max_quantity**2 * constraints.row_l2_squared
-        norms = (whole_l1, 0) if pure else integer_norms("sensitivity of a level", whole_l1, square)
-        noise = Noise.within(PureDP(part) if pure else ZCDP(part), *norms, max_denominator=10**6)
-        require_useful_noise(noise.law.parameter_name, noise.parameter)
-        levels[level] = noise.event(days.names[level])
-    return tuple(levels)
-
-
-def _require_small_rows(privacy: EventPrivacySettings, constraints: ResolvedConstraints) -> None:
-    """Refuse rows that count so much that fewer than 2^40 of them could leave 64 bits."""
-    largest = constraints.row_l1
-    rule = f"let no row add more than {MAX_OF_ROW} counts to a level, measured totals included"
-    require(largest <= MAX_OF_ROW, "constraints", rule, largest)
-    most = MAX_OF_ROW // max(largest, 1)
-    rule = f"be at most {most}, since the largest row adds {largest} counts to a level, measured totals included"
-    require(privacy.max_quantity <= most, "privacy.max_quantity", rule, privacy.max_quantity)

@@ -12,7 +12,6 @@ a recomputed block no longer has the digest that entered the key, which happens 
 Cost: one pass over the rows; then one draw a cell.
 """
 
-from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -22,7 +21,6 @@ from dplib.jobs.consistent_histograms.design import Design
 from dplib.jobs.consistent_histograms.rows import SeriesCounts
 from dplib.jobs.consistent_histograms.tables import Tables
 from dplib.mechanisms.tree_counts import measure_levels
-from dplib.privacy.noise import NoiseEvent
 from dplib.release.digest import block_digest, combine_digests
 from dplib.trees.block_plan import TOP
 from dplib.trees.interval_tree import IntervalTree
@@ -71,8 +69,7 @@ def write_top(tables: Tables, totals: IntArray, key: bytes) -> None:
     design, plan = tables.design, tables.design.blocks
     if plan.n_top_nodes:
         values = np.asarray(plan.top_tree.sums(totals), dtype=np.int64)[: plan.n_top_nodes]
-        levels = design.measurements[: plan.cut_level]
-        tables.write_measurement(TOP, _measure(plan.top_tree, values, levels, key, TOP))
+        tables.write_measurement(TOP, _measure(design, plan.top_tree, values, 0, key, TOP, plan.cut_level))
 
 
 def noisy_block(design: Design, block: int, leaves: IntArray, key: bytes) -> IntArray:
@@ -90,13 +87,23 @@ def noisy_block(design: Design, block: int, leaves: IntArray, key: bytes) -> Int
     plan = design.blocks
     tree, _ = plan.block_tree(block)
     values = np.asarray(tree.sums(leaves), dtype=np.int64)
-    return _measure(tree, values, design.measurements[plan.cut_level :], key, plan.name(block))
+    return _measure(design, tree, values, plan.cut_level, key, plan.name(block))
 
 
 def _measure(
-    tree: IntervalTree, values: IntArray, noise: Sequence[NoiseEvent | None], key: bytes, name: str
+    design: Design, tree: IntervalTree, values: IntArray, first: int, key: bytes, name: str, n_levels: int | None = None
 ) -> IntArray:
-    levels = [values[tree.level_slice(level)] for level in range(len(noise))]
-    return np.concatenate(
-        measure_levels(levels, [None if each is None else each.noise for each in noise], key, STATISTIC, name)
-    )
+    """Draw the noise of the levels from ``first`` on, one column after the other, each from streams of its own."""
+    columns = design.columns
+    own = columns.of[list(design.measured_series)]
+    levels = [values[tree.level_slice(level)] for level in range(tree.n_levels if n_levels is None else n_levels)]
+    found = np.zeros((sum(map(len, levels)), values.shape[1]), dtype=np.int64)
+    for column in range(columns.n_columns):
+        events = [design.noise_of(first + level)[column] for level in range(len(levels))]
+        noise = [None if each is None else each.noise for each in events]
+        statistic = f"{STATISTIC}: {columns.names[column]}" if columns.names else STATISTIC
+        mine = np.flatnonzero(own == column)
+        if len(mine):
+            counts = [np.ascontiguousarray(level[:, mine]) for level in levels]
+            found[:, mine] = np.concatenate(measure_levels(counts, noise, key, statistic, name))
+    return found

@@ -93,24 +93,25 @@ def make_plan(design: Design, settings_hash: str) -> Plan:
 
 def plan_notes(design: Design) -> tuple[str, ...]:
     """Sentences about the tree, the constraints and the integer tables."""
-    return (*design.days.notes, *design.constraints.notes, *publication_sentences(design))
+    return (*design.days.notes, *design.columns.notes, *design.constraints.notes, *publication_sentences(design))
 
 
 def level_plans(design: Design) -> tuple[LevelPlan, ...]:
     """The levels from the root down."""
-    tree, found = design.tree, []
-    for level, measurement in enumerate(design.measurements):
+    tree, columns, found = design.tree, design.columns, []
+    for place, measurement in enumerate(design.measurements):
+        level, column = divmod(place, columns.n_columns)
         nodes = tree.level_slice(level)
         found.append(
             LevelPlan(
                 level=level,
-                name=design.days.names[level],
+                name=", ".join([design.days.names[level], *columns.names[column : column + 1]]),
                 n_nodes=nodes.stop - nodes.start,
                 widest_days=int((tree.hi - tree.lo)[nodes].max()),
                 mechanism=measurement.noise.law if measurement else None,
                 noise=str(measurement.noise.parameter) if measurement else None,
                 std_dev=float(np.sqrt(measurement.noise.variance)) if measurement else None,
-                share=str(design.days.shares[level]),
+                share=str(design.days.shares[level] * columns.shares[column]),
             )
         )
     return tuple(found)
@@ -120,7 +121,7 @@ def query_errors(design: Design, errors: Errors) -> tuple[QueryError, ...]:
     """Expected errors of the configured queries."""
     n_items, found = design.constraints.n_items, []
     daily = days_only_variance(design)
-    for query in design.config.queries:
+    for query in (each.range for each in design.config.questions):
         ranges = query_ranges(design.config, query)
         mean = np.mean([errors.range_std_error(lo, hi) for lo, hi in ranges], axis=0)
         found.append(

@@ -88,8 +88,8 @@ def manifest_fields(design: Design, results: Results) -> dict[str, Any]:
             "max_quantity": privacy.max_quantity,
         },
         "mechanisms": [
-            measurement.to_dict() | {"variance": measurement.noise.variance, "level": level}
-            for level, measurement in enumerate(design.measurements)
+            measurement.to_dict() | {"variance": measurement.noise.variance, "level": place // design.columns.n_columns}
+            for place, measurement in enumerate(design.measurements)
             if measurement is not None
         ],
         "solver": {
@@ -109,7 +109,7 @@ def manifest_fields(design: Design, results: Results) -> dict[str, Any]:
             "last_day": design.config.domain.last_day,
             "levels": list(design.days.names),
         },
-        "details": {"queries": list(design.config.queries)},
+        "details": {"queries": [each.range for each in design.config.questions]},
     }
 
 

@@ -58,7 +58,7 @@ def rehearse(prepared: PreparedJob[Design], rows_per_day: int, seed: int, progre
     measured = design.constraints.measured
     true = SeriesCounts(design).of(counts).astype(np.float64)
     errors, found = Errors(design), []
-    for query in design.config.queries:
+    for query in (each.range for each in design.config.questions):
         ranges = np.array(query_ranges(design.config, query))
         gap = range_sums(leaves[:, measured], ranges[:, 0], ranges[:, 1]) - range_sums(true, ranges[:, 0], ranges[:, 1])
         predicted = np.array([errors.range_std_error(int(lo), int(hi))[measured] for lo, hi in ranges])

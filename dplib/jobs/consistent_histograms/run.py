@@ -18,7 +18,7 @@ from dplib.jobs.consistent_histograms.publish import (
     write_tables,
 )
 from dplib.jobs.consistent_histograms.rows import row_domain
-from dplib.jobs.consistent_histograms.tables import Tables, read_tree
+from dplib.jobs.consistent_histograms.tables import Tables, read_measure, read_tree
 from dplib.ledger.runs import MeasuredRun
 from dplib.page.account_state import AccountState
 from dplib.spark.engine.blocks import DataFrame
@@ -41,7 +41,7 @@ def open_input(job: Resources[Design]) -> DataFrame:
 def measure(job: Resources[Design], rows: DataFrame, keys: RunKeys, directory: Path) -> MeasurementKeys:
     """Count, draw the noise once and store it."""
     design, privacy = _laid_out(job, job.design, keys.settings_hash), job.design.config.privacy
-    Tables(directory, design).write_tree()
+    Tables(directory, design).write_strategy()
     domain = row_domain(design)
     resolved = resolve_rows(rows, job.prepared.source(Input), privacy, domain)
     bounded = bound_rows(resolved, privacy.rows_per_unit, privacy.rows_per_day, keys.bounding)
@@ -64,9 +64,7 @@ def publish(job: Resources[Design], run: MeasuredRun, account: AccountState, dir
     # Imported where it is needed: drawing takes seconds to load, and most commands draw nothing.
     from dplib.jobs.consistent_histograms.page import build_page
 
-    design, shape = job.design, read_tree(directory)
-    if shape != design.days.shape:  # of a version that chose another
-        design = design.with_tree(shape)
+    design = job.design.as_measured(read_tree(directory), read_measure(directory))
     design = _laid_out(job, design, run.key.settings_hash)
     with job.stage("estimating"):
         results = _results(job, design, directory)

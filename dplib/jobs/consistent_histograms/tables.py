@@ -1,7 +1,7 @@
 """The tables of a release: one row a node and series, one file a logical block.
 
     measurement/  item, node, level, first_day, last_day, noisy, variance      measured levels and series only
-                  and tree.json: the tree that was measured
+                  and tree.json: the tree that was measured; measure.json: the shares by grouping, where there are any
     estimates/    item, node, level, first_day, last_day, estimate, std_error
     published/    item, node, level, first_day, last_day, count
 
@@ -19,7 +19,7 @@ import pyarrow as pa
 from dplib.arrays import BoolArray, FloatArray, IntArray
 from dplib.canonical import canonical_json
 from dplib.errors import IntegrityError
-from dplib.jobs.consistent_histograms.config import Tree
+from dplib.jobs.consistent_histograms.config import Measure, Tree
 from dplib.jobs.consistent_histograms.design import Design
 from dplib.release.staging import MEASUREMENT
 from dplib.release.tables import Column, read_table, write_table
@@ -27,7 +27,7 @@ from dplib.trees.block_plan import TOP
 from dplib.workflow.release_tables import ReleaseTables
 
 ESTIMATES, PUBLISHED = "estimates", "published"
-TREE = "tree.json"
+TREE, MEASURE = "tree.json", "measure.json"
 KEYS = ("item", "node", "level", "first_day", "last_day")
 
 
@@ -70,14 +70,25 @@ def read_tree(directory: Path) -> Tree:
         raise IntegrityError(f"measurement must name its tree in {TREE}, got {directory.name} without it") from None
 
 
+def read_measure(directory: Path) -> Measure | None:
+    """The shares by grouping of a stored measurement; None where all measured series have the same noise."""
+    place = directory / MEASUREMENT / MEASURE
+    try:
+        return Measure.model_validate_json(place.read_bytes()) if place.exists() else None
+    except (OSError, ValueError):
+        raise IntegrityError(f"{MEASURE} of the measurement must hold shares, got {directory.name} without") from None
+
+
 class Tables(ReleaseTables[Design]):
     """The job's."""
 
-    def write_tree(self) -> None:
-        """Store which tree was measured, beside the measurement: ``tree: auto`` may choose another one later."""
-        measurement = self.directory / MEASUREMENT
+    def write_strategy(self) -> None:
+        """Store what was measured, tree and shares, beside the measurement: ``auto`` may choose others later."""
+        measurement, measure = self.directory / MEASUREMENT, self.design.columns.measure
         measurement.mkdir(parents=True, exist_ok=True)
         (measurement / TREE).write_bytes(canonical_json(self.design.days.shape.model_dump(mode="json")))
+        if measure is not None:
+            (measurement / MEASURE).write_bytes(canonical_json(measure.model_dump(mode="json")))
 
     def write_measurement(self, name: str, noisy: IntArray) -> None:
         """Write one block of ``measurement/``.
@@ -90,10 +101,10 @@ class Tables(ReleaseTables[Design]):
         kept = np.isfinite(design.level_variance[design.tree.level[nodes]])
         measured = np.array(design.measured_series, dtype=np.int64)
         order = np.argsort(np.array([design.series[number] for number in measured]))
-        variance = design.level_variance[design.tree.level[nodes[kept]]]
+        cells = design.noise_variance[:, design.columns.of[measured[order]]]
         columns = _keys(design, nodes[kept], measured[order]) | {
             "noisy": noisy[kept][:, order].reshape(-1),
-            "variance": np.repeat(variance, len(measured)),
+            "variance": cells[design.tree.level[nodes[kept]]].reshape(-1),
         }
         write_table(self.directory / MEASUREMENT, name, columns, sort_by=("node", "item"))
 

@@ -40,29 +40,42 @@ def thinned(design: Design, size: int) -> Design | None:
     n_days, whole = design.config.domain.n_days, design.constraints
     for days in sorted({min(n_days, DAYS), min(n_days, 4 * DAYS), n_days}):
         with suppress(ConfigError):
-            found = Design.of(_few_settings(design, size, days), design.rows_are_packages)
+            settings, columns = _few_settings(design, size, days)
+            found = Design.of(settings, design.rows_are_packages)
             if _character(found) == _character(design):
                 constraints = replace(found.constraints, row_l1=whole.row_l1, row_l2_squared=whole.row_l2_squared)
                 require_reachable(design)
-                return replace(found, measurements=design.measurements, constraints=constraints)
+                noise = [design.noise_of(level)[column] for level in range(design.tree.n_levels) for column in columns]
+                return replace(found, measurements=tuple(noise), constraints=constraints)
     return None
 
 
-def _few_settings(design: Design, size: int, days: int) -> HistogramsRelease:
-    """Few items and constraints on the first days, or the last ones where the calendar ends soon after."""
+def _few_settings(design: Design, size: int, days: int) -> tuple[HistogramsRelease, list[int]]:
+    """Few items and constraints on the first days, or the last ones where the calendar ends soon after.
+
+    Returns:
+        The settings, and which columns of the whole are theirs.
+    """
     config, domain, solver = design.config, design.config.domain, design.config.publish.solver
     skipped = domain.n_days - days if domain.last_day.year == dt.MAXYEAR else 0
     first, last = design.date(skipped), design.date(skipped + days - 1)
     few, items = _few(design, size)
+    few = {n: each for n, each in few.items() if (each.first or first) <= last and first <= (each.last or last)}
+    measure, columns = design.columns.measure, [0]
+    if measure is not None:
+        names = design.columns.names
+        columns += [names.index(name) for name in (f"constraints.{number}" for number in few) if name in names]
+        measure = measure.model_copy(update={"shares": [measure.shares[column] for column in columns]})
     rounds = min(ROUNDS, solver.max_rounds)
     ways = {"layout": layout_of(design), "max_rounds": rounds, "accept_unconverged": True}
     changes = {
         "domain": domain.model_copy(update={"items": items, "first_day": first, "last_day": last}),
-        "constraints": [each for each in few if (each.first or first) <= last and first <= (each.last or last)],
+        "constraints": list(few.values()),
         "tree": design.days.shape,
+        "measure": measure,
         "publish": config.publish.model_copy(update={"solver": solver.model_copy(update=ways)}),
     }
-    return config.model_copy(update=changes)
+    return config.model_copy(update=changes), columns
 
 
 def _character(design: Design) -> tuple[object, ...]:
@@ -74,8 +87,8 @@ def _character(design: Design) -> tuple[object, ...]:
     return design.days.names, linked, changes, constraints.has_invariants, bool(constraints.measured.all()), methods
 
 
-def _few(design: Design, size: int) -> tuple[list[Constraint], list[str]]:
-    """The first constraints on the first items, and on what these need; every kept total has a member."""
+def _few(design: Design, size: int) -> tuple[dict[int, Constraint], list[str]]:
+    """The first constraints on the first items, and on what these need, by number; every kept total has a member."""
     every = design.config.constraints
     known = {name: members for each in every for name, members in (each.totals or {}).items()}
     packages = [_first(each.packages, size) for each in every[:size]]
@@ -89,13 +102,13 @@ def _few(design: Design, size: int) -> tuple[list[Constraint], list[str]]:
         if name not in kept:
             kept.add(name)
             wanted += known.get(name, [])[:size]
-    found = []
+    found = {}
     for number, each in enumerate(every):
         own, contents = each.totals or {}, packages[number] if number < size else {}
         totals = {name: [x for x in members if x in kept] for name, members in own.items() if name in kept}
         few = {name: {item: n for item, n in items.items() if item in kept} for name, items in contents.items()}
         if totals or few or (number < size and each.equations):
-            found.append(each.model_copy(update={"packages": few or None, "totals": totals or None}))
+            found[number] = each.model_copy(update={"packages": few or None, "totals": totals or None})
     return found, [item for item in design.items if item in kept]
 
 
@@ -105,7 +118,7 @@ def _first(given: dict[str, dict[str, int]] | None, size: int) -> dict[str, dict
 
 def measure_nothing(design: Design, keys: RunKeys, directory: Path) -> MeasurementKeys:
     """Draw the noise of counts that are all 0."""
-    Tables(directory, design).write_tree()
+    Tables(directory, design).write_strategy()
     domain = row_domain(design)
     counts = np.zeros((domain.n_days, domain.n_row_types), dtype=np.int64)
     return measure_on_driver(design, counts, keys, directory)

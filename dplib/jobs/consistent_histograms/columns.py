@@ -1,0 +1,169 @@
+"""Which series share their noise at a level, and the noise of every level and column.
+
+A column is a set of series with one event a level: all measured series, or with ``measure`` the items, and the totals of
+each entry of `constraints`. The proof that the events together keep to the budget: `dplib.jobs.consistent_histograms.design`.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+import numpy as np
+from scipy.sparse import csc_array
+
+from dplib.arrays import BoolArray, FloatArray, IntArray
+from dplib.config.sections import EventPrivacySettings
+from dplib.constraints.resolved import ResolvedConstraints
+from dplib.jobs.consistent_histograms.config import HistogramsRelease, Measure
+from dplib.jobs.consistent_histograms.day_tree import DayTree, share_text
+from dplib.jobs.consistent_histograms.shares import grouping_shares
+from dplib.privacy.budget import ZCDP, PureDP, epsilon_or_rho
+from dplib.privacy.calibration import split
+from dplib.privacy.noise import Law, Noise, NoiseEvent
+from dplib.validate import integer_norms, require
+from dplib.workflow.design import require_useful_noise
+
+MAX_OF_ROW = 1 << 23
+"""Counts that one row adds to one level at most: 2^40 rows then fit 64 bits (`dplib.mechanisms.tree_counts`)."""
+
+
+@dataclass(frozen=True, eq=False)
+class Columns:
+    """The columns of a design.
+
+    Attributes:
+        of: column of each series, shape (n_series,); what is not measured has one too.
+        names: of the columns, for events and tables; empty where all measured series are one.
+        shares: of each column, of sum 1.
+        measure: the section that names these shares outright, so that ``auto`` is decided once; None without any.
+        notes: sentences for the plan.
+    """
+
+    of: IntArray
+    names: tuple[str, ...]
+    shares: tuple[Fraction, ...]
+    measure: Measure | None
+    notes: tuple[str, ...] = ()
+
+    @property
+    def n_columns(self) -> int:
+        """Number of columns."""
+        return len(self.shares)
+
+
+def choose_columns(
+    config: HistogramsRelease, constraints: ResolvedConstraints
+) -> tuple[Columns, ResolvedConstraints]:
+    """The columns that the section ``measure`` asks for, and the constraints with what is measured by it.
+
+    Raises:
+        ConfigError: if it has another number of shares than there are columns.
+    """
+    if config.measure is None:
+        return Columns(np.zeros(len(constraints.series), dtype=np.int64), (), (Fraction(1),), None), constraints
+    of, names = _groupings(config, constraints)
+    law = config.privacy.mechanism
+    if config.measure == "auto":
+        norms = [row_norms(constraints, of == number) for number in range(len(names))]
+        costs = np.array([float(l1) ** 2 if law is Law.LAPLACE else float(square) for l1, square in norms])
+        given: Sequence[Fraction] = grouping_shares(constraints, of, law, np.maximum(costs, 1.0))
+    else:
+        given = config.measure.shares
+        rule = f"have one share for each of {', '.join(names)}"
+        require(len(given) == len(names), "measure.shares", rule, len(given))
+    shares = tuple(share / sum(given) for share in given)
+    measured = np.array([shares[column] > 0 for column in of])
+    l1, square = row_norms(constraints, measured)
+    notes = ()
+    if config.measure == "auto":
+        parts = ", ".join(f"{name} {share_text(share)}" for name, share in zip(names, shares, strict=True))
+        notes = (f"Shares of the items and their totals, chosen for the queries (measure: auto): {parts}.",)
+    columns = Columns(of, names, shares, Measure(shares=list(shares)), notes)
+    return columns, replace(constraints, measured=measured, row_l1=l1, row_l2_squared=square)
+
+
+def _groupings(config: HistogramsRelease, constraints: ResolvedConstraints) -> tuple[IntArray, tuple[str, ...]]:
+    """Column of each series: 0 for the items, then the first entry of `constraints` that names the total."""
+    of = np.zeros(len(constraints.series), dtype=np.int64)
+    number = {name: place for place, name in enumerate(constraints.series)}
+    names = ["items"]
+    for place, each in enumerate(config.constraints):
+        if each.totals is not None:
+            new = [number[name] for name in each.totals if of[number[name]] == 0]
+            of[new] = len(names)
+            names.append(f"constraints.{place}")
+    return of, tuple(names)
+
+
+def row_norms(constraints: ResolvedConstraints, series: BoolArray) -> tuple[int, int]:
+    """Largest L1 and squared L2 norm of what one row adds to some series of one level."""
+    l1 = square = 0
+    for incidence in constraints.incidence:
+        own = csc_array(incidence[np.flatnonzero(series)])
+        for first, end in zip(own.indptr, own.indptr[1:], strict=False):
+            # Python's integers: no setting is large enough to wrap around.
+            counts = [int(count) for count in own.data[first:end]]
+            l1, square = max(l1, sum(counts)), max(square, sum(count * count for count in counts))
+    return integer_norms("norms of a row", l1, square)
+
+
+def noise_of_columns(
+    privacy: EventPrivacySettings, constraints: ResolvedConstraints, days: DayTree, columns: Columns
+) -> tuple[NoiseEvent | None, ...]:
+    """Split the budget over the measured levels and columns and calibrate the noise of each.
+
+    Returns:
+        The columns of each level from the root down.
+    """
+    budget = privacy.main_budget
+    shares = [level * column for level in days.shares for column in columns.shares]
+    measured = [place for place, share in enumerate(shares) if share > 0]
+    widths, pure = days.tree.hi - days.tree.lo, isinstance(budget, PureDP)
+    neighbors = 2 if privacy.neighbors == "replace_one" else 1
+    _require_small_rows(privacy, constraints)
+    rows = [(constraints.row_l1, constraints.row_l2_squared)]
+    if columns.names:
+        rows = [row_norms(constraints, columns.of == column) for column in range(columns.n_columns)]
+    found: list[NoiseEvent | None] = [None] * len(shares)
+    for place, part in zip(measured, split(epsilon_or_rho(budget), [shares[x] for x in measured]), strict=True):
+        level, column = divmod(place, columns.n_columns)
+        row_l1, row_square = rows[column]
+        l1 = neighbors * privacy.rows_per_unit * privacy.max_quantity * row_l1
+        width = int(widths[days.tree.level_slice(level)].max())
+        meeting = min(privacy.rows_per_unit, privacy.rows_per_day * width)
+        square = neighbors * privacy.rows_per_unit * meeting * privacy.max_quantity**2 * row_square
+        norms = (l1, 0) if pure else integer_norms("sensitivity of a level", l1, square)
+        noise = Noise.within(PureDP(part) if pure else ZCDP(part), *norms, max_denominator=10**6)
+        require_useful_noise(noise.law.parameter_name, noise.parameter)
+        name = days.names[level]
+        found[place] = noise.event(f"{name}, {columns.names[column]}" if columns.names else name)
+    return tuple(found)
+
+
+def continuous_factors(
+    measurements: Sequence[NoiseEvent | None], shape: tuple[int, ...]
+) -> tuple[FloatArray, FloatArray]:
+    """Variances of continuous noise as a product of a level's and a column's factor, inf where not measured.
+
+    Shares and sensitivities are such products; what sigma^2 is rounded up by is left out.
+
+    Returns:
+        Shapes (n_levels,) and (n_columns,); the first is that of the items, whose factor is 1.
+    """
+    cells = [
+        np.inf if each is None else float(each.noise.parameter) ** each.noise.law.exponent * each.noise.law.exponent
+        for each in measurements
+    ]
+    table = np.array(cells).reshape(shape)
+    last = len(table) - 1
+    return table[:, 0], table[last] / table[last, 0]
+
+
+def _require_small_rows(privacy: EventPrivacySettings, constraints: ResolvedConstraints) -> None:
+    """Refuse rows that count so much that fewer than 2^40 of them could leave 64 bits."""
+    largest = constraints.row_l1
+    rule = f"let no row add more than {MAX_OF_ROW} counts to a level, measured totals included"
+    require(largest <= MAX_OF_ROW, "constraints", rule, largest)
+    most = MAX_OF_ROW // max(largest, 1)
+    rule = f"be at most {most}, since the largest row adds {largest} counts to a level, measured totals included"
+    require(privacy.max_quantity <= most, "privacy.max_quantity", rule, privacy.max_quantity)

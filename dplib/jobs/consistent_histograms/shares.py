@@ -1,0 +1,135 @@
+"""Which shares of the budget serve the declared queries: of the tree's levels, and of the items and their totals.
+
+A question is a kind of range (a query) and a grouping: the items, or the totals of one entry of `constraints`. Its value
+is the mean logarithm of its answers' standard errors, and the shares are those with the least weighted sum over all
+questions: the geometric mean of errors, which needs no unit. Shares are products s(level) s(grouping); variances are then
+products too, so levels and groupings are chosen apart (`dplib.consistency.best_shares`).
+
+The errors of ranges are exact for any tree. Those of groupings are exact where groupings nest, or where packages and
+equations link few series; where many classes of items cross they are those of balanced groupings of their sizes. Where
+constraints differ by day those of the longest period decide. All from settings alone.
+"""
+
+from collections.abc import Callable
+from fractions import Fraction
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from dplib.arrays import FloatArray, IntArray
+from dplib.consistency.best_shares import Objective, best_shares
+from dplib.consistency.crossing_variance import ResidualSpaces, class_variances
+from dplib.consistency.nested_variance import NestedForest, item_classes, kinds, mean_log
+from dplib.constraints.day_constraints import DayConstraints
+from dplib.constraints.resolved import ResolvedConstraints
+from dplib.estimates.range_variance import RangeVariance
+from dplib.privacy.noise import Law
+from dplib.projection.affine import projector
+from dplib.trees.interval_tree import IntervalTree
+
+MAX_CLASSES = 200
+"""Crossing classes of items up to which their errors are exact."""
+MAX_LINKED = 150
+"""Series that packages or equations link, up to which these enter."""
+
+Ranges = tuple[float, IntArray]
+"""A query's weight, and its ranges as rows (first day, one past the last)."""
+
+
+def level_objective(tree: IntervalTree, queries: list[Ranges]) -> Objective:
+    """Weighted mean logarithm of the variances of ranges, as a function of the levels' variances."""
+    total = sum(weight for weight, _ in queries)
+
+    def value(levels: FloatArray) -> float:
+        errors = RangeVariance(tree, levels[tree.level])
+        return sum(weight * mean_log(errors.of(rows[:, 0], rows[:, 1])) for weight, rows in queries) / total
+
+    return value
+
+
+def level_shares(
+    tree: IntervalTree, queries: list[Ranges], law: Law, costs: FloatArray
+) -> tuple[tuple[Fraction, ...], float]:
+    """The levels' shares from the root down, and the objective that they reach.
+
+    Args:
+        tree: over the days.
+        queries: the ranges that are asked for.
+        law: of the noise.
+        costs: variance of one count at each level that gets the whole budget.
+    """
+    objective = level_objective(tree, queries)
+    shares = best_shares(objective, law, costs)
+    parts = np.array([float(share) for share in shares])
+    with np.errstate(divide="ignore"):
+        return shares, objective(costs / parts**law.exponent)
+
+
+def grouping_objective(constraints: ResolvedConstraints, column: IntArray) -> Objective:
+    """Mean logarithm of the variances of the series of each column, as a function of the columns' variances.
+
+    Args:
+        constraints: what links the series of a day.
+        column: of each series: 0 for the items, then that of each group of totals, shape (n_series,).
+
+    Returns:
+        Takes the variances of the columns from 1 on, then that of column 0.
+    """
+    days = [daily.end - daily.first for daily in constraints.day_constraints]
+    longest = int(np.argmax(days))
+    daily = constraints.day_constraints[longest]
+    incidence = csr_array(constraints.incidence[longest])
+    n_items, grouping = constraints.n_items, column[constraints.n_items :]
+    free = daily.generators is not None and incidence.shape[1] == n_items
+    own = incidence[:n_items]
+    free = free and own.nnz == n_items and bool((own.diagonal() == 1).all())
+    if not free and len(column) <= MAX_LINKED:
+        return _linked(daily, column)
+    membership = csr_array(incidence[n_items:]) if free else csr_array((len(grouping), n_items))
+    membership.data = np.minimum(membership.data, 1)
+    return _by_classes(membership, grouping)
+
+
+def _linked(daily: DayConstraints, column: IntArray) -> Objective:
+    groups = [*kinds(column), np.flatnonzero(column == 0)]
+    last = len(groups) - 1
+
+    def value(variances: FloatArray) -> float:
+        series = np.where(column == 0, variances[last], variances[column - 1])
+        matrix = projector(daily, series).matrix
+        found = (matrix**2 * np.where(np.isfinite(series), series, 0.0)).sum(axis=1)
+        return float(np.mean([mean_log(found[group]) for group in groups]))
+
+    return value
+
+
+def _by_classes(membership: csr_array, grouping: IntArray) -> Objective:
+    classes = item_classes(membership)
+    groups, size, n_totals = kinds(grouping), classes.size.astype(np.float64), len(grouping)
+    forest = NestedForest.of(classes, n_totals)
+    if forest is None and len(size) > MAX_CLASSES:
+        spaces = ResidualSpaces.of(classes, grouping)
+        return lambda variances: float(np.log(spaces.variances(np.roll(variances, 1))).mean())
+    exact: Callable[[float, FloatArray], tuple[FloatArray, FloatArray]]
+    exact = forest.variances if forest is not None else lambda v, own: class_variances(classes, n_totals, v, own)
+
+    def value(variances: FloatArray) -> float:
+        items, totals = exact(float(variances[-1]), variances[grouping - 1])
+        return float(np.mean([*(mean_log(totals[group]) for group in groups), mean_log(items, size)]))
+
+    return value
+
+
+def grouping_shares(
+    constraints: ResolvedConstraints, column: IntArray, law: Law, costs: FloatArray
+) -> tuple[Fraction, ...]:
+    """Shares of the items and of each group of totals.
+
+    Args:
+        constraints: what links the series of a day.
+        column: of each series, as for `grouping_objective`.
+        law: of the noise.
+        costs: variance of one count of each column that gets the whole budget, the items' first.
+    """
+    found = best_shares(grouping_objective(constraints, column), law, np.roll(costs, -1))
+    return (found[-1], *found[:-1])
