@@ -13,9 +13,9 @@ rounded to `GRID`, so that last bits of another machine change nothing; what is 
 
 Guarantee: deterministic; shares are exact, at least 0, of sum 1, and that of the last measurement is above 0.
 
-References: Li, Miklau, Hay, McGregor, Rastogi, "The matrix mechanism", VLDB Journal 24(6), 2015 (error as the objective);
-Xiao, He, Wang, Wei, Kifer, "An optimal and scalable matrix mechanism for noisy marginals under convex loss functions",
-NeurIPS 2023 (ResidualPlanner: residual spaces of groupings).
+References: Li, Miklau, Hay, McGregor, Rastogi, "The matrix mechanism", VLDB Journal 24(6), 2015 (error as the
+objective); Xiao, He, Wang, Wei, Kifer, "An optimal and scalable matrix mechanism for noisy marginals under convex loss
+functions", NeurIPS 2023 (ResidualPlanner: residual spaces of groupings).
 """
 
 from collections.abc import Callable, Sequence
@@ -79,9 +79,7 @@ def best_shares(objective: Objective, law: Law, costs: FloatArray) -> tuple[Frac
     return on_grid(search(kept)[1])
 
 
-def _best_of_sets(
-    search: Callable[[IntArray], tuple[float, FloatArray]], n: int, law: Law
-) -> tuple[float, FloatArray]:
+def _best_of_sets(search: Callable[[IntArray], tuple[float, FloatArray]], n: int, law: Law) -> tuple[float, FloatArray]:
     last, others = n - 1, range(n - 1)
     best = search(np.arange(n))
     if law.exponent == 1:

@@ -1,21 +1,22 @@
-"""Variances of items and totals after least squares where groupings cross: by classes exactly, by residual spaces for many.
+"""Variances after least squares where groupings cross: by classes exactly, by residual spaces where there are many.
 
-*Classes.* Items with the same totals are exchangeable (`dplib.consistency.nested_variance`). With A the membership of the
-classes, ``P = (diag(1 / (n v)) + A' diag(1 / v_t) A)^-1`` is the covariance of the classes' sums, exactly.
+*Classes.* Items with the same totals are exchangeable (`dplib.consistency.nested_variance`). With A the membership of
+the classes, ``P = (diag(1 / (n v)) + A' diag(1 / v_t) A)^-1`` is the covariance of the classes' sums, exactly.
 
 *Residual spaces.* Groupings are partitions of the items; with the joins of all of them (the finest partitions that are
 coarser than two) they form a lattice. Where it is balanced the leaf space splits into one residual space a grouping,
-"grouping a beyond all coarser ones", of dimension ``d_a = N_a - sum of d_b over coarser b``, N_a its number of totals, and
+"grouping a beyond all coarser ones", of dimension ``d_a = N_a - sum of d_b over coarser b``, N_a its number of totals,
+and
 
     information(a) = sum over measured groupings g finer than or equal to a of n_g / v_g,
     mean Var(total of g) = sum over a coarser than or equal to g of  n_g d_a / (N_g information(a)),
 
-n_g items a total of g in the mean. This is the Kronecker form of crossed attributes and, for a chain, that of nested ones.
-Where sizes differ it is no exact error, but it is one to choose shares by.
+n_g items a total of g in the mean. This is the Kronecker form of crossed attributes and, for a chain, that of nested
+ones. Where sizes differ it is no exact error, but it is one to choose shares by.
 
 References: Xiao, He, Wang, Wei, Kifer, "An optimal and scalable matrix mechanism for noisy marginals under convex loss
-functions", NeurIPS 2023 (residual spaces of marginals); Bailey, "Orthogonal partitions in designed experiments", Designs,
-Codes and Cryptography 8, 1996 (lattices of partitions).
+functions", NeurIPS 2023 (residual spaces of marginals); Bailey, "Orthogonal partitions in designed experiments",
+Designs, Codes and Cryptography 8, 1996 (lattices of partitions).
 """
 
 from dataclasses import dataclass
@@ -132,7 +133,7 @@ def _join(one: IntArray, other: IntArray) -> IntArray:
     width = int(one.max()) + 1
     size = width + int(other.max()) + 1
     links = csr_array((np.ones(len(one)), (one, width + other)), shape=(size, size))
-    return _numbered(connected_components(links, directed=False)[1][one])
+    return _numbered(connected_components(links, directed=False)[1][one].astype(np.int64))
 
 
 def _numbered(labels: IntArray) -> IntArray:

@@ -15,6 +15,7 @@ Transactions on Automatic Control 39(3), 1994 (variances on trees); the classes 
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -77,7 +78,7 @@ class NestedForest:
         depth = np.zeros(len(parent), dtype=np.int64)
         for number, totals in enumerate(classes.totals):
             chain = (n_totals + number, *totals)
-            for place, (node, above) in enumerate(zip(chain, chain[1:], strict=False)):
+            for place, (node, above) in enumerate(pairwise(chain)):
                 if parent[node] not in (node, above):
                     return None
                 parent[node] = above
@@ -119,7 +120,11 @@ class NestedForest:
 def mean_log(values: FloatArray, weights: FloatArray | None = None, floor: float = 1e-12) -> float:
     """Mean logarithm of what is above 0; 0 where nothing is: answers without an error are no part of it."""
     kept = values > floor * max(float(values.max(initial=0.0)), 1e-300)
-    return float(np.average(np.log(values[kept]), weights=None if weights is None else weights[kept])) if kept.any() else 0.0
+    return (
+        float(np.average(np.log(values[kept]), weights=None if weights is None else weights[kept]))
+        if kept.any()
+        else 0.0
+    )
 
 
 def kinds(grouping: IntArray) -> Sequence[IntArray]:

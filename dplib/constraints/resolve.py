@@ -274,7 +274,7 @@ def _assemble(
     touched = [segment.incidence[measured] for segment in segments]
     matrices = [segment.daily.matrix for segment in segments]
     generators = [s.daily.generators.T.tocsr() for s in segments if s.daily.generators is not None]
-    row_l1, row_l2_squared = _row_norms(touched)
+    row_l1, row_l2_squared = row_norms(touched)
     return ResolvedConstraints(
         series=tuple(names.series),
         n_items=len(names.items),
@@ -300,7 +300,7 @@ def _series_grouping(names: _Names, totals: Sequence[Total]) -> IntArray:
     return np.array([0] * len(names.items) + [number[block[name]] for name in names.totals], dtype=np.int64)
 
 
-def _row_norms(touched: Sequence[SparseInt]) -> tuple[int, int]:
+def row_norms(touched: Sequence[SparseInt]) -> tuple[int, int]:
     """Largest L1 and squared L2 norm of a column; no setting is large enough to wrap around."""
     l1 = square = 0
     for counts in touched:

@@ -44,19 +44,21 @@ def counted_settings(plan: Mapping[str, Any]) -> dict[str, Any]:
     """What of a plan's settings decides the counts and the noise."""
     if "constraints" not in plan:
         return dict(plan)
-    free = _free(plan["constraints"])
+    free = _free(plan)
     return dict(plan) | {"constraints": [each for number, each in enumerate(plan["constraints"]) if number not in free]}
 
 
 def free_settings(plan: Mapping[str, Any]) -> dict[str, Any]:
     """The rest of a plan's settings, which shapes a release and spends nothing; empty where there is none."""
-    given = plan.get("constraints", [])
-    free = [given[number] for number in sorted(_free(given))]
+    free = [plan["constraints"][number] for number in sorted(_free(plan))]
     return {"constraints": free} if free else {}
 
 
-def _free(constraints: Sequence[Mapping[str, Any]]) -> set[int]:
+def _free(plan: Mapping[str, Any]) -> set[int]:
     """Numbers of the constraints that are totals without a measurement, which nothing that is measured refers to."""
+    constraints: Sequence[Mapping[str, Any]] = plan.get("constraints", [])
+    if "measure" in plan:  # The shares of all totals are given, or chosen for all of them.
+        return set()
     free = {n for n, each in enumerate(constraints) if each["totals"] is not None and not each["measured"]}
     while True:
         others = [each for number, each in enumerate(constraints) if number not in free]

@@ -12,12 +12,13 @@ from hypothesis import strategies as st
 
 from dplib.config.load import check
 from dplib.constraints.checks import MAX_OF_ITEM
-from dplib.constraints.resolve import _row_norms, resolve
+from dplib.constraints.resolve import resolve, row_norms
 from dplib.constraints.specs import Package, Total
 from dplib.errors import ConfigError
 from dplib.graphs.statistics.network_sensitivity import Bounding, DegreeBound, Statistic, sensitivity
+from dplib.jobs.consistent_histograms.columns import MAX_OF_ROW
 from dplib.jobs.consistent_histograms.config import ConsistentHistogramsConfig
-from dplib.jobs.consistent_histograms.design import MAX_OF_ROW, Design
+from dplib.jobs.consistent_histograms.design import Design
 from dplib.privacy.neighbors import Neighbors
 from dplib.validate import integer_norms
 
@@ -51,7 +52,7 @@ def test_norms_of_a_package_are_those_of_its_definition(
 @given(st.lists(st.lists(st.integers(0, 2**63 - 1), min_size=3, max_size=3), min_size=1, max_size=4))
 def test_norms_do_not_wrap_at_any_64_bit_entry(rows: list[list[int]]) -> None:
     """Beyond what settings allow: squares and sums of 64-bit entries need more than 64 bits."""
-    found = _row_norms([np.array(rows, dtype=np.int64).T])
+    found = row_norms([np.array(rows, dtype=np.int64).T])
     assert found == (max(map(sum, rows)), max(sum(x * x for x in row) for row in rows))
 
 

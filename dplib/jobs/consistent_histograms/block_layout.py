@@ -35,7 +35,7 @@ from dplib.jobs.consistent_histograms.block_tables import BlockDivision, BlockEr
 from dplib.jobs.consistent_histograms.config import ITERATIVE
 from dplib.jobs.consistent_histograms.convergence import require_converged
 from dplib.jobs.consistent_histograms.design import Design
-from dplib.jobs.consistent_histograms.estimate import IntegerTables, day_constraints_of, options
+from dplib.jobs.consistent_histograms.estimate import Errors, IntegerTables, day_constraints_of, options
 from dplib.jobs.consistent_histograms.publish import Results
 from dplib.jobs.consistent_histograms.tables import Tables, block_nodes
 from dplib.jobs.consistent_histograms.work_blocks import StoredBlocks, in_work_blocks
@@ -179,7 +179,8 @@ def _results(
 ) -> Results:
     """Errors and integers of blocks whose estimates are there."""
     plan, n_series = design.blocks, shapes.n_series
-    errors = [BlockErrors.of(design, group, shapes) for group in series_groups(design)]
+    by_grouping = design.columns.n_columns > 1
+    errors = [] if by_grouping else [BlockErrors.of(design, group, shapes) for group in series_groups(design)]
     divisions, programmes = block_divisions(design, shapes)
     n_top = plan.n_top_nodes
     values, std_error = _array(design, "<f8"), _array(design, "<f8")
@@ -203,6 +204,8 @@ def _results(
         values[nodes] = _floats(columns["values"], n_series)
         std_error[nodes] = _floats(columns["errors"], n_series)
         counts[nodes] = np.frombuffer(columns["counts"], "<i8").reshape(-1, n_series)
+    if by_grouping:
+        std_error = Errors(design).node_std_error()
     published = np.zeros(n_series, dtype=bool)
     for division in divisions:
         published[division.series] = True
@@ -260,7 +263,7 @@ def _finish(
     columns: Block,
 ) -> Block:
     values = _floats(columns["values"], shapes.n_series)
-    std_error, counts = np.empty_like(values), np.zeros(values.shape, dtype="<i8")
+    std_error, counts = np.zeros_like(values), np.zeros(values.shape, dtype="<i8")
     for error in errors:
         std_error[:, error.group.series] = error.block(block)
     for division, share in zip(divisions, shares, strict=True):

@@ -40,7 +40,7 @@ class SeriesGroup:
     Attributes:
         series: their numbers.
         day_constraints: their day constraints.
-        variance: factor of their noise variances: 1, or ``inf`` where a series is not measured.
+        variance: factor of their noise variances, ``inf`` where a series is not measured.
         solver: key of `SOLVERS` that solves them.
     """
 
@@ -60,7 +60,7 @@ def series_groups(design: Design) -> list[SeriesGroup]:
     wanted = solver_name(design.config.publish.solver)
     for series in groups(design, design.constraints.components):
         day_constraints = day_constraints_of(design, series)
-        variance = np.where(design.constraints.measured[series], 1.0, np.inf)
+        variance = design.series_variance[series]
         small = miniature(day_constraints, variance)
         name = choose(small).name if wanted == "auto" else wanted
         if name in ("tree_blue", "commuting", "tree_smoother"):

@@ -1,7 +1,8 @@
 """Which series share their noise at a level, and the noise of every level and column.
 
-A column is a set of series with one event a level: all measured series, or with ``measure`` the items, and the totals of
-each entry of `constraints`. The proof that the events together keep to the budget: `dplib.jobs.consistent_histograms.design`.
+A column is a set of series with one event a level: all measured series, or with ``measure`` the items, and the totals
+of each entry of `constraints`. The proof that the events together keep to the budget:
+`dplib.jobs.consistent_histograms.design`.
 """
 
 from collections.abc import Sequence
@@ -9,10 +10,10 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
-from scipy.sparse import csc_array
 
 from dplib.arrays import BoolArray, FloatArray, IntArray
 from dplib.config.sections import EventPrivacySettings
+from dplib.constraints.resolve import row_norms
 from dplib.constraints.resolved import ResolvedConstraints
 from dplib.jobs.consistent_histograms.config import HistogramsRelease, Measure
 from dplib.jobs.consistent_histograms.day_tree import DayTree, share_text
@@ -51,9 +52,7 @@ class Columns:
         return len(self.shares)
 
 
-def choose_columns(
-    config: HistogramsRelease, constraints: ResolvedConstraints
-) -> tuple[Columns, ResolvedConstraints]:
+def choose_columns(config: HistogramsRelease, constraints: ResolvedConstraints) -> tuple[Columns, ResolvedConstraints]:
     """The columns that the section ``measure`` asks for, and the constraints with what is measured by it.
 
     Raises:
@@ -61,10 +60,10 @@ def choose_columns(
     """
     if config.measure is None:
         return Columns(np.zeros(len(constraints.series), dtype=np.int64), (), (Fraction(1),), None), constraints
-    of, names = _groupings(config, constraints)
+    of, names = constraints.series_grouping, _names(config, constraints)
     law = config.privacy.mechanism
     if config.measure == "auto":
-        norms = [row_norms(constraints, of == number) for number in range(len(names))]
+        norms = [_norms(constraints, of == number) for number in range(len(names))]
         costs = np.array([float(l1) ** 2 if law is Law.LAPLACE else float(square) for l1, square in norms])
         given: Sequence[Fraction] = grouping_shares(constraints, of, law, np.maximum(costs, 1.0))
     else:
@@ -73,8 +72,8 @@ def choose_columns(
         require(len(given) == len(names), "measure.shares", rule, len(given))
     shares = tuple(share / sum(given) for share in given)
     measured = np.array([shares[column] > 0 for column in of])
-    l1, square = row_norms(constraints, measured)
-    notes = ()
+    l1, square = _norms(constraints, measured)
+    notes: tuple[str, ...] = ()
     if config.measure == "auto":
         parts = ", ".join(f"{name} {share_text(share)}" for name, share in zip(names, shares, strict=True))
         notes = (f"Shares of the items and their totals, chosen for the queries (measure: auto): {parts}.",)
@@ -82,29 +81,20 @@ def choose_columns(
     return columns, replace(constraints, measured=measured, row_l1=l1, row_l2_squared=square)
 
 
-def _groupings(config: HistogramsRelease, constraints: ResolvedConstraints) -> tuple[IntArray, tuple[str, ...]]:
-    """Column of each series: 0 for the items, then the first entry of `constraints` that names the total."""
-    of = np.zeros(len(constraints.series), dtype=np.int64)
-    number = {name: place for place, name in enumerate(constraints.series)}
-    names = ["items"]
+def _names(config: HistogramsRelease, constraints: ResolvedConstraints) -> tuple[str, ...]:
+    """Names of the columns: the items, then where each group of totals stands in the configuration."""
+    grouping = dict(zip(constraints.series, constraints.series_grouping.tolist(), strict=True))
+    names = {0: "items"}
     for place, each in enumerate(config.constraints):
-        if each.totals is not None:
-            new = [number[name] for name in each.totals if of[number[name]] == 0]
-            of[new] = len(names)
-            names.append(f"constraints.{place}")
-    return of, tuple(names)
+        for name in each.totals or {}:
+            names.setdefault(grouping[name], f"constraints.{place}")
+    n_columns = int(constraints.series_grouping.max(initial=0)) + 1
+    return tuple(names.get(column, f"grouping {column}") for column in range(n_columns))
 
 
-def row_norms(constraints: ResolvedConstraints, series: BoolArray) -> tuple[int, int]:
+def _norms(constraints: ResolvedConstraints, series: BoolArray) -> tuple[int, int]:
     """Largest L1 and squared L2 norm of what one row adds to some series of one level."""
-    l1 = square = 0
-    for incidence in constraints.incidence:
-        own = csc_array(incidence[np.flatnonzero(series)])
-        for first, end in zip(own.indptr, own.indptr[1:], strict=False):
-            # Python's integers: no setting is large enough to wrap around.
-            counts = [int(count) for count in own.data[first:end]]
-            l1, square = max(l1, sum(counts)), max(square, sum(count * count for count in counts))
-    return integer_norms("norms of a row", l1, square)
+    return row_norms([incidence[np.flatnonzero(series)] for incidence in constraints.incidence])
 
 
 def noise_of_columns(
@@ -123,7 +113,7 @@ def noise_of_columns(
     _require_small_rows(privacy, constraints)
     rows = [(constraints.row_l1, constraints.row_l2_squared)]
     if columns.names:
-        rows = [row_norms(constraints, columns.of == column) for column in range(columns.n_columns)]
+        rows = [_norms(constraints, columns.of == column) for column in range(columns.n_columns)]
     found: list[NoiseEvent | None] = [None] * len(shares)
     for place, part in zip(measured, split(epsilon_or_rho(budget), [shares[x] for x in measured]), strict=True):
         level, column = divmod(place, columns.n_columns)

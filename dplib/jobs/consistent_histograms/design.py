@@ -8,14 +8,14 @@ Removing a unit undoes what it added. Replacing one removes one such vector and 
 since both vectors are non-negative the squared norm of their difference is at most the sum of their squared norms; both
 sensitivities double. The levels compose: epsilon is the sum of the levels' epsilons, rho that of their rhos.
 
-*Columns.* Where the shares of the budget are given by grouping (``measure``), the measured series of a level are several
-columns: the items, and each group of totals; else they are one. All of the above holds for a column with the rows of A
-that are its series, so that a level and a column have a sensitivity and noise of their own, from a stream of its own.
-They compose in the same way: an event each, whose epsilons (rhos) are exact parts of the budget.
+*Columns.* Where the shares of the budget are given by grouping (``measure``), the measured series of a level are
+several columns: the items, and each group of totals; else they are one. All of the above holds for a column with the
+rows of A that are its series, so that a level and a column have a sensitivity and noise of their own, from a stream of
+its own. They compose in the same way: an event each, whose epsilons (rhos) are exact parts of the budget.
 
-*Weights.* Least squares weigh a cell by a level's factor times a column's, the variances of continuous noise, where every
-day has the same constraints (one pass solves it), else by its exact variance. Estimates are unbiased with any weights;
-stated errors are those of the exact variances under these weights.
+*Weights.* Least squares weigh a cell by a level's factor times a column's, the variances of continuous noise, where
+every day has the same constraints (one pass solves it), else by its exact variance. Estimates are unbiased with any
+weights; stated errors are those of the exact variances under these weights.
 
 Notation: ``A`` is the incidence of `ResolvedConstraints` (measured series only), ``w`` a level's widest node in days.
 """
@@ -34,6 +34,7 @@ from dplib.config.names import BLANKS
 from dplib.constraints.resolve import resolve
 from dplib.constraints.resolved import ResolvedConstraints
 from dplib.constraints.specs import Equation, Package, Total
+from dplib.jobs.consistent_histograms.columns import Columns, choose_columns, continuous_factors, noise_of_columns
 from dplib.jobs.consistent_histograms.config import (
     COUNTING_VERSION,
     ConsistentHistogramsConfig,
@@ -42,7 +43,6 @@ from dplib.jobs.consistent_histograms.config import (
     Measure,
     Tree,
 )
-from dplib.jobs.consistent_histograms.columns import Columns, choose_columns, continuous_factors, noise_of_columns
 from dplib.jobs.consistent_histograms.day_tree import DayTree, build_day_tree
 from dplib.mechanisms.tree_counts import SAMPLER_FORMAT
 from dplib.privacy.events import Event
@@ -119,7 +119,7 @@ class Design:
         return cls(config, items, constraints, days, columns, measurements, rows_are_packages, MAX_BLOCK_CELLS, width)
 
     def as_measured(self, shape: Tree, measure: Measure | None) -> "Design":
-        """The design with the tree and the shares that a stored measurement has; ``auto`` could choose others by now."""
+        """The design with a stored measurement's tree and shares; ``auto`` could choose others by now."""
         if (shape, measure) == (self.days.shape, self.columns.measure):
             return self
         config = self.config.model_copy(update={"tree": shape, "measure": measure})
@@ -184,8 +184,13 @@ class Design:
 
     @property
     def level_variance(self) -> FloatArray:
-        """The levels' factor of the variances that least squares weigh by, shape (n_levels,); inf where not measured."""
+        """The levels' factor of the variances that least squares weigh by; inf where not measured."""
         return self._factors[0]
+
+    @property
+    def node_variance(self) -> FloatArray:
+        """The nodes' factor, shape (n_nodes,); inf where not measured."""
+        return self.level_variance[self.tree.level]
 
     @cached_property
     def series_variance(self) -> FloatArray:

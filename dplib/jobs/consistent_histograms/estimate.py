@@ -20,6 +20,8 @@ from dplib.consistency.integers.publication import PublicationPlan, TableMethod,
 from dplib.consistency.problem import ConsistencyProblem, Solution, SolverOptions
 from dplib.constraints.day_constraints import DayConstraints
 from dplib.constraints.resolved import restrict, touched
+from dplib.errors import SolverError
+from dplib.estimates.level_squares import level_squares
 from dplib.jobs.consistent_histograms.config import Solver
 from dplib.jobs.consistent_histograms.design import Design
 from dplib.privacy.noise import Law
@@ -59,10 +61,11 @@ def problem(design: Design, noisy: FloatArray) -> ConsistencyProblem:
     return ConsistencyProblem(design.tree, noisy, design.variance, design.constraints.day_constraints)
 
 
-def node_laws(design: Design) -> tuple[list[DrawLaw], IntArray]:
-    """The laws of the measured levels' noise, and the place of each node's law among them, shape (n_nodes,)."""
-    place = np.cumsum([each is not None for each in design.measurements]) - 1
-    laws = [DrawLaw.of(each.noise) for each in design.measurements if each is not None]
+def node_laws(design: Design, column: int = 0) -> tuple[list[DrawLaw], IntArray]:
+    """The laws of a column's noise at the levels that measure it, and the place of each node's, shape (n_nodes,)."""
+    events = design.measurements[column :: design.columns.n_columns]
+    place = np.cumsum([each is not None for each in events]) - 1
+    laws = [DrawLaw.of(each.noise) for each in events if each is not None]
     return laws, np.maximum(place, 0)[design.tree.level].astype(np.int64)
 
 
@@ -125,8 +128,13 @@ class Errors:
         if known is not None:
             return known
         found = np.empty(len(self._design.series))
-        for group, part in self._parts:
-            found[group] = np.sqrt(part.variance(lo, hi))
+        if self._design.exact_weights:
+            for group, part in self._parts:
+                found[group] = np.sqrt(part.variance(lo, hi))
+        else:
+            level = self._design.level_variance
+            squares = range_coefficients(self._design.tree, level[self._design.tree.level], lo, hi) ** 2
+            found[:] = self._of_squares(np.bincount(self._design.tree.level, squares, len(level)).astype(np.float64))
         # The charts of a page ask for the same months, which cost the cube of the series that constraints join.
         found.setflags(write=False)
         self._ranges[lo, hi] = found
@@ -161,18 +169,34 @@ class Errors:
 
     def _draws(self, lo: int, hi: int, series: int) -> tuple[Draws, ...] | None:
         """What the noise of an answer is made of; None where that is too much work."""
-        tree, group = self._design.tree, next(each for each in self._groups if series in each)
-        own = int(np.flatnonzero(group == series)[0])
-        day_constraints, variance = day_constraints_of(self._design, group), self._design.variance[:, group]
-        laws, place = node_laws(self._design)
+        design, tree = self._design, self._design.tree
+        group = next(each for each in self._groups if series in each)
+        own, column_of = int(np.flatnonzero(group == series)[0]), design.columns.of[group]
+        day_constraints, variance = day_constraints_of(design, group), design.variance[:, group]
         plan = self._commuting(int(group[0]), variance, day_constraints)
         if plan is not None:
             inner = np.where(np.isfinite(plan.item_variance), plan.projector.matrix[own], 0.0)
-            return product_grouped(self._on_tree(plan, lo, hi), laws, place, inner)
+            outer = self._on_tree(plan, lo, hi)
+            parts = ((column, inner[column_of == column]) for column in np.unique(column_of).tolist())
+            return tuple(
+                draws
+                for column, mine in parts
+                if mine.any()
+                for draws in product_grouped(outer, *node_laws(design, column), mine)
+            )
         if tree.n_nodes * len(group) ** 3 > MAX_WORK:
             return None
         found = series_coefficients(tree, variance, day_constraints, own, lo, hi)
-        return grouped(found.reshape(-1), laws, np.repeat(place, len(group)))
+        return tuple(
+            draws
+            for column in np.unique(column_of).tolist()
+            for draws in self._grouped(found[:, column_of == column], column)
+        )
+
+    def _grouped(self, coefficients: FloatArray, column: int) -> tuple[Draws, ...]:
+        """The draws of one column's coefficients, shape (n_nodes, series of the column)."""
+        laws, place = node_laws(self._design, column)
+        return grouped(coefficients.reshape(-1), laws, np.repeat(place, coefficients.shape[1]))
 
     def _commuting(
         self, group: int, variance: FloatArray, day_constraints: tuple[DayConstraints, ...]
@@ -189,9 +213,32 @@ class Errors:
 
     def node_std_error(self) -> FloatArray:
         """Standard error of every node, shape (n_nodes, n_series)."""
+        if not self._design.exact_weights:
+            return self._of_squares(level_squares(self._design.tree, self._design.level_variance))
         found = np.empty((self._design.tree.n_nodes, len(self._design.series)))
         for group, part in self._parts:
             found[:, group] = part.standard_errors()
+        return found
+
+    def _of_squares(self, squares: FloatArray) -> FloatArray:
+        """Standard errors of all series from the tree's squared coefficients by level, shape (..., n_levels)."""
+        known = np.where(np.isfinite(self._design.noise_variance), self._design.noise_variance, 0.0)
+        return np.sqrt(squares @ known @ self._column_squares)
+
+    @cached_property
+    def _column_squares(self) -> FloatArray:
+        """Sums of each series' squared coefficients on one node, by column, shape (n_columns, n_series)."""
+        design, columns = self._design, self._design.columns
+        found = np.zeros((columns.n_columns, len(design.series)))
+        for group in self._groups:
+            plan = self._commuting(int(group[0]), design.variance[:, group], day_constraints_of(design, group))
+            if plan is None or not plan.projector.identifiable:
+                raise SolverError(
+                    "tree", "determine every count from its measured nodes", "settings that leave some open"
+                )
+            known = np.where(np.isfinite(plan.item_variance), plan.projector.matrix**2, 0.0)
+            for column in range(columns.n_columns):
+                found[column, group] = known[:, columns.of[group] == column].sum(axis=1)
         return found
 
 

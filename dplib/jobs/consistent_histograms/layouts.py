@@ -6,13 +6,14 @@
   that cannot be split so (`tree_smoother`) run in blocks.
 
 Solvers that work on one group of series as a whole (`general`, `boosting`, `lblue`) run on the driver in every layout,
-and the results say so. Estimates of two layouts may differ in the last bits: where a small matrix multiplies many rows
-the linear algebra library orders the additions by their number. Integer tables are equal.
+and the results say so; so do noise by grouping with rounds or with constraints that differ by day. Estimates of two
+layouts may differ in the last bits: where a small matrix multiplies many rows the linear algebra library orders the
+additions by their number. Integer tables are equal.
 """
 
 from pathlib import Path
 
-from dplib.jobs.consistent_histograms.block_layout import results_in_blocks
+from dplib.jobs.consistent_histograms.block_layout import ITERATIVE, results_in_blocks
 from dplib.jobs.consistent_histograms.design import Design
 from dplib.jobs.consistent_histograms.publish import Results, results_on_driver
 from dplib.jobs.consistent_histograms.reference_layout import results_by_item_and_day, takes
@@ -56,7 +57,9 @@ def results_in_layout(
     Returns:
         The results; their ``layout`` says what ran.
     """
-    if layout == "driver" or design.config.publish.solver.method in WHOLE:
+    method = design.config.publish.solver.method
+    by_grouping = design.columns.n_columns > 1 and (design.exact_weights or method in ITERATIVE)
+    if layout == "driver" or method in WHOLE or by_grouping:
         return results_on_driver(design, directory, progress)
     if n_partitions is None:
         n_partitions = min(

@@ -41,7 +41,7 @@ def open_input(job: Resources[Design]) -> DataFrame:
 def measure(job: Resources[Design], rows: DataFrame, keys: RunKeys, directory: Path) -> MeasurementKeys:
     """Count, draw the noise once and store it."""
     design, privacy = _laid_out(job, job.design, keys.settings_hash), job.design.config.privacy
-    Tables(directory, design).write_strategy()
+    Tables(directory, design).write_tree()
     domain = row_domain(design)
     resolved = resolve_rows(rows, job.prepared.source(Input), privacy, domain)
     bounded = bound_rows(resolved, privacy.rows_per_unit, privacy.rows_per_day, keys.bounding)

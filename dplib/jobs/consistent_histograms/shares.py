@@ -1,9 +1,9 @@
 """Which shares of the budget serve the declared queries: of the tree's levels, and of the items and their totals.
 
-A question is a kind of range (a query) and a grouping: the items, or the totals of one entry of `constraints`. Its value
-is the mean logarithm of its answers' standard errors, and the shares are those with the least weighted sum over all
-questions: the geometric mean of errors, which needs no unit. Shares are products s(level) s(grouping); variances are then
-products too, so levels and groupings are chosen apart (`dplib.consistency.best_shares`).
+A question is a kind of range (a query) and a grouping: the items, or the totals of one entry of `constraints`. Its
+value is the mean logarithm of its answers' standard errors, and the shares are those with the least weighted sum over
+all questions: the geometric mean of errors, which needs no unit. Shares are products s(level) s(grouping); variances
+are then products too, so levels and groupings are chosen apart (`dplib.consistency.best_shares`).
 
 The errors of ranges are exact for any tree. Those of groupings are exact where groupings nest, or where packages and
 equations link few series; where many classes of items cross they are those of balanced groupings of their sizes. Where
@@ -78,7 +78,7 @@ def grouping_objective(constraints: ResolvedConstraints, column: IntArray) -> Ob
     days = [daily.end - daily.first for daily in constraints.day_constraints]
     longest = int(np.argmax(days))
     daily = constraints.day_constraints[longest]
-    incidence = csr_array(constraints.incidence[longest])
+    incidence = constraints.incidence[longest]
     n_items, grouping = constraints.n_items, column[constraints.n_items :]
     free = daily.generators is not None and incidence.shape[1] == n_items
     own = incidence[:n_items]

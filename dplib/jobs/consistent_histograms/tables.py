@@ -82,7 +82,7 @@ def read_measure(directory: Path) -> Measure | None:
 class Tables(ReleaseTables[Design]):
     """The job's."""
 
-    def write_strategy(self) -> None:
+    def write_tree(self) -> None:
         """Store what was measured, tree and shares, beside the measurement: ``auto`` may choose others later."""
         measurement, measure = self.directory / MEASUREMENT, self.design.columns.measure
         measurement.mkdir(parents=True, exist_ok=True)

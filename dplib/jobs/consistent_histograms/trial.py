@@ -118,7 +118,7 @@ def _first(given: dict[str, dict[str, int]] | None, size: int) -> dict[str, dict
 
 def measure_nothing(design: Design, keys: RunKeys, directory: Path) -> MeasurementKeys:
     """Draw the noise of counts that are all 0."""
-    Tables(directory, design).write_strategy()
+    Tables(directory, design).write_tree()
     domain = row_domain(design)
     counts = np.zeros((domain.n_days, domain.n_row_types), dtype=np.int64)
     return measure_on_driver(design, counts, keys, directory)

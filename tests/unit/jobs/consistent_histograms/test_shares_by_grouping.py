@@ -1,0 +1,95 @@
+"""Shares of the budget by level and grouping: the dense oracle's errors, exact costs, and what is stored."""
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dplib.arrays import FloatArray
+from dplib.errors import ConfigError
+from dplib.jobs.consistent_histograms.design import Design
+from dplib.jobs.consistent_histograms.estimate import Errors
+from dplib.workflow.settings import counted_settings
+from tests.unit.jobs.consistent_histograms.test_design import design
+
+ITEMS = [f"i{number}" for number in range(7)]
+TOTALS = [
+    {"totals": {"all": ITEMS}},
+    {"totals": {"a": ITEMS[:2], "b": ITEMS[2:5], "c": ITEMS[5:]}},
+]
+DOMAIN = {"items": ITEMS, "first_day": "2024-01-20", "last_day": "2024-02-25"}
+WEEKS = {"levels": ["week", "day"], "branching": None, "root": False}
+SHARES: list[Any] = ["auto", {"shares": [1, 2, 1]}, {"shares": [1, 0, 1]}]
+
+
+def shared(budget: dict[str, object], measure: object, **changes: Any) -> Design:
+    privacy = {"unit": "order", "max_rows_per_unit": 1, "max_quantity": 1, "budget": budget}
+    settings = {"domain": DOMAIN, "constraints": TOTALS, "tree": WEEKS, "privacy": privacy}
+    return design(**(settings | {"measure": measure, "queries": [{"range": "week", "weight": 2}, "day"]} | changes))
+
+
+def oracle(made: Design) -> FloatArray:
+    """Covariance of every node and series after dense least squares with the same weights."""
+    tree, incidence = made.tree, made.constraints.incidence[0].toarray()
+    inside = (tree.lo[:, None] <= np.arange(tree.n_leaves)) & (np.arange(tree.n_leaves) < tree.hi[:, None])
+    cells = np.kron(inside, incidence).astype(np.float64)
+    noise = np.where(made.constraints.measured, made.noise_variance[:, made.columns.of], np.inf)[tree.level].reshape(-1)
+    weigh = made.variance.reshape(-1)
+    known = np.isfinite(weigh)
+    weighted = cells[known] / weigh[known, None]
+    gain = np.linalg.solve(weighted.T @ cells[known], weighted.T)
+    return np.asarray(cells @ (gain * noise[known]) @ gain.T @ cells.T)
+
+
+@pytest.mark.parametrize("measure", SHARES)
+@pytest.mark.parametrize("budget", [{"epsilon": 4}, {"rho": 2}])
+def test_stated_errors_are_those_of_dense_least_squares_with_the_same_weights(
+    budget: dict[str, object], measure: object
+) -> None:
+    made = shared(budget, measure)
+    known = np.sqrt(np.diagonal(oracle(made))).reshape(made.tree.n_nodes, -1)
+    np.testing.assert_allclose(Errors(made).node_std_error(), known, rtol=1e-9)
+    for node in (0, 2, 5):
+        found = Errors(made).range_std_error(int(made.tree.lo[node]), int(made.tree.hi[node]))
+        np.testing.assert_allclose(found, known[node], rtol=1e-9)
+
+
+@pytest.mark.parametrize("measure", SHARES)
+def test_every_level_and_grouping_spends_its_exact_share(measure: object) -> None:
+    made = shared({"epsilon": "3/7"}, measure)
+    found = [Fraction(0) if each is None else each.epsilon for each in made.measurements]
+    assert found == [Fraction(3, 7) * level * column for level in made.days.shares for column in made.columns.shares]
+    assert sum(found) == Fraction(3, 7)
+    assert Design.from_public(made.public()).measurements == made.measurements
+
+
+def test_each_grouping_has_the_sensitivity_of_its_own_series() -> None:
+    twice = [{"totals": {"all": ITEMS, "most": ITEMS[:5]}}, {"totals": {"a": ITEMS[:2]}}]
+    made = shared({"epsilon": 1}, {"shares": [1, 1, 1]}, constraints=twice)
+    assert [int(each.noise.sensitivity) for each in made.noise_of(1) if each is not None] == [1, 2, 1]
+
+
+def test_what_was_chosen_is_read_again_whatever_the_queries_are_by_now() -> None:
+    made, other = shared({"rho": 1}, "auto"), shared({"rho": 1}, "auto", queries=["total"])
+    assert other.measurements != made.measurements
+    assert other.as_measured(made.days.shape, made.columns.measure).measurements == made.measurements
+
+
+def test_all_totals_are_hashed_where_shares_are_theirs() -> None:
+    plan = {"constraints": [{"totals": {"all": ["a"]}, "measured": False, "equations": None}]}
+    assert counted_settings(plan) == {"constraints": []}
+    assert counted_settings(plan | {"measure": "auto"}) == plan | {"measure": "auto"}
+
+
+@pytest.mark.parametrize(
+    ("measure", "rule"),
+    [
+        ({"shares": [1, 1]}, "one share for each of items, constraints.0, constraints.1"),
+        ({"shares": [0, 1, 1]}, "the first one above 0"),
+        ("all", "measure"),
+    ],
+)
+def test_shares_that_fit_nothing_are_refused(measure: object, rule: str) -> None:
+    with pytest.raises(ConfigError, match=rule):
+        shared({"epsilon": 1}, measure)
