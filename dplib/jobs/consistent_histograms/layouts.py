@@ -14,7 +14,7 @@ additions by their number. Integer tables are equal.
 from pathlib import Path
 
 from dplib.jobs.consistent_histograms.block_layout import results_in_blocks
-from dplib.jobs.consistent_histograms.block_rounds import ITERATIVE
+from dplib.jobs.consistent_histograms.config import ITERATIVE
 from dplib.jobs.consistent_histograms.design import Design
 from dplib.jobs.consistent_histograms.publish import Results, results_on_driver
 from dplib.jobs.consistent_histograms.reference_layout import results_by_item_and_day, takes
