@@ -1,55 +1,66 @@
 """Machine code for loops that numpy has no words for, wherever the package was loaded from.
 
-Compiled functions are kept beside their source, so that only the first run on a machine pays for compiling. That needs
-a source file in a folder that can be written. Inside an archive (a wheel given to ``spark-submit --py-files``) and in
-an installation that nobody may write to, each process compiles anew, a few seconds, instead of failing.
-
-Processes that start together compile the same functions at the same time. numba numbers the files it keeps, so two
-processes that compile one function for two kinds of arrays can both write number 1, and a third then runs the code for
-one kind on arrays of the other: wrong numbers, and no error where only the strides differ. Here each kind has a file
-of its own, named by a hash of the kind, and the index is written after it.
-
-A kept function is compiled again when its own file changes, not when a function that it calls in another file does:
-after editing such a file run ``make clean``. An installed version's files all change together.
+A function is compiled at its first call, and numba, which takes a third of a second to load, is not loaded before: the
+commands that call no such function do without. How the code is kept is `dplib.kept_code`'s.
 """
 
-import contextlib
-import hashlib
+import sys
 from collections.abc import Callable
-from pathlib import Path
+from functools import cached_property, update_wrapper
+from inspect import getsource
 from typing import Any, TypeVar, cast
-
-import numba
-from numba.core.caching import FunctionCache, IndexDataCacheFile
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 
 def compiled(function: F) -> F:
     """Compile a function of numbers and numpy arrays at its first call; it must hold no Python objects."""
-    dispatcher = numba.njit(function)
-    if Path(function.__code__.co_filename).is_file():
-        with contextlib.suppress(RuntimeError):  # numba finds no folder that it may write to
-            dispatcher._cache = _Cache(function)
     # The compiled function is called as the plain one is.
-    return cast(F, dispatcher)
+    return cast(F, Compiled(function))
 
 
-class _Cache(FunctionCache):
-    """What numba keeps of one function, in files that no two kinds of arguments share."""
+class Compiled:
+    """A function that is compiled when it is called, or when one that calls it is.
+
+    Args:
+        function: as it is written.
+    """
+
+    __name__: str
 
     def __init__(self, function: Callable[..., Any]) -> None:
-        super().__init__(function)
-        numbered = self._cache_file
-        self._cache_file = _Files(numbered._cache_path, self._impl.filename_base, numbered._source_stamp)
+        self.function = function
+        update_wrapper(self, function)
 
+    def __call__(self, *arguments: Any) -> Any:
+        """Call the machine code."""
+        return self.dispatcher(*arguments)
 
-class _Files(IndexDataCacheFile):
-    """An index of kinds of arguments and one file for each kind; two writers can lose an entry, never mix two up."""
+    def __reduce__(self) -> str:
+        # Tasks on executors look it up by its name, as they do with plain functions.
+        return self.__name__
 
-    def save(self, key: Any, data: Any) -> None:
-        """Keep the code for one kind of arguments: first the code, then the index that names it."""
-        digest = hashlib.sha256(repr((self._source_stamp, key)).encode()).hexdigest()
-        name = f"{Path(self._index_name).stem}.{digest[:16]}.nbc"
-        self._save_data(name, data)
-        self._save_index(self._load_index() | {key: name})
+    @cached_property
+    def dispatcher(self) -> Any:
+        """Numba's own object."""
+        # Imported where it is needed: it brings numba.
+        from dplib.kept_code import dispatcher_of
+
+        return dispatcher_of(self.function, self._source())
+
+    def _source(self) -> str:
+        """The text of its module, and of those whose compiled functions that can call."""
+        found: dict[str, str] = {}
+        waiting = [self.__module__]
+        while waiting:
+            name = waiting.pop()
+            if name not in found:
+                module = sys.modules[name]
+                found[name] = getsource(module)
+                waiting += [each.__module__ for each in vars(module).values() if isinstance(each, Compiled)]
+        return "\0".join(f"{name}\0{found[name]}" for name in sorted(found))
+
+    @property
+    def _numba_type_(self) -> Any:
+        # By this name numba asks what is no type of its own, so that compiled functions can call each other.
+        return self.dispatcher._numba_type_

@@ -9,7 +9,7 @@ the day constraints' integers, and never from the size of a variance.
 from collections.abc import Iterable
 
 import numpy as np
-from scipy import linalg
+import scipy
 
 from dplib.arrays import FloatArray
 from dplib.constraints.day_constraints import DayConstraints
@@ -38,7 +38,7 @@ class Spans:
             return next(iter(key))
         if key not in self._unions:
             joined = np.concatenate([self.bases[number] for number in sorted(key)], axis=1)
-            basis = linalg.orth(joined, rcond=RANK_TOL) if joined.size else joined[:, :0]
+            basis = scipy.linalg.orth(joined, rcond=RANK_TOL) if joined.size else joined[:, :0]
             self._unions[key] = self._number(basis)
         return self._unions[key]
 

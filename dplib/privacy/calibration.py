@@ -15,6 +15,8 @@ import math
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 
+import scipy
+
 from dplib.privacy.rounding import log_above, round_down, round_up, sqrt_above
 from dplib.validate import at_least, between, positive, require
 
@@ -132,10 +134,7 @@ def _root(function: Callable[[float], float], low: float, high: float) -> Fracti
         return 1 + Fraction(math.exp(high))
     if function(math.exp(low)) >= 0:
         return 1 + Fraction(math.exp(low))
-    # Imported where it is needed: scipy.optimize takes a good part of a second to load, and pure budgets do without.
-    from scipy.optimize import brentq
-
-    return 1 + Fraction(math.exp(float(brentq(lambda log_u: function(math.exp(log_u)), low, high))))
+    return 1 + Fraction(math.exp(float(scipy.optimize.brentq(lambda log_u: function(math.exp(log_u)), low, high))))
 
 
 def _ceil(value: Fraction, max_denominator: int | None) -> Fraction:

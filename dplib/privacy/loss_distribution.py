@@ -8,8 +8,8 @@ Laplace: the pair of a single shifted count would be sharper, but is not proven 
 several counts. A vector discrete Gaussian has no proven pair sharper than its zCDP bound and is charged as that.
 
 Guarantee: results are never below the bound. Losses are rounded up to a grid; composing is shifting and adding positive
-numbers, free of the absolute errors of a Fourier transform, which would drown a small delta; every result is checked
-against the hockey-stick sum with the remaining float errors allowed for.
+numbers, free of the absolute errors of a Fourier transform, which would drown a small delta; every result is the upper
+end of a halving search, at which the hockey-stick sum was at most delta with the remaining float errors allowed for.
 
 Cost: O(events * 1e5) additions for pure events.
 
@@ -22,11 +22,10 @@ References:
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 
 import numpy as np
-from scipy.special import expit
 
 from dplib.arrays import FloatArray
 from dplib.privacy.calibration import epsilon_from_rho
@@ -57,19 +56,7 @@ def pure_loss_epsilon(epsilons: Sequence[Fraction], delta: Fraction) -> float:
         above = gaps > 0
         return float(np.dot(-np.expm1(-gaps[above]), probabilities[above])) * (1 + _ROUNDING)
 
-    # Losses of at most 0 add nothing to the divergence at an epsilon of at least 0.
-    middle = len(losses) // 2
-    masses = {loss: float(probabilities[middle + loss]) for loss in range(1, middle + 1)}
-    # Imported where it is needed: it takes longer to load than everything else that a query or a check needs.
-    from dp_accounting.pld.privacy_loss_distribution import PrivacyLossDistribution
-
-    distribution = PrivacyLossDistribution.create_from_rounded_probability(masses, 0.0, float(losses[middle + 1]))
-    epsilon = float(distribution.get_epsilon_for_delta(target))
-    raise_by = pad
-    while checked_delta(epsilon) > target:
-        epsilon += raise_by
-        raise_by *= 2
-    return min(epsilon, float_above(sum(epsilons, Fraction(0))))
+    return _least_epsilon(checked_delta, target, float_above(sum(epsilons, Fraction(0))))
 
 
 def mixed_loss_epsilon(epsilons: Sequence[Fraction], rho: Fraction, delta: Fraction) -> float:
@@ -78,8 +65,7 @@ def mixed_loss_epsilon(epsilons: Sequence[Fraction], rho: Fraction, delta: Fract
     With ``p`` the losses of the pure events, the product of the dominating pairs has divergence ``delta(epsilon) = sum
     of p(loss) delta_rho(epsilon - loss)``, and ``delta_rho(x)`` is at most ``exp((alpha - 1) (alpha rho - x)) / alpha *
     (1 - 1/alpha)^(alpha - 1)`` for every order ``alpha > 1`` and every real ``x`` (the proof of proposition 12 asks no
-    sign of ``x``), and at most 1. The smallest over a set of orders is taken at each loss; a halving search returns an
-    upper end, at which the bound was evaluated and is at most ``delta``. It starts from plain addition.
+    sign of ``x``), and at most 1. The smallest over a set of orders is taken at each loss.
     """
     alone = epsilon_from_rho(rho, delta)
     if not epsilons or rho == 0:
@@ -94,7 +80,12 @@ def mixed_loss_epsilon(epsilons: Sequence[Fraction], rho: Fraction, delta: Fract
         divergences = np.exp(np.minimum(exponents.min(axis=1), 0.0))
         return float(np.dot(divergences, probabilities)) * (1 + _ROUNDING)
 
-    low, high = 0.0, float_above(sum(epsilons, Fraction(0)) + alone)
+    return _least_epsilon(checked_delta, target, float_above(sum(epsilons, Fraction(0)) + alone))
+
+
+def _least_epsilon(checked_delta: Callable[[float], float], target: float, high: float) -> float:
+    """Halve ``0 .. high``; return an upper end, at which the falling ``checked_delta`` is at most ``target``."""
+    low = 0.0
     for _ in range(_N_HALVINGS):
         middle = (low + high) / 2
         if checked_delta(middle) <= target:
@@ -123,8 +114,14 @@ def _composed(epsilons: Sequence[Fraction], n_steps: int) -> tuple[FloatArray, F
     for epsilon in epsilons:
         multiple = math.ceil(epsilon / step)
         longer = np.zeros(len(probabilities) + 2 * multiple)
-        longer[: len(probabilities)] += expit(-float(multiple * step)) * probabilities
-        longer[2 * multiple :] += expit(float(multiple * step)) * probabilities
+        longer[: len(probabilities)] += _logistic(-float(multiple * step)) * probabilities
+        longer[2 * multiple :] += _logistic(float(multiple * step)) * probabilities
         probabilities = longer
     reach = len(probabilities) // 2
     return np.arange(-reach, reach + 1, dtype=np.float64) * float_above(step), probabilities
+
+
+def _logistic(x: float) -> float:
+    """Return ``1 / (1 + e^-x)`` without overflow."""
+    small = math.exp(-abs(x))
+    return (1.0 if x >= 0 else small) / (1.0 + small)

@@ -18,7 +18,7 @@ References: Cai, Liu, Xiong, Ying, Wu, Journal on Communications 42(6), 2021, th
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import linalg
+import scipy
 
 from dplib.arrays import FloatArray
 from dplib.constraints.day_constraints import DayConstraints
@@ -61,7 +61,7 @@ def null_basis(matrix: FloatArray) -> FloatArray:
     if not len(matrix):
         return np.eye(n)
     lengths = np.linalg.norm(matrix, axis=1, keepdims=True)
-    basis: FloatArray = linalg.null_space(matrix / np.where(lengths > 0, lengths, 1.0), rcond=1e-10)
+    basis: FloatArray = scipy.linalg.null_space(matrix / np.where(lengths > 0, lengths, 1.0), rcond=1e-10)
     return basis
 
 
@@ -78,7 +78,9 @@ def span_basis(daily: DayConstraints) -> FloatArray:
     generators = daily.generators.toarray().astype(np.float64)
     if not generators.size:
         return np.zeros((daily.n_series, 0))
-    basis: FloatArray = linalg.orth(generators / np.maximum(np.linalg.norm(generators, axis=0), 1e-300), rcond=1e-10)
+    basis: FloatArray = scipy.linalg.orth(
+        generators / np.maximum(np.linalg.norm(generators, axis=0), 1e-300), rcond=1e-10
+    )
     return basis
 
 
@@ -165,11 +167,11 @@ def solve_symmetric(matrix: FloatArray, rhs: FloatArray) -> FloatArray:
     scale = np.sqrt(np.maximum(np.diagonal(matrix), 1e-300))
     scaled = matrix / scale / scale[:, None]
     try:
-        factor = linalg.cho_factor(scaled, lower=True)
+        factor = scipy.linalg.cho_factor(scaled, lower=True)
         if np.diagonal(factor[0]).min() > 1e-7:
-            solution: FloatArray = linalg.cho_solve(factor, rhs / scale) / scale
+            solution: FloatArray = scipy.linalg.cho_solve(factor, rhs / scale) / scale
             return solution
-    except linalg.LinAlgError:
+    except scipy.linalg.LinAlgError:
         pass  # A dependent row: the pseudo-inverse takes it.
-    inverse = linalg.pinvh(scaled, rtol=1e-12)
+    inverse = scipy.linalg.pinvh(scaled, rtol=1e-12)
     return np.asarray(inverse @ (rhs / scale) / scale, dtype=np.float64)

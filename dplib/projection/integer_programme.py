@@ -14,7 +14,7 @@ References:
 """
 
 import numpy as np
-from scipy.optimize import Bounds, LinearConstraint, milp
+import scipy
 from scipy.sparse import csr_array, eye_array, hstack, vstack
 
 from dplib.arrays import FloatArray, IntArray
@@ -54,11 +54,11 @@ def nearest_integer_point(
         gap = rhs - matrix @ base
         blocks.append(hstack([csr_array(matrix), csr_array((len(rhs), n))]))
         low, high = np.concatenate([low, gap]), np.concatenate([high, gap])
-    outcome = milp(
+    outcome = scipy.optimize.milp(
         c=np.concatenate([np.zeros(n), weights / weights.max()]),
         integrality=np.concatenate([np.ones(n), np.zeros(n)]),
-        bounds=Bounds(np.concatenate([-base, np.zeros(n)]), np.full(2 * n, np.inf)),
-        constraints=LinearConstraint(vstack(blocks).tocsc(), low, high),
+        bounds=scipy.optimize.Bounds(np.concatenate([-base, np.zeros(n)]), np.full(2 * n, np.inf)),
+        constraints=scipy.optimize.LinearConstraint(vstack(blocks).tocsc(), low, high),
         options={"mip_rel_gap": 0.0},
     )
     if outcome.status == INFEASIBLE:

@@ -27,7 +27,7 @@ from math import prod
 
 import numpy as np
 import numpy.typing as npt
-from scipy.optimize import minimize
+import scipy
 
 from dplib.arrays import FloatArray
 from dplib.trees.budgets import LawName, equal_level_shares, unit_variance
@@ -126,7 +126,9 @@ def _optimise(n_bins: int, radices: tuple[int, ...], noise: LawName, measured: n
 
     if len(measured) == 1:
         return shares_of(np.zeros(1))
-    result = minimize(objective, np.zeros(len(measured)), method="L-BFGS-B", bounds=[(-12.0, 12.0)] * len(measured))
+    result = scipy.optimize.minimize(
+        objective, np.zeros(len(measured)), method="L-BFGS-B", bounds=[(-12.0, 12.0)] * len(measured)
+    )
     return shares_of(result.x)
 
 

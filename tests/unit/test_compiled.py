@@ -1,4 +1,7 @@
 import importlib
+import linecache
+import os
+import pickle
 import subprocess
 import sys
 import zipfile
@@ -10,8 +13,9 @@ import pytest
 from numba.core import caching
 from numpy.typing import NDArray
 
-from dplib import compiled as module
+from dplib import kept_code
 from dplib.compiled import compiled
+from dplib.graphs.edges import weighted_degrees
 
 FloatArray = NDArray[np.float64]
 
@@ -25,26 +29,35 @@ def total(values):
         result += values[i]
     return result
 """
-USE = "import numpy as np; from counted import total; print(total(np.arange(4.0)), len(total.nopython_signatures))"
+USE = """
+import sys, numpy as np
+from counted import total
+assert "numba" not in sys.modules
+print(total(np.arange(4.0)), sum(total.dispatcher.stats.cache_hits.values()))
+"""
 
 
 @pytest.mark.parametrize("archive", ["counted.whl", "counted.zip", None])
-def test_a_function_compiles_from_a_folder_and_from_an_archive(tmp_path: Path, archive: str | None) -> None:
-    place = tmp_path / archive if archive else tmp_path
-    if archive:
-        with zipfile.ZipFile(place, "w") as file:
-            file.writestr("counted.py", SOURCE)
-    else:
-        (place / "counted.py").write_text(SOURCE)
-    code = f"import sys; sys.path.insert(0, {str(place)!r}); {USE}"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert done.stdout == "6.0 1\n", done.stderr
-    # Kept beside a source file only.
-    assert bool(list(tmp_path.rglob("*.nbc"))) == (archive is None)
+def test_code_is_kept_from_a_folder_and_from_an_archive_wherever_that_lies(tmp_path: Path, archive: str | None) -> None:
+    found = []
+    for number in range(2):
+        place = tmp_path / ((archive and f"{number}/{archive}") or "folder")
+        (place.parent if archive else place).mkdir(exist_ok=True)
+        if archive:
+            with zipfile.ZipFile(place, "w") as file:
+                file.writestr("counted.py", SOURCE)
+        else:
+            (place / "counted.py").write_text(SOURCE)
+        code = f"import sys; sys.path.insert(0, {str(place)!r}); {USE}"
+        variables = os.environ | {"XDG_CACHE_HOME": str(tmp_path / "caches")}
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=variables, check=False)
+        found.append(done.stdout + done.stderr)
+    assert found == ["6.0 0\n", "6.0 1\n"]
+    assert (tmp_path / "caches").exists() == (archive is not None)
 
 
 def test_an_installation_that_nobody_may_write_to(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(caching.CacheImpl, "_locator_classes", [])
+    monkeypatch.setattr(kept_code._Places, "_locator_classes", [])
 
     @compiled
     def double(x: float) -> float:
@@ -52,7 +65,28 @@ def test_an_installation_that_nobody_may_write_to(monkeypatch: pytest.MonkeyPatc
 
     assert double(2.0) == 4.0
     with pytest.raises(RuntimeError, match="no locator available"):
-        module._Cache(cast(Any, double).py_func)
+        kept_code._Cache(cast(Any, double).function, "")
+
+
+def test_code_of_a_function_whose_callee_changed_in_another_file_is_made_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "calling.py").write_text(
+        "from called import inner\nfrom dplib.compiled import compiled\n@compiled\ndef outer(x):\n    return inner(x)\n"
+    )
+    for factor in (2, 3):
+        text = f"from dplib.compiled import compiled\n\n@compiled\ndef inner(x):\n    return {factor} * x\n"
+        (tmp_path / "called.py").write_text(text)
+        for name in ("called", "calling"):
+            sys.modules.pop(name, None)
+        importlib.invalidate_caches()
+        linecache.checkcache()
+        assert importlib.import_module("calling").outer(1.0) == factor
+
+
+def test_a_compiled_function_goes_to_tasks_by_its_name() -> None:
+    assert pickle.loads(pickle.dumps(weighted_degrees)) is weighted_degrees  # noqa: S301 - our own bytes
 
 
 def test_two_processes_that_compile_for_two_kinds_of_arrays_at_once(

@@ -27,6 +27,7 @@ References:
 from fractions import Fraction
 
 import numpy as np
+import scipy
 
 from dplib.arrays import BoolArray, IntArray
 from dplib.clustering.central.grid import CellCounts, cell_places
@@ -114,10 +115,9 @@ def _cover(noise: NoiseSource, cells: IntArray, problem: Problem, rate: Fraction
 
 def _scores(left: IntArray, ball: BoolArray) -> IntArray:
     """Points in the ball around every cell; in double precision sums below 2^40 are off by far less than a half."""
-    # Imported where it is needed: scipy.signal takes longer to load than most methods to run.
-    from scipy.signal import fftconvolve
-
-    return np.asarray(np.rint(fftconvolve(left.astype(np.float64), ball.astype(np.float64), mode="same")), np.int64)
+    return np.asarray(
+        np.rint(scipy.signal.fftconvolve(left.astype(np.float64), ball.astype(np.float64), mode="same")), np.int64
+    )
 
 
 def _ball(radius: int, dimension: int) -> BoolArray:

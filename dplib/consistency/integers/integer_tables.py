@@ -26,7 +26,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 import numpy as np
-from scipy.optimize import nnls
+import scipy
 
 from dplib.arrays import BoolArray, FloatArray, IntArray
 from dplib.consistency.integers.coupled_division import Coupling, needs_coupling
@@ -211,7 +211,7 @@ def _nearest_in_cone(matrix: FloatArray, estimate: FloatArray, weights: FloatArr
     stacked = np.vstack([root[:, None] * matrix, pull * np.eye(matrix.shape[1])])
     wanted = np.concatenate([root * estimate, np.zeros(matrix.shape[1])])
     try:
-        solution: FloatArray = nnls(stacked, wanted)[0]
+        solution: FloatArray = scipy.optimize.nnls(stacked, wanted)[0]
     except RuntimeError:
         # It gives up after a number of steps, which the rows decide: least squares without the bound, then cut at 0.
         solution = np.maximum(np.linalg.lstsq(stacked, wanted, rcond=None)[0], 0.0)

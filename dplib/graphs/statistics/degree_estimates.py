@@ -27,7 +27,7 @@ from math import inf, log2
 
 import numpy as np
 import numpy.typing as npt
-from scipy.optimize import isotonic_regression
+import scipy
 
 from dplib.arrays import FloatArray
 from dplib.projection.simplex import project_simplex
@@ -47,7 +47,7 @@ def estimate_sorted_degrees(noisy: npt.ArrayLike, largest: int) -> FloatArray:
     values = np.asarray(noisy, dtype=np.float64)
     if len(values) == 0:
         return values.copy()
-    return np.clip(np.asarray(isotonic_regression(values).x), 0.0, float(largest))
+    return np.clip(np.asarray(scipy.optimize.isotonic_regression(values).x), 0.0, float(largest))
 
 
 def estimate_histogram(noisy: npt.ArrayLike, n_vertices: int) -> FloatArray:
