@@ -69,7 +69,10 @@ class _InArchive(_CacheLocator):
 
 
 class _Places(CompileResultCacheImpl):
-    _locator_classes = (_InArchive, *CompileResultCacheImpl._locator_classes)
+    _locator_classes: list[type[object]] = [  # noqa: RUF012 - as numba declares it
+        _InArchive,
+        *CompileResultCacheImpl._locator_classes,
+    ]
 
 
 class _Cache(FunctionCache):

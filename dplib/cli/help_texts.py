@@ -24,6 +24,25 @@ EXIT_CODES = (
     "Exit codes: 0 done, or already released; 2 a setting is wrong; 3 the input cannot be opened or lacks a column; "
     "4 the account cannot pay; 1 anything else, the only one worth another try."
 )
+SUMMARIES = {
+    "init": "Create what is missing: the secret, the ledger and an account (asks, or takes flags).",
+    "guide": "Read the guide: how to run, trust and extend the jobs.",
+    "example": "Write a commented configuration to start from.",
+    "inspect": "For the data's owner only: what each rule and cap does to the rows. Not private; exits 3 if all are "
+    "dropped.",
+    "plan": "Noise, expected errors, cost and balance, from settings alone: reads no rows, spends nothing.",
+    "run": "Measure and publish; a run whose release exists returns it and spends nothing.",
+    "rehearse": "The whole job on generated rows of the declared domain: errors to expect; no ledger, no private data.",
+    "assign": "For the data's owner only: input rows with their nearest center of a k-means release. Not private.",
+    "query": "Answer a range with its standard error and 95 % interval; free.",
+    "verify": "Check a release: files, constraints, and with --ledger or --config the books; exits 1 if a check fails.",
+    "report": "Print where the page of a release is, or write a copy of it.",
+    "doctor": "Java, Spark, packages, secret, ledger, disk: what is wrong and how to fix it; exits 1 if something is "
+    "bad.",
+    "ledger": "Show, check, correct and move the privacy ledger; approve plans.",
+    "secret": "Show the ids of the secret's keys, rotate it, drop old keys.",
+}
+"""By command, in the order of the list: what it does."""
 EXAMPLES = {
     "init": "dplib init --config my.yaml --budget 10\ndplib init --dataset shop --budget 10 --unit order --yes",
     "example": "dplib example kmeans > my.yaml",

@@ -27,10 +27,13 @@ from dplib.compiled import compiled
 from dplib.consistency.choose import solve
 from dplib.consistency.problem import ConsistencyProblem
 from dplib.constraints.day_constraints import DayConstraints
+from dplib.estimates.tree_blue import downward, tree_gains, upward
 from dplib.estimates.tree_blue_deep import deep_gains, tree_blue_deep
 from dplib.trees.interval_tree import IntervalTree
 
 OPEN = 1e7
+FEW_LEVELS = 8
+"""Of a tree over days, say: years, quarters, months, weeks, days."""
 
 
 def range_coefficients(tree: IntervalTree, variance: FloatArray, lo: int, hi: int) -> FloatArray:
@@ -54,7 +57,15 @@ def range_coefficients(tree: IntervalTree, variance: FloatArray, lo: int, hi: in
         diffuse = deep_gains(tree, variance[:, None]).diffuse[:, 0]
         _to_measured(tree.parent, tree.child_start, tree.child_count, diffuse, measured, asked)
     noisy = asked * np.where(measured, variance, 0.0)
-    return _per_variance(tree_blue_deep(tree, noisy[:, None], variance[:, None])[:, 0], variance)
+    return _per_variance(_estimated(tree, noisy[:, None], variance[:, None])[:, 0], variance)
+
+
+def _estimated(tree: IntervalTree, noisy: FloatArray, variance: FloatArray) -> FloatArray:
+    """Both passes: by levels where these are few, sooner than compiled code is loaded."""
+    if tree.n_levels > FEW_LEVELS:
+        return tree_blue_deep(tree, noisy, variance)
+    gains = tree_gains(tree, variance)
+    return downward(gains, upward(gains, noisy))
 
 
 @compiled

@@ -2,11 +2,13 @@
 
 from importlib import import_module
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from dplib.config.load import read_setting
 from dplib.validate import one_of
-from dplib.workflow.design import JobDesign
-from dplib.workflow.job import Job, PreparedJob
+
+if TYPE_CHECKING:
+    from dplib.workflow.design import JobDesign
+    from dplib.workflow.job import Job, PreparedJob
 
 JOBS = {
     "consistent-histograms": "dplib.jobs.consistent_histograms.job",
@@ -18,19 +20,17 @@ JOBS = {
 """By name: the module that holds its `JOB`."""
 
 
-def job_named(name: str) -> Job[JobDesign]:
+def job_named(name: str) -> "Job[JobDesign]":
     """A job.
 
     Raises:
         ConfigError: if there is no such job.
     """
-    found: object = import_module(JOBS[one_of("JOB", name, tuple(JOBS))]).JOB
-    if not isinstance(found, Job):
-        raise TypeError(f"{JOBS[name]}.JOB must be a job, got {type(found).__name__}")
+    found: Job[JobDesign] = import_module(JOBS[one_of("JOB", name, tuple(JOBS))]).JOB
     return found
 
 
-def prepare_file(path: Path, date: str = "") -> PreparedJob[JobDesign]:
+def prepare_file(path: Path, date: str = "") -> "PreparedJob[JobDesign]":
     """A configuration of the job that it names.
 
     Args:
@@ -40,4 +40,7 @@ def prepare_file(path: Path, date: str = "") -> PreparedJob[JobDesign]:
     Raises:
         ConfigError: naming the setting that is wrong.
     """
+    # Imported where it is needed: whoever only names the jobs reads no settings.
+    from dplib.config.load import read_setting
+
     return job_named(read_setting(path, "job", "None")).prepare(path, (), date)

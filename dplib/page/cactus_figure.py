@@ -21,7 +21,8 @@ from dplib.arrays import FloatArray, IntArray
 from dplib.graphs.cactus.cactus import Cactus
 from dplib.graphs.cactus.cactus_cuts import count_standard_cuts
 from dplib.graphs.cactus.cactus_standard_form import standard_form
-from dplib.page.drawing import COLOURS, clean_text, draw, short_text
+from dplib.page.drawing import COLOURS, draw
+from dplib.page.drawn_text import clean_text, short_text
 from dplib.page.figures import WIDTH
 from dplib.page.number_text import number_text
 from dplib.page.tree_layout import tree_layout

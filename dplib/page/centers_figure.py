@@ -16,7 +16,8 @@ from matplotlib.path import Path
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from dplib.arrays import FloatArray
-from dplib.page.drawing import COLOURS, clean_text, draw
+from dplib.page.drawing import COLOURS, draw
+from dplib.page.drawn_text import clean_text
 from dplib.page.number_text import number_text
 
 WIDTH, HEIGHT = 720.0, 480.0

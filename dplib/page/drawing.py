@@ -9,14 +9,14 @@ import io
 import re
 import warnings
 import xml.etree.ElementTree as ET
-from collections import Counter
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Callable
 from typing import Any
 
 import matplotlib
 from matplotlib.figure import Figure
+
+from dplib.page.drawn_text import clean_text
+from dplib.page.few_pictures import one_too_many
 
 COLOURS = {
     "ink": "#1d2329",
@@ -69,32 +69,7 @@ _STYLE: Any = {
 _VARIABLES = {colour: f"var(--fig-{name}, {colour})" for name, colour in COLOURS.items()}
 _DECIMALS = re.compile(r"-?\d+\.\d+")
 _ONE_LINE = re.compile(r"\s+")
-_NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _SHAPES = frozenset({"d", "x", "y", "width", "height", "transform", "points"})
-
-
-_kinds: ContextVar[Counter[str] | None] = ContextVar("kinds", default=None)
-"""How many pictures of each kind were asked for, where only few of a kind are drawn."""
-
-
-def clean_text(text: str) -> str:
-    """Replace the characters that XML cannot hold by the replacement character."""
-    return _NOT_XML.sub("\N{REPLACEMENT CHARACTER}", text)
-
-
-def short_text(text: str, letters: int) -> str:
-    """A text of at most this many letters; a longer one is cut, and marked so."""
-    return text if len(text) <= letters else f"{text[: letters - 1]}…"
-
-
-@contextmanager
-def few_of_a_kind() -> Iterator[None]:
-    """Draw no more than two pictures of a kind, such as one by day and one by month; for pages that nobody sees."""
-    token = _kinds.set(Counter())
-    try:
-        yield
-    finally:
-        _kinds.reset(token)
 
 
 def draw(paint: Callable[[Figure], None], width: float, height: float) -> str:
@@ -105,11 +80,8 @@ def draw(paint: Callable[[Figure], None], width: float, height: float) -> str:
         width: in CSS pixels at full size.
         height: the same.
     """
-    kinds = _kinds.get()
-    if kinds is not None:
-        kinds[paint.__qualname__] += 1
-        if kinds[paint.__qualname__] > 2:
-            return "<svg/>"
+    if one_too_many(paint.__qualname__):
+        return "<svg/>"
     # The reader's own matplotlib settings must not change the page, nor the page theirs.
     with matplotlib.rc_context(), warnings.catch_warnings():
         matplotlib.rcdefaults()

@@ -23,7 +23,8 @@ from matplotlib.path import Path
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from dplib.arrays import FloatArray
-from dplib.page.drawing import COLOURS, clean_text, draw, short_text
+from dplib.page.drawing import COLOURS, draw
+from dplib.page.drawn_text import clean_text, short_text
 from dplib.page.number_text import number_text
 
 WIDTH = 720.0

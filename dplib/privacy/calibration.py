@@ -15,10 +15,11 @@ import math
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 
-import scipy
-
 from dplib.privacy.rounding import log_above, round_down, round_up, sqrt_above
 from dplib.validate import at_least, between, positive, require
+
+_N_HALVINGS = 64
+"""Halvings of an interval of logarithms: more than a float has digits."""
 
 
 def discrete_laplace_scale(l1_sensitivity: Fraction, epsilon: Fraction, max_denominator: int | None = None) -> Fraction:
@@ -134,7 +135,13 @@ def _root(function: Callable[[float], float], low: float, high: float) -> Fracti
         return 1 + Fraction(math.exp(high))
     if function(math.exp(low)) >= 0:
         return 1 + Fraction(math.exp(low))
-    return 1 + Fraction(math.exp(float(scipy.optimize.brentq(lambda log_u: function(math.exp(log_u)), low, high))))
+    for _ in range(_N_HALVINGS):
+        middle = (low + high) / 2
+        if function(math.exp(middle)) <= 0:
+            low = middle
+        else:
+            high = middle
+    return 1 + Fraction(math.exp(low))
 
 
 def _ceil(value: Fraction, max_denominator: int | None) -> Fraction:

@@ -19,7 +19,6 @@ References:
 import numpy as np
 
 from dplib.arrays import FloatArray, IntArray
-from dplib.compiled import compiled
 from dplib.errors import SolverError
 from dplib.projection.segments import equal_sized_batches
 
@@ -63,24 +62,15 @@ def _round_batch(values: FloatArray, totals: IntArray) -> IntArray:
     return rounded
 
 
-@compiled
 def spread_order(size: int) -> IntArray:
     """The positions 0 .. size - 1 such that those taken first lie evenly: in the order of their reversed digits.
 
     Reference: van der Corput, "Verteilungsfunktionen", Proc. Kon. Ned. Akad. v. Wetensch. 38, 1935.
     """
-    bits = 0
-    while (1 << bits) < size:
-        bits += 1
-    places, found = np.empty(size, dtype=np.int64), 0
-    for number in range(1 << bits):
-        place = 0
-        for bit in range(bits):
-            place |= ((number >> bit) & 1) << (bits - 1 - bit)
-        if place < size:
-            places[found] = place
-            found += 1
-    return places
+    places = np.zeros(1, dtype=np.int64)
+    while len(places) < size:
+        places = np.concatenate([2 * places, 2 * places + 1])
+    return places[places < size]
 
 
 def _divide_huge(values: FloatArray, total: int) -> list[int]:

@@ -6,8 +6,20 @@ from pathlib import Path
 
 from dplib.canonical import canonical_json
 from dplib.errors import IntegrityError
+from dplib.validate import require
 
 MANIFEST = "manifest.json"
+REPORT = "report.html"
+
+
+def require_release(directory: Path) -> Path:
+    """A directory that holds a release.
+
+    Raises:
+        ConfigError: if it does not.
+    """
+    require((directory / MANIFEST).is_file(), "RELEASE", f"be a directory with a {MANIFEST}", directory)
+    return directory
 
 
 def file_sha256(path: Path) -> str:

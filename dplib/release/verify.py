@@ -8,15 +8,18 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from dplib.errors import ConfigError, DplibError
 from dplib.ledger.chain import Entry
-from dplib.ledger.ledger import Ledger
 from dplib.ledger.replay import LedgerState
 from dplib.ledger.repricing import Pricing
 from dplib.release.files import MANIFEST, file_sha256, list_files
 from dplib.release.manifest import FileEntry, Manifest, load_manifest
 from dplib.release.membership import FORGOTTEN, found_in, unknown
+
+if TYPE_CHECKING:
+    from dplib.ledger.ledger import Ledger
 
 
 @dataclass(frozen=True)
@@ -64,7 +67,7 @@ def verify_content(check: Callable[[], list[Check]]) -> list[Check]:
         return [Check("content", False, f"{MANIFEST} must fit the tables beside it, got one that does not ({name})")]
 
 
-def verify_against_ledger(manifest: Manifest, ledger: Ledger, pricing: Pricing | None = None) -> list[Check]:
+def verify_against_ledger(manifest: Manifest, ledger: "Ledger", pricing: Pricing | None = None) -> list[Check]:
     """Check that the ledger knows this release, with these settings, this cost and this very manifest.
 
     Args:

@@ -32,12 +32,15 @@ from dplib.canonical import canonical_json
 from dplib.errors import ConfigError, DplibError, SolverError
 from dplib.ledger.runs import MeasuredRun, RunState, StoredMeasurement
 from dplib.page.account_state import AccountState
+from dplib.page.drawn_text import clean_text
+from dplib.page.few_pictures import few_of_a_kind
 from dplib.progress import SILENT
 from dplib.release.tables import shielded_text
 from dplib.spark.engine.blocks import SparkSession
 from dplib.spark.engine.in_process import session_in_process
 from dplib.workflow.design import AnyDesign
 from dplib.workflow.job import PreparedJob, Resources
+from dplib.workflow.publication import without_page
 from dplib.workflow.quality import assumed_input, measured_with_quality
 from dplib.workflow.run_keys import RunKeys
 
@@ -69,6 +72,7 @@ def try_publication(
     show: Show,
     account: AccountState,
     keys: RunKeys = KEYS,
+    page: bool = True,
 ) -> None:
     """Make a release of no rows in a temporary folder and throw it away.
 
@@ -77,14 +81,12 @@ def try_publication(
         show: prints the job's table of a release, to nobody.
         account: what the page says of the account.
         keys: where the noise comes from.
+        page: draw the page too, which takes a second.
 
     Raises:
         ConfigError: if these settings can never be published.
         DplibError: if there is no room for a temporary folder.
     """
-    # Imported where it is needed: drawing takes long to load.
-    from dplib.page.drawing import few_of_a_kind
-
     trial = prepared.job.trial
     try:
         with TemporaryDirectory(prefix="dplib-dry-") as name:
@@ -101,7 +103,7 @@ def try_publication(
                 keys,
                 folder,
             )
-            with few_of_a_kind():
+            with few_of_a_kind() if page else without_page():
                 prepared.job.publish(_InProcess(few), run, account, folder)
             show(folder)
             _try_tables(prepared, folder)
@@ -133,9 +135,6 @@ def _try_names(settings: Mapping[str, Any], folder: Path) -> None:
     Raises:
         ValueError: if one cannot be written.
     """
-    # Imported where it is needed: drawing takes long to load.
-    from dplib.page.drawing import clean_text
-
     canonical_json(settings)
     names = list(_texts(settings))
     pa.array([*names, *map(shielded_text, names)])

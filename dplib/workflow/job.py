@@ -16,10 +16,6 @@ from dplib.page.account_state import AccountState
 from dplib.progress import Progress
 from dplib.release.manifest import Manifest
 from dplib.release.verify import Check
-from dplib.spark.engine.blocks import DataFrame, SparkSession
-from dplib.spark.engine.session import open_session
-from dplib.spark.rows.inspection import Inspection
-from dplib.spark.rows.quality import JudgedRows
 from dplib.workflow.design import AnyDesign, JobDesign
 from dplib.workflow.plan import JobPlan
 from dplib.workflow.prepared import Design_co, Prepared, Resolve, prepare
@@ -28,6 +24,10 @@ from dplib.workflow.shown import Shown
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
+
+    from dplib.spark.engine.blocks import DataFrame, SparkSession
+    from dplib.spark.rows.inspection import Inspection
+    from dplib.spark.rows.quality import JudgedRows
 
 
 Assign = Callable[[Prepared[AnyDesign], Path, Path, Progress], None]
@@ -109,7 +109,7 @@ class Job(Generic[Design_co]):
     judge: "Callable[[Resources[Design_co], DataFrame], JudgedRows]"
     plan: Callable[[Design_co, str], tuple[JobPlan, Iterable[Shown]]]
     show: Callable[[Path, Manifest], Iterable[Shown]]
-    inspect: Callable[[SparkSession, Prepared[Design_co]], Inspection]
+    inspect: "Callable[[SparkSession, Prepared[Design_co]], Inspection]"
     rehearse: "Callable[[PreparedJob[Design_co], int | None, int, Progress], Iterable[Shown]]"
     query: "Callable[[Path, Manifest, Question], tuple[Sequence[DataclassInstance], Iterable[Shown]]]"
     verify: Callable[[Path, Manifest], list[Check]]
@@ -152,9 +152,12 @@ class Resources(Generic[AnyDesign]):
         """The design."""
         return self.prepared.design
 
-    def spark(self) -> SparkSession:
+    def spark(self) -> "SparkSession":
         """The session, started at the first call."""
         if self._spark is None:
+            # Imported where it is needed: most commands start no Spark.
+            from dplib.spark.engine.session import open_session
+
             config = self.prepared.config
             with self.stage("starting Spark"):
                 session = open_session(f"dplib {config.job}", config.spark)

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from dplib.canonical import settings_hash
 from dplib.config.day_window import DayWindow
@@ -15,15 +15,16 @@ from dplib.config.paths import local_path
 from dplib.config.sections import Source
 from dplib.errors import BudgetError, ConfigError
 from dplib.ledger.approvals import plan_hash
-from dplib.ledger.ledger import Ledger
 from dplib.ledger.replay import amount
 from dplib.ledger.runs import Account, Run, RunKey, Terms
-from dplib.ledger.schema import resolve_ledger_url
 from dplib.privacy.budget import Currency
 from dplib.secret.places import withhold
 from dplib.validate import require
 from dplib.workflow.design import AnyDesign, JobDesign, cost_of, neighbors_of
 from dplib.workflow.settings import counted_settings, free_settings, input_place, measurement_settings, plan_settings
+
+if TYPE_CHECKING:
+    from dplib.ledger.ledger import Ledger
 
 AnyConfig = TypeVar("AnyConfig", bound=JobConfig)
 AnySource = TypeVar("AnySource", bound=Source)
@@ -100,8 +101,12 @@ class Prepared(Generic[Design_co]):
         cost, terms = cost_of(self.design, account.terms.currency, account), account.terms
         return plan_hash(self.settings, self.date, cost, terms.unit, terms.neighbors)
 
-    def open_ledger(self) -> Ledger:
+    def open_ledger(self) -> "Ledger":
         """The ledger of the configuration."""
+        # Imported where it is needed: it brings SQLAlchemy, and questions to a release need no ledger.
+        from dplib.ledger.ledger import Ledger
+        from dplib.ledger.schema import resolve_ledger_url
+
         return Ledger.open(resolve_ledger_url(self.config.ledger, self.base))
 
 

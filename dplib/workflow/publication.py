@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,6 +15,7 @@ from dplib.page.account_state import AccountState
 from dplib.page.guarantee import Guarantee, Promise
 from dplib.page.notices import release_notices
 from dplib.privacy.accountant import totals
+from dplib.release.files import REPORT
 from dplib.workflow.design import JobDesign, delta_of, neighbors_of
 from dplib.workflow.manifest import write_release_manifest
 from dplib.workflow.prepared import Prepared
@@ -21,7 +24,18 @@ from dplib.workflow.quality import quality_report
 if TYPE_CHECKING:
     from dplib.page.frame import PageFrame
 
-REPORT = "report.html"
+
+_unseen: ContextVar[bool] = ContextVar("unseen", default=False)
+
+
+@contextmanager
+def without_page() -> Iterator[None]:
+    """Make releases without a page in the block: for one that nobody sees, where drawing takes longer than the rest."""
+    token = _unseen.set(True)
+    try:
+        yield
+    finally:
+        _unseen.reset(token)
 
 
 @dataclass(frozen=True)
@@ -54,9 +68,6 @@ def finish_release(
         account: the account around this release.
         made: what the job made.
     """
-    # Imported where it is needed: drawing takes seconds to load, and most commands draw nothing.
-    from dplib.page.frame import PageFrame
-
     design, privacy = prepared.design, prepared.design.config.privacy
     guarantee = Guarantee(
         budget=privacy.budget.budget(),
@@ -69,8 +80,12 @@ def finish_release(
     quality = quality_report(directory, design.config)
     notices = release_notices(made.faint, design.public(), () if quality is None else quality.sentences)
     key = run.key
-    frame = PageFrame(run.release_id, key.dataset, key.logical_date, guarantee, account, notices)
-    (directory / REPORT).write_text(made.page(frame), encoding="utf-8")
+    if not _unseen.get():
+        # Imported where it is needed: drawing takes seconds to load, and most commands draw nothing.
+        from dplib.page.frame import PageFrame
+
+        frame = PageFrame(run.release_id, key.dataset, key.logical_date, guarantee, account, notices)
+        (directory / REPORT).write_text(made.page(frame), encoding="utf-8")
     hashes = {"settings_hash": key.settings_hash, "publish_hash": prepared.publish_hash(run)}
     fields = made.fields | hashes
     write_release_manifest(directory, design, run, account.currency, guarantee, fields, made.faint, quality)

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from math import ceil, sqrt
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -24,9 +24,11 @@ from dplib.randomness.keyed import derive_key
 from dplib.release.digest import block_digest, combine_digests
 from dplib.release.staging import MEASUREMENT
 from dplib.release.tables import read_table, write_table
-from dplib.spark.rows.quality import JudgedRows, count_categories, count_units_above
 from dplib.workflow.design import require_useful_noise
 from dplib.workflow.run_keys import MeasurementKeys, RunKeys
+
+if TYPE_CHECKING:
+    from dplib.spark.rows.quality import JudgedRows
 
 QUALITY = "quality"
 """Folder below ``measurement/``, and the key among the manifest's ``details``."""
@@ -97,8 +99,11 @@ class InputCounts:
     exact: list[IntArray]
 
 
-def count_input(judged: JudgedRows, plan: QualityPlan, bounding: bytes) -> InputCounts:
+def count_input(judged: "JudgedRows", plan: QualityPlan, bounding: bytes) -> InputCounts:
     """Count the rows after their judgement; ``bounding`` is the account's key that chooses among a unit's rows."""
+    # Imported where it is needed: it brings Spark, and a plan says of the quality what the settings say.
+    from dplib.spark.rows.quality import count_categories, count_units_above
+
     exact = [count_categories(judged, plan.rows_per_unit, derive_key(bounding, b"quality"))]
     return InputCounts(judged.rules, exact if plan.units is None else [*exact, count_units_above(judged)])
 

@@ -194,6 +194,6 @@ def test_the_rest_of_a_pipe_may_be_cut_off(monkeypatch: pytest.MonkeyPatch) -> N
     def cut_off(*_: object) -> None:
         raise BrokenPipeError
 
-    monkeypatch.setattr("dplib.cli.main.job_named", cut_off)
+    monkeypatch.setattr("dplib.cli.commands.example.job_named", cut_off)
     outcome = dplib("example", "kmeans")
     assert (outcome.code, outcome.err) == (1, "")

@@ -8,7 +8,8 @@ from typing import Any
 
 from dplib.errors import ConfigError
 from dplib.jobs.table import job_named
-from dplib.terminal.output import json_text, out, show, show_plan
+from dplib.terminal.output import json_text, out, show
+from dplib.terminal.plan import show_plan
 from dplib.workflow.design import cost_of, natural_terms
 from tests.support.configurations import configuration
 

@@ -1,16 +1,33 @@
-"""What ``dplib doctor`` prints: one line a finding, how to fix it below, and an exit code for scripts."""
+"""The command ``dplib doctor``: one line a finding, how to fix it below, and an exit code for scripts."""
 
 import json
 from collections.abc import Callable
 from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
 
+import typer
+
+from dplib.cli.options import AsJson, LogicalDate
 from dplib.errors import ConfigError, DplibError
+from dplib.jobs.table import prepare_file
 from dplib.spark.engine.doctor import Finding, Verdict
-from dplib.terminal.output import out, table
+from dplib.terminal.output import exit_codes, out, table
 from dplib.terminal.progress import log
 from dplib.workflow.design import JobDesign
 from dplib.workflow.doctor import examine
 from dplib.workflow.prepared import Prepared
+
+
+def doctor(
+    config: Annotated[Path | None, typer.Option("--config", "-c", help="Also check what this file names.")] = None,
+    date: LogicalDate = "",
+    as_json: AsJson = False,
+) -> None:
+    """Print what this machine lacks."""
+    with exit_codes():
+        prepare = None if config is None else lambda: prepare_file(config, date)
+        look_around(prepare, as_json)
 
 
 def look_around(prepare: Callable[[], Prepared[JobDesign]] | None, as_json: bool) -> None:

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from dplib.cli.help_texts import SUMMARIES, example_of
 from dplib.errors import DplibError
 from dplib.jobs.pricing import price
 from dplib.ledger.audit import audit_entries, export_lines, known_tips, not_recomputed, read_export
@@ -18,7 +19,7 @@ from dplib.ledger.summary import Summary, describe, summarise
 from dplib.release.verify import output_folders, unknown_releases
 from dplib.terminal.output import day_option, err, exit_codes, out
 
-ledger_app = typer.Typer(help="Show, check, correct and move the privacy ledger; approve plans.", no_args_is_help=True)
+ledger = typer.Typer(help=SUMMARIES["ledger"], epilog=example_of("ledger"), no_args_is_help=True, add_completion=False)
 
 LedgerUrl = Annotated[str, typer.Option("--ledger", help="Address of the ledger, as in a configuration.")]
 Dataset = Annotated[str, typer.Argument(help="Name of the account.", metavar="DATASET")]
@@ -32,7 +33,7 @@ def _open(url: str, even_closed: bool = False) -> Ledger:
     return Ledger.open(resolve_ledger_url(url, Path.cwd()), even_closed=even_closed)
 
 
-@ledger_app.command("create")
+@ledger.command("create")
 def ledger_create(ledger: LedgerUrl = DEFAULT) -> None:
     """Create the tables, for roles that may not do so themselves; safe to repeat."""
     with exit_codes():
@@ -40,7 +41,7 @@ def ledger_create(ledger: LedgerUrl = DEFAULT) -> None:
         out.print(f"The ledger is in place: {opened.address}", markup=False)
 
 
-@ledger_app.command("show")
+@ledger.command("show")
 def ledger_show(
     ledger: LedgerUrl = DEFAULT,
     dataset: Annotated[str | None, typer.Option(help="This account only.")] = None,
@@ -80,7 +81,7 @@ def _short(value: Fraction) -> str:
     return f"{float(value):.5g}"
 
 
-@ledger_app.command("export")
+@ledger.command("export")
 def ledger_export(ledger: LedgerUrl = DEFAULT) -> None:
     """Print the whole book as JSON lines, for audits elsewhere; as private as the ledger."""
     with exit_codes():
@@ -88,7 +89,7 @@ def ledger_export(ledger: LedgerUrl = DEFAULT) -> None:
             print(line)
 
 
-@ledger_app.command("audit")
+@ledger.command("audit")
 def ledger_audit(
     ledger: LedgerUrl = DEFAULT,
     source: Annotated[Path | None, typer.Option("--from", help="Check this export instead of a database.")] = None,
@@ -136,7 +137,7 @@ def _unknown(book: list[Entry], releases: Path | None) -> list[str]:
     return [line for folder in folders for line in unknown_releases(folder, book, own_accounts=True)]
 
 
-@ledger_app.command("void")
+@ledger.command("void")
 def ledger_void(
     release: Annotated[str, typer.Argument(help="Release id of a reservation without a measurement.")],
     reason: Annotated[str, typer.Option("--reason", "--why", help="Why, for the record.")],
@@ -149,7 +150,7 @@ def ledger_void(
         out.print(f"{run.release_id} is {run.state.value}.", markup=False)
 
 
-@ledger_app.command("require-approval")
+@ledger.command("require-approval")
 def ledger_require_approval(
     dataset: Dataset,
     why: Why,
@@ -162,8 +163,8 @@ def ledger_require_approval(
         out.print(f"Runs of {dataset} {'need' if account.needs_approval else 'need no'} approved plan.", markup=False)
 
 
-@ledger_app.command("approve")
-def ledger_approve(
+@ledger.command("approve")
+def ledgerrove(
     dataset: Dataset,
     plan: PlanHash,
     by: By,
@@ -177,7 +178,7 @@ def ledger_approve(
         out.print(f"The plan is approved for {approval.left} more runs of {dataset}.", markup=False)
 
 
-@ledger_app.command("revoke")
+@ledger.command("revoke")
 def ledger_revoke(dataset: Dataset, plan: PlanHash, by: By, why: Why, ledger: LedgerUrl = DEFAULT) -> None:
     """Take an approval back: nothing of the plan is reserved or measured any more."""
     with exit_codes():
@@ -185,7 +186,7 @@ def ledger_revoke(dataset: Dataset, plan: PlanHash, by: By, why: Why, ledger: Le
         out.print(f"The approval is revoked; {approval.used} runs of {dataset} have used it.", markup=False)
 
 
-@ledger_app.command("migrate")
+@ledger.command("migrate")
 def ledger_migrate(
     source: Annotated[str, typer.Option("--from", help="Address of the ledger to move; it is closed for writing.")],
     target: Annotated[str, typer.Option("--to", help="Address of the new ledger, which must be empty.")],

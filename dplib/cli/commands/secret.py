@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from dplib.cli.help_texts import SUMMARIES, example_of
 from dplib.config.load import read_setting
 from dplib.errors import ConfigError
 from dplib.ledger.ledger import Ledger
@@ -17,14 +18,14 @@ from dplib.secret.secret import KeyRing, load_secret
 from dplib.terminal.output import exit_codes, out, table
 from dplib.validate import require
 
-secret_app = typer.Typer(help="Show the ids of the secret's keys, rotate it, drop old keys.", no_args_is_help=True)
+secret = typer.Typer(help=SUMMARIES["secret"], epilog=example_of("secret"), no_args_is_help=True, add_completion=False)
 
 ConfigFile = Annotated[Path | None, typer.Option("--config", "-c", help="Take secret and ledger from this file.")]
 Place = Annotated[str | None, typer.Option("--secret", help="Where the secret is, as in a configuration.")]
 LedgerUrl = Annotated[str | None, typer.Option("--ledger", help="Address of the ledger, as in a configuration.")]
 
 
-@secret_app.command("show")
+@secret.command("show")
 def secret_show(config: ConfigFile = None, secret: Place = None, ledger: LedgerUrl = None) -> None:
     """List the ids of the keys, the current one first, and the open reservations that still need each."""
     with exit_codes():
@@ -38,7 +39,7 @@ def secret_show(config: ConfigFile = None, secret: Place = None, ledger: LedgerU
         _show(ring, waiting)
 
 
-@secret_app.command("rotate")
+@secret.command("rotate")
 def secret_rotate(config: ConfigFile = None, secret: Place = None) -> None:
     """Put a new random key in front; the old ones stay for reservations that were made under them."""
     with exit_codes():
@@ -47,7 +48,7 @@ def secret_rotate(config: ConfigFile = None, secret: Place = None) -> None:
         out.print(f"New runs use the key {ring.current.key_id}; back the file up.", markup=False)
 
 
-@secret_app.command("drop")
+@secret.command("drop")
 def secret_drop(
     key: Annotated[str, typer.Argument(help="Id of an old key, as `dplib secret show` lists it.", metavar="KEY")],
     config: ConfigFile = None,

@@ -1,7 +1,9 @@
 """The job's own part of a run: open the rows, count and draw the noise once, estimate and publish."""
 
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from dplib.config.event_input import Input
 from dplib.jobs.consistent_histograms.blocks import measure_in_blocks
@@ -32,6 +34,9 @@ from dplib.workflow.job import Resources
 from dplib.workflow.publication import Made, finish_release
 from dplib.workflow.run_keys import MeasurementKeys, RunKeys
 
+if TYPE_CHECKING:
+    from dplib.page.frame import PageFrame
+
 
 def open_input(job: Resources[Design]) -> DataFrame:
     """Open the rows and check their schema."""
@@ -61,9 +66,6 @@ def judge(job: Resources[Design], rows: DataFrame) -> JudgedRows:
 
 def publish(job: Resources[Design], run: MeasuredRun, account: AccountState, directory: Path) -> None:
     """Estimate from the stored measurement and write the rest of the release."""
-    # Imported where it is needed: drawing takes seconds to load, and most commands draw nothing.
-    from dplib.jobs.consistent_histograms.page import build_page
-
     design = job.design.as_measured(read_tree(directory), read_measure(directory))
     design = _laid_out(job, design, run.key.settings_hash)
     with job.stage("estimating"):
@@ -74,9 +76,16 @@ def publish(job: Resources[Design], run: MeasuredRun, account: AccountState, dir
             promise(design),
             faint_series(design, results),
             manifest_fields(design, results),
-            lambda frame: build_page(page_content(design, results), frame),
+            partial(_page, design, results),
         )
         finish_release(replace(job.prepared, design=design), directory, run, account, made)
+
+
+def _page(design: Design, results: Results, frame: "PageFrame") -> str:
+    # Imported where it is needed: drawing takes seconds to load, and most commands draw nothing.
+    from dplib.jobs.consistent_histograms.page import build_page
+
+    return build_page(page_content(design, results), frame)
 
 
 def _laid_out(job: Resources[Design], design: Design, run_hash: str) -> Design:

@@ -3,9 +3,11 @@
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from dplib.config.point_input import PointInput
 from dplib.jobs.kmeans.design import Design
+from dplib.jobs.kmeans.estimate import Results
 from dplib.jobs.kmeans.faint import faint_centers
 from dplib.jobs.kmeans.measure import measure_points, measure_reports, measure_users
 from dplib.jobs.kmeans.publish import manifest_fields, promise, write_tables
@@ -21,6 +23,9 @@ from dplib.spark.rows.quality_rows import judged_points
 from dplib.workflow.job import Resources
 from dplib.workflow.publication import Made, finish_release
 from dplib.workflow.run_keys import MeasurementKeys, RunKeys
+
+if TYPE_CHECKING:
+    from dplib.page.frame import PageFrame
 
 
 def open_input(job: Resources[Design]) -> DataFrame:
@@ -60,9 +65,6 @@ def judge(job: Resources[Design], rows: DataFrame) -> JudgedRows:
 
 def publish(job: Resources[Design], run: MeasuredRun, account: AccountState, directory: Path) -> None:
     """Estimate from the stored measurement and write the rest of the release."""
-    # Imported where it is needed: drawing takes seconds to load, and most commands draw nothing.
-    from dplib.jobs.kmeans.page import build_page
-
     design = job.design
     with job.stage("estimating and writing"):
         results = write_tables(design, directory)
@@ -70,6 +72,13 @@ def publish(job: Resources[Design], run: MeasuredRun, account: AccountState, dir
             promise(design),
             faint_centers(design, results),
             manifest_fields(design, results),
-            partial(build_page, design, results),
+            partial(_page, design, results),
         )
         finish_release(job.prepared, directory, run, account, made)
+
+
+def _page(design: Design, results: Results, frame: "PageFrame") -> str:
+    # Imported where it is needed: drawing takes seconds to load, and most commands draw nothing.
+    from dplib.jobs.kmeans.page import build_page
+
+    return build_page(design, results, frame)

@@ -35,7 +35,7 @@ from dplib.page.blocks import (
     heads,
 )
 from dplib.page.cactus_figure import cactus_drawing
-from dplib.page.drawing import short_text
+from dplib.page.drawn_text import short_text
 from dplib.page.frame import INTERVALS, PageFrame, notes_from_plan, tables_of_release
 from dplib.page.guarantee import NoiseTable
 from dplib.page.number_text import count_text, number_text, with_margin

@@ -2,11 +2,13 @@
 
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from dplib.config.edge_input import EdgeInput
 from dplib.graphs.cuts.cut_list import CutList
 from dplib.graphs.edges import Graph
 from dplib.jobs.minimum_cuts.design import SAMPLED, Design
+from dplib.jobs.minimum_cuts.estimate import Results
 from dplib.jobs.minimum_cuts.faint import faint_numbers
 from dplib.jobs.minimum_cuts.measure import measure_graph
 from dplib.jobs.minimum_cuts.padded_graph import ListCuts
@@ -23,6 +25,9 @@ from dplib.spark.rows.quality_rows import judged_weighted_edges
 from dplib.workflow.job import Resources
 from dplib.workflow.publication import Made, finish_release
 from dplib.workflow.run_keys import MeasurementKeys, RunKeys
+
+if TYPE_CHECKING:
+    from dplib.page.frame import PageFrame
 
 TRIAL_TASKS = 64
 """Tasks among which random trials are shared out; what they find does not depend on it."""
@@ -66,12 +71,16 @@ def judge(job: Resources[Design], rows: DataFrame) -> JudgedRows:
 
 def publish(job: Resources[Design], run: MeasuredRun, account: AccountState, directory: Path) -> None:
     """Estimate from the stored measurement and write the rest of the release."""
-    # Imported where it is needed: drawing takes seconds to load, and most commands draw nothing.
-    from dplib.jobs.minimum_cuts.page import build_page
-
     design = job.design
     with job.stage("estimating and writing"):
         results = write_tables(design, directory)
         faint = faint_numbers(design, Tables(directory, design).read_measurement())
-        made = Made(promise(design), faint, manifest_fields(design), partial(build_page, design, results))
+        made = Made(promise(design), faint, manifest_fields(design), partial(_page, design, results))
         finish_release(job.prepared, directory, run, account, made)
+
+
+def _page(design: Design, results: Results, frame: "PageFrame") -> str:
+    # Imported where it is needed: drawing takes seconds to load, and most commands draw nothing.
+    from dplib.jobs.minimum_cuts.page import build_page
+
+    return build_page(design, results, frame)

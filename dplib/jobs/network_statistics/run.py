@@ -2,15 +2,18 @@
 
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from dplib.config.edge_input import EdgeInput
 from dplib.config.network_releases import ReportInput
 from dplib.jobs.network_statistics.design import Design
 from dplib.jobs.network_statistics.distributed import layout_of, measure_on_spark
+from dplib.jobs.network_statistics.estimate import Results
 from dplib.jobs.network_statistics.faint import faint_statistics
 from dplib.jobs.network_statistics.measure import measure_edges
 from dplib.jobs.network_statistics.publish import manifest_fields, promise, write_tables
 from dplib.jobs.network_statistics.reports import measure_reports
+from dplib.jobs.network_statistics.whole_graph import WholeGraph
 from dplib.ledger.runs import MeasuredRun
 from dplib.page.account_state import AccountState
 from dplib.spark.engine.blocks import DataFrame
@@ -21,6 +24,9 @@ from dplib.spark.rows.quality_rows import judged_edges
 from dplib.workflow.job import Resources
 from dplib.workflow.publication import Made, finish_release
 from dplib.workflow.run_keys import MeasurementKeys, RunKeys
+
+if TYPE_CHECKING:
+    from dplib.page.frame import PageFrame
 
 
 def open_input(job: Resources[Design]) -> DataFrame:
@@ -52,12 +58,16 @@ def judge(job: Resources[Design], rows: DataFrame) -> JudgedRows:
 
 def publish(job: Resources[Design], run: MeasuredRun, account: AccountState, directory: Path) -> None:
     """Estimate from the stored measurement and write the rest of the release."""
-    # Imported where it is needed: drawing takes seconds to load, and most commands draw nothing.
-    from dplib.jobs.network_statistics.page import build_page
-
     design = job.design
     with job.stage("estimating and writing"):
         results, parts = write_tables(design, directory)
         faint = faint_statistics(design, results, directory)
-        made = Made(promise(design), faint, manifest_fields(design), partial(build_page, design, results, parts))
+        made = Made(promise(design), faint, manifest_fields(design), partial(_page, design, results, parts))
         finish_release(job.prepared, directory, run, account, made)
+
+
+def _page(design: Design, results: Results, parts: WholeGraph, frame: "PageFrame") -> str:
+    # Imported where it is needed: drawing takes seconds to load, and most commands draw nothing.
+    from dplib.jobs.network_statistics.page import build_page
+
+    return build_page(design, results, parts, frame)

@@ -3,12 +3,14 @@
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from dplib.config.value_input import HistogramInput
 from dplib.jobs.range_histograms.design import Design
 from dplib.jobs.range_histograms.faint import faint_groups
 from dplib.jobs.range_histograms.measure import measure_in_blocks, measure_on_driver
 from dplib.jobs.range_histograms.publish import (
+    Summary,
     layout_of,
     manifest_fields,
     promise,
@@ -28,6 +30,9 @@ from dplib.spark.rows.quality_rows import judged_values
 from dplib.workflow.job import Resources
 from dplib.workflow.publication import Made, finish_release
 from dplib.workflow.run_keys import MeasurementKeys, RunKeys
+
+if TYPE_CHECKING:
+    from dplib.page.frame import PageFrame
 
 
 def open_input(job: Resources[Design]) -> DataFrame:
@@ -59,9 +64,6 @@ def judge(job: Resources[Design], rows: DataFrame) -> JudgedRows:
 
 def publish(job: Resources[Design], run: MeasuredRun, account: AccountState, directory: Path) -> None:
     """Estimate from the stored measurement and write the rest of the release."""
-    # Imported where it is needed: drawing takes seconds to load, and most commands draw nothing.
-    from dplib.jobs.range_histograms.page import build_page
-
     strategy = read_strategy(directory, job.design.noise)
     design = Design.of(job.design.config, strategy)
     layout = layout_of(design)
@@ -72,6 +74,13 @@ def publish(job: Resources[Design], run: MeasuredRun, account: AccountState, dir
             results = results_in_blocks(job.spark(), design, directory)
         summary = write_tables(design, results, directory)
         faint = faint_groups(design, summary, directory)
-        page = partial(build_page, design, summary, layout)
+        page = partial(_page, design, summary, layout)
         made = Made(promise(design), faint, manifest_fields(design, layout), page)
         finish_release(replace(job.prepared, design=design), directory, run, account, made)
+
+
+def _page(design: Design, summary: Summary, layout: str, frame: "PageFrame") -> str:
+    # Imported where it is needed: drawing takes seconds to load, and most commands draw nothing.
+    from dplib.jobs.range_histograms.page import build_page
+
+    return build_page(design, summary, layout, frame)

@@ -10,7 +10,8 @@ import typer
 import dplib.terminal.output
 from dplib.errors import ConfigError
 from dplib.jobs.consistent_histograms.job import JOB
-from dplib.terminal.output import consent, require_inspected
+from dplib.terminal.output import consent
+from dplib.terminal.run import require_inspected
 from dplib.workflow.inspected import VARIABLE, is_inspected, mark_inspected
 from tests.support.jobs import Shop, new_shop
 

@@ -8,7 +8,8 @@ import pytest
 
 from dplib.jobs.consistent_histograms.layouts import layout_of
 from dplib.jobs.table import job_named
-from dplib.page.drawing import draw, few_of_a_kind
+from dplib.page.drawing import draw
+from dplib.page.few_pictures import few_of_a_kind
 from dplib.workflow.dry_publication import thinned
 from tests.support.every_job import new_place_of
 

@@ -1,0 +1,46 @@
+"""The command ``dplib query``."""
+
+from dataclasses import asdict
+from typing import Annotated
+
+import typer
+
+from dplib.cli.options import AsJson, ReleaseDir
+from dplib.jobs.table import job_named
+from dplib.page.notices import caps_caveat
+from dplib.release.files import require_release
+from dplib.release.manifest import load_manifest
+from dplib.terminal.notices import show_quality, warn_of
+from dplib.terminal.output import exit_codes, json_text, out, show
+from dplib.workflow.job import Question
+
+
+def query(
+    release: ReleaseDir,
+    name: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--item",
+            "--group",
+            help="Item, total, group, statistic, vertex or center of the release; repeatable; all if absent.",
+        ),
+    ] = None,
+    start: Annotated[
+        str | None, typer.Option("--from", help="First day (or category), lower edge, or a point x,y,...")
+    ] = None,
+    end: Annotated[str | None, typer.Option("--to", help="Last day (or category), inclusive, or upper edge.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Print the answers of a release, as JSON or as its job does; what to know of them on standard error."""
+    with exit_codes():
+        manifest = load_manifest(require_release(release))
+        answers, shown = job_named(manifest.job).query(release, manifest, Question(name or (), start, end))
+        if as_json:
+            print(json_text([asdict(answer) for answer in answers]))
+        else:
+            show(shown)
+            caveat = caps_caveat(manifest.details["design"])  # type: ignore[arg-type]  # written as a mapping
+            if caveat:
+                out.print(caveat, markup=False)
+            show_quality(release)
+        warn_of(release)

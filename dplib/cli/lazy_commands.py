@@ -1,0 +1,74 @@
+"""The commands by name, each loaded when it is run or its help is asked for.
+
+What one command imports costs the others nothing: at the top of a command's module stands what it uses, as anywhere
+else, and here alone nothing of it is loaded.
+"""
+
+from collections.abc import Iterator, MutableMapping
+from importlib import import_module
+from typing import Any
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+
+from dplib.cli.help_texts import SUMMARIES, example_of
+from dplib.terminal.own_process import leave_pandas_out
+
+_PACKAGE = "dplib.cli.commands"
+_USE_ARROW = frozenset({"plan", "query", "verify"})
+"""Commands that read or write tables, and start no Spark."""
+
+
+class LazyCommands(TyperGroup):
+    """The group of all commands; those that it lists have their names and summaries only."""
+
+    def __init__(self, **given: Any) -> None:
+        super().__init__(**given)
+        self.commands: MutableMapping[str, Any] = _Loaded()
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Their names."""
+        return list(SUMMARIES)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """What a list says of a command; None where there is none of this name."""
+        return TyperCommand(cmd_name, help=SUMMARIES[cmd_name]) if cmd_name in SUMMARIES else None
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
+        """The command that is run, and its arguments."""
+        name, command, rest = super().resolve_command(ctx, args)
+        return name, command and self.commands[str(name)], rest
+
+
+class _Loaded(MutableMapping[str, Any]):
+    """The commands themselves: from each one's module the function, or the group, of its name."""
+
+    def __init__(self) -> None:
+        self._made: dict[str, Any] = {}
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self._made:
+            if name in _USE_ARROW:
+                leave_pandas_out()
+            self._made[name] = _command(name, getattr(import_module(f"{_PACKAGE}.{name}"), name))
+        return self._made[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(SUMMARIES)
+
+    def __len__(self) -> int:
+        return len(SUMMARIES)
+
+    def __setitem__(self, name: str, command: Any) -> None:
+        self._made[name] = command
+
+    def __delitem__(self, name: str) -> None:
+        del self._made[name]
+
+
+def _command(name: str, found: Any) -> Any:
+    app = found
+    if not isinstance(found, typer.Typer):
+        app = typer.Typer(add_completion=False)
+        app.command(name, help=SUMMARIES[name], epilog=example_of(name))(found)
+    return typer.main.get_command(app)
