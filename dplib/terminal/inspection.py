@@ -30,7 +30,9 @@ def show_inspection(run: PreparedJob[AnyDesign]) -> None:
         with stage("starting Spark"):
             spark = stack.enter_context(open_session(f"dplib inspect {config.job}", config.spark))
         with stage("reading"):
-            found = run.job.inspect(spark, run).with_long_lines(count_long_lines(spark, config.input, run.base))
+            found = (
+                run.job.stages().inspect(spark, run).with_long_lines(count_long_lines(spark, config.input, run.base))
+            )
     shown = [[each.rule, f"{each.kept:,}", f"{each.dropped:,}"] for each in found.rules]
     title = "NOT PRIVATE, for the data's owner only: rows by rule"
     out.print(table(title, ["rule", "kept", "dropped"], shown, frozenset({"kept", "dropped"})))

@@ -87,7 +87,8 @@ def try_publication(
         ConfigError: if these settings can never be published.
         DplibError: if there is no room for a temporary folder.
     """
-    trial = prepared.job.trial
+    stages = prepared.job.stages()
+    trial = stages.trial
     try:
         with TemporaryDirectory(prefix="dplib-dry-") as name:
             _try_names(prepared.settings, Path(name))
@@ -104,7 +105,7 @@ def try_publication(
                 folder,
             )
             with few_of_a_kind() if page else without_page():
-                prepared.job.publish(_InProcess(few), run, account, folder)
+                stages.publish(_InProcess(few), run, account, folder)
             show(folder)
             _try_tables(prepared, folder)
     except ConfigError:
@@ -123,7 +124,7 @@ def thinned(prepared: PreparedJob[AnyDesign]) -> PreparedJob[AnyDesign]:
     for size in SIZES:
         # Settings that hold of the whole may not hold of few: noise too small for so few counts, shares without levels.
         with suppress(ConfigError):
-            design = prepared.job.trial.thinned(prepared.design, size)
+            design = prepared.job.stages().trial.thinned(prepared.design, size)
             if design is not None:
                 return replace(prepared, design=design)
     return prepared
@@ -153,7 +154,7 @@ def _try_tables(prepared: PreparedJob[AnyDesign], release: Path) -> None:
         # Imported where it is needed: it brings pyarrow's data sets.
         from dplib.release.delta_tables import require_tables
 
-        require_tables(release, tables, prepared.job.trial.may_lack(prepared.design))
+        require_tables(release, tables, prepared.job.stages().trial.may_lack(prepared.design))
 
 
 def _texts(value: object) -> Iterator[str]:

@@ -74,6 +74,33 @@ class Trial(Generic[Design_co]):
 
 
 @dataclass(frozen=True)
+class Stages(Generic[Design_co]):
+    """What runs of a job are made of: all that needs Spark or looks at rows.
+
+    Attributes:
+        open_input: opens the input and checks its schema, before anything is reserved; reads a header line at most.
+        measure: the private part: reads what ``open_input`` returned, draws the noise and writes ``measurement/`` into
+            the staging directory.
+        publish: the rest of the release from ``measurement/`` in the staging directory, its end by
+            `dplib.workflow.publication.finish_release`.
+        trial: how the publication is tried before anything is spent.
+        judge: what ``open_input`` returned after its rules, for the quality of the input.
+        inspect: counts what each rule and cap does to the rows. Not private: for the data's owner.
+        rehearse: runs the job on this many generated rows (None: its own number) from a seed; what is shown of it.
+        assign: writes input rows as a release sorts them into a folder. Not private; None where a job sorts no rows.
+    """
+
+    open_input: "Callable[[Resources[Design_co]], DataFrame]"
+    measure: "Callable[[Resources[Design_co], DataFrame, RunKeys, Path], MeasurementKeys]"
+    publish: "Callable[[Resources[Design_co], MeasuredRun, AccountState, Path], None]"
+    trial: Trial[Design_co]
+    judge: "Callable[[Resources[Design_co], DataFrame], JudgedRows]"
+    inspect: "Callable[[SparkSession, Prepared[Design_co]], Inspection]"
+    rehearse: "Callable[[PreparedJob[Design_co], int | None, int, Progress], Iterable[Shown]]"
+    assign: Assign[Design_co] | None = None
+
+
+@dataclass(frozen=True)
 class Job(Generic[Design_co]):
     """A job.
 
@@ -82,38 +109,22 @@ class Job(Generic[Design_co]):
         example: a commented configuration to start from.
         config: the model of its configuration.
         resolve: from settings, the folder of their relative paths and a date to a checked configuration and its design.
-        open_input: opens the input and checks its schema, before anything is reserved; reads a header line at most.
-        measure: the private part: reads what ``open_input`` returned, draws the noise and writes ``measurement/`` into
-            the staging directory.
-        publish: the rest of the release from ``measurement/`` in the staging directory, its end by
-            `dplib.workflow.publication.finish_release`.
-        trial: how the publication is tried before anything is spent.
-        judge: what ``open_input`` returned after its rules, for the quality of the input.
         plan: the plan of a design with this hash of its settings, and what of it is shown between guarantee and totals.
         show: what of a release is shown where it was made.
-        inspect: counts what each rule and cap does to the rows. Not private: for the data's owner.
-        rehearse: runs the job on this many generated rows (None: its own number) from a seed; what is shown of it.
         query: answers a question from a release; also what of them is shown.
         verify: checks a release's numbers.
-        assign: writes input rows as a release sorts them into a folder. Not private; None where a job sorts no rows.
+        stages: loads what its runs are made of, which a question to a release does without.
     """
 
     name: str
     example: str
     config: type[JobConfig]
     resolve: Resolve[Design_co]
-    open_input: "Callable[[Resources[Design_co]], DataFrame]"
-    measure: "Callable[[Resources[Design_co], DataFrame, RunKeys, Path], MeasurementKeys]"
-    publish: "Callable[[Resources[Design_co], MeasuredRun, AccountState, Path], None]"
-    trial: Trial[Design_co]
-    judge: "Callable[[Resources[Design_co], DataFrame], JudgedRows]"
     plan: Callable[[Design_co, str], tuple[JobPlan, Iterable[Shown]]]
     show: Callable[[Path, Manifest], Iterable[Shown]]
-    inspect: "Callable[[SparkSession, Prepared[Design_co]], Inspection]"
-    rehearse: "Callable[[PreparedJob[Design_co], int | None, int, Progress], Iterable[Shown]]"
     query: "Callable[[Path, Manifest, Question], tuple[Sequence[DataclassInstance], Iterable[Shown]]]"
     verify: Callable[[Path, Manifest], list[Check]]
-    assign: Assign[Design_co] | None = None
+    stages: Callable[[], Stages[Design_co]]
 
     def prepare(self, path: Path, assignments: Sequence[str] = (), date: str = "") -> "PreparedJob[Design_co]":
         """Load, check and resolve a configuration.

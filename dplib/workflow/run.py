@@ -86,7 +86,7 @@ def run_job(
             from dplib.release.delta_tables import append_release
 
             with progress.stage("writing tables"):
-                written = append_release(release, places, prepared.job.trial.may_lack(prepared.design))
+                written = append_release(release, places, prepared.job.stages().trial.may_lack(prepared.design))
             for name in written:
                 progress.event("appended", release_id=run.release_id, table=name)
         return run, release
@@ -202,10 +202,11 @@ def _measured(
         offer.require_own_price(reserved)
         resources.progress.event("reserved", release_id=reserved.release_id)
         keys = RunKeys.derive(secret_of(ring, reserved), reserved)
+        stages = prepared.job.stages()
         return measured_with_quality(
             config,
-            lambda quality: count_input(prepared.job.judge(resources, opened), quality, keys.bounding),
-            lambda own: prepared.job.measure(resources, opened, own, directory),
+            lambda quality: count_input(stages.judge(resources, opened), quality, keys.bounding),
+            lambda own: stages.measure(resources, opened, own, directory),
             keys,
             directory,
         )
@@ -258,7 +259,7 @@ def _opened(resources: Resources[AnyDesign], ledger: Ledger, offer: _Offer, show
         tried.result()
     if deploy_mode(spark) == "cluster" and ledger.address.startswith("sqlite"):
         raise ConfigError("ledger", "be a PostgreSQL database in cluster deploy mode", "a SQLite file")
-    return prepared.job.open_input(resources)
+    return prepared.job.stages().open_input(resources)
 
 
 def _published(resources: Resources[AnyDesign], ledger: Ledger, run: MeasuredRun) -> Path:
@@ -266,7 +267,7 @@ def _published(resources: Resources[AnyDesign], ledger: Ledger, run: MeasuredRun
     prepared = resources.prepared
 
     def publish(measured: MeasuredRun, directory: Path) -> None:
-        prepared.job.publish(resources, measured, _account_around(ledger, measured), directory)
+        prepared.job.stages().publish(resources, measured, _account_around(ledger, measured), directory)
 
     release = publish_run(ledger, run, prepared.output, prepared.publish_hash(run), publish)
     resources.progress.event("published", release_id=run.release_id)

@@ -31,7 +31,7 @@ WIDE = {"epsilon": 14, "delta": "1e-6"}
 
 def refused_by_both(place: Shop, words: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Neither plan nor run lets these settings pass, and nothing is spent."""
-    monkeypatch.setattr("dplib.workflow.job.open_session", lambda *_: nullcontext())
+    monkeypatch.setattr("dplib.spark.engine.session.open_session", lambda *_: nullcontext())
     for command in ("plan", "run"):
         refused = place.command(command)
         assert (refused.code, words in refused.err) == (2, True), refused.err

@@ -95,7 +95,7 @@ def test_a_reservation_whose_key_is_gone_is_refused_until_it_is_given_back(
     key.write_text(key.read_text().split()[0])
     before = content(shop.folder)
     with monkeypatch.context() as patched:
-        patched.setattr("dplib.workflow.job.open_session", failing)
+        patched.setattr("dplib.spark.engine.session.open_session", failing)
         refused = shop.run()
     assert refused.code == 2
     assert refused.err == (

@@ -26,7 +26,7 @@ def forbid_rows(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object) -> None:
         raise AssertionError("a stored measurement must be enough")
 
-    monkeypatch.setattr("dplib.workflow.job.open_session", refuse)
+    monkeypatch.setattr("dplib.spark.engine.session.open_session", refuse)
     monkeypatch.setattr("dplib.workflow.run.load_secret", refuse)
     (shop.folder / "orders.csv").unlink()
     (shop.folder / "shop.key").unlink()

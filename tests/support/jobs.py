@@ -199,7 +199,7 @@ def refuse_spark(monkeypatch: pytest.MonkeyPatch) -> None:
     def no_spark(*_: object) -> None:
         raise AssertionError("settings must be checked before Spark starts")
 
-    monkeypatch.setattr("dplib.workflow.job.open_session", no_spark)
+    monkeypatch.setattr("dplib.spark.engine.session.open_session", no_spark)
 
 
 def require_refused(place: Shop, code: int) -> Outcome:

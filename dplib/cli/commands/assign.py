@@ -25,9 +25,10 @@ def assign(
     """Write input rows as a release sorts them; the last line is the folder. Not private."""
     with exit_codes():
         job = job_named(load_manifest(require_release(release)).job)
-        if job.assign is None:
+        write = job.stages().assign
+        if write is None:
             raise ConfigError("RELEASE", "be of a job that assigns rows (kmeans)", job.name)
         require(not to.resolve().is_relative_to(release.resolve()), "--to", "lie outside the release", to)
-        job.assign(job.prepare(config, assignments or (), date), release, to, Progress(stage))
+        write(job.prepare(config, assignments or (), date), release, to, Progress(stage))
         out.print("NOT PRIVATE, for the data's owner only: input rows with their nearest center.")
         print(to)

@@ -24,4 +24,4 @@ def rehearse(
     """Run a job on generated rows and print predicted and measured errors."""
     with exit_codes():
         prepared = job_named(job).prepare(config, assignments or (), date)
-        show(prepared.job.rehearse(prepared, rows, seed, Progress(stage)))
+        show(prepared.job.stages().rehearse(prepared, rows, seed, Progress(stage)))

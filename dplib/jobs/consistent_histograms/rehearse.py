@@ -5,6 +5,7 @@ The result says which errors to expect and that the pipeline from rows to tables
 
 import csv
 import datetime as dt
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -25,6 +26,10 @@ from dplib.release.tables import read_table
 from dplib.workflow.job import PreparedJob
 from dplib.workflow.rehearsal import on_generated_rows
 from dplib.workflow.run import run_job
+from dplib.workflow.shown import Shown, TextTable
+
+ROWS_PER_DAY = 100
+"""Mean number of rows a day that a rehearsal generates."""
 
 
 @dataclass(frozen=True)
@@ -112,3 +117,11 @@ def _add_quantity(path: Path) -> None:
     lines[0] += ",quantity"
     lines[1:] = [f"{line},1" for line in lines[1:]]
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def shown_rehearsal(prepared: PreparedJob[Design], rows: int | None, seed: int, progress: Progress) -> Iterator[Shown]:
+    """Run the whole job on generated rows and compare predicted with measured errors."""
+    found = rehearse(prepared, rows or ROWS_PER_DAY, seed, progress)
+    shown = [[each.query, f"{each.n_answers:,}", f"{each.predicted:.2f}", f"{each.measured:.2f}"] for each in found]
+    columns = ["query", "answers", "predicted error", "measured error"]
+    yield TextTable("Rehearsal on generated rows (no ledger, no private data)", columns, shown, frozenset(columns[1:]))

@@ -3,20 +3,14 @@
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from dplib.jobs.consistent_histograms.design import Design
 from dplib.jobs.consistent_histograms.plan import Plan
 from dplib.jobs.consistent_histograms.query import Answer, total_answers
-from dplib.jobs.consistent_histograms.rehearse import rehearse
 from dplib.page.number_text import span_text, terminal_number
-from dplib.progress import Progress
 from dplib.release.manifest import Manifest
-from dplib.workflow.job import PreparedJob
 from dplib.workflow.shown import Shown, TextTable
 
 TOP_ROWS = 12
 """Rows of the table that a finished run prints."""
-ROWS_PER_DAY = 100
-"""Mean number of rows a day that a rehearsal generates."""
 
 
 def show_release(release: Path, manifest: Manifest) -> Iterator[Shown]:
@@ -71,14 +65,6 @@ def shown_plan(made: Plan) -> Iterator[Shown]:
     yield ""
     for name, reason in made.solvers:
         yield f"Solver {name}: {reason}"
-
-
-def shown_rehearsal(prepared: PreparedJob[Design], rows: int | None, seed: int, progress: Progress) -> Iterator[Shown]:
-    """Run the whole job on generated rows and compare predicted with measured errors."""
-    found = rehearse(prepared, rows or ROWS_PER_DAY, seed, progress)
-    shown = [[each.query, f"{each.n_answers:,}", f"{each.predicted:.2f}", f"{each.measured:.2f}"] for each in found]
-    columns = ["query", "answers", "predicted error", "measured error"]
-    yield TextTable("Rehearsal on generated rows (no ledger, no private data)", columns, shown, frozenset(columns[1:]))
 
 
 def shown_answers(answers: Sequence[Answer]) -> Iterator[Shown]:

@@ -4,6 +4,7 @@ Nothing private is touched (`dplib.workflow.rehearsal`). The result says which l
 if they form clusters as the generated ones do, and that the pipeline from rows to tables works with these settings.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -20,10 +21,15 @@ from dplib.clustering.sums import nearest, rounded
 from dplib.clustering.weighted_kmeans import weighted_kmeans
 from dplib.jobs.kmeans.design import Design
 from dplib.jobs.kmeans.tables import Tables
+from dplib.page.number_text import terminal_number
 from dplib.progress import Progress
 from dplib.workflow.job import PreparedJob
 from dplib.workflow.rehearsal import on_generated_rows
 from dplib.workflow.run import run_job
+from dplib.workflow.shown import Shown, TextTable
+
+REHEARSED_POINTS = 100_000
+"""Points that a rehearsal generates."""
 
 MAX_COMPARED = 20_000
 """Points on which losses are compared."""
@@ -105,3 +111,12 @@ def _prepare(prepared: PreparedJob[Design], folder: Path) -> PreparedJob[Design]
     if prepared.design.radius_is_private:
         changed["clustering"] = config.clustering.model_dump(mode="json", by_alias=True) | {"radius": "private"}
     return on_generated_rows(prepared, changed, folder)
+
+
+def shown_rehearsal(prepared: PreparedJob[Design], rows: int | None, seed: int, progress: Progress) -> Iterator[Shown]:
+    """Run the whole job on generated clusters and compare its loss with that of k-means without privacy."""
+    found = rehearse(prepared, rows or REHEARSED_POINTS, seed, progress)
+    shown = [[each.centers, terminal_number(each.loss), f"{each.ratio:.3f}"] for each in found]
+    columns = ["centers", "mean squared distance (square radii)", "ratio"]
+    title = f"Rehearsal on {rows or REHEARSED_POINTS:,} generated points (no ledger, no private data)"
+    yield TextTable(title, columns, shown, frozenset(columns[1:]))

@@ -3,20 +3,14 @@
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from dplib.jobs.kmeans.design import Design
 from dplib.jobs.kmeans.plan import Plan
 from dplib.jobs.kmeans.query import Answer, query_release
-from dplib.jobs.kmeans.rehearse import rehearse
 from dplib.page.number_text import terminal_number, terminal_with_error
-from dplib.progress import Progress
 from dplib.release.manifest import Manifest
-from dplib.workflow.job import PreparedJob
 from dplib.workflow.shown import Shown, TextTable
 
 TOP_CENTERS, TOP_COORDINATES = 12, 6
 """Rows and coordinates of the table that a finished run prints."""
-REHEARSED_POINTS = 100_000
-"""Points that a rehearsal generates."""
 
 
 def show_release(release: Path, manifest: Manifest) -> Iterator[Shown]:
@@ -63,12 +57,3 @@ def shown_plan(made: Plan) -> Iterator[Shown]:
     columns = ["points", "method", "sizes", "noise", "enough points"]
     title = f"By the number of points: {made.relative_noise}"
     yield TextTable(title, columns, rows, frozenset({"points", "noise"}))
-
-
-def shown_rehearsal(prepared: PreparedJob[Design], rows: int | None, seed: int, progress: Progress) -> Iterator[Shown]:
-    """Run the whole job on generated clusters and compare its loss with that of k-means without privacy."""
-    found = rehearse(prepared, rows or REHEARSED_POINTS, seed, progress)
-    shown = [[each.centers, terminal_number(each.loss), f"{each.ratio:.3f}"] for each in found]
-    columns = ["centers", "mean squared distance (square radii)", "ratio"]
-    title = f"Rehearsal on {rows or REHEARSED_POINTS:,} generated points (no ledger, no private data)"
-    yield TextTable(title, columns, shown, frozenset(columns[1:]))

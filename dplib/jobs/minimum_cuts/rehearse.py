@@ -5,6 +5,7 @@ next one and to some random ones; with rows to spare pairs repeat and their weig
 """
 
 import csv
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -19,10 +20,17 @@ from dplib.jobs.minimum_cuts.estimate import SAMPLED_REFUSED
 from dplib.jobs.minimum_cuts.measure import count_minimum_cuts, true_values
 from dplib.jobs.minimum_cuts.query import read_cuts, read_numbers
 from dplib.jobs.minimum_cuts.tables import Tables
+from dplib.page.number_text import terminal_number
 from dplib.progress import Progress
 from dplib.workflow.job import PreparedJob
 from dplib.workflow.rehearsal import on_generated_rows
 from dplib.workflow.run import run_job
+from dplib.workflow.shown import Shown, TextTable
+
+ROWS_PER_VERTEX = 40
+"""Rows a vertex that a rehearsal generates."""
+MAX_REHEARSED = 1_000_000
+"""Rows that it generates at most, unless told."""
 
 
 @dataclass(frozen=True)
@@ -120,3 +128,25 @@ def _prepare(prepared: PreparedJob[Design], folder: Path) -> PreparedJob[Design]
         graph["vertices"] = list(domain.names)
     changed = {"input": {"path": "edges.csv", "format": "csv", "options": options, "columns": columns}, "graph": graph}
     return on_generated_rows(prepared, changed, folder)
+
+
+def shown_rehearsal(prepared: PreparedJob[Design], rows: int | None, seed: int, progress: Progress) -> Iterator[Shown]:
+    """Run the whole job on a generated graph and compare its release with the truth."""
+    n_rows = rows or min(ROWS_PER_VERTEX * prepared.design.n_vertices, MAX_REHEARSED)
+    found = rehearse(prepared, n_rows, seed, progress)
+    shown = [
+        [
+            each.release,
+            terminal_number(each.true, 6),
+            terminal_number(each.found, 6),
+            "not stated" if each.predicted is None else f"{each.predicted:,.2f}",
+            "not measured" if each.error is None else f"{each.error:,.2f}",
+            f"{each.n_cuts:,}" if each.n_cuts else "-",
+            f"{each.n_minimum:,}" if each.n_cuts else "-",
+        ]
+        for each in found
+    ]
+    columns = ["release", "true", "found", "predicted", "error", "cuts", "minimum"]
+    title = "Rehearsal on a generated graph (no ledger, no private data)"
+    yield TextTable(title, columns, shown, frozenset(columns[1:]))
+    yield "Of cuts: the minimum cut value, the mean of their true values, and how many are minimum."

@@ -4,20 +4,11 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from pathlib import Path
 
-from dplib.jobs.minimum_cuts.design import Design
 from dplib.jobs.minimum_cuts.plan import Plan
 from dplib.jobs.minimum_cuts.query import Answer, query_release
-from dplib.jobs.minimum_cuts.rehearse import rehearse
 from dplib.page.number_text import terminal_number
-from dplib.progress import Progress
 from dplib.release.manifest import Manifest
-from dplib.workflow.job import PreparedJob
 from dplib.workflow.shown import Shown, TextTable
-
-ROWS_PER_VERTEX = 40
-"""Rows a vertex that a rehearsal generates."""
-MAX_REHEARSED = 1_000_000
-"""Rows that it generates at most, unless told."""
 
 
 def show_release(release: Path, manifest: Manifest) -> Iterator[Shown]:
@@ -99,25 +90,3 @@ def _fraction(text: str | None) -> str:
 
 def _number(value: float | None) -> str:
     return "-" if value is None else terminal_number(value)
-
-
-def shown_rehearsal(prepared: PreparedJob[Design], rows: int | None, seed: int, progress: Progress) -> Iterator[Shown]:
-    """Run the whole job on a generated graph and compare its release with the truth."""
-    n_rows = rows or min(ROWS_PER_VERTEX * prepared.design.n_vertices, MAX_REHEARSED)
-    found = rehearse(prepared, n_rows, seed, progress)
-    shown = [
-        [
-            each.release,
-            terminal_number(each.true, 6),
-            terminal_number(each.found, 6),
-            "not stated" if each.predicted is None else f"{each.predicted:,.2f}",
-            "not measured" if each.error is None else f"{each.error:,.2f}",
-            f"{each.n_cuts:,}" if each.n_cuts else "-",
-            f"{each.n_minimum:,}" if each.n_cuts else "-",
-        ]
-        for each in found
-    ]
-    columns = ["release", "true", "found", "predicted", "error", "cuts", "minimum"]
-    title = "Rehearsal on a generated graph (no ledger, no private data)"
-    yield TextTable(title, columns, shown, frozenset(columns[1:]))
-    yield "Of cuts: the minimum cut value, the mean of their true values, and how many are minimum."

@@ -5,7 +5,7 @@ probability that falls as (v + 1)^(-1/2). Rows stand in both orientations and so
 """
 
 import csv
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -25,6 +25,12 @@ from dplib.progress import Progress
 from dplib.workflow.job import PreparedJob
 from dplib.workflow.rehearsal import on_generated_rows
 from dplib.workflow.run import run_job
+from dplib.workflow.shown import Shown, TextTable
+
+EDGES_PER_VERTEX = 4
+"""Rows a vertex that a rehearsal generates."""
+MAX_REHEARSED = 1_000_000
+"""Rows that it generates at most, unless told."""
 
 
 @dataclass(frozen=True)
@@ -132,3 +138,23 @@ def _prepare(prepared: PreparedJob[Design], folder: Path) -> PreparedJob[Design]
         "graph": prepared.settings["graph"],
     }
     return on_generated_rows(prepared, changed, folder)
+
+
+def shown_rehearsal(prepared: PreparedJob[Design], rows: int | None, seed: int, progress: Progress) -> Iterator[Shown]:
+    """Run the whole job on a generated graph and compare predicted with measured errors."""
+    n_edges = rows or min(EDGES_PER_VERTEX * prepared.design.n_vertices, MAX_REHEARSED)
+    found = rehearse(prepared, n_edges, seed, progress)
+    shown = [
+        [
+            each.statistic,
+            f"{each.numbers:,}",
+            "-" if each.true is None else f"{each.true:,}",
+            "not stated" if each.predicted is None else f"{each.predicted:.2f}",
+            f"{each.measured:.2f}",
+            f"{each.published:.2f}",
+        ]
+        for each in found
+    ]
+    columns = ["statistic", "numbers", "true", "predicted error", "measured error", "of published integers"]
+    title = "Rehearsal on a generated graph (no ledger, no private data)"
+    yield TextTable(title, columns, shown, frozenset(columns[1:]))

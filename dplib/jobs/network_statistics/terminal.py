@@ -4,21 +4,12 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from pathlib import Path
 
-from dplib.jobs.network_statistics.design import Design
 from dplib.jobs.network_statistics.measurements import LADDER, SMOOTH
 from dplib.jobs.network_statistics.plan import Plan, PlannedStatistic
 from dplib.jobs.network_statistics.query import Answer, query_release
-from dplib.jobs.network_statistics.rehearse import rehearse
 from dplib.page.number_text import terminal_number
-from dplib.progress import Progress
 from dplib.release.manifest import Manifest
-from dplib.workflow.job import PreparedJob
 from dplib.workflow.shown import Shown, TextTable
-
-EDGES_PER_VERTEX = 4
-"""Rows a vertex that a rehearsal generates."""
-MAX_REHEARSED = 1_000_000
-"""Rows that it generates at most, unless told."""
 
 
 def show_release(release: Path, manifest: Manifest) -> Iterator[Shown]:
@@ -133,23 +124,3 @@ def _shown_parts(made: Plan) -> Iterator[Shown]:
         columns = ["number", "central", "local", "how"]
         title = "\nStandard error (triangles: mean absolute) in both models, each at the whole budget"
         yield TextTable(title, columns, rows, frozenset(columns[1:3]))
-
-
-def shown_rehearsal(prepared: PreparedJob[Design], rows: int | None, seed: int, progress: Progress) -> Iterator[Shown]:
-    """Run the whole job on a generated graph and compare predicted with measured errors."""
-    n_edges = rows or min(EDGES_PER_VERTEX * prepared.design.n_vertices, MAX_REHEARSED)
-    found = rehearse(prepared, n_edges, seed, progress)
-    shown = [
-        [
-            each.statistic,
-            f"{each.numbers:,}",
-            "-" if each.true is None else f"{each.true:,}",
-            "not stated" if each.predicted is None else f"{each.predicted:.2f}",
-            f"{each.measured:.2f}",
-            f"{each.published:.2f}",
-        ]
-        for each in found
-    ]
-    columns = ["statistic", "numbers", "true", "predicted error", "measured error", "of published integers"]
-    title = "Rehearsal on a generated graph (no ledger, no private data)"
-    yield TextTable(title, columns, shown, frozenset(columns[1:]))

@@ -5,6 +5,7 @@ from rows to tables works with these settings.
 """
 
 import csv
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -25,6 +26,10 @@ from dplib.workflow.job import PreparedJob
 from dplib.workflow.prepared import resolver
 from dplib.workflow.rehearsal import on_generated_rows
 from dplib.workflow.run import run_job
+from dplib.workflow.shown import Shown, TextTable
+
+ROWS_PER_GROUP = 10_000
+"""Mean number of rows a histogram that a rehearsal generates."""
 
 MAX_STARTS = 512
 """Ranges of each length that are compared."""
@@ -119,3 +124,20 @@ def _prepare(prepared: PreparedJob[Design], folder: Path) -> PreparedJob[Design]
         return Design.of(config.release(base), prepared.design.strategy)
 
     return on_generated_rows(prepared, changed, folder, resolver(RangeHistogramsConfig, resolve))
+
+
+def shown_rehearsal(prepared: PreparedJob[Design], rows: int | None, seed: int, progress: Progress) -> Iterator[Shown]:
+    """Run the whole job on generated rows and compare predicted with measured errors."""
+    found = rehearse(prepared, rows or ROWS_PER_GROUP, seed, progress)
+    shown = [
+        [
+            f"{each.length:,}",
+            f"{each.n_answers:,}",
+            "not stated" if each.predicted is None else f"{each.predicted:.2f}",
+            f"{each.measured:.2f}",
+            f"{each.published:.2f}",
+        ]
+        for each in found
+    ]
+    columns = ["length in bins", "answers", "predicted error", "measured error", "of published integers"]
+    yield TextTable("Rehearsal on generated rows (no ledger, no private data)", columns, shown, frozenset(columns))

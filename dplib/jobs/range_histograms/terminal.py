@@ -5,20 +5,14 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from dplib.jobs.range_histograms.design import Design
 from dplib.jobs.range_histograms.plan import Plan
 from dplib.jobs.range_histograms.query import Answer, total_answers
-from dplib.jobs.range_histograms.rehearse import rehearse
 from dplib.page.number_text import terminal_number
-from dplib.progress import Progress
 from dplib.release.manifest import Manifest
-from dplib.workflow.job import PreparedJob
 from dplib.workflow.shown import Shown, TextTable
 
 TOP_ROWS = 12
 """Rows of the table that a finished run prints."""
-ROWS_PER_GROUP = 10_000
-"""Mean number of rows a histogram that a rehearsal generates."""
 
 
 def show_release(release: Path, manifest: Manifest) -> Iterator[Shown]:
@@ -79,20 +73,3 @@ def _noise_text(level: dict[str, Any]) -> str:
         return "not measured"
     least, most = (terminal_number(Fraction(level[end]), 6) for end in ("least", "most"))
     return least if level["least"] == level["most"] else f"{least} to {most}"
-
-
-def shown_rehearsal(prepared: PreparedJob[Design], rows: int | None, seed: int, progress: Progress) -> Iterator[Shown]:
-    """Run the whole job on generated rows and compare predicted with measured errors."""
-    found = rehearse(prepared, rows or ROWS_PER_GROUP, seed, progress)
-    shown = [
-        [
-            f"{each.length:,}",
-            f"{each.n_answers:,}",
-            "not stated" if each.predicted is None else f"{each.predicted:.2f}",
-            f"{each.measured:.2f}",
-            f"{each.published:.2f}",
-        ]
-        for each in found
-    ]
-    columns = ["length in bins", "answers", "predicted error", "measured error", "of published integers"]
-    yield TextTable("Rehearsal on generated rows (no ledger, no private data)", columns, shown, frozenset(columns))

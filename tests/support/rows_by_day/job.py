@@ -18,7 +18,7 @@ from dplib.spark.rows.bins import BIN_RULES, open_values
 from dplib.spark.rows.inspect import inspect_values
 from dplib.spark.rows.inspection import Inspection
 from dplib.terminal.output import day_option
-from dplib.workflow.job import Job, PreparedJob, Question, Trial
+from dplib.workflow.job import Job, PreparedJob, Question, Stages, Trial
 from dplib.workflow.plan import JobPlan, PlanFrame, planned
 from dplib.workflow.prepared import Prepared, resolver
 from dplib.workflow.rehearsal import on_generated_rows
@@ -111,21 +111,25 @@ def rehearse(prepared: PreparedJob[Design], rows: int | None, seed: int, progres
     yield TextTable("Rehearsal", ["predicted error", "met"], [[f"{np.sqrt(design.variance):.2f}", f"{met:.2f}"]])
 
 
-JOB = Job(
-    name=NAME,
-    example=EXAMPLE,
-    config=RowsByDayConfig,
-    resolve=resolver(RowsByDayConfig, lambda config, _: Design.of(RowsByDay.of(config))),
+STAGES = Stages(
     open_input=open_input,
     measure=measure,
     publish=publish,
     trial=Trial(lambda design, _: design, measure_nothing, BIN_RULES),
     judge=judge,
-    plan=planned(make_plan, lambda made: [f"{made.n_days} days, each +- {made.std_error:.2f} (standard error)."]),
-    show=lambda release, manifest: query(release, manifest, Question())[1],
     inspect=inspect,
     rehearse=rehearse,
+)
+"""What its runs are made of."""
+JOB = Job(
+    name=NAME,
+    example=EXAMPLE,
+    config=RowsByDayConfig,
+    resolve=resolver(RowsByDayConfig, lambda config, _: Design.of(RowsByDay.of(config))),
+    plan=planned(make_plan, lambda made: [f"{made.n_days} days, each +- {made.std_error:.2f} (standard error)."]),
+    show=lambda release, manifest: query(release, manifest, Question())[1],
     query=query,
     verify=verify,
+    stages=lambda: STAGES,
 )
 """The job."""
