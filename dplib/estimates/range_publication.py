@@ -45,6 +45,7 @@ MAX_TOTAL = 1 << 50
 """Above it parts of 1 are lost in 64-bit floats."""
 RUNS = 16
 """Parts that one projection is over at most: children of a node, or runs of them."""
+_spread_order = compiled(spread_order)
 
 
 def publish_range_counts(
@@ -182,7 +183,7 @@ def _round(values: FloatArray, total: int, rounded: IntArray) -> None:
         missing -= rounded[entry]
     if missing == 0:
         return
-    places = spread_order(len(values))
+    places = _spread_order(len(values))
     order = places[np.argsort(-remainders[places], kind="mergesort")]
     while missing > 0:
         for entry in order[: min(missing, len(order))]:

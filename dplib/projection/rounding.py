@@ -69,7 +69,7 @@ def spread_order(size: int) -> IntArray:
     """
     places = np.zeros(1, dtype=np.int64)
     while len(places) < size:
-        places = np.concatenate([2 * places, 2 * places + 1])
+        places = np.concatenate((2 * places, 2 * places + 1))
     return places[places < size]
 
 
