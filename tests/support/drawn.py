@@ -3,14 +3,17 @@
 import json
 import re
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from dplib.errors import ConfigError
 from dplib.jobs.table import job_named
+from dplib.page.account_state import AccountState
+from dplib.terminal.notices import tried
 from dplib.terminal.output import json_text, out, show
-from dplib.terminal.plan import show_plan
 from dplib.workflow.design import cost_of, natural_terms
+from dplib.workflow.dry_publication import try_publication
 from tests.support.configurations import configuration
 
 SENTENCE = re.compile(r".+ must .+, got .+", re.DOTALL)
@@ -42,7 +45,8 @@ def outcome_of(settings: dict[str, Any], folder: Path) -> tuple[str, str]:
         json_text(made.to_dict())
         with out.capture():
             show(shown)
-            show_plan(prepared, as_json=False)
+        # With the page, as a run tries it.
+        try_publication(prepared, partial(tried, prepared.job), AccountState(terms.currency, cost, Fraction(0), cost))
     except ConfigError as error:
         said = str(error)
         fair = SENTENCE.fullmatch(said) and UNPUBLISHABLE not in said
