@@ -87,7 +87,12 @@ def _to_measured(
 
 
 def series_coefficients(
-    tree: IntervalTree, variance: FloatArray, day_constraints: Sequence[DayConstraints], series: int, lo: int, hi: int
+    tree: IntervalTree,
+    variance: FloatArray,
+    day_constraints: Sequence[DayConstraints],
+    weights: FloatArray,
+    lo: int,
+    hi: int,
 ) -> FloatArray:
     """The same where constraints link the series of a day, by the cheapest exact solver.
 
@@ -95,19 +100,19 @@ def series_coefficients(
         tree: the tree.
         variance: shape (n_nodes, n_series), ``inf`` where not measured.
         day_constraints: consecutive day constraints that cover all days.
-        series: the one that is asked for.
+        weights: of the series in the answer, shape (n_series,).
         lo: first day.
         hi: one past the last.
 
     Returns:
         Shape (n_nodes, n_series).
     """
-    nodes = tree.leaf_nodes[lo:hi]
+    nodes, asked = tree.leaf_nodes[lo:hi], np.flatnonzero(weights)
     known = np.array(variance)
-    open_ = nodes[~np.isfinite(known[nodes, series])]
-    known[open_, series] = OPEN * float(known[np.isfinite(known)].max())
+    cells = np.ix_(nodes, asked)
+    known[cells] = np.where(np.isfinite(known[cells]), known[cells], OPEN * float(known[np.isfinite(known)].max()))
     noisy = np.zeros(known.shape)
-    noisy[nodes, series] = known[nodes, series]
+    noisy[cells] = known[cells] * weights[asked]
     homogeneous = tuple(replace(daily, rhs=np.zeros(daily.n_constraints)) for daily in day_constraints)
     found = solve(ConsistencyProblem(tree, noisy, known, homogeneous)).values
     return _per_variance(found, variance)

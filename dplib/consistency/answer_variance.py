@@ -8,7 +8,8 @@ covariances of its children before they know their parent and ``G_c = C_c S^+``,
 
 L the coefficient of the node's value in the best prediction of the part inside the range, Q what remains uncertain.
 The answer's covariance is ``L_root C_root L_root^T + Q_root``. Where the projections commute it is the variance on a
-tree with one series times the covariance of one node's projection, and both factors are kept apart.
+tree with one series times the covariance of one node's projection, and both factors are kept apart; elsewhere c is the
+number of classes of exchangeable series (`series_classes`).
 
 Guarantee: equal to the dense covariance. It depends on settings only, so errors can be published before a release.
 Cost: O(k c^3) a level for a query; node standard errors once for each class of nodes with equal settings on their path.
@@ -18,14 +19,18 @@ References: K. Chou, A. Willsky, R. Nikoukhah, "Multiscale systems, Kalman filte
 """
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from dplib.arrays import FloatArray, IntArray
-from dplib.consistency.commuting import commuting_plan
+from dplib.consistency.commuting import CommutingPlan, commuting_plan
 from dplib.consistency.covariances import LevelCovariances
-from dplib.consistency.equal_rows import pair_classes
-from dplib.consistency.tree_smoother import SmootherPlan, smoother_plan
+from dplib.consistency.equal_rows import pair_classes, row_classes
+from dplib.consistency.series_classes import SeriesClasses, series_classes
+from dplib.consistency.series_projection import covariance as series_covariance
+from dplib.consistency.smoother_passes import SmootherPlan, smoother_plan
 from dplib.constraints.day_constraints import DayConstraints
 from dplib.errors import SolverError
 from dplib.trees.interval_tree import IntervalTree
@@ -44,55 +49,135 @@ class AnswerVariance:
         tree: the tree.
         variance: noise variances, shape (n_nodes, n_series), ``inf`` where not measured; may be a broadcast view.
         day_constraints: consecutive day constraints that cover all days.
+        commuting: the plan where days and series are known to factor; the variance is not looked at then.
 
     Raises:
         SolverError: if the measurements leave a count undetermined.
     """
 
-    def __init__(self, tree: IntervalTree, variance: FloatArray, day_constraints: Sequence[DayConstraints]) -> None:
-        commuting = commuting_plan(tree, variance, tuple(day_constraints))
-        self._factor: FloatArray | None = None
-        if commuting is not None:
-            free = DayConstraints.free(tree.n_leaves, 1)
-            self._plan = smoother_plan(tree, commuting.node_variance[:, None], [free])
-            self._factor = commuting.item_covariance
-            good = self._plan.identifiable and commuting.projector.identifiable
+    def __init__(
+        self,
+        tree: IntervalTree,
+        variance: FloatArray,
+        day_constraints: Sequence[DayConstraints],
+        commuting: CommutingPlan | None = None,
+    ) -> None:
+        self._commuting = commuting or commuting_plan(tree, variance, tuple(day_constraints))
+        self._apart: tuple[_Apart, ...] = ()
+        if self._commuting is not None:
+            self._plan = _single_plan(tree, self._commuting.node_variance)
+            good = self._commuting.series.identifiable
         else:
-            self._plan = smoother_plan(tree, variance, day_constraints)
-            good = self._plan.identifiable
-        if not good:
+            self._classes = series_classes(variance, day_constraints)
+            sums = self._classes.variance(variance)
+            self._plan = smoother_plan(tree, sums, self._classes.day_constraints(day_constraints))
+            self._apart = _apart(tree, variance, self._classes)
+            good = all(each.walk.plan.identifiable for each in self._apart)
+        if not (good and self._plan.identifiable):
             raise SolverError("tree", "determine every count from its measured nodes", "settings that leave some open")
 
         self._walk = _Walk(self._plan)
 
+    @cached_property
+    def _series(self) -> FloatArray:
+        """Variances of the series for node factor 1."""
+        assert self._commuting is not None
+        return self._commuting.series.variances()
+
     def covariance(self, lo: int, hi: int) -> FloatArray:
-        """Covariance of the series' counts over the days ``lo <= t < hi``, shape (n_series, n_series).
+        """Covariance of the series' counts over the days ``lo <= t < hi``, shape (n_series, n_series); few series only.
 
         Raises:
             ConfigError: if the range is empty or leaves the days.
         """
         found = self._days_covariance(lo, hi)
-        return found if self._factor is None else found[0, 0] * self._factor
+        if self._commuting is not None:
+            of_series = series_covariance(self._commuting.series, self._commuting.item_variance)
+            return np.asarray(float(found[0, 0]) * of_series, dtype=np.float64)
+        of, size = self._classes.of, self._classes.size
+        whole = np.asarray((found / size / size[:, None])[np.ix_(of, of)], dtype=np.float64)
+        for each in self._apart:
+            own = np.ix_(each.series, each.series)
+            differences = np.diag(np.ones(len(each.series))) - (of[own[0]] == of[own[1]]) / size[of[own[0]]]
+            whole[own] += each.walk.covariance(lo, hi)[0, 0] * differences
+        return whole
 
     def variance(self, lo: int, hi: int) -> FloatArray:
         """Variances of the series' counts over the days ``lo <= t < hi``, shape (n_series,)."""
-        found = np.diagonal(self._days_covariance(lo, hi))
-        # Not all pairs of series where only the days' part differs by range: the page asks for hundreds of ranges.
-        own = found if self._factor is None else found[0] * np.diagonal(self._factor)
-        return np.asarray(np.maximum(own, 0.0))
+        found = self._days_covariance(lo, hi)
+        if self._commuting is not None:
+            return np.asarray(max(found[0, 0], 0.0) * self._series, dtype=np.float64)
+        own = self._of_classes(np.diagonal(found)[None])[0]
+        for each in self._apart:
+            own[each.series] += each.walk.covariance(lo, hi)[0, 0] * each.share
+        return np.asarray(np.maximum(own, 0.0), dtype=np.float64)
+
+    def weighted_variance(self, lo: int, hi: int, weights: FloatArray) -> float:
+        """Variance of a weighted sum of the series over the days ``lo <= t < hi``; weights of shape (n_series,)."""
+        found = self._days_covariance(lo, hi)
+        if self._commuting is not None:
+            own = np.where(np.isfinite(self._commuting.item_variance), self._commuting.item_variance, 0.0)
+            return float(found[0, 0] * (self._commuting.series.coefficients(weights) ** 2 @ own))
+        of_sums = self._classes.sums(weights[None])[0] / self._classes.size
+        total = float(of_sums @ found @ of_sums)
+        for each in self._apart:
+            differences = weights[each.series] - of_sums[self._classes.of[each.series]]
+            total += float(each.walk.covariance(lo, hi)[0, 0] * (differences @ differences))
+        return max(total, 0.0)
+
+    def _of_classes(self, variances: FloatArray) -> FloatArray:
+        """What variances of the classes' sums, shape (n, n_classes), add to those of the series."""
+        return np.asarray((variances / self._classes.size**2)[:, self._classes.of], dtype=np.float64)
 
     def _days_covariance(self, lo: int, hi: int) -> FloatArray:
-        """Covariance of all series, or of the one that stands for all where days and series factor."""
+        """Covariance of the classes' sums, or of the one series that stands for all where days and series factor."""
         n_days = self._plan.tree.n_leaves
         require(0 <= lo < hi <= n_days, "range", f"be a non-empty range of days 0..{n_days - 1}", (lo, hi))
         return self._walk.covariance(lo, hi)
 
     def standard_errors(self) -> FloatArray:
         """Standard error of every node's estimate, shape (n_nodes, n_series)."""
-        nodes = np.sqrt(np.maximum(node_variances(self._plan), 0.0))
-        if self._factor is None:
-            return nodes
-        return np.asarray(nodes * np.sqrt(np.maximum(np.diagonal(self._factor), 0.0)), dtype=np.float64)
+        nodes = node_variances(self._plan)
+        if self._commuting is not None:
+            return np.asarray(np.sqrt(np.maximum(nodes, 0.0)) * np.sqrt(self._series), dtype=np.float64)
+        found = self._of_classes(nodes)
+        for each in self._apart:
+            found[:, each.series] += node_variances(each.walk.plan) * each.share
+        return np.asarray(np.sqrt(np.maximum(found, 0.0)), dtype=np.float64)
+
+
+@dataclass(frozen=True, eq=False)
+class _Apart:
+    """Exchangeable series of equal variances: the errors of their differences from the mean of their class.
+
+    Attributes:
+        series: their numbers.
+        share: 1 - 1/n of each.
+        walk: over the tree of one of them by itself.
+    """
+
+    series: IntArray
+    share: FloatArray
+    walk: "_Walk"
+
+
+def _apart(tree: IntervalTree, variance: FloatArray, classes: SeriesClasses) -> tuple[_Apart, ...]:
+    series = np.flatnonzero(classes.size[classes.of] > 1)
+    if not len(series):
+        return ()
+    kind, first = row_classes(np.ascontiguousarray(variance[:, series].T))
+    share = 1.0 - 1.0 / classes.size[classes.of]
+    found = []
+    for number, one in enumerate(first.tolist()):
+        own = series[kind == number]
+        plan = _single_plan(tree, np.asarray(variance[:, series[one]], dtype=np.float64))
+        found.append(_Apart(own, share[own], _Walk(plan)))
+    return tuple(found)
+
+
+def _single_plan(tree: IntervalTree, variance: FloatArray) -> SmootherPlan:
+    """The covariances of one series that nothing constrains."""
+    return smoother_plan(tree, variance[:, None], [DayConstraints.free(tree.n_leaves, 1)])
 
 
 def _children(tree: IntervalTree, node: int) -> slice:

@@ -6,8 +6,6 @@ The choice never looks at counts, so it can stand in a plan and in a manifest.
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-import numpy as np
-
 from dplib.consistency import (
     alternating,
     boosting,
@@ -18,7 +16,7 @@ from dplib.consistency import (
     unconstrained,
 )
 from dplib.consistency.problem import ConsistencyProblem, Solution, SolverOptions
-from dplib.constraints.resolved import touched
+from dplib.constraints.day_constraints import DayConstraints
 from dplib.progress import SILENT, Progress
 
 Solver = Callable[[ConsistencyProblem, SolverOptions | None, Progress], Solution]
@@ -54,12 +52,22 @@ def choose(problem: ConsistencyProblem) -> Choice:
     Args:
         problem: the problem; ``noisy`` may hold anything.
     """
-    if not any(daily.n_constraints for daily in problem.day_constraints):
+    return choice(problem.day_constraints, lambda: commuting.factor_variances(problem.variance) is not None)
+
+
+def choice(day_constraints: tuple[DayConstraints, ...], is_product: Callable[[], bool]) -> Choice:
+    """The same from what decides.
+
+    Args:
+        day_constraints: consecutive day constraints.
+        is_product: whether variances are a node factor times a series factor.
+    """
+    if not any(daily.n_constraints for daily in day_constraints):
         return Choice(
             "tree_blue", "No constraint links the series of a day: each series is one pass up and down its tree."
         )
-    same = commuting.same_null_space(problem.day_constraints)
-    if same and commuting.factor_variances(problem.variance) is not None:
+    same = commuting.same_null_space(day_constraints)
+    if same and is_product():
         return Choice(
             "commuting",
             "Every day has the same constraints and variances are a node factor times a series factor: one pass on "
@@ -85,36 +93,3 @@ def solve(
     """
     name = choose(problem).name if method == "auto" else method
     return SOLVERS[name](problem, options, progress)
-
-
-def solve_components(
-    problem: ConsistencyProblem,
-    components: tuple[np.ndarray[tuple[int, ...], np.dtype[np.int64]], ...],
-    method: str = "auto",
-    options: SolverOptions | None = None,
-    progress: Progress = SILENT,
-) -> Solution:
-    """Solve independent groups of series apart; groups that no constraint touches are solved as one.
-
-    Args:
-        problem: the problem.
-        components: series of each group (`ResolvedConstraints.components`).
-        method: as for `solve`.
-        options: as for `solve`.
-        progress: told of each round of each group.
-
-    Returns:
-        The joint solution; its name lists the solvers used, its rounds are those of the group with the most.
-    """
-    linked = touched(problem.day_constraints)
-    groups = [group for group in components if linked[group].any()]
-    if not linked.all():
-        groups.append(np.flatnonzero(~linked))
-    values = np.empty_like(problem.noisy, dtype=np.float64)
-    solutions = []
-    for group in groups:
-        solutions.append(solve(problem.restrict(group), method, options, progress))
-        values[:, group] = solutions[-1].values
-    names = dict.fromkeys(solution.solver for solution in solutions)
-    rounds = max((solution.rounds for solution in solutions), key=len)
-    return Solution(values, ", ".join(names), rounds, all(solution.converged for solution in solutions))

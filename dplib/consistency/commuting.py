@@ -6,10 +6,11 @@ of a node factor and an item factor the tree's projector acts as (H x I) and the
 each, in either order, is the projection onto both. Hence also Var(range of series i) = (variance of the range on the
 tree with the node factors) * (item-weighted projection covariance)_ii.
 
-Guarantee: the exact optimum; `solve` refuses problems outside the two conditions. Cost: O(n_nodes n_series^2).
+Guarantee: the exact optimum; `solve` refuses problems outside the two conditions. Cost: that of `series_projection` a
+node.
 
 References: J. von Neumann, "Functional Operators II", Princeton 1950, theorem 13.7 (products of commuting projectors);
-the tree pass as in `tree_blue`, the projection as in `dplib.projection.affine`.
+the tree pass as in `tree_blue`, the projection as in `series_projection`.
 """
 
 from dataclasses import dataclass
@@ -18,12 +19,15 @@ import numpy as np
 
 from dplib.arrays import BoolArray, FloatArray
 from dplib.consistency.problem import ConsistencyProblem, Solution, SolverOptions
+from dplib.consistency.series_projection import SeriesProjection, series_projection
 from dplib.constraints.day_constraints import DayConstraints, equal
 from dplib.errors import SolverError
 from dplib.estimates.tree_blue import TreeGains, downward, tree_gains, upward
 from dplib.progress import SILENT, Progress
-from dplib.projection.affine import AffineProjector, null_basis, particular, projector
 from dplib.trees.interval_tree import IntervalTree
+
+_ROWS = 256
+"""Equations that are compared at once."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,19 +36,35 @@ class CommutingPlan:
 
     Attributes:
         gains: of the tree with the node factors, k = 1.
-        projector: of one node's series with the item factors, right-hand side 0.
+        series: the projection of one node's series with the item factors.
         node_variance: node factors, shape (n_nodes,); ``inf`` for a node that is not measured.
         item_variance: item factors, shape (n_series,); ``inf`` for a series that is never measured.
-        item_covariance: of one projected node with node factor 1, shape (n_series, n_series).
         node_offset: what the right-hand sides add at each node, shape (n_nodes, n_series); None without any.
     """
 
     gains: TreeGains
-    projector: AffineProjector
+    series: SeriesProjection
     node_variance: FloatArray
     item_variance: FloatArray
-    item_covariance: FloatArray
     node_offset: FloatArray | None
+
+    @property
+    def identifiable(self) -> bool:
+        """Whether every count is determined."""
+        return bool(self.gains.identifiable.all()) and self.series.identifiable
+
+    def values(self, noisy: FloatArray) -> FloatArray:
+        """The estimates of a measurement of shape (n_nodes, n_series), numbers where not measured do not matter.
+
+        Raises:
+            SolverError: if the measurements leave a count undetermined.
+        """
+        if not self.identifiable:
+            raise SolverError("tree", "determine every count from its measured nodes", "settings that leave some open")
+        found = self.series(downward(self.gains, upward(self.gains, noisy)))
+        if self.node_offset is not None:
+            found += self.node_offset
+        return found
 
 
 def factor_variances(variance: FloatArray) -> tuple[FloatArray, FloatArray] | None:
@@ -73,17 +93,19 @@ def factor_variances(variance: FloatArray) -> tuple[FloatArray, FloatArray] | No
 def same_null_space(day_constraints: tuple[DayConstraints, ...]) -> bool:
     """Whether all day constraints have the same constraint matrix up to the choice of its rows."""
     first = day_constraints[0]
-    basis: FloatArray | None = None
+    projection: SeriesProjection | None = None
     for daily in day_constraints[1:]:
         if equal(daily.matrix, first.matrix):
             continue
         if daily.matrix.shape != first.matrix.shape:
             return False
-        basis = null_basis(first.matrix.toarray()) if basis is None else basis
-        matrix = daily.matrix.toarray()
-        scale = np.abs(matrix).max(axis=1, initial=1.0)
-        if np.abs((matrix / scale[:, None]) @ basis).max(initial=0.0) > 1e-10:
-            return False
+        projection = series_projection(first, np.ones(first.n_series)) if projection is None else projection
+        for start in range(0, daily.n_constraints, _ROWS):
+            rows = daily.matrix[start : start + _ROWS].toarray()
+            rows /= np.maximum(np.abs(rows).max(axis=1, initial=0.0), 1.0)[:, None]
+            # Rows of the first matrix are what its projection takes to 0.
+            if np.abs(projection(rows)).max(initial=0.0) > 1e-10:
+                return False
     return True
 
 
@@ -100,23 +122,30 @@ def commuting_plan(
     factors = factor_variances(variance)
     if factors is None or not same_null_space(day_constraints):
         return None
-    nodes, items = factors
-    gains = tree_gains(tree, nodes[:, None])
-    homogeneous = DayConstraints(
-        day_constraints[0].first,
-        day_constraints[0].end,
-        day_constraints[0].matrix,
-        np.zeros(day_constraints[0].n_constraints),
-        day_constraints[0].generators,
-    )
+    return product_plan(tree, *factors, day_constraints)
+
+
+def product_plan(
+    tree: IntervalTree, nodes: FloatArray, items: FloatArray, day_constraints: tuple[DayConstraints, ...]
+) -> CommutingPlan:
+    """The plan for variances that are products, where `same_null_space` holds.
+
+    Args:
+        tree: the tree.
+        nodes: node factors, shape (n_nodes,), ``inf`` where not measured.
+        items: item factors, shape (n_series,), the same.
+        day_constraints: consecutive day constraints.
+    """
     offset: FloatArray | None = None
-    project = projector(homogeneous, items)
+    projection = series_projection(day_constraints[0], items)
     if not all(daily.is_homogeneous for daily in day_constraints):
-        shifts = np.concatenate([np.tile(particular(daily), (daily.end - daily.first, 1)) for daily in day_constraints])
-        offset = np.asarray(tree.sums(shifts - shifts @ project.matrix.T), dtype=np.float64)
-    known = np.where(np.isfinite(items), items, 0.0)
-    covariance = project.matrix * known @ project.matrix.T
-    return CommutingPlan(gains, project, nodes, items, covariance, offset)
+        origins = [
+            (projection if daily is day_constraints[0] else series_projection(daily, items)).origin()
+            for daily in day_constraints
+        ]
+        lengths = [daily.end - daily.first for daily in day_constraints]
+        offset = np.asarray(tree.sums(np.repeat(origins, lengths, axis=0)), dtype=np.float64)
+    return CommutingPlan(tree_gains(tree, nodes[:, None]), projection, nodes, items, offset)
 
 
 def solve(problem: ConsistencyProblem, options: SolverOptions | None = None, progress: Progress = SILENT) -> Solution:
@@ -139,11 +168,4 @@ def solve(problem: ConsistencyProblem, options: SolverOptions | None = None, pro
                 "factor and an item factor"
             ),
         )
-    if not (plan.gains.identifiable.all() and plan.projector.identifiable):
-        raise SolverError("tree", "determine every count from its measured nodes", "settings that leave some open")
-    values = downward(plan.gains, upward(plan.gains, problem.measured))
-    if problem.day_constraints[0].n_constraints:
-        values = plan.projector(values)
-        if plan.node_offset is not None:
-            values += plan.node_offset
-    return Solution(values, "commuting")
+    return Solution(plan.values(problem.measured), "commuting")

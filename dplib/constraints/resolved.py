@@ -5,7 +5,7 @@ row of type ``j`` adds to series ``s``; G and B are its day's generators and con
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -87,36 +87,66 @@ def touched(day_constraints: Sequence[DayConstraints]) -> BoolArray:
 
 
 def restrict(daily: DayConstraints, series_index: npt.ArrayLike) -> DayConstraints:
-    """The part of day constraints that speaks of some series.
+    """The part of day constraints that speaks of some series; as `parted`, for one group."""
+    index = np.asarray(series_index, dtype=np.int64)
+    return daily if np.array_equal(index, np.arange(daily.n_series)) else parted(daily, [index])[0]
 
-    Generators keep the rows of these series and the columns that touch them; where a column touches other series as
-    well, non-negativity of the parts is weaker than of the whole (use ``generator_components`` for integer tables).
+
+def parted(daily: DayConstraints, groups: Sequence[IntArray]) -> list[DayConstraints]:
+    """The parts of day constraints that speak of groups of series; one pass over the entries for all of them.
+
+    Generators keep the rows of a group's series and the columns that touch them; where a column touches other series
+    as well, non-negativity of the parts is weaker than of the whole (use ``generator_components`` for integer tables).
 
     Args:
         daily: the constraints.
-        series_index: series numbers, shape (m,): a union of components.
+        groups: series numbers of each group, shape (m,): a union of components.
 
     Raises:
         ConfigError: if a constraint links these series to others.
     """
-    index = np.asarray(series_index, dtype=np.int64)
-    if len(index) == daily.n_series and np.array_equal(index, np.arange(daily.n_series)):
-        return daily
-    inside = daily.matrix[:, index]
-    own, whole = np.diff(inside.indptr), np.diff(daily.matrix.indptr)
-    touches = own > 0
-    require(
-        bool((own[touches] == whole[touches]).all()),
-        "series_index",
-        "hold whole components",
-        "series that a constraint links to others",
-    )
-    generators, names = daily.generators, daily.generator_names
-    if generators is not None:
-        rows = generators[index]
-        kept = np.unique(rows.indices)
-        generators, names = rows[:, kept], tuple(names[column] for column in kept)
-    return replace(daily, matrix=inside[touches], rhs=daily.rhs[touches], generators=generators, generator_names=names)
+    label, place = np.full(daily.n_series, -1), np.zeros(daily.n_series, dtype=np.int64)
+    for number, group in enumerate(groups):
+        label[group], place[group] = number, np.arange(len(group))
+    matrix = daily.matrix
+    own = label[matrix.indices]
+    row_label = np.full(matrix.shape[0], -1)
+    row_of = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
+    row_label[row_of] = own
+    whole = bool((own == row_label[row_of]).all())
+    require(whole, "series_index", "hold whole components", "series that a constraint links to others")
+    order = np.argsort(row_label, kind="stable")
+    ends = np.searchsorted(row_label[order], np.arange(len(groups) + 1))
+    sorted_rows, rhs = matrix[order], daily.rhs[order]
+    generators = None if daily.generators is None else daily.generators[np.concatenate(groups)]
+    bounds, found = np.cumsum([0, *map(len, groups)]), []
+    for number, group in enumerate(groups):
+        rows = slice(int(ends[number]), int(ends[number + 1]))
+        part = _rows_between(sorted_rows, rows, place, len(group))
+        own_generators, names = _generators_between(generators, bounds[number], bounds[number + 1], daily)
+        found.append(DayConstraints(daily.first, daily.end, part, rhs[rows], own_generators, names))
+    return found
+
+
+def _rows_between(matrix: SparseFloat, rows: slice, place: IntArray, width: int) -> SparseFloat:
+    """Some rows with their columns renumbered."""
+    ends = matrix.indptr[rows.start : rows.stop + 1]
+    entries = slice(int(ends[0]), int(ends[-1]))
+    columns = place[matrix.indices[entries]]
+    return csr_array((matrix.data[entries], columns, ends - ends[0]), shape=(rows.stop - rows.start, width))
+
+
+def _generators_between(
+    generators: SparseInt | None, first: int, end: int, daily: DayConstraints
+) -> tuple[SparseInt | None, tuple[str, ...]]:
+    """The generators of some series, without the columns that touch none of them."""
+    if generators is None:
+        return None, ()
+    entries = slice(int(generators.indptr[first]), int(generators.indptr[end]))
+    kept, columns = np.unique(generators.indices[entries], return_inverse=True)
+    ends = generators.indptr[first : end + 1] - generators.indptr[first]
+    part = csr_array((generators.data[entries], columns.reshape(-1), ends), shape=(end - first, len(kept)))
+    return part, tuple(daily.generator_names[column] for column in kept.tolist())
 
 
 def same_constraints(one: DayConstraints, other: DayConstraints) -> bool:

@@ -20,9 +20,11 @@ References:
 from copy import copy
 
 import numpy as np
+from scipy.sparse.linalg import LinearOperator, eigsh
 
 from dplib.arrays import BoolArray, FloatArray, IntArray
-from dplib.consistency.integers.generator_space import GeneratorSpace
+from dplib.consistency.integers.generator_space import FEW, GeneratorSpace
+from dplib.constraints.day_constraints import SparseFloat, SparseInt
 from dplib.projection.simplex import project_simplex
 
 COUPLED_CELLS = 500_000
@@ -41,7 +43,7 @@ def needs_coupling(space: GeneratorSpace, n_days: int) -> bool:
     """
     if not space.independent:
         return True
-    shared = bool((np.count_nonzero(space.matrix, axis=1) > 1).any())
+    shared = bool((np.diff(space.matrix.indptr) > 1).any())
     return shared and n_days * space.n_generators <= COUPLED_CELLS
 
 
@@ -54,17 +56,32 @@ class Coupling:
         weights: weight of each series, shape (n_series,).
     """
 
-    def __init__(self, matrix: FloatArray, estimates: FloatArray, weights: FloatArray) -> None:
+    def __init__(self, matrix: SparseInt, estimates: FloatArray, weights: FloatArray) -> None:
         self.estimates = estimates
-        self.gram = (matrix.T * weights) @ matrix
-        self.pull = matrix * weights[:, None]
-        self.lipschitz = float(np.linalg.norm(self.gram, 2))
+        self.matrix: FloatArray | SparseFloat
+        self.matrix = matrix.astype(np.float64) if matrix.shape[1] > FEW else matrix.toarray().astype(np.float64)
+        self.weights = weights
+        gram = LinearOperator(
+            (matrix.shape[1],) * 2, matvec=lambda u: self.times_gram(u.reshape(1, -1))[0], dtype=float
+        )
+        self.gram = (self.matrix.T * weights) @ self.matrix if isinstance(self.matrix, np.ndarray) else None
+        if self.gram is not None:
+            self.lipschitz = float(np.linalg.norm(self.gram, 2))
+        else:
+            # A hair more than the largest eigenvalue, which is found to 1e-6.
+            top = eigsh(gram, k=1, v0=np.ones(matrix.shape[1]), tol=1e-6, return_eigenvectors=False)
+            self.lipschitz = 1.00001 * float(top[0])
+
+    def times_gram(self, counts: FloatArray) -> FloatArray:
+        """``counts @ G^T W G``, shape of ``counts``."""
+        if self.gram is not None:
+            return np.asarray(counts @ self.gram, dtype=np.float64)
+        return np.asarray((np.asarray(counts @ self.matrix.T) * self.weights) @ self.matrix, dtype=np.float64)
 
     @classmethod
     def of(cls, space: GeneratorSpace, estimates: FloatArray, weights: FloatArray | None) -> "Coupling":
         """The coupling of a space for node estimates of shape (n_nodes, n_series)."""
-        ones = np.ones(len(space.matrix))
-        return cls(space.matrix.astype(np.float64), estimates, ones if weights is None else weights)
+        return cls(space.matrix, estimates, np.ones(space.matrix.shape[0]) if weights is None else weights)
 
     def over(self, estimates: FloatArray) -> "Coupling":
         """The same metric over other nodes."""
@@ -87,7 +104,7 @@ class Coupling:
         Returns:
             Feasible division, shape of ``start``.
         """
-        pulled = self.estimates[nodes] @ self.pull
+        pulled = np.asarray((self.estimates[nodes] * self.weights) @ self.matrix, dtype=np.float64)
         result = start.copy()
         rows = np.arange(len(start))
         sizes = np.diff(np.append(offsets, len(start)))
@@ -95,7 +112,7 @@ class Coupling:
         momentum = np.ones(len(offsets))
         for _ in range(MAX_ROUNDS):
             starts = np.cumsum(sizes) - sizes
-            step = ahead - (ahead @ self.gram - pulled[rows]) / self.lipschitz
+            step = ahead - (self.times_gram(ahead) - pulled[rows]) / self.lipschitz
             following = project_simplex(step, starts, totals, allowed=None if allowed is None else allowed[rows])
             move = following - point
             uphill = np.add.reduceat(np.einsum("ij,ij->i", ahead - following, move), starts) > 0

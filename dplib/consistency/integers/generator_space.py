@@ -8,7 +8,8 @@ may differ from
 
 A generator that is a non-negative integer sum of others of its day (a meal beside its parts) adds no table and is
 left out; that makes the generators of most day constraints linearly independent, and then ``u`` follows from ``v`` by
-the weighted pseudo-inverse.
+the weighted pseudo-inverse. Where each generator has a series of its own (items do), ``u`` is read off these: nothing
+is inverted, and all matrices stay sparse.
 
 Notation: ``G`` of shape (n_series, n_generators); ``u`` generator counts; ``offered`` the entries of ``u`` that a
 day's constraints have.
@@ -22,14 +23,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from scipy import linalg
+from scipy.sparse import csr_array, hstack
 
 from dplib.arrays import BoolArray, FloatArray, IntArray
-from dplib.constraints.day_constraints import DayConstraints
+from dplib.constraints.day_constraints import DayConstraints, SparseFloat, SparseInt, sparse
 from dplib.errors import SolverError
 from dplib.projection.integer_programme import has_integer_point
 
-# Floats hold every integer below this exactly.
-EXACT_FLOAT = 2**53
+FEW = 64
+"""Generators up to which dense linear algebra is the quicker one."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,10 +47,10 @@ class GeneratorSpace:
         independent: whether the generators of all day constraints are linearly independent.
     """
 
-    matrix: IntArray
+    matrix: SparseInt
     bounds: IntArray
     columns: tuple[IntArray, ...]
-    inverses: tuple[FloatArray, ...]
+    inverses: tuple[FloatArray | SparseFloat, ...]
     independent: bool
 
     @classmethod
@@ -63,19 +66,23 @@ class GeneratorSpace:
         Raises:
             SolverError: if some have no generators.
         """
-        numbers: dict[bytes, int] = {}
+        numbers: dict[tuple[bytes, bytes], int] = {}
+        new: list[SparseInt] = []
         columns, inverses = [], []
         independent = True
         for daily in day_constraints:
             if daily.generators is None:
                 raise SolverError("day constraints", "have generators to be divided", "explicit equations")
-            generators, full_rank = _irreducible(daily.generators.toarray())
+            generators, full_rank = _irreducible(daily)
             independent = independent and full_rank
-            keys = [np.ascontiguousarray(column).tobytes() for column in generators.T]
-            columns.append(np.array([numbers.setdefault(key, len(numbers)) for key in keys], dtype=np.int64))
-            inverses.append(_weighted_inverse(generators, weights))
-        parts = [np.frombuffer(key, dtype=np.int64) for key in numbers]
-        matrix = np.stack(parts, axis=1) if parts else np.zeros((day_constraints[0].n_series, 0), dtype=np.int64)
+            own = np.empty(generators.shape[1], dtype=np.int64)
+            for place, (rows, values) in enumerate(_columns(generators)):
+                own[place] = numbers.setdefault((rows.tobytes(), values.tobytes()), len(numbers))
+            fresh = own >= sum(part.shape[1] for part in new)
+            new.append(generators[:, fresh])
+            columns.append(own)
+            inverses.append(_left_inverse(generators, weights, full_rank))
+        matrix: SparseInt = sparse(hstack(new), np.int64)
         bounds = np.array([daily.first for daily in day_constraints] + [day_constraints[-1].end], dtype=np.int64)
         return cls(matrix, bounds, tuple(columns), tuple(inverses), independent)
 
@@ -96,7 +103,7 @@ class GeneratorSpace:
         """
         counts = np.zeros((len(estimates), self.n_generators))
         for daily, days in self._days_by_constraints(first_day, len(estimates)):
-            counts[days, self.columns[daily]] = estimates[days[:, 0]] @ self.inverses[daily].T
+            counts[days, self.columns[daily]] = np.asarray(estimates[days[:, 0]] @ self.inverses[daily].T)
         return counts
 
     def offered(self, first_day: int, n_days: int) -> BoolArray:
@@ -120,34 +127,63 @@ class GeneratorSpace:
         Returns:
             Shape (n, n_series).
         """
-        largest = int(counts.max(initial=0)) * int(self.matrix.sum(axis=1).max(initial=0))
-        if largest < EXACT_FLOAT:
-            # Floating-point products are many times faster than integer ones, and exact below 2^53.
-            return (counts.astype(np.float64) @ self.matrix.T.astype(np.float64)).astype(np.int64)
-        return counts @ self.matrix.T
+        return np.asarray(counts @ self.matrix.T, dtype=np.int64)
 
 
-def _irreducible(generators: IntArray) -> tuple[IntArray, bool]:
+def _columns(matrix: SparseInt) -> list[tuple[IntArray, IntArray]]:
+    """Rows and values of each column's entries."""
+    turned = matrix.T.tocsr()
+    rows, values = turned.indices.astype(np.int64), turned.data
+    ends = zip(turned.indptr[:-1].tolist(), turned.indptr[1:].tolist(), strict=True)
+    return [(rows[begin:end], values[begin:end]) for begin, end in ends]
+
+
+def _irreducible(daily: DayConstraints) -> tuple[SparseInt, bool]:
     """Leave out zero columns, repeated ones and sums of others; and whether the rest is linearly independent."""
-    kept = generators[:, generators.any(axis=0)].astype(np.int64)
-    if not kept.size:
+    assert daily.generators is not None
+    # In the order of the columns as vectors: where two differ first, the one with the larger entry comes later.
+    keys: dict[tuple[int, ...], int] = {}
+    for number, (rows, values) in enumerate(_columns(daily.generators)):
+        if len(rows):
+            keys.setdefault(tuple(np.stack([-rows, values], axis=1).reshape(-1).tolist()), number)
+    kept: SparseInt = sparse(daily.generators[:, [keys[key] for key in sorted(keys)]], np.int64)
+    if _own_rows(kept) is not None:
         return kept, True
-    kept = np.unique(kept, axis=1)
+    few = kept.shape[1] <= FEW
+    rank = int(np.linalg.matrix_rank(kept.toarray())) if few else daily.n_series - daily.n_constraints
     index = 0
-    while np.linalg.matrix_rank(kept) < kept.shape[1]:
+    while rank < kept.shape[1]:
         if index == kept.shape[1]:
             return kept, False
-        others = np.delete(kept, index, axis=1)
-        if has_integer_point(others.astype(np.float64), kept[:, index].astype(np.float64)):
+        others = kept[:, np.arange(kept.shape[1]) != index]
+        dense = others.toarray().astype(np.float64), kept[:, [index]].toarray()[:, 0].astype(np.float64)
+        if has_integer_point(*dense):
             kept = others
         else:
             index += 1
     return kept, True
 
 
-def _weighted_inverse(generators: IntArray, weights: FloatArray | None) -> FloatArray:
-    if not generators.size:
+def _own_rows(generators: SparseInt) -> IntArray | None:
+    """A series for each generator that no other one touches, shape (n_generators,); None if some have none."""
+    alone = np.flatnonzero(np.diff(generators.indptr) == 1)
+    owners = generators.indices[generators.indptr[alone]]
+    found = np.full(generators.shape[1], -1)
+    found[owners[::-1]] = alone[::-1]
+    return found.astype(np.int64) if (found >= 0).all() else None
+
+
+def _left_inverse(generators: SparseInt, weights: FloatArray | None, independent: bool) -> FloatArray | SparseFloat:
+    own = _own_rows(generators) if generators.shape[1] > FEW else None
+    if own is not None:
+        values = 1.0 / np.asarray(generators[own, np.arange(len(own))], dtype=np.float64)
+        return csr_array((values, (np.arange(len(own)), own)), shape=generators.T.shape)
+    if not generators.shape[1]:
         return np.zeros(generators.T.shape)
-    root = np.ones(len(generators)) if weights is None else np.sqrt(weights)
-    inverse: FloatArray = np.linalg.pinv(root[:, None] * generators) * root[None, :]
+    root = np.ones(generators.shape[0]) if weights is None else np.sqrt(weights)
+    scaled = root[:, None] * generators.toarray()
+    if independent and generators.shape[1] > FEW:
+        solved: FloatArray = linalg.solve(scaled.T @ scaled, scaled.T, assume_a="pos") * root[None, :]
+        return solved
+    inverse: FloatArray = np.linalg.pinv(scaled) * root[None, :]
     return inverse

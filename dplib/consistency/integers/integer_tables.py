@@ -31,7 +31,7 @@ import scipy
 from dplib.arrays import BoolArray, FloatArray, IntArray
 from dplib.consistency.integers.coupled_division import Coupling, needs_coupling
 from dplib.consistency.integers.generator_space import GeneratorSpace
-from dplib.constraints.day_constraints import DayConstraints
+from dplib.constraints.day_constraints import DayConstraints, SparseInt
 from dplib.projection.rounding import round_to_totals
 from dplib.projection.simplex import project_simplex
 from dplib.trees.interval_tree import IntervalTree
@@ -194,7 +194,7 @@ def root_counts(
     if not space.n_generators:
         return np.zeros(0, dtype=np.int64)
     if not space.independent:
-        target = _nearest_in_cone(space.matrix.astype(np.float64), estimate, weights)
+        target = _nearest_in_cone(space.matrix.toarray().astype(np.float64), estimate, weights)
     tree, order = _generator_tree(space.matrix)
     nested = tree.sums(target[order, None]).astype(np.float64)
     total = np.rint(np.clip(nested[:1, 0], 0.0, MAX_TOTAL)).astype(np.int64)
@@ -218,30 +218,42 @@ def _nearest_in_cone(matrix: FloatArray, estimate: FloatArray, weights: FloatArr
     return solution
 
 
-def _generator_tree(matrix: IntArray) -> tuple[IntervalTree, IntArray]:
+def _generator_tree(matrix: SparseInt) -> tuple[IntervalTree, IntArray]:
     """A tree over the generators whose nodes are series that are plain sums of them, and the generators' order.
 
-    Series are taken from the widest on, each if it nests with those taken before.
+    Series are taken from the widest on, each if it nests with those taken before. Cost: the non-zeros of the matrix.
     """
     n_generators = matrix.shape[1]
-    rows = np.unique(matrix[(matrix <= 1).all(axis=1)], axis=0)
-    rows = rows[np.argsort(-rows.sum(axis=1), kind="stable")]
-    taken = np.zeros((0, n_generators), dtype=np.int64)
+    plain = np.flatnonzero(np.maximum.reduceat(np.append(matrix.data, 0), matrix.indptr[:-1]) <= 1)
+    columns = matrix.indices.astype(np.int64)
+    entries = (columns[matrix.indptr[row] : matrix.indptr[row + 1]] for row in plain)
+    rows = {row.tobytes(): row for row in entries if 1 < len(row) < n_generators}
+    # Of equal widths in the order of the rows as vectors.
+    wide = sorted(rows.values(), key=lambda row: (-len(row), (-row).tolist()))
+    innermost = np.full(n_generators, -1)
     depths: list[int] = []
-    for row in rows[(rows.sum(axis=1) > 1) & (rows.sum(axis=1) < n_generators)]:
-        overlap = taken @ row
-        if np.all((overlap == 0) | (overlap == row.sum())):
-            depths.append(1 + max((depths[index] for index in np.flatnonzero(overlap)), default=0))
-            taken = np.vstack([taken, row])
+    taken: list[IntArray] = []
+    holders: list[list[int]] = [[] for _ in range(n_generators)]
+    for row in wide:
+        outer = int(innermost[row[0]])
+        if (innermost[row] == outer).all():
+            innermost[row] = len(taken)
+            depths.append(1 + (depths[outer] if outer >= 0 else 0))
+            for generator in row.tolist():
+                holders[generator].append(len(taken))
+            taken.append(row)
     # Members of a set stand together if sets are compared from the widest on.
-    order = np.lexsort((-taken)[::-1]) if len(taken) else np.arange(n_generators)
+    last = [len(taken)]
+    order = np.array(sorted(range(n_generators), key=lambda each: holders[each] + last), dtype=np.int64)
+    place = np.empty(n_generators, dtype=np.int64)
+    place[order] = np.arange(n_generators)
     cuts = [{0, n_generators}]
     for depth in range(1, max(depths, default=0) + 1):
         starts = set(cuts[-1])
-        for row in taken[np.array(depths) == depth]:
-            inside = np.flatnonzero(row[order])
-            starts |= {int(inside[0]), int(inside[-1]) + 1}
+        for row, own in zip(taken, depths, strict=True):
+            if own == depth:
+                starts |= {int(place[row].min()), int(place[row].max()) + 1}
         cuts.append(starts)
     cuts.append(set(range(n_generators + 1)))
     distinct = [cuts[0]] + [lower for upper, lower in pairwise(cuts) if lower != upper]
-    return IntervalTree.from_level_edges([sorted(level) for level in distinct]), order.astype(np.int64)
+    return IntervalTree.from_level_edges([sorted(level) for level in distinct]), order

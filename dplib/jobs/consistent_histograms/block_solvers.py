@@ -16,21 +16,20 @@ from typing import Protocol
 import numpy as np
 
 from dplib.arrays import FloatArray, IntArray
-from dplib.consistency import tree_smoother
 from dplib.consistency.choose import SOLVERS, choose
 from dplib.consistency.commuting import commuting_plan
-from dplib.consistency.tree_smoother import SmootherPlan, smoother_plan
+from dplib.consistency.series_projection import SeriesProjection
+from dplib.consistency.tree_smoother import ClassedPlan, classed_plan
 from dplib.constraints.day_constraints import DayConstraints
 from dplib.errors import SolverError
 from dplib.estimates import tree_blue
 from dplib.estimates.tree_blue import TreeGains, tree_gains
 from dplib.jobs.consistent_histograms.block_shapes import BlockShapes, days_by_constraints, miniature, top_days
 from dplib.jobs.consistent_histograms.design import Design
-from dplib.jobs.consistent_histograms.estimate import day_constraints_of, groups, solver_name
+from dplib.jobs.consistent_histograms.estimate import least_squares_groups, solver_name
 from dplib.progress import SILENT
-from dplib.projection.affine import AffineProjector
 
-_OPEN = "tree", "determine every count from its measured nodes", "settings that leave some open"
+OPEN = "tree", "determine every count from its measured nodes", "settings that leave some open"
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,15 +50,14 @@ class SeriesGroup:
 
 
 def series_groups(design: Design) -> list[SeriesGroup]:
-    """The groups of a design with their solvers, in the order of `solve_components`; settings only.
+    """The groups of a design with their solvers, in the order of `estimate`; settings only.
 
     Raises:
         SolverError: if the configured solver does not take the constraints.
     """
     found = []
     wanted = solver_name(design.config.publish.solver)
-    for series in groups(design, design.constraints.components):
-        day_constraints = day_constraints_of(design, series)
+    for series, day_constraints in least_squares_groups(design):
         variance = design.series_variance[series]
         small = miniature(day_constraints, variance)
         name = choose(small).name if wanted == "auto" else wanted
@@ -105,15 +103,15 @@ class BlockCovariances:
     shapes: BlockShapes
     day_constraints: tuple[DayConstraints, ...]
     variance: FloatArray
-    _known: dict[tuple[int, ...], SmootherPlan] = field(default_factory=dict)
+    _known: dict[tuple[int, ...], ClassedPlan] = field(default_factory=dict)
 
-    def of(self, block: int) -> SmootherPlan:
+    def of(self, block: int) -> ClassedPlan:
         """The plan of a block."""
         key = self.shapes.key(block, self.day_constraints)
         if key not in self._known:
             variance = self.shapes.node_variance(block)[:, None] * self.variance
             day_constraints = self.shapes.day_constraints(block, self.day_constraints)
-            self._known[key] = smoother_plan(self.shapes.tree(block), variance, day_constraints)
+            self._known[key] = classed_plan(self.shapes.tree(block), variance, day_constraints)
         return self._known[key]
 
 
@@ -131,7 +129,7 @@ class TreePasses:
 
     group: SeriesGroup
     gains: BlockGains
-    projector: AffineProjector | None
+    projector: SeriesProjection | None
     offsets: FloatArray | None
 
     @classmethod
@@ -142,7 +140,7 @@ class TreePasses:
         assert plan is not None
         constrained = group.solver == "commuting" and group.day_constraints[0].n_constraints > 0
         offsets = None if plan.node_offset is None or not constrained else plan.node_offset[small.tree.leaf_nodes]
-        return cls(group, BlockGains(shapes), plan.projector if constrained else None, offsets)
+        return cls(group, BlockGains(shapes), plan.series if constrained else None, offsets)
 
     def upward(self, block: int, noisy: FloatArray) -> FloatArray:
         """The tree pass upwards."""
@@ -184,11 +182,11 @@ class SmootherPasses:
 
     def upward(self, block: int, noisy: FloatArray) -> FloatArray:
         """The smoother's pass upwards."""
-        return tree_smoother.upward(self.plans.of(block), noisy)
+        return self.plans.of(block).upward(noisy)
 
     def downward(self, block: int, means: FloatArray, root: FloatArray) -> FloatArray:
         """The smoother's pass downwards."""
-        return tree_smoother.downward(self.plans.of(block), means, root)
+        return self.plans.of(block).downward(means, root)
 
 
 def exact_passes(group: SeriesGroup, shapes: BlockShapes) -> ExactPasses:
@@ -204,11 +202,11 @@ def top_gains(design: Design) -> TreeGains:
     """
     gains = tree_gains(design.tree, design.level_variance[design.tree.level][:, None])
     if not gains.identifiable.all():
-        raise SolverError(*_OPEN)
+        raise SolverError(*OPEN)
     return gains.top(design.blocks.cut_level)
 
 
-def whole_plan(design: Design, day_constraints: Sequence[DayConstraints], variance: FloatArray) -> SmootherPlan:
+def whole_plan(design: Design, day_constraints: Sequence[DayConstraints], variance: FloatArray) -> ClassedPlan:
     """The smoother's plan of the whole tree, on the driver.
 
     Args:
@@ -219,9 +217,9 @@ def whole_plan(design: Design, day_constraints: Sequence[DayConstraints], varian
     Raises:
         SolverError: if the measurements leave a count undetermined.
     """
-    plan = smoother_plan(design.tree, design.level_variance[design.tree.level][:, None] * variance, day_constraints)
+    plan = classed_plan(design.tree, design.level_variance[design.tree.level][:, None] * variance, day_constraints)
     if not plan.identifiable:
-        raise SolverError(*_OPEN)
+        raise SolverError(*OPEN)
     return plan
 
 
@@ -247,5 +245,5 @@ def solve_top(
         lo, hi = top_days(plan)
         return passes.project(final, lo, hi)[: plan.n_top_nodes], final[plan.n_top_nodes :]
     top = whole_plan(design, passes.group.day_constraints, passes.group.variance).top(plan.cut_level)
-    final = tree_smoother.downward(top, tree_smoother.upward(top, values))
+    final = top.downward(top.upward(values))
     return final[: plan.n_top_nodes], final[plan.n_top_nodes :]

@@ -6,8 +6,8 @@ the whole range among the blocks, and each block divides its share among its day
 (`dplib.consistency.integers.integer_tables`, which rounds in fixed steps so that the last bits of a sum do not decide).
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -18,32 +18,79 @@ from dplib.consistency.integers.coupled_division import Coupling, needs_coupling
 from dplib.consistency.integers.generator_space import GeneratorSpace
 from dplib.consistency.integers.integer_tables import divide_counts, node_offers, root_counts
 from dplib.consistency.integers.publication import TableMethod
+from dplib.consistency.series_classes import SeriesClasses, series_classes
+from dplib.consistency.smoother_passes import SmootherPlan, smoother_plan
 from dplib.constraints.day_constraints import DayConstraints
+from dplib.errors import SolverError
 from dplib.jobs.consistent_histograms.block_shapes import BlockShapes, days_by_constraints, miniature, top_days
-from dplib.jobs.consistent_histograms.block_solvers import BlockCovariances, SeriesGroup, whole_plan
+from dplib.jobs.consistent_histograms.block_solvers import OPEN, SeriesGroup
 from dplib.jobs.consistent_histograms.design import Design
 from dplib.jobs.consistent_histograms.estimate import day_constraints_of, publication_plans
 
 
-@dataclass(frozen=True, eq=False)
-class BlockErrors:
-    """Standard errors of one group's nodes.
+@dataclass(eq=False)
+class BlockVariances:
+    """Variances of all nodes of one smoother, the blocks' from the final covariances of their roots.
 
     Attributes:
-        group: the series.
-        factor: standard error of each series for node factor 1; None where covariances do not factorise.
-        plans: the blocks' plans, with one series where there is a factor.
+        shapes: the blocks.
+        day_constraints: of the smoother's series.
+        variance: factor of their noise variances.
         roots: final covariances of the blocks' roots by class, shape (n_classes, c, c).
         root_of: class of each block's root.
-        top: standard errors of the nodes above the blocks, shape (n_top_nodes, series of the group).
+        top: variances of the nodes above the blocks, shape (n_top_nodes, c).
     """
 
-    group: SeriesGroup
-    factor: FloatArray | None
-    plans: BlockCovariances
+    shapes: BlockShapes
+    day_constraints: tuple[DayConstraints, ...]
+    variance: FloatArray
     roots: FloatArray
     root_of: IntArray
     top: FloatArray
+    _known: dict[tuple[int, ...], SmootherPlan] = field(default_factory=dict)
+
+    @classmethod
+    def of(
+        cls, design: Design, shapes: BlockShapes, day_constraints: tuple[DayConstraints, ...], variance: FloatArray
+    ) -> "BlockVariances":
+        """Work out the top; on the driver.
+
+        Raises:
+            SolverError: if the measurements leave a count undetermined.
+        """
+        plan = smoother_plan(design.tree, design.level_variance[design.tree.level][:, None] * variance, day_constraints)
+        if not plan.identifiable:
+            raise SolverError(*OPEN)
+        top = plan.top(design.blocks.cut_level)
+        *_, (roots, root_of) = final_covariances(top)
+        above = node_variances(top)[: design.blocks.n_top_nodes]
+        return cls(shapes, day_constraints, variance, roots, root_of, above)
+
+    def block(self, block: int) -> FloatArray:
+        """Variances of a block's nodes, shape (n_nodes, c)."""
+        key = self.shapes.key(block, self.day_constraints)
+        if key not in self._known:
+            variance = self.shapes.node_variance(block)[:, None] * self.variance
+            day_constraints = self.shapes.day_constraints(block, self.day_constraints)
+            self._known[key] = smoother_plan(self.shapes.tree(block), variance, day_constraints)
+        return node_variances(self._known[key], self.roots[self.root_of[block]])
+
+
+@dataclass(frozen=True, eq=False)
+class BlockErrors:
+    """Standard errors of one group's nodes: those of one series' tree times a factor, and those of classes' sums.
+
+    Attributes:
+        group: the series.
+        factor: by what each series' own tree enters its variance, shape (series of the group,).
+        tree: variances on that tree; None where every series is a class of its own.
+        classes: of exchangeable series, and the variances of their sums; None where days and series factor.
+    """
+
+    group: SeriesGroup
+    factor: FloatArray
+    tree: BlockVariances | None
+    classes: tuple[SeriesClasses, BlockVariances] | None
 
     @classmethod
     def of(cls, design: Design, group: SeriesGroup, shapes: BlockShapes) -> "BlockErrors":
@@ -54,27 +101,32 @@ class BlockErrors:
         """
         small = miniature(group.day_constraints, group.variance)
         commuting = commuting_plan(small.tree, small.variance, small.day_constraints)
-        factor: FloatArray | None = None
-        day_constraints, variance = group.day_constraints, group.variance
+        free = (DayConstraints.free(design.tree.n_leaves, 1),)
         if commuting is not None:
-            factor = np.sqrt(np.maximum(np.diagonal(commuting.item_covariance), 0.0))
-            day_constraints, variance = (
-                (DayConstraints.free(design.tree.n_leaves, 1),),
-                np.ones(1),
-            )
-        top = whole_plan(design, day_constraints, variance).top(design.blocks.cut_level)
-        *_, (roots, root_of) = final_covariances(top)
-        errors = _roots_of(node_variances(top)[: design.blocks.n_top_nodes], factor)
-        return cls(group, factor, BlockCovariances(shapes, day_constraints, variance), roots, root_of, errors)
+            return cls(group, commuting.series.variances(), BlockVariances.of(design, shapes, free, np.ones(1)), None)
+        classes = series_classes(group.variance[None], group.day_constraints)
+        own = classes.day_constraints(group.day_constraints), classes.variance(group.variance[None])[0]
+        # Of a series that is a class of its own nothing is left besides the class.
+        share = 1.0 - 1.0 / classes.size[classes.of]
+        factor = np.where(share > 0, group.variance, 0.0) * share
+        tree = None if classes.are_single else BlockVariances.of(design, shapes, free, np.ones(1))
+        return cls(group, factor, tree, (classes, BlockVariances.of(design, shapes, *own)))
+
+    @property
+    def top(self) -> FloatArray:
+        """Standard errors of the nodes above the blocks, shape (n_top_nodes, series of the group)."""
+        return self._errors(lambda each: each.top)
 
     def block(self, block: int) -> FloatArray:
         """Standard errors of a block's nodes, shape (n_nodes, series of the group)."""
-        return _roots_of(node_variances(self.plans.of(block), self.roots[self.root_of[block]]), self.factor)
+        return self._errors(lambda each: each.block(block))
 
-
-def _roots_of(variances: FloatArray, factor: FloatArray | None) -> FloatArray:
-    errors = np.sqrt(np.maximum(variances, 0.0))
-    return errors if factor is None else np.asarray(errors * factor, dtype=np.float64)
+    def _errors(self, of: Callable[[BlockVariances], FloatArray]) -> FloatArray:
+        found = np.zeros(len(self.factor)) if self.tree is None else of(self.tree) * self.factor
+        if self.classes is not None:
+            classes, sums = self.classes
+            found = found + (of(sums) / classes.size**2)[:, classes.of]
+        return np.asarray(np.sqrt(np.maximum(found, 0.0)), dtype=np.float64)
 
 
 @dataclass(frozen=True, eq=False)

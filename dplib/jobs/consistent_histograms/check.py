@@ -6,7 +6,7 @@ import numpy as np
 
 from dplib.arrays import BoolArray, FloatArray
 from dplib.jobs.consistent_histograms.design import Design
-from dplib.jobs.consistent_histograms.estimate import day_constraints_of, groups
+from dplib.jobs.consistent_histograms.estimate import groups, with_day_constraints
 from dplib.jobs.consistent_histograms.query import design_of
 from dplib.jobs.consistent_histograms.tables import ESTIMATES, PUBLISHED, Tables, block_names
 from dplib.metrics.consistency import largest_violation
@@ -53,8 +53,8 @@ def check_tables(directory: Path, manifest: Manifest) -> list[Check]:
 def violation(design: Design, values: FloatArray, kept: BoolArray) -> float:
     """Largest absolute difference in any equation of the kept series, in counts."""
     found = [
-        largest_violation(design.tree, day_constraints_of(design, group), values[:, group])
-        for group in groups(design, design.constraints.components)
+        largest_violation(design.tree, day_constraints, values[:, group])
+        for group, day_constraints in with_day_constraints(design, groups(design, design.constraints.components))
         if kept[group].all()
     ]
     return max(found, default=0.0)

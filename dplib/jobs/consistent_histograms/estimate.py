@@ -5,6 +5,7 @@ constraint links are independent problems (*groups*): each constrained component
 together are another. Errors depend on settings only.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,13 +15,13 @@ import numpy as np
 from dplib.arrays import BoolArray, FloatArray, IntArray
 from dplib.consistency.answer_coefficients import range_coefficients, series_coefficients
 from dplib.consistency.answer_variance import AnswerVariance
-from dplib.consistency.choose import SOLVERS, choose, solve_components
-from dplib.consistency.commuting import CommutingPlan, commuting_plan
+from dplib.consistency.choose import SOLVERS, Choice, choice, solve
+from dplib.consistency.commuting import CommutingPlan, factor_variances, product_plan, same_null_space
 from dplib.consistency.integers.publication import PublicationPlan, TableMethod, plan_publication, publish_tables
 from dplib.consistency.problem import ConsistencyProblem, Solution, SolverOptions
+from dplib.consistency.series_classes import series_classes
 from dplib.constraints.day_constraints import DayConstraints
-from dplib.constraints.resolved import restrict, touched
-from dplib.errors import SolverError
+from dplib.constraints.resolved import parted, restrict, touched
 from dplib.estimates.level_squares import level_squares
 from dplib.jobs.consistent_histograms.config import Solver
 from dplib.jobs.consistent_histograms.design import Design
@@ -51,6 +52,30 @@ def groups(design: Design, components: Sequence[IntArray]) -> list[IntArray]:
     return linked + ([np.sort(np.concatenate(free))] if free else [])
 
 
+def least_squares_groups(design: Design) -> list[tuple[IntArray, tuple[DayConstraints, ...]]]:
+    """The independent problems of the estimates: components that days and series factor for are solved together."""
+    found = with_day_constraints(design, groups(design, design.constraints.components))
+    if design.config.publish.solver.method not in ("auto", "commuting") or not _is_product(design):
+        return found
+    joined: list[tuple[IntArray, tuple[DayConstraints, ...]]] = []
+    apart: list[tuple[IntArray, tuple[DayConstraints, ...]]] = []
+    for group, day_constraints in found:
+        linked = any(daily.n_constraints for daily in day_constraints)
+        (joined if linked and same_null_space(day_constraints) else apart).append((group, day_constraints))
+    if len(joined) < 2:
+        return found
+    together = np.sort(np.concatenate([group for group, _ in joined]))
+    return [(together, day_constraints_of(design, together)), *apart]
+
+
+def with_day_constraints(
+    design: Design, chosen: Sequence[IntArray]
+) -> list[tuple[IntArray, tuple[DayConstraints, ...]]]:
+    """Groups of series with their day constraints."""
+    parts = [parted(daily, chosen) for daily in design.constraints.day_constraints]
+    return list(zip(chosen, zip(*parts, strict=True), strict=True))
+
+
 def day_constraints_of(design: Design, group: IntArray) -> tuple[DayConstraints, ...]:
     """The day constraints of one group of series."""
     return tuple(restrict(daily, group) for daily in design.constraints.day_constraints)
@@ -59,6 +84,31 @@ def day_constraints_of(design: Design, group: IntArray) -> tuple[DayConstraints,
 def problem(design: Design, noisy: FloatArray) -> ConsistencyProblem:
     """The least-squares problem of a measurement of shape (n_nodes, n_series)."""
     return ConsistencyProblem(design.tree, noisy, design.variance, design.constraints.day_constraints)
+
+
+def _is_product(design: Design) -> bool:
+    """Whether the variances of all series are a node factor times a series factor as they stand."""
+    return design.columns.n_columns == 1 or not design.exact_weights
+
+
+def factors_of(design: Design, group: IntArray) -> tuple[FloatArray, FloatArray] | None:
+    """Factors of the variances that some series are weighed by, of nodes and of these series; None without any."""
+    if _is_product(design):
+        return design.node_variance, design.series_variance[group]
+    found = factor_variances(_cells(design, group))
+    return None if found is None else (found[0][design.tree.level], found[1])
+
+
+def variance_of(design: Design, group: IntArray) -> FloatArray:
+    """Variances that some series are weighed by, shape (n_nodes, series of the group)."""
+    if _is_product(design):
+        return design.node_variance[:, None] * design.series_variance[group]
+    return np.asarray(_cells(design, group)[design.tree.level], dtype=np.float64)
+
+
+def _cells(design: Design, group: IntArray) -> FloatArray:
+    """Exact variances at each level, shape (n_levels, series of the group)."""
+    return np.where(design.constraints.measured[group], design.noise_variance[:, design.columns.of[group]], np.inf)
 
 
 def node_laws(design: Design, column: int = 0) -> tuple[list[DrawLaw], IntArray]:
@@ -85,10 +135,18 @@ def chosen_solvers(design: Design, solver: Solver) -> list[tuple[str, str]]:
     """Name and reason of the solver of each group, each pair once; settings only."""
     if solver.method != "auto":
         return [(solver.method, "The configuration names it.")]
-    empty = np.broadcast_to(np.zeros(1), (design.tree.n_nodes, len(design.series)))
-    whole = problem(design, empty)
-    found = [choose(whole.restrict(group)) for group in groups(design, design.constraints.components)]
-    return list(dict.fromkeys((choice.name, choice.reason) for choice in found))
+    found = [_choice(design, group, day_constraints) for group, day_constraints in least_squares_groups(design)]
+    return list(dict.fromkeys((each.name, each.reason) for each in found))
+
+
+def _choice(design: Design, group: IntArray, day_constraints: tuple[DayConstraints, ...]) -> Choice:
+    return choice(day_constraints, lambda: factors_of(design, group) is not None)
+
+
+def _product_plan(design: Design, group: IntArray, day_constraints: tuple[DayConstraints, ...]) -> CommutingPlan | None:
+    """The plan of series for which days and series factor; None for others."""
+    factors = factors_of(design, group) if same_null_space(day_constraints) else None
+    return None if factors is None else product_plan(design.tree, *factors, day_constraints)
 
 
 def estimate(design: Design, noisy: FloatArray, solver: Solver, progress: Progress = SILENT) -> Solution:
@@ -96,12 +154,41 @@ def estimate(design: Design, noisy: FloatArray, solver: Solver, progress: Progre
 
     Args:
         design: the design.
-        noisy: the measurement, shape (n_nodes, n_series); ignored where not measured.
+        noisy: the measurement, shape (n_nodes, n_series); 0 where not measured.
         solver: the section `publish.solver`.
         progress: told of each round of an iterative solver.
     """
-    components = design.constraints.components
-    return solve_components(problem(design, noisy), components, solver_name(solver), options(solver), progress)
+    values, solutions = np.empty(noisy.shape), []
+    for group, day_constraints in least_squares_groups(design):
+        name = solver_name(solver)
+        name = _choice(design, group, day_constraints).name if name == "auto" else name
+        plan = _product_plan(design, group, day_constraints) if name == "commuting" else None
+        if plan is not None:
+            solutions.append(Solution(plan.values(noisy[:, group]), name))
+        else:
+            own = ConsistencyProblem(design.tree, noisy[:, group], variance_of(design, group), day_constraints)
+            solutions.append(solve(own, name, options(solver), progress))
+        values[:, group] = solutions[-1].values
+    names = dict.fromkeys(solution.solver for solution in solutions)
+    rounds = max((solution.rounds for solution in solutions), key=len)
+    return Solution(values, ", ".join(names), rounds, all(solution.converged for solution in solutions))
+
+
+@dataclass(frozen=True, eq=False)
+class _Part:
+    """Errors of one independent problem.
+
+    Attributes:
+        series: its series.
+        day_constraints: theirs.
+        commuting: the plan where days and series factor.
+        answers: variances of its range answers.
+    """
+
+    series: IntArray
+    day_constraints: tuple[DayConstraints, ...]
+    commuting: CommutingPlan | None
+    answers: AnswerVariance
 
 
 class Errors:
@@ -109,18 +196,26 @@ class Errors:
 
     def __init__(self, design: Design) -> None:
         self._design = design
-        self._groups = groups(design, design.constraints.components)
         self._ranges: dict[tuple[int, int], FloatArray] = {}
-        self._plans: dict[int, CommutingPlan | None] = {}
         self._coefficients: dict[tuple[int, int, int], FloatArray] = {}
 
     @cached_property
-    def _parts(self) -> list[tuple[IntArray, AnswerVariance]]:
-        design = self._design
-        return [
-            (group, AnswerVariance(design.tree, design.variance[:, group], day_constraints_of(design, group)))
-            for group in self._groups
-        ]
+    def _parts(self) -> list[_Part]:
+        design, found = self._design, []
+        for group, day_constraints in least_squares_groups(design):
+            plan = _product_plan(design, group, day_constraints)
+            variance = variance_of(design, group) if plan is None else np.zeros((0, 0))
+            answers = AnswerVariance(design.tree, variance, day_constraints, plan)
+            found.append(_Part(group, day_constraints, plan, answers))
+        return found
+
+    @cached_property
+    def _part_of(self) -> IntArray:
+        """Which part each series belongs to, shape (n_series,)."""
+        found = np.empty(len(self._design.series), dtype=np.int64)
+        for number, part in enumerate(self._parts):
+            found[part.series] = number
+        return found
 
     def range_std_error(self, lo: int, hi: int) -> FloatArray:
         """Standard error of each series' count over the days ``lo <= t < hi``, shape (n_series,); read-only."""
@@ -129,16 +224,30 @@ class Errors:
             return known
         found = np.empty(len(self._design.series))
         if self._design.exact_weights:
-            for group, part in self._parts:
-                found[group] = np.sqrt(part.variance(lo, hi))
+            for part in self._parts:
+                found[part.series] = np.sqrt(part.answers.variance(lo, hi))
         else:
-            level = self._design.level_variance
-            squares = range_coefficients(self._design.tree, level[self._design.tree.level], lo, hi) ** 2
-            found[:] = self._of_squares(np.bincount(self._design.tree.level, squares, len(level)).astype(np.float64))
+            found[:] = self._of_squares(self._level_squares(lo, hi))
         # The charts of a page ask for the same months, which cost the cube of the series that constraints join.
         found.setflags(write=False)
         self._ranges[lo, hi] = found
         return found
+
+    def sum_std_error(self, lo: int, hi: int, series: IntArray) -> float:
+        """Standard error of the sum of some series' counts over the days ``lo <= t < hi``; covariances included."""
+        weights = self._once_each(series)
+        parts = [self._parts[number] for number in np.unique(self._part_of[series])]
+        if self._design.exact_weights:
+            return math.sqrt(math.fsum(part.answers.weighted_variance(lo, hi, weights[part.series]) for part in parts))
+        columns, by_column = self._design.columns, np.zeros(self._design.columns.n_columns)
+        for part in parts:
+            assert part.commuting is not None
+            squares = part.commuting.series.coefficients(weights[part.series]) ** 2
+            by_column += np.bincount(columns.of[part.series], squares, columns.n_columns)
+        return math.sqrt(self._level_squares(lo, hi) @ self._known_variance @ by_column)
+
+    def _once_each(self, series: IntArray) -> FloatArray:
+        return np.bincount(series, minlength=len(self._design.series)).astype(np.float64)
 
     def half_widths(self, lo: int, hi: int, series: IntArray, most: int = MAX_KINDS) -> FloatArray:
         """Half widths of the 95 % intervals of some series' counts over the days ``lo <= t < hi``.
@@ -161,49 +270,49 @@ class Errors:
         Where constraints that differ by day join too many series (`MAX_WORK`), the bound for any sum of draws is
         taken in place of the law: then up to 96.4 % are covered.
         """
-        draws = self._draws(lo, hi, series)
+        return self.sum_half_width(lo, hi, np.array([series]))
+
+    def sum_half_width(self, lo: int, hi: int, series: IntArray) -> float:
+        """The same of the sum of some series' counts."""
+        draws = self.sum_draws(lo, hi, series)
         if draws is None:
             factor = LAPLACE95 if self._design.config.privacy.mechanism is Law.LAPLACE else Z95
-            return factor * float(self.range_std_error(lo, hi)[series])
+            return factor * self.sum_std_error(lo, hi, series)
         return half_width(draws)
 
-    def _draws(self, lo: int, hi: int, series: int) -> tuple[Draws, ...] | None:
+    def sum_draws(self, lo: int, hi: int, series: IntArray) -> list[Draws] | None:
+        """What the noise of the sum of some series' counts is made of; None where that is too much work."""
+        weights = self._once_each(series)
+        draws: list[Draws] = []
+        for number in np.unique(self._part_of[series]):
+            part = self._parts[number]
+            found = self._draws(part, lo, hi, weights[part.series])
+            if found is None:
+                return None
+            draws.extend(found)
+        return draws
+
+    def _draws(self, part: _Part, lo: int, hi: int, weights: FloatArray) -> list[Draws] | None:
         """What the noise of an answer is made of; None where that is too much work."""
-        design, tree = self._design, self._design.tree
-        group = next(each for each in self._groups if series in each)
-        own, column_of = int(np.flatnonzero(group == series)[0]), design.columns.of[group]
-        day_constraints, variance = day_constraints_of(design, group), design.variance[:, group]
-        plan = self._commuting(int(group[0]), variance, day_constraints)
-        if plan is not None:
-            inner = np.where(np.isfinite(plan.item_variance), plan.projector.matrix[own], 0.0)
-            outer = self._on_tree(plan, lo, hi)
-            parts = ((column, inner[column_of == column]) for column in np.unique(column_of).tolist())
-            return tuple(
-                draws
-                for column, mine in parts
-                if mine.any()
-                for draws in product_grouped(outer, *node_laws(design, column), mine)
-            )
-        if tree.n_nodes * len(group) ** 3 > MAX_WORK:
+        design, column_of = self._design, self._design.columns.of[part.series]
+        columns = np.unique(column_of).tolist()
+        draws: list[Draws] = []
+        if part.commuting is not None:
+            outer, inner = self._on_tree(part.commuting, lo, hi), part.commuting.series.coefficients(weights)
+            for column in columns:
+                if inner[column_of == column].any():
+                    draws.extend(product_grouped(outer, *node_laws(design, column), inner[column_of == column]))
+            return draws
+        variance = variance_of(design, part.series)
+        n_classes = len(series_classes(variance, part.day_constraints).first)
+        if design.tree.n_nodes * n_classes**3 > MAX_WORK:
             return None
-        found = series_coefficients(tree, variance, day_constraints, own, lo, hi)
-        return tuple(
-            draws
-            for column in np.unique(column_of).tolist()
-            for draws in self._grouped(found[:, column_of == column], column)
-        )
-
-    def _grouped(self, coefficients: FloatArray, column: int) -> tuple[Draws, ...]:
-        """The draws of one column's coefficients, shape (n_nodes, series of the column)."""
-        laws, place = node_laws(self._design, column)
-        return grouped(coefficients.reshape(-1), laws, np.repeat(place, coefficients.shape[1]))
-
-    def _commuting(
-        self, group: int, variance: FloatArray, day_constraints: tuple[DayConstraints, ...]
-    ) -> CommutingPlan | None:
-        if group not in self._plans:
-            self._plans[group] = commuting_plan(self._design.tree, variance, day_constraints)
-        return self._plans[group]
+        found = series_coefficients(design.tree, variance, part.day_constraints, weights, lo, hi)
+        for column in columns:
+            own = found[:, column_of == column]
+            laws, place = node_laws(design, column)
+            draws.extend(grouped(own.reshape(-1), laws, np.repeat(place, own.shape[1])))
+        return draws
 
     def _on_tree(self, plan: CommutingPlan, lo: int, hi: int) -> FloatArray:
         key = (id(plan), lo, hi)
@@ -216,29 +325,34 @@ class Errors:
         if not self._design.exact_weights:
             return self._of_squares(level_squares(self._design.tree, self._design.level_variance))
         found = np.empty((self._design.tree.n_nodes, len(self._design.series)))
-        for group, part in self._parts:
-            found[:, group] = part.standard_errors()
+        for part in self._parts:
+            found[:, part.series] = part.answers.standard_errors()
         return found
+
+    def _level_squares(self, lo: int, hi: int) -> FloatArray:
+        """Sums of the tree's squared coefficients of a range, shape (n_levels,)."""
+        tree = self._design.tree
+        squares = range_coefficients(tree, self._design.node_variance, lo, hi) ** 2
+        return np.bincount(tree.level, squares, tree.n_levels).astype(np.float64)
+
+    @property
+    def _known_variance(self) -> FloatArray:
+        """Exact variances of the noise, 0 where not measured, shape (n_levels, n_columns)."""
+        return np.where(np.isfinite(self._design.noise_variance), self._design.noise_variance, 0.0)
 
     def _of_squares(self, squares: FloatArray) -> FloatArray:
         """Standard errors of all series from the tree's squared coefficients by level, shape (..., n_levels)."""
-        known = np.where(np.isfinite(self._design.noise_variance), self._design.noise_variance, 0.0)
-        return np.sqrt(squares @ known @ self._column_squares)
+        return np.sqrt(squares @ self._known_variance @ self._column_squares)
 
     @cached_property
     def _column_squares(self) -> FloatArray:
         """Sums of each series' squared coefficients on one node, by column, shape (n_columns, n_series)."""
         design, columns = self._design, self._design.columns
         found = np.zeros((columns.n_columns, len(design.series)))
-        for group in self._groups:
-            plan = self._commuting(int(group[0]), design.variance[:, group], day_constraints_of(design, group))
-            if plan is None or not plan.projector.identifiable:
-                raise SolverError(
-                    "tree", "determine every count from its measured nodes", "settings that leave some open"
-                )
-            known = np.where(np.isfinite(plan.item_variance), plan.projector.matrix**2, 0.0)
-            for column in range(columns.n_columns):
-                found[column, group] = known[:, columns.of[group] == column].sum(axis=1)
+        for part in self._parts:
+            assert part.commuting is not None
+            squares = part.commuting.series.squares(columns.of[part.series], columns.n_columns)
+            found[:, part.series] = squares
         return found
 
 
@@ -257,8 +371,12 @@ class IntegerTables:
 
 def publication_plans(design: Design) -> list[tuple[IntArray, PublicationPlan]]:
     """How the integer table of each group is made; settings only."""
-    found = groups(design, design.constraints.generator_components)
-    return [(group, plan_publication(day_constraints_of(design, group))) for group in found]
+    return [(group, plan) for group, _, plan in _publications(design)]
+
+
+def _publications(design: Design) -> list[tuple[IntArray, tuple[DayConstraints, ...], PublicationPlan]]:
+    found = with_day_constraints(design, groups(design, design.constraints.generator_components))
+    return [(group, day_constraints, plan_publication(day_constraints)) for group, day_constraints in found]
 
 
 def integer_tables(design: Design, values: FloatArray) -> IntegerTables:
@@ -271,8 +389,8 @@ def integer_tables(design: Design, values: FloatArray) -> IntegerTables:
     counts = np.zeros(values.shape, dtype=np.int64)
     published = np.zeros(values.shape[1], dtype=bool)
     weights = design.constraints.measured.astype(np.float64)
-    for group, plan in publication_plans(design):
-        table = publish_tables(plan, design.tree, values[:, group], day_constraints_of(design, group), weights[group])
+    for group, day_constraints, plan in _publications(design):
+        table = publish_tables(plan, design.tree, values[:, group], day_constraints, weights[group])
         if table is not None:
             counts[:, group] = table
             published[group] = True

@@ -6,7 +6,8 @@ import pytest
 from dplib.consistency import commuting
 from dplib.consistency.equal_rows import pair_classes, row_classes
 from dplib.consistency.problem import ConsistencyProblem
-from dplib.consistency.tree_smoother import downward, smoother_plan, solve, upward
+from dplib.consistency.smoother_passes import downward, smoother_plan, upward
+from dplib.consistency.tree_smoother import solve
 from dplib.constraints.day_constraints import DayConstraints
 from dplib.constraints.resolve import resolve
 from dplib.constraints.specs import Package, Total
