@@ -62,11 +62,6 @@ def exponential_rate(epsilon: Fraction, sensitivity: Fraction, *, monotone: bool
     return rate if monotone else rate / 2
 
 
-def exponential_rho(epsilon: Fraction) -> Fraction:
-    """The zCDP of one draw that is epsilon-private as above: ``epsilon^2 / 8``."""
-    return positive("epsilon", epsilon) ** 2 / 8
-
-
 def draw_exponential(stream: BitSource, losses: IntArray, rate: Fraction, size: int = 1) -> IntArray:
     """Draw candidates independently, with replacement.
 

@@ -91,13 +91,14 @@ class SmoothSensitivity:
         return max(width * float(np.exp(-float(self.beta) * t)) for t, width in self.peaks)
 
 
-def default_beta(epsilon: Fraction) -> Fraction:
-    """The share of epsilon that pays for the change of the scale: one sixth."""
-    return epsilon / 6
+def smoothing_rate(epsilon: Fraction) -> Fraction:
+    """Beta, the share of epsilon that pays for the change of the scale: one sixth."""
+    require(isinstance(epsilon, int | Fraction), "epsilon", "be an exact fraction", type(epsilon).__name__)
+    return Fraction(between("epsilon", epsilon, Fraction(1, 10**5), Fraction(10**5))) / 6
 
 
 def draw_smooth_cauchy(
-    stream: BitSource, true_count: int, ladder: Ladder, epsilon: Fraction, beta: Fraction | None = None, size: int = 1
+    stream: BitSource, true_count: int, ladder: Ladder, epsilon: Fraction, size: int = 1
 ) -> IntArray:
     """Draw the count with smooth-sensitivity Cauchy noise, exactly.
 
@@ -106,23 +107,16 @@ def draw_smooth_cauchy(
         true_count: f.
         ladder: I_t of the same graph.
         epsilon: pure privacy of one draw.
-        beta: the smoothing rate, between 0 and epsilon; None for one sixth of epsilon.
         size: number of independent draws, each of which costs epsilon.
 
     Returns:
         Shape (size,); may be negative.
     """
-    beta = _require_rates(epsilon, beta)
+    beta = smoothing_rate(epsilon)
     at_least("size", size, 0)
     smooth = SmoothSensitivity.of(ladder, beta)
     drawn = [true_count + _draw_rounded_cauchy(stream, smooth, epsilon - beta) for _ in range(size)]
     return np.array([max(-MAX_VALUE, min(MAX_VALUE, value)) for value in drawn], dtype=np.int64)
-
-
-def _require_rates(epsilon: Fraction, beta: Fraction | None) -> Fraction:
-    require(isinstance(epsilon, int | Fraction), "epsilon", "be an exact fraction", type(epsilon).__name__)
-    between("epsilon", epsilon, Fraction(1, 10**5), Fraction(10**5))
-    return between("beta", default_beta(Fraction(epsilon)) if beta is None else beta, Fraction(0), Fraction(epsilon))
 
 
 def _draw_rounded_cauchy(stream: BitSource, smooth: SmoothSensitivity, alpha: Fraction) -> int:
@@ -153,12 +147,12 @@ def _nearest(numerator: int, alpha: Fraction, denominator: int) -> int:
     return (2 * above + below) // (2 * below)
 
 
-def smooth_cauchy_quantile(ladder: Ladder, epsilon: Fraction, share: float, beta: Fraction | None = None) -> float:
+def smooth_cauchy_quantile(ladder: Ladder, epsilon: Fraction, share: float) -> float:
     """The error that a ``share`` of the draws stays below: s tan(pi share / 2).
 
     For a plan, ``ladder`` is made from an assumed degree, never from the graph.
     """
-    beta = _require_rates(epsilon, beta)
+    beta = smoothing_rate(epsilon)
     between("share", share, 0.0, 1.0)
     scale = float(SmoothSensitivity.of(ladder, beta)) / float(epsilon - beta)
     return scale * float(np.tan(np.pi * share / 2))

@@ -7,7 +7,6 @@ import numpy as np
 import numpy.typing as npt
 
 from dplib.arrays import FloatArray
-from dplib.privacy.noise_quantile import Z95
 
 
 def err_s(estimated: FloatArray, true: FloatArray) -> float:
@@ -34,8 +33,3 @@ def range_sums(leaf_values: FloatArray, lo: npt.ArrayLike, hi: npt.ArrayLike) ->
     zero = np.zeros((1, leaf_values.shape[1]), dtype=leaf_values.dtype)
     running = np.concatenate([zero, np.cumsum(leaf_values, axis=0)])
     return np.asarray(running[np.asarray(hi)] - running[np.asarray(lo)], dtype=np.float64)
-
-
-def interval_coverage(estimated: FloatArray, true: FloatArray, standard_error: FloatArray, z: float = Z95) -> float:
-    """Part of the intervals ``estimated +- z * standard_error`` that hold the true value (all of one shape)."""
-    return float(np.mean(np.abs(estimated - true) <= z * standard_error))

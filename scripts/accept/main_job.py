@@ -20,7 +20,8 @@ from dplib.jobs.consistent_histograms.measure import measure_on_driver
 from dplib.jobs.consistent_histograms.rows import SeriesCounts, row_kinds
 from dplib.jobs.consistent_histograms.tables import Tables
 from dplib.ledger.runs import Run, RunKey, RunState
-from dplib.metrics.error import interval_coverage, range_sums
+from dplib.metrics.error import range_sums
+from dplib.privacy.noise_quantile import Z95
 from dplib.secret.secret import Secret
 from dplib.workflow.run_keys import RunKeys
 from scripts.accept.claims import Check, Result, at_least, at_most, load, unless_busy
@@ -85,7 +86,7 @@ def honest_errors(design: Design, counts: np.ndarray, n_keys: int = 20, n_ranges
         found = range_sums(leaves, ends[:, 0], ends[:, 1])[pick]
         right = range_sums(true, ends[:, 0], ends[:, 1])[pick]
         error = np.array([errors.range_std_error(int(lo), int(hi)) for lo, hi in ends])[:, measured][pick]
-        coverages.append(interval_coverage(found, right, error))
+        coverages.append(float((np.abs(found - right) <= Z95 * error).mean()))
         squares.append(float(np.mean(((found - right) / error) ** 2)))
     coverage, ratio = float(np.mean(coverages)), float(np.sqrt(np.mean(squares)))
     shown = f"{100 * coverage:.2f} %"

@@ -12,7 +12,7 @@ from dplib.mechanisms.local.local_degrees import Counting, DegreeProtocol, repor
 from dplib.mechanisms.local.randomized_response import report_later_neighbors
 from dplib.release.tables import read_table
 from tests.jobs.test_network_statistics import EDGES, N, Network, new_network, oracle
-from tests.support.jobs import DROP, dplib, named, refuse_spark, require_refused
+from tests.support.jobs import dplib
 
 pytestmark = pytest.mark.usefixtures("spark")
 NAMES = ["ann", "bob", "cat", "dee", "eve", "fay", "gus", "hal"]
@@ -205,56 +205,3 @@ def test_a_rehearsal_of_the_local_model_meets_the_errors_of_edges(tmp_path: Path
         row = next(cells for start, cells in lines.items() if name.startswith(start))
         assert float(row[4]) < 5 * float(row[3])
     assert place.spent() == 0
-
-
-PROMISED = {"bounding": "promised", "largest": 3}
-WRONG: list[tuple[str, dict[str, Any]]] = [
-    ("graph.adjacency.threshold", {"graph__adjacency": {"threshold": 0}}),
-    ("graph.adjacency.threshold", {"graph__adjacency": {"threshold": 1}, "graph__vertices": {"count": 30_000}}),
-    ("graph.adjacency.blocks.a", {"graph__adjacency": {"blocks": {"a": [8]}}}),
-    ("graph.adjacency.blocks.b", {"graph__adjacency": {"blocks": {"a": [0, 1], "b": [1]}}}),
-    ("graph.adjacency.blocks.file", {"graph__adjacency": {"blocks": {"file": "absent.csv"}}}),
-    ("privacy.budget", {"privacy__budget": {"epsilon": "1/2000"}}),
-    ("privacy.budget", {"privacy__budget": {"epsilon": 40}, "graph__adjacency": {"threshold": 2, "steps": 1}}),
-    ("privacy.budget", LOCAL | {"privacy__budget": {"epsilon": 70}}),
-    ("graph.split.candidates", {"graph__statistics": {"split": 1}}),
-    ("graph.split.candidates", {"graph__split": {"candidates": {}}}),
-    ("graph.split.candidates.x", {"graph__split": {"candidates": {"x": {"a": [0, 1], "b": [1]}}}}),
-    ("graph.split.resolution", {"graph__split": {"candidates": {"x": {"a": [0]}}, "resolution": "high"}}),
-    ("graph.coverage.candidates", {"graph__statistics": {"coverage": 1}}),
-    ("graph.coverage.candidates.x", {"graph__coverage": {"candidates": {"x": ["ann"]}}}),
-    ("graph.statistics.triangles", {"privacy__model": "local", "graph__statistics": {"triangles": 1}}),
-    ("privacy.neighbors", LOCAL | {"privacy__neighbors": "vertex"}),
-    ("privacy.budget", LOCAL | {"privacy__budget": {"rho": 1}}),
-    (
-        "graph.degree_bound.bounding",
-        LOCAL
-        | {"graph__degree_bound": PROMISED | {"bounding": "projected"}}
-        | {"graph__statistics": {"degree_sequence": 1}},
-    ),
-    ("graph.vertices", LOCAL | {"graph__vertices": {"count": 5_000}}),
-    ("counting.layout", {"counting": {"layout": "spark"}}),
-    ("privacy.model", {"input__columns": {"vertex": "vertex", "degree": "degree"}}),
-    ("input.columns.bits", REPORTS | {"input__columns": {"vertex": "vertex", "degree": "degree"}}),
-    ("input.columns.degree", REPORTS | {"graph__statistics": {"adjacency": 1}}),
-    ("input.columns.target", {"input__columns": {"source": "one"}}),
-]
-
-
-@pytest.fixture(scope="module")
-def untouched(tmp_path_factory: pytest.TempPathFactory) -> Network:
-    return new_network(tmp_path_factory.mktemp("wrong"), graph__statistics={"adjacency": 1})
-
-
-@pytest.mark.parametrize(("name", "changes"), WRONG, ids=[f"{n}-{name}" for n, (name, _) in enumerate(WRONG)])
-def test_a_wrong_setting_is_named_and_nothing_is_touched(
-    name: str, changes: dict[str, Any], untouched: Network, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    refuse_spark(monkeypatch)
-    wrong = Network(untouched.folder, json.loads(json.dumps(untouched.settings)))
-    wrong.set(**changes)
-    try:
-        assert named(require_refused(wrong, 2)) == name
-    finally:
-        untouched.set()
-    assert DROP not in json.dumps(untouched.settings)

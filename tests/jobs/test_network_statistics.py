@@ -13,19 +13,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dplib.config.edge_input import EdgeInput
 from dplib.config.load import check
-from dplib.graphs.statistics.network_sensitivity import Statistic
 from dplib.jobs.network_statistics.config import NetworkStatisticsConfig
 from dplib.jobs.network_statistics.design import Design
-from dplib.jobs.network_statistics.example import EXAMPLE
-from dplib.jobs.network_statistics.measure import exact_statistics, project
-from dplib.jobs.network_statistics.tables import Tables
 from dplib.release.tables import read_table
-from dplib.spark.engine.blocks import SparkSession
-from dplib.spark.graphs.edges import VertexDomain, collect_edges, judge_edges, open_edges
-from tests.support.jobs import DROP, Shop, content, dplib, named, new_place, refuse_spark, require_refused
-from tests.support.network_oracles import graph_of
+from tests.support.jobs import Shop, content, dplib, new_place, require_refused
 
 pytestmark = pytest.mark.usefixtures("spark")
 JOB = "network-statistics"
@@ -234,32 +226,6 @@ def test_the_budget_is_split_exactly_by_weight() -> None:
     assert float(total) == pytest.approx(0.3, rel=1e-12)
 
 
-def test_projected_statistics_are_those_of_the_projected_graph() -> None:
-    bound = {"bounding": "projected", "largest": 2}
-    design = design_of(privacy__neighbors="vertex", graph__degree_bound=bound, graph__statistics={"edge_count": 1})
-    kept = project(design, graph_of(N, EDGES[:-1]))
-    assert kept.degrees().max() == 2
-    assert exact_statistics(design, kept)[Statistic.EDGE_COUNT].tolist() == [kept.n_edges]
-    assert set(zip(kept.source.tolist(), kept.target.tolist(), strict=True)) < set(EDGES)
-
-
-@pytest.mark.parametrize(
-    ("name", "n", "separator", "edges", "triangles"),
-    [("facebook_combined.txt", 4_039, " ", 88_234, 1_612_010), ("ca-GrQc.txt", 26_197, "\t", 14_484, 48_260)],
-)
-def test_real_graphs_have_their_known_triangles(
-    name: str, n: int, separator: str, edges: int, triangles: int, shared: Path, spark: SparkSession
-) -> None:
-    options = {"sep": separator, "comment": "#"}
-    columns = {"source": "_c0", "target": "_c1"}
-    path = str(shared / "data" / "graphs" / name)
-    rows = open_edges(spark, EdgeInput.model_validate({"path": path, "options": options, "columns": columns}), Path())
-    graph = collect_edges(judge_edges(rows, VertexDomain(n)), n)
-    design = design_of(graph__vertices={"count": n}, graph__statistics={"edge_count": 1, "triangles": 1})
-    found = exact_statistics(design, graph)
-    assert [int(found[each][0]) for each in (Statistic.EDGE_COUNT, Statistic.TRIANGLES)] == [edges, triangles]
-
-
 def test_rehearse_meets_what_it_predicts(tmp_path: Path) -> None:
     network = new_network(tmp_path, graph__vertices={"count": 400}, graph__statistics={"degree_histogram": 1})
     found = network.command("rehearse", "--rows", "1500", "--seed", "3")
@@ -270,73 +236,6 @@ def test_rehearse_meets_what_it_predicts(tmp_path: Path) -> None:
     assert network.spent() == 0
 
 
-def test_the_example_is_a_configuration_that_plans(network: Network) -> None:
-    (network.folder / "shop.yaml").write_text(EXAMPLE, encoding="utf-8")
-    found = network.command("plan")
-    assert found.code == 0, found.err
-    assert "ladder" in found.out
-
-
-def test_over_budget_writes_nothing(tmp_path: Path) -> None:
-    require_refused(new_network(tmp_path, budget="0.5"), 4)
-
-
-PROJECTED = {"bounding": "projected", "largest": 3}
-WRONG: list[tuple[str, dict[str, Any]]] = [
-    ("graph.directed", {"graph__directed": True}),
-    ("graph.vertices", {"graph__vertices": DROP}),
-    ("graph.vertices", {"graph__vertices": ["ann", "ann"]}),
-    ("graph.vertices", {"graph__vertices": ["ann"]}),
-    ("graph.vertices.file", {"graph__vertices": {"file": "absent.txt"}}),
-    ("graph.vertices.count", {"graph__vertices": {"count": 1}}),
-    ("graph.statistics", {"graph__statistics": {}}),
-    ("graph.statistics", {"graph__statistics": {"edge_count": 0}}),
-    ("graph.statistics.beauty", {"graph__statistics": {"beauty": 1}}),
-    ("graph.statistics.influence_spread", {"graph__statistics": {"influence_spread": 1}}),
-    ("graph.statistics.adjacency", {"graph__statistics": {"adjacency": 1}, "graph__degree_bound": PROJECTED}),
-    ("graph.statistics.triangles", {"graph__degree_bound": PROJECTED}),
-    ("graph.statistics.triangles", {"graph__degree_bound": {"bounding": "promised", "largest": 1}}),
-    ("graph.degree_bound.bounding", {"graph__degree_bound": {"bounding": "top_edges", "largest": 3}}),
-    ("graph.degree_bound.bounding", {"graph__degree_bound": {"bounding": "drop_vertices", "largest": 3}}),
-    ("graph.degree_bound.largest", {"graph__degree_bound": {"bounding": "projected"}}),
-    ("graph.degree_bound.largest", {"graph__degree_bound": {"largest": 3}}),
-    ("graph.last_bin", {"graph__last_bin": 0}),
-    ("graph.last_bin", {"graph__vertices": {"count": 3_000_000}}),
-    ("graph.stars", {"graph__stars": 1}),
-    ("graph.triangles.mechanism", {"graph__triangles": {"mechanism": "magic"}}),
-    ("graph.triangles.mechanism", {"graph__triangles": {"mechanism": "ladder"}, "privacy__neighbors": "vertex"}),
-    ("input.columns.target", {"input__columns": {"source": "one"}}),
-    ("privacy.neighbors", {"privacy__neighbors": "add_remove"}),
-    ("privacy.budget", {"privacy__budget": {"epsilon": 100_000}}),
-    ("privacy.budget.epsilon", {"privacy__budget": {"epsilon": 0}}),
-    ("dataset", {"dataset": "unknown"}),
-]
-
-
-@pytest.fixture(scope="module")
-def untouched(tmp_path_factory: pytest.TempPathFactory) -> Network:
-    return new_network(tmp_path_factory.mktemp("friends"))
-
-
-@pytest.mark.parametrize(("name", "changes"), WRONG, ids=[f"{n}-{name}" for n, (name, _) in enumerate(WRONG)])
-def test_a_wrong_setting_is_named_and_nothing_happens(
-    name: str, changes: dict[str, Any], untouched: Network, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    refuse_spark(monkeypatch)
-    wrong = Network(untouched.folder, deepcopy(SETTINGS)).set(**({"graph__directed": False} | changes))
-    assert named(require_refused(wrong, 2)) == name
-
-
 @pytest.mark.parametrize(("header", "path"), [(("old", "other"), "orders.csv"), (HEADER, "absent.csv")])
 def test_a_wrong_schema_is_named_and_nothing_happens(network: Network, header: tuple[str, ...], path: str) -> None:
     require_refused(network.rows(EDGES, header).set(input__path=path), 3)
-
-
-def test_the_stored_measurement_is_read_back_whole(network: Network) -> None:
-    release = network.run().release
-    found = Tables(release, design_of()).read("measurement", "noisy")
-    assert {str(name): len(values) for name, values in found.items()} == {
-        "edge_count": 1,
-        "degree_histogram": N,
-        "triangles": 1,
-    }

@@ -17,20 +17,12 @@ from dplib.graphs.edges import Graph, canonical
 from dplib.jobs.minimum_cuts.padded_graph import PaddedGraph
 from dplib.randomness.keyed import KeyedStream
 from dplib.spark.graphs.cut_trials import Method, search_cuts
+from tests.support.cut_graphs import ring_with_chords
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 SEED = 0x9E3779B97F4A7C15
-
-
-def random_graph(n: int, n_edges: int, seed: int) -> Graph:
-    """Connected: a ring and random edges."""
-    rng = np.random.default_rng(seed)
-    ring = np.arange(n)
-    source = np.concatenate([ring, rng.integers(0, n, n_edges)])
-    target = np.concatenate([(ring + 1) % n, rng.integers(0, n, n_edges)])
-    return canonical(n, source, target, rng.integers(1, 5, len(source)))
 
 
 def assert_same(one: CutList | None, other: CutList) -> None:
@@ -41,7 +33,7 @@ def assert_same(one: CutList | None, other: CutList) -> None:
 
 @pytest.mark.parametrize("method", ["karger", "karger-stein"])
 def test_all_cuts_are_found_whatever_the_number_of_tasks(spark: "SparkSession", method: Method) -> None:
-    graph = random_graph(14, 20, 3)
+    graph = ring_with_chords(14, 34, 4, 3)
     bound = minimum_cut(graph).value * 3 // 2
     plan = (plan_trials if method == "karger" else plan_runs)(14, 2, 1e-9)
     expected = listed_cuts(graph, bound)
@@ -74,7 +66,7 @@ def test_too_many_cuts_for_a_list_end_no_run(spark: "SparkSession", method: Meth
 
 
 def test_few_trials_find_the_single_process_s_cuts(spark: "SparkSession") -> None:
-    graph, n_trials = random_graph(70, 100, 4), 300
+    graph, n_trials = ring_with_chords(70, 170, 4, 4), 300
     plan = plan_trials(70, 2, 0.5)
     short = replace(plan, n_trials=n_trials)
     bound = 3 * minimum_cut(graph).value
@@ -95,4 +87,4 @@ def test_graphs_without_trials_have_their_answer(spark: "SparkSession") -> None:
         assert found is not None
         assert len(found) == 0
     with pytest.raises(ConfigError, match="seed"):
-        search_cuts(spark, random_graph(5, 5, 1), 1, plan, -1, 2)
+        search_cuts(spark, ring_with_chords(5, 10, 4), 1, plan, -1, 2)

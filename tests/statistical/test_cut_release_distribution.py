@@ -27,7 +27,7 @@ from dplib.privacy.noise import Law, Noise
 from dplib.randomness.keyed import KeyedStream, derive_key
 from tests.support.cut_mechanism_laws import all_cuts, all_sides, oneshot_two, peel_two
 from tests.support.cut_padded_graph import DensePaddedGraph
-from tests.support.goodness_of_fit import PASS, REJECT, chi_square_p_value
+from tests.support.goodness_of_fit import PASS, REJECT, chi_square_p_value, pearson_p_value
 
 KEY = bytes(range(32))
 OFF = (0.7, 1.3)
@@ -37,12 +37,7 @@ def _p_value(drawn: Sequence[Hashable], outcomes: Sequence[Hashable], law: Float
     counts = Counter(drawn)
     assert set(counts) <= set(outcomes)
     observed = np.array([counts[outcome] for outcome in outcomes], dtype=np.float64)
-    expected = len(drawn) * law / law.sum()
-    rare = expected < 10
-    if rare.any():
-        observed = np.append(observed[~rare], observed[rare].sum())
-        expected = np.append(expected[~rare], expected[rare].sum())
-    return float(stats.chi2.sf(((observed - expected) ** 2 / expected).sum(), len(expected) - 1))
+    return pearson_p_value(observed, len(drawn) * law / law.sum())
 
 
 def test_peeling_draws_ordered_pairs_by_their_law() -> None:

@@ -13,6 +13,7 @@ from dplib.mechanisms.discrete_laplace import (
     discrete_laplace_probability,
     draw_discrete_laplace,
 )
+from dplib.mechanisms.tree_counts import SAMPLERS
 from dplib.privacy.noise import Law
 from dplib.randomness.keyed import KeyedStream
 from tests.support.goodness_of_fit import PASS, REJECT, chi_square_p_value, kolmogorov_p_value
@@ -23,25 +24,15 @@ SCALES = [Fraction(1, 3), Fraction(1), Fraction(17, 4), Fraction(55), Fraction(1
 OFF = [Fraction(7, 10), Fraction(13, 10)]
 
 
+@pytest.mark.parametrize("law", list(Law))
 @pytest.mark.parametrize("scale", SCALES)
-def test_discrete_laplace_has_its_law_and_no_other(scale: Fraction) -> None:
-    draws = draw_discrete_laplace(KeyedStream(KEY, "laplace"), scale, DRAWS)
-    assert chi_square_p_value(draws, lambda k: discrete_laplace_probability(k, scale)) > PASS
-    assert kolmogorov_p_value(draws, lambda k: discrete_laplace_probability(k, scale)) > PASS
-    for factor in OFF:
-        assert chi_square_p_value(draws, lambda k, b=scale * factor: discrete_laplace_probability(k, b)) < REJECT
-        assert kolmogorov_p_value(draws, lambda k, b=scale * factor: discrete_laplace_probability(k, b)) < REJECT
-
-
-@pytest.mark.parametrize("sigma", SCALES)
-def test_discrete_gaussian_has_its_law_and_no_other(sigma: Fraction) -> None:
-    draws = draw_discrete_gaussian(KeyedStream(KEY, "gaussian"), sigma**2, DRAWS)
-    assert chi_square_p_value(draws, lambda k: discrete_gaussian_probability(k, sigma**2)) > PASS
-    assert kolmogorov_p_value(draws, lambda k: discrete_gaussian_probability(k, sigma**2)) > PASS
-    for factor in OFF:
-        square = (sigma * factor) ** 2
-        assert chi_square_p_value(draws, lambda k, s=square: discrete_gaussian_probability(k, s)) < REJECT
-        assert kolmogorov_p_value(draws, lambda k, s=square: discrete_gaussian_probability(k, s)) < REJECT
+def test_noise_has_its_law_and_no_other(scale: Fraction, law: Law) -> None:
+    power, probability = (1, discrete_laplace_probability) if law is Law.LAPLACE else (2, discrete_gaussian_probability)
+    draws = SAMPLERS[law](KeyedStream(KEY, law.removeprefix("discrete_")), scale**power, DRAWS)
+    for p_value in (chi_square_p_value, kolmogorov_p_value):
+        assert p_value(draws, lambda k: probability(k, scale**power)) > PASS
+        for factor in OFF:
+            assert p_value(draws, lambda k, b=(scale * factor) ** power: probability(k, b)) < REJECT
 
 
 @pytest.mark.parametrize("scale", [Fraction(55), Fraction(2**30), Fraction(2**39)])

@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 
 from dplib.arrays import IntArray
 from dplib.graphs.edges import Graph, canonical
-from tests.support.graph_oracles import all_cuts, cut_values, sides
+from tests.support.cut_mechanism_laws import all_sides
+from tests.support.graph_oracles import cut_values, sides
 
 Sides = set[tuple[int, ...]]
 
@@ -26,13 +27,13 @@ def weighted_graphs(draw: st.DrawFn, least: int = 2, most: int = 9, connected: b
 
 def cuts_up_to(graph: Graph, bound: int) -> Sides:
     """All cuts of value at most ``bound``, from the list of all cuts."""
-    every = all_cuts(graph.n_vertices)
+    every = all_sides(graph.n_vertices)
     return sides(every[cut_values(graph, every) <= bound])
 
 
 def least_value(graph: Graph) -> int:
     """The least value in the list of all cuts."""
-    return int(cut_values(graph, all_cuts(graph.n_vertices)).min())
+    return int(cut_values(graph, all_sides(graph.n_vertices)).min())
 
 
 def complete(n: int) -> Graph:

@@ -17,6 +17,19 @@ PASS = 1e-9
 REJECT = 1e-20
 
 
+def pearson_p_value(observed: FloatArray, expected: FloatArray, least: float = 10.0) -> float:
+    """P-value of Pearson's test; cells that expect fewer than ``least`` are joined."""
+    rare = expected < least
+    if rare.any():
+        observed = np.append(observed[~rare], observed[rare].sum())
+        expected = np.append(expected[~rare], expected[rare].sum())
+    if expected[-1] < 1:
+        # A cell that must stay empty is no normal variable.
+        assert observed[-1] <= 20
+        expected, observed = expected[:-1] * observed.sum() / expected[:-1].sum(), observed[:-1]
+    return float(stats.chi2.sf(((observed - expected) ** 2 / expected).sum(), len(expected) - 1))
+
+
 def chi_square_p_value(draws: IntArray, law: Law, least_expected: float = 25.0) -> float:
     """P-value of Pearson's test of draws from a symmetric law that falls away from 0.
 
@@ -38,8 +51,7 @@ def chi_square_p_value(draws: IntArray, law: Law, least_expected: float = 25.0) 
         observed = np.array([np.count_nonzero(draws == 0), np.count_nonzero(draws)])
     else:
         observed = np.bincount(np.clip(draws, -half, half) + half, minlength=2 * half + 1)
-    statistic = float(((observed - expected) ** 2 / expected).sum())
-    return float(stats.chi2.sf(statistic, len(expected) - 1))
+    return float(stats.chi2.sf(((observed - expected) ** 2 / expected).sum(), len(expected) - 1))
 
 
 def kolmogorov_p_value(draws: IntArray, law: Law) -> float:

@@ -10,6 +10,7 @@ import numpy as np
 from dplib.arrays import BoolArray, IntArray
 from dplib.graphs.cactus.cactus import Cactus, checked_cactus
 from dplib.graphs.edges import Graph, canonical
+from tests.support.cut_mechanism_laws import all_sides
 
 CUT_CASES: list[dict[str, Any]] = json.loads((Path(__file__).parents[1] / "data" / "minimum_cuts.json").read_text())[
     "cases"
@@ -28,19 +29,13 @@ def case_graph(case: dict[str, Any]) -> Graph:
     return canonical(case["n"], *np.array(case["edges"], dtype=np.int64).reshape(-1, 3).T)
 
 
-def all_cuts(n: int) -> BoolArray:
-    """Every cut by its side without vertex 0, shape (2^(n-1) - 1, n)."""
-    number = np.arange(1, 2 ** (n - 1))
-    return np.column_stack([np.zeros_like(number), *((number >> bit) & 1 for bit in range(n - 1))]).astype(bool)
-
-
 def cut_values(graph: Graph, cuts: BoolArray) -> IntArray:
     return np.asarray((cuts[:, graph.source] != cuts[:, graph.target]) @ graph.weight)
 
 
 def minimum_cuts(graph: Graph) -> tuple[int, BoolArray]:
     """The minimum cut value and all minimum cuts."""
-    cuts = all_cuts(graph.n_vertices)
+    cuts = all_sides(graph.n_vertices)
     values = cut_values(graph, cuts)
     return int(values.min()), cuts[values == values.min()]
 

@@ -121,12 +121,12 @@ def score_unit(config: NetworkRelease, statistic: Statistic) -> int:
     return split.resolution.denominator if statistic is Statistic.SPLIT and split is not None else 1
 
 
-def choice_gap(rate: Fraction, n_candidates: int, error: float = 0.05) -> float:
-    """With probability 1 - ``error`` the chosen score is at most so far below the best one: ln(k / error) / rate.
+def choice_gap(rate: Fraction, n_candidates: int) -> float:
+    """With probability 95 % the chosen score is at most so far below the best one: ln(k / 0.05) / rate.
 
     (McSherry, Talwar, FOCS 2007: a score s below the best is chosen with probability at most e^(-rate s).)
     """
-    return log(n_candidates / error) / float(rate)
+    return log(n_candidates / 0.05) / float(rate)
 
 
 def reported_degrees(local: LocalSettings) -> Sensitivity:

@@ -14,8 +14,7 @@ Neighbours: one pair's weight differs by at most W, the public weight cap of one
   (checked by brute force to n = 8 and in closed form), for n = 3 and 4 it is 6/5 and 9/7 by enumeration. Two vertices
   have one cut whatever the weights.
 - **Soft count** ``ln sum_S e^(-eta (w(S) - Phi))``: eta Phi and minus ln of the sum's weights both rise by 0 to eta W
-  when a pair gains w, so their difference moves by at most eta W. Cuts left out of the sum add to the sensitivity the
-  most they can change it, which must hold for every graph (0 if all cuts are there).
+  when a pair gains w, so their difference moves by at most eta W. All cuts are in the sum.
 
 Real numbers are rounded down to a public grid of `GRID` steps before noise, which adds less than a step: sensitivities
 are counted in steps, rounded up, and the noise is discrete Laplace on the grid. No float takes part.
@@ -114,14 +113,7 @@ def _total(above: IntArray, times: IntArray, eta: Fraction) -> int:
     return total
 
 
-def soft_count_sensitivity(eta: Fraction, weight_cap: int = 1, left_out: Fraction = Fraction(0)) -> int:
-    """Sensitivity of `soft_count_steps`, in steps.
-
-    Args:
-        eta: of the soft count.
-        weight_cap: W.
-        left_out: the most that cuts which are not in the sum can change it, for every graph.
-    """
-    at_least("left_out", left_out, Fraction(0))
+def soft_count_sensitivity(eta: Fraction, weight_cap: int = 1) -> int:
+    """Sensitivity of `soft_count_steps` for this weight cap, in steps."""
     # One step more pays for the digits left out before rounding.
-    return ceil(GRID * (positive("eta", eta) * at_least("weight_cap", weight_cap, 1) + left_out)) + 1
+    return ceil(GRID * positive("eta", eta) * at_least("weight_cap", weight_cap, 1)) + 1

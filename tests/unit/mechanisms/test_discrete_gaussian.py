@@ -8,15 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dplib.errors import ConfigError
 from dplib.mechanisms import discrete_gaussian as module
-from dplib.mechanisms.discrete_gaussian import (
-    discrete_gaussian_probability,
-    draw_discrete_gaussian,
-)
-from dplib.privacy.noise import Law
 from dplib.randomness.digits import ExpNegative
-from dplib.randomness.keyed import KeyedStream
 from tests.support.streams import ScriptedStream
 
 KEY = bytes(range(32))
@@ -91,51 +84,3 @@ def test_rejection_leaves_the_gaussian_law(sigma_squared: Fraction) -> None:
         Fraction(k, t) + _exponent(k, sigma_squared) - Fraction(k * k) / (2 * sigma_squared) for k in range(50)
     ]
     assert len(set(exponents)) == 1
-
-
-@pytest.mark.parametrize("sigma_squared", PARAMETERS)
-def test_same_key_same_noise_and_other_labels_other_noise(sigma_squared: Fraction) -> None:
-    size = 40_000
-    draws = draw_discrete_gaussian(KeyedStream(KEY, "a"), sigma_squared, size)
-    assert draws.dtype == np.int64
-    assert draws.shape == (size,)
-    np.testing.assert_array_equal(draws, draw_discrete_gaussian(KeyedStream(KEY, "a"), sigma_squared, size))
-    if sigma_squared >= Fraction(1, 3):
-        other = draw_discrete_gaussian(KeyedStream(KEY, "b"), sigma_squared, size)
-        assert abs(np.corrcoef(draws, other)[0, 1]) < 7 / size**0.5
-        assert abs(np.corrcoef(draws[1:], draws[:-1])[0, 1]) < 7 / size**0.5
-
-
-@settings(deadline=None)
-@given(st.fractions(min_value=Fraction(1, 100), max_value=10**4, max_denominator=1000))
-def test_probabilities_sum_to_one_and_have_the_variance(sigma_squared: Fraction) -> None:
-    k = np.arange(-5000, 5001)
-    probability = discrete_gaussian_probability(k, sigma_squared)
-    assert probability.sum() == pytest.approx(1, rel=1e-12)
-    assert probability @ k.astype(float) ** 2 == pytest.approx(Law.GAUSSIAN.variance(sigma_squared), rel=1e-11)
-    assert Law.GAUSSIAN.variance(sigma_squared) <= float(sigma_squared) * (1 + 1e-14)
-
-
-def test_variance_at_both_ends() -> None:
-    assert Law.GAUSSIAN.variance(Fraction(1, 2**100)) == 0
-    assert Law.GAUSSIAN.variance(Fraction(2**78)) == 2.0**78
-    below, at = (Law.GAUSSIAN.variance(s) for s in (Fraction(4) - Fraction(1, 2**60), Fraction(4)))
-    assert below == pytest.approx(at, rel=1e-14)
-
-
-def test_tiny_parameters_give_zero_and_no_draws_are_none() -> None:
-    assert not draw_discrete_gaussian(KeyedStream(KEY), Fraction(1, 2**100), 10_000).any()
-    assert draw_discrete_gaussian(KeyedStream(KEY), Fraction(9), 0).shape == (0,)
-
-
-@pytest.mark.parametrize("sigma_squared", [Fraction(0), Fraction(-1), Fraction(2**78 + 1), Fraction(1, 2**101)])
-def test_parameters_out_of_range_are_refused(sigma_squared: Fraction) -> None:
-    with pytest.raises(ConfigError, match=r"sigma_squared must lie between 2\^-100 and 2\^78"):
-        draw_discrete_gaussian(KeyedStream(KEY), sigma_squared, 1)
-
-
-def test_inexact_parameters_and_negative_sizes_are_refused() -> None:
-    with pytest.raises(ConfigError, match="sigma_squared must be an exact fraction, got float"):
-        draw_discrete_gaussian(KeyedStream(KEY), 1.5, 1)  # type: ignore[arg-type]
-    with pytest.raises(ConfigError, match="size must be at least 0"):
-        draw_discrete_gaussian(KeyedStream(KEY), Fraction(1), -1)

@@ -16,8 +16,8 @@ from dplib.mechanisms.exponential import (
     draw_weighted,
     exponential_probability,
     exponential_rate,
-    exponential_rho,
 )
+from dplib.privacy.events import BoundedRangeEvent
 from dplib.randomness.keyed import KeyedStream
 from tests.support.streams import ScriptedStream
 
@@ -139,10 +139,6 @@ def test_the_worst_case_reaches_epsilon_and_half_the_noise_exceeds_it() -> None:
         assert exp(0.999 * bound) < gain <= exp(bound)
 
 
-def test_bounded_range_is_charged_a_quarter() -> None:
-    assert exponential_rho(Fraction(1, 2)) == Fraction(1, 32)
-
-
 def test_the_bounded_range_charge_covers_every_renyi_divergence() -> None:
     """Exact divergences of a family of two-candidate neighbours at many orders, against alpha epsilon^2 / 8."""
     epsilon = 1.0
@@ -151,7 +147,7 @@ def test_the_bounded_range_charge_covers_every_renyi_divergence() -> None:
         q = 1 / (1 + np.exp(offset + epsilon))
         for alpha in (1.01, 1.5, 2, 4, 8, 32):
             divergence = np.log(p**alpha * q ** (1 - alpha) + (1 - p) ** alpha * (1 - q) ** (1 - alpha)) / (alpha - 1)
-            assert divergence <= alpha * float(exponential_rho(Fraction(1))) + 1e-12
+            assert divergence <= alpha * float(BoundedRangeEvent("choice", Fraction(1)).rho) + 1e-12
 
 
 def test_the_same_stream_draws_the_same() -> None:

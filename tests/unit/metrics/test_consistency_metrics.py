@@ -5,7 +5,7 @@ import pytest
 
 from dplib.consistency.general import constraint_matrix
 from dplib.metrics.consistency import largest_violation, mse_s
-from dplib.metrics.error import err_s, interval_coverage, range_sums
+from dplib.metrics.error import err_s, range_sums
 from tests.support.strategies import paper_problem, random_problem
 
 
@@ -27,13 +27,6 @@ def test_err_s_by_hand() -> None:
 def test_range_sums() -> None:
     leaves = np.arange(12.0).reshape(6, 2)
     np.testing.assert_array_equal(range_sums(leaves, [0, 2], [6, 3]), [leaves.sum(axis=0), leaves[2]])
-
-
-def test_interval_coverage() -> None:
-    rng = np.random.default_rng(0)
-    noise = rng.normal(0, 3, 100_000)
-    assert interval_coverage(noise, np.zeros(100_000), np.full(100_000, 3.0)) == pytest.approx(0.95, abs=0.004)
-    assert interval_coverage(noise, np.zeros(100_000), np.full(100_000, 2.0)) < 0.85
 
 
 def test_consistent_values_have_no_deviation() -> None:

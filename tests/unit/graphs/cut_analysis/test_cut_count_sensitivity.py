@@ -32,10 +32,10 @@ from dplib.graphs.cut_analysis.cut_count_sensitivity import (
     t_cuts_of_ring,
 )
 from dplib.graphs.edges import canonical
+from tests.support.cut_mechanism_laws import all_sides
 from tests.support.graph_oracles import (
     CUT_CASE_NAMES,
     CUT_CASES,
-    all_cuts,
     case_cactus,
     case_graph,
     loosened,
@@ -118,7 +118,7 @@ def test_bounds_on_all_small_graphs() -> None:
     for n, heaviest in ((3, 4), (4, 3), (5, 2)):
         pairs = np.array(list(itertools.combinations(range(n), 2)))
         graphs = np.indices((heaviest + 1,) * len(pairs)).reshape(len(pairs), -1).T
-        crosses = all_cuts(n)[:, pairs[:, 0]] != all_cuts(n)[:, pairs[:, 1]]
+        crosses = all_sides(n)[:, pairs[:, 0]] != all_sides(n)[:, pairs[:, 1]]
         values = graphs @ crosses.T
         smallest = values.min(axis=1)
         before = (values == smallest[:, None]).sum(axis=1)

@@ -16,7 +16,7 @@ from dplib.graphs.cuts.minimum_cut import minimum_cut
 from dplib.graphs.cuts.near_minimum import near_minimum_cuts
 from dplib.graphs.cuts.tree_packing import pack_trees
 from dplib.graphs.cuts.two_respecting import cuts_of_trees
-from dplib.graphs.edges import Graph, canonical, cut_values, pack_sides
+from dplib.graphs.edges import Graph, canonical, cut_values
 from tests.support.cut_graphs import (
     complete,
     cuts_up_to,
@@ -25,8 +25,9 @@ from tests.support.cut_graphs import (
     ring_with_chords,
     weighted_graphs,
 )
-from tests.support.graph_oracles import all_cuts, sides
+from tests.support.cut_mechanism_laws import all_sides
 from tests.support.graph_oracles import cut_values as values_by_matrix
+from tests.support.graph_oracles import sides
 
 
 def bounds(draw: st.DrawFn, graph: Graph) -> int:
@@ -35,7 +36,7 @@ def bounds(draw: st.DrawFn, graph: Graph) -> int:
 
 @settings(deadline=None, max_examples=400)  # the first call compiles
 @given(st.data())
-def test_equals_the_list_of_all_cuts(data: st.DataObject) -> None:
+def test_equals_the_list_of_all_sides(data: st.DataObject) -> None:
     graph = data.draw(weighted_graphs())
     bound = bounds(data.draw, graph)
     found = near_minimum_cuts(graph, bound)
@@ -105,7 +106,7 @@ def test_components_in_any_choice(n_components: int) -> None:
     for bound in (0, 1, 2, 4):
         found = near_minimum_cuts(graph, bound)
         assert found.complete
-        expected = values_by_matrix(graph, all_cuts(graph.n_vertices)) <= bound
+        expected = values_by_matrix(graph, all_sides(graph.n_vertices)) <= bound
         assert len(found.cuts) == expected.sum()
         assert sides(found.cuts.sides()) == cuts_up_to(graph, bound)
     assert len(near_minimum_cuts(graph, 0).cuts) == 2 ** (n_components - 1) - 1
@@ -189,7 +190,7 @@ def test_branching_stops_at_its_limits() -> None:
 def test_values_of_all_cuts_by_number_also_for_negative_weights(graph: Graph, data: st.DataObject) -> None:
     signed = np.array(data.draw(st.lists(st.integers(-9, 9), min_size=graph.n_edges, max_size=graph.n_edges)), np.int64)
     values = all_cut_values(graph.n_vertices, graph.source, graph.target, signed)
-    expected = values_by_matrix(replace(graph, weight=signed), all_cuts(graph.n_vertices))
+    expected = values_by_matrix(replace(graph, weight=signed), all_sides(graph.n_vertices))
     assert values[0] == 0
     assert np.array_equal(values[1:], expected)  # both number cuts by the bits of vertices 1, 2, ...
 
@@ -205,9 +206,3 @@ def test_refusals() -> None:
         pack_trees(canonical(3, [0], [1]), 1)
     with pytest.raises(ConfigError, match="graph must have at least two vertices, got 1"):
         pack_trees(canonical(1, [], []), 1)
-
-
-def test_sides_of_a_list_pack_again() -> None:
-    cuts = near_minimum_cuts(ring_of_cliques(5), 2).cuts
-    assert np.array_equal(cuts.spread().sides(), cuts.spread().spread().sides())
-    assert {row.tobytes() for row in pack_sides(cuts.sides())} == {row.tobytes() for row in cuts.spread().packed}

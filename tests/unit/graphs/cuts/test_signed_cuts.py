@@ -40,7 +40,7 @@ def two_cliques(n: int, bridges: int) -> tuple[Graph, BoolArray]:
     return canonical(n, vertex[ends[0]], vertex[ends[1]]), split ^ split[0]
 
 
-@pytest.mark.parametrize(("n", "bridges", "least"), [(40, 1, 4), (100, 3, 5), (200, 1, 5)])
+@pytest.mark.parametrize(("n", "bridges", "least"), [(40, 1, 4), (100, 3, 5)])
 def test_the_minimum_cut_of_two_cliques_is_in_the_list(n: int, bridges: int, least: int) -> None:
     """Five keys at epsilon 1. Without negative weights the split gains some n^2 / 8: it was in none of the lists."""
     graph, split = two_cliques(n, bridges)

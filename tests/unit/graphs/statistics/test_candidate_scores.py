@@ -9,9 +9,7 @@ import pytest
 from dplib.errors import ConfigError
 from dplib.graphs.statistics.candidate_scores import coverage_scores, split_scores
 from dplib.graphs.statistics.network_sensitivity import Statistic, sensitivity
-from dplib.mechanisms.exponential import draw_exponential, exponential_probability, exponential_rate
 from dplib.privacy.neighbors import Neighbors
-from dplib.randomness.keyed import KeyedStream
 from tests.support import network_oracles as oracle
 
 SPLITS = [np.array(groups) for groups in ([0, 0, 0, 1, 1], [0, 1, 1, 1, 1], [2, 1, 0, 1, 2], [0, 0, 0, 0, 0])]
@@ -51,33 +49,6 @@ def test_scores_change_as_the_module_says(level: Neighbors) -> None:
     assert np.abs(split_change).max() == 3 * sensitivity(Statistic.SPLIT, level, 5).l1
     assert np.abs(seed_change).max() == sensitivity(Statistic.COVERAGE, level, 5).l1
     assert min(split_change.min(), seed_change.min()) == 0  # monotone: more edges never score less
-
-
-@pytest.mark.parametrize("level", [Neighbors.EDGE, Neighbors.VERTEX])
-def test_choice_by_the_exponential_mechanism_is_private_on_all_neighbours(level: Neighbors) -> None:
-    epsilon = Fraction(1)
-    for statistic, scores in (
-        (Statistic.SPLIT, np.stack([split_scores(graph, SPLITS) for graph in GRAPHS])),
-        (Statistic.COVERAGE, np.stack([coverage_scores(graph, SEEDS) for graph in GRAPHS])),
-    ):
-        moved = Fraction(sensitivity(statistic, level, 5).l1)
-        first, second = oracle.edge_neighbors(5) if level is Neighbors.EDGE else oracle.vertex_neighbors(5)
-        for monotone in (True, False):
-            rate = exponential_rate(epsilon, moved, monotone=monotone)
-            log = np.log(exponential_probability(-scores, rate))
-            assert 0.2 < np.abs(log[first] - log[second]).max() <= 1
-        log = np.log(exponential_probability(-scores, 3 * rate))  # planted: a third of the sensitivity
-        assert np.abs(log[first] - log[second]).max() > (1 if monotone else 0.6)
-
-
-def test_a_clear_winner_is_chosen() -> None:
-    graph = oracle.random_graph(40, 0.6, 1)
-    candidates = [[0], list(range(0, 40, 2)), [1]]
-    scores = coverage_scores(graph, candidates)
-    drawn = draw_exponential(
-        KeyedStream(bytes(32), "choice"), -scores, exponential_rate(Fraction(9), Fraction(1), monotone=True)
-    )
-    assert drawn.tolist() == [int(scores.argmax())]
 
 
 def test_candidates_are_checked() -> None:

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from scipy import sparse
 
 from dplib.graphs.statistics.common_neighbors import (
     Neighborhoods,
@@ -10,7 +9,7 @@ from dplib.graphs.statistics.common_neighbors import (
     merge_frontiers,
     pair_frontier,
 )
-from tests.support.network_oracles import graph_of, random_graph, stored_graph
+from tests.support.network_oracles import graph_of, random_graph
 
 
 def _by_definition(n: int, source: np.ndarray, target: np.ndarray) -> list[int]:
@@ -44,11 +43,3 @@ def test_whole_graph_and_blocks(seed: int) -> None:
 @pytest.mark.parametrize("n", [0, 1, 2, 5])
 def test_graphs_without_edges(n: int) -> None:
     assert common_neighbor_frontier(graph_of(n, [])).tolist() == [0 if n > 1 else -1]
-
-
-def test_real_graph_has_the_number_of_common_neighbours_of_its_densest_pair() -> None:
-    graph = stored_graph("ca-GrQc.txt")
-    shape = (graph.n_vertices, graph.n_vertices)
-    half = sparse.csr_array((np.ones(graph.n_edges, dtype=np.int64), (graph.source, graph.target)), shape=shape)
-    product = sparse.triu((half + half.T) @ (half + half.T), k=1)
-    assert len(common_neighbor_frontier(graph)) == int(product.max()) + 1

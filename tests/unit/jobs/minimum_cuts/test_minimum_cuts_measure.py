@@ -10,10 +10,8 @@ from hypothesis import given
 
 from dplib.graphs.cuts.cut_list import CutList
 from dplib.graphs.cuts.cycle_arcs import Arcs
-from dplib.graphs.cuts.exhaustive import numbered_sides
 from dplib.graphs.cuts.near_minimum import near_minimum_cuts
 from dplib.graphs.edges import Graph, canonical, unpack_sides
-from dplib.jobs.minimum_cuts.design import SAMPLED_PADDING, SAMPLED_VALUE
 from dplib.jobs.minimum_cuts.estimate import SAMPLED_REFUSED, make_results
 from dplib.jobs.minimum_cuts.expected_accuracy import expected_accuracies, laplace_tail, ring_share
 from dplib.jobs.minimum_cuts.measure import count_minimum_cuts, drawn
@@ -21,7 +19,7 @@ from dplib.jobs.minimum_cuts.padded_graph import PaddedGraph
 from dplib.jobs.minimum_cuts.plan import make_plan
 from dplib.jobs.minimum_cuts.synthetic import side_values, synthesise
 from dplib.mechanisms.discrete_laplace import discrete_laplace_probability
-from dplib.randomness.keyed import KeyedStream, derive_key
+from dplib.randomness.keyed import KeyedStream
 from tests.support.cut_graphs import weighted_graphs
 from tests.support.cut_mechanism_laws import all_cuts, all_sides
 from tests.support.cut_padded_graph import DensePaddedGraph
@@ -45,29 +43,6 @@ def pair_weights(graph: Graph) -> np.ndarray:
 
 def every(graph: Graph) -> tuple[np.ndarray, np.ndarray]:
     return all_sides(graph.n_vertices), all_cuts(graph.n_vertices, pair_weights(graph))
-
-
-def test_without_noise_everything_is_the_list_of_all_cuts() -> None:
-    graph = graph_of(8, EDGES)
-    sides, values = every(graph)
-    releases = {
-        "minimum_cut_value": {"share": 1},
-        "synthetic_graph": {"share": 1},
-        "top_cuts": {"share": 7, "k": 2, "values_share": "2/7"},
-    }
-    design = design_of(releases, EXACT, n=8)
-    results = make_results(design, drawn(design, graph, KEY))
-    least = int(values.min())
-    numbers = {each.statistic: each.estimate for each in results.numbers}
-    assert numbers["minimum_cut_value"] == numbers["synthetic_graph_value"] == least
-    assert results.synthetic is not None
-    listed = results.cuts["synthetic_graph"]
-    assert {tuple(side) for side in listed.sides} == {tuple(side) for side in sides[values <= 1.1 * least]}
-    top = results.cuts["top_cuts"]
-    assert sorted(top.value.tolist()) == sorted(values.tolist())[:2]
-    for side, value in zip(top.sides, top.value, strict=True):
-        assert values[(sides == side).all(axis=1)] == value
-    assert np.array_equal(results.synthetic.graph.weight, graph.weight)
 
 
 @pytest.mark.parametrize(
@@ -154,39 +129,6 @@ def test_cuts_of_a_contracted_graph_are_those_of_the_graph() -> None:
         assert len(set(packed[:, 0].tolist())) == 21
         assert set(weights.tolist()) == {60}
         assert all(ours.weight(0, side) == 60 for side in unpack_sides(packed, 14))
-
-
-def test_sampled_cuts_are_near_minimum_where_the_graph_is_strong() -> None:
-    rng = np.random.default_rng(5)
-    edges = [(u, v, int(rng.integers(40, 60))) for u, v in combinations(range(30), 2)]
-    graph = graph_of(30, edges)
-    releases = {"sampled_cuts": {"k": 3, "values_share": "1/2"}}
-    design = design_of(releases, {"epsilon": 8, "delta": "0.000001"}, n=30)
-    stored = drawn(design, graph, KEY)
-    results = make_results(design, stored)
-    plan = design.sampler
-    assert plan is not None
-    assert stored.noisy[SAMPLED_VALUE][0] >= plan.gate
-    assert stored.noisy[SAMPLED_PADDING].tolist() == [0]
-    cuts = results.cuts["sampled_cuts"]
-    assert 1 <= len(cuts.sides) <= 3
-    true = side_values(30, pair_weights(graph), cuts.sides)
-    least = PaddedGraph(graph).minimum_cut(0)
-    assert (true - least <= plan.excess(least, 1e-9)).all()
-    assert (np.abs(cuts.value - true) <= 25 * cuts.std_error).all()
-
-
-def test_another_graph_never_shares_noise_and_a_retry_repeats_it() -> None:
-    design = design_of({"minimum_cut_value": {}, "synthetic_graph": {}}, n=8)
-    graph = graph_of(8, EDGES)
-    one, again = drawn(design, graph, KEY), drawn(design, graph, KEY)
-    other = drawn(design, graph, derive_key(KEY, "other"))
-    assert all(np.array_equal(one.noisy[name], again.noisy[name]) for name in one.noisy)
-    assert not np.array_equal(one.noisy["synthetic_graph"], other.noisy["synthetic_graph"])
-
-
-def test_sides_of_numbers_are_in_the_order_of_the_values() -> None:
-    assert np.array_equal(numbered_sides(np.arange(1, 2**5), 6), all_sides(6))
 
 
 @pytest.mark.parametrize("n", [6, 30])
