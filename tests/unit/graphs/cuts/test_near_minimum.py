@@ -36,7 +36,7 @@ def bounds(draw: st.DrawFn, graph: Graph) -> int:
 
 @settings(deadline=None, max_examples=400)  # the first call compiles
 @given(st.data())
-def test_equals_the_list_of_all_sides(data: st.DataObject) -> None:
+def test_equals_the_list_of_all_cuts(data: st.DataObject) -> None:
     graph = data.draw(weighted_graphs())
     bound = bounds(data.draw, graph)
     found = near_minimum_cuts(graph, bound)
