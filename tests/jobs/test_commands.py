@@ -106,6 +106,10 @@ def test_query_adds_up_the_estimates(release: Path) -> None:
     assert sum(day["estimate"] for day in days) == pytest.approx(by_item["tea"]["estimate"])
     table = dplib("query", str(release), "--item", "tea")
     assert "95 % interval" in table.out
+    # Intervals are of the counts after caps: query and page say so.
+    caveat = "after the public caps (at most 3 rows of one order; each row as 5 at most)"
+    assert caveat in table.out
+    assert caveat in (release / "report.html").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(
