@@ -30,11 +30,11 @@ from scripts.accept.kmeans import SQUARE, ratio_of
 from scripts.accept.runs import needs_shared, session, shared
 from scripts.experiments.kmeans_rules import of_sizes
 from scripts.experiments.kmeans_table import Data
-from tests.statistical.test_coverage_of_graphs import network
 from tests.support.configurations import configuration
 from tests.support.drawn import outcome
 from tests.support.ledger_faults import Seen, bypassed, edited, forged, forged_beside, many_entries, restored
 from tests.support.ledgers import TERMS, key_number
+from tests.support.network_statistics import design_of
 
 CONFIGURATIONS = 2_000
 ENTRIES = 100_000
@@ -101,7 +101,7 @@ def real_stars() -> Iterator[Result]:
             ends = np.loadtxt(lines, dtype=np.int64, comments="#")
         graph = SimpleGraph.from_edges(n, *ends.T)
         rungs = StarRungs(star_pairs(graph), 1, n - 2)
-        (measured,) = network(("k_stars",), {"epsilon": 1}, n).measurements
+        (measured,) = design_of(("k_stars",), {"epsilon": 1}, n=n).measurements
         true, stream = k_stars(graph.degrees(), 2), KeyedStream(bytes(range(32)), name, 0)
         error = float(np.abs(draw_ladder(stream, true, rungs, measured.epsilon, DRAWS) - true).mean())
         flat = draw_discrete_laplace(stream, Fraction(measured.sensitivity.l1) / measured.epsilon, DRAWS)

@@ -3,7 +3,7 @@
 Noise comes from the exact samplers and goes through the jobs' own estimators; nothing starts Spark.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -18,11 +18,12 @@ from dplib.jobs.range_histograms import estimate as ranges
 from dplib.mechanisms.cuts.cut_statistics import GRID
 from dplib.privacy.noise_quantile import DrawLaw
 from scripts.accept.claims import Check, Result, at_least, at_most
-from tests.statistical.test_coverage_of_graphs import CUTS, network
+from tests.statistical.test_coverage_of_graphs import CUTS
 from tests.statistical.test_coverage_of_histograms import CASES, N_KEYS, range_design, range_noise, shop
 from tests.support.clustering_coverage import cases, coverage
 from tests.support.coverage_of_intervals import HIGHEST, LOWEST, covered, drawn
 from tests.support.minimum_cuts import design_of as cut_design
+from tests.support.network_statistics import design_of as network_design
 
 NARROW = 20.0
 """From this standard error on the steps of whole numbers no longer widen an interval."""
@@ -40,7 +41,7 @@ CLUSTERS = (
 """Method, most coordinates, budgets, keys of each set."""
 
 
-def held(job: str, answers: list[tuple[npt.NDArray[np.number], float]]) -> Iterator[Result]:
+def held(job: str, answers: Sequence[tuple[npt.NDArray[np.floating], float]]) -> Iterator[Result]:
     """The least coverage of all intervals, and the most where steps are narrow.
 
     Args:
@@ -100,7 +101,7 @@ def coverage_of_graphs() -> Iterator[Result]:
     """Numbers and runs of degrees of `network-statistics`, numbers and cuts of `minimum-cuts`."""
     numbers, cuts = [], []
     for budget in BUDGETS:
-        design = network(("edge_count", "largest_degree", "degree_histogram"), budget, last_bin=30)
+        design = network_design(("edge_count", "largest_degree", "degree_histogram"), budget, last_bin=30)
         for each in design.measurements:
             assert each.noise is not None
             law = DrawLaw.of(each.noise)

@@ -139,7 +139,7 @@ def sizes() -> Iterator[Result]:
     named = "".join(f"; {name} {n}" for n, name in long[:5])
     yield Result(f"{len(counts):,} files over 350 lines", "0", f"{len(long)} ({counts[0][0]} at most){named}", not long)
     total = sum(n for n, _ in counts)
-    parts = defaultdict(int)
+    parts: dict[str, int] = defaultdict(int)
     for n, name in counts:
         parts[name.partition("/")[0]] += n
     words = ", ".join(f"{name} {n:,}" for name, n in sorted(parts.items()))
@@ -178,10 +178,9 @@ def code_lines(text: str) -> list[tuple[int, str]]:
     """The lines of code of a module with their numbers, without comments, docstrings, imports and indentation."""
     left_out: set[int] = set()
     for node in ast.walk(ast.parse(text)):
-        is_text = (
+        if isinstance(node, ast.Import | ast.ImportFrom) or (
             isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
-        )
-        if isinstance(node, ast.Import | ast.ImportFrom) or is_text:
+        ):
             left_out |= set(range(node.lineno, (node.end_lineno or node.lineno) + 1))
     words: dict[int, list[str]] = defaultdict(list)
     for token in tokenize.generate_tokens(io.StringIO(text).readline):

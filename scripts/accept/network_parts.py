@@ -18,7 +18,7 @@ from dplib.jobs.network_statistics.noisy_graph_plan import planned_choices
 from dplib.jobs.network_statistics.whole_graph import draw_whole_graph, exact_whole_graph
 from dplib.randomness.keyed import derive_key
 from scripts.accept.claims import Result, at_most, load
-from tests.statistical.test_coverage_of_graphs import network
+from tests.support.network_statistics import design_of
 
 KEY = bytes(range(32))
 FACEBOOK, N_FACEBOOK, TRIANGLES = "facebook_combined.txt", 4_039, 1_612_010
@@ -33,7 +33,7 @@ def rms(values: FloatArray) -> float:
 def noisy_graph(edges: SimpleGraph) -> Iterator[Result]:
     """The noisy adjacency matrix by its edges: as many true and false edges as the law says, and fast."""
     blocks = {"low": list(range(1_000)), "high": list(range(1_000, 2_000))}
-    design = network(("adjacency",), {"epsilon": 8}, N_FACEBOOK, adjacency={"blocks": blocks})
+    design = design_of(("adjacency",), {"epsilon": 8}, n=N_FACEBOOK, adjacency={"blocks": blocks})
     draw_whole_graph(design, edges.only(np.arange(edges.n_edges) < 9), derive_key(KEY, "warm"))
     started = time.process_time()
     parts = draw_whole_graph(design, edges, derive_key(KEY, FACEBOOK))
@@ -48,7 +48,7 @@ def noisy_graph(edges: SimpleGraph) -> Iterator[Result]:
     yield at_most(f"{claim} the {true:,.0f} true edges kept", abs(met[0]), 0.02)
     yield at_most(f"{claim} the {false:,.0f} false edges", abs(met[1]), 0.05)
     yield at_most(f"{FACEBOOK}: drawn without going through {pairs:,} pairs ({load()})", seconds, 3, " s")
-    wide = network(("adjacency",), {"epsilon": 16}, 20 * N_FACEBOOK)
+    wide = design_of(("adjacency",), {"epsilon": 16}, n=20 * N_FACEBOOK)
     assert wide.measurements
     started = time.process_time()
     found = draw_whole_graph(wide, replace(edges, n_vertices=wide.n_vertices), derive_key(KEY, "wide")).graph
@@ -68,10 +68,10 @@ def choices(edges: SimpleGraph) -> Iterator[Result]:
     rng = np.random.default_rng(1)
     splits = {f"cut {k}": {"a": list(range(k)), "b": list(range(k, N_FACEBOOK))} for k in range(400, 4_000, 400)}
     seeds = {f"set {k}": rng.choice(N_FACEBOOK, 10, replace=False).tolist() for k in range(40)}
-    design = network(
+    design = design_of(
         ("split", "coverage"),
         {"epsilon": "0.2"},
-        N_FACEBOOK,
+        n=N_FACEBOOK,
         split={"candidates": splits, "resolution": "1/100"},
         coverage={"candidates": seeds},
     )
@@ -92,7 +92,7 @@ def choices(edges: SimpleGraph) -> Iterator[Result]:
 def local_model(edges: SimpleGraph) -> Iterator[Result]:
     """Reports of all vertices: estimates within their standard errors; both models side by side."""
     statistics = ("degree_sequence", "adjacency")
-    design = network(statistics, {"epsilon": 4}, N_FACEBOOK, privacy={"model": "local"}, last_bin=100)
+    design = design_of(statistics, {"epsilon": 4}, n=N_FACEBOOK, privacy={"model": "local"}, last_bin=100)
     started = time.process_time()
     parts = draw_whole_graph(design, edges, derive_key(KEY, "local"))
     seconds = time.process_time() - started

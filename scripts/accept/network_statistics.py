@@ -27,7 +27,6 @@ from dplib.jobs.network_statistics.measure import (
     statistics_of,
 )
 from dplib.jobs.network_statistics.rehearse import generate
-from dplib.jobs.network_statistics.tables import noise_variance
 from dplib.jobs.network_statistics.whole_graph import WholeGraph
 from dplib.mechanisms.ladder import draw_ladder, ladder_mean_error
 from dplib.mechanisms.smooth_noise import draw_smooth_cauchy, smooth_cauchy_quantile
@@ -37,7 +36,7 @@ from scripts.accept.claims import Check, Result, at_most, load, unless_busy
 from scripts.accept.network_parts import FACEBOOK, KEY, choices, local_model, noisy_graph, rms
 from scripts.accept.runs import as_it_stands, needs_shared, run_command, session, shared, verifies
 from scripts.bench.network_counting import TARGETS, Timing, time_in_process
-from tests.statistical.test_coverage_of_graphs import network
+from tests.support.network_statistics import design_of
 
 GRAPHS = (
     (FACEBOOK, " ", 4_039, 88_234, 1_612_010),
@@ -46,8 +45,7 @@ GRAPHS = (
 )
 """File, separator, declared vertices, edges without loops, triangles (SNAP's pages; ca-GrQc lists 12 loops)."""
 DRAWS = 400
-FIVE = ("edge_count", "largest_degree", "degree_histogram", "sorted_degrees", "triangles")
-WEIGHTS = dict(zip(FIVE, (1, 1, 2, 2, 3), strict=True))
+FIVE = {"edge_count": 1, "largest_degree": 1, "degree_histogram": 2, "sorted_degrees": 2, "triangles": 3}
 
 
 @needs_shared
@@ -58,7 +56,7 @@ def real_graphs() -> Iterator[Result]:
     for name, separator, n, edges, triangles in GRAPHS:
         columns, options = {"source": "_c0", "target": "_c1"}, {"sep": separator, "comment": "#"}
         source = EdgeInput.model_validate({"path": str(shared("graphs", name)), "options": options, "columns": columns})
-        design, seconds = network(FIVE, {"epsilon": 1}, n, statistics=WEIGHTS, last_bin=2_000), []
+        design, seconds = design_of(FIVE, {"epsilon": 1}, n=n, last_bin=2_000), []
         with session() as spark:
             for _ in range(3):
                 started = time.monotonic()
@@ -88,7 +86,8 @@ def errors_after_noise(name: str, design: Design, graph: SimpleGraph) -> Iterato
     yield at_most(f"{name}: degree histogram, |error met / predicted - 1|", abs(ratio - 1), 0.1)
     gap = results.estimate[Statistic.SORTED_DEGREES] - exact[Statistic.SORTED_DEGREES]
     (measured,) = (each for each in design.measurements if each.statistic is Statistic.SORTED_DEGREES)
-    noise = float(np.sqrt(noise_variance(measured)))
+    assert measured.noise is not None
+    noise = float(np.sqrt(measured.noise.variance))
     yield at_most(f"{name}: sorted degrees, error after isotonic regression over noise", rms(gap) / noise, 0.5)
     rungs, epsilon = rungs_of(design, exact_counts(design, graph)), Fraction(1)
     triangles = int(exact[Statistic.TRIANGLES][0])
@@ -106,7 +105,7 @@ def errors_after_noise(name: str, design: Design, graph: SimpleGraph) -> Iterato
 
 def errors_of_single_numbers(name: str, graph: SimpleGraph) -> Iterator[Result]:
     """Number of edges and largest degree: the errors of many runs over the stated standard error."""
-    design = network(("edge_count", "largest_degree"), {"epsilon": 1}, graph.n_vertices)
+    design = design_of(("edge_count", "largest_degree"), {"epsilon": 1}, n=graph.n_vertices)
     facts = exact_counts(design, graph)
     exact = statistics_of(design, facts)
     runs = [noisy_numbers(design, facts, derive_key(KEY, name, run)) for run in range(DRAWS)]

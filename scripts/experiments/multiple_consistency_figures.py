@@ -12,7 +12,7 @@ restaurant's days are generated. The paper reads figures 1 and 2 as convergence 
 import argparse
 import csv
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 import matplotlib
@@ -55,7 +55,8 @@ def restaurant(n_days: int, seed: int = 0) -> tuple[ConsistencyProblem, FloatArr
     day_constraints = resolve(ITEMS, n_days, PACKAGES, rows_are_packages=True).day_constraints
     generators = day_constraints[0].generators
     assert generators is not None
-    true = np.asarray(tree.sums(generator.poisson(8, (n_days, 3)) @ generators.T), dtype=np.float64)
+    days = np.asarray(generator.poisson(8, (n_days, 3)) @ generators.T)
+    true = np.asarray(tree.sums(days), dtype=np.float64)
     scale = MAX_PACKAGE * tree.n_levels / EPSILON
     noisy = true + generator.laplace(0, scale, true.shape)
     return ConsistencyProblem(tree, noisy, np.full(true.shape, 2 * scale**2), day_constraints), true
@@ -73,7 +74,7 @@ def trace(n_days: int) -> dict[str, list[float]]:
         found["mse_s"].append(mse_s(problem.tree, problem.day_constraints, values))
         return found["mse_s"][-1]
 
-    maps = [
+    maps: list[Callable[[FloatArray], FloatArray]] = [
         tree_projection(problem.tree, problem.variance),
         project_days(problem.day_constraints, problem.variance, problem.tree.leaf_nodes),
     ]

@@ -123,7 +123,13 @@ CHANGING = [
     {"totals": {"cd": ["c", "d"]}, "measured": True},
 ]
 PACKAGES = [{"packages": {"small": {"a": 1, "b": 1}, "large": {"a": 2, "b": 1, "c": 1, "d": 3}}}]
-CASES = {"none": [], "measured": MEASURED, "free": FREE, "changing": CHANGING, "packages": PACKAGES}
+CASES: dict[str, list[dict[str, Any]]] = {
+    "none": [],
+    "measured": MEASURED,
+    "free": FREE,
+    "changing": CHANGING,
+    "packages": PACKAGES,
+}
 
 
 @pytest.mark.parametrize("budget", [{"epsilon": 1}, {"epsilon": 6}, {"rho": "1/2"}])

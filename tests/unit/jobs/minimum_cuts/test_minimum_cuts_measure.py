@@ -115,7 +115,7 @@ def test_the_least_arc_is_that_of_the_padded_graph(graph: Graph) -> None:
 
 
 def test_cuts_of_a_contracted_graph_are_those_of_the_graph() -> None:
-    """A ring of 7 heavy pairs: 21 minimum cuts of 14 vertices, drawn over 7, or listed by trials, or too many for a list."""
+    """A ring of 7 heavy pairs: 21 minimum cuts, drawn over 7, listed by trials, or too many for a list."""
     ring = [(2 * pair, 2 * pair + 1, 100) for pair in range(7)] + [(2 * p + 1, (2 * p + 2) % 14, 30) for p in range(7)]
     graph = graph_of(14, ring)
 
