@@ -35,7 +35,8 @@ from dplib.jobs.consistent_histograms.block_tables import BlockDivision, BlockEr
 from dplib.jobs.consistent_histograms.config import ITERATIVE
 from dplib.jobs.consistent_histograms.convergence import require_converged
 from dplib.jobs.consistent_histograms.design import Design
-from dplib.jobs.consistent_histograms.estimate import Errors, IntegerTables, day_constraints_of, options
+from dplib.jobs.consistent_histograms.estimate import Errors, PublishedTable, day_constraints_of, options
+from dplib.jobs.consistent_histograms.nearest_table import nearest_in_blocks
 from dplib.jobs.consistent_histograms.publish import Results
 from dplib.jobs.consistent_histograms.tables import Tables, block_nodes
 from dplib.jobs.consistent_histograms.work_blocks import StoredBlocks, in_work_blocks
@@ -181,10 +182,11 @@ def _results(
     plan, n_series = design.blocks, shapes.n_series
     by_grouping = design.columns.n_columns > 1
     errors = [] if by_grouping else [BlockErrors.of(design, group, shapes) for group in series_groups(design)]
-    divisions, programmes = block_divisions(design, shapes)
+    reals = design.config.publish.counts == "reals"
+    divisions, programmes = ([], []) if reals else block_divisions(design, shapes)
     n_top = plan.n_top_nodes
     values, std_error = _array(design, "<f8"), _array(design, "<f8")
-    counts = _array(design, "<i8")
+    counts = _array(design, "<f8" if reals else "<i8")
     values[:n_top] = solution.values
     for error in errors:
         std_error[:n_top, error.group.series] = error.top
@@ -212,14 +214,17 @@ def _results(
     weights = design.constraints.measured.astype(np.float64)
     for series in programmes:
         day_constraints = day_constraints_of(design, series)
-        table = publish_tables(
+        whole = publish_tables(
             plan_publication(day_constraints), design.tree, values[:, series], day_constraints, weights[series]
         )
-        assert table is not None
-        counts[:, series] = table
+        assert whole is not None
+        counts[:, series] = whole
         published[series] = True
     made = Solution(values, solution.solver, solution.rounds, solution.converged)
-    return Results(made, std_error, IntegerTables(counts, published), "blocks")
+    table = PublishedTable(counts, published)
+    if reals:
+        table = nearest_in_blocks(stack, design, shapes, estimated, counts, float(np.abs(values).max()))
+    return Results(made, std_error, table, "blocks")
 
 
 def _array(design: Design, kind: str) -> npt.NDArray[Any]:

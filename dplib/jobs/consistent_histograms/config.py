@@ -180,6 +180,8 @@ class Publish(Publication):
     """What is made of the stored measurement; never spends."""
 
     solver: Solver = Solver()
+    counts: Literal["integers", "reals"] = Field(default="integers", exclude_if=lambda kind: kind == "integers")
+    """What `published/` holds: non-negative integers, or the non-negative real table nearest to the estimates."""
 
 
 class HistogramsRelease(ReleaseSettings):

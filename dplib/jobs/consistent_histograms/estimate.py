@@ -357,15 +357,15 @@ class Errors:
 
 
 @dataclass(frozen=True, eq=False)
-class IntegerTables:
-    """Non-negative integer counts, consistent over the tree and exact in every constraint.
+class PublishedTable:
+    """Non-negative counts, consistent over the tree and exact in every constraint: integers, or the nearest reals.
 
     Attributes:
         counts: shape (n_nodes, n_series); meaningless for series that are not published.
         published: whether a series is, shape (n_series,).
     """
 
-    counts: IntArray
+    counts: IntArray | FloatArray
     published: BoolArray
 
 
@@ -379,7 +379,7 @@ def _publications(design: Design) -> list[tuple[IntArray, tuple[DayConstraints, 
     return [(group, day_constraints, plan_publication(day_constraints)) for group, day_constraints in found]
 
 
-def integer_tables(design: Design, values: FloatArray) -> IntegerTables:
+def integer_tables(design: Design, values: FloatArray) -> PublishedTable:
     """Integer tables of all groups that have one.
 
     Args:
@@ -394,11 +394,16 @@ def integer_tables(design: Design, values: FloatArray) -> IntegerTables:
         if table is not None:
             counts[:, group] = table
             published[group] = True
-    return IntegerTables(counts, published)
+    return PublishedTable(counts, published)
 
 
 def publication_sentences(design: Design) -> list[str]:
-    """What the plan and the report say about integer tables."""
+    """What the plan and the report say about published tables."""
+    if design.config.publish.counts == "reals":
+        return [
+            "Published: the non-negative real table nearest to the estimates, consistent over the tree and exact in "
+            "every constraint; it is biased upwards where counts are small."
+        ]
     plans = publication_plans(design)
     sentences = dict.fromkeys(plan.sentence for _, plan in plans)
     missing = [design.series[n] for group, plan in plans if plan.method is TableMethod.NOT_PUBLISHED for n in group]

@@ -7,6 +7,7 @@ estimates were made; the budget; how to query and cite.
 
 import datetime as dt
 import shlex
+from typing import Any
 
 import numpy as np
 
@@ -81,13 +82,19 @@ def _files(content: PageContent) -> DataTable:
         "models, confidence intervals. Do not clip them first.",
         content.estimation.unpublished
         or (
-            "Non-negative whole numbers that add up exactly. For tables, maps and software that expects counts. They "
-            "have no standard errors, and being non-negative biases small counts: for sums and averages use the "
+            f"Non-negative {_kind(content)} that add up exactly. For tables, maps and software that expects counts. "
+            "They have no standard errors, and being non-negative biases small counts: for sums and averages use the "
             "estimates."
         ),
         "The noisy counts as they were drawn, with their variances; they do not add up. For making other estimates "
         "from the same measurement at no further cost.",
     )
+
+
+def _kind(content: PageContent) -> str:
+    published = content.totals.published
+    reals = published is not None and np.issubdtype(published.dtype, np.floating)
+    return "real numbers, the table nearest to the estimates," if reals else "whole numbers"
 
 
 def _expected_errors(content: PageContent) -> Section:
@@ -120,7 +127,7 @@ def _expected_errors(content: PageContent) -> Section:
 def _charts(content: PageContent) -> Section:
     intro = (
         "In blue the unbiased estimates with their 95 % intervals",
-        "" if content.estimation.unpublished else ", in orange the published whole numbers",
+        "" if content.estimation.unpublished else ", in orange the published counts",
         ". Intervals cover the noise: each by itself holds the bounded true count in 95 of 100 cases.",
     )
     figures = tuple(_figure(chart, points) for chart in content.charts for points in chart.levels)
@@ -145,9 +152,13 @@ def _figure(chart: SeriesChart, points: Points) -> Figure:
         + (f", 95 % intervals up to plus or minus {number_text(widest, 3)}." if stated else ".")
     )
     if published is not None:
-        alt += f" Published counts between {count_text(published.min())} and {count_text(published.max())}."
+        alt += f" Published counts between {_published(published.min())} and {_published(published.max())}."
     drawing = series_with_band(dates, estimate, margin if stated else None, published, f"count a {points.level}")
     return Figure(drawing, f"{chart.name}, by {points.level}", caption, alt)
+
+
+def _published(count: np.integer[Any] | np.floating[Any]) -> str:
+    return count_text(int(count)) if isinstance(count, np.integer) else number_text(float(count))
 
 
 def _totals(content: PageContent) -> DataTable:
@@ -165,7 +176,7 @@ def _total_row(content: PageContent, series: int) -> tuple[Text, ...]:
     totals = content.totals
     value, half = float(totals.estimate[series]), float(totals.half_width[series])
     estimate, margin = (number_text(value), "–") if np.isnan(half) else with_margin(value, half)
-    published = () if totals.published is None else (count_text(totals.published[series]),)
+    published = () if totals.published is None else (_published(totals.published[series]),)
     return (totals.names[series], estimate, margin, *published)
 
 

@@ -47,7 +47,7 @@ class Points:
     dates: tuple[dt.date, ...]
     estimate: FloatArray
     half_width: FloatArray
-    published: IntArray | None
+    published: IntArray | FloatArray | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,7 +69,7 @@ class SeriesTotals:
     names: tuple[str, ...]
     estimate: FloatArray
     half_width: FloatArray
-    published: IntArray | None
+    published: IntArray | FloatArray | None
 
 
 @dataclass(frozen=True)

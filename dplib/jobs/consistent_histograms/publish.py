@@ -13,7 +13,7 @@ from dplib.jobs.consistent_histograms.convergence import require_converged
 from dplib.jobs.consistent_histograms.design import Design
 from dplib.jobs.consistent_histograms.estimate import (
     Errors,
-    IntegerTables,
+    PublishedTable,
     chosen_solvers,
     estimate,
     integer_tables,
@@ -38,13 +38,13 @@ class Results:
     Attributes:
         solution: estimates with the solver's name and rounds.
         std_error: standard error of each estimate, shape (n_nodes, n_series).
-        tables: non-negative integers.
+        tables: non-negative counts.
         layout: where it ran: driver, blocks or reference.
     """
 
     solution: Solution
     std_error: FloatArray
-    tables: IntegerTables
+    tables: PublishedTable
     layout: str
 
     @property
@@ -61,7 +61,17 @@ def results_on_driver(design: Design, directory: Path, progress: Progress = SILE
     noisy = Tables(directory, design).read_measurement()
     solution = estimate(design, noisy, design.config.publish.solver, progress)
     require_converged(design.config.publish.solver, solution)
-    return Results(solution, Errors(design).node_std_error(), integer_tables(design, solution.values), "driver")
+    return Results(solution, Errors(design).node_std_error(), published_table(design, solution.values), "driver")
+
+
+def published_table(design: Design, values: FloatArray) -> PublishedTable:
+    """Non-negative counts from estimates of shape (n_nodes, n_series), all in this process."""
+    if design.config.publish.counts == "integers":
+        return integer_tables(design, values)
+    # Imported where it is needed: it brings the passes of the blocks.
+    from dplib.jobs.consistent_histograms.nearest_table import nearest_on_driver
+
+    return nearest_on_driver(design, values)
 
 
 def write_tables(design: Design, results: Results, directory: Path) -> None:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 
 from dplib.errors import ConfigError
 from dplib.jobs.consistent_histograms.config import NAME
@@ -30,7 +31,7 @@ class Answer:
         std_error: its exact standard error; None where rounds stopped before their threshold.
         low: lower end of the 95 % interval; None in the same case.
         high: upper end.
-        published: the integer count of the published table; None where the release has none.
+        published: the count of the published table, an integer or a real; None where the release has none.
     """
 
     item: str
@@ -40,7 +41,7 @@ class Answer:
     std_error: float | None
     low: float | None
     high: float | None
-    published: int | None
+    published: int | float | None
 
 
 def design_of(manifest: Manifest) -> Design:
@@ -84,11 +85,12 @@ def query_release(
     errors = Errors(design)
     numbers = np.array([design.series.index(name) for name in wanted])
     std_errors, halves = errors.range_std_error(lo, hi)[numbers], errors.half_widths(lo, hi, numbers)
-    published: dict[str, int] = {}
+    published: dict[str, int | float] = {}
     if (directory / PUBLISHED).is_dir():
         table = read_table(directory / PUBLISHED, ["item", "node", "count"], where)
         totals = tables.scatter(table, "count")[nodes].sum(axis=0)
-        published = {name: int(totals[design.series.index(name)]) for name in set(table.column("item").to_pylist())}
+        number = int if pa.types.is_integer(table.schema.field("count").type) else float
+        published = {name: number(totals[design.series.index(name)]) for name in set(table.column("item").to_pylist())}
     answers = []
     for name, number, error, half in zip(wanted, numbers, std_errors.tolist(), halves.tolist(), strict=True):
         value = float(estimates[nodes, number].sum())

@@ -32,9 +32,9 @@ from dplib.jobs.consistent_histograms.block_solvers import SeriesGroup, TreePass
 from dplib.jobs.consistent_histograms.config import ITERATIVE
 from dplib.jobs.consistent_histograms.convergence import require_converged
 from dplib.jobs.consistent_histograms.design import Design
-from dplib.jobs.consistent_histograms.estimate import Errors, integer_tables, options, problem
+from dplib.jobs.consistent_histograms.estimate import Errors, options, problem
 from dplib.jobs.consistent_histograms.node_ranges import NodeRanges, joined, matrix, vector
-from dplib.jobs.consistent_histograms.publish import Results
+from dplib.jobs.consistent_histograms.publish import Results, published_table
 from dplib.jobs.consistent_histograms.reference_gradients import CUT_EVERY, gradient_rounds
 from dplib.jobs.consistent_histograms.tables import Tables
 from dplib.jobs.consistent_histograms.work_blocks import in_work_blocks
@@ -86,7 +86,7 @@ def results_by_item_and_day(
             require_converged(design.config.publish.solver, solution)
         else:
             solution = _once(design, ranges, start)
-    tables = integer_tables(design, solution.values)
+    tables = published_table(design, solution.values)
     return Results(solution, Errors(design).node_std_error(), tables, "reference")
 
 

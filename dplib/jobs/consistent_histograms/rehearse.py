@@ -13,13 +13,13 @@ from typing import Any
 
 import numpy as np
 
-from dplib.arrays import IntArray
+from dplib.arrays import FloatArray, IntArray
 from dplib.config.event_input import Input
 from dplib.jobs.consistent_histograms.day_tree import query_ranges
 from dplib.jobs.consistent_histograms.design import Design
 from dplib.jobs.consistent_histograms.estimate import Errors
 from dplib.jobs.consistent_histograms.rows import SeriesCounts, row_kinds
-from dplib.jobs.consistent_histograms.tables import ESTIMATES, Tables
+from dplib.jobs.consistent_histograms.tables import ESTIMATES, PUBLISHED, Tables
 from dplib.metrics.error import range_sums
 from dplib.progress import Progress
 from dplib.release.tables import read_table
@@ -34,12 +34,21 @@ ROWS_PER_DAY = 100
 
 @dataclass(frozen=True)
 class RehearsedError:
-    """One query: the error that the settings predict and the one that the rehearsal met (root mean squares)."""
+    """One query: the error that the settings predict and those that the rehearsal met (root mean squares).
+
+    Attributes:
+        query: day, month, ..., total.
+        n_answers: answers that were compared with the truth.
+        predicted: of the estimates.
+        measured: of the estimates.
+        published: of the published table; None where there is none of some series.
+    """
 
     query: str
     n_answers: int
     predicted: float
     measured: float
+    published: float | None
 
 
 def rehearse(prepared: PreparedJob[Design], rows_per_day: int, seed: int, progress: Progress) -> list[RehearsedError]:
@@ -58,19 +67,36 @@ def rehearse(prepared: PreparedJob[Design], rows_per_day: int, seed: int, progre
         _, release = run_job(rehearsed, progress=progress)
         assert release is not None
         design = rehearsed.design
-        table = read_table(release / ESTIMATES, ["item", "node", "estimate"])
-        leaves = Tables(release, design).scatter(table, "estimate")[design.tree.leaf_nodes]
-    measured = design.constraints.measured
+        measured = design.constraints.measured
+        leaves = _days(design, release, ESTIMATES, "estimate")
+        assert leaves is not None
+        published = _days(design, release, PUBLISHED, "count") if (release / PUBLISHED).is_dir() else None
     true = SeriesCounts(design).of(counts).astype(np.float64)
     errors, found = Errors(design), []
     for query in (each.range for each in design.config.questions):
         ranges = np.array(query_ranges(design.config, query))
-        gap = range_sums(leaves[:, measured], ranges[:, 0], ranges[:, 1]) - range_sums(true, ranges[:, 0], ranges[:, 1])
+        gap = _gaps(leaves, true, ranges)
+        met = None if published is None else _root_mean_square(_gaps(published, true, ranges))
         predicted = np.array([errors.range_std_error(int(lo), int(hi))[measured] for lo, hi in ranges])
-        found.append(
-            RehearsedError(query, gap.size, float(np.sqrt((predicted**2).mean())), float(np.sqrt((gap**2).mean())))
-        )
+        found.append(RehearsedError(query, gap.size, _root_mean_square(predicted), _root_mean_square(gap), met))
     return found
+
+
+def _days(design: Design, release: Path, table: str, column: str) -> FloatArray | None:
+    """Counts of the measured series by day; None where the table lacks one of them."""
+    rows, measured = read_table(release / table, ["item", "node", column]), design.constraints.measured
+    there = set(rows.column("item").unique().to_pylist())
+    if not there.issuperset(np.array(design.series)[measured]):
+        return None
+    return Tables(release, design).scatter(rows, column)[design.tree.leaf_nodes][:, measured]
+
+
+def _gaps(days: FloatArray, true: FloatArray, ranges: IntArray) -> FloatArray:
+    return range_sums(days, ranges[:, 0], ranges[:, 1]) - range_sums(true, ranges[:, 0], ranges[:, 1])
+
+
+def _root_mean_square(values: FloatArray) -> float:
+    return float(np.sqrt((values**2).mean()))
 
 
 def _write_rows(design: Design, path: Path, rows_per_day: int, seed: int) -> IntArray:
@@ -122,6 +148,15 @@ def _add_quantity(path: Path) -> None:
 def shown_rehearsal(prepared: PreparedJob[Design], rows: int | None, seed: int, progress: Progress) -> Iterator[Shown]:
     """Run the whole job on generated rows and compare predicted with measured errors."""
     found = rehearse(prepared, rows or ROWS_PER_DAY, seed, progress)
-    shown = [[each.query, f"{each.n_answers:,}", f"{each.predicted:.2f}", f"{each.measured:.2f}"] for each in found]
-    columns = ["query", "answers", "predicted error", "measured error"]
+    shown = [
+        [
+            each.query,
+            f"{each.n_answers:,}",
+            f"{each.predicted:.2f}",
+            f"{each.measured:.2f}",
+            "-" if each.published is None else f"{each.published:.2f}",
+        ]
+        for each in found
+    ]
+    columns = ["query", "answers", "predicted error", "estimates' error", "published error"]
     yield TextTable("Rehearsal on generated rows (no ledger, no private data)", columns, shown, frozenset(columns[1:]))

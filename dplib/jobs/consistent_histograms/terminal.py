@@ -21,7 +21,7 @@ def show_release(release: Path, manifest: Manifest) -> Iterator[Shown]:
             answer.item,
             f"{answer.estimate:,.1f}",
             "not stated" if answer.std_error is None else f"{answer.std_error:,.1f}",
-            "-" if answer.published is None else f"{answer.published:,}",
+            "-" if answer.published is None else _published(answer.published),
         ]
         for answer in answers[:TOP_ROWS]
     ]
@@ -31,6 +31,10 @@ def show_release(release: Path, manifest: Manifest) -> Iterator[Shown]:
     )
     columns = ["item", "estimate", "std error", "published"]
     yield TextTable(title, columns, rows, frozenset(columns[1:]))
+
+
+def _published(count: int | float) -> str:
+    return f"{count:,}" if isinstance(count, int) else f"{count:,.2f}"
 
 
 def shown_plan(made: Plan) -> Iterator[Shown]:
@@ -75,7 +79,7 @@ def shown_answers(answers: Sequence[Answer]) -> Iterator[Shown]:
             f"{each.estimate:,.2f}",
             "not stated" if each.std_error is None else f"{each.std_error:,.2f}",
             "-" if each.low is None or each.high is None else f"{each.low:,.1f} to {each.high:,.1f}",
-            "-" if each.published is None else f"{each.published:,}",
+            "-" if each.published is None else _published(each.published),
         ]
         for each in answers
     ]
