@@ -2,9 +2,8 @@
 
 import multiprocessing
 import resource
-import statistics
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
 from math import comb
@@ -17,6 +16,7 @@ from dplib.graphs.cuts.near_minimum import near_minimum_cuts
 from dplib.spark.graphs.cut_trials import search_cuts
 from scripts.accept.claims import Check, Result, at_least, at_most, load, processor_seconds, unless_busy
 from scripts.accept.runs import session
+from scripts.bench.minimum_cuts import milliseconds
 from tests.support.cut_graphs import ring_of_cliques, ring_with_chords
 
 ROUNDS = 7
@@ -31,24 +31,13 @@ def large_graphs() -> Iterator[Result]:
     graph = ring_with_chords(10_000, 50_000, 10)
     bound = minimum_cut(graph).value * 14 // 10
     claim = f"10,000 / 50,000: exact value, one core, median of {ROUNDS} ({load()})"
-    yield at_most(claim, 1e3 * median_seconds(lambda: minimum_cut(graph)), 40, " ms")
+    yield at_most(claim, milliseconds(lambda: minimum_cut(graph), ROUNDS), 40, " ms")
     complete = near_minimum_cuts(graph, bound).complete
     claim = f"10,000 / 50,000: all cuts within 1.4, complete: {complete}"
-    result = at_most(claim, 1e3 * median_seconds(lambda: near_minimum_cuts(graph, bound)), 60, " ms")
+    result = at_most(claim, milliseconds(lambda: near_minimum_cuts(graph, bound), ROUNDS), 60, " ms")
     yield replace(result, ok=result.ok and complete)
     large = ring_with_chords(100_000, 500_000, 10)
-    yield at_most("100,000 / 500,000: exact value", median_seconds(lambda: minimum_cut(large), 3), 3, " s")
-
-
-def median_seconds(work: Callable[[], object], rounds: int = ROUNDS) -> float:
-    """Processor time after a first call, which compiles."""
-    work()
-    seconds = []
-    for _ in range(rounds):
-        started = time.process_time()
-        work()
-        seconds.append(time.process_time() - started)
-    return statistics.median(seconds)
+    yield at_most("100,000 / 500,000: exact value", milliseconds(lambda: minimum_cut(large)) / 1e3, 3, " s")
 
 
 def ring_of_25_000_cliques() -> Iterator[Result]:
@@ -82,7 +71,7 @@ def karger_trials() -> Iterator[Result]:
     """Trials a second of one core, and what they miss."""
     graph = ring_with_chords(100, 1_000, 10)
     value = minimum_cut(graph).value
-    seconds = median_seconds(lambda: contraction_cuts(graph, value, 2, 1, 0, N_TRIALS), 3)
+    seconds = milliseconds(lambda: contraction_cuts(graph, value, 2, 1, 0, N_TRIALS)) / 1e3
     yield at_least(f"Karger trials a second, n = 100, m = 1,000, one core ({load()})", N_TRIALS / seconds, 15_000)
     plan = plan_trials(100, 1, 1e-6)
     claim = "trials for all minimum cuts of 100 vertices with failure 1e-6, stated by the plan"

@@ -4,8 +4,7 @@
 
 Graphs: Email-Enron (where DPLIB_SHARED names the folder that has it) and a generated one of a million edges whose
 degrees follow a power law. For each master a process of its own; every stage starts from the rows. The first round pays
-for Java's and Python's start as well. Exit code 1 if a count differs from that of one process, or a target is missed:
-degrees and triangles on two cores within 8 s and 40 s (medians).
+for Java's and Python's start as well. `scripts.accept.network_statistics` holds the medians against their targets.
 """
 
 import argparse
@@ -38,7 +37,6 @@ from dplib.spark.graphs.graph_counts import count_triangles_in_blocks, degree_co
 from dplib.spark.graphs.graph_projection import project_blocks
 
 MASTERS = ("local[1]", "local[2]")
-TARGETS = {"Email-Enron": 8, "power law": 40}
 DEGREE_BOUND = 50
 ROUNDS = 3
 
@@ -151,7 +149,7 @@ def time_in_process(master: str, rounds: int = ROUNDS, graph: str = "") -> list[
     return [Timing(**each) for each in json.loads(done.stdout.splitlines()[-1])]
 
 
-def main() -> int:
+def main() -> None:
     """Print one line a stage, or with ``--master`` their JSON."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--master")
@@ -160,17 +158,13 @@ def main() -> int:
     given = parser.parse_args()
     if given.master:
         print(json.dumps([asdict(each) for each in time_master(given.master, given.rounds, given.graph)]))
-        return 0
-    good = True
+        return
     for master in MASTERS:
         for each in time_in_process(master, given.rounds, given.graph):
-            late = master == MASTERS[-1] and each.stage.endswith("triangles") and each.median > TARGETS[each.graph]
-            good = good and each.right and not late
-            verdict = "MISS" if late or not each.right else "ok  "
-            timed = f"{each.median:6.2f} s (first {each.first:6.2f} s)"
-            print(f"{verdict} {each.graph}, {master}, {each.stage}: {timed}, {each.count:,}", flush=True)
-    return 0 if good else 1
+            right = "" if each.right else ": NOT what one process counts"
+            timed = f"{each.median:6.2f} s (first {each.first:6.2f} s), {each.count:,}{right}"
+            print(f"{each.graph}, {master}, {each.stage}: {timed}", flush=True)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

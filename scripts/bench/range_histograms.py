@@ -1,4 +1,4 @@
-"""Times and errors of the range-count kernels against their targets; one line a check, exit code 1 if one is missed.
+"""Times of the range-count kernels, one line each; `scripts.accept.range_histograms` holds them against their targets.
 
     python scripts/bench/range_histograms.py [--levels 20]
 
@@ -8,7 +8,6 @@ Each time is the processor time of one core, the best of several runs after comp
 
 import argparse
 import os
-import sys
 import time
 from collections.abc import Callable
 from fractions import Fraction
@@ -37,20 +36,6 @@ def best_time(run: Callable[[], object]) -> float:
         run()
         times.append(time.process_time() - start)
     return min(times)
-
-
-def report(claim: str, measured: float, target: float) -> bool:
-    good = measured <= target
-    print(f"{'ok  ' if good else 'MISS'} {claim}: {measured:.4g} (at most {target:g})", flush=True)
-    return good
-
-
-def errors() -> list[bool]:
-    checks = [
-        report(f"mean error, n={n}, epsilon 1", best_design(n).mean_error, most)
-        for n, most in ((256, 79), (1024, 155), (4096, 261), (16384, 414))
-    ]
-    return [*checks, report("mean error, n=4096, rho 0.5, k=2", best_design(4096, "gaussian", 2).mean_error, 26.0)]
 
 
 def least_squares_time(n_bins: int, radices: tuple[int, ...]) -> float:
@@ -91,24 +76,17 @@ def _counts(n_bins: int) -> np.ndarray:
     return np.random.default_rng(0).poisson(20, n_bins)
 
 
-def speeds(n_bins: int) -> list[bool]:
-    binary = (2,) * (n_bins - 1).bit_length()
-    return [
-        report("least squares on the binary tree, ns a bin", least_squares_time(n_bins, binary), 40),
-        report(
-            "least squares on the default tree, ns a bin", least_squares_time(n_bins, best_design(n_bins).radices), 40
-        ),
-        report("whole default method, search included, ns a bin", whole_time(n_bins), 400),
-        report("whole LUE-DPTree, k=16, ns a bin", whole_lue_time(n_bins), 400),
-    ]
-
-
-def main() -> int:
+def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--levels", type=int, default=20, help="log2 of the number of bins")
-    n_bins = 1 << parser.parse_args().levels
-    return 0 if all([*errors(), *speeds(n_bins)]) else 1
+    levels = parser.parse_args().levels
+    n_bins = 1 << levels
+    print(f"least squares on the binary tree: {least_squares_time(n_bins, (2,) * levels):.4g} ns a bin", flush=True)
+    default = least_squares_time(n_bins, best_design(n_bins).radices)
+    print(f"least squares on the default tree: {default:.4g} ns a bin", flush=True)
+    print(f"whole default method, search included: {whole_time(n_bins):.4g} ns a bin", flush=True)
+    print(f"whole LUE-DPTree, k=16: {whole_lue_time(n_bins):.4g} ns a bin")
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()
