@@ -6,7 +6,6 @@ Recording: `tests.support.golden`.
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 from dplib.jobs.network_statistics.design import Design
@@ -62,14 +61,3 @@ def release_of(folder: Path, case: str, secret: bytes = SECRET) -> dict[str, str
 @pytest.mark.parametrize("case", CASES)
 def test_the_release_is_the_recorded_one(case: str, tmp_path: Path) -> None:
     require_recorded(NAME, case, release_of(tmp_path, case))
-
-
-def test_measuring_again_gives_the_same_bytes(tmp_path: Path) -> None:
-    both = [tmp_path / name for name in ("one", "other")]
-    for folder in both:
-        release_of(folder, "edge")
-    contents = [
-        {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*.parquet")} for folder in both
-    ]
-    assert contents[0] == contents[1]
-    assert np.unique([len(each) for each in contents]).size == 1

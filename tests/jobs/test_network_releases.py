@@ -194,14 +194,3 @@ def test_reports_that_vertices_made_are_judged_stored_and_estimated(tmp_path: Pa
     assert place.run().release == release
     refused = dplib("query", str(release), "--item", "adjacency", "--from", "1", "--to", "4")
     assert (refused.code, refused.err.split(" must")[0]) == (2, "dplib: --from and --to")
-
-
-def test_a_rehearsal_of_the_local_model_meets_the_errors_of_edges(tmp_path: Path) -> None:
-    place = new_network(tmp_path, **REPORTS, graph__vertices={"count": 150})
-    found = place.command("rehearse", "--rows", "600", "--seed", "2")
-    assert found.code == 0, found.err
-    lines = {line.split()[0]: line.split() for line in found.out.splitlines() if line.startswith(("adjac", "edge_c"))}
-    for name in ("adjacency", "edge_count"):
-        row = next(cells for start, cells in lines.items() if name.startswith(start))
-        assert float(row[4]) < 5 * float(row[3])
-    assert place.spent() == 0

@@ -12,9 +12,8 @@ import pytest
 from dplib.graphs.simple_graph import SimpleGraph
 from dplib.graphs.statistics.network_sensitivity import Statistic
 from dplib.graphs.statistics.noisy_graph import Passing, estimate_triangles
-from dplib.jobs.minimum_cuts.cut_margin import all_cuts_margin, cut_margin, number_margin
+from dplib.jobs.minimum_cuts.cut_margin import cut_margin, number_margin
 from dplib.jobs.minimum_cuts.design import SAMPLED_VALUE
-from dplib.jobs.minimum_cuts.synthetic import side_values
 from dplib.jobs.network_statistics.estimate import half_width, std_error
 from dplib.jobs.network_statistics.local import estimate_degrees, estimate_derived
 from dplib.jobs.network_statistics.whole_graph import WholeGraph
@@ -148,21 +147,6 @@ def test_numbers_and_cuts(budget: dict[str, Any]) -> None:
         else:
             assert cut_margin(design, name, 3) == number_margin(design, name)
     assert len(design.noises) == len(CUTS)
-
-
-def test_cuts_picked_by_their_value_are_held_all_at_once() -> None:
-    """The margin of a synthetic graph's cuts holds for every cut together: the worst of all cuts of 10 vertices."""
-    n, keys = 10, 1500
-    design = cut_design({"synthetic_graph": {}}, {"epsilon": 1}, n=n)
-    law = DrawLaw.of(design.noises["synthetic_graph"])
-    numbers = np.arange(1, 2 ** (n - 1))
-    sides = ((numbers[:, None] >> np.arange(n - 1)) & 1).astype(bool)
-    sides = np.concatenate([np.zeros((len(sides), 1), dtype=bool), sides], axis=1)
-    pairs = n * (n - 1) // 2
-    noise = drawn(law, pairs * keys, "all cuts").reshape(keys, pairs)
-    margins = all_cuts_margin(design, sides.sum(axis=1))
-    held = [bool((np.abs(side_values(n, each, sides)) <= margins).all()) for each in noise[:300]]
-    assert np.mean(held) >= 0.95
 
 
 def test_the_value_of_sampled_cuts() -> None:

@@ -15,7 +15,7 @@ from dplib.graphs.cuts.minimum_cut import minimum_cut
 from dplib.graphs.cuts.near_minimum import near_minimum_cuts
 from dplib.graphs.edges import canonical, unpack_sides
 from dplib.jobs.minimum_cuts import padded_graph
-from dplib.mechanisms.cuts.cut_sampler import draw_padding, sample_cuts
+from dplib.mechanisms.cuts.cut_sampler import sample_cuts
 from dplib.mechanisms.cuts.cut_sampler_plan import plan_cut_sampler
 from dplib.mechanisms.cuts.pair_weights import noisy_pairs
 from dplib.mechanisms.discrete_laplace import discrete_laplace_probability
@@ -105,19 +105,6 @@ def _largest_rho(epsilon: float, delta: float) -> float:
     """The rho whose best conversion over a fine grid of orders is epsilon."""
     alpha = 1 + np.geomspace(1e-2, 1e3, 20_000)
     return float(((epsilon - np.log1p(-1 / alpha) - np.log(1 / (delta * alpha)) / (alpha - 1)) / alpha).max())
-
-
-def test_padding_is_drawn_by_its_law() -> None:
-    plan = plan_cut_sampler(4, 1, ApproxDP(Fraction(6), Fraction(1, 20)), when_small="pad")
-    graph = DensePaddedGraph(4, np.array([1, 0, 2, 1, 0, 3]))
-    stream = KeyedStream(KEY, "padding")
-    outcomes = range(4 * plan.target // 2 + 1)
-    values = np.array([graph.minimum_cut(i) for i in outcomes])
-    drawn = [draw_padding(stream, lambda i: int(values[i]), plan) for _ in range(5_000)]
-    losses, rate = np.abs(values - plan.target), plan.padding_epsilon / 2
-    assert _p_value(drawn, outcomes, exponential_probability(losses, rate)) > PASS
-    for factor in (Fraction(7, 10), Fraction(13, 10)):
-        assert _p_value(drawn, outcomes, exponential_probability(losses, rate * factor)) < REJECT
 
 
 def test_cuts_are_drawn_without_a_list_by_their_law() -> None:

@@ -11,7 +11,6 @@ from scipy import stats
 
 from dplib.errors import ConfigError
 from dplib.mechanisms.local.choose_oracle import Oracle, OracleName, choose_oracle, rare_variance
-from dplib.mechanisms.local.frequency_oracle import FrequencyEstimate
 from dplib.mechanisms.local.generalized_response import GeneralizedResponse
 from dplib.mechanisms.local.hadamard_response import HadamardResponse, parity, walsh_hadamard
 from dplib.mechanisms.local.local_hashing import LocalHashing
@@ -86,26 +85,6 @@ def test_hashing_with_two_buckets_is_hadamard_response() -> None:
         assert masks == rows
 
 
-@pytest.mark.parametrize("name", [name for name in OracleName if name is not OracleName.AUTO])
-def test_estimates_of_many_users_have_the_stated_error_and_merge(name: OracleName) -> None:
-    n, n_values, runs = 3000, 24, 60
-    oracle = choose_oracle(n_values, Fraction(1), name)
-    values = np.minimum(np.arange(n) % 40, n_values - 1)
-    truth = np.bincount(values, minlength=n_values)
-    users = number_users(np.arange(n))
-    estimates: list[FrequencyEstimate] = []
-    for run in range(runs):
-        streams = UserStreams(KEY, users, "test", run)
-        parts = [slice(0, 1000), slice(1000, 1700), slice(1700, n)]
-        counts = sum(oracle.aggregate(oracle.randomize(streams.of(part), values[part])) for part in parts)
-        estimates.append(oracle.estimate(counts))
-    z = np.array([(e.counts - truth) / e.std_error for e in estimates])
-    # z has mean 0 and variance 1 within each value; values of one run hardly depend on each other.
-    assert stats.norm.sf(abs(z.mean()) * np.sqrt(z.size)) > PASS
-    assert 0.8 < z.var() < 1.2
-    assert estimates[0].counts.sum() == pytest.approx(n, abs=0.6 * n)
-
-
 def _closed_form(oracle: Oracle, value: int, report: bytes) -> float:
     """Probability of a report by the formula of the literature."""
     row = np.frombuffer(report, dtype=np.uint8 if isinstance(oracle, UnaryEncoding) else np.int64)
@@ -150,6 +129,8 @@ def test_the_same_user_sends_the_same_report_in_every_partition() -> None:
         whole = oracle.randomize(UserStreams(KEY, users, "a"), values)
         again = oracle.randomize(UserStreams(KEY, users[order], "a"), values[order])
         assert (whole[order] == again).all()
+        parts = sum(oracle.aggregate(part) for part in (whole[:100], whole[100:100], whole[100:]))
+        assert (parts == oracle.aggregate(whole)).all()
         other = oracle.randomize(UserStreams(KEY, users, "b"), values)
         assert (whole != other).any()
 

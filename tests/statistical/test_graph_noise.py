@@ -43,7 +43,7 @@ class LocalOnly:
 
 
 def _rungs(number: int, kind: str) -> Ladder:
-    graph = oracle.graph_of(N, np.array(oracle.pairs(N))[number >> np.arange(10) & 1 == 1])
+    graph = oracle.numbered(N, number)
     if kind == "degree":
         return second_degree_rungs(second_largest_degree(graph.degrees()), largest_rung(N))
     exact = exact_rungs(common_neighbor_frontier(graph), largest_rung(N))

@@ -5,7 +5,6 @@ every trial under a key of its own.
 """
 
 from fractions import Fraction
-from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -30,17 +29,11 @@ KEY = bytes(range(3, 35))
 TRIALS = 1_200
 TWO, LOCAL = {"epsilon": 2}, {"model": "local"}
 N = 5
-PAIRS = np.array(list(combinations(range(N), 2)))
 NUMBERS = ("edge_count", "largest_degree", "degree_histogram", "cumulative_histogram", "sorted_degrees", "k_stars")
 CANDIDATES: dict[str, Any] = {
     "split": {"candidates": {"halves": {"a": [0, 1], "b": [2, 3, 4]}, "all": {"a": list(range(N))}}},
     "coverage": {"candidates": {"hub": [0], "leaf": [4]}},
 }
-
-
-def graph_number(number: int) -> SimpleGraph:
-    """Graph ``number`` of all graphs of five vertices, as `tests.network_oracles.all_graphs` counts them."""
-    return oracle.graph_of(N, PAIRS[number >> np.arange(10) & 1 == 1])
 
 
 NEIGHBORS = {"edge": oracle.edge_neighbors(N), "vertex": oracle.vertex_neighbors(N)}
@@ -52,7 +45,7 @@ def test_the_job_s_own_numbers_move_by_its_own_sensitivities(level: str) -> None
     statistics = [*NUMBERS, "degree_sequence", "triangles"]
     privacy, triangles = {"neighbors": level}, {"mechanism": "global"}
     design = design_of(statistics, {"epsilon": 100}, n=N, privacy=privacy, triangles=triangles)
-    found = [exact_statistics(design, graph_number(number)) for number in range(1024)]
+    found = [exact_statistics(design, oracle.numbered(N, number)) for number in range(1024)]
     for each in design.measurements:
         values = np.stack([exact[each.statistic] for exact in found])
         assert oracle.change(values, NEIGHBORS[level]) == each.sensitivity.l1, each.statistic
@@ -62,7 +55,7 @@ def test_the_job_s_own_numbers_move_by_its_own_sensitivities(level: str) -> None
 @pytest.mark.parametrize(("counting", "moved"), [("both_ends", 2), ("one_end", 1)])
 def test_one_edge_moves_the_reported_degrees_as_stated(counting: str, moved: int) -> None:
     design = design_of(["degree_sequence"], {"epsilon": 20}, n=N, privacy=LOCAL, local={"counting": counting})
-    exact = np.stack([exact_statistics(design, graph_number(g))[Statistic.DEGREE_SEQUENCE] for g in range(1024)])
+    exact = np.stack([exact_statistics(design, oracle.numbered(N, g))[Statistic.DEGREE_SEQUENCE] for g in range(1024)])
     assert design.measurements[0].sensitivity.l1 == moved == oracle.change(exact, NEIGHBORS["edge"])
     assert design.degree_protocol.scale == Fraction(moved, 20)
 
@@ -74,7 +67,7 @@ def test_choices_are_private_on_all_graphs_of_five_vertices(statistic: str, leve
     changes: dict[str, Any] = {statistic: CANDIDATES[statistic]}
     design = design_of([statistic], TWO, n=N, privacy={"neighbors": level}, **changes)
     (each,) = design.measurements
-    scores = np.stack([scores_of(design, each.statistic, graph_number(number)) for number in range(1024)])
+    scores = np.stack([scores_of(design, each.statistic, oracle.numbered(N, number)) for number in range(1024)])
     first, second = NEIGHBORS[level]
     for divisor, right in ((1, True), (4, False)):
         rate = divisor * choice_rate(each.epsilon, each.sensitivity.l1, 1)

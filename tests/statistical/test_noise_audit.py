@@ -66,25 +66,11 @@ def _epsilon(
 
 
 LAPLACE = [Noise(Law.LAPLACE, Fraction(b), Fraction(1)) for b in (2, 4, 4)]
-LAPLACE_CLAIM = 1.0  # 1/2 + 1/4 + 1/4
+GAUSSIAN = [Noise(Law.GAUSSIAN, Fraction(8), Fraction(1))] * 2
 
 
 def _laplace_loss(level: int, k: IntArray) -> FloatArray:
     return np.where(k >= 1, 1.0, -1.0) / float(LAPLACE[level].parameter)
-
-
-def test_laplace_stays_below_its_claim_and_reaches_it() -> None:
-    measured = _epsilon(_sound, LAPLACE, _laplace_loss, delta=0)
-    assert 0.85 * LAPLACE_CLAIM < measured <= LAPLACE_CLAIM
-
-
-@pytest.mark.parametrize("broken", BROKEN)
-def test_broken_laplace_measurements_are_caught(broken: Mechanism) -> None:
-    assert _epsilon(broken, LAPLACE, _laplace_loss, delta=0) > 1.2 * LAPLACE_CLAIM
-
-
-GAUSSIAN = [Noise(Law.GAUSSIAN, Fraction(8), Fraction(1))] * 2
-GAUSSIAN_EPSILON = 0.5
 
 
 def _gaussian_loss(level: int, k: IntArray) -> FloatArray:
@@ -98,14 +84,18 @@ def _gaussian_delta(epsilon: float) -> float:
     return float(np.maximum(np.outer(here, here) - np.exp(epsilon) * np.outer(there, there), 0).sum())
 
 
-def test_gaussian_stays_below_its_claim_and_comes_near_it() -> None:
-    measured = _epsilon(_sound, GAUSSIAN, _gaussian_loss, _gaussian_delta(GAUSSIAN_EPSILON))
-    assert 0.7 * GAUSSIAN_EPSILON < measured <= GAUSSIAN_EPSILON
+CLAIMS = {
+    Law.LAPLACE: (LAPLACE, _laplace_loss, 1.0, 0.0, 0.85),  # epsilon 1/2 + 1/4 + 1/4
+    Law.GAUSSIAN: (GAUSSIAN, _gaussian_loss, 0.5, _gaussian_delta(0.5), 0.7),
+}
 
 
-@pytest.mark.parametrize("broken", BROKEN)
-def test_broken_gaussian_measurements_are_caught(broken: Mechanism) -> None:
-    assert _epsilon(broken, GAUSSIAN, _gaussian_loss, _gaussian_delta(GAUSSIAN_EPSILON)) > 1.2 * GAUSSIAN_EPSILON
+@pytest.mark.parametrize("law", CLAIMS)
+def test_stays_below_its_claim_and_comes_near_it_and_broken_ones_are_caught(law: Law) -> None:
+    noise, loss, epsilon, delta, near = CLAIMS[law]
+    assert near * epsilon < _epsilon(_sound, noise, loss, delta) <= epsilon
+    for broken in BROKEN:
+        assert _epsilon(broken, noise, loss, delta) > 1.2 * epsilon, broken
 
 
 def test_gaussian_meets_the_zcdp_conversion() -> None:

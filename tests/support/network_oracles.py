@@ -10,7 +10,7 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from dplib.arrays import IntArray
+from dplib.arrays import BoolArray, IntArray
 from dplib.graphs.simple_graph import SimpleGraph
 
 Batch = Callable[[IntArray], IntArray]
@@ -87,6 +87,38 @@ def keep_first_at_both_ends(graphs: IntArray, bound: int) -> IntArray:
 def change(values: IntArray, neighbors: tuple[IntArray, IntArray], power: int = 1) -> int:
     """Largest sum of |difference|^power over neighbours, of a vector statistic of each graph."""
     return int((np.abs(values[neighbors[0]] - values[neighbors[1]]) ** power).sum(axis=1).max())
+
+
+def local_sensitivity(values: IntArray, neighbors: tuple[IntArray, IntArray], distance: int) -> IntArray:
+    """For each graph the largest change by one edge within so many edits, by spreading outwards."""
+    first, second = neighbors
+    reached = np.zeros(len(values), dtype=np.int64)
+    for one in neighbors:
+        np.maximum.at(reached, one, np.abs(values[first] - values[second]))
+    for _ in range(distance):
+        further = reached.copy()
+        np.maximum.at(further, first, reached[second])
+        np.maximum.at(further, second, reached[first])
+        reached = further
+    return reached
+
+
+def ladder_laws_hold(
+    widths: IntArray, values: IntArray, neighbors: tuple[IntArray, IntArray], kept: BoolArray | None = None
+) -> bool:
+    """Rung 0 covers every change, and a rung is at most the next one of each neighbour; among the kept graphs."""
+    both = slice(None) if kept is None else kept[neighbors[0]] & kept[neighbors[1]]
+    first, second = (each[both] for each in neighbors)
+    change = np.abs(values[first] - values[second])
+    return all(
+        (change <= widths[one, 0]).all() and (widths[one, :-1] <= widths[other, 1:]).all()
+        for one, other in ((first, second), (second, first))
+    )
+
+
+def numbered(n: int, number: int) -> SimpleGraph:
+    """Graph ``number`` of `all_graphs`."""
+    return graph_of(n, np.array(pairs(n))[number >> np.arange(comb(n, 2)) & 1 == 1])
 
 
 def stored_graph(name: str) -> SimpleGraph:

@@ -11,6 +11,7 @@ Reference: Wang, Blocki, Li, Jha: Locally differentially private protocols for f
 2017, section 5 (guideline by variance and communication).
 """
 
+from collections.abc import Callable
 from enum import StrEnum
 from fractions import Fraction
 from math import inf
@@ -18,10 +19,10 @@ from math import inf
 import numpy as np
 
 from dplib.errors import ConfigError
+from dplib.mechanisms.local.frequency_oracle import MAX_VALUES
 from dplib.mechanisms.local.generalized_response import GeneralizedResponse
-from dplib.mechanisms.local.hadamard_response import MAX_VALUES, HadamardResponse
+from dplib.mechanisms.local.hadamard_response import HadamardResponse
 from dplib.mechanisms.local.local_hashing import LocalHashing
-from dplib.mechanisms.local.unary_encoding import MAX_VALUES as MAX_UNARY
 from dplib.mechanisms.local.unary_encoding import UnaryEncoding
 from dplib.validate import at_least, one_of, positive
 
@@ -39,6 +40,14 @@ class OracleName(StrEnum):
     UNARY_ENCODING = "unary_encoding"
     HADAMARD_RESPONSE = "hadamard_response"
     LOCAL_HASHING = "local_hashing"
+
+
+_MAKE: dict[OracleName, Callable[[int, Fraction], Oracle]] = {
+    OracleName.GENERALIZED_RESPONSE: GeneralizedResponse,
+    OracleName.HADAMARD_RESPONSE: HadamardResponse,
+    OracleName.LOCAL_HASHING: LocalHashing,
+    OracleName.UNARY_ENCODING: UnaryEncoding,
+}
 
 
 def choose_oracle(
@@ -60,21 +69,10 @@ def choose_oracle(
     wanted = OracleName(one_of("oracle", name, list(OracleName)))
     if n_values > MAX_VALUES:
         raise ConfigError("n_values", f"be at most {MAX_VALUES}", n_values)
-    if wanted is OracleName.GENERALIZED_RESPONSE:
-        return GeneralizedResponse(n_values, epsilon)
-    if wanted is OracleName.UNARY_ENCODING:
-        return UnaryEncoding(n_values, epsilon)
-    if wanted is OracleName.HADAMARD_RESPONSE:
-        return HadamardResponse(n_values, epsilon)
-    if wanted is OracleName.LOCAL_HASHING:
-        return LocalHashing(n_values, epsilon)
-    offered: list[Oracle] = [
-        GeneralizedResponse(n_values, epsilon),
-        HadamardResponse(n_values, epsilon),
-        LocalHashing(n_values, epsilon),
-    ]
-    if n_values <= min(MAX_UNARY, most_report_bits):
-        offered.append(UnaryEncoding(n_values, epsilon))
+    if wanted is not OracleName.AUTO:
+        return _MAKE[wanted](n_values, epsilon)
+    fits = n_values <= min(UnaryEncoding.most_values, most_report_bits)
+    offered = [make(n_values, epsilon) for make in _MAKE.values() if fits or make is not UnaryEncoding]
     bound = _SLACK * min(map(rare_variance, offered))
     return min((oracle for oracle in offered if rare_variance(oracle) <= bound), key=lambda oracle: oracle.report_bits)
 

@@ -26,12 +26,17 @@ References:
 """
 
 from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar
 
 import numpy as np
 
 from dplib.arrays import FloatArray, IntArray
 from dplib.randomness.user_streams import UserStreams
-from dplib.validate import at_least, require
+from dplib.validate import at_least, between, exact_positive, require
+
+MAX_VALUES = 1 << 24
+"""The server holds an integer for each value."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,6 +85,24 @@ class SupportLaw:
         """
         counts = np.asarray((support - n_reports * self.q) / (self.p - self.q), dtype=np.float64)
         return FrequencyEstimate(n_reports, counts, self.variance(n_reports, np.clip(counts, 0, n_reports)))
+
+
+@dataclass(frozen=True)
+class FrequencyOracle:
+    """What clients and server of an oracle agree on.
+
+    Attributes:
+        n_values: size of the domain, from 2 to `most_values`.
+        epsilon: privacy of one report, an exact fraction above 0.
+    """
+
+    n_values: int
+    epsilon: Fraction
+    most_values: ClassVar[int] = MAX_VALUES
+
+    def __post_init__(self) -> None:
+        between("n_values", self.n_values, 1, self.most_values + 1)
+        exact_positive("epsilon", self.epsilon)
 
 
 def require_answers(streams: UserStreams, values: IntArray, n_values: int) -> None:

@@ -23,6 +23,7 @@ import numpy as np
 from dplib.arrays import IntArray
 from dplib.mechanisms.local.frequency_oracle import (
     FrequencyEstimate,
+    FrequencyOracle,
     SupportLaw,
     require_answers,
     require_counts,
@@ -30,24 +31,11 @@ from dplib.mechanisms.local.frequency_oracle import (
 )
 from dplib.randomness.digits import Odds
 from dplib.randomness.user_streams import UserStreams
-from dplib.validate import at_least, exact_positive
 
 
 @dataclass(frozen=True)
-class GeneralizedResponse:
-    """What clients and server agree on.
-
-    Attributes:
-        n_values: k, at least 2.
-        epsilon: privacy of one report, an exact fraction above 0.
-    """
-
-    n_values: int
-    epsilon: Fraction
-
-    def __post_init__(self) -> None:
-        at_least("n_values", self.n_values, 2)
-        exact_positive("epsilon", self.epsilon)
+class GeneralizedResponse(FrequencyOracle):
+    """What clients and server agree on; k is `n_values`."""
 
     @property
     def law(self) -> SupportLaw:

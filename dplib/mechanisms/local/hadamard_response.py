@@ -25,29 +25,20 @@ import numpy as np
 
 from dplib.arrays import BoolArray, FloatArray, IntArray
 from dplib.compiled import compiled
-from dplib.mechanisms.local.frequency_oracle import FrequencyEstimate, require_answers, require_counts, require_values
+from dplib.mechanisms.local.frequency_oracle import (
+    FrequencyEstimate,
+    FrequencyOracle,
+    require_answers,
+    require_counts,
+    require_values,
+)
 from dplib.randomness.digits import Logistic
 from dplib.randomness.user_streams import UserStreams
-from dplib.validate import between, exact_positive
-
-MAX_VALUES = 1 << 24
 
 
 @dataclass(frozen=True)
-class HadamardResponse:
-    """What clients and server agree on.
-
-    Attributes:
-        n_values: D, from 2 to 2^24: the server holds K integers.
-        epsilon: privacy of one report, an exact fraction above 0.
-    """
-
-    n_values: int
-    epsilon: Fraction
-
-    def __post_init__(self) -> None:
-        between("n_values", self.n_values, 1, MAX_VALUES + 1)
-        exact_positive("epsilon", self.epsilon)
+class HadamardResponse(FrequencyOracle):
+    """What clients and server agree on; D is `n_values`."""
 
     @property
     def order(self) -> int:

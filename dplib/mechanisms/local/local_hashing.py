@@ -11,11 +11,10 @@ characters, and the server gets those of *all* values by one Walsh-Hadamard tran
 
     1[h(v) = y] = (1/g) sum over subsets s of bits of (-1)^(<xor of m_t in s, v> + parity of y in s).
 
-For a domain too large to enumerate, `support` counts for given candidates instead. With g = 2 this is Hadamard
-response. The best g is near e^epsilon + 1: the best power of 2 costs at most 8 %
-(epsilon 1 and 2: below 1 %) in variance.
+With g = 2 this is Hadamard response. The best g is near e^epsilon + 1: the best power of 2 costs at most 8 % (epsilon 1
+and 2: below 1 %) in variance.
 
-Cost: O(1) a user; the server g additions a report, or one hash a report and candidate.
+Cost: O(1) a user; the server g additions a report.
 
 References:
     Wang, Blocki, Li, Jha: Locally differentially private protocols for frequency estimation. USENIX Security 2017,
@@ -25,7 +24,6 @@ References:
 """
 
 from dataclasses import dataclass
-from fractions import Fraction
 from math import exp
 
 import numpy as np
@@ -34,38 +32,32 @@ from dplib.arrays import IntArray
 from dplib.compiled import compiled
 from dplib.mechanisms.local.frequency_oracle import (
     FrequencyEstimate,
+    FrequencyOracle,
     SupportLaw,
     require_answers,
     require_counts,
     require_values,
 )
 from dplib.mechanisms.local.generalized_response import GeneralizedResponse
-from dplib.mechanisms.local.hadamard_response import MAX_VALUES as MAX_ENUMERATED
 from dplib.mechanisms.local.hadamard_response import parity, walsh_hadamard
 from dplib.randomness.user_streams import UserStreams
-from dplib.validate import between, exact_positive, require
+from dplib.validate import require
 
-MAX_VALUES = 1 << 62
 _MAX_BITS = 12
 
 
 @dataclass(frozen=True)
-class LocalHashing:
-    """What clients and server agree on.
+class LocalHashing(FrequencyOracle):
+    """What clients and server agree on; D is `n_values`.
 
     Attributes:
-        n_values: D, from 2 to 2^62; `aggregate` and `estimate` need at most 2^24.
-        epsilon: privacy of one report, an exact fraction above 0.
         n_buckets: g, a power of 2; 0 chooses the best for epsilon.
     """
 
-    n_values: int
-    epsilon: Fraction
     n_buckets: int = 0
 
     def __post_init__(self) -> None:
-        between("n_values", self.n_values, 1, MAX_VALUES + 1)
-        exact_positive("epsilon", self.epsilon)
+        super().__post_init__()
         if self.n_buckets == 0:
             object.__setattr__(self, "n_buckets", _best_buckets(float(self.epsilon)))
         allowed = [1 << bits for bits in range(1, _MAX_BITS + 1)]
@@ -114,7 +106,6 @@ class LocalHashing:
 
     def aggregate(self, reports: IntArray) -> IntArray:
         """Counts that merge by addition: the number of reports, then the sums of characters, shape (K + 1,)."""
-        between("n_values", self.n_values, 1, MAX_ENUMERATED + 1)
         self._require_reports(reports)
         return np.concatenate([[len(reports)], _sum_characters(reports, self.order)])
 

@@ -24,30 +24,25 @@ import numpy as np
 
 from dplib.arrays import ByteArray, IntArray, WordArray
 from dplib.compiled import compiled
-from dplib.mechanisms.local.frequency_oracle import FrequencyEstimate, SupportLaw, require_answers, require_counts
+from dplib.mechanisms.local.frequency_oracle import (
+    FrequencyEstimate,
+    FrequencyOracle,
+    SupportLaw,
+    require_answers,
+    require_counts,
+)
 from dplib.randomness.digits import Logistic
 from dplib.randomness.user_streams import UserStreams
-from dplib.validate import between, exact_positive, require
+from dplib.validate import require
 
-MAX_VALUES = 1 << 16
 _PLANES = 8  # bit planes of the counters: 255 reports are added before they are emptied
 
 
 @dataclass(frozen=True)
-class UnaryEncoding:
-    """What clients and server agree on.
+class UnaryEncoding(FrequencyOracle):
+    """What clients and server agree on; D is `n_values`, as many bits a report has."""
 
-    Attributes:
-        n_values: D, from 2 to 65,536: a report has D bits.
-        epsilon: privacy of one report, an exact fraction above 0.
-    """
-
-    n_values: int
-    epsilon: Fraction
-
-    def __post_init__(self) -> None:
-        between("n_values", self.n_values, 1, MAX_VALUES + 1)
-        exact_positive("epsilon", self.epsilon)
+    most_values = 1 << 16
 
     @property
     def law(self) -> SupportLaw:

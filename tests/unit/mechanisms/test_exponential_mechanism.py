@@ -150,12 +150,6 @@ def test_the_bounded_range_charge_covers_every_renyi_divergence() -> None:
             assert divergence <= alpha * float(BoundedRangeEvent("choice", Fraction(1)).rho) + 1e-12
 
 
-def test_the_same_stream_draws_the_same() -> None:
-    losses = np.array([3, 1, 1, 1, 9], dtype=np.int64)
-    one, two = (draw_exponential(KeyedStream(KEY, "again"), losses, Fraction(1, 2), 50) for _ in range(2))
-    assert np.array_equal(one, two)
-
-
 @pytest.mark.parametrize(
     ("losses", "multiplicities", "rate", "named"),
     [

@@ -69,11 +69,6 @@ def test_key_statistic_block_and_level_all_name_the_stream() -> None:
     assert len(drawn) == 2 * len(runs)
 
 
-def test_empty_cells_get_noise_like_all_others() -> None:
-    (measured,) = measure_levels([np.zeros((2000, 5), dtype=np.int64)], [LAPLACE], KEY, "s", "b")
-    assert (measured != 0).mean() == pytest.approx(1 - np.tanh(1 / 7), abs=0.03)
-
-
 def test_counts_beyond_64_bits_are_the_true_noisy_counts_modulo_2_to_the_64(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is published must be a function of the true noisy count: two ways to reach one count give one number."""
     limits = np.iinfo(np.int64)

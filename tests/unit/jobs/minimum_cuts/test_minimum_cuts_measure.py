@@ -164,14 +164,6 @@ def test_two_vertices_and_enormous_weights() -> None:
     assert [each.estimate for each in results.numbers] == [5, 5, 1]
 
 
-def test_a_synthetic_graph_in_parts_has_no_cactus() -> None:
-    noisy = np.full(6, -2)
-    noisy[0] = 5
-    found = synthesise(4, noisy, Fraction(1), 10)
-    assert found.cactus is None
-    assert found.searched == all_cuts(4, noisy).min()
-
-
 def test_a_ring_share_is_that_of_all_its_cuts() -> None:
     graph = graph_of(7, [(vertex, (vertex + 1) % 7, 3) for vertex in range(7)])
     values = every(graph)[1]
