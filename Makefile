@@ -64,9 +64,10 @@ bench: setup ## Speed and memory, paired against peers in the same run
 accept: setup ## Measure every claim of an issue: make accept NAME=main-job
 	$(BIN)/python -m scripts.accept $(NAME)
 
-data: setup ## Write the sample inputs of conf/ (flights, restaurant, friends) into data/
+data: setup ## Write the sample inputs of conf/ (flights, restaurant, bakeries, friends) into data/
 	$(BIN)/python -m scripts.make_data flights data
 	$(BIN)/python -m scripts.make_data restaurant data
+	$(BIN)/python -m scripts.make_data bakeries data
 	$(BIN)/python -m scripts.make_data friends data
 
 clean: ## Remove what the tools made (not .venv), compiled kernels too

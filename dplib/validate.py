@@ -1,7 +1,8 @@
 """Checks of settings: each returns the value it was given or raises one clear `ConfigError`."""
 
+import difflib
 import math
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from fractions import Fraction
 from typing import TypeVar
 
@@ -59,3 +60,11 @@ def one_of(name: str, value: str, allowed: Collection[str]) -> str:
     """Return ``value`` if it is one of ``allowed``."""
     require(value in allowed, name, f"be one of {', '.join(sorted(allowed))}", value)
     return value
+
+
+def did_you_mean(given: str, known: Iterable[str]) -> str:
+    """A hint for the end of a message: the known name that a wrong one is nearest to; empty where none is near."""
+    names = list(dict.fromkeys(known))
+    same = [name for name in names if name.casefold() == given.casefold()]
+    near = same or difflib.get_close_matches(given, names, n=1)
+    return f"; did you mean {near[0]}?" if near else ""

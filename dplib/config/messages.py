@@ -4,7 +4,6 @@ The key is the one that stands in the YAML file: what pydantic adds (branches of
 by walking the settings that were given.
 """
 
-import difflib
 from collections.abc import Mapping, Sequence
 from typing import Any, get_args
 
@@ -12,6 +11,7 @@ from pydantic import BaseModel
 from pydantic_core import ErrorDetails
 
 from dplib.errors import ConfigError
+from dplib.validate import did_you_mean
 
 Keys = tuple[int | str, ...]
 
@@ -65,8 +65,7 @@ def _told(model: type[BaseModel], key: str, keys: Keys, errors: Sequence[ErrorDe
             return ConfigError(key, "be set", "nothing")
         case "extra_forbidden":
             known = _fields_at(model, keys[:-1])
-            close = difflib.get_close_matches(str(keys[-1]), known, n=1)
-            hint = f"; did you mean {close[0]}?" if close else f" (known: {', '.join(sorted(known))})"
+            hint = did_you_mean(str(keys[-1]), known) or f" (known: {', '.join(sorted(known))})"
             return ConfigError(key, "be a known setting", f"an unknown key{hint if known else ''}")
         case "value_error":
             text = error["msg"].removeprefix("Value error, ")

@@ -80,6 +80,13 @@ def check_totals(totals: Sequence[Total], items: Sequence[str]) -> None:
         require(same, f"{setting}.measured", "be the same on all days", "both true and false")
 
 
+def check_other_names(totals: Sequence[Total], grouped: Iterable[str]) -> None:
+    """Declared totals need other names than the totals of groupings."""
+    known = set(grouped)
+    for total in totals:
+        require(total.name not in known, total.setting, "differ from the totals of domain.groupings", total.name)
+
+
 def expand_total(name: str, valid: Mapping[str, Total], items: Mapping[str, int]) -> list[int]:
     """Items of a total on days when the totals of ``valid`` hold.
 

@@ -17,6 +17,22 @@ from scipy.sparse import csr_array
 from dplib.arrays import BoolArray, IntArray
 
 
+@dataclass(frozen=True)
+class GroupingSize:
+    """What a grouping makes: ``n_totals`` of ``least`` to ``most`` items each, and whether they are measured."""
+
+    label: str
+    n_totals: int
+    least: int
+    most: int
+    measured: bool
+
+    def __str__(self) -> str:
+        each = f"{self.least:,}" if self.least == self.most else f"{self.least:,} to {self.most:,}"
+        many = "1 total" if self.n_totals == 1 else f"{self.n_totals:,} totals"
+        return f"{self.label}: {many} of {each} items, {'measured' if self.measured else 'a free sum'}"
+
+
 @dataclass(frozen=True, eq=False)
 class Groupings:
     """The totals of some groupings, grouping after grouping.
@@ -47,6 +63,16 @@ class Groupings:
     def n_totals(self) -> int:
         """Number of totals."""
         return len(self.names)
+
+    @property
+    def sizes(self) -> list[GroupingSize]:
+        """One entry a grouping."""
+        items = np.diff(self.membership.indptr)
+        own = [items[self.grouping == number] for number in range(self.n_groupings)]
+        return [
+            GroupingSize(label, len(each), int(each.min()), int(each.max()), bool(measured))
+            for label, each, measured in zip(self.labels, own, self.measured, strict=True)
+        ]
 
     @property
     def part_of(self) -> IntArray:

@@ -15,17 +15,18 @@ the number of items).
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from fractions import Fraction
 from itertools import pairwise
 from typing import TypeVar
 
 import numpy as np
 from scipy.sparse import csr_array, eye_array, hstack, vstack
 
-from dplib.arrays import BoolArray, FloatArray, IntArray
+from dplib.arrays import BoolArray, IntArray
 from dplib.constraints import checks
 from dplib.constraints.day_constraints import DayConstraints, SparseFloat, SparseInt, equal, sparse
-from dplib.constraints.exact import echelon, float_divisor, float_rows, null_space, primitive
+from dplib.constraints.exact import float_rows, null_space
+from dplib.constraints.groupings import Groupings
+from dplib.constraints.invariants import invariant_rows, row_entries
 from dplib.constraints.resolved import ResolvedConstraints, linked, same_constraints
 from dplib.constraints.specs import Equation, Package, Total
 from dplib.validate import at_least, integer_norms
@@ -39,11 +40,13 @@ class _Names:
 
     items: dict[str, int]
     totals: tuple[str, ...]
+    groupings: Groupings | None
     row_types: tuple[str, ...]
     series: dict[str, int] = field(init=False)
 
     def __post_init__(self) -> None:
-        self.series = {name: number for number, name in enumerate((*self.items, *self.totals))}
+        grouped = () if self.groupings is None else self.groupings.names
+        self.series = {name: number for number, name in enumerate((*self.items, *self.totals, *grouped))}
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,6 +74,8 @@ def resolve(
     equations: Sequence[Equation] = (),
     rows_are_packages: bool = False,
     day_name: Callable[[int], str] = str,
+    groupings: Groupings | None = None,
+    item_days: IntArray | None = None,
 ) -> ResolvedConstraints:
     """Check the settings and derive everything that follows from them.
 
@@ -82,6 +87,9 @@ def resolve(
         equations: explicit equations.
         rows_are_packages: whether an input row is a package bought; else it is an item line.
         day_name: how a day is written in notes.
+        groupings: totals of the items of a public table, on all days.
+        item_days: first day of each item and one past its last, shape (n_items, 2), where rows are items; None where
+            all exist on all days. Off its days an item's count is 0.
 
     Returns:
         The resolved constraints.
@@ -93,17 +101,23 @@ def resolve(
     packages = [_complete(each, f"{checks.PACKAGES}.{each.name}", n_days) for each in packages]
     totals = [_complete(each, f"{checks.TOTALS}.{each.name}", n_days) for each in totals]
     equations = [_complete(each, f"{checks.EQUATIONS}[{n}]", n_days) for n, each in enumerate(equations)]
-    _check(items, n_days, packages, totals, equations, rows_are_packages)
+    grouped = () if groupings is None else groupings.names
+    _check(items, n_days, packages, totals, grouped, equations, rows_are_packages)
     row_types = tuple(dict.fromkeys(package.name for package in packages)) if rows_are_packages else tuple(items)
     total_names = tuple(dict.fromkeys(total.name for total in totals))
-    names = _Names({item: number for number, item in enumerate(items)}, total_names, row_types)
+    names = _Names({item: number for number, item in enumerate(items)}, total_names, groupings, row_types)
     specs: list[Package | Total | Equation] = [*packages]
     specs += [*totals, *equations]
-    ends = sorted({0, n_days} | {day for spec in specs for day in (spec.first, spec.end or 0)})
+    ends = sorted(
+        {0, n_days}
+        | {day for spec in specs for day in (spec.first, spec.end or 0)}
+        | set(() if item_days is None else item_days.reshape(-1).tolist())
+    )
     labels = _generator_names(packages) if rows_are_packages else None
     segments: list[_Segment] = []
     for first, end in pairwise(ends):
-        segment = _segment(names, first, end, packages, totals, equations, labels)
+        on = None if item_days is None else (item_days[:, 0] <= first) & (first < item_days[:, 1])
+        segment = _segment(names, first, end, packages, totals, equations, labels, on)
         if segments and segments[-1].agrees(segment):
             merged = replace(segments[-1].daily, end=end)
             segments[-1] = replace(segments[-1], daily=merged, redundant=segments[-1].redundant | segment.redundant)
@@ -111,6 +125,8 @@ def resolve(
             segments.append(segment)
     measured_totals = {total.name: total.measured for total in totals}
     measured = np.array([True] * len(items) + [measured_totals[name] for name in total_names])
+    if groupings is not None:
+        measured = np.concatenate([measured, groupings.measured[groupings.grouping]])
     return _assemble(names, totals, segments, measured, rows_are_packages, day_name)
 
 
@@ -123,13 +139,15 @@ def _check(
     n_days: int,
     packages: Sequence[Package],
     totals: Sequence[Total],
+    grouped: Sequence[str],
     equations: Sequence[Equation],
     rows_are_packages: bool,
 ) -> None:
     checks.check_items(items)
     checks.check_packages(packages, items, rows_are_packages)
     checks.check_totals(totals, items)
-    checks.check_equations(equations, [*items, *(total.name for total in totals)])
+    checks.check_other_names(totals, grouped)
+    checks.check_equations(equations, [*items, *(total.name for total in totals), *grouped])
     specs: list[Package | Total | Equation] = [*packages, *totals, *equations]
     for spec in specs:
         checks.check_range(spec.setting, spec.first, spec.end or 0, n_days)
@@ -159,16 +177,20 @@ def _segment(
     totals: Sequence[Total],
     equations: Sequence[Equation],
     labels: dict[int, str] | None,
+    on: BoolArray | None,
 ) -> _Segment:
-    """Resolve days on which nothing changes."""
+    """Resolve days on which nothing changes; ``on`` says which items exist, all where None."""
     items, column_label = _item_rows(names, first, packages, labels)
+    if on is not None:
+        column_label = {column: name for column, name in column_label.items() if on[column]}
     membership = _membership(names, first, totals)
     incidence: SparseInt = sparse(vstack([items, membership @ items]), np.int64)
     types = sorted(column_label)
-    generators = incidence if labels is None else sparse(incidence[:, types], np.int64)
-    matrix = _sums(membership) if labels is None else _implied(generators)
+    whole = labels is None and on is None
+    generators = incidence if whole else sparse(incidence[:, types], np.int64)
+    matrix = _sums(membership, on) if labels is None else _implied(generators)
     active = [each for each in equations if each.first <= first < (each.end or 0)]
-    extra, values, redundant = _invariants(names, active, generators, [names.row_types[j] for j in types])
+    extra, values, redundant = invariant_rows(names.series, active, generators, [names.row_types[j] for j in types])
     daily = DayConstraints(
         first=first,
         end=end,
@@ -205,62 +227,30 @@ def _membership(names: _Names, first: int, totals: Sequence[Total]) -> SparseInt
     ends = np.cumsum([0, *map(len, members)])
     columns = np.array([item for each in members for item in each], dtype=np.int64)
     ones = np.ones(len(columns), dtype=np.int64)
-    return csr_array((ones, columns, ends), shape=(len(members), len(names.items)))
+    declared = csr_array((ones, columns, ends), shape=(len(members), len(names.items)))
+    return declared if names.groupings is None else vstack([declared, names.groupings.membership], format="csr")
 
 
-def _sums(membership: SparseInt) -> SparseFloat:
-    """The equations ``members - total = 0``: of full rank as they are, since each total stands in its own only."""
+def _sums(membership: SparseInt, on: BoolArray | None) -> SparseFloat:
+    """The equations ``members - total = 0``: of full rank as they are, since each total stands in its own only.
+
+    Items that do not exist have ``count = 0`` besides, which keeps the rank full.
+    """
     totals = membership.shape[0]
     # The sign that `primitive` gives: the first entry is positive.
     own = np.where(np.diff(membership.indptr) > 0, -1.0, 1.0)
     signs = csr_array((own, (np.arange(totals),) * 2), shape=(totals, totals))
     matrix: SparseFloat = sparse(hstack([membership, signs]), np.float64)
-    return matrix
+    off = np.zeros(0, np.int64) if on is None else np.flatnonzero(~on)
+    absent = csr_array((np.ones(len(off)), (np.arange(len(off)), off)), shape=(len(off), matrix.shape[1]))
+    return vstack([matrix, absent], format="csr") if len(off) else matrix
 
 
 def _implied(generators: SparseInt) -> SparseFloat:
     """The equations that all sums of generators satisfy, by elimination."""
     transposed = generators.T.tocsr()
-    rows = [dict(zip(*_row(transposed, j), strict=True)) for j in range(transposed.shape[0])]
+    rows = [dict(zip(*row_entries(transposed, j), strict=True)) for j in range(transposed.shape[0])]
     return float_rows(null_space(rows, generators.shape[0]), generators.shape[0])
-
-
-def _row(matrix: SparseInt, row: int) -> tuple[list[int], list[int]]:
-    """Columns and values of a row's entries."""
-    part = slice(int(matrix.indptr[row]), int(matrix.indptr[row + 1]))
-    return matrix.indices[part].tolist(), matrix.data[part].tolist()
-
-
-def _invariants(
-    names: _Names, active: Sequence[Equation], generators: SparseInt, types: Sequence[str]
-) -> tuple[SparseFloat, FloatArray, frozenset[str]]:
-    """Rows that equations add to B, their right-hand sides, and the settings of redundant equations."""
-    width = generators.shape[1]
-    seen: list[dict[int, Fraction]] = []
-    rows: list[dict[int, int]] = []
-    values: list[float] = []
-    redundant: set[str] = set()
-    for equation in active:
-        row = {names.series[name]: Fraction(value) for name, value in equation.coefficients.items() if value}
-        effect: dict[int, Fraction] = {}
-        for series, factor in row.items():
-            for j, count in zip(*_row(generators, series), strict=True):
-                effect[j] = effect.get(j, Fraction(0)) + factor * count
-        effect = {j: value for j, value in effect.items() if value}
-        checks.check_consistent(equation.setting, not effect and equation.value != 0)
-        checks.check_holds_of_rows(equation, types[min(effect)] if effect else None)
-        right = {width: Fraction(equation.value)} if equation.value else {}
-        before, after = echelon(seen, last=width), echelon([*seen, effect | right], last=width)
-        checks.check_consistent(equation.setting, width in after)
-        if len(before) == len(after):
-            redundant.add(equation.setting)
-            continue
-        seen.append(effect | right)
-        whole = primitive(row)
-        pivot = min(whole)
-        rows.append(whole)
-        values.append(float(Fraction(equation.value) * whole[pivot] / row[pivot] / float_divisor(whole)))
-    return float_rows(rows, len(names.series)), np.array(values, dtype=np.float64), frozenset(redundant)
 
 
 def _assemble(
@@ -297,7 +287,8 @@ def _series_grouping(names: _Names, totals: Sequence[Total]) -> IntArray:
     """0 for items; the block of a total's first days, counted from 1 in their order."""
     block = {total.name: total.block for total in reversed(totals)}
     number = {each: place for place, each in enumerate(dict.fromkeys(block[name] for name in names.totals), start=1)}
-    return np.array([0] * len(names.items) + [number[block[name]] for name in names.totals], dtype=np.int64)
+    found = np.array([0] * len(names.items) + [number[block[name]] for name in names.totals], dtype=np.int64)
+    return found if names.groupings is None else np.concatenate([found, names.groupings.grouping + len(number) + 1])
 
 
 def row_norms(touched: Sequence[SparseInt]) -> tuple[int, int]:
@@ -334,7 +325,9 @@ def _notes(
                 notes.append(f"The packages of {days} span all items: they imply no constraint.")
         twins: dict[tuple[bytes, bytes], str] = {}
         ends, columns, counts = segment.incidence.indptr, segment.incidence.indices, segment.incidence.data
-        for (name, number), begin, end in zip(names.series.items(), ends[:-1], ends[1:], strict=True):
+        # Of groupings many totals hold one item, which nobody wants to be told one by one.
+        told = list(names.series.items())[: n_items + len(names.totals)]
+        for (name, number), begin, end in zip(told, ends, ends[1:], strict=False):
             twin = twins.setdefault((columns[begin:end].tobytes(), counts[begin:end].tobytes()), name)
             if twin != name and number >= n_items and end > begin:
                 notes.append(f"The total {name} always equals {twin} on {days}.")

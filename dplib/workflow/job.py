@@ -42,11 +42,15 @@ class Question:
         names: of items, groups, statistics, vertices or centers; all where empty.
         start: where a range begins, or a point; None where nothing is said.
         end: where it ends, inclusive.
+        where: texts ``column=value`` of the items' table, of jobs whose answers add up.
+        add_up: whether the sum is asked for, in place of each; of such jobs.
     """
 
     names: Sequence[str] = ()
     start: str | None = None
     end: str | None = None
+    where: Sequence[str] = ()
+    add_up: bool = False
 
 
 def _whole(_: JobDesign) -> frozenset[str]:
@@ -114,6 +118,7 @@ class Job(Generic[Design_co]):
         query: answers a question from a release; also what of them is shown.
         verify: checks a release's numbers.
         stages: loads what its runs are made of, which a question to a release does without.
+        adds_up: whether a question may name values of items and ask for sums (``where`` and ``add_up``).
     """
 
     name: str
@@ -125,6 +130,7 @@ class Job(Generic[Design_co]):
     query: "Callable[[Path, Manifest, Question], tuple[Sequence[DataclassInstance], Iterable[Shown]]]"
     verify: Callable[[Path, Manifest], list[Check]]
     stages: Callable[[], Stages[Design_co]]
+    adds_up: bool = False
 
     def prepare(self, path: Path, assignments: Sequence[str] = (), date: str = "") -> "PreparedJob[Design_co]":
         """Load, check and resolve a configuration.

@@ -93,6 +93,10 @@ def public_design(manifest: Manifest, job: str) -> dict[str, Any]:
     return design
 
 
+_LISTS = {"file", "column", "columns", "attributes", "first_day", "last_day", "table"}
+"""Keys of a reference to a file of names."""
+
+
 def _require_own_names(value: Any) -> None:
     """Refuse a manifest that leads to a file of the reader's machine: a release holds its lists itself.
 
@@ -101,7 +105,7 @@ def _require_own_names(value: Any) -> None:
     """
     if isinstance(value, dict):
         place = value.get("file")
-        if isinstance(place, str) and set(value) <= {"file", "column"}:
+        if isinstance(place, str) and set(value) <= _LISTS:
             raise IntegrityError(f"{MANIFEST} must hold the names of its release, got a reference to the file {place}")
         # The keys of coefficients are items, one of which may be called file.
         _require_own_names([inner for key, inner in value.items() if key != "coefficients"])

@@ -10,7 +10,8 @@
 
 Left out of `plan` are the reader's options that only say how the input is reached: addresses and credentials change
 without another row being read, and an unsalted hash of a password can be guessed. Left out of `counted` besides are
-totals that are not measured, unless one that is measured has them as members: they are sums, made when publishing.
+totals that are not measured, unless one that is measured has them as members: they are sums, made when publishing. So
+are groupings that are not measured and, of the items' table, the attributes that no measured grouping needs.
 """
 
 import hashlib
@@ -19,6 +20,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from dplib.config.item_table import without_columns
 from dplib.config.job_config import JobConfig
 from dplib.config.paths import has_scheme
 from dplib.config.reader_options import counted_options
@@ -45,13 +47,30 @@ def counted_settings(plan: Mapping[str, Any]) -> dict[str, Any]:
     if "constraints" not in plan:
         return dict(plan)
     free = _free(plan)
-    return dict(plan) | {"constraints": [each for number, each in enumerate(plan["constraints"]) if number not in free]}
+    kept = {"constraints": [each for number, each in enumerate(plan["constraints"]) if number not in free]}
+    return dict(plan) | kept | _counted_domain(plan)
 
 
 def free_settings(plan: Mapping[str, Any]) -> dict[str, Any]:
     """The rest of a plan's settings, which shapes a release and spends nothing; empty where there is none."""
     free = [plan["constraints"][number] for number in sorted(_free(plan))]
-    return {"constraints": free} if free else {}
+    found: dict[str, Any] = {"constraints": free} if free else {}
+    counted = _counted_domain(plan).get("domain")
+    return found if counted in (None, plan.get("domain")) else found | {"domain": plan["domain"]}
+
+
+def _counted_domain(plan: Mapping[str, Any]) -> dict[str, Any]:
+    """A table's domain without groupings that are not measured, and without the attributes that only these need."""
+    domain = dict(plan.get("domain", {}))
+    if not isinstance(domain.get("items"), Mapping) or "measure" in plan:  # Shares are of all groupings.
+        return {}
+    measured = [each for each in domain.pop("groupings", []) if each.get("measured")]
+    items = domain["items"]
+    needed = {name for each in measured for name in each["by"]}
+    attributes = [name for name in items["attributes"] if name in needed]
+    left_out = set(items["attributes"]) - set(attributes)
+    domain["items"] = dict(items) | {"attributes": attributes, "table": without_columns(items["table"], left_out)}
+    return {"domain": domain | ({"groupings": measured} if measured else {})}
 
 
 def _free(plan: Mapping[str, Any]) -> set[int]:

@@ -12,6 +12,7 @@ from dplib.release.files import require_release
 from dplib.release.manifest import load_manifest
 from dplib.terminal.notices import show_quality, warn_of
 from dplib.terminal.output import exit_codes, json_text, out, show
+from dplib.validate import require
 from dplib.workflow.job import Question
 
 
@@ -29,12 +30,20 @@ def query(
         str | None, typer.Option("--from", help="First day (or category), lower edge, or a point x,y,...")
     ] = None,
     end: Annotated[str | None, typer.Option("--to", help="Last day (or category), inclusive, or upper edge.")] = None,
+    where: Annotated[
+        list[str] | None,
+        typer.Option(help="column=value of the items' table (consistent-histograms); repeatable."),
+    ] = None,
+    add_up: Annotated[bool, typer.Option("--sum", help="The sum of all that is named, with its exact error.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Print the answers of a release, as JSON or as its job does; what to know of them on standard error."""
     with exit_codes():
         manifest = load_manifest(require_release(release))
-        answers, shown = job_named(manifest.job).query(release, manifest, Question(name or (), start, end))
+        job, option = job_named(manifest.job), "--where" if where else "--sum"
+        fits = job.adds_up or not (where or add_up)
+        require(fits, option, "be given only for a release of consistent-histograms", f"one of {job.name}")
+        answers, shown = job.query(release, manifest, Question(name or (), start, end, where or (), add_up))
         if as_json:
             print(json_text([asdict(answer) for answer in answers]))
         else:

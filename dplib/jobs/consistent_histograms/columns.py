@@ -1,8 +1,8 @@
 """Which series share their noise at a level, and the noise of every level and column.
 
 A column is a set of series with one event a level: all measured series, or with ``measure`` the items, and the totals
-of each entry of `constraints`. The proof that the events together keep to the budget:
-`dplib.jobs.consistent_histograms.design`.
+of each entry of `constraints` and of each grouping of the items' table. The proof that the events together keep to the
+budget: `dplib.jobs.consistent_histograms.design`.
 """
 
 from collections.abc import Sequence
@@ -26,6 +26,8 @@ from dplib.workflow.design import require_useful_noise
 
 MAX_OF_ROW = 1 << 23
 """Counts that one row adds to one level at most: 2^40 rows then fit 64 bits (`dplib.mechanisms.tree_counts`)."""
+GROUPING = "domain.groupings."
+"""How the name of a column begins that holds the totals of a grouping of the items' table."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,14 +84,16 @@ def choose_columns(config: HistogramsRelease, constraints: ResolvedConstraints) 
 
 
 def _names(config: HistogramsRelease, constraints: ResolvedConstraints) -> tuple[str, ...]:
-    """Names of the columns: the items, then where each group of totals stands in the configuration."""
+    """Names of the columns: the items, then where each group of totals, or grouping, stands in the configuration."""
     grouping = dict(zip(constraints.series, constraints.series_grouping.tolist(), strict=True))
     names = {0: "items"}
     for place, each in enumerate(config.constraints):
         for name in each.totals or {}:
             names.setdefault(grouping[name], f"constraints.{place}")
     n_columns = int(constraints.series_grouping.max(initial=0)) + 1
-    return tuple(names.get(column, f"grouping {column}") for column in range(n_columns))
+    grouped = range(n_columns - len(config.domain.groupings or ()), n_columns)
+    names |= {column: f"{GROUPING}{place}" for place, column in enumerate(grouped)}
+    return tuple(names[column] for column in range(n_columns))
 
 
 def _norms(constraints: ResolvedConstraints, series: BoolArray) -> tuple[int, int]:

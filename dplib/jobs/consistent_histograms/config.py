@@ -7,21 +7,26 @@ input is read decides counts.
 """
 
 import datetime as dt
+from collections.abc import Mapping
 from fractions import Fraction
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import Discriminator, Field, Tag, field_validator, model_validator
 
 from dplib.config.day_window import DayClock, DayWindow
 from dplib.config.event_input import Input
+from dplib.config.item_table import ItemTable, TableItems
 from dplib.config.job_config import JobConfig, Publication, ReleaseSettings, require_unit_column
 from dplib.config.names import ListFile, declared_names
 from dplib.config.sections import EventPrivacySettings, Exact, Section
+from dplib.validate import did_you_mean
 
 NAME = "consistent-histograms"
 COUNTING_VERSION = 1
 """Raised when the code that turns rows into counts changes its result."""
+GRAND_TOTAL = "grand total"
+"""Name of the grouping without columns, and of its total."""
 
 CalendarLevel = Literal["day", "week", "month", "quarter", "year"]
 Query = Literal["day", "week", "month", "quarter", "year", "total"]
@@ -33,11 +38,41 @@ ITERATIVE = ("alternating", "krylov")
 Acceleration = Literal["conjugate_gradients", "none"]
 
 
+class Grouping(Section):
+    """A split of the items by their values in some columns of their table; each part is a total."""
+
+    by: list[str]
+    """Attributes or key columns of `domain.items`; none for the grand total."""
+    measured: Annotated[bool | None, Field(exclude_if=lambda measured: measured is None)] = None
+    """Whether its totals get noisy counts of their own (they then count in the sensitivity); false where absent."""
+
+    @property
+    def label(self) -> str:
+        """The grouping in plans and reports."""
+        return ", ".join(self.by) or GRAND_TOTAL
+
+
+_OF_TABLES = frozenset({"columns", "attributes", "first_day", "last_day", "table"})
+
+
+def _kind_of_items(value: object) -> str:
+    of_table = isinstance(value, ItemTable) or (isinstance(value, Mapping) and not _OF_TABLES.isdisjoint(value))
+    return "table" if of_table else "list"
+
+
 class Domain(Section):
     """The public keys of the release: every item and every day, whether or not rows exist."""
 
-    items: list[str] | ListFile
-    """Item names, or `{file: items.txt}` with one name a line, or `{file: items.csv, column: name}`."""
+    items: (
+        list[str]
+        | Annotated[
+            Annotated[ListFile, Tag("list")] | Annotated[ItemTable, Tag("table")], Discriminator(_kind_of_items)
+        ]
+    )
+    """Item names, or `{file: items.txt}` with one name a line, or `{file: items.csv, column: name}`, or a table with
+    several key columns, attributes or days: `{file: items.csv, columns: [store, sku], attributes: [region]}`."""
+    groupings: Annotated[list[Grouping] | None, Field(exclude_if=lambda groupings: groupings is None)] = None
+    """Totals of the items of a table: `[[region], [region, category], []]`, or `{by: [region], measured: true}`."""
     first_day: dt.date
     last_day: dt.date
     """Both ends inclusive."""
@@ -50,18 +85,52 @@ class Domain(Section):
             )
         return self
 
+    @field_validator("groupings", mode="before")
+    @classmethod
+    def _lists(cls, given: object) -> object:
+        each_of = given if isinstance(given, list) else []
+        return [{"by": each} if isinstance(each, list) else each for each in each_of] or given
+
+    @model_validator(mode="after")
+    def _known_groupings(self) -> Self:
+        if self.groupings is None:
+            return self
+        if not isinstance(self.items, ItemTable):
+            raise ValueError("domain.groupings must be absent unless domain.items is a table with columns, got some")
+        known = [*self.items.columns, *self.items.attributes]
+        for number, grouping in enumerate(self.groupings):
+            for name in grouping.by:
+                if name not in known:
+                    rule = f"domain.groupings.{number} must hold columns or attributes of domain.items"
+                    raise ValueError(f"{rule}, got {name}{did_you_mean(name, known)}")
+            sets = [frozenset(each.by) for each in self.groupings[: number + 1]]
+            if len(sets[-1]) < len(grouping.by) or sets[-1] in sets[:-1]:
+                raise ValueError(f"domain.groupings.{number} must hold each set of columns once, got {grouping.label}")
+            if sets[-1] >= set(self.items.columns):
+                raise ValueError(
+                    f"domain.groupings.{number} must join items, got {grouping.label}, whose totals are single items"
+                )
+        return self
+
     @property
     def n_days(self) -> int:
         """Number of days."""
         return (self.last_day - self.first_day).days + 1
 
-    def item_names(self, base: Path) -> tuple[str, ...]:
-        """The items, read from the public file where one is named.
+    def resolved(self, base: Path) -> Self:
+        """The domain with its items in place of the file that names them.
 
         Raises:
             ConfigError: if the file cannot be read, or a name is empty or stands twice.
         """
-        return declared_names(self.items, base, "domain.items")
+        if isinstance(self.items, ItemTable):
+            return self.model_copy(update={"items": self.items.read(base, self.first_day, self.last_day)})
+        return self.model_copy(update={"items": list(declared_names(self.items, base, "domain.items"))})
+
+    @property
+    def table_items(self) -> TableItems | None:
+        """The items of a table, once the domain is resolved; None where they are listed."""
+        return self.items.items(self.first_day, self.last_day) if isinstance(self.items, ItemTable) else None
 
 
 class Equation(Section):
@@ -232,6 +301,19 @@ class ConsistentHistogramsConfig(HistogramsRelease, JobConfig):
             )
         return self
 
+    @model_validator(mode="after")
+    def _item_columns(self) -> Self:
+        items, given = self.domain.items, self.input.columns.item
+        n_keys = len(items.columns) if isinstance(items, ItemTable) else 1
+        n_given = len(given) if isinstance(given, list) else 1
+        if n_given != n_keys:
+            shown = f" ({', '.join(items.columns)})" if isinstance(items, ItemTable) else ""
+            rule = f"name as many columns as domain.items{shown}"
+            raise ValueError(f"input.columns.item must {rule}, got {n_given} in place of {n_keys}")
+        if isinstance(items, ItemTable) and self.input.columns.package is not None:
+            raise ValueError("input.columns.package must be absent where domain.items is a table, got one")
+        return self
+
     @property
     def day_window(self) -> DayWindow:
         """The days that the domain declares."""
@@ -240,5 +322,4 @@ class ConsistentHistogramsConfig(HistogramsRelease, JobConfig):
 
     def release(self, base: Path) -> HistogramsRelease:
         """The settings of the release, with the contents of listed files."""
-        items = list(self.domain.item_names(base))
-        return HistogramsRelease.of(self, domain=self.domain.model_copy(update={"items": items}))
+        return HistogramsRelease.of(self, domain=self.domain.resolved(base))

@@ -29,8 +29,10 @@ from typing import Any
 
 import numpy as np
 
-from dplib.arrays import FloatArray
-from dplib.config.names import BLANKS
+from dplib.arrays import FloatArray, IntArray
+from dplib.config.item_table import ItemTable, TableItems
+from dplib.config.names import BLANKS, declared_names
+from dplib.constraints.groupings import Groupings, GroupingSize
 from dplib.constraints.resolve import resolve
 from dplib.constraints.resolved import ResolvedConstraints
 from dplib.constraints.specs import Equation, Package, Total
@@ -44,6 +46,7 @@ from dplib.jobs.consistent_histograms.config import (
     Tree,
 )
 from dplib.jobs.consistent_histograms.day_tree import DayTree, build_day_tree
+from dplib.jobs.consistent_histograms.item_groups import resolve_groupings, series_days, table_columns
 from dplib.mechanisms.tree_counts import SAMPLER_FORMAT
 from dplib.privacy.events import Event
 from dplib.privacy.noise import NoiseEvent
@@ -63,6 +66,8 @@ class Design:
     Attributes:
         config: the settings of the release.
         items: names of the items.
+        table: the public table that the items are of; None where they are listed.
+        groupings: totals of the table's groupings; None where there are none.
         constraints: series, day constraints, incidence and sensitivity of one row.
         days: the tree over days with the names of its levels.
         columns: which series share their noise, and the shares of the budget.
@@ -76,6 +81,8 @@ class Design:
 
     config: HistogramsRelease
     items: tuple[str, ...]
+    table: TableItems | None
+    groupings: Groupings | None
     constraints: ResolvedConstraints
     days: DayTree
     columns: Columns
@@ -110,13 +117,20 @@ class Design:
         Raises:
             ConfigError: naming the setting that is wrong.
         """
-        items = config.domain.item_names(Path())
-        constraints = _constraints(config, items, rows_are_packages, quantity)
+        table, listed = config.domain.table_items, config.domain.items
+        if table is not None:
+            items, groupings = table.names, resolve_groupings(config.domain.groupings or (), table)
+        else:
+            assert not isinstance(listed, ItemTable)
+            items, groupings = declared_names(listed, Path(), "domain.items"), None
+        days_of = None if table is None else table.days
+        constraints = _constraints(config, items, groupings, days_of, rows_are_packages, quantity)
         days = build_day_tree(config)
         columns, constraints = choose_columns(config, constraints)
         measurements = noise_of_columns(config.privacy, constraints, days, columns)
         width = int(np.count_nonzero(constraints.measured))
-        return cls(config, items, constraints, days, columns, measurements, rows_are_packages, MAX_BLOCK_CELLS, width)
+        made = (items, table, groupings, constraints, days, columns, measurements, rows_are_packages)
+        return cls(config, *made, block_cells=MAX_BLOCK_CELLS, block_width=width)
 
     def as_measured(self, shape: Tree, measure: Measure | None) -> "Design":
         """The design with a stored measurement's tree and shares; ``auto`` could choose others by now."""
@@ -142,6 +156,27 @@ class Design:
     def series(self) -> tuple[str, ...]:
         """Names of the series: the items, then the totals."""
         return self.constraints.series
+
+    @cached_property
+    def table_columns(self) -> dict[str, tuple[IntArray, tuple[str, ...]]]:
+        """Columns of the release's tables that come from the public table; none where items are listed."""
+        return {} if self.table is None else table_columns(self.table, self.groupings, self.series)
+
+    @cached_property
+    def series_days(self) -> IntArray | None:
+        """First day of each series and one past its last, shape (n_series, 2); None where all have all days."""
+        n_days = self.config.domain.n_days
+        return None if self.table is None else series_days(self.table, self.groupings, self.series, n_days)
+
+    @property
+    def grouping_sizes(self) -> list[GroupingSize]:
+        """The groupings of the table with their sizes, as declared."""
+        if self.groupings is None:
+            return []
+        # The totals of groupings are the last series; section `measure` may measure others than they say themselves.
+        own = self.constraints.measured[len(self.series) - self.groupings.n_totals :]
+        measured = [bool(own[self.groupings.grouping == number].any()) for number in range(self.groupings.n_groupings)]
+        return replace(self.groupings, measured=np.array(measured)).sizes
 
     @property
     def measured_series(self) -> tuple[int, ...]:
@@ -241,7 +276,12 @@ class Design:
 
 
 def _constraints(
-    config: HistogramsRelease, items: tuple[str, ...], rows_are_packages: bool, quantity: str | None
+    config: HistogramsRelease,
+    items: tuple[str, ...],
+    groupings: Groupings | None,
+    item_days: IntArray | None,
+    rows_are_packages: bool,
+    quantity: str | None,
 ) -> ResolvedConstraints:
     packages: list[Package] = []
     totals: list[Total] = []
@@ -266,7 +306,8 @@ def _constraints(
     _check_packages(packages, rows_are_packages)
     _check_equations(equations, config.privacy.unit, quantity)
     day_name = partial(_day_name, config.domain.first_day)
-    return resolve(items, config.domain.n_days, packages, totals, equations, rows_are_packages, day_name)
+    specs = (packages, totals, equations)
+    return resolve(items, config.domain.n_days, *specs, rows_are_packages, day_name, groupings, item_days)
 
 
 def _day_name(first: dt.date, day: int) -> str:

@@ -21,7 +21,7 @@ from dplib.workflow.shown import Shown
 def query(release: Path, manifest: Manifest, asked: Question) -> tuple[list[Answer], Iterator[Shown]]:
     """Answers for a range of days."""
     first_day, last_day = day_option("--from", asked.start), day_option("--to", asked.end)
-    answers = query_release(release, manifest, asked.names, first_day, last_day)
+    answers = query_release(release, manifest, asked.names, first_day, last_day, asked.where, asked.add_up)
     return answers, shown_answers(answers)
 
 
@@ -43,5 +43,6 @@ JOB = Job(
     query=query,
     verify=check_tables,
     stages=stages,
+    adds_up=True,
 )
 """The job."""

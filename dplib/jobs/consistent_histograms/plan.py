@@ -92,8 +92,10 @@ def make_plan(design: Design, settings_hash: str) -> Plan:
 
 
 def plan_notes(design: Design) -> tuple[str, ...]:
-    """Sentences about the tree, the constraints and the integer tables."""
-    return (*design.days.notes, *design.columns.notes, *design.constraints.notes, *publication_sentences(design))
+    """Sentences about the tree, the groupings, the constraints and the integer tables."""
+    groupings = (f"Grouping {size}." for size in design.grouping_sizes)
+    notes = (*design.columns.notes, *groupings, *design.constraints.notes)
+    return (*design.days.notes, *notes, *publication_sentences(design))
 
 
 def level_plans(design: Design) -> tuple[LevelPlan, ...]:

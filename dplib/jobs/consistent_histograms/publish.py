@@ -1,5 +1,6 @@
 """From the stored measurement to the tables of a release and what its manifest says; sees no row and draws no noise."""
 
+import hashlib
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -8,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from dplib.arrays import FloatArray
+from dplib.config.item_table import ItemTable
 from dplib.consistency.problem import Solution
 from dplib.jobs.consistent_histograms.convergence import require_converged
 from dplib.jobs.consistent_histograms.design import Design
@@ -113,13 +115,41 @@ def manifest_fields(design: Design, results: Results) -> dict[str, Any]:
         },
         "constraints": resolved_constraints(design),
         "domain": {
-            "items": list(design.items),
-            "totals": list(design.series[design.constraints.n_items :]),
+            **_names(design),
             "first_day": design.config.domain.first_day,
             "last_day": design.config.domain.last_day,
             "levels": list(design.days.names),
         },
         "details": {"queries": [each.range for each in design.config.questions]},
+    }
+
+
+def _names(design: Design) -> dict[str, Any]:
+    """What the release counts: names that are listed, or the table from which names follow, and its groupings."""
+    others = list(design.series[design.constraints.n_items :])
+    if design.table is None:
+        return {"items": list(design.items), "totals": others}
+    items = design.config.domain.items
+    assert isinstance(items, ItemTable)
+    assert items.table is not None
+    made = set() if design.groupings is None else set(design.groupings.names)
+    return {
+        "table": {
+            "columns": items.columns,
+            "attributes": items.attributes,
+            "n_items": design.table.n_items,
+            "sha256": hashlib.sha256(items.table.encode()).hexdigest(),
+        },
+        "totals": [name for name in others if name not in made],
+        "groupings": [
+            {
+                "columns": grouping.by,
+                "totals": size.n_totals,
+                "items": [size.least, size.most],
+                "measured": size.measured,
+            }
+            for grouping, size in zip(design.config.domain.groupings or (), design.grouping_sizes, strict=True)
+        ],
     }
 
 
@@ -148,12 +178,16 @@ def invariants(design: Design) -> list[str]:
 
 
 def resolved_constraints(design: Design) -> list[dict[str, Any]]:
-    """Every linear equation that the tables obey on each day of its range."""
+    """Every linear equation that the tables obey on each day of its range; what groupings add up is in the domain."""
     found = []
+    made = set() if design.groupings is None else set(design.groupings.names)
+    grouped = np.array([name in made for name in design.series])
     for daily in design.constraints.day_constraints:
         rows = daily.matrix
         for number, value in enumerate(daily.rhs.tolist()):
             part = slice(rows.indptr[number], rows.indptr[number + 1])
+            if grouped[rows.indices[part]].any():
+                continue
             entries = zip(rows.indices[part].tolist(), rows.data[part].tolist(), strict=True)
             coefficients = {design.series[n]: _exact(entry) for n, entry in entries}
             found.append(

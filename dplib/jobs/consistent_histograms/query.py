@@ -1,6 +1,7 @@
 """Answers from a release: a count over a range of days with its exact standard error; reads the release only."""
 
 import datetime as dt
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,13 +9,14 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from dplib.errors import ConfigError
+from dplib.arrays import FloatArray
 from dplib.jobs.consistent_histograms.config import NAME
 from dplib.jobs.consistent_histograms.design import Design
 from dplib.jobs.consistent_histograms.estimate import Errors
-from dplib.jobs.consistent_histograms.tables import ESTIMATES, PUBLISHED, Tables
+from dplib.jobs.consistent_histograms.selection import Selection, select
+from dplib.jobs.consistent_histograms.tables import ESTIMATES, PUBLISHED
 from dplib.release.manifest import Manifest
-from dplib.release.tables import read_table
+from dplib.release.tables import Filter, read_table
 from dplib.validate import require
 from dplib.workflow.manifest import public_design
 
@@ -24,7 +26,7 @@ class Answer:
     """One answer.
 
     Attributes:
-        item: item or total.
+        item: item or total, values of the items' table, or a sum of them.
         first_day: first day of the range.
         last_day: last day, inclusive.
         estimate: unbiased estimate, in counts; may be negative.
@@ -54,52 +56,87 @@ def design_of(manifest: Manifest) -> Design:
 
 
 def query_release(
-    directory: Path, manifest: Manifest, items: Sequence[str], first_day: dt.date | None, last_day: dt.date | None
+    directory: Path,
+    manifest: Manifest,
+    items: Sequence[str],
+    first_day: dt.date | None,
+    last_day: dt.date | None,
+    where: Sequence[str] = (),
+    add_up: bool = False,
 ) -> list[Answer]:
-    """Answer one range for some items or totals.
+    """Answer one range for some items, totals or values of the items' table.
 
     Args:
         directory: the release.
         manifest: its manifest.
-        items: items or totals; all where empty.
+        items: items or totals; all where neither these nor values are named.
         first_day: first day; the domain's where None.
         last_day: last day, inclusive; the domain's where None.
+        where: texts ``column=value`` (`dplib.jobs.consistent_histograms.selection`).
+        add_up: whether the sum of all is asked for, in place of each.
 
     Raises:
-        ConfigError: if an item or a day is outside the release's domain.
+        ConfigError: if an item, a value or a day is outside the release's domain, or a sum would count an item twice.
     """
     design = design_of(manifest)
     domain = design.config.domain
     first, last = first_day or domain.first_day, last_day or domain.last_day
     within = f"be days from {domain.first_day} to {domain.last_day} in order"
     require(domain.first_day <= first <= last <= domain.last_day, "--from and --to", within, f"{first} and {last}")
-    for item in items:
-        if item not in design.series:
-            raise ConfigError("--item", "be an item or total of the release", item)
-    wanted = list(items) or list(design.series)
-    lo, hi = design.day(first), design.day(last) + 1
-    nodes = design.tree.cover(lo, hi)
-    where = [("item", "in", wanted), ("node", "in", nodes.tolist())]
-    tables = Tables(directory, design)
-    estimates = tables.scatter(read_table(directory / ESTIMATES, ["item", "node", "estimate"], where), "estimate")
-    errors = Errors(design)
-    numbers = np.array([design.series.index(name) for name in wanted])
-    std_errors, halves = errors.range_std_error(lo, hi)[numbers], errors.half_widths(lo, hi, numbers)
-    published: dict[str, int | float] = {}
+    wanted = select(design, items, where, add_up)
+    days = design.day(first), design.day(last) + 1
+    estimates = _sums(directory / ESTIMATES, "estimate", design, wanted, days)
+    errors, halves = _errors(design, wanted, days)
+    published: list[int | float | None] = [None] * len(wanted)
     if (directory / PUBLISHED).is_dir():
-        table = read_table(directory / PUBLISHED, ["item", "node", "count"], where)
-        totals = tables.scatter(table, "count")[nodes].sum(axis=0)
-        number = int if pa.types.is_integer(table.schema.field("count").type) else float
-        published = {name: number(totals[design.series.index(name)]) for name in set(table.column("item").to_pylist())}
+        published = _sums(directory / PUBLISHED, "count", design, wanted, days)
     answers = []
-    for name, number, error, half in zip(wanted, numbers, std_errors.tolist(), halves.tolist(), strict=True):
-        value = float(estimates[nodes, number].sum())
-        whole = published.get(name)
+    for each, value, error, half, whole in zip(
+        wanted, estimates, errors.tolist(), halves.tolist(), published, strict=True
+    ):
+        assert value is not None
         if manifest.solver["converged"]:
-            answers.append(Answer(name, first, last, value, error, value - half, value + half, whole))
+            answers.append(Answer(each.name, first, last, value, error, value - half, value + half, whole))
         else:
-            answers.append(Answer(name, first, last, value, None, None, None, whole))
+            answers.append(Answer(each.name, first, last, value, None, None, None, whole))
     return answers
+
+
+def _sums(
+    table: Path, column: str, design: Design, wanted: Sequence[Selection], days: tuple[int, int]
+) -> list[int | float | None]:
+    """The sum of a table's numbers over days and series for each answer; None where it lacks a series."""
+    nodes, series = design.tree.cover(*days), np.unique(np.concatenate([each.series for each in wanted]))
+    # Naming nearly all would take longer than reading them.
+    few = 2 * len(series) < len(design.series)
+    named: list[Filter] = [("item", "in", [design.series[number] for number in series])] if few else []
+    rows = read_table(table, ["item", column], [*named, ("node", "in", nodes.tolist())])
+    items = rows.column("item").combine_chunks()
+    codes = items.indices.to_numpy(zero_copy_only=False)
+    by_code = np.bincount(codes, rows.column(column).to_numpy(), len(items.dictionary))
+    by_name = dict(zip(items.dictionary.to_pylist(), by_code.tolist(), strict=True))
+    # An item without a day in the range has no row: its count is 0.
+    absent = np.nan if design.series_days is None else 0.0
+    sums = (math.fsum(by_name.get(design.series[n], absent) for n in each.series.tolist()) for each in wanted)
+    kind = int if pa.types.is_integer(rows.schema.field(column).type) else float
+    return [None if math.isnan(value) else kind(value) for value in sums]
+
+
+def _errors(design: Design, wanted: Sequence[Selection], days: tuple[int, int]) -> tuple[FloatArray, FloatArray]:
+    """Standard errors and half widths of the 95 % intervals, each of shape (n_answers,)."""
+    errors = Errors(design)
+    lo, hi = days
+    std_errors, halves = np.empty(len(wanted)), np.empty(len(wanted))
+    single = np.array([place for place, each in enumerate(wanted) if len(each.series) == 1], dtype=np.int64)
+    if len(single):
+        numbers = np.array([int(wanted[place].series[0]) for place in single])
+        std_errors[single] = errors.range_std_error(lo, hi)[numbers]
+        halves[single] = errors.half_widths(lo, hi, numbers)
+    for place, each in enumerate(wanted):
+        if len(each.series) > 1:
+            std_errors[place] = errors.sum_std_error(lo, hi, each.series)
+            halves[place] = errors.sum_half_width(lo, hi, each.series)
+    return std_errors, halves
 
 
 def total_answers(directory: Path, manifest: Manifest) -> list[Answer]:

@@ -15,10 +15,11 @@ import numpy as np
 
 from dplib.arrays import FloatArray, IntArray
 from dplib.config.event_input import Input
+from dplib.config.item_table import KEY_SEPARATOR
 from dplib.jobs.consistent_histograms.day_tree import query_ranges
 from dplib.jobs.consistent_histograms.design import Design
 from dplib.jobs.consistent_histograms.estimate import Errors
-from dplib.jobs.consistent_histograms.rows import SeriesCounts, row_kinds
+from dplib.jobs.consistent_histograms.rows import SeriesCounts, row_domain, row_kinds
 from dplib.jobs.consistent_histograms.tables import ESTIMATES, PUBLISHED, Tables
 from dplib.metrics.error import range_sums
 from dplib.progress import Progress
@@ -105,27 +106,35 @@ def _write_rows(design: Design, path: Path, rows_per_day: int, seed: int) -> Int
     generator = np.random.default_rng(seed)
     popularity = generator.dirichlet(np.ones(len(kinds)))
     counts = generator.poisson(rows_per_day * popularity, (design.tree.n_leaves, len(kinds))).astype(np.int64)
-    for kind, (_, first, end) in enumerate(kinds):
+    for kind, (_, first, end) in enumerate(kinds.tolist()):
         counts[:first, kind] = 0
         counts[end:, kind] = 0
     days = [(design.config.domain.first_day + dt.timedelta(days=day)).isoformat() for day in range(len(counts))]
-    names = [design.constraints.row_types[row_type] for row_type, _, _ in kinds]
+    keys = row_domain(design).keys
+    assert keys is not None
+    columns = _name_columns(design)
     unit = 0
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
-        writer.writerow(["day", "name", "unit"])
+        writer.writerow(["day", *([columns] if isinstance(columns, str) else columns), "unit"])
         for day, kind in zip(*np.nonzero(counts), strict=True):
             for _ in range(int(counts[day, kind])):
-                writer.writerow([days[day], names[kind], unit])
+                writer.writerow([days[day], *keys[kind].split(KEY_SEPARATOR), unit])
                 unit += 1
     return counts
+
+
+def _name_columns(design: Design) -> str | list[str]:
+    """Columns of the generated rows that name what was counted."""
+    n_keys = 1 if design.table is None else design.table.n_keys
+    return "name" if n_keys == 1 else [f"name{number}" for number in range(n_keys)]
 
 
 def _prepare(prepared: PreparedJob[Design], folder: Path) -> PreparedJob[Design]:
     """The same job on the generated rows."""
     config = prepared.design.config
     role = "package" if prepared.design.rows_are_packages else "item"
-    columns: dict[str, Any] = {"day": "day", role: "name"}
+    columns: dict[str, Any] = {"day": "day", role: _name_columns(prepared.design)}
     if config.privacy.unit != "event":
         columns["unit"] = "unit"
     if prepared.source(Input).columns.quantity is not None:
@@ -133,7 +142,7 @@ def _prepare(prepared: PreparedJob[Design], folder: Path) -> PreparedJob[Design]
         _add_quantity(folder / "rows.csv")
     changed = {
         "input": {"path": "rows.csv", "format": "csv", "options": {"header": "true"}, "columns": columns},
-        "domain": config.domain.model_dump(mode="json") | {"items": list(prepared.design.items)},
+        "domain": config.domain.model_dump(mode="json"),
     }
     return on_generated_rows(prepared, changed, folder)
 

@@ -4,8 +4,6 @@ A *row kind* is a row type (item or package) on one run of consecutive days on w
 the day's constraints for a while has two. Kinds are the columns of the exact counts.
 """
 
-from itertools import groupby
-
 import numpy as np
 
 from dplib.arrays import IntArray
@@ -16,28 +14,29 @@ from dplib.spark.rows.resolve import RowDomain
 def row_domain(design: Design) -> RowDomain:
     """The public keys of the rows: days, and kinds of row by name and days."""
     kinds = row_kinds(design)
+    keys = design.constraints.row_types if design.table is None else design.table.keys
     return RowDomain(
         first_day=design.config.domain.first_day,
         n_days=design.config.domain.n_days,
-        names=[design.constraints.row_types[row_type] for row_type, _, _ in kinds],
-        valid_first=np.array([first for _, first, _ in kinds], dtype=np.int64),
-        valid_end=np.array([end for _, _, end in kinds], dtype=np.int64),
+        names=[design.constraints.row_types[row_type] for row_type in kinds[:, 0].tolist()],
+        valid_first=kinds[:, 1],
+        valid_end=kinds[:, 2],
+        keys=[keys[row_type] for row_type in kinds[:, 0].tolist()],
     )
 
 
-def row_kinds(design: Design) -> list[tuple[int, int, int]]:
-    """The kinds as (row type, first day, one past the last day), by row type."""
+def row_kinds(design: Design) -> IntArray:
+    """The kinds as (row type, first day, one past the last day), by row type, shape (n_kinds, 3)."""
     constraints = design.constraints
-    kinds = []
-    for row_type in range(len(constraints.row_types)):
-        runs = groupby(
-            zip(constraints.valid[:, row_type], constraints.day_constraints, strict=True), key=lambda pair: pair[0]
-        )
-        for is_valid, run in runs:
-            day_constraints = [daily for _, daily in run]
-            if is_valid:
-                kinds.append((row_type, day_constraints[0].first, day_constraints[-1].end))
-    return kinds
+    if design.table is not None and design.table.days is not None:
+        return np.column_stack([np.arange(design.table.n_items), design.table.days])
+    # A column on each side on which nothing exists, so that each run has a start and an end.
+    valid = np.pad(constraints.valid.T.astype(np.int8), ((0, 0), (1, 1)))
+    steps = np.diff(valid, axis=1)
+    row_type, start = np.nonzero(steps > 0)
+    _, end = np.nonzero(steps < 0)
+    edges = np.array([0, *(daily.end for daily in constraints.day_constraints)], dtype=np.int64)
+    return np.stack([row_type, edges[start], edges[end]], axis=1).astype(np.int64)
 
 
 class SeriesCounts:
@@ -52,9 +51,11 @@ class SeriesCounts:
 
     def __init__(self, design: Design) -> None:
         constraints = design.constraints
-        types = [row_type for row_type, _, _ in row_kinds(design)]
+        types = row_kinds(design)[:, 0]
+        known = {id(each): each for each in constraints.incidence}
+        parts = {key: incidence[constraints.measured][:, types] for key, incidence in known.items()}
         self._day_constraints = [
-            (daily.first, daily.end, incidence[constraints.measured][:, types])
+            (daily.first, daily.end, parts[id(incidence)])
             for daily, incidence in zip(constraints.day_constraints, constraints.incidence, strict=True)
         ]
         self._width = int(constraints.measured.sum())

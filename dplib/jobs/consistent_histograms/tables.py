@@ -7,9 +7,14 @@
 
 Nodes are numbered breadth first from the root; both days are inclusive; rows are sorted by node, then by item. The top
 (nodes above the blocks) is the file `top`.
+
+Items of a public table bring its columns along into estimates and published: ``grouping`` says what a row is of
+(``items``, or the columns of its total: ``region, category``), and each key column, of several, and each attribute
+holds the value of all items of the row; it is empty where they have different ones. A node in which an item has no day
+has no row of it, in any table.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -49,16 +54,31 @@ def _keys(design: Design, nodes: IntArray, series: IntArray) -> dict[str, Column
     """Key columns of all pairs of nodes and series, sorted by node, then by the series' names."""
     tree = design.tree
     first = np.datetime64(design.config.domain.first_day, "D")
-    width = len(series)
+    width, count = len(series), len(nodes)
     return {
-        "item": pa.DictionaryArray.from_arrays(
-            pa.array(np.tile(np.arange(width, dtype=np.int32), len(nodes))),
-            pa.array([design.series[number] for number in series]),
-        ),
+        "item": _repeated(np.arange(width), [design.series[number] for number in series], count),
         "node": np.repeat(nodes, width),
         "level": np.repeat(tree.level[nodes], width),
         "first_day": np.repeat(first + tree.lo[nodes], width),
         "last_day": np.repeat(first + tree.hi[nodes] - 1, width),
+    }
+
+
+def _repeated(codes: IntArray, words: Sequence[str], times: int) -> pa.DictionaryArray:
+    indices = pa.array(np.tile(codes.astype(np.int32), times))
+    return pa.DictionaryArray.from_arrays(indices, pa.array(words, pa.string()))
+
+
+def _present(design: Design, nodes: IntArray, series: IntArray, columns: dict[str, Column]) -> dict[str, Column]:
+    """The rows of nodes in which their series has a day, among those of all pairs."""
+    days = design.series_days
+    if days is None:
+        return columns
+    lo, hi = design.tree.lo[nodes][:, None], design.tree.hi[nodes][:, None]
+    kept = ((lo < days[series, 1]) & (hi > days[series, 0])).reshape(-1)
+    return {
+        name: values.filter(pa.array(kept)) if isinstance(values, pa.Array) else np.asarray(values)[kept]
+        for name, values in columns.items()
     }
 
 
@@ -106,6 +126,7 @@ class Tables(ReleaseTables[Design]):
             "noisy": noisy[kept][:, order].reshape(-1),
             "variance": cells[design.tree.level[nodes[kept]]].reshape(-1),
         }
+        columns = _present(design, nodes[kept], measured[order], columns)
         write_table(self.directory / MEASUREMENT, name, columns, sort_by=("node", "item"))
 
     def read_measurement(self) -> FloatArray:
@@ -136,8 +157,14 @@ class Tables(ReleaseTables[Design]):
         """
         series = np.argsort(np.array(self.design.series))
         series = series if kept is None else series[kept[series]]
-        columns = _keys(self.design, block_nodes(self.design, name), series)
+        nodes = block_nodes(self.design, name)
+        columns = _keys(self.design, nodes, series)
+        columns |= {
+            name: _repeated(codes[series], words, len(nodes))
+            for name, (codes, words) in self.design.table_columns.items()
+        }
         columns |= {column: array[:, series].reshape(-1) for column, array in values.items()}
+        columns = _present(self.design, nodes, series, columns)
         csv = self.design.config.publish.output.csv
         write_table(self.directory / table, name, columns, sort_by=("node", "item"), csv=csv)
 

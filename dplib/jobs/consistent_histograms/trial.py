@@ -12,8 +12,10 @@ from pathlib import Path
 
 import numpy as np
 
+from dplib.config.item_table import ItemTable
 from dplib.consistency import general
 from dplib.errors import ConfigError
+from dplib.jobs.consistent_histograms.columns import GROUPING
 from dplib.jobs.consistent_histograms.config import Constraint, HistogramsRelease
 from dplib.jobs.consistent_histograms.convergence import require_reachable
 from dplib.jobs.consistent_histograms.design import Design
@@ -59,12 +61,13 @@ def _few_settings(design: Design, size: int, days: int) -> tuple[HistogramsRelea
     config, domain, solver = design.config, design.config.domain, design.config.publish.solver
     skipped = domain.n_days - days if domain.last_day.year == dt.MAXYEAR else 0
     first, last = design.date(skipped), design.date(skipped + days - 1)
-    few, items = _few(design, size)
+    few, named = _few(design, size)
+    items = named if design.table is None else _few_rows(design, set(named), size)
     few = {n: each for n, each in few.items() if (each.first or first) <= last and first <= (each.last or last)}
     measure, columns = design.columns.measure, [0]
     if measure is not None:
-        names = design.columns.names
-        columns += [names.index(name) for name in (f"constraints.{number}" for number in few) if name in names]
+        names, kept = design.columns.names, {f"constraints.{number}" for number in few}
+        columns += [place for place, name in enumerate(names) if name in kept or name.startswith(GROUPING)]
         measure = measure.model_copy(update={"shares": [measure.shares[column] for column in columns]})
     rounds = min(ROUNDS, solver.max_rounds)
     ways = {"layout": layout_of(design), "max_rounds": rounds, "accept_unconverged": True}
@@ -76,6 +79,23 @@ def _few_settings(design: Design, size: int, days: int) -> tuple[HistogramsRelea
         "publish": config.publish.model_copy(update={"solver": solver.model_copy(update=ways)}),
     }
     return config.model_copy(update=changes), columns
+
+
+def _few_rows(design: Design, names: set[str], size: int) -> ItemTable:
+    """The table on the named items and some more: in each grouping two that share a total, and of each sort of days."""
+    table, whole = design.table, design.config.domain.items
+    assert table is not None
+    assert isinstance(whole, ItemTable)
+    assert whole.table is not None
+    kept = {number for number, name in enumerate(table.names) if name in names}
+    for part in () if design.groupings is None else design.groupings.part_of:
+        kept.update(np.flatnonzero(part == np.bincount(part).argmax())[:2].tolist())
+    if table.days is not None:
+        everywhere = (table.days == [0, design.config.domain.n_days]).all(axis=1)
+        kept.update(np.flatnonzero(everywhere)[:1].tolist(), np.flatnonzero(~everywhere)[:size].tolist())
+    # The text is the header and one line an item, in their order: no value holds an end of line.
+    header, *lines = whole.table.splitlines(keepends=True)
+    return whole.model_copy(update={"table": "".join([header, *(lines[number] for number in sorted(kept))])})
 
 
 def _character(design: Design) -> tuple[object, ...]:

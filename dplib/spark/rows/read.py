@@ -23,10 +23,12 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from dplib.config.event_input import Input
+from dplib.config.item_table import KEY_SEPARATOR
 from dplib.config.sections import Source
 from dplib.errors import ConfigError, SchemaError
 from dplib.spark.engine.session import SPARK_ERRORS, error_name, pin_session
 from dplib.spark.rows.path_input import open_path, require_column
+from dplib.spark.rows.resolve import text_column
 from dplib.spark.rows.table_input import open_table
 from dplib.spark.rows.timestamps import check_date_format
 
@@ -53,7 +55,7 @@ def open_rows(spark: SparkSession, source: Input, base: Path) -> DataFrame:
         base: folder that relative paths start from (the configuration's).
 
     Returns:
-        columns day, name, and quantity and unit where they are mapped.
+        columns day, name (of several columns their joined texts), and quantity and unit where they are mapped.
 
     Raises:
         ConfigError: if an option, the format or `date_format` is wrong.
@@ -62,7 +64,14 @@ def open_rows(spark: SparkSession, source: Input, base: Path) -> DataFrame:
     pin_session(spark)
     check_date_format(spark, source.date_format)
     rows = open_columns(spark, source, source.columns.names, EVENT_TYPES, base)
-    return rows.withColumnsRenamed({"item": "name", "package": "name"})
+    parts = [F.col(f"`{role}`") for role in rows.columns if role.startswith("item.")]
+    if not parts:
+        return rows.withColumnsRenamed({"item": "name", "package": "name"})
+    # One text, null where a part is: it equals an item's key only where each part equals the item's own.
+    joined = [text_column(parts[0])]
+    joined += [piece for part in parts[1:] for piece in (F.lit(KEY_SEPARATOR), text_column(part))]
+    others = [F.col(role) for role in rows.columns if not role.startswith("item.")]
+    return rows.select(*others, F.concat(*joined).alias("name"))
 
 
 def open_columns(
@@ -102,8 +111,9 @@ def open_columns(
     numbered = opened.frame.toDF(*(f"c{i}" for i in range(len(types))))
     for role, column in columns_by_role.items():
         position = require_column(opened, role, column)
-        if types[position] not in accepted[role]:
-            allowed = ", ".join(sorted(accepted[role]))
+        known = accepted[role.partition(".")[0]]
+        if types[position] not in known:
+            allowed = ", ".join(sorted(known))
             raise SchemaError(
                 f"input.columns.{role} must name a column of type {allowed}, got {column} of type {types[position]}"
             )

@@ -37,6 +37,7 @@ from pyspark.sql import functions as F
 
 from dplib.arrays import IntArray
 from dplib.config.event_input import Input
+from dplib.config.item_table import KEY_SEPARATOR, NAME_SEPARATOR
 from dplib.config.names import BLANKS
 from dplib.config.sections import EventPrivacySettings
 from dplib.errors import ConfigError
@@ -68,6 +69,7 @@ class RowDomain:
             whose contents changed is two row types.
         valid_first: first day (0-based) on which each row type is on the menu; all days where None.
         valid_end: one past the last such day.
+        keys: the text by which rows name each row type, where several columns do; the names where None.
     """
 
     first_day: dt.date
@@ -75,6 +77,7 @@ class RowDomain:
     names: Sequence[str]
     valid_first: IntArray | None = None
     valid_end: IntArray | None = None
+    keys: Sequence[str] | None = None
 
     @property
     def n_row_types(self) -> int:
@@ -83,7 +86,7 @@ class RowDomain:
 
     @cached_property
     def daily(self) -> dict[str, list[tuple[int, int, int]]]:
-        """Name to the (first day, end, row type) of each of its row types.
+        """Key to the (first day, end, row type) of each of its row types.
 
         Raises:
             ConfigError: if a name is empty or means two row types on one day.
@@ -93,7 +96,7 @@ class RowDomain:
         end = np.full(n, self.n_days, np.int64) if self.valid_end is None else np.asarray(self.valid_end, np.int64)
         require(first.shape == end.shape == (n,), "valid days", f"be {n} pairs of first and end", first.shape)
         found: dict[str, list[tuple[int, int, int]]] = defaultdict(list)
-        for row_type, name in enumerate(self.names):
+        for row_type, name in enumerate(self.names if self.keys is None else self.keys):
             trimmed = name.strip(BLANKS)
             require(bool(trimmed), "names of items and packages", "not be blank", "a blank one")
             found[trimmed].append((int(first[row_type]), int(end[row_type]), row_type))
@@ -169,9 +172,15 @@ def judge_rows(rows: DataFrame, source: Input, privacy: EventPrivacySettings, do
         F.to_json(F.struct("day_text", "name", "number_text")).cast("binary").alias("content"),
         F.floor(F.least(F.greatest("number", F.lit(0.0)), F.lit(MAX_HELD))).cast("double").alias("held"),
         F.coalesce(
-            *(F.when(failed == i, F.col(text)) for i, text in enumerate(_JUDGED) if text in joined.columns)
+            *(F.when(failed == i, _shown(text)) for i, text in enumerate(_JUDGED) if text in joined.columns)
         ).alias("shown"),
     )
+
+
+def _shown(text: str) -> Column:
+    """A judged text as its owner reads it: an item's columns apart."""
+    column = F.col(text)
+    return F.replace(column, F.lit(KEY_SEPARATOR), F.lit(NAME_SEPARATOR)) if text == "name" else column
 
 
 def _constraint_table(rows: DataFrame, domain: RowDomain) -> DataFrame:

@@ -1,0 +1,202 @@
+"""Items of a public table and totals by their attributes: from rows to a release and its answers."""
+
+import json
+from collections import Counter
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from dplib.canonical import canonical_json
+from dplib.errors import IntegrityError
+from dplib.jobs.consistent_histograms.design import Design
+from dplib.jobs.consistent_histograms.job import JOB
+from dplib.release.manifest import Manifest
+from dplib.release.tables import read_table
+from dplib.workflow.manifest import public_design
+from dplib.workflow.settings import free_settings
+from tests.support.jobs import DROP, Shop, content, dplib, named, new_shop, refuse_spark
+
+PRODUCTS = """\
+store,sku,region,category,from,to
+s1,1,north,tea,,
+s1,2,north,tea,,2024-01-06
+s1,3,north,coffee,,
+s2,1,north,tea,2024-01-08,
+s2,3,north,coffee,,
+s3,1,south,tea,,
+s3,4,south,milk,2024-01-03,2024-01-10
+"""
+HEADER = ("day", "store", "sku", "qty", "order")
+ROWS = [
+    ("2024-01-01", "s1", "1", "2", "a"),
+    ("2024-01-01", " s1", "3\t", "1", "a"),
+    ("2024-01-06", "s1", "2", "4", "b"),
+    ("2024-01-07", "s1", "2", "4", "b"),  # is no longer sold
+    ("2024-01-09", "s3", "4", "3", "c"),
+    ("2024-01-09", "s2", "4", "3", "c"),  # no such combination
+    ("2024-01-10", "s1 / 1", "", "3", "d"),  # an item's name is not its key
+    ("2024-01-14", "s3", "1", "5", "e"),
+]
+GROUPINGS = [["category"], {"by": ["region"], "measured": True}, ["region", "category"], [], ["store"]]
+CHANGES: dict[str, Any] = {
+    "input__columns": {"day": "day", "item": ["store", "sku"], "quantity": "qty", "unit": "order"},
+    "privacy__budget": {"epsilon": 1500},
+    "domain": {
+        "items": {"file": "products.csv", "columns": ["store", "sku"], "attributes": ["region", "category"]}
+        | {"first_day": "from", "last_day": "to"},
+        "groupings": GROUPINGS,
+        "first_day": "2024-01-01",
+        "last_day": "2024-01-14",
+    },
+    "constraints": [],
+    "publish": {"output": {"path": "releases", "csv": True}},
+}
+EXPECTED = {"s1 / 1": 2, "s1 / 2": 4, "s1 / 3": 1, "s2 / 1": 0, "s2 / 3": 0, "s3 / 1": 5, "s3 / 4": 3}
+
+
+def stores(folder: Path, products: str = PRODUCTS, **changes: object) -> Shop:
+    shop = new_shop(folder, budget="100000")
+    (folder / "products.csv").write_text(products, encoding="utf-8")
+    return shop.set(**CHANGES).set(**changes).rows(ROWS, HEADER)
+
+
+def answers(release: Path, *words: str) -> dict[str, tuple[int, float]]:
+    found = dplib("query", str(release), "--json", *words)
+    assert found.code == 0, found.err
+    return {each["item"]: (each["published"], each["std_error"]) for each in json.loads(found.out)}
+
+
+@pytest.mark.usefixtures("spark")
+def test_from_rows_to_answers_by_attribute(tmp_path: Path) -> None:
+    shop = stores(tmp_path / "shop")
+    release = shop.run("--yes").release
+    table = read_table(release / "published").to_pandas()
+    whole = table[table.level == 0].set_index("item")
+    assert whole[whole.grouping == "items"]["count"].to_dict() == EXPECTED
+    totals = Counter[str]()
+    for _, row in whole[whole.grouping == "items"].iterrows():
+        for name in (f"category={row.category}", f"region={row.region}", f"store={row.store}", "grand total"):
+            totals[name] += row["count"]
+        totals[f"region={row.region}, category={row.category}"] += row["count"]
+    assert whole[whole.grouping != "items"]["count"].to_dict() == totals
+    # A store's total knows its region, a category's does not; no combination is made up.
+    assert whole.loc["store=s3", ["region", "category", "sku"]].tolist() == ["south", "", ""]
+    assert set(whole.grouping) == {"items", "category", "region", "region, category", "grand total", "store"}
+    assert "region=south, category=coffee" not in whole.index
+    # Items have rows of their own days only, in every table.
+    for name in ("measurement", "estimates", "published"):
+        days = read_table(release / name).to_pandas()
+        days = days[(days.first_day == days.last_day) & (days.item == "s3 / 4")]
+        assert sorted(day.day for day in days.first_day) == list(range(3, 11))
+    assert dplib("verify", str(release)).code == 0
+    assert "category=tea" in (release / "estimates" / "block-000000.csv").read_text()
+    page = (release / "report.html").read_text()
+    assert "Grouping region, category: 4 totals of 1 to 3 items, a free sum" in page
+    _ask(release)
+
+
+def _ask(release: Path) -> None:
+    one = answers(release, "--where", "region=north")
+    assert one["region=north"][0] == 7
+    both = answers(release, "--where", "region=north", "--where", "region=south")
+    assert {name: count for name, (count, _) in both.items()} == {"region=north": 7, "region=south": 8}
+    summed = answers(release, "--where", "region=north", "--where", "region=south", "--sum")
+    assert list(summed) == ["region=north + region=south"]
+    assert summed["region=north + region=south"] == pytest.approx(
+        answers(release, "--item", "grand total")["grand total"]
+    )
+    # No grouping has it, and yet it is one answer.
+    assert answers(release, "--where", "sku=1", "--from", "2024-01-14")["sku=1"][0] == 5
+    assert answers(release, "--where", "category=tea", "--where", "store=s1")["category=tea, store=s1"][0] == 6
+    parts = answers(release, "--item", "s1 / 1", "--item", "s1 / 2", "--item", "s1 / 3", "--sum")
+    assert next(iter(parts.values())) == pytest.approx(answers(release, "--item", "store=s1")["store=s1"])
+    for words, sentence in WRONG:
+        refused = dplib("query", str(release), *words)
+        assert (refused.code, refused.out) == (2, "")
+        assert sentence in refused.err
+
+
+WRONG = [
+    (("--where", "regoin=north"), "--where must name a column of the items' table (store, sku, region, category)"),
+    (("--where", "regoin=north"), "got regoin; did you mean region?"),
+    (("--where", "region=nord"), "must give a value that the column region has, got nord; did you mean north?"),
+    (("--where", "region="), "must give a value that the column region has, got none"),
+    (("--where", "north"), "--where must have the form column=value, got north"),
+    (("--where", "region=south", "--where", "category=coffee"), "got region=south, category=coffee"),
+    (
+        ("--item", "north"),
+        "--item must be an item or total of the release, got north; did you mean --where region=north?",
+    ),
+    (("--item", "category=tee"), "got category=tee; did you mean category=tea?"),
+    (("--sum",), "--sum must be given with --item or --where, got neither"),
+    (("--sum", "--item", "s1 / 1", "--item", "region=north"), "got s1 / 1 and region=north, which both hold s1 / 1"),
+]
+
+
+REFUSED = [
+    ("domain.items.columns", {"domain__items__columns": ["stor", "sku"], "domain__groupings": DROP}),
+    ("domain.items.attributes", {"domain__items__attributes": ["region", "kind"], "domain__groupings": DROP}),
+    ("domain.items.atributes", {"domain__items": {"file": "p.csv", "columns": ["store", "sku"], "atributes": []}}),
+    ("domain.groupings.0", {"domain__groupings": [["regoin"]]}),
+    ("domain.groupings.1", {"domain__groupings": [["region", "category"], ["category", "region"]]}),
+    ("domain.groupings.0", {"domain__groupings": [["sku", "store"]]}),
+    ("domain.groupings.0.measured", {"domain__groupings": [{"by": ["region"], "measured": "perhaps"}]}),
+    ("domain.groupings", {"domain__items": ["bread"], "input__columns__item": "sku"}),
+    ("domain.groupings", {"domain__groupings": "region"}),
+    ("input.columns.item", {"input__columns__item": "sku"}),
+    ("input.columns.item", {"input__columns__item": ["sku"]}),
+    ("constraints.0.totals.grand total", {"constraints": [{"totals": {"grand total": ["s1 / 1"]}}]}),
+]
+
+
+@pytest.mark.parametrize(("setting", "changes"), REFUSED, ids=[f"{n}-{name}" for n, (name, _) in enumerate(REFUSED)])
+def test_wrong_settings_are_one_sentence_and_cost_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, setting: str, changes: dict[str, Any]
+) -> None:
+    shop = stores(tmp_path / "shop", **changes)
+    refuse_spark(monkeypatch)
+    before = content(shop.folder)
+    found = shop.run()
+    assert found.code == 2
+    assert named(found) == setting
+    assert content(shop.folder) == before
+
+
+def test_names_of_totals_may_not_be_those_of_items(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shop = stores(tmp_path / "shop", "sku,kind\nkind=a,a\nb,a\n")
+    shop.set(input__columns__item="sku", domain__groupings=[["kind"]])
+    shop.set(domain__items={"file": "products.csv", "columns": ["sku"], "attributes": ["kind"]})
+    refuse_spark(monkeypatch)
+    found = shop.run()
+    assert "domain.groupings.0 must make names that no item and no other total has, got kind=a twice" in found.err
+
+
+def test_only_what_is_measured_decides_the_measurement(tmp_path: Path) -> None:
+    def hashes(products: str = PRODUCTS, **changes: object) -> tuple[str, str]:
+        shop = stores(tmp_path / f"shop{len(list(tmp_path.iterdir()))}", products, **changes)
+        prepared = JOB.prepare(shop.config)
+        return prepared.key.settings_hash, canonical_json(free_settings(prepared.plan_settings)).decode()
+
+    counted, free = hashes()
+    lines = PRODUCTS.splitlines()
+    assert hashes("\n".join([lines[0], *lines[:0:-1]])) == (counted, free)
+    # Categories are in no measured grouping: they shape the release, and no more.
+    other = hashes(PRODUCTS.replace("coffee", "cocoa"))
+    assert other[0] == counted
+    assert other[1] != free
+    assert hashes(domain__groupings=[{"by": ["region"], "measured": True}])[0] == counted
+    assert hashes(PRODUCTS.replace("north", "N"))[0] != counted
+    assert hashes(PRODUCTS.replace("2024-01-08", "2024-01-09"))[0] != counted
+    assert hashes(domain__groupings=[{"by": ["category"], "measured": True}])[0] != counted
+
+
+def test_a_manifest_leads_to_no_file(tmp_path: Path) -> None:
+    shop = stores(tmp_path / "shop")
+    public = JOB.prepare(shop.config).design.public()
+    assert Design.from_public(public).public() == public
+    public["domain"]["items"]["file"] = "products.csv"
+    manifest = SimpleNamespace(job=JOB.name, details={"design": public})
+    with pytest.raises(IntegrityError, match="must hold the names of its release"):
+        public_design(cast(Manifest, manifest), JOB.name)
