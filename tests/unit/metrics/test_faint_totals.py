@@ -76,12 +76,6 @@ def test_the_quantile_of_a_sum_of_laplace_draws_is_that_of_its_law(count: int, t
     assert tail_above(draws, upper_quantile(draws, tail)) == pytest.approx(tail, rel=0.06)
 
 
-def test_a_normal_quantile_would_be_wrong_for_few_laplace_draws() -> None:
-    draws = (laplace(25.0, 2),)
-    normal = std_error(draws) * 4.753  # of one in a million
-    assert tail_above(draws, normal) > 20e-6
-
-
 def test_draws_of_different_laws_and_coefficients_mix() -> None:
     whole = (laplace(30.0), gaussian(50.0, 4))
     assert tail_above(whole, upper_quantile(whole, 1e-4)) == pytest.approx(1e-4, rel=0.06)

@@ -70,15 +70,6 @@ def test_below_three_halves_of_the_minimum_trees_certify(graph: Graph) -> None:
     assert sides(cuts.sides()) == cuts_up_to(graph, bound)
 
 
-def test_trees_shared_out_to_tasks_find_the_same_cuts() -> None:
-    graph = complete(12)
-    packing = pack_trees(graph, 15)
-    assert len(packing.trees) > 2
-    together, _ = cuts_of_trees(graph, packing.trees, 15, 1000)
-    apart = [cuts_of_trees(graph, packing.trees[task::3], 15, 1000)[0].packed for task in range(3)]
-    assert np.array_equal(np.unique(np.concatenate(apart), axis=0), np.unique(together.packed, axis=0))
-
-
 def test_every_tree_spans_and_no_load_breaks_the_certificate() -> None:
     graph = ring_with_chords(40, 200, 5)
     bound = int(1.4 * minimum_cut(graph).value)
@@ -133,26 +124,23 @@ def test_fewer_than_two_vertices_have_none(n: int) -> None:
     assert (found.complete, len(found.cuts), found.cuts.sides().shape) == (True, 0, (0, n))
 
 
-def test_a_list_that_nothing_certifies_says_so_and_holds_cuts() -> None:
-    graph = complete(23)
-    found = near_minimum_cuts(graph, 80, most_trees=3, most_steps=100)
-    assert (found.complete, found.certificate) == (False, "none")
+@pytest.mark.parametrize(
+    ("n", "bound", "limits", "certificate"),
+    [
+        (10, 24, {}, "exhaustive"),
+        (23, 80, {"most_trees": 3}, "flows"),
+        (23, 80, {"most_trees": 3, "most_steps": 100}, "none"),
+    ],
+)
+def test_what_certifies_where_no_packing_does(n: int, bound: int, limits: dict[str, int], certificate: str) -> None:
+    found = near_minimum_cuts(complete(n), bound, **limits)
+    expected = sum(comb(n, size) for size in range(1, 5))  # sides of s and n - s vertices have value s (n - s)
+    assert (found.complete, found.certificate) == (certificate != "none", certificate)
+    assert 0 < len(found.cuts) <= expected
+    assert not found.complete or len(found.cuts) == expected
     spread = found.cuts.spread()
-    assert len(spread) > 0
-    assert np.array_equal(cut_values(graph, spread.packed), spread.values)
-    assert (spread.values <= 80).all()
-
-
-def test_few_vertices_are_listed_where_no_packing_certifies() -> None:
-    found = near_minimum_cuts(complete(10), 24)
-    expected = sum(comb(10, size) for size in range(1, 5))  # sides of s and 10 - s vertices have value s (10 - s)
-    assert (found.complete, found.certificate, len(found.cuts)) == (True, "exhaustive", expected)
-
-
-def test_flows_certify_where_no_packing_does() -> None:
-    found = near_minimum_cuts(complete(23), 80, most_trees=3)
-    expected = sum(comb(23, size) for size in range(1, 5))  # sides of s and 23 - s vertices have value s (23 - s)
-    assert (found.complete, found.certificate, len(found.cuts)) == (True, "flows", expected)
+    assert np.array_equal(cut_values(complete(n), spread.packed), spread.values)
+    assert (spread.values <= bound).all()
 
 
 @settings(deadline=None, max_examples=200)

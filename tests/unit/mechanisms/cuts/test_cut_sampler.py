@@ -79,12 +79,6 @@ def test_plans_keep_the_budget_and_their_own_conditions(
         assert plan.padding_epsilon == plan.padding_failure == plan.target == 0
 
 
-def test_weights_scale_the_plan() -> None:
-    one, seven = (plan_cut_sampler(50, 3, BUDGET, cap) for cap in (1, 7))
-    assert 7 * (one.lowest - 1) <= seven.lowest <= 7 * one.lowest
-    assert seven.rate == one.rate / 7
-
-
 def test_truncation_leaves_out_less_than_planned() -> None:
     """Exact tails of random graphs against eta_B: all cuts above the bound."""
     rng = np.random.default_rng(5)
