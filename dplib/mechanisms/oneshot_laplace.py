@@ -12,8 +12,8 @@ Guarantee, only inside the theorem's conditions (outside them `oneshot_scale` re
   every noisy loss of S is then at most what it was minus D, every other at least what it was minus D, so S is the set
   again; the density of the k moved noises changed by at most e^(2 k D / lambda) = e^epsilon.
 
-The set has no values: fresh noise of the same scale on them is not what the theorem analyses; they are published
-through `dplib.mechanisms.top_k.measure_chosen` at a charge of their own. With probability 1 - beta every chosen loss is
+The set has no values: fresh noise of the same scale on them is not what the theorem analyses; they are published with
+noise of their own at a charge of its own (`dplib.mechanisms.top_k`). With probability 1 - beta every chosen loss is
 within ``2 lambda ln(m / beta)`` of the k-th smallest (`oneshot_error`); that is far worse than peeling at small k.
 
 Exactness. The noise is the continuous law the theorem is about, revealed lazily: a sign, the integer part of the

@@ -10,8 +10,8 @@ composition, since the candidates left are a function of public draws. `draw_eps
 epsilon / k, or the largest decimal with k eps0^2 / 8 <= rho. Peeling with Gumbel noise added once is the same law
 (Durfee, Rogers 2019, lemma 4.2); here no real noise is drawn, the draws are exact, statistical distance 0.
 
-The losses of the chosen candidates, if they are published, get noise of their own (`measure_chosen`): a unit moves each
-of k losses by at most D, hence L1 sensitivity k D and L2 sensitivity sqrt(k) D.
+The losses of the chosen candidates, if they are published, get noise of their own: a unit moves each of k losses by at
+most D, hence L1 sensitivity k D and L2 sensitivity sqrt(k) D.
 
 References:
     Bhaskar, Laxman, Smith, Thakurta: Discovering frequent patterns in sensitive data. KDD 2010 (peeling).
@@ -26,14 +26,10 @@ from math import isqrt
 import numpy as np
 
 from dplib.arrays import IntArray
-from dplib.mechanisms.discrete_gaussian import draw_discrete_gaussian
-from dplib.mechanisms.discrete_laplace import draw_discrete_laplace
 from dplib.mechanisms.exponential import count_losses, draw_weighted
-from dplib.mechanisms.tree_counts import add_exactly
 from dplib.privacy.budget import Budget, PureDP, rho_of
-from dplib.privacy.calibration import discrete_laplace_scale, gaussian_sigma_squared
 from dplib.randomness.integers import BitSource, uniform_below
-from dplib.validate import at_least, positive, require
+from dplib.validate import at_least, require
 
 _DECIMALS = 15
 
@@ -83,29 +79,3 @@ def peel(stream: BitSource, losses: IntArray, n_draws: int, rate: Fraction) -> I
         if not times[group]:
             del distinct[group], times[group]
     return drawn
-
-
-def measure_chosen(stream: BitSource, losses: IntArray, budget: Budget, sensitivity: Fraction) -> IntArray:
-    """Publish the losses of chosen candidates, each with independent exact noise.
-
-    Pure: discrete Laplace noise of scale ``k D / epsilon``. zCDP: discrete Gaussian noise of ``sigma^2 = k D^2 / (2
-    rho)``; approximate: the same with the largest rho that converts to (epsilon, delta).
-
-    Args:
-        stream: where the bits come from; not the one the candidates were drawn from, or after they were.
-        losses: of the k chosen candidates, int64, shape (k,).
-        budget: of all k together.
-        sensitivity: D, the change of one loss by one privacy unit.
-
-    Returns:
-        Noisy losses, shape (k,).
-    """
-    positive("sensitivity", sensitivity)
-    size = len(losses)
-    if not size:
-        return losses.copy()
-    if isinstance(budget, PureDP):
-        scale = discrete_laplace_scale(size * sensitivity, budget.epsilon)
-        return add_exactly(losses, draw_discrete_laplace(stream, scale, size))
-    sigma_squared = gaussian_sigma_squared(size * sensitivity**2, rho_of(budget))
-    return add_exactly(losses, draw_discrete_gaussian(stream, sigma_squared, size))

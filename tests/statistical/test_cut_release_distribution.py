@@ -21,8 +21,8 @@ from dplib.mechanisms.cuts.pair_weights import noisy_pairs
 from dplib.mechanisms.discrete_laplace import discrete_laplace_probability
 from dplib.mechanisms.exponential import exponential_probability
 from dplib.mechanisms.oneshot_laplace import draw_oneshot
-from dplib.mechanisms.top_k import measure_chosen, peel
-from dplib.privacy.budget import ZCDP, ApproxDP, PureDP
+from dplib.mechanisms.top_k import peel
+from dplib.privacy.budget import ApproxDP
 from dplib.privacy.noise import Law, Noise
 from dplib.randomness.keyed import KeyedStream, derive_key
 from tests.support.cut_mechanism_laws import all_cuts, all_sides, oneshot_two, peel_two
@@ -86,25 +86,6 @@ def test_pair_weights_have_the_noise_on_every_pair_present_or_not() -> None:
         )
     # No block of a vertex repeats another's noise.
     assert abs(np.corrcoef(noise[: n - 2], noise[n - 1 : 2 * n - 3])[0, 1]) < 7 / n**0.5
-
-
-@pytest.mark.parametrize("budget", [PureDP(Fraction(1)), ZCDP(Fraction(1, 8)), ApproxDP(Fraction(1), Fraction(1, 100))])
-def test_chosen_losses_get_noise_scaled_to_all_of_them(budget: PureDP | ZCDP | ApproxDP) -> None:
-    losses = np.arange(0, 40_000, 10, dtype=np.int64)
-    noise = measure_chosen(KeyedStream(KEY, "chosen"), losses, budget, Fraction(2)) - losses
-    k = len(losses)
-    if isinstance(budget, PureDP):
-        variance = 2.0 * (2 * k) ** 2
-    else:
-        rho = 1 / 8 if isinstance(budget, ZCDP) else _largest_rho(1.0, 0.01)
-        variance = 4 * k / (2 * rho)
-    assert abs(np.mean(noise.astype(np.float64) ** 2) / variance - 1) < 7 * (5 / k) ** 0.5
-
-
-def _largest_rho(epsilon: float, delta: float) -> float:
-    """The rho whose best conversion over a fine grid of orders is epsilon."""
-    alpha = 1 + np.geomspace(1e-2, 1e3, 20_000)
-    return float(((epsilon - np.log1p(-1 / alpha) - np.log(1 / (delta * alpha)) / (alpha - 1)) / alpha).max())
 
 
 def test_cuts_are_drawn_without_a_list_by_their_law() -> None:

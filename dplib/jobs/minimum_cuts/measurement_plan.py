@@ -228,7 +228,9 @@ def _sampled(
     require(n * plan.target // 2 < MAX_TOTAL_WEIGHT // 2, "privacy.budget", rule, f"{n * plan.target // 2:.3g}")
     enumeration.trials(n)
     require_useful_noise(f"scale for {name}", weight_cap / plan.value_epsilon)
-    noise = None if plan.values_budget is None else _noise(name, plan.values_budget, settings.k, weight_cap)
+    noise = plan.values_noise
+    if noise is not None:
+        require_useful_noise(f"{noise.law.parameter_name} for {name}", noise.parameter)
     return Measurement(name, share, (_sampler_event(name, plan, enumeration),), noise, plan, settings.values_share)
 
 

@@ -39,7 +39,7 @@ from dplib.mechanisms.cuts.cut_draws import CutSource, sorted_cuts
 from dplib.mechanisms.cuts.cut_sampler_plan import SamplerPlan
 from dplib.mechanisms.discrete_laplace import draw_discrete_laplace
 from dplib.mechanisms.exponential import draw_weighted, exponential_rate
-from dplib.mechanisms.top_k import measure_chosen
+from dplib.mechanisms.tree_counts import add_noise
 from dplib.randomness.integers import BitSource, bernoulli_exp, uniform_below
 from dplib.randomness.keyed import Key, KeyedStream
 from dplib.validate import at_least
@@ -102,14 +102,9 @@ def sample_cuts(graph: PaddedGraph, plan: SamplerPlan, key: Key, statistic: str)
             return SampledCuts(noisy_value, True, 0, np.zeros((0, plan.n_vertices), dtype=np.bool_), None)
         padding = draw_padding(KeyedStream(key, statistic, "padding"), graph.minimum_cut, plan)
     weights, sides = _draw(graph, padding, plan, KeyedStream(key, statistic, "draws"))
-    if plan.values_budget is None:
+    if plan.values_noise is None:
         return SampledCuts(noisy_value, False, padding, sides, None)
-    noisy = measure_chosen(
-        KeyedStream(key, statistic, "weights"),
-        weights,
-        plan.values_budget.scaled(Fraction(len(weights), plan.n_draws)),
-        Fraction(plan.weight_cap),
-    )
+    noisy = add_noise(weights, plan.values_noise, KeyedStream(key, statistic, "weights"))
     return SampledCuts(noisy_value, False, padding, sides, noisy - cycle_weight(sides, padding))
 
 

@@ -38,6 +38,7 @@ import numpy as np
 from dplib.mechanisms.top_k import draw_epsilon
 from dplib.privacy.budget import ZCDP, ApproxDP, PureDP
 from dplib.privacy.calibration import epsilon_from_rho, rho_from_approx, split
+from dplib.privacy.noise import Noise
 from dplib.privacy.rounding import exp_above, log_above
 from dplib.validate import at_least, between, one_of, require
 
@@ -110,6 +111,13 @@ class SamplerPlan:
     def _needed_target(self, target: int) -> int:
         spread = log_above(Fraction(self.n_vertices * target // 2 + 1)) + log_above(1 / self.padding_failure)
         return 2 * ceil((self.lowest + 2 * self.weight_cap * spread / self.padding_epsilon) / 2)
+
+    @property
+    def values_noise(self) -> Noise | None:
+        """On the weights of the drawn cuts, k at most, which a unit moves by W at most; None in the same case."""
+        if self.values_budget is None:
+            return None
+        return Noise.within(self.values_budget, self.n_draws * self.weight_cap, self.n_draws * self.weight_cap**2)
 
     @cached_property
     def draws_epsilon(self) -> Fraction:

@@ -21,7 +21,7 @@ from dplib.mechanisms.cuts.cut_statistics import (
 from dplib.mechanisms.cuts.pair_weights import cut_error, noisy_pairs, pair_positions
 from dplib.mechanisms.discrete_laplace import draw_discrete_laplace
 from dplib.mechanisms.oneshot_laplace import draw_oneshot, oneshot_error, oneshot_scale
-from dplib.mechanisms.top_k import draw_epsilon, measure_chosen, peel
+from dplib.mechanisms.top_k import draw_epsilon, peel
 from dplib.privacy.budget import ZCDP, ApproxDP, PureDP
 from dplib.privacy.calibration import epsilon_from_rho
 from dplib.privacy.noise import Law, Noise
@@ -64,11 +64,6 @@ def test_peeling_at_a_large_rate_sorts() -> None:
 def test_peeling_more_than_there_are_is_refused(k: int) -> None:
     with pytest.raises(ConfigError, match=r"^n_draws must lie between 1 and the 3"):
         peel(KeyedStream(KEY, "x"), np.arange(3), k, Fraction(1))
-
-
-def test_nothing_chosen_needs_no_noise() -> None:
-    empty = np.empty(0, dtype=np.int64)
-    assert len(measure_chosen(KeyedStream(KEY, "x"), empty, PureDP(Fraction(1)), Fraction(1))) == 0
 
 
 # --- oneshot Laplace ---
