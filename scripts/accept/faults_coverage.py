@@ -11,7 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from dplib.estimates.tree_blue_deep import tree_blue_deep
-from dplib.jobs.consistent_histograms import estimate as consistent
+from dplib.jobs.consistent_histograms import errors as consistent
+from dplib.jobs.consistent_histograms.estimate import estimate
 from dplib.jobs.minimum_cuts.cut_margin import number_margin
 from dplib.jobs.network_statistics.estimate import half_width, std_error
 from dplib.jobs.range_histograms import estimate as ranges
@@ -84,7 +85,7 @@ def coverage_of_days() -> Iterator[Result]:
                 size = RUNS * (nodes.stop - nodes.start) * shape[1]
                 noise[:, nodes] = drawn(DrawLaw.of(each.noise), size, case, level).reshape(RUNS, -1, shape[1])
         solver = design.config.publish.solver
-        days = np.stack([consistent.estimate(design, each, solver).values for each in noise])
+        days = np.stack([estimate(design, each, solver).values for each in noise])
         days = days[:, design.tree.leaf_nodes]
         for number in range(shape[1]):
             for lo, hi in ((0, 20), (5, 6), (2, 9)):

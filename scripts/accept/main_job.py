@@ -15,7 +15,8 @@ from dplib.config.load import check as checked
 from dplib.config.load import read_yaml
 from dplib.jobs.consistent_histograms.config import ConsistentHistogramsConfig, Solver
 from dplib.jobs.consistent_histograms.design import Design
-from dplib.jobs.consistent_histograms.estimate import Errors, estimate
+from dplib.jobs.consistent_histograms.errors import Errors
+from dplib.jobs.consistent_histograms.estimate import estimate
 from dplib.jobs.consistent_histograms.measure import measure_on_driver
 from dplib.jobs.consistent_histograms.rows import SeriesCounts, row_kinds
 from dplib.jobs.consistent_histograms.tables import Tables

@@ -16,9 +16,10 @@ from dplib.arrays import FloatArray
 from dplib.config.load import check
 from dplib.consistency.answer_coefficients import range_coefficients
 from dplib.estimates.tree_blue_deep import tree_blue_deep
-from dplib.jobs.consistent_histograms import estimate as consistent
+from dplib.jobs.consistent_histograms import errors as consistent
 from dplib.jobs.consistent_histograms.config import ConsistentHistogramsConfig
 from dplib.jobs.consistent_histograms.design import Design as ConsistentDesign
+from dplib.jobs.consistent_histograms.estimate import estimate
 from dplib.jobs.range_histograms import estimate as ranges
 from dplib.jobs.range_histograms.config import RangeHistogramsConfig
 from dplib.jobs.range_histograms.design import Design as RangeDesign
@@ -175,8 +176,8 @@ def test_coefficients_are_those_of_the_solver(case: str) -> None:
             shape = (runs, nodes.stop - nodes.start, len(design.series))
             noise[:, nodes] = drawn(DrawLaw.of(each.noise), int(np.prod(shape)), case, level).reshape(shape)
     solver = design.config.publish.solver
-    zero = consistent.estimate(design, np.zeros(noise.shape[1:]), solver).values
-    found = np.stack([consistent.estimate(design, each, solver).values - zero for each in noise])
+    zero = estimate(design, np.zeros(noise.shape[1:]), solver).values
+    found = np.stack([estimate(design, each, solver).values - zero for each in noise])
     days = found[:, design.tree.leaf_nodes]
     for number in (0, len(design.series) - 1):
         for lo, hi in ((0, 20), (5, 6), (2, 9)):

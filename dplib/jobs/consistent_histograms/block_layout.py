@@ -35,7 +35,8 @@ from dplib.jobs.consistent_histograms.block_tables import BlockDivision, BlockEr
 from dplib.jobs.consistent_histograms.config import ITERATIVE
 from dplib.jobs.consistent_histograms.convergence import require_converged
 from dplib.jobs.consistent_histograms.design import Design
-from dplib.jobs.consistent_histograms.estimate import Errors, PublishedTable, day_constraints_of, options
+from dplib.jobs.consistent_histograms.errors import Errors
+from dplib.jobs.consistent_histograms.estimate import PublishedTable, day_constraints_of, options
 from dplib.jobs.consistent_histograms.nearest_table import nearest_in_blocks
 from dplib.jobs.consistent_histograms.publish import Results
 from dplib.jobs.consistent_histograms.tables import Tables, block_nodes

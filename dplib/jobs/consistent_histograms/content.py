@@ -8,7 +8,8 @@ from itertools import pairwise
 import numpy as np
 
 from dplib.jobs.consistent_histograms.design import Design
-from dplib.jobs.consistent_histograms.estimate import Errors, chosen_solvers, publication_sentences
+from dplib.jobs.consistent_histograms.errors import Errors
+from dplib.jobs.consistent_histograms.estimate import chosen_solvers, publication_sentences
 from dplib.jobs.consistent_histograms.page_content import (
     Estimation,
     ExpectedErrors,

@@ -7,7 +7,7 @@ add draws, which brings the law closer to the normal one: the quantile is then, 
 
 from dplib.consistency.answer_coefficients import range_coefficients
 from dplib.jobs.consistent_histograms.design import Design
-from dplib.jobs.consistent_histograms.estimate import node_laws
+from dplib.jobs.consistent_histograms.errors import node_laws
 from dplib.jobs.consistent_histograms.publish import Results
 from dplib.metrics.faint_totals import FaintTotals, NoisyTotal, find_faint
 from dplib.privacy.noise_quantile import grouped

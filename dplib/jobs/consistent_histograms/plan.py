@@ -8,7 +8,8 @@ import numpy as np
 from dplib.arrays import FloatArray
 from dplib.jobs.consistent_histograms.day_tree import query_ranges
 from dplib.jobs.consistent_histograms.design import Design
-from dplib.jobs.consistent_histograms.estimate import Errors, chosen_solvers, publication_sentences
+from dplib.jobs.consistent_histograms.errors import Errors
+from dplib.jobs.consistent_histograms.estimate import chosen_solvers, publication_sentences
 from dplib.privacy.budget import ZCDP, PureDP
 from dplib.privacy.noise import Noise
 from dplib.workflow.plan import JobPlan, PlanFrame

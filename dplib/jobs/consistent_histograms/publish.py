@@ -13,8 +13,8 @@ from dplib.config.item_table import ItemTable
 from dplib.consistency.problem import Solution
 from dplib.jobs.consistent_histograms.convergence import require_converged
 from dplib.jobs.consistent_histograms.design import Design
+from dplib.jobs.consistent_histograms.errors import Errors
 from dplib.jobs.consistent_histograms.estimate import (
-    Errors,
     PublishedTable,
     chosen_solvers,
     estimate,

@@ -12,7 +12,7 @@ import pyarrow as pa
 from dplib.arrays import FloatArray
 from dplib.jobs.consistent_histograms.config import NAME
 from dplib.jobs.consistent_histograms.design import Design
-from dplib.jobs.consistent_histograms.estimate import Errors
+from dplib.jobs.consistent_histograms.errors import Errors
 from dplib.jobs.consistent_histograms.selection import Selection, select
 from dplib.jobs.consistent_histograms.tables import ESTIMATES, PUBLISHED
 from dplib.release.manifest import Manifest

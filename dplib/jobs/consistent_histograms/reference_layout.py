@@ -32,7 +32,8 @@ from dplib.jobs.consistent_histograms.block_solvers import SeriesGroup, TreePass
 from dplib.jobs.consistent_histograms.config import ITERATIVE
 from dplib.jobs.consistent_histograms.convergence import require_converged
 from dplib.jobs.consistent_histograms.design import Design
-from dplib.jobs.consistent_histograms.estimate import Errors, options, problem
+from dplib.jobs.consistent_histograms.errors import Errors
+from dplib.jobs.consistent_histograms.estimate import options, problem
 from dplib.jobs.consistent_histograms.node_ranges import NodeRanges, joined, matrix, vector
 from dplib.jobs.consistent_histograms.publish import Results, published_table
 from dplib.jobs.consistent_histograms.reference_gradients import CUT_EVERY, gradient_rounds

@@ -18,7 +18,7 @@ from dplib.config.event_input import Input
 from dplib.config.item_table import KEY_SEPARATOR
 from dplib.jobs.consistent_histograms.day_tree import query_ranges
 from dplib.jobs.consistent_histograms.design import Design
-from dplib.jobs.consistent_histograms.estimate import Errors
+from dplib.jobs.consistent_histograms.errors import Errors
 from dplib.jobs.consistent_histograms.rows import SeriesCounts, row_domain, row_kinds
 from dplib.jobs.consistent_histograms.tables import ESTIMATES, PUBLISHED, Tables
 from dplib.metrics.error import range_sums

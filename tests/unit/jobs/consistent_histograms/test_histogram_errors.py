@@ -9,7 +9,8 @@ import pytest
 from dplib.config.load import check
 from dplib.jobs.consistent_histograms.config import ConsistentHistogramsConfig
 from dplib.jobs.consistent_histograms.design import Design
-from dplib.jobs.consistent_histograms.estimate import Errors, chosen_solvers, estimate, problem
+from dplib.jobs.consistent_histograms.errors import Errors
+from dplib.jobs.consistent_histograms.estimate import chosen_solvers, estimate, problem
 from dplib.privacy.noise_quantile import std_error
 from tests.support.oracles import dense_day_covariance, dense_estimate, range_rows
 

@@ -9,7 +9,7 @@ import pytest
 from dplib.arrays import FloatArray
 from dplib.errors import ConfigError
 from dplib.jobs.consistent_histograms.design import Design
-from dplib.jobs.consistent_histograms.estimate import Errors
+from dplib.jobs.consistent_histograms.errors import Errors
 from dplib.workflow.settings import counted_settings
 from tests.unit.jobs.consistent_histograms.test_design import design
 

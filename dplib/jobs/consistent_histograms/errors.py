@@ -1,0 +1,228 @@
+"""Exact errors of the least-squares estimates, from settings alone: of single counts, of ranges and of sums of series.
+
+Independent problems (`estimate.least_squares_groups`) have errors of their own; those of a sum add up over them. Where
+days and series factor, an error is the tree's times that of one node's series; else that of the smoother. An answer is
+a weighted sum of noisy counts, so its half width is the quantile of the very law of that sum.
+"""
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from dplib.arrays import FloatArray, IntArray
+from dplib.consistency.answer_coefficients import range_coefficients, series_coefficients
+from dplib.consistency.answer_variance import AnswerVariance
+from dplib.consistency.commuting import CommutingPlan
+from dplib.consistency.series_classes import series_classes
+from dplib.constraints.day_constraints import DayConstraints
+from dplib.estimates.level_squares import level_squares
+from dplib.jobs.consistent_histograms.design import Design
+from dplib.jobs.consistent_histograms.estimate import commuting_plan_of, least_squares_groups, variance_of
+from dplib.privacy.noise import Law
+from dplib.privacy.noise_quantile import (
+    LAPLACE95,
+    Z95,
+    DrawLaw,
+    Draws,
+    grouped,
+    half_width,
+    half_widths,
+    product_grouped,
+)
+
+MAX_WORK = 1 << 30
+"""Nodes times the cube of the series that constraints join, up to which the law of a single answer is worked out."""
+MAX_KINDS = 100
+"""Answers of different laws to one question that are worked out one by one."""
+
+
+def node_laws(design: Design, column: int = 0) -> tuple[list[DrawLaw], IntArray]:
+    """The laws of a column's noise at the levels that measure it, and the place of each node's, shape (n_nodes,)."""
+    events = design.measurements[column :: design.columns.n_columns]
+    place = np.cumsum([each is not None for each in events]) - 1
+    laws = [DrawLaw.of(each.noise) for each in events if each is not None]
+    return laws, np.maximum(place, 0)[design.tree.level].astype(np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class _Part:
+    """Errors of one independent problem.
+
+    Attributes:
+        series: its series.
+        day_constraints: theirs.
+        commuting: the plan where days and series factor.
+        answers: variances of its range answers.
+    """
+
+    series: IntArray
+    day_constraints: tuple[DayConstraints, ...]
+    commuting: CommutingPlan | None
+    answers: AnswerVariance
+
+
+class Errors:
+    """Exact errors of the least-squares estimates, from settings alone."""
+
+    def __init__(self, design: Design) -> None:
+        self._design = design
+        self._ranges: dict[tuple[int, int], FloatArray] = {}
+        self._coefficients: dict[tuple[int, int, int], FloatArray] = {}
+
+    @cached_property
+    def _parts(self) -> list[_Part]:
+        design, found = self._design, []
+        for group, day_constraints in least_squares_groups(design):
+            plan = commuting_plan_of(design, group, day_constraints)
+            variance = variance_of(design, group) if plan is None else np.zeros((0, 0))
+            answers = AnswerVariance(design.tree, variance, day_constraints, plan)
+            found.append(_Part(group, day_constraints, plan, answers))
+        return found
+
+    @cached_property
+    def _part_of(self) -> IntArray:
+        """Which part each series belongs to, shape (n_series,)."""
+        found = np.empty(len(self._design.series), dtype=np.int64)
+        for number, part in enumerate(self._parts):
+            found[part.series] = number
+        return found
+
+    def range_std_error(self, lo: int, hi: int) -> FloatArray:
+        """Standard error of each series' count over the days ``lo <= t < hi``, shape (n_series,); read-only."""
+        known = self._ranges.get((lo, hi))
+        if known is not None:
+            return known
+        found = np.empty(len(self._design.series))
+        if self._design.exact_weights:
+            for part in self._parts:
+                found[part.series] = np.sqrt(part.answers.variance(lo, hi))
+        else:
+            found[:] = self._of_squares(self._level_squares(lo, hi))
+        # The charts of a page ask for the same months, which cost the cube of the series that constraints join.
+        found.setflags(write=False)
+        self._ranges[lo, hi] = found
+        return found
+
+    def sum_std_error(self, lo: int, hi: int, series: IntArray) -> float:
+        """Standard error of the sum of some series' counts over the days ``lo <= t < hi``; covariances included."""
+        weights = self._once_each(series)
+        parts = [self._parts[number] for number in np.unique(self._part_of[series])]
+        if self._design.exact_weights:
+            return math.sqrt(math.fsum(part.answers.weighted_variance(lo, hi, weights[part.series]) for part in parts))
+        columns, by_column = self._design.columns, np.zeros(self._design.columns.n_columns)
+        for part in parts:
+            assert part.commuting is not None
+            squares = part.commuting.series.coefficients(weights[part.series]) ** 2
+            by_column += np.bincount(columns.of[part.series], squares, columns.n_columns)
+        return math.sqrt(self._level_squares(lo, hi) @ self._known_variance @ by_column)
+
+    def _once_each(self, series: IntArray) -> FloatArray:
+        return np.bincount(series, minlength=len(self._design.series)).astype(np.float64)
+
+    def half_widths(self, lo: int, hi: int, series: IntArray, most: int = MAX_KINDS) -> FloatArray:
+        """Half widths of the 95 % intervals of some series' counts over the days ``lo <= t < hi``.
+
+        Args:
+            lo: first day.
+            hi: one past the last.
+            series: numbers of the series, shape (m,).
+            most: how many different laws are worked out (`dplib.privacy.noise_quantile.half_widths`).
+
+        Returns:
+            Shape (m,).
+        """
+        errors = self.range_std_error(lo, hi)[series]
+        return half_widths(errors, lambda at: self.half_width(lo, hi, int(series[at])), most)
+
+    def half_width(self, lo: int, hi: int, series: int) -> float:
+        """Half width of the 95 % interval of one series' count over the days ``lo <= t < hi``.
+
+        Where constraints that differ by day join too many series (`MAX_WORK`), the bound for any sum of draws is
+        taken in place of the law: then up to 96.4 % are covered.
+        """
+        return self.sum_half_width(lo, hi, np.array([series]))
+
+    def sum_half_width(self, lo: int, hi: int, series: IntArray) -> float:
+        """The same of the sum of some series' counts."""
+        draws = self.sum_draws(lo, hi, series)
+        if draws is None:
+            factor = LAPLACE95 if self._design.config.privacy.mechanism is Law.LAPLACE else Z95
+            return factor * self.sum_std_error(lo, hi, series)
+        return half_width(draws)
+
+    def sum_draws(self, lo: int, hi: int, series: IntArray) -> list[Draws] | None:
+        """What the noise of the sum of some series' counts is made of; None where that is too much work."""
+        weights = self._once_each(series)
+        draws: list[Draws] = []
+        for number in np.unique(self._part_of[series]):
+            part = self._parts[number]
+            found = self._draws(part, lo, hi, weights[part.series])
+            if found is None:
+                return None
+            draws.extend(found)
+        return draws
+
+    def _draws(self, part: _Part, lo: int, hi: int, weights: FloatArray) -> list[Draws] | None:
+        """What the noise of an answer is made of; None where that is too much work."""
+        design, column_of = self._design, self._design.columns.of[part.series]
+        columns = np.unique(column_of).tolist()
+        draws: list[Draws] = []
+        if part.commuting is not None:
+            outer, inner = self._on_tree(part.commuting, lo, hi), part.commuting.series.coefficients(weights)
+            for column in columns:
+                if inner[column_of == column].any():
+                    draws.extend(product_grouped(outer, *node_laws(design, column), inner[column_of == column]))
+            return draws
+        variance = variance_of(design, part.series)
+        n_classes = len(series_classes(variance, part.day_constraints).first)
+        if design.tree.n_nodes * n_classes**3 > MAX_WORK:
+            return None
+        found = series_coefficients(design.tree, variance, part.day_constraints, weights, lo, hi)
+        for column in columns:
+            own = found[:, column_of == column]
+            laws, place = node_laws(design, column)
+            draws.extend(grouped(own.reshape(-1), laws, np.repeat(place, own.shape[1])))
+        return draws
+
+    def _on_tree(self, plan: CommutingPlan, lo: int, hi: int) -> FloatArray:
+        key = (id(plan), lo, hi)
+        if key not in self._coefficients:
+            self._coefficients[key] = range_coefficients(self._design.tree, plan.node_variance, lo, hi)
+        return self._coefficients[key]
+
+    def node_std_error(self) -> FloatArray:
+        """Standard error of every node, shape (n_nodes, n_series)."""
+        if not self._design.exact_weights:
+            return self._of_squares(level_squares(self._design.tree, self._design.level_variance))
+        found = np.empty((self._design.tree.n_nodes, len(self._design.series)))
+        for part in self._parts:
+            found[:, part.series] = part.answers.standard_errors()
+        return found
+
+    def _level_squares(self, lo: int, hi: int) -> FloatArray:
+        """Sums of the tree's squared coefficients of a range, shape (n_levels,)."""
+        tree = self._design.tree
+        squares = range_coefficients(tree, self._design.node_variance, lo, hi) ** 2
+        return np.bincount(tree.level, squares, tree.n_levels).astype(np.float64)
+
+    @property
+    def _known_variance(self) -> FloatArray:
+        """Exact variances of the noise, 0 where not measured, shape (n_levels, n_columns)."""
+        return np.where(np.isfinite(self._design.noise_variance), self._design.noise_variance, 0.0)
+
+    def _of_squares(self, squares: FloatArray) -> FloatArray:
+        """Standard errors of all series from the tree's squared coefficients by level, shape (..., n_levels)."""
+        return np.sqrt(squares @ self._known_variance @ self._column_squares)
+
+    @cached_property
+    def _column_squares(self) -> FloatArray:
+        """Sums of each series' squared coefficients on one node, by column, shape (n_columns, n_series)."""
+        design, columns = self._design, self._design.columns
+        found = np.zeros((columns.n_columns, len(design.series)))
+        for part in self._parts:
+            assert part.commuting is not None
+            squares = part.commuting.series.squares(columns.of[part.series], columns.n_columns)
+            found[:, part.series] = squares
+        return found
