@@ -1,0 +1,197 @@
+"""Hierarchies at scale (issue 15): plans of many items, a retail release, least squares and errors, growth."""
+
+import json
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from itertools import product
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+
+from dplib.config.load import check
+from dplib.jobs.consistent_histograms.config import ConsistentHistogramsConfig
+from dplib.jobs.consistent_histograms.design import Design
+from dplib.jobs.consistent_histograms.errors import Errors
+from dplib.jobs.consistent_histograms.estimate import estimate, problem
+from scripts.accept.claims import Check, Result, at_most, processor_seconds
+from scripts.accept.runs import run_command, verifies, written
+from tests.support.oracles import dense_day_covariance, dense_estimate, range_rows
+
+Grouped = dict[str, list[str]]
+GIB = 1 << 30
+
+
+def nested_settings(n_items: int, n_categories: int, n_departments: int, last: str = "2023-12-31") -> dict[str, Any]:
+    """Items in categories, these in departments, and a grand total, all measured, over days from 2021."""
+    items = [f"item {number:06d}" for number in range(n_items)]
+    categories = {f"category {c:04d}": items[c::n_categories] for c in range(n_categories)}
+    names = list(categories)
+    departments = {f"department {d:03d}": names[d::n_departments] for d in range(n_departments)}
+    totals: list[Grouped] = [categories, departments, {"all": list(departments)}]
+    return _settings(items, totals, ("2021-01-01", last))
+
+
+def retail_settings(n_branches: int, n_regions: int, n_products: int, n_categories: int, last: str) -> dict[str, Any]:
+    """Branches in regions crossed with products in categories, six groupings, days from 2023."""
+    leaves = {f"b{b:02d} p{p:03d}": (b, p) for b, p in product(range(n_branches), range(n_products))}
+    totals: list[Grouped] = [{} for _ in range(6)]
+    for name, (b, p) in leaves.items():
+        region, category = f"region {b % n_regions}", f"category {p % n_categories}"
+        names = (region, category, f"{region}, {category}", f"branch {b}", f"product {p}", "all")
+        for grouping, total in zip(totals, names, strict=True):
+            grouping.setdefault(total, []).append(name)
+    return _settings(list(leaves), totals, ("2023-01-01", last))
+
+
+def _settings(items: list[str], totals: list[Grouped], days: tuple[str, str]) -> dict[str, Any]:
+    return {
+        "config_version": 1,
+        "job": "consistent-histograms",
+        "dataset": "retail",
+        "input": {
+            "path": "rows.csv",
+            "format": "csv",
+            "options": {"header": "true"},
+            "columns": {"day": "day", "item": "item", "unit": "unit"},
+        },
+        "privacy": {"unit": "customer", "max_rows_per_unit": 1, "budget": {"rho": "1/2"}},
+        "domain": {"items": items, "first_day": days[0], "last_day": days[1]},
+        "constraints": [{"totals": each, "measured": True} for each in totals],
+        "tree": {"levels": ["year", "month", "day"]},
+        "publish": {"output": {"path": "releases"}},
+        "ledger": "sqlite:///ledger.db",
+        "secret": "file:dplib.key",
+        "spark": {"master": "local[2]"},
+    }
+
+
+def command_cost(words: list[str], folder: Path) -> tuple[float, float]:
+    """Processor seconds of a command with all that it starts, and the largest memory of its processes together, bytes.
+
+    Raises:
+        RuntimeError: if the command fails, with what it said.
+    """
+    before = processor_seconds()
+    process = subprocess.Popen(words, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    largest, done = [0], threading.Event()
+
+    def watch() -> None:
+        while not done.wait(0.2):
+            largest[0] = max(largest[0], _memory(process.pid))
+
+    watcher = threading.Thread(target=watch)
+    watcher.start()
+    said = process.communicate()[1]
+    done.set()
+    watcher.join()
+    if process.returncode:
+        raise RuntimeError(f"{' '.join(words[:3])} ended with {process.returncode}: {said}")
+    return processor_seconds() - before, float(largest[0])
+
+
+def _memory(root: int) -> int:
+    """Resident bytes of a process and of all below it."""
+    parent, pages = {}, {}
+    for file in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = file.read_text().rpartition(")")[2].split()
+        except OSError:
+            continue
+        parent[int(file.parent.name)], pages[int(file.parent.name)] = int(fields[1]), int(fields[21])
+    mine, total = {root}, 0
+    while mine:
+        total += sum(pages.get(each, 0) for each in mine)
+        mine = {each for each, its_parent in parent.items() if its_parent in mine}
+    return total * os.sysconf("SC_PAGE_SIZE")
+
+
+def dplib(*words: str) -> list[str]:
+    """A command of the console script."""
+    return [str(Path(sys.executable).parent / "dplib"), *words]
+
+
+def plan_cost(settings: dict[str, Any]) -> tuple[float, float]:
+    """Processor seconds and bytes of ``dplib plan``."""
+    with TemporaryDirectory() as name:
+        config = written(Path(name), settings)
+        return command_cost(dplib("plan", str(settings["job"]), "--config", str(config)), Path(name))
+
+
+def plans_of_many_items() -> Iterator[Result]:
+    """``dplib plan`` over three years of days."""
+    seconds, memory = plan_cost(nested_settings(10_000, 100, 10))
+    yield at_most("plan: 10,000 items, 100 categories, 10 departments, 3 years: CPU", seconds, 6, " s")
+    yield at_most("the same: memory", memory / (1 << 20), 600, " MiB")
+    seconds, memory = plan_cost(nested_settings(100_000, 1000, 20))
+    yield at_most(f"plan: 100,000 items, 1,000 categories, 3 years ({memory / GIB:.2f} GiB): CPU", seconds, 30, " s")
+
+
+def retail_release() -> Iterator[Result]:
+    """20,000 leaves, six groupings, a year of days: from rows to the release."""
+    with TemporaryDirectory() as name:
+        folder = Path(name)
+        settings = retail_settings(50, 8, 400, 20, "2023-12-31")
+        config = written(folder, settings)
+        _write_rows(folder / "rows.csv", settings["domain"]["items"], 1_000_000)
+        assert run_command("init", "--config", str(config), "--budget", "1", "--yes").returncode == 0
+        seconds, memory = command_cost(dplib("run", str(settings["job"]), "--config", str(config)), folder)
+        yield at_most(
+            "retail: 50 branches x 400 products x 365 days, six groupings, rows to release: CPU", seconds, 300, " s"
+        )
+        yield at_most("the same: memory of all processes", memory / GIB, 6, " GiB")
+        (release,) = [each for each in (folder / "releases").iterdir() if each.is_dir()]
+        yield verifies(release)
+
+
+def _write_rows(path: Path, items: list[str], n_rows: int) -> None:
+    generator = np.random.default_rng(15)
+    popularity = generator.dirichlet(np.full(len(items), 0.5))
+    days = [str(np.datetime64("2023-01-01") + day) for day in range(365)]
+    chosen = zip(generator.choice(len(items), n_rows, p=popularity), generator.integers(0, 365, n_rows), strict=True)
+    with path.open("w", encoding="utf-8") as file:
+        file.write("item,day,unit\n")
+        file.writelines(f"{items[item]},{days[day]},c{number}\n" for number, (item, day) in enumerate(chosen))
+
+
+def thinned_retail() -> Iterator[Result]:
+    """A thinned copy, 5 branches x 8 products x 7 days, against dense least squares with the same weights."""
+    settings = retail_settings(5, 2, 8, 4, "2023-01-07")
+    design = Design.resolve(check(ConsistentHistogramsConfig, settings), Path())
+    generator = np.random.default_rng(1)
+    noisy = generator.normal(30, 9, (design.tree.n_nodes, len(design.series))) * np.isfinite(design.variance)
+    whole = problem(design, noisy)
+    found = estimate(design, noisy, design.config.publish.solver).values
+    yield at_most(
+        "thinned retail: estimates off dense least squares", np.abs(found - dense_estimate(whole)).max(), 1e-9
+    )
+    covariance, errors, gaps = dense_day_covariance(whole), Errors(design), []
+    for lo, hi in ((0, 7), (2, 3), (1, 6)):
+        rows = range_rows(7, len(design.series), lo, hi)
+        dense = rows @ covariance @ rows.T
+        gaps.append(np.abs(errors.range_std_error(lo, hi) / np.sqrt(np.diag(dense)) - 1).max())
+        chosen = generator.choice(len(design.series), 5, replace=False)
+        gaps.append(abs(errors.sum_std_error(lo, hi, chosen) / np.sqrt(dense[np.ix_(chosen, chosen)].sum()) - 1))
+    yield at_most(f"the same: stated errors off the dense ones, {len(design.series)} series and sums", max(gaps), 1e-9)
+
+
+def growth() -> Iterator[Result]:
+    """Time and memory from 10^3 to 10^5 items, by the script that draws the plot."""
+    from scripts.experiments.hierarchy_growth import SIZES, measured
+
+    with TemporaryDirectory() as name:
+        table = measured(Path(name))
+    kept = json.dumps({key: [round(value, 2) for value in values] for key, values in table.items()})
+    for what in ("plan_seconds", "solve_seconds", "solve_megabytes"):
+        low, middle, high = table[what]
+        # What does not depend on the items (starting, Spark's classes) cancels in differences.
+        steps = (high - middle) / max(middle - low, 1e-9)
+        most = 1.5 * (SIZES[2] - SIZES[1]) / (SIZES[1] - SIZES[0])
+        yield at_most(f"growth of {what} from 10^4 to 10^5 over that from 10^3 to 10^4: {kept}", steps, most)
+
+
+CHECKS: list[Check] = [plans_of_many_items, thinned_retail, growth, retail_release]
