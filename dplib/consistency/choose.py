@@ -5,17 +5,23 @@ The choice never looks at counts, so it can stand in a plan and in a manifest.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 
+import numpy as np
+
+from dplib.arrays import FloatArray
 from dplib.consistency import (
     alternating,
     boosting,
     commuting,
     general,
     lblue,
+    matrix_free,
     tree_smoother,
     unconstrained,
 )
 from dplib.consistency.problem import ConsistencyProblem, Solution, SolverOptions
+from dplib.consistency.series_classes import series_classes
 from dplib.constraints.day_constraints import DayConstraints
 from dplib.progress import SILENT, Progress
 
@@ -29,8 +35,13 @@ SOLVERS: Mapping[str, Solver] = {
     "tree_blue": unconstrained.solve,
     "commuting": commuting.solve,
     "tree_smoother": tree_smoother.solve,
+    "matrix_free": matrix_free.solve,
 }
-"""All solvers by name; `choose` picks among the last three and `boosting`'s problems go to `tree_blue`."""
+"""All solvers by name; `choose` picks among the last four and `boosting`'s problems go to `tree_blue`."""
+
+
+MAX_CLASSES = 300
+"""Classes of exchangeable series up to which their covariances are formed where constraints differ by day."""
 
 
 @dataclass(frozen=True)
@@ -52,15 +63,25 @@ def choose(problem: ConsistencyProblem) -> Choice:
     Args:
         problem: the problem; ``noisy`` may hold anything.
     """
-    return choice(problem.day_constraints, lambda: commuting.factor_variances(problem.variance) is not None)
+    known = np.isfinite(problem.variance).any(axis=0)
+    days_measured = bool(np.isfinite(problem.variance[problem.tree.leaf_nodes][:, known]).all())
+    is_product = partial(_is_product, problem.variance)
+    return choice(problem.day_constraints, is_product, days_measured)
 
 
-def choice(day_constraints: tuple[DayConstraints, ...], is_product: Callable[[], bool]) -> Choice:
+def _is_product(variance: FloatArray) -> bool:
+    return commuting.factor_variances(variance) is not None
+
+
+def choice(
+    day_constraints: tuple[DayConstraints, ...], is_product: Callable[[], bool], days_measured: bool = True
+) -> Choice:
     """The same from what decides.
 
     Args:
         day_constraints: consecutive day constraints.
         is_product: whether variances are a node factor times a series factor.
+        days_measured: whether every series that is measured at all is measured on all days.
     """
     if not any(daily.n_constraints for daily in day_constraints):
         return Choice(
@@ -72,6 +93,14 @@ def choice(day_constraints: tuple[DayConstraints, ...], is_product: Callable[[],
             "commuting",
             "Every day has the same constraints and variances are a node factor times a series factor: one pass on "
             "the tree and one projection of every node are exact.",
+        )
+    n_classes = len(series_classes(np.ones((1, day_constraints[0].n_series)), day_constraints).first)
+    if n_classes > MAX_CLASSES and days_measured:
+        return Choice(
+            "matrix_free",
+            f"Constraints differ by day and {n_classes} classes of series are too many for covariances: conjugate "
+            "gradients, exact to the last digits; an error takes one solution, so those of single answers are worked "
+            "out when they are asked for.",
         )
     why = "variances are no product of a node and a series factor" if same else "constraints differ by day"
     return Choice("tree_smoother", f"The projections do not commute ({why}): two passes with covariances are exact.")

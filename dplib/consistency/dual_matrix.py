@@ -53,8 +53,9 @@ class DualMatrix:
     max_dense: int = MAX_DENSE
 
     @classmethod
-    def of(cls, rows: SparseFloat, variance: FloatArray, max_dense: int = MAX_DENSE) -> "DualMatrix":
+    def of(cls, rows: SparseFloat, variance: FloatArray, max_dense: int | None = None) -> "DualMatrix":
         """The parts of ``rows V rows^T``, for rows scaled so that its diagonal is 1."""
+        max_dense = MAX_DENSE if max_dense is None else max_dense
         if not rows.shape[0]:
             none = np.zeros(0, dtype=np.int64)
             return cls(rows, variance, none, none, none, max_dense)

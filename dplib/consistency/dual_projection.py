@@ -21,7 +21,7 @@ import numpy as np
 from scipy.sparse import csr_array, diags_array
 
 from dplib.arrays import FloatArray, IntArray
-from dplib.consistency.dual_matrix import MAX_DENSE, DualMatrix
+from dplib.consistency.dual_matrix import DualMatrix
 from dplib.consistency.elimination import eliminate
 from dplib.constraints.day_constraints import DayConstraints, SparseFloat
 
@@ -50,13 +50,13 @@ class DualProjection:
     identifiable: bool = True
 
     @classmethod
-    def of(cls, daily: DayConstraints, variance: FloatArray, max_dense: int = MAX_DENSE) -> "DualProjection":
+    def of(cls, daily: DayConstraints, variance: FloatArray, max_dense: int | None = None) -> "DualProjection":
         """Take unmeasured series out of the equations and scale these.
 
         Args:
             daily: the constraints.
             variance: shape (n_series,), above 0, ``inf`` where not measured.
-            max_dense: `dual_matrix.MAX_DENSE`.
+            max_dense: `dual_matrix.MAX_DENSE` where None.
         """
         left = eliminate(daily, np.isfinite(variance))
         own = variance[left.measured]

@@ -31,7 +31,16 @@ GRAND_TOTAL = "grand total"
 CalendarLevel = Literal["day", "week", "month", "quarter", "year"]
 Query = Literal["day", "week", "month", "quarter", "year", "total"]
 Method = Literal[
-    "auto", "general", "boosting", "lblue", "alternating", "krylov", "tree_blue", "commuting", "tree_smoother"
+    "auto",
+    "general",
+    "boosting",
+    "lblue",
+    "alternating",
+    "krylov",
+    "tree_blue",
+    "commuting",
+    "tree_smoother",
+    "matrix_free",
 ]
 ITERATIVE = ("alternating", "krylov")
 """Methods that go by rounds of projections; krylov is the older name of accelerated ones."""

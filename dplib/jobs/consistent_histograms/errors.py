@@ -15,11 +15,12 @@ from dplib.arrays import FloatArray, IntArray
 from dplib.consistency.answer_coefficients import range_coefficients, series_coefficients
 from dplib.consistency.answer_variance import AnswerVariance
 from dplib.consistency.commuting import CommutingPlan
+from dplib.consistency.matrix_free import MatrixFree
 from dplib.consistency.series_classes import series_classes
 from dplib.constraints.day_constraints import DayConstraints
 from dplib.estimates.level_squares import level_squares
 from dplib.jobs.consistent_histograms.design import Design
-from dplib.jobs.consistent_histograms.estimate import commuting_plan_of, least_squares_groups, variance_of
+from dplib.jobs.consistent_histograms.estimate import choice_of, commuting_plan_of, least_squares_groups, variance_of
 from dplib.privacy.noise import Law
 from dplib.privacy.noise_quantile import (
     LAPLACE95,
@@ -34,6 +35,8 @@ from dplib.privacy.noise_quantile import (
 
 MAX_WORK = 1 << 30
 """Nodes times the cube of the series that constraints join, up to which the law of a single answer is worked out."""
+MAX_SOLVED = 20
+"""Errors that take a solution each which are worked out for one question."""
 MAX_KINDS = 100
 """Answers of different laws to one question that are worked out one by one."""
 
@@ -54,13 +57,13 @@ class _Part:
         series: its series.
         day_constraints: theirs.
         commuting: the plan where days and series factor.
-        answers: variances of its range answers.
+        answers: variances of its range answers; matrix-free, one solution each.
     """
 
     series: IntArray
     day_constraints: tuple[DayConstraints, ...]
     commuting: CommutingPlan | None
-    answers: AnswerVariance
+    answers: AnswerVariance | MatrixFree
 
 
 class Errors:
@@ -70,6 +73,7 @@ class Errors:
         self._design = design
         self._ranges: dict[tuple[int, int], FloatArray] = {}
         self._coefficients: dict[tuple[int, int, int], FloatArray] = {}
+        self._solutions: dict[tuple[int, int, int, bytes], tuple[float, list[Draws]]] = {}
 
     @cached_property
     def _parts(self) -> list[_Part]:
@@ -77,7 +81,11 @@ class Errors:
         for group, day_constraints in least_squares_groups(design):
             plan = commuting_plan_of(design, group, day_constraints)
             variance = variance_of(design, group) if plan is None else np.zeros((0, 0))
-            answers = AnswerVariance(design.tree, variance, day_constraints, plan)
+            answers: AnswerVariance | MatrixFree
+            if plan is None and choice_of(design, group, day_constraints).name == "matrix_free":
+                answers = MatrixFree.of(design.tree, variance, day_constraints)
+            else:
+                answers = AnswerVariance(design.tree, variance, day_constraints, plan)
             found.append(_Part(group, day_constraints, plan, answers))
         return found
 
@@ -90,14 +98,19 @@ class Errors:
         return found
 
     def range_std_error(self, lo: int, hi: int) -> FloatArray:
-        """Standard error of each series' count over the days ``lo <= t < hi``, shape (n_series,); read-only."""
+        """Standard error of each series' count over the days ``lo <= t < hi``, shape (n_series,); read-only.
+
+        NaN where an error takes a solution of its own: `std_errors` works out those that are asked for.
+        """
         known = self._ranges.get((lo, hi))
         if known is not None:
             return known
         found = np.empty(len(self._design.series))
         if self._design.exact_weights:
             for part in self._parts:
-                found[part.series] = np.sqrt(part.answers.variance(lo, hi))
+                found[part.series] = np.nan
+                if isinstance(part.answers, AnswerVariance):
+                    found[part.series] = np.sqrt(part.answers.variance(lo, hi))
         else:
             found[:] = self._of_squares(self._level_squares(lo, hi))
         # The charts of a page ask for the same months, which cost the cube of the series that constraints join.
@@ -105,18 +118,42 @@ class Errors:
         self._ranges[lo, hi] = found
         return found
 
+    def std_errors(self, lo: int, hi: int, series: IntArray) -> FloatArray:
+        """Standard errors of some series' counts, shape (m,); NaN for more than `MAX_SOLVED` of a solution each."""
+        found = self.range_std_error(lo, hi)[series]
+        open_ = np.flatnonzero(np.isnan(found))
+        if len(open_) <= MAX_SOLVED:
+            found[open_] = [self.sum_std_error(lo, hi, series[place : place + 1]) for place in open_.tolist()]
+        return found
+
     def sum_std_error(self, lo: int, hi: int, series: IntArray) -> float:
         """Standard error of the sum of some series' counts over the days ``lo <= t < hi``; covariances included."""
         weights = self._once_each(series)
         parts = [self._parts[number] for number in np.unique(self._part_of[series])]
         if self._design.exact_weights:
-            return math.sqrt(math.fsum(part.answers.weighted_variance(lo, hi, weights[part.series]) for part in parts))
+            return math.sqrt(math.fsum(self._sum_variance(part, lo, hi, weights[part.series]) for part in parts))
         columns, by_column = self._design.columns, np.zeros(self._design.columns.n_columns)
         for part in parts:
             assert part.commuting is not None
             squares = part.commuting.series.coefficients(weights[part.series]) ** 2
             by_column += np.bincount(columns.of[part.series], squares, columns.n_columns)
         return math.sqrt(self._level_squares(lo, hi) @ self._known_variance @ by_column)
+
+    def _sum_variance(self, part: _Part, lo: int, hi: int, weights: FloatArray) -> float:
+        if isinstance(part.answers, MatrixFree):
+            return self._solved(part, part.answers, lo, hi, weights)[0]
+        return part.answers.weighted_variance(lo, hi, weights)
+
+    def _solved(
+        self, part: _Part, answers: MatrixFree, lo: int, hi: int, weights: FloatArray
+    ) -> tuple[float, list[Draws]]:
+        """Variance and draws of a sum, from one solution."""
+        key = (lo, hi, int(part.series[0]), weights.tobytes())
+        if key not in self._solutions:
+            found = answers.coefficients(lo, hi, weights)
+            draws = self._by_column(found, self._design.columns.of[part.series][answers.measured])
+            self._solutions[key] = answers.variance_of(found), draws
+        return self._solutions[key]
 
     def _once_each(self, series: IntArray) -> FloatArray:
         return np.bincount(series, minlength=len(self._design.series)).astype(np.float64)
@@ -133,7 +170,7 @@ class Errors:
         Returns:
             Shape (m,).
         """
-        errors = self.range_std_error(lo, hi)[series]
+        errors = self.std_errors(lo, hi, series)
         return half_widths(errors, lambda at: self.half_width(lo, hi, int(series[at])), most)
 
     def half_width(self, lo: int, hi: int, series: int) -> float:
@@ -175,14 +212,21 @@ class Errors:
                 if inner[column_of == column].any():
                     draws.extend(product_grouped(outer, *node_laws(design, column), inner[column_of == column]))
             return draws
+        if isinstance(part.answers, MatrixFree):
+            return self._solved(part, part.answers, lo, hi, weights)[1]
         variance = variance_of(design, part.series)
         n_classes = len(series_classes(variance, part.day_constraints).first)
         if design.tree.n_nodes * n_classes**3 > MAX_WORK:
             return None
         found = series_coefficients(design.tree, variance, part.day_constraints, weights, lo, hi)
-        for column in columns:
-            own = found[:, column_of == column]
-            laws, place = node_laws(design, column)
+        return self._by_column(found, column_of)
+
+    def _by_column(self, coefficients: FloatArray, column_of: IntArray) -> list[Draws]:
+        """The draws of coefficients of shape (n_nodes, n), ``column_of`` each series' column of noise."""
+        draws: list[Draws] = []
+        for column in np.unique(column_of).tolist():
+            own = coefficients[:, column_of == column]
+            laws, place = node_laws(self._design, column)
             draws.extend(grouped(own.reshape(-1), laws, np.repeat(place, own.shape[1])))
         return draws
 
@@ -193,12 +237,13 @@ class Errors:
         return self._coefficients[key]
 
     def node_std_error(self) -> FloatArray:
-        """Standard error of every node, shape (n_nodes, n_series)."""
+        """Standard error of every node, shape (n_nodes, n_series); NaN as in `range_std_error`."""
         if not self._design.exact_weights:
             return self._of_squares(level_squares(self._design.tree, self._design.level_variance))
         found = np.empty((self._design.tree.n_nodes, len(self._design.series)))
         for part in self._parts:
-            found[:, part.series] = part.answers.standard_errors()
+            answers = part.answers
+            found[:, part.series] = answers.standard_errors() if isinstance(answers, AnswerVariance) else np.nan
         return found
 
     def _level_squares(self, lo: int, hi: int) -> FloatArray:

@@ -105,11 +105,12 @@ def chosen_solvers(design: Design, solver: Solver) -> list[tuple[str, str]]:
     """Name and reason of the solver of each group, each pair once; settings only."""
     if solver.method != "auto":
         return [(solver.method, "The configuration names it.")]
-    found = [_choice(design, group, day_constraints) for group, day_constraints in least_squares_groups(design)]
+    found = [choice_of(design, group, day_constraints) for group, day_constraints in least_squares_groups(design)]
     return list(dict.fromkeys((each.name, each.reason) for each in found))
 
 
-def _choice(design: Design, group: IntArray, day_constraints: tuple[DayConstraints, ...]) -> Choice:
+def choice_of(design: Design, group: IntArray, day_constraints: tuple[DayConstraints, ...]) -> Choice:
+    """The cheapest exact solver of some series, from settings alone."""
     return choice(day_constraints, lambda: factors_of(design, group) is not None)
 
 
@@ -133,7 +134,7 @@ def estimate(design: Design, noisy: FloatArray, solver: Solver, progress: Progre
     values, solutions = np.empty(noisy.shape), []
     for group, day_constraints in least_squares_groups(design):
         name = solver_name(solver)
-        name = _choice(design, group, day_constraints).name if name == "auto" else name
+        name = choice_of(design, group, day_constraints).name if name == "auto" else name
         plan = commuting_plan_of(design, group, day_constraints) if name == "commuting" else None
         if plan is not None:
             solutions.append(Solution(plan.values(noisy[:, group]), name))

@@ -5,10 +5,10 @@
 * ``reference``: the paper's grouping by item and by day, with two shuffles a round (`reference_layout`); settings
   that cannot be split so (`tree_smoother`) run in blocks.
 
-Solvers that work on one group of series as a whole (`general`, `boosting`, `lblue`) run on the driver in every layout,
-and the results say so; so do noise by grouping with rounds or with constraints that differ by day. Estimates of two
-layouts may differ in the last bits: where a small matrix multiplies many rows the linear algebra library orders the
-additions by their number. Integer tables are equal.
+Solvers that work on one group of series as a whole (`general`, `boosting`, `lblue`, `matrix_free`) run on the driver in
+every layout, and the results say so; so do noise by grouping with rounds or with constraints that differ by day.
+Estimates of two layouts may differ in the last bits: where a small matrix multiplies many rows the linear algebra
+library orders the additions by their number. Integer tables are equal.
 """
 
 from pathlib import Path
@@ -16,6 +16,7 @@ from pathlib import Path
 from dplib.jobs.consistent_histograms.block_layout import results_in_blocks
 from dplib.jobs.consistent_histograms.config import ITERATIVE
 from dplib.jobs.consistent_histograms.design import Design
+from dplib.jobs.consistent_histograms.estimate import chosen_solvers
 from dplib.jobs.consistent_histograms.publish import Results, results_on_driver
 from dplib.jobs.consistent_histograms.reference_layout import results_by_item_and_day, takes
 from dplib.jobs.consistent_histograms.work_blocks import in_work_blocks
@@ -24,7 +25,7 @@ from dplib.spark.engine.blocks import SparkSession
 
 DRIVER_CELLS = 1 << 26
 """Cells (nodes x series) up to which `layout: auto` stays in one process: 512 MB an array."""
-WHOLE = ("general", "boosting", "lblue")
+WHOLE = ("general", "boosting", "lblue", "matrix_free")
 """Methods that are not cut."""
 
 
@@ -60,7 +61,8 @@ def results_in_layout(
     """
     method = design.config.publish.solver.method
     by_grouping = design.columns.n_columns > 1 and (design.exact_weights or method in ITERATIVE)
-    if layout == "driver" or method in WHOLE or by_grouping:
+    chosen = {name for name, _ in chosen_solvers(design, design.config.publish.solver)}
+    if layout == "driver" or not chosen.isdisjoint(WHOLE) or by_grouping:
         return results_on_driver(design, directory, progress)
     if n_partitions is None:
         n_partitions = min(

@@ -1,5 +1,6 @@
 """What a run will cost and how accurate it will be, from settings alone: reads no rows, spends nothing."""
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -131,9 +132,9 @@ def query_errors(design: Design, errors: Errors) -> tuple[QueryError, ...]:
             QueryError(
                 query=query,
                 days=max(hi - lo for lo, hi in ranges),
-                items=float(mean[:n_items].mean()),
+                items=_mean(mean[:n_items]),
                 items_span=_span(mean[:n_items]),
-                totals=float(mean[n_items:].mean()) if len(mean) > n_items else None,
+                totals=_mean(mean[n_items:]) if len(mean) > n_items else None,
                 totals_span=_span(mean[n_items:]) if len(mean) > n_items else None,
                 days_only=float(np.mean([np.sqrt(daily * (hi - lo)) for lo, hi in ranges])),
             )
@@ -141,8 +142,15 @@ def query_errors(design: Design, errors: Errors) -> tuple[QueryError, ...]:
     return tuple(found)
 
 
+def _mean(errors: FloatArray) -> float:
+    """Of the known ones; NaN without any."""
+    known = errors[~np.isnan(errors)]
+    return float(known.mean()) if len(known) else math.nan
+
+
 def _span(errors: FloatArray) -> tuple[float, float]:
-    return float(errors.min()), float(errors.max())
+    known = errors[~np.isnan(errors)]
+    return (float(known.min()), float(known.max())) if len(known) else (math.nan, math.nan)
 
 
 def days_only_variance(design: Design) -> float:

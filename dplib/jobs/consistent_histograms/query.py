@@ -30,7 +30,8 @@ class Answer:
         first_day: first day of the range.
         last_day: last day, inclusive.
         estimate: unbiased estimate, in counts; may be negative.
-        std_error: its exact standard error; None where rounds stopped before their threshold.
+        std_error: its exact standard error; None where rounds stopped before their threshold, and where it takes a
+            solution of its own and many are asked for.
         low: lower end of the 95 % interval; None in the same case.
         high: upper end.
         published: the count of the published table, an integer or a real; None where the release has none.
@@ -95,7 +96,7 @@ def query_release(
         wanted, estimates, errors.tolist(), halves.tolist(), published, strict=True
     ):
         assert value is not None
-        if manifest.solver["converged"]:
+        if manifest.solver["converged"] and not math.isnan(error):
             answers.append(Answer(each.name, first, last, value, error, value - half, value + half, whole))
         else:
             answers.append(Answer(each.name, first, last, value, None, None, None, whole))

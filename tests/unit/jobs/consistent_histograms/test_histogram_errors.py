@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from dplib.config.load import check
+from dplib.consistency import choose
 from dplib.jobs.consistent_histograms.config import ConsistentHistogramsConfig
 from dplib.jobs.consistent_histograms.design import Design
 from dplib.jobs.consistent_histograms.errors import Errors
@@ -58,3 +59,23 @@ def test_every_problem_is_the_dense_one(case: str) -> None:
         # The law that the half width is read from has the same variance.
         assert errors.sum_half_width(lo, hi, chosen) == pytest.approx(1.96 * wanted, rel=0.02)
         assert std_error(errors.sum_draws(lo, hi, chosen)) == pytest.approx(wanted, rel=1e-6)
+
+
+def test_many_classes_that_change_are_solved_matrix_free(monkeypatch: pytest.MonkeyPatch) -> None:
+    constraints = [*TWO, {"totals": {"ac": ["a", "c"]}, "from": "2024-01-03", "to": "2024-01-05"}]
+    design, rng = shop(constraints), np.random.default_rng(3)
+    noisy = rng.normal(20, 5, (design.tree.n_nodes, len(design.series))) * np.isfinite(design.variance)
+    covariances = Errors(design)
+    assert not np.isnan(covariances.range_std_error(1, 6)).any()
+    monkeypatch.setattr(choose, "MAX_CLASSES", 4)
+    assert [name for name, _ in chosen_solvers(design, design.config.publish.solver)] == ["matrix_free", "tree_blue"]
+    whole, solution = problem(design, noisy), estimate(design, noisy, design.config.publish.solver)
+    np.testing.assert_allclose(solution.values, dense_estimate(whole), atol=1e-9)
+    errors, asked = Errors(design), np.array([0, 4, 9])
+    unknown = np.isnan(errors.range_std_error(1, 6))
+    assert unknown.sum() == 7
+    assert np.array_equal(np.isnan(errors.node_std_error()).all(axis=0), unknown)
+    # What is asked for is worked out, a solution each.
+    np.testing.assert_allclose(errors.std_errors(1, 6, asked), covariances.range_std_error(1, 6)[asked], rtol=1e-9)
+    np.testing.assert_allclose(errors.half_widths(1, 6, asked), covariances.half_widths(1, 6, asked), rtol=1e-3)
+    assert errors.sum_std_error(1, 6, asked) == pytest.approx(covariances.sum_std_error(1, 6, asked), rel=1e-9)
