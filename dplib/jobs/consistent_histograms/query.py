@@ -131,7 +131,7 @@ def _errors(design: Design, wanted: Sequence[Selection], days: tuple[int, int]) 
     single = np.array([place for place, each in enumerate(wanted) if len(each.series) == 1], dtype=np.int64)
     if len(single):
         numbers = np.array([int(wanted[place].series[0]) for place in single])
-        std_errors[single] = errors.range_std_error(lo, hi)[numbers]
+        std_errors[single] = errors.std_errors(lo, hi, numbers)
         halves[single] = errors.half_widths(lo, hi, numbers)
     for place, each in enumerate(wanted):
         if len(each.series) > 1:
