@@ -9,7 +9,7 @@ Search. A quasi-Newton method on the logarithms of the shares, started from equa
 that holds the one that must be measured; for more than `MAX_SETS` sets measurements are dropped one by one instead,
 while that helps. Laplace noise pays a measurement with the square, so it has a local optimum for nearly every set; the
 optima of Gaussian noise at the border are found from inside, and the whole set is the one start. The shares found are
-rounded to `GRID`, so that last bits of another machine change nothing; what is below one part of it is not measured.
+rounded to `GRID`, so that last bits of another machine change nothing; what is below `LEAST` parts of it is not measured.
 
 Guarantee: deterministic; shares are exact, at least 0, of sum 1, and that of the last measurement is above 0.
 
@@ -33,6 +33,8 @@ Objective = Callable[[FloatArray], float]
 
 GRID = 10_000
 """Shares are multiples of one part in so many."""
+LEAST = 1.5
+"""Parts of the grid below which a share is 0."""
 MAX_SETS = 64
 """Sets of measurements up to which every one is a start."""
 _SPAN = 12.0
@@ -103,10 +105,10 @@ def _best_of_sets(search: Callable[[IntArray], tuple[float, FloatArray]], n: int
 def on_grid(shares: FloatArray | Sequence[float]) -> tuple[Fraction, ...]:
     """Round shares to multiples of 1 / `GRID` that sum to 1: largest remainders; the last one stays above 0.
 
-    A share below one part is 0, whatever its remainder.
+    A share below `LEAST` parts is 0, whatever its remainder.
     """
     given = np.asarray(shares, dtype=np.float64) / np.sum(shares) * GRID
-    given[:-1][given[:-1] < 1] = 0.0
+    given[:-1][given[:-1] < LEAST] = 0.0
     given *= GRID / given.sum()
     parts = np.floor(given + 1e-6).astype(np.int64)
     parts[-1] = max(parts[-1], 1)

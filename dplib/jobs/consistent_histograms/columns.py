@@ -62,7 +62,7 @@ def choose_columns(config: HistogramsRelease, constraints: ResolvedConstraints) 
     """
     if config.measure is None:
         return Columns(np.zeros(len(constraints.series), dtype=np.int64), (), (Fraction(1),), None), constraints
-    of, names = constraints.series_grouping, _names(config, constraints)
+    of, names = constraints.series_grouping, column_names(config, constraints)
     law = config.privacy.mechanism
     if config.measure == "auto":
         norms = [_norms(constraints, of == number) for number in range(len(names))]
@@ -83,7 +83,7 @@ def choose_columns(config: HistogramsRelease, constraints: ResolvedConstraints) 
     return columns, replace(constraints, measured=measured, row_l1=l1, row_l2_squared=square)
 
 
-def _names(config: HistogramsRelease, constraints: ResolvedConstraints) -> tuple[str, ...]:
+def column_names(config: HistogramsRelease, constraints: ResolvedConstraints) -> tuple[str, ...]:
     """Names of the columns: the items, then where each group of totals, or grouping, stands in the configuration."""
     grouping = dict(zip(constraints.series, constraints.series_grouping.tolist(), strict=True))
     names = {0: "items"}

@@ -30,14 +30,15 @@ domain:
   last_day: 2024-12-31               # both ends inclusive
 constraints:
   - totals: {drinks: [tea, coffee, milk]}
-    measured: true                   # false: a free sum without noise of its own
+    # measured: true                 # without `measure`: a count of its own, with the noise of the items
   # Where rows are packages (columns: {day: .., package: ..}):
   # - packages: {breakfast: {bread: 2, tea: 1}, lunch: {bread: 1, coffee: 1}}
   #   from: 2024-06-01               # menus change: from and to are days, both inclusive
   # Public invariants (privacy.neighbors: replace_one, unit: event):
   # - equations: {capacity: {coefficients: {tea: 1, coffee: 1}, value: 100}}
 tree: auto                           # or {levels: [month, day]}, {levels: calendar}, {branching: [12, 31]}
-queries: [day, month, total]         # the ranges that plan and report speak of
+queries: [day, month, total]         # the ranges that plan and report speak of; {range: week, weight: 2}
+measure: auto                        # shares of levels, items and totals for these queries; or {shares: [2, 1]}
 
 # --- what only shapes the result: changing it never spends ---
 publish:

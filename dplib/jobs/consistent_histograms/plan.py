@@ -7,6 +7,7 @@ from fractions import Fraction
 import numpy as np
 
 from dplib.arrays import FloatArray
+from dplib.jobs.consistent_histograms.compare import KindError, kind_errors
 from dplib.jobs.consistent_histograms.day_tree import query_ranges
 from dplib.jobs.consistent_histograms.design import Design
 from dplib.jobs.consistent_histograms.errors import Errors
@@ -63,6 +64,7 @@ class Plan(JobPlan):
     row_l2_squared: int
     levels: tuple[LevelPlan, ...]
     errors: tuple[QueryError, ...]
+    kinds: tuple[KindError, ...]
     solvers: tuple[tuple[str, str], ...]
     n_series: int
     n_days: int
@@ -79,12 +81,15 @@ def make_plan(design: Design, settings_hash: str) -> Plan:
         "rows a unit and day": privacy.rows_per_day,
         "quantity of a row": privacy.max_quantity,
     }
+    errors = Errors(design)
+    kinds, advice = kind_errors(design, errors)
     return Plan(
-        frame=PlanFrame.of(design, caps, plan_notes(design), settings_hash),
+        frame=PlanFrame.of(design, caps, (*plan_notes(design), *advice), settings_hash),
         row_l1=design.constraints.row_l1,
         row_l2_squared=design.constraints.row_l2_squared,
         levels=level_plans(design),
-        errors=query_errors(design, Errors(design)),
+        errors=query_errors(design, errors),
+        kinds=kinds,
         solvers=tuple(chosen_solvers(design, config.publish.solver)),
         n_series=len(design.series),
         n_days=config.domain.n_days,

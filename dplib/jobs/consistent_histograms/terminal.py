@@ -66,6 +66,13 @@ def shown_plan(made: Plan) -> Iterator[Shown]:
     ]
     columns = ["query", "days", "an item", "a total", "days only, same budget"]
     yield TextTable("\nExpected standard error of an answer", columns, rows, frozenset(columns[1:]))
+    rows = [
+        [each.query, each.of, *(terminal_number(x, 3) for x in (each.chosen, each.best, each.equal, each.items_only))]
+        for each in made.kinds
+    ]
+    columns = ["query", "of", "this plan", "best shares", "equal shares", "items only"]
+    title = "\nStandard error by kind of answer and division of the budget (geometric means)"
+    yield TextTable(title, columns, rows, frozenset(columns[2:]))
     yield ""
     for name, reason in made.solvers:
         yield f"Solver {name}: {reason}"
