@@ -9,7 +9,8 @@ Search. A quasi-Newton method on the logarithms of the shares, started from equa
 that holds the one that must be measured; for more than `MAX_SETS` sets measurements are dropped one by one instead,
 while that helps. Laplace noise pays a measurement with the square, so it has a local optimum for nearly every set; the
 optima of Gaussian noise at the border are found from inside, and the whole set is the one start. The shares found are
-rounded to `GRID`, so that last bits of another machine change nothing; what is below `LEAST` parts of it is not measured.
+rounded to `GRID`, so that last bits of another machine change nothing; what is below `LEAST` parts of it is not
+measured.
 
 Guarantee: deterministic; shares are exact, at least 0, of sum 1, and that of the last measurement is above 0.
 

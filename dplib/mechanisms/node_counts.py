@@ -31,7 +31,7 @@ from dplib.arrays import FloatArray, IntArray
 from dplib.mechanisms.tree_counts import SAMPLERS, add_exactly
 from dplib.privacy.noise import Law
 from dplib.randomness.keyed import Key, KeyedStream
-from dplib.trees.budgets import LawName, distinct_shares, noise_parameter, require_within_budget
+from dplib.trees.budgets import LawName, distinct_shares, law_of, noise_parameter, require_within_budget
 from dplib.trees.interval_tree import IntervalTree
 from dplib.validate import positive, require
 
@@ -96,7 +96,7 @@ class NodeMechanism:
 
     @property
     def _law(self) -> Law:
-        return Law.LAPLACE if self.noise == "laplace" else Law.GAUSSIAN
+        return law_of(self.noise)
 
     def _parameter(self, share: int) -> Fraction:
         return noise_parameter(share, self.budget, self.sensitivity, self.noise)

@@ -45,6 +45,10 @@ class Law(StrEnum):
         """A share s of a budget (epsilon or rho) has noise of a variance in proportion to ``s^-exponent``."""
         return 2 if self is Law.LAPLACE else 1
 
+    def parameter(self, sensitivity: Fraction, budget: Fraction) -> Fraction:
+        """Exact parameter: ``sensitivity / epsilon``, or ``sensitivity / (2 rho)`` of a squared sensitivity."""
+        return sensitivity / budget if self is Law.LAPLACE else sensitivity / (2 * budget)
+
     def variance(self, parameter: Fraction) -> float:
         """Of one draw, in squared counts."""
         return (discrete_laplace_variance if self is Law.LAPLACE else discrete_gaussian_variance)(parameter)

@@ -30,6 +30,7 @@ import numpy.typing as npt
 from dplib.arrays import FloatArray, IntArray
 from dplib.compiled import compiled
 from dplib.errors import ConfigError
+from dplib.privacy.noise import Law
 from dplib.trees.interval_tree import IntervalTree
 from dplib.validate import between, require
 
@@ -40,11 +41,22 @@ WHOLE = 1 << SHARE_BITS
 """The whole budget, in units of exact shares."""
 
 
+def law_of(noise: LawName) -> Law:
+    """The law of a strategy's noise."""
+    return Law(f"discrete_{noise}")
+
+
+def name_of(law: Law) -> LawName:
+    """What strategies call a law."""
+    return "laplace" if law.exponent > 1 else "gaussian"
+
+
 def unit_variance(shares: npt.ArrayLike, noise: LawName) -> FloatArray:
     """Noise variance at each share, at epsilon = 1 (Laplace) or rho = 1/2 (Gaussian); inf at share 0."""
     part = np.asarray(shares, dtype=np.float64)
     with np.errstate(divide="ignore"):
-        return np.asarray(2.0 / part**2 if noise == "laplace" else 1.0 / part)
+        power = law_of(noise).exponent
+        return np.asarray(power / part**power)
 
 
 def node_coefficients(tree: IntervalTree, coverage: FloatArray, noise: LawName = "laplace") -> FloatArray:
@@ -61,7 +73,7 @@ def node_coefficients(tree: IntervalTree, coverage: FloatArray, noise: LawName =
     require(len(coverage) == tree.n_nodes, "coverage", f"have {tree.n_nodes} entries", len(coverage))
     good = bool(np.isfinite(coverage).all() and (coverage >= 0).all())
     require(good, "coverage", "be finite and at least 0", "others")
-    return np.asarray(_coefficients(tree.parent, coverage, 3 if noise == "laplace" else 2))
+    return np.asarray(_coefficients(tree.parent, coverage, law_of(noise).exponent + 1))
 
 
 def non_uniform_budget_distribution(tree: IntervalTree, coverage: FloatArray, noise: LawName = "laplace") -> FloatArray:
@@ -76,9 +88,7 @@ def non_uniform_budget_distribution(tree: IntervalTree, coverage: FloatArray, no
         Shape (n_nodes,). Below a node that uses up its path no bin is measured; that needs p = 0 in all its subtree.
     """
     coefficients = node_coefficients(tree, coverage, noise)
-    return np.asarray(
-        _distribute(tree.parent, tree.child_count, coverage, coefficients, 3 if noise == "laplace" else 2)
-    )
+    return np.asarray(_distribute(tree.parent, tree.child_count, coverage, coefficients, law_of(noise).exponent + 1))
 
 
 @compiled
@@ -158,7 +168,7 @@ def equal_level_shares(n_levels: int, root: bool = True) -> FloatArray:
 def coverage_level_shares(tree: IntervalTree, coverage: FloatArray, noise: LawName = "laplace") -> FloatArray:
     """Level shares with the least mean error of raw answers: in proportion to (sum of p on the level)^q (Boost-UN)."""
     level_sums = np.add.reduceat(coverage, tree.level_start[:-1])
-    weights = np.cbrt(level_sums) if noise == "laplace" else np.sqrt(level_sums)
+    weights = (np.sqrt, np.cbrt)[law_of(noise).exponent - 1](level_sums)
     return np.asarray(weights / weights.sum())
 
 
@@ -322,4 +332,4 @@ def noise_parameter(share: int, budget: Fraction, sensitivity: Fraction, noise: 
     """
     part = Fraction(share, WHOLE) * budget
     require(part > 0, "share", "be above 0", share)
-    return sensitivity / part if noise == "laplace" else sensitivity / (2 * part)
+    return law_of(noise).parameter(sensitivity, part)

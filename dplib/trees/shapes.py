@@ -12,11 +12,11 @@ References:
 from collections.abc import Sequence
 from itertools import pairwise
 from math import prod
-from typing import Literal
 
 import numpy as np
 
 from dplib.arrays import FloatArray, IntArray
+from dplib.trees.budgets import LawName, law_of
 from dplib.trees.mean_errors import padded_mean_error
 from dplib.validate import at_least, require
 
@@ -79,7 +79,7 @@ EXACT_DAYS = 1 << 16
 FINALISTS = 3
 
 
-def default_branching(n_days: int, noise: Literal["laplace", "gaussian"], root: bool = False) -> tuple[int, ...]:
+def default_branching(n_days: int, noise: LawName, root: bool = False) -> tuple[int, ...]:
     """Radices with the least mean error over all ranges, when all levels share the budget equally.
 
     Candidates are nearly equal radices for every height, each padded as little as its height allows; the error is
@@ -113,10 +113,10 @@ def default_branching(n_days: int, noise: Literal["laplace", "gaussian"], root: 
     return min(finalists, key=exact_error)
 
 
-def _equal_shares(height: int, noise: str, root: bool) -> FloatArray:
+def _equal_shares(height: int, noise: LawName, root: bool) -> FloatArray:
     """Variance of each level, up to a common factor."""
     measured = height + int(root)
-    variances = np.full(height + 1, float(measured**2 if noise == "laplace" else measured))
+    variances = np.full(height + 1, float(measured ** law_of(noise).exponent))
     if not root:
         variances[0] = np.inf
     return variances

@@ -30,7 +30,7 @@ import numpy.typing as npt
 import scipy
 
 from dplib.arrays import FloatArray
-from dplib.trees.budgets import LawName, equal_level_shares, unit_variance
+from dplib.trees.budgets import LawName, equal_level_shares, law_of, unit_variance
 from dplib.trees.mean_errors import even_total
 from dplib.validate import at_least, one_of
 
@@ -89,7 +89,7 @@ def best_design(n_bins: int, noise: LawName = "laplace", arity: int | None = Non
         for radices in _candidates(n_bins, arity)
     )
     finalists = {radices for _, radices in ranked[:_FINALISTS]}
-    if noise == "gaussian" and arity is None:
+    if law_of(noise).exponent == 1 and arity is None:
         finalists |= set(_candidates(n_bins, 2))
     designs = [optimal_shares(n_bins, radices, noise, root=False) for radices in sorted(finalists)]
     best = min(designs, key=lambda design: design.mean_error)

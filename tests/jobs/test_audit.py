@@ -68,6 +68,14 @@ CASES = {
     "measured totals": Case(
         settings(constraints=[{"totals": {"all": ["a", "b"], "some": ["a"]}, "measured": True}]), [(2, "a", 2)] * 3
     ),
+    "shares by grouping": Case(
+        settings(
+            constraints=[{"totals": {"all": ["a", "b"], "some": ["a"]}}, {"totals": {"a too": ["a"]}}],
+            measure={"shares": [1, 2, 1]},
+            tree={"branching": [COPIES, 2, 2], "shares": [1, 0, 2]},
+        ),
+        [(2, "a", 2)] * 3,
+    ),
     "packages": Case(
         settings(
             input={"path": "none", "columns": {"day": "d", "package": "p"}},
@@ -145,10 +153,12 @@ def scores(claimed: Design, used: Design, case: Case, monkeypatch: pytest.Monkey
         for key in range(KEYS):
             noisy = measured(used, counts, key, monkeypatch)
             ratio = np.zeros(COPIES)
-            for level, noise in enumerate(used.measurements):
+            columns = used.columns.of[used.constraints.measured]
+            for place, noise in enumerate(used.measurements):
                 if noise is not None:
-                    nodes = claimed.tree.level_slice(level)
-                    gaps = [log_mass(noisy[nodes] - values[nodes], noise.noise) for values in exact]
+                    level, column = divmod(place, used.columns.n_columns)
+                    cells = claimed.tree.level_slice(level), columns == column
+                    gaps = [log_mass(noisy[cells] - values[cells], noise.noise) for values in exact]
                     ratio += (gaps[0] - gaps[1]).reshape(COPIES, -1).sum(axis=1)
             ratios.append(ratio)
     return np.concatenate(ratios[:KEYS]), np.concatenate(ratios[KEYS:])
@@ -198,6 +208,11 @@ def _without_totals(design: Design) -> Fraction:
     return Fraction(int(items.sum(axis=0).max()), design.constraints.row_l1)
 
 
+def _sensitivity_one(design: Design) -> Fraction:
+    """As if a row met one total of a grouping where it meets two."""
+    return Fraction(1, 2)
+
+
 def _one_row(design: Design) -> Fraction:
     """The sensitivity of one row where a unit has three."""
     return Fraction(1, design.config.privacy.rows_per_unit)
@@ -217,6 +232,7 @@ FAULTS: list[tuple[str, Callable[[Design], Fraction]]] = [
     ("rows and quantities", _one_row),
     ("rows and quantities", _quantity_one),
     ("measured totals", _without_totals),
+    ("shares by grouping", _sensitivity_one),
     ("packages", _number_of_items),
     ("replace one", _half_the_scale),
 ]

@@ -124,24 +124,27 @@ CHANGING = [
     {"totals": {"cd": ["c", "d"]}, "measured": True},
 ]
 PACKAGES = [{"packages": {"small": {"a": 1, "b": 1}, "large": {"a": 2, "b": 1, "c": 1, "d": 3}}}]
+GROUPED = [{"totals": {"ab": ["a", "b"], "cd": ["c", "d"]}}, {"totals": {"abc": ["a", "b", "c"]}}]
 CASES: dict[str, list[dict[str, Any]]] = {
     "none": [],
     "measured": MEASURED,
     "free": FREE,
     "changing": CHANGING,
     "packages": PACKAGES,
+    "grouped": GROUPED,
 }
+SHARES = {"grouped": {"measure": {"shares": [2, 1, 1]}}}
 
 
 @pytest.mark.parametrize("budget", [{"epsilon": 1}, {"epsilon": 6}, {"rho": "1/2"}])
 @pytest.mark.parametrize("case", CASES)
 def test_days_months_and_totals(case: str, budget: dict[str, Any]) -> None:
-    design = shop(CASES[case], budget)
+    design = shop(CASES[case], budget, **SHARES.get(case, {}))
     errors, n_keys = consistent.Errors(design), N_KEYS // 2
     laws = [None if each is None else DrawLaw.of(each.noise) for each in design.measurements]
     for number in (0, len(design.series) - 1):
         for lo, hi in ((3, 4), (31, 60), (10, 45), (0, 91)):
-            draws = errors._draws(lo, hi, number)
+            draws = errors.sum_draws(lo, hi, np.array([number]))
             assert draws is not None
             # The noise of an answer is its coefficients' (checked below), so that no tree is solved 20,000 times.
             found = np.zeros(n_keys)
@@ -164,17 +167,19 @@ def _summed(draws: Draws, n_keys: int, label: str) -> FloatArray:
     return draws.coefficient * drawn(draws.law, count * n_keys, label).reshape(count, n_keys).sum(axis=0)
 
 
-@pytest.mark.parametrize("case", ["measured", "changing", "packages"])
+@pytest.mark.parametrize("case", ["measured", "changing", "packages", "grouped"])
 def test_coefficients_are_those_of_the_solver(case: str) -> None:
     """The answer of the job's own solver, key by key, has the law that is stated."""
-    design = shop(CASES[case], {"epsilon": 1}, domain=shop_domain("2024-01-20"), tree={"branching": [4, 5]})
+    own = {"domain": shop_domain("2024-01-20"), "tree": {"branching": [4, 5]}} | SHARES.get(case, {})
+    design = shop(CASES[case], {"epsilon": 1}, **own)
     errors, runs = consistent.Errors(design), 4000
     noise = np.zeros((runs, design.tree.n_nodes, len(design.series)))
-    for level, each in enumerate(design.measurements):
+    for place, each in enumerate(design.measurements):
         if each is not None:
-            nodes = design.tree.level_slice(level)
-            shape = (runs, nodes.stop - nodes.start, len(design.series))
-            noise[:, nodes] = drawn(DrawLaw.of(each.noise), int(np.prod(shape)), case, level).reshape(shape)
+            level, column = divmod(place, design.columns.n_columns)
+            nodes, series = design.tree.level_slice(level), np.flatnonzero(design.columns.of == column)
+            shape = (runs, nodes.stop - nodes.start, len(series))
+            noise[:, nodes, series] = drawn(DrawLaw.of(each.noise), int(np.prod(shape)), case, place).reshape(shape)
     solver = design.config.publish.solver
     zero = estimate(design, np.zeros(noise.shape[1:]), solver).values
     found = np.stack([estimate(design, each, solver).values - zero for each in noise])

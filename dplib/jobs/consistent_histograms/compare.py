@@ -107,7 +107,7 @@ def _advice(design: Design, best: Design, kinds: tuple[KindError, ...]) -> tuple
         f"{name} {share_text(share)}" for name, share in zip(best.columns.names, best.columns.shares, strict=True)
     )
     return (
-        f"The shares of this configuration answer its queries with a geometric mean of {number_text(now, 3)}; measure: auto "
-        f"would reach {number_text(then, 3)}, {now / then:.2f} times lower, with {levels} of the tree and {columns}. "
-        "Other shares are another measurement, which spends.",
+        f"The shares of this configuration answer its queries with a geometric mean of {number_text(now, 3)}; "
+        f"measure: auto would reach {number_text(then, 3)}, {now / then:.2f} times lower, with {levels} of "
+        f"the tree and {columns}. Other shares are another measurement, which spends.",
     )

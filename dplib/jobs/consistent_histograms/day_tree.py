@@ -16,7 +16,7 @@ from dplib.arrays import FloatArray, IntArray
 from dplib.config.sections import EventPrivacySettings
 from dplib.jobs.consistent_histograms.config import CalendarLevel, HistogramsRelease, Query, Question, Tree
 from dplib.jobs.consistent_histograms.shares import Ranges, level_objective, level_shares
-from dplib.trees.budgets import LawName
+from dplib.trees.budgets import name_of
 from dplib.trees.calendar import COARSE_TO_FINE, calendar_levels
 from dplib.trees.interval_tree import IntervalTree
 from dplib.trees.shapes import branching_edges, default_branching, regular_edges
@@ -192,8 +192,7 @@ def _best(config: HistogramsRelease) -> DayTree:
 
 def _default_edges(config: HistogramsRelease) -> tuple[tuple[IntArray, ...], Sequence[int]]:
     n_days = config.domain.n_days
-    law: LawName = "laplace" if config.privacy.mechanism.exponent > 1 else "gaussian"
-    branching = default_branching(n_days, law, config.shape.root)
+    branching = default_branching(n_days, name_of(config.privacy.mechanism), config.shape.root)
     return branching_edges(n_days, branching), branching
 
 

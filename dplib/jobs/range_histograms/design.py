@@ -41,7 +41,7 @@ from dplib.mechanisms.tree_counts import SAMPLER_FORMAT
 from dplib.privacy.budget import epsilon_or_rho
 from dplib.privacy.events import Event
 from dplib.privacy.noise import Law, Noise
-from dplib.trees.budgets import LawName, noise_parameter
+from dplib.trees.budgets import LawName, name_of, noise_parameter
 from dplib.trees.complete import kary_tree
 from dplib.trees.coverage import RangeQueries
 from dplib.trees.strategies import (
@@ -156,12 +156,10 @@ class Design:
         counts, sensitivity = self.budget - self.partition_budget, Fraction(self.sensitivity)
         quality = quality_events(self.config)
         law = self.config.privacy.mechanism
-        if law is Law.GAUSSIAN:
-            return (Noise(law, sensitivity / (2 * counts), sensitivity).event(STATISTIC), *quality)
-        measured = Noise(law, sensitivity / counts, sensitivity).event(STATISTIC)
+        measured = Noise(law, law.parameter(sensitivity, counts), sensitivity).event(STATISTIC)
         if not self.adaptive:
             return (measured, *quality)
-        buckets = Noise(law, sensitivity / self.partition_budget, sensitivity).event("buckets")
+        buckets = Noise(law, law.parameter(sensitivity, self.partition_budget), sensitivity).event("buckets")
         return (buckets, measured, *quality)
 
     @property
@@ -238,7 +236,7 @@ class Design:
 
 def noise_of(config: RangesRelease) -> LawName:
     """Which law the noise has."""
-    return "laplace" if config.privacy.mechanism == "discrete_laplace" else "gaussian"
+    return name_of(config.privacy.mechanism)
 
 
 def choose_strategy(config: RangesRelease, n_bins: int, law: RangeQueries) -> TreeStrategy:

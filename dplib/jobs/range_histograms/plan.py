@@ -1,6 +1,7 @@
 """What a run will cost and how accurate it will be, from settings alone: reads no rows, spends nothing."""
 
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ from dplib.arrays import FloatArray
 from dplib.estimates.haar import haar_mean_error, haar_range_variances
 from dplib.estimates.range_estimates import mean_range_variance
 from dplib.estimates.workload_aware import workload_aware
-from dplib.jobs.range_histograms.design import Design
+from dplib.jobs.range_histograms.design import LUE_BRANCHING, Design
 from dplib.jobs.range_histograms.estimate import length_variance
 from dplib.jobs.range_histograms.publish import invariants, level_noise
 from dplib.jobs.range_histograms.workload import workload_text
@@ -118,7 +119,7 @@ def plan_notes(design: Design) -> tuple[str, ...]:
 def alternatives(design: Design) -> list[TreeStrategy]:
     """The methods that the plan compares, on this design's bins."""
     n, noise = design.bins.n_bins, design.noise
-    k = 16 if noise == "laplace" else 2
+    k = LUE_BRANCHING[noise]
     found = [
         dwork(n, noise),
         regular(n, noise),
@@ -157,9 +158,8 @@ def _method(name: str, variance: float, least_squares: bool | None, chosen: bool
 
 def _scale(design: Design) -> float:
     """Variance of this release's noise over that at epsilon 1 or rho 1/2 and sensitivity 1."""
-    if design.noise == "laplace":
-        return float(design.sensitivity / design.budget) ** 2
-    return float(design.sensitivity / (2 * design.budget))
+    law = design.config.privacy.mechanism
+    return float(law.parameter(Fraction(design.sensitivity), design.budget)) ** law.exponent
 
 
 def lengths_of(n_bins: int) -> list[int]:
