@@ -16,7 +16,8 @@ from dplib.jobs.consistent_histograms.estimate import Errors
 from scripts.accept.claims import Check, Result, at_least, at_most
 from scripts.accept.runs import ROOT
 
-GAUSS, LAPLACE = {"rho": "1/2"}, {"epsilon": 1}
+GAUSS: dict[str, object] = {"rho": "1/2"}
+LAPLACE: dict[str, object] = {"epsilon": 1}
 YEAR = ("2013-01-01", "2013-12-31")
 THREE_YEARS = ("2021-01-01", "2023-12-31")
 KINDS = ["day", "month", "total"]
