@@ -12,7 +12,7 @@ from dplib.config.load import read_yaml
 from dplib.jobs.consistent_histograms.compare import kind_errors
 from dplib.jobs.consistent_histograms.config import ConsistentHistogramsConfig
 from dplib.jobs.consistent_histograms.design import Design
-from dplib.jobs.consistent_histograms.estimate import Errors
+from dplib.jobs.consistent_histograms.errors import Errors
 from scripts.accept.claims import Check, Result, at_least, at_most
 from scripts.accept.runs import ROOT
 

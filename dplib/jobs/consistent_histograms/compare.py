@@ -14,7 +14,7 @@ from dplib.jobs.consistent_histograms.columns import column_names
 from dplib.jobs.consistent_histograms.config import Measure
 from dplib.jobs.consistent_histograms.day_tree import query_ranges, share_text
 from dplib.jobs.consistent_histograms.design import Design
-from dplib.jobs.consistent_histograms.estimate import Errors
+from dplib.jobs.consistent_histograms.errors import Errors
 from dplib.page.number_text import number_text
 
 WORTH_SAYING = 1.01
