@@ -30,7 +30,7 @@ from dplib.clustering.central.tree_coreset import tree_coreset
 from dplib.clustering.problem import Clustering, Problem
 from dplib.clustering.rejected_methods import refuse
 from dplib.clustering.source import NoiseSource, PointSource
-from dplib.privacy.budget import ZCDP, Budget, Currency, PureDP, cost
+from dplib.privacy.budget import ZCDP, Budget, PureDP, rho_of
 from dplib.privacy.noise import Law
 from dplib.validate import one_of, require
 
@@ -150,7 +150,8 @@ def _law(method: str, noise: Law | None, d: int, pure: bool) -> Law:
 def _amount(budget: Budget, law: Law) -> Fraction:
     """Epsilon of a pure method or rho of a Gaussian one that a budget pays."""
     if law is Law.GAUSSIAN:
-        return cost(budget, Currency.ZCDP)
+        assert not isinstance(budget, PureDP)
+        return rho_of(budget)
     if isinstance(budget, ZCDP):
         # Pure epsilon costs epsilon^2 / 2 of rho.
         scaled = math.isqrt(int(2 * budget.rho * 10**24))

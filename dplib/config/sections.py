@@ -15,8 +15,9 @@ from dplib.config.date_patterns import check_pattern
 from dplib.config.paths import below, expand, has_scheme
 from dplib.config.reader_options import FORMATS, check_format, check_options
 from dplib.errors import ConfigError
-from dplib.privacy.budget import ZCDP, ApproxDP, Budget, PureDP, as_fraction
+from dplib.privacy.budget import ZCDP, ApproxDP, Budget, PureDP
 from dplib.privacy.noise import Law
+from dplib.privacy.rounding import as_fraction
 
 
 class Section(BaseModel):

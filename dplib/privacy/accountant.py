@@ -49,14 +49,7 @@ class Total:
 
     def to_dict(self) -> dict[str, str | float | None]:
         """Return the total for the manifest; ``exact`` as text."""
-        exact = None if self.exact is None else fraction_text(self.exact)
-        return {
-            "accountant": self.accountant,
-            "epsilon": self.epsilon,
-            "delta": self.delta,
-            "exact": exact,
-            "note": self.note,
-        }
+        return vars(self) | {"exact": None if self.exact is None else fraction_text(self.exact)}
 
 
 def totals(events: Sequence[AnyEvent], delta: Fraction) -> tuple[Total, ...]:

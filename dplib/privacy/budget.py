@@ -2,7 +2,7 @@
 
 Three kinds, named as in the literature: pure privacy (epsilon), approximate privacy (epsilon, delta) and
 zero-concentrated privacy (rho). A dataset's account counts in one currency: pure epsilon, rho, or epsilon with delta.
-`cost` says what a budget takes from an account of the first two.
+What a release takes from it: `dplib.workflow.design.cost_of`.
 
 References:
     Dwork, McSherry, Nissim, Smith, "Calibrating noise to sensitivity in private data analysis", TCC 2006 (pure);
@@ -15,22 +15,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
 
-from dplib.errors import ConfigError
 from dplib.privacy.calibration import rho_from_approx
 from dplib.privacy.rounding import as_fraction, exp_above, fraction_text, round_up, sqrt_above
 from dplib.validate import between, positive
-
-__all__ = [
-    "ZCDP",
-    "ApproxDP",
-    "Budget",
-    "Currency",
-    "PureDP",
-    "as_fraction",
-    "cost",
-    "epsilon_or_rho",
-    "rho_of",
-]
 
 
 @dataclass(frozen=True, order=True)
@@ -41,9 +28,6 @@ class PureDP:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "epsilon", positive("epsilon", as_fraction("epsilon", self.epsilon)))
-
-    def __add__(self, other: "PureDP") -> "PureDP":
-        return PureDP(self.epsilon + other.epsilon) if isinstance(other, PureDP) else NotImplemented
 
     def scaled(self, weight: Fraction) -> "PureDP":
         """Return the share ``weight`` of this budget."""
@@ -70,11 +54,6 @@ class ApproxDP:
         delta = as_fraction("delta", self.delta)
         object.__setattr__(self, "delta", between("delta", delta, Fraction(0), Fraction(1)))
 
-    def __add__(self, other: "ApproxDP") -> "ApproxDP":
-        if not isinstance(other, ApproxDP):
-            return NotImplemented
-        return ApproxDP(self.epsilon + other.epsilon, self.delta + other.delta)
-
     def scaled(self, weight: Fraction) -> "ApproxDP":
         """Return the share ``weight`` of both numbers, so that shares which sum to one sum to this budget."""
         return ApproxDP(self.epsilon * weight, self.delta * weight)
@@ -99,9 +78,6 @@ class ZCDP:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "rho", positive("rho", as_fraction("rho", self.rho)))
-
-    def __add__(self, other: "ZCDP") -> "ZCDP":
-        return ZCDP(self.rho + other.rho) if isinstance(other, ZCDP) else NotImplemented
 
     def scaled(self, weight: Fraction) -> "ZCDP":
         """Return the share ``weight`` of this budget."""
@@ -139,32 +115,6 @@ def rho_of(budget: ApproxDP | ZCDP) -> Fraction:
 def epsilon_or_rho(budget: Budget) -> Fraction:
     """Return the one number that parts of a budget add up to: epsilon of a pure budget, else `rho_of`."""
     return budget.epsilon if isinstance(budget, PureDP) else rho_of(budget)
-
-
-def cost(budget: Budget, currency: Currency, delta: Fraction | None = None) -> Fraction:
-    """Return what a release of ``budget`` takes from an account in ``currency``.
-
-    Pure in pure: epsilon. Pure in zCDP: epsilon^2 / 2. zCDP in zCDP: rho. Approximate in zCDP: the largest rho whose
-    conversion stays at most epsilon, rounded down; this is the charge of a release whose noise is calibrated to that
-    rho (an arbitrary (epsilon, delta)-private mechanism satisfies no zCDP at all). The conversion is made at the
-    smaller of the budget's delta and ``delta``, the account's, so that both promises hold.
-
-    Raises:
-        ConfigError: for a zCDP or approximate budget in a pure account, which no sum of epsilons can pay; for an approx
-            account, whose charge depends on its two totals.
-    """
-    # By value, not identity: a currency read from a ledger may still be plain text.
-    currency = Currency(currency)
-    if currency is Currency.APPROX:
-        raise ConfigError("currency", "be pure or zcdp for the cost of a budget alone", "approx")
-    if isinstance(budget, PureDP):
-        return budget.epsilon if currency is Currency.PURE else budget.epsilon**2 / 2
-    if currency is Currency.PURE:
-        got = " and ".join(f"{key} {value}" for key, value in budget.to_dict().items())
-        raise ConfigError("budget", "be an epsilon alone, since the account counts pure epsilon", got)
-    if isinstance(budget, ZCDP):
-        return budget.rho
-    return rho_from_approx(budget.epsilon, budget.delta if delta is None else min(delta, budget.delta))
 
 
 def _shown(value: Fraction) -> str:

@@ -22,15 +22,14 @@ _N_HALVINGS = 64
 """Halvings of an interval of logarithms: more than a float has digits."""
 
 
-def discrete_laplace_scale(l1_sensitivity: Fraction, epsilon: Fraction, max_denominator: int | None = None) -> Fraction:
+def discrete_laplace_scale(l1_sensitivity: Fraction, epsilon: Fraction) -> Fraction:
     """Return the scale ``b`` of discrete Laplace noise that makes integer counts ``epsilon``-private.
 
     The mass at ``x`` is proportional to ``exp(-|x| / b)``; moving the centre by an integer vector of L1 length at most
     ``l1_sensitivity`` changes the product of the masses by at most ``exp(l1_sensitivity / b)``, so ``b =
-    l1_sensitivity / epsilon`` suffices and is exact. With ``max_denominator`` the scale is rounded up to a multiple of
-    ``1 / max_denominator``: ``b`` grows, so ``l1_sensitivity / b`` stays at most ``epsilon``.
+    l1_sensitivity / epsilon`` suffices and is exact.
     """
-    return _ceil(positive("l1_sensitivity", l1_sensitivity) / positive("epsilon", epsilon), max_denominator)
+    return positive("l1_sensitivity", l1_sensitivity) / positive("epsilon", epsilon)
 
 
 def gaussian_sigma_squared(
@@ -43,8 +42,10 @@ def gaussian_sigma_squared(
     ``d`` costs the sum, at most ``l2_sensitivity_squared / (2 sigma^2)``. Hence ``sigma^2 = l2_sensitivity_squared /
     (2 rho)`` is exact; rounding it up to a multiple of ``1 / max_denominator`` only lowers the cost.
     """
-    sensitivity = positive("l2_sensitivity_squared", l2_sensitivity_squared)
-    return _ceil(sensitivity / (2 * positive("rho", rho)), max_denominator)
+    exact = positive("l2_sensitivity_squared", l2_sensitivity_squared) / (2 * positive("rho", rho))
+    if max_denominator is None or exact.denominator <= at_least("max_denominator", max_denominator, 1):
+        return exact
+    return Fraction(math.ceil(exact * max_denominator), max_denominator)
 
 
 def split(total: Fraction, weights: Sequence[Fraction]) -> list[Fraction]:
@@ -142,9 +143,3 @@ def _root(function: Callable[[float], float], low: float, high: float) -> Fracti
         else:
             high = middle
     return 1 + Fraction(math.exp(low))
-
-
-def _ceil(value: Fraction, max_denominator: int | None) -> Fraction:
-    if max_denominator is None or value.denominator <= at_least("max_denominator", max_denominator, 1):
-        return value
-    return Fraction(math.ceil(value * max_denominator), max_denominator)

@@ -52,7 +52,7 @@ class PureEvent:
 
 
 @dataclass(frozen=True)
-class BoundedRangeEvent:
+class BoundedRangeEvent(PureEvent):
     """One exponential mechanism: between neighbours the log ratio of two outputs' probabilities varies by ``epsilon``.
 
     Between neighbours the losses of all candidates move by amounts in one interval; where it has length W, the rate is
@@ -68,21 +68,12 @@ class BoundedRangeEvent:
         mechanism: its name in the manifest.
     """
 
-    statistic: str
-    epsilon: Fraction
     mechanism: str = "exponential"
-
-    def __post_init__(self) -> None:
-        _keep_positive(self, "epsilon")
 
     @property
     def rho(self) -> Fraction:
         """Zero-concentrated privacy."""
         return self.epsilon**2 / 8
-
-    def to_dict(self) -> dict[str, str]:
-        """Return the event as exact text, for the manifest."""
-        return {"mechanism": self.mechanism, "statistic": self.statistic, "epsilon": fraction_text(self.epsilon)}
 
 
 @dataclass(frozen=True)
@@ -150,5 +141,5 @@ class ApproxEvent:
         }
 
 
-Event = NoiseEvent | PureEvent | BoundedRangeEvent | ConcentratedEvent
+Event = NoiseEvent | PureEvent | ConcentratedEvent
 AnyEvent = Event | ApproxEvent

@@ -152,9 +152,9 @@ def std_error(draws: Sequence[Draws]) -> float:
     return math.sqrt(math.fsum(each.variance for each in draws))
 
 
-def one_draw(law: DrawLaw, coefficient: float = 1.0) -> tuple[Draws, ...]:
+def one_draw(law: DrawLaw) -> tuple[Draws, ...]:
     """An answer that is one draw."""
-    return (Draws(law, coefficient, 1.0),)
+    return (Draws(law, 1.0, 1.0),)
 
 
 def grouped(

@@ -1,5 +1,6 @@
 """Bad values in rows: the run succeeds, they count by the public rule, and no message or file holds any of them."""
 
+import os
 from pathlib import Path
 
 import numpy as np
@@ -7,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from dplib.arrays import IntArray
-from tests.support.jobs import ITEMS, JOB, Outcome, Shop, content, dplib, new_shop, noisy_days, python_process
+from tests.support.jobs import ITEMS, JOB, ROOT, Outcome, Shop, content, dplib, new_shop, noisy_days, python_process
 
 CANARY = "Canary"
 """Stands in every value that must not be seen again."""
@@ -96,13 +97,15 @@ def test_bad_values_follow_the_rule(
     assert shop.spent() == 900
 
 
-def test_a_process_shows_no_value(tmp_path: Path) -> None:
+def test_the_job_file_in_a_process_of_its_own_shows_no_value(tmp_path: Path) -> None:
     shop = nearly_exact(new_shop(tmp_path, budget="900"), HEADER + BAD + GOOD + LATIN + TRUNCATED)
     shop.set(spark={"master": "local[1]"})
-    found = python_process("-m", "dplib.cli.main", "run", JOB, "--config", str(shop.config))
+    config = os.path.relpath(shop.config, tmp_path)
+    found = python_process(str(ROOT / "jobs" / "consistent_histograms.py"), "--config", config, cwd=tmp_path)
     text = seen(found, found.release)
     assert CANARY not in text
     assert NUMBER not in text
+    assert "WARN " not in found.err
     assert np.array_equal(noisy_days(found.release, ITEMS), counted([*COUNTED, (6, "milk", 1), (7, "bread", 4)]))
 
 

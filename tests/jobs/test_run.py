@@ -1,15 +1,13 @@
 """Runs of the main job from the command line: what they print and spend, and what comes again at no privacy cost."""
 
 import json
-import os
-from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from dplib.jobs.consistent_histograms import design
-from tests.support.jobs import ROOT, Shop, content, dplib, new_shop, python_process, visible
+from tests.support.jobs import Shop, content, dplib, new_shop, visible
 
 pytestmark = pytest.mark.usefixtures("spark")
 ONE_RUN = ["account", "reserve", "measure", "publish"]
@@ -108,19 +106,6 @@ def test_publication_of_another_configuration_is_refused(shop: Shop) -> None:
     assert refused.err.startswith("dplib: --release must name a run of this configuration's measurement settings")
 
 
-def test_when_the_budget_is_used_up(shop: Shop) -> None:
-    for _ in range(2):
-        assert shop.run("--set", "privacy.budget.epsilon=5", "--again").code == 0
-    before = content(shop.folder)
-    full = shop.run("--set", "privacy.budget.epsilon=5", "--again")
-    assert full.code == 4
-    assert "must have epsilon 5 left for this release, got 0 of 10" in full.err
-    assert content(shop.folder) == before
-    # What was paid for is still there.
-    assert shop.run("--set", "privacy.budget.epsilon=5").code == 0
-    assert shop.spent() == Fraction(10)
-
-
 def cut_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Cut the small tree at its level of weeks, as a tree of millions of days would be."""
     monkeypatch.setattr(design, "MAX_BLOCK_CELLS", 32)
@@ -130,29 +115,13 @@ def test_the_same_entry_and_secret_give_the_same_bytes_in_every_layout(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     cut_in_blocks(monkeypatch)
-    releases: dict[str, list[dict[str, str]]] = {"driver": [], "blocks": []}
-    for layout, found in releases.items():
-        for number in range(2):
-            shop = new_shop(tmp_path / f"{layout}-{number}").set(publish__solver={"layout": layout})
-            found.append(content(shop.run().release))
-    tables = [
-        {name: digest for name, digest in found[0].items() if name.endswith(".parquet")} for found in releases.values()
-    ]
-    assert releases["driver"][0] == releases["driver"][1]
-    assert releases["blocks"][0] == releases["blocks"][1]
+    tables = []
+    for layout in ("driver", "blocks"):
+        shop = new_shop(tmp_path / layout).set(publish__solver={"layout": layout})
+        files = content(shop.run().release)
+        tables.append({name: digest for name, digest in files.items() if name.endswith(".parquet")})
     assert tables[0] == tables[1]
     assert len(tables[0]) == 9  # three tables, each of a top and two blocks
-
-
-def test_the_job_file_in_a_process_of_its_own(shop: Shop) -> None:
-    shop.set(spark={"master": "local[1]"})
-    config = os.path.relpath(shop.config, shop.folder)
-    found = python_process(str(ROOT / "jobs" / "consistent_histograms.py"), "--config", config, cwd=shop.folder)
-    assert found.code == 0, found.err
-    assert found.last == str(shop.output / "shop-consistent-histograms-undated-000002")
-    assert "Traceback" not in found.err
-    assert "WARN " not in found.err
-    assert shop.entries() == ONE_RUN
 
 
 def test_other_queries_do_not_change_the_tree_of_a_measurement(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:

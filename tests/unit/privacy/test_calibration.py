@@ -4,7 +4,6 @@ import pytest
 
 from dplib.errors import ConfigError
 from dplib.privacy.calibration import (
-    discrete_laplace_scale,
     epsilon_from_rho,
     gaussian_sigma_squared,
     rho_from_approx,
@@ -15,15 +14,10 @@ from tests.support.oracles import discrete_gaussian_pmf, true_delta
 
 
 def test_a_denominator_limit_adds_noise_and_no_more_than_one_unit() -> None:
-    exact = discrete_laplace_scale(Fraction(10), Fraction(7))
-    rounded = discrete_laplace_scale(Fraction(10), Fraction(7), max_denominator=4)
-    assert exact < rounded < exact + Fraction(1, 4)
-    assert rounded.denominator <= 4
-    assert discrete_laplace_scale(Fraction(10), Fraction(4), max_denominator=2) == Fraction(5, 2)
     exact = gaussian_sigma_squared(Fraction(3), Fraction(1, 7))
     assert exact <= gaussian_sigma_squared(Fraction(3), Fraction(1, 7), max_denominator=1) < exact + 1
     with pytest.raises(ConfigError, match="max_denominator must be at least 1"):
-        discrete_laplace_scale(Fraction(1), Fraction(3), max_denominator=0)
+        gaussian_sigma_squared(Fraction(1), Fraction(3), max_denominator=0)
 
 
 def test_gaussian_noise_keeps_the_asked_epsilon_and_half_the_sensitivity_is_caught() -> None:

@@ -5,9 +5,10 @@ import numpy as np
 import pytest
 
 from dplib.errors import ConfigError
-from dplib.privacy.budget import ZCDP, PureDP, as_fraction
+from dplib.privacy.budget import ZCDP, PureDP
 from dplib.privacy.events import PureEvent
 from dplib.privacy.noise import Law, Noise, discrete_gaussian_variance, discrete_laplace_variance
+from dplib.privacy.rounding import as_fraction
 from tests.support.oracles import Pmf, discrete_gaussian_pmf, discrete_laplace_pmf
 
 
