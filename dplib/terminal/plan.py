@@ -11,8 +11,8 @@ from dplib.terminal.output import json_text, out, show, table
 from dplib.workflow.design import AnyDesign, cost_of, natural_terms
 from dplib.workflow.dry_publication import try_publication
 from dplib.workflow.job import PreparedJob
+from dplib.workflow.offer import ledger_state, require_payable
 from dplib.workflow.plan import JobPlan
-from dplib.workflow.prepared import ledger_state, require_payable
 from dplib.workflow.shown import Shown
 
 

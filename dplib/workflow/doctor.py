@@ -27,7 +27,8 @@ from dplib.progress import Progress
 from dplib.secret.secret import load_secret
 from dplib.spark.engine.doctor import Finding, Verdict, check_java, check_spark
 from dplib.workflow.design import JobDesign
-from dplib.workflow.prepared import Prepared, ledger_state
+from dplib.workflow.offer import ledger_state
+from dplib.workflow.prepared import Prepared
 
 LOCK = Path(__file__).resolve().parents[2] / "requirements.lock"
 GIB = 1 << 30

@@ -13,14 +13,10 @@ from dplib.config.job_config import JobConfig
 from dplib.config.load import check, read_settings
 from dplib.config.paths import local_path
 from dplib.config.sections import Source
-from dplib.errors import BudgetError, ConfigError
-from dplib.ledger.approvals import plan_hash
-from dplib.ledger.replay import amount
-from dplib.ledger.runs import Account, Run, RunKey, Terms
-from dplib.privacy.budget import Currency
+from dplib.ledger.runs import Run, RunKey
 from dplib.secret.places import withhold
 from dplib.validate import require
-from dplib.workflow.design import AnyDesign, JobDesign, cost_of, neighbors_of
+from dplib.workflow.design import AnyDesign, JobDesign
 from dplib.workflow.settings import counted_settings, free_settings, input_place, measurement_settings, plan_settings
 
 if TYPE_CHECKING:
@@ -91,16 +87,6 @@ class Prepared(Generic[Design_co]):
         """The days that the run reads; None where its rows may be of any day."""
         return self.config.day_window
 
-    def plan_hash(self, account: Account) -> str:
-        """Hash of the plan that a privacy officer approves: settings without their date, cost, unit, neighbours."""
-        cost, terms = cost_of(self.design, account.terms.currency, account), account.terms
-        return plan_hash(self.plan_settings, self.date, cost, terms.unit, terms.neighbors)
-
-    def former_plan_hash(self, account: Account) -> str:
-        """The same as versions before made it, of all settings: an open reservation may name it."""
-        cost, terms = cost_of(self.design, account.terms.currency, account), account.terms
-        return plan_hash(self.settings, self.date, cost, terms.unit, terms.neighbors)
-
     def open_ledger(self) -> "Ledger":
         """The ledger of the configuration."""
         # Imported where it is needed: it brings SQLAlchemy, and questions to a release need no ledger.
@@ -156,53 +142,3 @@ def _is_moment(text: str) -> bool:
     except ValueError:
         return False
     return True
-
-
-def ledger_state(run: Prepared[JobDesign]) -> dict[str, Any]:
-    """What the ledger says about a run that is only planned, as JSON values."""
-    try:
-        ledger = run.open_ledger()
-        account = ledger.account(run.design.config.dataset)
-        period = account.period_of(run.window)
-        cost, plan = cost_of(run.design, account.terms.currency, account), run.plan_hash(account)
-    except ConfigError as error:
-        return {"account": None, "problem": str(error)}
-    balance, found = ledger.balance(account.dataset, period=period), ledger.find_run(run.key)
-    approved = {each.plan: each.left for each in ledger.approvals(account.dataset)}
-    return {
-        "account": account.dataset,
-        "currency": account.terms.currency.value,
-        "total": str(balance.total),
-        "left": str(balance.left),
-        "cost": str(cost),
-        "period": period or None,
-        "plan_hash": plan,
-        "approval": {"required": account.needs_approval, "runs_left": approved.get(plan, 0)},
-        "existing_run": found.release_id if found else None,
-        "existing_state": found.state.value if found else None,
-    }
-
-
-def require_payable(run: Prepared[JobDesign]) -> None:
-    """Refuse a plan that its account would not pay for; one without a ledger or an account, or approval, may be made.
-
-    Raises:
-        ConfigError: if the account has other terms, or the same words were measured from another input.
-        BudgetError: if it has too little left.
-    """
-    try:
-        ledger = run.open_ledger()
-        account = ledger.account(run.design.config.dataset)
-    except ConfigError:
-        return
-    account.require_terms(Terms(account.terms.currency, run.design.config.privacy.unit, neighbors_of(run.design)))
-    cost, period = cost_of(run.design, account.terms.currency, account), account.period_of(run.window)
-    left = ledger.balance(account.dataset, period=period).left
-    ledger.check_place(run.key)
-    if ledger.find_run(run.key) is None and cost > left:
-        unit = "rho" if account.terms.currency is Currency.ZCDP else "epsilon"
-        when = f" in {period}" if period else ""
-        raise BudgetError(
-            f"dataset {account.dataset} must have {unit} {amount(cost)} left{when} for this release, "
-            f"got {amount(left)} of {amount(account.total)}"
-        )

@@ -9,15 +9,13 @@ second run reads no rows and spends nothing: each stage returns what exists (`dp
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
-from dataclasses import dataclass
-from fractions import Fraction
 from pathlib import Path
 
 from dplib.config.paths import expand
-from dplib.errors import ConfigError, IntegrityError
+from dplib.errors import ConfigError
 from dplib.ledger.ledger import Ledger
 from dplib.ledger.repricing import Pricing
-from dplib.ledger.runs import Account, MeasuredRun, Run, RunState, Terms
+from dplib.ledger.runs import MeasuredRun, Run, RunState
 from dplib.page.account_state import AccountState
 from dplib.privacy.budget import Currency
 from dplib.progress import Progress
@@ -27,9 +25,10 @@ from dplib.spark.engine.blocks import DataFrame
 from dplib.spark.engine.session import deploy_mode, java_holds
 from dplib.spark.rows.input_files import require_input_here
 from dplib.validate import one_of, require
-from dplib.workflow.design import AnyDesign, cost_of, neighbors_of
+from dplib.workflow.design import AnyDesign
 from dplib.workflow.dry_publication import Show, try_publication, unseen
 from dplib.workflow.job import PreparedJob, Resources
+from dplib.workflow.offer import Offer
 from dplib.workflow.quality import count_input, measured_with_quality
 from dplib.workflow.run_keys import MeasurementKeys, RunKeys, secret_of
 from dplib.workflow.storing import measure_run, publish_run, require_sound_output, run_to_publish
@@ -123,50 +122,6 @@ def _table_places(prepared: PreparedJob[AnyDesign]) -> dict[str, str]:
     return {name: place if "://" in place else str(prepared.base / place) for name, place in expanded.items()}
 
 
-@dataclass(frozen=True)
-class _Offer:
-    """What a run asks of its account.
-
-    Attributes:
-        account: the account.
-        terms: the account's currency, unit and neighbours that the cost is meant in.
-        cost: exact, in that currency.
-        plan: hash of the plan, which an account may require to be approved.
-        plans: hashes under which an open reservation of the same may stand.
-    """
-
-    account: Account
-    terms: Terms
-    cost: Fraction
-    plan: str
-    plans: frozenset[str | None]
-
-    @classmethod
-    def of(cls, prepared: PreparedJob[AnyDesign], account: Account) -> "_Offer":
-        """What a prepared job asks."""
-        design, currency = prepared.design, account.terms.currency
-        terms, plan = Terms(currency, design.config.privacy.unit, neighbors_of(design)), prepared.plan_hash(account)
-        account.require_terms(terms)
-        plans = frozenset({None, plan, prepared.former_plan_hash(account)})
-        return cls(account, terms, cost_of(design, currency, account), plan, plans)
-
-    def require_own_price(self, run: Run) -> None:
-        """Refuse an open reservation that was made for less than its settings cost, or under another plan's approval.
-
-        Raises:
-            IntegrityError: saying which.
-        """
-        forged = "forged (dplib ledger audit; dplib ledger void gives it back)"
-        if run.cost < self.cost:
-            raise IntegrityError(
-                f"{run.release_id} must be reserved at what its settings cost, {self.cost}, got {run.cost}: {forged}"
-            )
-        if run.plan not in self.plans:
-            raise IntegrityError(
-                f"{run.release_id} must be reserved under the plan of its own settings, got another one's: {forged}"
-            )
-
-
 def _measured(
     resources: Resources[AnyDesign],
     ledger: Ledger,
@@ -177,7 +132,8 @@ def _measured(
 ) -> MeasuredRun:
     """The run with its stored measurement, made now only if there is none."""
     prepared, config = resources.prepared, resources.design.config
-    offer = _Offer.of(prepared, ledger.account(config.dataset))
+    offer = Offer(prepared, ledger.account(config.dataset))
+    offer.account.require_terms(offer.terms)
     found = ledger.find_run(prepared.key)
     if found is not None and found.state is not RunState.RESERVED and not again:
         return MeasuredRun.of(found)
@@ -219,7 +175,7 @@ def _measured(
 def _payable(
     prepared: PreparedJob[AnyDesign],
     ledger: Ledger,
-    offer: _Offer,
+    offer: Offer,
     again: bool,
     open_run: Run | None,
     pricing: Pricing | None,
@@ -240,17 +196,17 @@ def _payable(
         offer.require_own_price(open_run)
     if pricing is not None:
         own = None if open_run is None else open_run.sequence
-        ledger.require_priced(account.dataset, account.period_of(prepared.window), pricing, own)
+        ledger.require_priced(account.dataset, offer.period, pricing, own)
     ring = load_secret(config.secret, prepared.base)
     secret_of(ring, open_run)
     require_input_here(config.input, prepared.base, config.spark)
     return ring
 
 
-def _opened(resources: Resources[AnyDesign], ledger: Ledger, offer: _Offer, show: Show) -> DataFrame:
+def _opened(resources: Resources[AnyDesign], ledger: Ledger, offer: Offer, show: Show) -> DataFrame:
     """The input, opened once a publication of no rows has worked and Spark runs."""
     prepared, account = resources.prepared, offer.account
-    balance = ledger.balance(account.dataset, period=account.period_of(prepared.window))
+    balance = ledger.balance(account.dataset, period=offer.period)
     around = AccountState(offer.terms.currency, account.total, account.total - balance.left, offer.cost)
     # While Java starts, which takes longer.
     with ThreadPoolExecutor(1) as beside:

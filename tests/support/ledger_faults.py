@@ -16,6 +16,7 @@ from dplib.ledger.ledger import Ledger
 from dplib.ledger.runs import RunKey
 from dplib.ledger.schema import resolve_ledger_url
 from dplib.workflow.design import cost_of, neighbors_of
+from dplib.workflow.offer import Offer
 from dplib.workflow.prepared import Prepared
 from tests.support.jobs import Outcome, Shop, content, dplib, new_shop
 from tests.support.ledgers import Place, open_with, tamper
@@ -109,7 +110,7 @@ def bypassed(folder: Path) -> Seen:
     ledger = shop.ledger
     ledger.require_approval("shop", True, "board")
     cheap = JOB.prepare(shop.config, ("privacy.budget.epsilon=1/100",))
-    plan = cheap.plan_hash(ledger.account("shop"))
+    plan = Offer(cheap, ledger.account("shop")).plan
     ledger.approve("shop", plan, "officer", "cheap enough")
     forge(shop, cost_of(JOB.prepare(shop.config).design, ledger.account("shop").terms.currency), plan=plan)
     return attacked(shop)
