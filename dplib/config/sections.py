@@ -210,13 +210,14 @@ class PrivacySettings(Section):
 
     @model_validator(mode="after")
     def _noise_of_budget(self) -> Self:
-        if self.noise == "discrete_laplace" and self.budget.epsilon is None:
+        law, budget = self.law, self.budget
+        if law is Law.LAPLACE and budget.epsilon is None:
             raise ValueError(
                 "privacy.noise must be discrete_gaussian or auto for a budget in rho, got discrete_laplace"
             )
-        if self.noise == "discrete_laplace" and self.budget.delta is not None:
+        if law is Law.LAPLACE and budget.delta is not None:
             raise ValueError("privacy.budget must have no delta for discrete_laplace noise, got one")
-        if self.noise == "discrete_gaussian" and self.budget.rho is None and self.budget.delta is None:
+        if law is Law.GAUSSIAN and budget.rho is None and budget.delta is None:
             raise ValueError(
                 "privacy.budget must be rho or have a delta for discrete_gaussian noise, got epsilon alone"
             )
@@ -257,12 +258,15 @@ class PrivacySettings(Section):
         return PureDP(budget.epsilon * share) if isinstance(budget, PureDP) else ZCDP(budget.rho * share)
 
     @property
+    def law(self) -> Law | None:
+        """The noise that was asked for; None where it is decided here."""
+        return None if self.noise == "auto" else Law(self.noise)
+
+    @property
     def mechanism(self) -> Law:
         """The noise after `auto` is decided."""
-        if self.noise != "auto":
-            return Law(self.noise)
         pure = self.budget.rho is None and self.budget.delta is None
-        return Law.LAPLACE if pure else Law.GAUSSIAN
+        return self.law or (Law.LAPLACE if pure else Law.GAUSSIAN)
 
 
 class RowPrivacySettings(PrivacySettings):

@@ -26,6 +26,7 @@ from dplib.page.number_text import bound_text, count_text, counted, exact_text, 
 from dplib.privacy.accountant import Total
 from dplib.privacy.budget import ZCDP, ApproxDP, Budget, PureDP
 from dplib.privacy.neighbors import Neighbors, group_privacy
+from dplib.privacy.noise import Law
 from dplib.privacy.rounding import as_fraction, exp_above, round_down, round_up
 
 _LARGE = 20
@@ -113,8 +114,8 @@ class NoiseTable:
 
 
 _MECHANISMS = {
-    "discrete_laplace": "discrete Laplace",
-    "discrete_gaussian": "discrete Gaussian",
+    Law.LAPLACE: "discrete Laplace",
+    Law.GAUSSIAN: "discrete Gaussian",
     "smooth_cauchy": "smooth sensitivity (Cauchy)",
     "noisy_adjacency": "noisy adjacency matrix",
     "randomized_response": "randomized response",
@@ -297,7 +298,7 @@ def _noise_row(row: NoiseRow) -> tuple[Text, ...]:
     start = (row.label, count_text(row.n_counts), _MECHANISMS.get(row.mechanism, row.mechanism))
     if row.noise is None or row.sensitivity is None:
         return (*start, "–", "–", "–", f"{number_text(100 * row.share)} %")
-    noise, sensitivity = ("σ²", "L2²") if row.mechanism == "discrete_gaussian" else ("b", "L1")
+    noise, sensitivity = ("σ²", "L2²") if row.mechanism == Law.GAUSSIAN else ("b", "L1")
     return (
         *start,
         _equal(noise, row.noise),

@@ -100,55 +100,94 @@ def assert_same(found: Results, wanted: Results, layout: str) -> None:
     np.testing.assert_array_equal(found.tables.counts, wanted.tables.counts)
 
 
+ONE_PROCESS = 0
+"""Instead of a number of partitions: the same steps without Spark."""
+
+
 @pytest.mark.parametrize(
     ("case", "max_cells", "n_partitions", "tree"),
     [
-        ("plain", 64, 1, None),
-        ("packages", 64, 2, None),
+        ("plain", 64, ONE_PROCESS, None),
+        ("packages", 64, ONE_PROCESS, None),
         ("packages", 1 << 20, 1, None),
         ("packages", 5, 7, {"branching": [3, 4, 10], "root": True}),
-        ("menus", 64, 7, None),
+        ("menus", 64, ONE_PROCESS, None),
         ("menus", 300, 2, {"levels": ["month", "day"]}),
-        ("totals", 64, 2, None),
+        ("totals", 64, ONE_PROCESS, None),
         ("equations", 64, 2, None),
     ],
 )
 def test_exact_solvers_in_blocks(
-    spark: SparkSession, tmp_path: Path, secret: bytes, case: str, max_cells: int, n_partitions: int, tree: Any
+    request: pytest.FixtureRequest,
+    tmp_path: Path,
+    secret: bytes,
+    case: str,
+    max_cells: int,
+    n_partitions: int,
+    tree: Any,
 ) -> None:
     design = make_design(case, max_cells, tree)
     wanted = measured(design, tmp_path, secret)
-    assert_same(results_in_layout(spark, design, tmp_path, "blocks", SILENT, n_partitions), wanted, "blocks")
+    assert_same(in_layout(request, design, tmp_path, "blocks", n_partitions), wanted, "blocks")
+
+
+def in_layout(
+    request: pytest.FixtureRequest,
+    design: Design,
+    directory: Path,
+    layout: str,
+    n_partitions: int,
+    progress: Progress = SILENT,
+) -> Results:
+    """The results on Spark, or without it."""
+    if n_partitions == ONE_PROCESS:
+        return results_in_layout(session_in_process(), design, directory, layout, progress)
+    return results_in_layout(request.getfixturevalue("spark"), design, directory, layout, progress, n_partitions)
+
+
+PLAIN_ROUNDS = FIVE_ROUNDS | {"acceleration": "none"}
 
 
 @pytest.mark.parametrize(
-    ("case", "acceleration", "max_cells", "n_partitions"),
+    ("layout", "case", "solver", "max_cells", "n_partitions"),
     [
-        ("menus", "none", 64, 2),
-        ("totals", "none", 300, 2),
-        ("equations", "conjugate_gradients", 64, 1),
-        ("menus", "conjugate_gradients", 64, 2),
-        ("plain", "conjugate_gradients", 300, 2),
+        ("blocks", "menus", PLAIN_ROUNDS, 64, 2),
+        ("blocks", "totals", PLAIN_ROUNDS, 300, ONE_PROCESS),
+        ("blocks", "equations", FIVE_ROUNDS, 64, 1),
+        ("blocks", "menus", FIVE_ROUNDS, 64, 2),
+        ("blocks", "plain", FIVE_ROUNDS, 300, ONE_PROCESS),
+        ("blocks", "menus", {"method": "krylov"}, 64, ONE_PROCESS),
+        ("reference", "plain", {}, 300, 1),
+        ("reference", "packages", {}, 64, ONE_PROCESS),
+        ("reference", "totals", {}, 1 << 20, 7),
+        ("reference", "equations", {}, 64, ONE_PROCESS),
+        ("reference", "menus", PLAIN_ROUNDS, 64, 2),
+        ("reference", "totals", PLAIN_ROUNDS, 300, ONE_PROCESS),
+        ("reference", "menus", FIVE_ROUNDS, 64, ONE_PROCESS),
+        ("reference", "equations", FIVE_ROUNDS | {"method": "krylov"}, 64, 1),
+        ("reference", "plain", FIVE_ROUNDS, 300, ONE_PROCESS),
     ],
 )
-def test_rounds_in_blocks(
-    spark: SparkSession,
+def test_rounds_in_a_layout_are_those_of_one_process(
+    request: pytest.FixtureRequest,
     tmp_path: Path,
     secret: bytes,
     monkeypatch: pytest.MonkeyPatch,
+    layout: str,
     case: str,
-    acceleration: str,
+    solver: dict[str, Any],
     max_cells: int,
     n_partitions: int,
 ) -> None:
     # States are stored after every second round and the plan is cut after two of them, so that few rounds do it all.
     monkeypatch.setattr(block_layout, "BlockRounds", partial(BlockRounds, keep_every=2, max_depth=2))
-    design = make_design(case, max_cells, **FIVE_ROUNDS, acceleration=acceleration)
+    monkeypatch.setattr(reference_layout, "CUT_EVERY", 2)
+    design = make_design(case, max_cells, **solver)
     there: list[Round] = []
     here: list[Round] = []
     wanted = measured(design, tmp_path, secret, Progress(round=there.append))
-    found = results_in_layout(spark, design, tmp_path, "blocks", Progress(round=here.append), n_partitions)
-    assert_same(found, wanted, "blocks")
+    found = in_layout(request, design, tmp_path, layout, n_partitions, Progress(round=here.append))
+    assert_same(found, wanted, layout)
     assert found.solution.converged == wanted.solution.converged
     assert_same_rounds(found.solution.rounds, wanted.solution.rounds)
     assert_same_rounds(sorted(here, key=lambda each: each.number), sorted(there, key=lambda each: each.number))
@@ -160,41 +199,6 @@ def assert_same_rounds(found: Sequence[Round], wanted: Sequence[Round]) -> None:
         np.testing.assert_allclose(
             [getattr(each, name) for each in found], [getattr(each, name) for each in wanted], rtol=1e-6, atol=1e-12
         )
-
-
-@pytest.mark.parametrize(
-    ("case", "solver", "max_cells", "n_partitions"),
-    [
-        ("plain", {}, 300, 1),
-        ("packages", {}, 64, 2),
-        ("totals", {}, 1 << 20, 7),
-        ("equations", {}, 64, 2),
-        ("menus", FIVE_ROUNDS | {"acceleration": "none"}, 64, 2),
-        ("totals", FIVE_ROUNDS | {"acceleration": "none"}, 300, 1),
-        ("menus", FIVE_ROUNDS, 64, 2),
-        ("equations", FIVE_ROUNDS | {"method": "krylov"}, 64, 1),
-        ("plain", FIVE_ROUNDS, 300, 2),
-    ],
-)
-def test_grouping_by_item_and_day(
-    spark: SparkSession,
-    tmp_path: Path,
-    secret: bytes,
-    monkeypatch: pytest.MonkeyPatch,
-    case: str,
-    solver: dict[str, Any],
-    max_cells: int,
-    n_partitions: int,
-) -> None:
-    monkeypatch.setattr(reference_layout, "CUT_EVERY", 2)
-    design = make_design(case, max_cells, **solver)
-    there: list[Round] = []
-    here: list[Round] = []
-    wanted = measured(design, tmp_path, secret, Progress(round=there.append))
-    found = results_in_layout(spark, design, tmp_path, "reference", Progress(round=here.append), n_partitions)
-    assert_same(found, wanted, "reference")
-    assert_same_rounds(found.solution.rounds, wanted.solution.rounds)
-    assert_same_rounds(sorted(here, key=lambda each: each.number), sorted(there, key=lambda each: each.number))
 
 
 def test_methods_that_cannot_be_split_run_elsewhere(spark: SparkSession, tmp_path: Path, secret: bytes) -> None:
@@ -222,18 +226,6 @@ def test_tables_have_the_same_bytes_without_constraints(spark: SparkSession, tmp
     assert len(files) == 2 * (design.blocks.n_blocks + 1)
     for file in files:
         assert (tmp_path / "blocks" / file).read_bytes() == (tmp_path / "driver" / file).read_bytes()
-
-
-@pytest.mark.parametrize(
-    ("case", "method", "layout"),
-    [("packages", "auto", "blocks"), ("menus", "krylov", "blocks"), ("totals", "alternating", "reference")],
-)
-def test_blocks_in_this_process_give_the_numbers_of_the_driver(
-    tmp_path: Path, secret: bytes, case: str, method: str, layout: str
-) -> None:
-    design = make_design(case, 64, method=method)
-    wanted = measured(design, tmp_path, secret)
-    assert_same(results_in_layout(session_in_process(), design, tmp_path, layout), wanted, layout)
 
 
 @pytest.mark.parametrize("layout", ["blocks", "reference"])

@@ -14,6 +14,7 @@ from pydantic import Field, field_validator, model_validator
 from dplib.config.job_config import JobConfig, Publication, ReleaseSettings, require_unit_column
 from dplib.config.point_input import PointInput
 from dplib.config.sections import Exact, RowPrivacySettings, Section
+from dplib.privacy.noise import Law
 
 NAME = "kmeans"
 COUNTING_VERSION = 1
@@ -226,7 +227,7 @@ class KMeansConfig(ClustersRelease, JobConfig):
             )
         if privacy.budget.epsilon is None:
             raise ValueError("privacy.budget must be an epsilon in the local model, got rho")
-        if privacy.noise == "discrete_gaussian":
+        if privacy.law is Law.GAUSSIAN:
             raise ValueError("privacy.noise must be auto in the local model, got discrete_gaussian")
 
     @property

@@ -307,13 +307,12 @@ def _method_plan(config: ClustersRelease, frame: PointFrame, rules: int) -> Meth
     """Which central method runs, None in the local model; errors name the settings of the file."""
     keys = {"dimension": "clustering.dimension", "budget": "privacy.budget", "noise": "privacy.noise"}
     privacy, clustering = config.privacy, config.clustering
-    law = None if privacy.noise == "auto" else Law(privacy.noise)
     try:
         if config.local:
             refuse(clustering.method)
             one_of("method", clustering.method, ("auto", *LOCAL_METHODS))
             return None
-        return plan_method(_problem(config, frame, rules), privacy.main_budget, clustering.method, law)
+        return plan_method(_problem(config, frame, rules), privacy.main_budget, clustering.method, privacy.law)
     except ConfigError as error:
         raise error.of(keys.get(error.name, f"clustering.{error.name}")) from None
 

@@ -33,6 +33,7 @@ from dplib.jobs.kmeans.methods import cluster_points
 from dplib.jobs.kmeans.radius import find_bounds
 from dplib.jobs.kmeans.tables import LOCAL, Draw, Tables
 from dplib.mechanisms.clustering_noise import KeyedNoise
+from dplib.privacy.noise import Law
 from dplib.release.digest import block_digest, combine_digests
 from dplib.spark.points.points import RowSummary
 from dplib.workflow.run_keys import MeasurementKeys, RunKeys
@@ -145,11 +146,11 @@ class _RecordingNoise:
         self.laws: list[tuple[str, Fraction]] = []
 
     def laplace(self, values: IntArray, scale: Fraction, *labels: str | int) -> IntArray:
-        self._keep(values, "discrete_laplace", scale)
+        self._keep(values, Law.LAPLACE, scale)
         return self.noise.laplace(values, scale, *labels)
 
     def gaussian(self, values: IntArray, sigma_squared: Fraction, *labels: str | int) -> IntArray:
-        self._keep(values, "discrete_gaussian", sigma_squared)
+        self._keep(values, Law.GAUSSIAN, sigma_squared)
         return self.noise.gaussian(values, sigma_squared, *labels)
 
     def choose(self, losses: IntArray, rate: Fraction, *labels: str | int) -> int:

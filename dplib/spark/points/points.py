@@ -11,12 +11,11 @@ driver. Totals are exact integers, the same for every partitioning. They are NOT
 """
 
 from collections.abc import Callable
-from hashlib import blake2b
 from typing import Protocol
 
 import numpy as np
 import pyarrow as pa
-from pyspark.sql import DataFrame, Window
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from dplib.arrays import FloatArray, IntArray, Word32Array
@@ -25,7 +24,7 @@ from dplib.clustering.source import Keyed, Summary, add_keyed
 from dplib.randomness.user_streams import name_users
 from dplib.spark.engine.session import quiet_spark_errors
 from dplib.spark.points.point_batches import has_unit, point_numbers
-from dplib.spark.rows.contributions import KEY_BYTES, PRIORITY_BYTES, Batches
+from dplib.spark.rows.contributions import KEY_BYTES, Batches, first_rows, priorities
 from dplib.validate import require
 
 NAME_WORDS = 3
@@ -76,9 +75,7 @@ def block_points(rows: DataFrame, frame: PointFrame, max_rows: int, key: bytes) 
 def _first_rows(rows: DataFrame, frame: PointFrame, max_rows: int, key: bytes, named: bool) -> DataFrame:
     require(len(key) in KEY_BYTES, "the bounding key", "have 16 to 64 bytes", f"{len(key)} bytes")
     points = rows.mapInArrow(_to_points(frame, key, named), "point binary, unit binary, priority binary")
-    place = F.row_number().over(Window.partitionBy("unit").orderBy("priority"))
-    kept = points.withColumn("place", place).where(F.col("place") <= max_rows).select("point")
-    return kept.mapInArrow(_gather, "points binary")
+    return first_rows(points, ["unit"], max_rows).select("point").mapInArrow(_gather, "points binary")
 
 
 class SparkPoints:
@@ -148,10 +145,11 @@ class SparkRows:
         """Totals of a summary of raw rows, at most ``max_rows`` of a unit by a keyed hash. NOT PRIVATE."""
         # Rows travel as they are read: no bounds are known yet.
         dimension = self._frame.space.dimension
-        counted = self._rows.mapInArrow(_row_keys(self._frame, self._key), "numbers binary, unit binary, place binary")
+        counted = self._rows.mapInArrow(
+            _row_keys(self._frame, self._key), "numbers binary, unit binary, priority binary"
+        )
         if "unit" in self._rows.columns:
-            queue = F.row_number().over(Window.partitionBy("unit").orderBy("place"))
-            counted = counted.withColumn("queue", queue).where(F.col("queue") <= self._max_rows)
+            counted = first_rows(counted, ["unit"], self._max_rows)
         sums = counted.select("numbers").mapInArrow(_summarise_rows(summary, dimension), TOTALS)
         with quiet_spark_errors("measure distances"):
             return added_totals(sums.toArrow(), summary.width)
@@ -192,14 +190,11 @@ def _to_points(frame: PointFrame, key: bytes, named: bool) -> Callable[[Batches]
             points = [packed[place * size : (place + 1) * size] for place in range(len(kept))]
             owners = units.to_pylist()
             # A point has a fixed length and comes first, so different rows are different messages.
-            queue = [
-                blake2b(point + unit, key=key, digest_size=PRIORITY_BYTES).digest()
-                for point, unit in zip(points, owners, strict=True)
-            ]
+            queue = priorities(map(bytes.__add__, points, owners), key)
             if named:
                 names = name_users(key, owners)
                 points = [name.tobytes() + point for name, point in zip(names, points, strict=True)]
-            arrays = [pa.array(points, pa.binary()), units, pa.array(queue, pa.binary())]
+            arrays = [pa.array(points, pa.binary()), units, queue]
             yield pa.record_batch(arrays, names=["point", "unit", "priority"])
 
     return convert
@@ -218,12 +213,8 @@ def _row_keys(frame: PointFrame, key: bytes) -> Callable[[Batches], Batches]:
                 units = batch.column("unit").cast(pa.binary()).take(pa.array(kept))
             else:
                 units = pa.array([b""] * len(kept), pa.binary())
-            queue = [
-                blake2b(row + unit, key=key, digest_size=PRIORITY_BYTES).digest()
-                for row, unit in zip(packed, units.to_pylist(), strict=True)
-            ]
-            arrays = [pa.array(packed, pa.binary()), units, pa.array(queue, pa.binary())]
-            yield pa.record_batch(arrays, names=["numbers", "unit", "place"])
+            queue = priorities(map(bytes.__add__, packed, units.to_pylist()), key)
+            yield pa.record_batch([pa.array(packed, pa.binary()), units, queue], names=["numbers", "unit", "priority"])
 
     return convert
 

@@ -13,7 +13,7 @@ function on whole columns; no value reaches Python code one by one.
 """
 
 import datetime as dt
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -26,11 +26,12 @@ from pyspark.sql import functions as F
 
 from dplib.arrays import BoolArray, FloatArray, Int32Array, IntArray
 from dplib.config.value_input import HistogramInput
+from dplib.spark.points.point_batches import has_unit
+from dplib.spark.rows.contributions import Batches
 from dplib.spark.rows.read import KEY_TYPES, MOMENT_TYPES, NUMBER_TYPES, open_columns
 from dplib.spark.rows.resolve import number_column, text_column, trimmed_column
 from dplib.spark.rows.timestamps import check_date_format, day_number
 
-Batches = Iterator[pa.RecordBatch]
 BIN_RULES = ("unit is given", "value can be read", "value is in a bin", "group is declared")
 _UNIT, _VALUE, _BIN, _GROUP = range(4)
 
@@ -108,18 +109,18 @@ def judge_values(rows: DataFrame, source: HistogramInput, domain: BinDomain, for
         ``content`` (all texts).
     """
     types = {field.name: field.dataType.typeName() for field in rows.schema.fields}
-    has_unit = "unit" in types
+    with_unit = "unit" in types
     columns = [_value(F.col("value"), types["value"], source, domain).alias("value")]
     # As bytes: a table's text need not be valid UTF-8.
     columns += [text_column(F.col(name)).cast("binary").alias(name) for name in ("group", "unit") if name in types]
-    schema = "failed int, day int, row_type int, quantity long" + (", unit binary" if has_unit else "")
+    schema = "failed int, day int, row_type int, quantity long" + (", unit binary" if with_unit else "")
     if for_owner:
         columns.append(text_column(F.col("value")).cast("binary").alias("text"))
         both = [text_column(F.col(name)).alias(name) for name in ("value", "group") if name in types]
         columns.append(F.to_json(F.struct(*both)).cast("binary").alias("content"))
         schema += ", shown binary, content binary"
-    judged = rows.select(*columns).mapInArrow(_judge(domain, has_unit), schema)
-    if has_unit:
+    judged = rows.select(*columns).mapInArrow(_judge(domain, with_unit), schema)
+    if with_unit:
         judged = judged.withColumn("unit", F.col("unit").cast("string"))
     return (
         judged.withColumn("shown", F.col("shown").cast("string")).withColumn("series", F.col("day"))
@@ -135,7 +136,7 @@ def _value(value: Column, type_name: str, source: HistogramInput, domain: BinDom
     return text_column(value).cast("binary") if domain.categories is not None else number_column(value, type_name)
 
 
-def _judge(domain: BinDomain, has_unit: bool) -> Callable[[Batches], Batches]:
+def _judge(domain: BinDomain, with_unit: bool) -> Callable[[Batches], Batches]:
     groups = None if domain.groups is None else pa.array([name.encode() for name in domain.groups], pa.binary())
     find = _finder(domain)
 
@@ -149,11 +150,9 @@ def _judge(domain: BinDomain, has_unit: bool) -> Callable[[Batches], Batches]:
             arrays = [pa.array(group, pa.int32()), pa.array(bins.astype(np.int32), pa.int32())]
             arrays.append(pa.array(np.ones(batch.num_rows, np.int64)))
             names = ["day", "row_type", "quantity"]
-            if has_unit:
-                unit = batch.column("unit")
-                given = pc.fill_null(pc.greater(pc.binary_length(unit), 0), False).to_numpy(zero_copy_only=False)
-                failed = np.where(given, failed, _UNIT)
-                arrays.append(unit.cast(pa.binary()))
+            if with_unit:
+                failed = np.where(has_unit(batch), failed, _UNIT)
+                arrays.append(batch.column("unit").cast(pa.binary()))
                 names.append("unit")
             if "text" in batch.schema.names:
                 arrays += [_judged_text(batch, failed), batch.column("content").cast(pa.binary())]

@@ -15,7 +15,7 @@ Reference: keyed BLAKE2b is a pseudorandom function (RFC 7693; Aumasson, Neves, 
 simpler, smaller, fast as MD5", ACNS 2013).
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from hashlib import blake2b
 
 import numpy as np
@@ -38,8 +38,7 @@ def bound_rows(rows: DataFrame, max_rows: int, max_rows_per_day: int, key: bytes
 
     Args:
         rows: resolved rows (`dplib.spark.rows.resolve.resolve_rows`). Without a column unit every row is its own unit
-        and
-            nothing is done.
+            and nothing is done.
         max_rows: m.
         max_rows_per_day: r.
         key: derived sub-key of 16 to 64 bytes that belongs to the account, not to the measurement.
@@ -60,8 +59,8 @@ def bound_rows(rows: DataFrame, max_rows: int, max_rows_per_day: int, key: bytes
     schema = "day int, row_type int, quantity long, unit binary, priority binary"
     kept = binary.mapInArrow(add_priority(key), schema)
     if max_rows_per_day < max_rows:
-        kept = _first(kept, ["unit", "day"], max_rows_per_day)
-    kept = _first(kept, ["unit"], max_rows)
+        kept = first_rows(kept, ["unit", "day"], max_rows_per_day)
+    kept = first_rows(kept, ["unit"], max_rows)
     return kept.select("day", "row_type", "quantity", F.col("unit").cast("string")).select(*rows.columns)
 
 
@@ -75,17 +74,19 @@ def add_priority(key: bytes) -> Callable[[Batches], Batches]:
                 content[name] = batch.column(name).to_numpy()
             # The numbers have a fixed length and come first, so different rows are different messages.
             packed, size = content.tobytes(), CONTENT.itemsize
-            digests = [
-                blake2b(packed[i * size : (i + 1) * size] + unit, key=key, digest_size=PRIORITY_BYTES).digest()
-                for i, unit in enumerate(batch.column("unit").to_pylist())
-            ]
-            yield pa.RecordBatch.from_arrays(
-                [*batch.columns, pa.array(digests, pa.binary())], names=[*batch.schema.names, "priority"]
-            )
+            units = enumerate(batch.column("unit").to_pylist())
+            queue = priorities((packed[i * size : (i + 1) * size] + unit for i, unit in units), key)
+            yield pa.RecordBatch.from_arrays([*batch.columns, queue], names=[*batch.schema.names, "priority"])
 
     return prioritise
 
 
-def _first(rows: DataFrame, group: list[str], limit: int) -> DataFrame:
+def priorities(rows: Iterable[bytes], key: bytes) -> pa.Array:
+    """Each row's place in the queue of its unit: BLAKE2b under ``key`` of bytes that no different row has."""
+    return pa.array([blake2b(row, key=key, digest_size=PRIORITY_BYTES).digest() for row in rows], pa.binary())
+
+
+def first_rows(rows: DataFrame, group: list[str], limit: int) -> DataFrame:
+    """The first rows of each group in the order of their column priority, without their place."""
     place = F.row_number().over(Window.partitionBy(*group).orderBy("priority"))
     return rows.withColumn("place", place).where(F.col("place") <= limit).drop("place")

@@ -7,7 +7,7 @@ settings: every block is there, with zeros where no row fell into it, whatever t
 These are true counts: private until noise is added.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import numpy as np
 import pyarrow as pa
@@ -16,8 +16,8 @@ from pyspark.sql import functions as F
 
 from dplib.arrays import IntArray
 from dplib.spark.engine.session import quiet_spark_errors
+from dplib.spark.rows.contributions import Batches
 
-Batches = Iterator[pa.RecordBatch]
 MOST = 1 << 62
 """A cell's count at most. Quantities are not negative, so a sum that leaves 64 bits is above it."""
 NO_DAY = -1

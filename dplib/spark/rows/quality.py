@@ -5,20 +5,18 @@ What is counted, and why a unit changes it by so little: `dplib.privacy.input_qu
 Cost: one pass over the rows and one shuffle, besides those of the job.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
-from hashlib import blake2b
 
 import numpy as np
 import pyarrow as pa
-from pyspark.sql import DataFrame, Window
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from dplib.arrays import IntArray
 from dplib.spark.engine.session import quiet_spark_errors
+from dplib.spark.rows.contributions import Batches, first_rows, priorities
 
-Batches = Iterator[pa.RecordBatch]
-PRIORITY_BYTES = 16
 _LENGTH = 8
 
 
@@ -61,8 +59,7 @@ def count_categories(judged: JudgedRows, rows_per_unit: int, key: bytes) -> IntA
     owned = rows.where(F.col("owner").isNotNull()).mapInArrow(
         _prioritise(key), "category int, owner binary, priority binary"
     )
-    place = F.row_number().over(Window.partitionBy("owner").orderBy("priority"))
-    kept = owned.withColumn("place", place).where(F.col("place") <= rows_per_unit).select("category")
+    kept = first_rows(owned, ["owner"], rows_per_unit).select("category")
     alone = rows.where(F.col("owner").isNull()).select("category")
     with quiet_spark_errors("count the quality of the input"):
         found = kept.unionByName(alone).groupBy("category").count().collect()
@@ -90,17 +87,10 @@ def _prioritise(key: bytes) -> Callable[[Batches], Batches]:
 
     def prioritise(batches: Batches) -> Batches:
         for batch in batches:
-            categories = batch.column("category").cast(pa.int32())
-            digests = [
-                blake2b(_framed(category, content, owner), key=key, digest_size=PRIORITY_BYTES).digest()
-                for category, content, owner in zip(
-                    categories.to_pylist(),
-                    batch.column("content").to_pylist(),
-                    batch.column("owner").to_pylist(),
-                    strict=True,
-                )
-            ]
-            arrays = [categories, batch.column("owner").cast(pa.binary()), pa.array(digests, pa.binary())]
+            categories, contents, owners = (batch.column(name) for name in ("category", "content", "owner"))
+            rows = zip(categories.to_pylist(), contents.to_pylist(), owners.to_pylist(), strict=True)
+            queue = priorities((_framed(*row) for row in rows), key)
+            arrays = [categories.cast(pa.int32()), owners.cast(pa.binary()), queue]
             yield pa.RecordBatch.from_arrays(arrays, names=["category", "owner", "priority"])
 
     return prioritise

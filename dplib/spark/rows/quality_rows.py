@@ -23,46 +23,28 @@ from dplib.spark.rows.resolve import RULES, RowDomain, judge_rows
 def judged_events(rows: DataFrame, source: Input, privacy: EventPrivacySettings, domain: RowDomain) -> JudgedRows:
     """Rows with a day, a name and a quantity (`dplib.spark.rows.read.open_rows`)."""
     judged = judge_rows(rows, source, privacy, domain)
-    frame = judged.select(
-        "failed",
-        F.col("clamped").alias("clipped"),
-        F.coalesce(F.col("quantity") > 0, F.lit(False)).alias("takes_place"),
-        "content",
-        _owner(judged),
-    )
+    counting = F.coalesce(F.col("quantity") > 0, F.lit(False))
+    frame = _columns(judged, _owner(judged), F.col("content"), F.col("clamped"), counting)
     return JudgedRows(frame, RULES, privacy.rows_per_unit)
 
 
 def judged_values(rows: DataFrame, source: HistogramInput, domain: BinDomain, max_rows: int) -> JudgedRows:
     """Rows with a value (`dplib.spark.rows.bins.open_values`)."""
     judged = judge_values(rows, source, domain, for_owner=True)
-    frame = judged.select(
-        "failed", F.lit(False).alias("clipped"), F.lit(True).alias("takes_place"), "content", _owner(judged)
-    )
-    return JudgedRows(frame, BIN_RULES, max_rows)
+    return JudgedRows(_columns(judged, _owner(judged), F.col("content")), BIN_RULES, max_rows)
 
 
 def judged_points(rows: DataFrame, frame: PointFrame, max_rows: int, bounds_are_public: bool) -> JudgedRows:
     """Rows with coordinates (`dplib.spark.points.point_rows.open_points`); without public bounds none is clipped."""
     judged = judge_points(rows, frame)
     clipped = F.col("outside") > 0 if bounds_are_public else F.lit(False)
-    found = judged.select(
-        "failed", clipped.alias("clipped"), F.lit(True).alias("takes_place"), "content", _owner(judged)
-    )
-    return JudgedRows(found, POINT_RULES, max_rows)
+    return JudgedRows(_columns(judged, _owner(judged), F.col("content"), clipped), POINT_RULES, max_rows)
 
 
 def judged_edges(rows: DataFrame, domain: VertexDomain) -> JudgedRows:
     """Rows with two ends (`dplib.spark.graphs.edges.open_edges`); all rows of one pair have one counter."""
     judged = judge_edges(rows, domain, for_owner=True)
-    frame = judged.select(
-        "failed",
-        F.lit(False).alias("clipped"),
-        F.lit(True).alias("takes_place"),
-        F.lit(None).cast("binary").alias("content"),
-        _pair(),
-    )
-    return JudgedRows(frame, EDGE_RULES[:-1])
+    return JudgedRows(_columns(judged, _pair(), F.lit(None)), EDGE_RULES[:-1])
 
 
 def judged_weighted_edges(
@@ -70,22 +52,28 @@ def judged_weighted_edges(
 ) -> JudgedRows:
     """Rows with two ends and a weight."""
     judged = judge_weighted_edges(rows, domain, weights, row_cap, for_owner=True)
-    frame = judged.select(
+    return JudgedRows(_columns(judged, _pair(), F.col("text"), F.col("changed")), WEIGHT_RULES)
+
+
+def _columns(
+    judged: DataFrame, owner: Column, content: Column, clipped: Column | None = None, takes_place: Column | None = None
+) -> DataFrame:
+    """What `JudgedRows` takes of judged rows; without more said, no row is clipped and each takes a place."""
+    return judged.select(
         "failed",
-        F.col("changed").alias("clipped"),
-        F.lit(True).alias("takes_place"),
-        F.col("text").cast("binary").alias("content"),
-        _pair(),
+        (F.lit(False) if clipped is None else clipped).alias("clipped"),
+        (F.lit(True) if takes_place is None else takes_place).alias("takes_place"),
+        content.cast("binary").alias("content"),
+        owner.alias("owner"),
     )
-    return JudgedRows(frame, WEIGHT_RULES)
 
 
 def _owner(judged: DataFrame) -> Column:
     """The unit; null where the row is its own."""
     if "unit" not in judged.columns:
-        return F.lit(None).cast("binary").alias("owner")
+        return F.lit(None).cast("binary")
     unit = F.col("unit").cast("binary")
-    return F.when(F.length(unit) > 0, unit).alias("owner")
+    return F.when(F.length(unit) > 0, unit)
 
 
 def _pair() -> Column:
@@ -93,4 +81,4 @@ def _pair() -> Column:
     declared = F.to_json(F.array(F.col("source"), F.col("target")))
     pair = F.when(F.col("source") >= 0, F.concat(F.lit("v"), declared)).otherwise(F.concat(F.lit("t"), F.col("pair")))
     missing = F.coalesce(F.col("failed") == 0, F.lit(False))
-    return F.when(~missing, pair.cast("binary")).alias("owner")
+    return F.when(~missing, pair.cast("binary"))
