@@ -14,7 +14,7 @@ from dplib.cli.main import app
 from dplib.jobs.table import JOBS
 from dplib.page.number_text import terminal_number
 from dplib.terminal import output as cli
-from tests.support.jobs import ROOT, Outcome, dplib, named, python_process, refuse_spark
+from tests.support.jobs import ROOT, Outcome, content, dplib, named, python_process, refuse_spark
 
 FRAME = {
     "plan_version", "dataset", "job", "budget", "unit", "neighbors", "caps", "totals", "notes", "settings_hash",
@@ -178,8 +178,9 @@ def test_a_refusal_is_an_event_and_names_no_secret(job: str, config: Path, monke
     refuse_spark(monkeypatch)
     poor = ("--config", str(config), "--dataset", "poor", "--budget", "0.001", "--yes")
     assert dplib("init", *poor).code == 0
+    before = content(config.parent)
     outcome = dplib("run", job, "--config", str(config), "--set", "dataset=poor", "--log", "json")
-    assert outcome.code == 4, outcome.err
+    assert (outcome.code, content(config.parent)) == (4, before), outcome.err
     lines = json_lines(outcome)
     assert [line["event"] for line in lines] == ["started", "refused"]
     assert (lines[-1]["exit_code"], lines[-1]["job"]) == (4, job)

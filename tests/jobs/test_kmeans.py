@@ -10,7 +10,6 @@ import pytest
 from dplib.config.point_input import PointInput
 from dplib.errors import SchemaError
 from dplib.jobs.kmeans.collection import Collection
-from dplib.jobs.kmeans.example import EXAMPLE
 from dplib.jobs.kmeans.report_text import report_of
 from dplib.release.tables import read_table
 from dplib.spark.points.point_rows import open_points
@@ -207,7 +206,7 @@ def test_reports_of_devices_become_a_release(method: str, tmp_path: Path, spark:
     assert "SECRETVALUE" not in found.out + found.err
 
 
-def test_plan_rehearsal_and_example(tmp_path: Path, spark: object) -> None:
+def test_plan_and_rehearsal(tmp_path: Path, spark: object) -> None:
     places = new_places(tmp_path, clustering__method="auto")
     planned = json.loads(places.command("plan", "--json").out)
     assert planned["method"] == "grid"
@@ -218,7 +217,3 @@ def test_plan_rehearsal_and_example(tmp_path: Path, spark: object) -> None:
     assert ratio["plain k-means"] == 1
     assert 0.99 < ratio["this job"] < 1.5 < ratio["one center"]
     assert places.spent() == 0
-    places.config.write_text(EXAMPLE, encoding="utf-8")
-    found = places.command("plan")
-    assert found.code == 0, found.err
-    assert "noisy histogram over a uniform grid" in found.out

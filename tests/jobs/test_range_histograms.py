@@ -12,42 +12,24 @@ import pytest
 from dplib.config.load import check
 from dplib.jobs.range_histograms.config import RangeHistogramsConfig
 from dplib.jobs.range_histograms.design import Design
-from dplib.jobs.range_histograms.example import EXAMPLE
 from dplib.jobs.range_histograms.publish import results_in_blocks, results_on_driver
 from dplib.jobs.table import job_named
 from dplib.release.tables import read_table
 from dplib.spark.engine.blocks import SparkSession
-from tests.support.jobs import DROP, Shop, content, dplib, named, new_place, refuse_spark, require_refused
+from tests.support.every_job import RANGES, Ranges
+from tests.support.jobs import DROP, content, dplib, named, new_place, refuse_spark, require_refused
 
 pytestmark = pytest.mark.usefixtures("spark")
 JOB = "range-histograms"
 SITES = ["north", "south"]
 EXACT: dict[str, Any] = {"privacy__budget": {"epsilon": 30}, "tree": {"method": "dwork"}}
 """Noise that is 0 but for a chance of 1e-12 a bin: counts can be compared."""
-SETTINGS: dict[str, Any] = {
-    "config_version": 1,
-    "job": JOB,
-    "dataset": "visits",
-    "input": {
-        "path": "orders.csv",
-        "format": "csv",
-        "options": {"header": "true"},
-        "columns": {"value": "age", "group": "site", "unit": "patient"},
-    },
-    "privacy": {"unit": "order", "max_rows_per_unit": 2, "budget": {"epsilon": 1}},
-    "histogram": {"edges": {"start": 0, "stop": 20, "width": 1}, "groups": SITES},
-    "publish": {"output": {"path": "releases"}},
-    "ledger": "sqlite:///ledger.db",
-    "secret": "file:shop.key",
-}
-HEADER = ("age", "site", "patient")
+SETTINGS: dict[str, Any] = RANGES | {"dataset": "visits"}
 ROWS = [("3", "north", "a"), ("3.5", "north", "b"), ("20", "south", "c"), ("0", "south", "d"), ("19.99", "north", "e")]
 
 
-class Visits(Shop):
-    """A shop whose rows are ages by site."""
-
-    job, header = JOB, HEADER
+class Visits(Ranges):
+    """Rows are ages by site."""
 
     def counts(self, *words: str) -> np.ndarray:
         """Published counts, shape (n_groups, n_bins), by the groups' names."""
@@ -269,18 +251,6 @@ def test_rehearse_meets_what_it_predicts(visits: Visits) -> None:
     assert visits.spent() == 0
 
 
-def test_the_example_is_a_configuration_that_plans(visits: Visits) -> None:
-    # An account of its own: the example's unit is not that of the shop's visits.
-    (visits.folder / "shop.yaml").write_text(EXAMPLE.replace("dataset: visits", "dataset: clinics"), encoding="utf-8")
-    found = visits.command("plan")
-    assert found.code == 0, found.err
-    assert "blue *" in found.out
-
-
-def test_over_budget_writes_nothing(tmp_path: Path) -> None:
-    require_refused(new_visits(tmp_path, budget="0.5"), 4)
-
-
 WRONG: list[tuple[str, dict[str, Any]]] = [
     ("histogram", {"histogram": {"groups": SITES}}),
     ("histogram", {"histogram__categories": ["a"]}),
@@ -334,6 +304,5 @@ def test_a_wrong_setting_is_named_and_nothing_happens(
     assert named(require_refused(wrong, 2)) == name
 
 
-@pytest.mark.parametrize(("header", "path"), [(("old", "site", "patient"), "orders.csv"), (HEADER, "absent.csv")])
-def test_a_wrong_schema_is_named_and_nothing_happens(visits: Visits, header: tuple[str, ...], path: str) -> None:
-    require_refused(visits.rows(ROWS, header).set(input__path=path), 3)
+def test_a_wrong_schema_is_named_and_nothing_happens(visits: Visits) -> None:
+    require_refused(visits.rows(ROWS, ("old", "site", "patient")), 3)
