@@ -46,9 +46,9 @@ class Secret:
         self.key_id = derive_key(key, "public key id", length=8).hex()
         """Public name of the secret, 16 hexadecimal digits: equal for equal secrets, tells nothing of the bytes."""
 
-    def derive(self, *labels: Label, length: int = KEY_BYTES) -> bytes:
+    def derive(self, *labels: Label) -> bytes:
         """An independent sub-key named by ``labels``, as `dplib.randomness.keyed.derive_key` makes it."""
-        return derive_key(self._key, "secret", *labels, length=length)
+        return derive_key(self._key, "secret", *labels)
 
     def __repr__(self) -> str:
         return f"Secret({getattr(self, 'key_id', 'refused')})"

@@ -17,6 +17,7 @@ from dplib.release.staging import (
     remove_leftovers,
     store_measurement,
 )
+from tests.support.jobs import visible
 from tests.support.ledgers import SERVER, run_child
 
 RELEASE = "takeaway-job-undated-000002"
@@ -42,10 +43,6 @@ def publish(output: Path, text: str) -> Path:
     with Staging(output, RELEASE) as staging:
         write_release(staging, text)
         return staging.publish()
-
-
-def visible(output: Path) -> list[str]:
-    return sorted(path.name for path in output.iterdir() if path.name != ".lock")
 
 
 def stored(output: Path, text: str = "noisy") -> tuple[Path, str, str]:

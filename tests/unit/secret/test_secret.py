@@ -171,8 +171,7 @@ def test_key_ids_and_sub_keys_tell_secrets_apart() -> None:
     assert one.key_id != other.key_id
     assert one.derive("a") != other.derive("a")
     assert one.derive("a") != one.derive("b")
-    assert bytes.fromhex(one.key_id) not in one.derive("public key id", length=64)
-    assert len(one.derive("a", length=64)) == 64
+    assert bytes.fromhex(one.key_id) not in one.derive("public key id")
 
 
 def test_weak_keys_are_refused() -> None:

@@ -15,6 +15,7 @@ from dplib.release.staging import MEASUREMENT, Staging
 from dplib.workflow import storing
 from dplib.workflow.run_keys import MeasurementKeys
 from dplib.workflow.storing import Measure, Publish, publish_run
+from tests.support.jobs import visible
 from tests.support.ledgers import exported, key_number, open_with, reserve_and_measure, run_child, url_of
 
 COST = Fraction(1, 4)
@@ -52,10 +53,6 @@ def whole_run(ledger: Ledger, output: Path, data: str, style: str = "plain", aga
 
 def text_of(release: Path) -> str:
     return (release / MANIFEST).read_text()
-
-
-def visible(output: Path) -> list[str]:
-    return sorted(path.name for path in output.iterdir() if path.name != ".lock")
 
 
 def run_until_killed(url: str, output: str, step: str, after: bool) -> None:
