@@ -10,7 +10,6 @@ from sqlalchemy import make_url
 
 from tests.support.jobs import (
     ROWS,
-    SETTINGS,
     Shop,
     content,
     dplib,
@@ -46,19 +45,8 @@ def test_a_run_waits_for_the_approval_of_its_plan_and_a_schedule_needs_one(
     shop = new_shop_without_ledger(tmp_path, **DAILY)
     at = {date: ("--date", date) for date in ("2024-01-01", "2024-01-03", "2024-01-14")}
     key = ("--secret", f"file:{shop.folder}/shop.key")
-    made = dplib(
-        "init",
-        *ledger_of(shop),
-        *key,
-        "--dataset",
-        "shop",
-        "--unit",
-        "order",
-        "--require-approval",
-        "--budget",
-        "10",
-        "--yes",
-    )
+    terms = ("--dataset", "shop", "--unit", "order", "--require-approval", "--budget", "10")
+    made = dplib("init", *ledger_of(shop), *key, *terms, "--yes")
     assert made.code == 0, made.err
     assert "need an approved plan" in made.out
     plans = {date: plan_of(shop, *words) for date, words in at.items()}
@@ -181,6 +169,7 @@ def test_a_job_without_declared_days_cannot_draw_on_an_account_that_renews(tmp_p
     assert named(by_quantity) == "--renew"
 
 
+SURROUNDINGS = ("config_version", "dataset", "publish", "ledger", "secret")
 DAYS = {
     "job": "range-histograms",
     "input": {"path": "orders.csv", "options": {"header": "true"}, "columns": {"value": "date", "unit": "order_id"}},
@@ -201,10 +190,7 @@ def test_rows_of_other_periods_change_nothing_of_a_period_even_of_the_same_custo
     for name, rows in {"alone": ROWS, "with others": [*others, *ROWS]}.items():
         shop = new_shop_without_ledger(tmp_path / name, **MONTH)
         if job == "range-histograms":
-            kept = {
-                key: value for key, value in deepcopy(SETTINGS).items() if key not in ("domain", "constraints", "tree")
-            }
-            shop.settings = kept | deepcopy(DAYS)
+            shop.settings = {name: shop.settings[name] for name in SURROUNDINGS} | deepcopy(DAYS)
             shop.set()
         shop.rows(rows)
         assert dplib("init", "--config", str(shop.config), "--renew", "monthly", "--budget", "10", "--yes").code == 0

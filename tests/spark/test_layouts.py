@@ -156,7 +156,6 @@ PLAIN_ROUNDS = FIVE_ROUNDS | {"acceleration": "none"}
         ("blocks", "equations", FIVE_ROUNDS, 64, 1),
         ("blocks", "menus", FIVE_ROUNDS, 64, 2),
         ("blocks", "plain", FIVE_ROUNDS, 300, ONE_PROCESS),
-        ("blocks", "menus", {"method": "krylov"}, 64, ONE_PROCESS),
         ("reference", "plain", {}, 300, 1),
         ("reference", "packages", {}, 64, ONE_PROCESS),
         ("reference", "totals", {}, 1 << 20, 7),
@@ -226,6 +225,17 @@ def test_tables_have_the_same_bytes_without_constraints(spark: SparkSession, tmp
     assert len(files) == 2 * (design.blocks.n_blocks + 1)
     for file in files:
         assert (tmp_path / "blocks" / file).read_bytes() == (tmp_path / "driver" / file).read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("case", "method", "layout"), [("menus", "krylov", "blocks"), ("totals", "alternating", "reference")]
+)
+def test_rounds_that_end_by_themselves_give_the_numbers_of_the_driver(
+    tmp_path: Path, secret: bytes, case: str, method: str, layout: str
+) -> None:
+    design = make_design(case, 64, method=method)
+    wanted = measured(design, tmp_path, secret)
+    assert_same(results_in_layout(session_in_process(), design, tmp_path, layout), wanted, layout)
 
 
 @pytest.mark.parametrize("layout", ["blocks", "reference"])

@@ -2,9 +2,11 @@ import os
 from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import pytest
 from sqlalchemy import delete
+from sqlalchemy.engine.base import RootTransaction
 
 from dplib.errors import ConfigError, DplibError, IntegrityError
 from dplib.ledger import migration as ledger_migration
@@ -138,41 +140,32 @@ def test_a_ledger_moves_once(place: Place, other: Place, tmp_path: Path) -> None
 # ---- a crash in the middle -------------------------------------------------------------------------------------------
 
 
+STEPS = ["copied", "source committed", "target committed"]
+
+
 def die_in(step: str, source: str, target: str) -> None:
     """Move, and die: after the copy, between the two commits, or after both."""
-    if step == "copied":
-        original = ledger_migration._copy
+    copy, commit = ledger_migration._copy, RootTransaction._do_commit
+    steps_left = iter(range(STEPS.index(step), -1, -1))
 
-        def copy_and_die(*arguments: object) -> None:
-            original(*arguments)  # type: ignore[arg-type]  # as they came
+    def make_a_step() -> None:
+        if next(steps_left) == 0:
             os._exit(9)
 
-        ledger_migration._copy = copy_and_die
-    else:
-        wanted = {"source committed": 1, "target committed": 2}[step]
-        from sqlalchemy.engine.base import RootTransaction
+    def commit_and_die(transaction: RootTransaction) -> None:
+        commit(transaction)
+        make_a_step()
 
-        original_commit, done = RootTransaction._do_commit, []
+    def copy_and_die(*arguments: Any) -> None:
+        copy(*arguments)
+        RootTransaction._do_commit = commit_and_die  # type: ignore[method-assign]  # planted
+        make_a_step()
 
-        def commit(self: RootTransaction) -> None:
-            original_commit(self)
-            if ledger_migration_began:
-                done.append(1)
-                if len(done) == wanted:
-                    os._exit(9)
-
-        original_copy, ledger_migration_began = ledger_migration._copy, []
-
-        def copy(*arguments: object) -> None:
-            original_copy(*arguments)  # type: ignore[arg-type]  # as they came
-            ledger_migration_began.append(1)
-
-        ledger_migration._copy = copy
-        RootTransaction._do_commit = commit  # type: ignore[method-assign]  # planted
+    ledger_migration._copy = copy_and_die
     migrate(source, target)
 
 
-@pytest.mark.parametrize("step", ["copied", "source committed", "target committed"])
+@pytest.mark.parametrize("step", STEPS)
 def test_after_a_crash_at_most_one_place_is_open_and_the_same_command_completes(
     step: str, place: Place, other: Place
 ) -> None:
