@@ -34,7 +34,7 @@ from dplib.jobs.minimum_cuts.config import (
     MinimumCutsConfig,
     TopCutsSettings,
 )
-from dplib.jobs.minimum_cuts.measurement_plan import Enumeration, Measurement, Part, plan_release
+from dplib.jobs.minimum_cuts.measurement_plan import CutMeasurement, Enumeration, Part, plan_release
 from dplib.mechanisms.cuts.cut_sampler_plan import SamplerPlan
 from dplib.mechanisms.cuts.pair_weights import EXACT_CUTS
 from dplib.mechanisms.cuts.rejected_releases import REJECTED_RELEASES, refuse
@@ -69,7 +69,7 @@ class Design:
 
     config: CutsRelease
     vertices: VertexDomain
-    measurements: tuple[Measurement, ...]
+    measurements: tuple[CutMeasurement, ...]
     enumeration: Enumeration
     reading_notes: tuple[str, ...]
 
@@ -180,7 +180,7 @@ def _vertices(config: CutsRelease, source: EdgeInput | None) -> VertexDomain:
     return domain
 
 
-def _measurements(config: CutsRelease, n: int, enumeration: Enumeration) -> tuple[Measurement, ...]:
+def _measurements(config: CutsRelease, n: int, enumeration: Enumeration) -> tuple[CutMeasurement, ...]:
     releases = config.cuts.releases
     for name in releases.model_extra or {}:
         _refuse(name, type(releases).model_fields)

@@ -52,7 +52,7 @@ class Oneshot:
 
 
 @dataclass(frozen=True)
-class Measurement:
+class CutMeasurement:
     """How one release is measured.
 
     Attributes:
@@ -80,7 +80,7 @@ def plan_release(
     n: int,
     weight_cap: int,
     enumeration: "Enumeration",
-) -> Measurement:
+) -> CutMeasurement:
     """Plan one release.
 
     Args:
@@ -113,10 +113,10 @@ def plan_release(
     return _numbers(name, part, share, weight_cap)
 
 
-def _numbers(name: str, part: Part, share: Fraction, step: int) -> Measurement:
+def _numbers(name: str, part: Part, share: Fraction, step: int) -> CutMeasurement:
     """A number, or many of which a unit moves one; real ones on a grid of steps."""
     noise = _noise(name, part, 1, step)
-    return Measurement(name, share, (noise.event(name),), noise)
+    return CutMeasurement(name, share, (noise.event(name),), noise)
 
 
 def _noise(name: str, part: Part, n_numbers: int, step: int) -> Noise:
@@ -134,7 +134,9 @@ def _require_listed(key: str, n: int) -> None:
     require(3 <= n <= MAX_LISTED_VERTICES, key, rule, n)
 
 
-def _top_cuts(key: str, settings: TopCutsSettings, part: Part, share: Fraction, n: int, weight_cap: int) -> Measurement:
+def _top_cuts(
+    key: str, settings: TopCutsSettings, part: Part, share: Fraction, n: int, weight_cap: int
+) -> CutMeasurement:
     _require_listed(key, n)
     n_cuts = 2 ** (n - 1) - 1
     require(settings.k < n_cuts, f"{key}.k", f"be below the number of all cuts, {n_cuts}", settings.k)
@@ -148,7 +150,7 @@ def _top_cuts(key: str, settings: TopCutsSettings, part: Part, share: Fraction, 
     if values:
         noise = _noise(name, part.scaled(values), settings.k, weight_cap)
         events = (*events, noise.event(f"{name} values"))
-    return Measurement(name, share, events, noise, choice, values)
+    return CutMeasurement(name, share, events, noise, choice, values)
 
 
 def _choice(
@@ -211,7 +213,7 @@ def _sampled(
     n: int,
     weight_cap: int,
     enumeration: Enumeration,
-) -> Measurement:
+) -> CutMeasurement:
     require(n >= 3, key, "be of 3 vertices or more, since two have one cut", n)
     name = key.rpartition(".")[2]
     lost = (1 + exp_above(part.epsilon)) * enumeration.failure
@@ -231,7 +233,7 @@ def _sampled(
     noise = plan.values_noise
     if noise is not None:
         require_useful_noise(f"{noise.law.parameter_name} for {name}", noise.parameter)
-    return Measurement(name, share, (_sampler_event(name, plan, enumeration),), noise, plan, settings.values_share)
+    return CutMeasurement(name, share, (_sampler_event(name, plan, enumeration),), noise, plan, settings.values_share)
 
 
 @lru_cache(maxsize=8)

@@ -4,7 +4,7 @@ from fractions import Fraction
 from math import comb
 
 from dplib.jobs.minimum_cuts.design import SAMPLED_VALUE, SYNTHETIC, Design
-from dplib.jobs.minimum_cuts.measurement_plan import Measurement, Oneshot
+from dplib.jobs.minimum_cuts.measurement_plan import CutMeasurement, Oneshot
 from dplib.mechanisms.cuts.cut_sampler_plan import SamplerPlan
 from dplib.page.guarantee import NoiseRow
 
@@ -14,7 +14,7 @@ def noise_rows(design: Design) -> tuple[NoiseRow, ...]:
     return tuple(row for each in design.measurements for row in _rows(design, each))
 
 
-def _rows(design: Design, each: Measurement) -> list[NoiseRow]:
+def _rows(design: Design, each: CutMeasurement) -> list[NoiseRow]:
     label, choice, values = each.release.replace("_", " "), each.choice, each.values_share
     if choice is None:
         n_numbers = comb(design.n_vertices, 2) if each.release == SYNTHETIC else 1

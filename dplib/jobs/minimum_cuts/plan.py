@@ -8,7 +8,7 @@ import numpy as np
 from dplib.jobs.minimum_cuts.cut_margin import all_cuts_margin
 from dplib.jobs.minimum_cuts.design import COUNT, SAMPLED, SYNTHETIC, TOP, Design
 from dplib.jobs.minimum_cuts.expected_accuracy import ExpectedCutAccuracy, expected_accuracies
-from dplib.jobs.minimum_cuts.measurement_plan import Measurement, Oneshot, Peeling
+from dplib.jobs.minimum_cuts.measurement_plan import CutMeasurement, Oneshot, Peeling
 from dplib.jobs.minimum_cuts.publish import assumption, invariants, relation
 from dplib.mechanisms.cuts.cut_sampler_plan import SamplerPlan
 from dplib.mechanisms.cuts.cut_statistics import COUNT_WARNING, GRID
@@ -106,7 +106,7 @@ def make_plan(design: Design, settings_hash: str) -> Plan:
     )
 
 
-def planned(design: Design, each: Measurement) -> PlannedRelease:
+def planned(design: Design, each: CutMeasurement) -> PlannedRelease:
     """What the plan says of one release."""
     match each.choice:
         case None:
