@@ -4,7 +4,6 @@ import random
 from collections.abc import Sequence
 
 import numpy as np
-import pytest
 from pyspark.sql import SparkSession
 
 from dplib.clustering.point_frame import PointFrame
@@ -97,11 +96,10 @@ def test_values_and_points_are_counted_like_rows(spark: SparkSession) -> None:
     assert count_categories(judged_points(table, frame, 1, False), 1, KEY).tolist() == [0, 2, 3, 0]
 
 
-@pytest.mark.parametrize("n_partitions", [1, 7])
-def test_counters_depend_on_no_order(spark: SparkSession, n_partitions: int) -> None:
+def test_counters_depend_on_no_order(spark: SparkSession) -> None:
     rows = random_rows(120, seed=4, n_units=9)
     source, privacy = settings()
     mixed = random.Random(1).sample(rows, len(rows))
-    table = spark.createDataFrame(mixed, TEXT).repartition(n_partitions)
+    table = spark.createDataFrame(mixed, TEXT).repartition(7)
     found = count_categories(judged_events(table, source, privacy, DOMAIN), 2, KEY).tolist()
     assert found == counted(spark, rows, 2)[0]
