@@ -15,12 +15,11 @@ from dplib.jobs.kmeans.estimate import estimate_centers
 from dplib.jobs.kmeans.local import NoisyPoints, RoundReports, UserKeys, digest_of_users, question_sizes
 from dplib.jobs.kmeans.measure import measure_users
 from dplib.jobs.kmeans.page import _centers
-from dplib.jobs.kmeans.publish import write_tables
 from dplib.jobs.kmeans.report_text import STREAMS, ReportReader, report_of, report_texts
 from dplib.jobs.kmeans.tables import Tables
 from dplib.mechanisms.local.choose_oracle import OracleName
 from dplib.randomness.user_streams import UserStreams, number_users
-from tests.support.clustering import loss, mixture
+from tests.support.clustering import mixture
 from tests.support.kmeans import LOCAL, design_of, keys_of, local_settings_of
 
 
@@ -120,18 +119,6 @@ def test_a_user_sends_one_report_whose_level_follows_from_the_name(tmp_path: Pat
     # The first integer of each question is the number of its reports: the same users, whatever their points are.
     assert asked[0] == asked[1]
     assert sum(asked[0]) == 500
-
-
-def test_the_tree_finds_clusters_and_noisy_points_do_not(tmp_path: Path) -> None:
-    rows = mixture(60_000, 2, 4, 5)
-    losses = {}
-    for method in ("ldp_tree", "noisy_coordinates"):
-        design = design_of(local_settings_of(method, epsilon="4", users=60_000))
-        users = Blocks(users_of(design.frame.to_units(rows)))
-        measure_users(design, users, keys_of(design), tmp_path / method)
-        write_tables(design, tmp_path / method)
-        losses[method] = loss(rows[:5000], Tables(tmp_path / method, design).read_centers()[0])
-    assert losses["ldp_tree"] < losses["noisy_coordinates"] / 2
 
 
 def test_reports_of_another_design_are_refused(tmp_path: Path) -> None:
