@@ -105,7 +105,11 @@ def test_a_reservation_whose_key_is_gone_is_refused_until_it_is_given_back(
     assert content(shop.folder) == before
     address = f"sqlite:///{shop.folder}/ledger.db"
     assert dplib("ledger", "void", reserved, "--reason", "key is gone", "--ledger", address).code == 0
-    assert key_of(shop.run().release) == new
+    release = shop.run().release
+    assert key_of(release) == new
+    # What is measured is not given back any more.
+    refused = dplib("ledger", "void", release.name, "--reason", "regret", "--ledger", address)
+    assert (refused.code, "must be a reservation without a measurement" in refused.err) == (2, True)
     assert shop.spent() == 1
 
 
