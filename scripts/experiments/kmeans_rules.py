@@ -38,7 +38,8 @@ from dplib.clustering.source import Blocks
 from dplib.clustering.space import Space
 from dplib.errors import ConfigError
 from dplib.mechanisms.clustering_noise import KeyedNoise
-from dplib.privacy.budget import ApproxDP, Budget, Currency, PureDP, cost
+from dplib.privacy.budget import ApproxDP, Budget, PureDP
+from dplib.privacy.calibration import rho_from_approx
 from scripts.experiments.kmeans_page import run_and_render
 from scripts.experiments.kmeans_table import DELTA, Data
 from tests.support.clustering import keyed, loss
@@ -161,7 +162,7 @@ def coresets() -> Iterator[tuple[str, Callable[[], dict[str, float]]]]:
         data = uneven(n, d, k, 311 + d)
 
         def answer(data: Data = data) -> dict[str, float]:
-            rho = cost(ApproxDP(Fraction(1), DELTA), Currency.ZCDP)
+            rho = rho_from_approx(Fraction(1), DELTA)
             base = statistics.median(of_settings(data, rho, {}))
             return {name: statistics.median(of_settings(data, rho, each)) / base for name, each in CHANGES.items()}
 
