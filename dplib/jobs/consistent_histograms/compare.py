@@ -5,11 +5,13 @@ configuration, those that serve its queries best (``measure: auto``), equal ones
 groupings, and the items alone. From settings alone.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from dplib.arrays import FloatArray
+from dplib.errors import ConfigError
 from dplib.jobs.consistent_histograms.columns import column_names
 from dplib.jobs.consistent_histograms.config import Measure
 from dplib.jobs.consistent_histograms.day_tree import query_ranges, share_text
@@ -63,7 +65,7 @@ def kind_errors(design: Design, errors: Errors) -> tuple[tuple[KindError, ...], 
         for column in range(n_groupings)
         if found[0][row, column] > 0
     )
-    return kinds, _advice(design, best, kinds)
+    return kinds, (*_targets(design, kinds), *_advice(design, best, kinds))
 
 
 def best_shares_of(design: Design) -> Design:
@@ -92,6 +94,28 @@ def _by_kind(design: Design, errors: Errors) -> FloatArray:
 def _mean(kinds: tuple[KindError, ...], name: str) -> float:
     logs = [np.log(getattr(each, name)) for each in kinds]
     return float(np.exp(np.average(logs, weights=[each.weight for each in kinds])))
+
+
+def _targets(design: Design, kinds: tuple[KindError, ...]) -> Iterator[str]:
+    """Whether the targets of the queries are met; errors fall with the budget by the noise's exponent."""
+    known = {(each.query, each.of): each.chosen for each in kinds}
+    for place, question in enumerate(design.config.questions):
+        if (target := question.target) is None:
+            continue
+        found = known.get((question.range, target.of))
+        if found is None:
+            rule = f"be one of {', '.join(dict.fromkeys(each.of for each in kinds))}"
+            raise ConfigError(f"queries.{place}.target.of", rule, target.of)
+        most = float(target.count * target.relative_error)
+        wanted = f"a {question.range} of {target.of}: {share_text(target.relative_error)} of {float(target.count):g}"
+        if found <= most:
+            yield f"Met: {wanted} is {number_text(most, 3)}, its standard error {number_text(found, 3)}."
+        else:
+            times = (found / most) ** (2 / design.config.privacy.mechanism.exponent)
+            yield (
+                f"Missed: {wanted} is {number_text(most, 3)}, its standard error {number_text(found, 3)}; "
+                f"{number_text(times, 3)} times the budget would meet it."
+            )
 
 
 def _advice(design: Design, best: Design, kinds: tuple[KindError, ...]) -> tuple[str, ...]:

@@ -214,12 +214,25 @@ class Measure(Section):
         return self
 
 
+class Target(Section):
+    """An error that an answer should not exceed, relative to a count that its readers expect."""
+
+    count: Annotated[Exact, Field(gt=0)]
+    """A public guess of the count: it decides no noise, and nothing of the rows may go into it."""
+    relative_error: Annotated[Exact, Field(gt=0)]
+    """Largest standard error as a part of it, 0.05 for five per cent."""
+    of: str = "items"
+    """items, or where its totals stand: constraints.0, domain.groupings.1, ..."""
+
+
 class Question(Section):
     """A kind of answer that readers ask for."""
 
     range: Query
     weight: Annotated[Exact, Field(gt=0)] = Fraction(1)
     """How much its error counts where the shares of the budget are chosen, beside the other queries'."""
+    target: Target | None = Field(default=None, exclude_if=lambda target: target is None)
+    """The plan says whether it is met, and at which budget it would be."""
 
 
 class Solver(Section):

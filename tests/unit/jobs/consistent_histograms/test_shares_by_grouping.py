@@ -8,6 +8,7 @@ import pytest
 
 from dplib.arrays import FloatArray
 from dplib.errors import ConfigError
+from dplib.jobs.consistent_histograms.compare import kind_errors
 from dplib.jobs.consistent_histograms.design import Design
 from dplib.jobs.consistent_histograms.errors import Errors
 from dplib.workflow.settings import counted_settings
@@ -93,3 +94,26 @@ def test_all_totals_are_hashed_where_shares_are_theirs() -> None:
 def test_shares_that_fit_nothing_are_refused(measure: object, rule: str) -> None:
     with pytest.raises(ConfigError, match=rule):
         shared({"epsilon": 1}, measure)
+
+
+def test_the_plan_judges_targets_and_says_what_would_be_better() -> None:
+    queries = [
+        {"range": "day", "target": {"count": 1000, "relative_error": "1/10"}},
+        {"range": "week", "target": {"count": 10, "relative_error": "0.01", "of": "constraints.1"}},
+    ]
+    fixed = shared({"epsilon": 1}, None, queries=queries)
+    kinds, said = kind_errors(fixed, Errors(fixed))
+    assert said[0].startswith("Met: a day of items: 10 % of 1000 is 100, its standard error")
+    (week,) = (each for each in kinds if (each.query, each.of) == ("week", "constraints.1"))
+    assert said[1].endswith(f"{week.chosen / 0.1:.3g} times the budget would meet it.")
+    assert "measure: auto would reach" in said[2]
+    # What it promises is what the same configuration with measure: auto has, and there is nothing to say of that.
+    chosen = shared({"epsilon": 1}, "auto", queries=["day", "week"])
+    found, advice = kind_errors(chosen, Errors(chosen))
+    assert [each.chosen for each in found] == pytest.approx([each.best for each in kinds])
+    assert advice == ()
+    strange = shared({"epsilon": 1}, None, queries=[{"range": "day", "target": queries[0]["target"] | {"of": "tea"}}])
+    with pytest.raises(
+        ConfigError, match=r"^queries.0.target.of must be one of items, constraints.0, constraints.1, got tea$"
+    ):
+        kind_errors(strange, Errors(strange))
