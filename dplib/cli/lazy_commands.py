@@ -9,6 +9,7 @@ from importlib import import_module
 from typing import Any
 
 import typer
+from typer._click.core import Command, Context  # what typer.core itself takes and returns
 from typer.core import TyperCommand, TyperGroup
 
 from dplib.cli.help_texts import SUMMARIES, example_of
@@ -24,33 +25,34 @@ class LazyCommands(TyperGroup):
 
     def __init__(self, **given: Any) -> None:
         super().__init__(**given)
-        self.commands: MutableMapping[str, Any] = _Loaded()
+        self.commands: MutableMapping[str, Command] = _Loaded()
 
-    def list_commands(self, ctx: Any) -> list[str]:
+    def list_commands(self, ctx: Context) -> list[str]:
         """Their names."""
         return list(SUMMARIES)
 
-    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+    def get_command(self, ctx: Context, cmd_name: str) -> Command | None:
         """What a list says of a command; None where there is none of this name."""
         return TyperCommand(cmd_name, help=SUMMARIES[cmd_name]) if cmd_name in SUMMARIES else None
 
-    def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
+    def resolve_command(self, ctx: Context, args: list[str]) -> tuple[str | None, Command | None, list[str]]:
         """The command that is run, and its arguments."""
         name, command, rest = super().resolve_command(ctx, args)
         return name, command and self.commands[str(name)], rest
 
 
-class _Loaded(MutableMapping[str, Any]):
+class _Loaded(MutableMapping[str, Command]):
     """The commands themselves: from each one's module the function, or the group, of its name."""
 
     def __init__(self) -> None:
-        self._made: dict[str, Any] = {}
+        self._made: dict[str, Command] = {}
 
-    def __getitem__(self, name: str) -> Any:
+    def __getitem__(self, name: str) -> Command:
         if name not in self._made:
             if name in _USE_ARROW:
                 leave_pandas_out()
-            self._made[name] = _command(name, getattr(import_module(f"{_PACKAGE}.{name}"), name))
+            members: dict[str, object] = vars(import_module(f"{_PACKAGE}.{name}"))
+            self._made[name] = _command(name, members[name])
         return self._made[name]
 
     def __iter__(self) -> Iterator[str]:
@@ -59,16 +61,17 @@ class _Loaded(MutableMapping[str, Any]):
     def __len__(self) -> int:
         return len(SUMMARIES)
 
-    def __setitem__(self, name: str, command: Any) -> None:
+    def __setitem__(self, name: str, command: Command) -> None:
         self._made[name] = command
 
     def __delitem__(self, name: str) -> None:
         del self._made[name]
 
 
-def _command(name: str, found: Any) -> Any:
-    app = found
-    if not isinstance(found, typer.Typer):
-        app = typer.Typer(add_completion=False)
-        app.command(name, help=SUMMARIES[name], epilog=example_of(name))(found)
+def _command(name: str, found: object) -> Command:
+    if isinstance(found, typer.Typer):
+        return typer.main.get_command(found)
+    assert callable(found)
+    app = typer.Typer(add_completion=False)
+    app.command(name, help=SUMMARIES[name], epilog=example_of(name))(found)
     return typer.main.get_command(app)
