@@ -24,7 +24,7 @@ from fractions import Fraction
 from itertools import combinations
 
 import numpy as np
-from scipy.optimize import minimize
+import scipy
 
 from dplib.arrays import FloatArray, IntArray
 from dplib.privacy.noise import Law
@@ -73,7 +73,8 @@ def best_shares(objective: Objective, law: Law, costs: FloatArray) -> tuple[Frac
         if len(kept) == 1:
             return value(np.zeros(1)), shares_of(np.zeros(1))
         bounds = [(-_SPAN, _SPAN)] * len(kept)
-        found = minimize(value, np.zeros(len(kept)), method="L-BFGS-B", bounds=bounds, options={"ftol": 1e-13})
+        start, options = np.zeros(len(kept)), {"ftol": 1e-13}
+        found = scipy.optimize.minimize(value, start, method="L-BFGS-B", bounds=bounds, options=options)
         return float(found.fun), shares_of(found.x)
 
     rounded = on_grid(_best_of_sets(search, n, law)[1])
