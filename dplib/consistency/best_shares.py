@@ -48,27 +48,30 @@ def share_variances(law: Law, shares: FloatArray, costs: FloatArray) -> FloatArr
         return np.asarray(costs / shares**law.exponent)
 
 
-def best_shares(objective: Objective, law: Law, costs: FloatArray) -> tuple[Fraction, ...]:
+def best_shares(
+    objective: Objective, law: Law, costs: FloatArray, screen: Objective | None = None
+) -> tuple[Fraction, ...]:
     """Search the shares with the least objective.
 
     Args:
         objective: of the variances; finite wherever the last one is.
         law: of the noise.
         costs: variance of each measurement that gets the whole budget, shape (n,), above 0.
+        screen: a cheap objective near to it, by which sets of measurements are compared.
 
     Returns:
         The shares; the last one, of what must be measured, is above 0.
     """
     n = len(costs)
 
-    def search(kept: IntArray) -> tuple[float, FloatArray]:
+    def search(kept: IntArray, by: Objective) -> tuple[float, FloatArray]:
         def shares_of(logarithms: FloatArray) -> FloatArray:
             shares = np.zeros(n)
             shares[kept] = np.exp(logarithms - logarithms.max())
             return np.asarray(shares / shares.sum())
 
         def value(logarithms: FloatArray) -> float:
-            return objective(share_variances(law, shares_of(logarithms), costs))
+            return by(share_variances(law, shares_of(logarithms), costs))
 
         if len(kept) == 1:
             return value(np.zeros(1)), shares_of(np.zeros(1))
@@ -77,10 +80,10 @@ def best_shares(objective: Objective, law: Law, costs: FloatArray) -> tuple[Frac
         found = scipy.optimize.minimize(value, start, method="L-BFGS-B", bounds=bounds, options=options)
         return float(found.fun), shares_of(found.x)
 
-    rounded = on_grid(_best_of_sets(search, n, law)[1])
+    rounded = on_grid(_best_of_sets(lambda kept: search(kept, screen or objective), n, law)[1])
     # What falls off the grid was worth next to nothing; what is left is divided anew.
     kept = np.flatnonzero([share > 0 for share in rounded])
-    return on_grid(search(kept)[1])
+    return on_grid(search(kept, objective)[1])
 
 
 def _best_of_sets(search: Callable[[IntArray], tuple[float, FloatArray]], n: int, law: Law) -> tuple[float, FloatArray]:

@@ -65,7 +65,7 @@ def level_shares(
         return shares, objective(costs / parts**law.exponent)
 
 
-def grouping_objective(constraints: ResolvedConstraints, column: IntArray) -> Objective:
+def grouping_objective(constraints: ResolvedConstraints, column: IntArray) -> tuple[Objective, Objective]:
     """Mean logarithm of the variances of the series of each column, as a function of the columns' variances.
 
     Args:
@@ -73,19 +73,21 @@ def grouping_objective(constraints: ResolvedConstraints, column: IntArray) -> Ob
         column: of each series: 0 for the items, then that of each group of totals, shape (n_series,).
 
     Returns:
-        Takes the variances of the columns from 1 on, then that of column 0.
+        The objective, and one near to it that is cheap for any number of totals. Both take the variances of the columns
+        from 1 on, then that of column 0.
     """
     days = [daily.end - daily.first for daily in constraints.day_constraints]
     longest = int(np.argmax(days))
-    daily = constraints.day_constraints[longest]
-    incidence = constraints.incidence[longest]
+    daily, incidence = constraints.day_constraints[longest], constraints.incidence[longest]
     n_items, grouping = constraints.n_items, column[constraints.n_items :]
-    free = daily.generators is not None and incidence.shape[1] == n_items
     own = incidence[:n_items]
-    free = free and own.nnz == n_items and bool((own.diagonal() == 1).all())
-    if not free and len(column) <= MAX_LINKED:
-        return _linked(daily, column)
-    membership = csr_array(incidence[n_items:]) if free else csr_array((len(grouping), n_items))
+    rows_are_items = incidence.shape[1] == own.nnz == n_items and bool((own.diagonal() == 1).all())
+    if len(column) <= MAX_LINKED and not (rows_are_items and daily.generators is not None):
+        return (_linked(daily, column),) * 2
+    if not rows_are_items:
+        # Many packages: no division of the budget is known to be better than another.
+        return ((lambda variances: 0.0),) * 2
+    membership = csr_array(incidence[n_items:])
     membership.data = np.minimum(membership.data, 1)
     return _by_classes(membership, grouping)
 
@@ -103,13 +105,10 @@ def _linked(daily: DayConstraints, column: IntArray) -> Objective:
     return value
 
 
-def _by_classes(membership: csr_array, grouping: IntArray) -> Objective:
+def _by_classes(membership: csr_array, grouping: IntArray) -> tuple[Objective, Objective]:
     classes = item_classes(membership)
     groups, size, n_totals = kinds(grouping), classes.size.astype(np.float64), len(grouping)
     forest = NestedForest.of(classes, n_totals)
-    if forest is None and len(size) > MAX_CLASSES:
-        spaces = ResidualSpaces.of(classes, grouping)
-        return lambda variances: float(np.log(spaces.variances(np.roll(variances, 1))).mean())
     exact: Callable[[float, FloatArray], tuple[FloatArray, FloatArray]]
     exact = forest.variances if forest is not None else lambda v, own: class_variances(classes, n_totals, v, own)
 
@@ -117,7 +116,14 @@ def _by_classes(membership: csr_array, grouping: IntArray) -> Objective:
         items, totals = exact(float(variances[-1]), variances[grouping - 1])
         return float(np.mean([*(mean_log(totals[group]) for group in groups), mean_log(items, size)]))
 
-    return value
+    if forest is not None:
+        return value, value
+    spaces = ResidualSpaces.of(classes, grouping)
+
+    def balanced(variances: FloatArray) -> float:
+        return float(np.log(spaces.variances(np.roll(variances, 1))).mean())
+
+    return (value if len(size) <= MAX_CLASSES else balanced), balanced
 
 
 def grouping_shares(
@@ -131,5 +137,6 @@ def grouping_shares(
         law: of the noise.
         costs: variance of one count of each column that gets the whole budget, the items' first.
     """
-    found = best_shares(grouping_objective(constraints, column), law, np.roll(costs, -1))
+    objective, cheap = grouping_objective(constraints, column)
+    found = best_shares(objective, law, np.roll(costs, -1), cheap)
     return (found[-1], *found[:-1])
