@@ -118,7 +118,8 @@ class Job(Generic[Design_co]):
         query: answers a question from a release; also what of them is shown.
         verify: checks a release's numbers.
         stages: loads what its runs are made of, which a question to a release does without.
-        adds_up: whether a question may name values of items and ask for sums (``where`` and ``add_up``).
+        adds_up: whether a question may ask for sums (``add_up``).
+        has_values: whether it may name values of items (``where``).
     """
 
     name: str
@@ -131,6 +132,7 @@ class Job(Generic[Design_co]):
     verify: Callable[[Path, Manifest], list[Check]]
     stages: Callable[[], Stages[Design_co]]
     adds_up: bool = False
+    has_values: bool = False
 
     def prepare(self, path: Path, assignments: Sequence[str] = (), date: str = "") -> "PreparedJob[Design_co]":
         """Load, check and resolve a configuration.

@@ -180,6 +180,15 @@ def test_every_method_plans_publishes_verifies_and_answers(tmp_path: Path, chang
     leaves = leaves[(leaves.hi - leaves.lo == 1) & (leaves.lo >= 2) & (leaves.hi <= 9)]
     sums = leaves.groupby("group", observed=True).estimate.sum()
     assert np.allclose([each["estimate"] for each in answers], [sums[name] for name in SITES])
+    (summed,) = json.loads(dplib("query", str(release), "--from", "2", "--to", "9", "--sum", "--json").out)
+    assert (summed["estimate"], summed["published"]) == pytest.approx(
+        (sums.sum(), sum(a["published"] for a in answers))
+    )
+    errors = [each["std_error"] for each in answers]
+    assert summed["std_error"] == (None if adaptive else pytest.approx(np.linalg.norm(errors)))
+    twice = dplib("query", str(release), "--group", SITES[0], "--group", SITES[0], "--sum")
+    assert (twice.code, twice.err.split(" must")[0]) == (2, "dplib: --group")
+    assert dplib("query", str(release), "--where", "site=north").code == 2
 
 
 def test_a_public_total_is_kept_exactly(tmp_path: Path) -> None:

@@ -40,9 +40,12 @@ def query(
     """Print the answers of a release, as JSON or as its job does; what to know of them on standard error."""
     with exit_codes():
         manifest = load_manifest(require_release(release))
-        job, option = job_named(manifest.job), "--where" if where else "--sum"
-        fits = job.adds_up or not (where or add_up)
-        require(fits, option, "be given only for a release of consistent-histograms", f"one of {job.name}")
+        job = job_named(manifest.job)
+        for option, fits, of in (
+            ("--where", job.has_values or not where, "consistent-histograms"),
+            ("--sum", job.adds_up or not add_up, "consistent-histograms or range-histograms"),
+        ):
+            require(fits, option, f"be given only for a release of {of}", f"one of {job.name}")
         answers, shown = job.query(release, manifest, Question(name or (), start, end, where or (), add_up))
         if as_json:
             print(json_text([asdict(answer) for answer in answers]))

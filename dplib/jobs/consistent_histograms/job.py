@@ -44,5 +44,6 @@ JOB = Job(
     verify=check_tables,
     stages=stages,
     adds_up=True,
+    has_values=True,
 )
 """The job."""

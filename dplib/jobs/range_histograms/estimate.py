@@ -4,7 +4,7 @@ Nothing here sees a row or draws noise. Standard errors depend on the settings o
 error of spreading a bucket's count over its bins depends on the data and is not stated.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -105,8 +105,19 @@ class Errors:
         """
         return half_widths(self.ranges(lo, hi), lambda at: self._half_width(int(lo[at]), int(hi[at])))
 
+    def sum_error(self, lo: int, hi: int, n_groups: int) -> float:
+        """Standard error of the sum of some groups' counts of the bins ``[lo, hi)``, NaN where it is not stated."""
+        return float(np.sqrt(n_groups) * self.ranges(np.array([lo]), np.array([hi]))[0])
+
+    def sum_half_width(self, lo: int, hi: int, n_groups: int) -> float:
+        """Half width of its 95 % interval: groups have independent noise of the same laws."""
+        if self._variance is None:
+            return float("nan")
+        draws = range_draws(self._design, self._design.strategy, self._design.variance, lo, hi)
+        return half_width([replace(each, count=each.count * n_groups) for each in draws])
+
     def _half_width(self, lo: int, hi: int) -> float:
-        return half_width(range_draws(self._design, self._design.strategy, self._design.variance, lo, hi))
+        return self.sum_half_width(lo, hi, 1)
 
 
 def range_draws(design: Design, strategy: TreeStrategy, variance: FloatArray, lo: int, hi: int) -> tuple[Draws, ...]:

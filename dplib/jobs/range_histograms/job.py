@@ -19,7 +19,7 @@ from dplib.workflow.shown import Shown
 
 def query(release: Path, manifest: Manifest, asked: Question) -> tuple[list[Answer], Iterator[Shown]]:
     """Answers for a range of bins."""
-    answers = query_release(release, manifest, asked.names, asked.start, asked.end)
+    answers = query_release(release, manifest, asked.names, asked.start, asked.end, asked.add_up)
     return answers, shown_answers(f"Counts of {answers[0].range}", answers)
 
 
@@ -40,6 +40,7 @@ JOB = Job(
     show=show_release,
     query=query,
     verify=check_tables,
+    adds_up=True,
     stages=stages,
 )
 """The job."""

@@ -15,6 +15,7 @@ from dplib.jobs.range_histograms.estimate import Errors
 from dplib.jobs.range_histograms.tables import ESTIMATES, PUBLISHED, Tables, read_strategy
 from dplib.release.manifest import Manifest
 from dplib.release.tables import read_table
+from dplib.validate import require
 from dplib.workflow.manifest import public_design
 
 
@@ -23,7 +24,7 @@ class Answer:
     """One answer.
 
     Attributes:
-        group: histogram; ``all`` where there is one.
+        group: histogram, ``all`` where there is one; or which ones are summed.
         range: the bins in their public names.
         estimate: unbiased estimate, in counts; may be negative (method adaptive: biased).
         std_error: its exact standard error; None where it is not stated (method adaptive).
@@ -52,7 +53,12 @@ def design_of(directory: Path, manifest: Manifest) -> Design:
 
 
 def query_release(
-    directory: Path, manifest: Manifest, groups: Sequence[str], start: str | None, end: str | None
+    directory: Path,
+    manifest: Manifest,
+    groups: Sequence[str],
+    start: str | None,
+    end: str | None,
+    add_up: bool = False,
 ) -> list[Answer]:
     """Answer one range for some groups.
 
@@ -62,9 +68,10 @@ def query_release(
         groups: all where empty.
         start: lower edge, first day or first category; the first bin's where None.
         end: upper edge, or last day or category; the last bin's where None.
+        add_up: whether the sum of the groups is asked for, in place of each.
 
     Raises:
-        ConfigError: if a group or an end is not of the release.
+        ConfigError: if a group or an end is not of the release, or a sum would count a group twice.
     """
     design = design_of(directory, manifest)
     tables = Tables(directory, design)
@@ -79,16 +86,22 @@ def query_release(
     estimates = _sums(tables, read_table(directory / ESTIMATES, ["group", "node", "estimate"], where), "estimate")
     bins = [("group", "in", wanted), ("bin", ">=", lo), ("bin", "<", hi)]
     published = _sums(tables, read_table(directory / PUBLISHED, ["group", "bin", "count"], bins), "count")
-    errors, ends = Errors(design), (np.array([lo]), np.array([hi]))
-    error, margin = float(errors.ranges(*ends)[0]), float(errors.half_widths(*ends)[0])
+    sets = {name: [design.groups.index(name)] for name in wanted}
+    if add_up:
+        require(len(sets) == len(wanted), "--group", "name each group of a sum once", "one twice")
+        name = f"sum of {', '.join(groups)}" if groups else "sum of all groups"
+        sets = {name: [number for numbers in sets.values() for number in numbers]}
+    n_groups = len(wanted) if add_up else 1
+    errors = Errors(design)
+    error, margin = errors.sum_error(lo, hi, n_groups), errors.sum_half_width(lo, hi, n_groups)
     shown = design.bins.shown(lo, hi)
     found = []
-    for name in wanted:
-        number = design.groups.index(name)
-        value = float(estimates[number])
-        half = None if np.isnan(error) else margin
-        low, high = (None, None) if half is None else (value - half, value + half)
-        found.append(Answer(name, shown, value, None if half is None else error, low, high, int(published[number])))
+    for name, numbers in sets.items():
+        value, count = float(estimates[numbers].sum()), int(published[numbers].sum())
+        if np.isnan(error):
+            found.append(Answer(name, shown, value, None, None, None, count))
+        else:
+            found.append(Answer(name, shown, value, error, value - margin, value + margin, count))
     return found
 
 
