@@ -104,6 +104,9 @@ def consistent_histograms(draw: Draw) -> Settings:
         settings["queries"] = draw.random.sample(
             ["day", "week", "month", "quarter", "year", "total"], draw.one(0, 1, 3, 6)
         )
+    if draw.chance(0.1):
+        settings["queries"] = ["day", {"range": "week", "weight": draw.one(2, "1/3", "1e-9", 10**6, 0)}]
+    draw.maybe(settings, "measure", 0.4, "auto", "auto", {"shares": [1]}, {"shares": [2, 1]}, {"shares": [1, 0, "1/3"]})
     return settings
 
 

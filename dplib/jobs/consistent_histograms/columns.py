@@ -65,7 +65,7 @@ def choose_columns(config: HistogramsRelease, constraints: ResolvedConstraints) 
     of, names = constraints.series_grouping, column_names(config, constraints)
     law = config.privacy.mechanism
     if config.measure == "auto":
-        norms = [_norms(constraints, of == number) for number in range(len(names))]
+        norms = [series_norms(constraints, of == number) for number in range(len(names))]
         costs = np.array([float(l1) ** 2 if law is Law.LAPLACE else float(square) for l1, square in norms])
         given: Sequence[Fraction] = grouping_shares(constraints, of, law, np.maximum(costs, 1.0))
     else:
@@ -74,7 +74,7 @@ def choose_columns(config: HistogramsRelease, constraints: ResolvedConstraints) 
         require(len(given) == len(names), "measure.shares", rule, len(given))
     shares = tuple(share / sum(given) for share in given)
     measured = np.array([shares[column] > 0 for column in of])
-    l1, square = _norms(constraints, measured)
+    l1, square = series_norms(constraints, measured)
     notes: tuple[str, ...] = ()
     if config.measure == "auto":
         parts = ", ".join(f"{name} {share_text(share)}" for name, share in zip(names, shares, strict=True))
@@ -96,7 +96,7 @@ def column_names(config: HistogramsRelease, constraints: ResolvedConstraints) ->
     return tuple(names[column] for column in range(n_columns))
 
 
-def _norms(constraints: ResolvedConstraints, series: BoolArray) -> tuple[int, int]:
+def series_norms(constraints: ResolvedConstraints, series: BoolArray) -> tuple[int, int]:
     """Largest L1 and squared L2 norm of what one row adds to some series of one level."""
     return row_norms([incidence[np.flatnonzero(series)] for incidence in constraints.incidence])
 
@@ -117,7 +117,7 @@ def noise_of_columns(
     _require_small_rows(privacy, constraints)
     rows = [(constraints.row_l1, constraints.row_l2_squared)]
     if columns.names:
-        rows = [_norms(constraints, columns.of == column) for column in range(columns.n_columns)]
+        rows = [series_norms(constraints, columns.of == column) for column in range(columns.n_columns)]
     found: list[NoiseEvent | None] = [None] * len(shares)
     for place, part in zip(measured, split(epsilon_or_rho(budget), [shares[x] for x in measured]), strict=True):
         level, column = divmod(place, columns.n_columns)

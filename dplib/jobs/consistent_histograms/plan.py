@@ -7,6 +7,7 @@ from fractions import Fraction
 import numpy as np
 
 from dplib.arrays import FloatArray
+from dplib.jobs.consistent_histograms.columns import series_norms
 from dplib.jobs.consistent_histograms.compare import KindError, kind_errors
 from dplib.jobs.consistent_histograms.day_tree import query_ranges
 from dplib.jobs.consistent_histograms.design import Design
@@ -160,18 +161,13 @@ def _span(errors: FloatArray) -> tuple[float, float]:
 
 def days_only_variance(design: Design) -> float:
     """Noise variance of one item's day if days of items alone were measured with the whole budget."""
-    measurement = next(each for each in design.measurements if each is not None)
-    budget = design.config.privacy.budget.budget()
-    if isinstance(budget, PureDP):
-        measured = design.constraints.incidence
-        n_items = design.constraints.n_items
-        row_l1 = max(int(matrix[:n_items].sum(axis=0).max(initial=0)) for matrix in measured)
-        l1 = measurement.noise.sensitivity / design.constraints.row_l1 * row_l1
-        return Noise.within(budget, l1, 0).variance
-    rho = sum((event.rho for event in design.events), Fraction(0))
-    leaf = design.measurements[-1]
+    budget, constraints = design.config.privacy.budget.budget(), design.constraints
+    leaf = design.noise_of(design.tree.n_levels - 1)[0]
     assert leaf is not None
-    n_items = design.constraints.n_items
-    squares = max(int((m[:n_items] ** 2).sum(axis=0).max(initial=0)) for m in design.constraints.incidence)
-    l2 = leaf.noise.sensitivity / design.constraints.row_l2_squared * squares
-    return Noise.within(ZCDP(rho), 0, l2).variance
+    l1, square = series_norms(constraints, np.arange(len(constraints.series)) < constraints.n_items)
+    # A column of the items alone has their sensitivity already.
+    whole = (l1, square) if design.columns.names else (constraints.row_l1, constraints.row_l2_squared)
+    if isinstance(budget, PureDP):
+        return Noise.within(budget, leaf.noise.sensitivity / whole[0] * l1, 0).variance
+    rho = sum((event.rho for event in design.events), Fraction(0))
+    return Noise.within(ZCDP(rho), 0, leaf.noise.sensitivity / whole[1] * square).variance

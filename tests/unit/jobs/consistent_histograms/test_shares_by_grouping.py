@@ -11,6 +11,7 @@ from dplib.errors import ConfigError
 from dplib.jobs.consistent_histograms.compare import kind_errors
 from dplib.jobs.consistent_histograms.design import Design
 from dplib.jobs.consistent_histograms.errors import Errors
+from dplib.jobs.consistent_histograms.plan import days_only_variance
 from dplib.workflow.settings import counted_settings
 from tests.unit.jobs.consistent_histograms.test_design import design
 
@@ -117,3 +118,13 @@ def test_the_plan_judges_targets_and_says_what_would_be_better() -> None:
         ConfigError, match=r"^queries.0.target.of must be one of items, constraints.0, constraints.1, got tea$"
     ):
         kind_errors(strange, Errors(strange))
+
+
+@pytest.mark.parametrize("budget", [{"epsilon": 1}, {"rho": "1/2"}])
+def test_days_alone_are_priced_by_the_items_whatever_the_shares(budget: dict[str, object]) -> None:
+    """Without the totals, and with the last column not measured."""
+    known = days_only_variance(shared(budget, None, constraints=[]))
+    found = [
+        days_only_variance(shared(budget, measure)) for measure in ({"shares": [1, 2, 0]}, {"shares": [1, 2, 3]}, None)
+    ]
+    assert found == pytest.approx([known] * 3, rel=1e-5)
