@@ -76,8 +76,8 @@ def best_shares(
         if len(kept) == 1:
             return value(np.zeros(1)), shares_of(np.zeros(1))
         bounds = [(-_SPAN, _SPAN)] * len(kept)
-        start, options = np.zeros(len(kept)), {"ftol": 1e-13}
-        found = scipy.optimize.minimize(value, start, method="L-BFGS-B", bounds=bounds, options=options)
+        start = np.zeros(len(kept))
+        found = scipy.optimize.minimize(value, start, method="L-BFGS-B", bounds=bounds, options={"ftol": 1e-13})
         return float(found.fun), shares_of(found.x)
 
     rounded = on_grid(_best_of_sets(lambda kept: search(kept, screen or objective), n, law)[1])
