@@ -17,6 +17,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.csv as pa_csv
 import pyarrow.dataset as pa_dataset
 import pyarrow.parquet as pa_parquet
@@ -145,13 +146,15 @@ def _column(name: str, values: Column) -> Any:
 def _texts(values: Any) -> Any:
     """Dictionary of the texts that occur, sorted: other orders or spare entries would show in the bytes."""
     require(values.null_count == 0, "texts", "all be given", "a missing one")
-    codes = values.indices.to_numpy(zero_copy_only=False)
-    used, inverse = np.unique(codes, return_inverse=True)
-    words = np.array(values.dictionary.to_pylist(), dtype=object)[used]
-    names, place = np.unique(words.astype(str), return_inverse=True)
-    return pa.DictionaryArray.from_arrays(
-        pa.array(place[inverse], pa.int32()), pa.array(names.tolist(), pa.string())
-    ).cast(_TEXT)
+    codes, words = values.indices.to_numpy(zero_copy_only=False), values.dictionary.cast(pa.string())
+    used = np.flatnonzero(np.bincount(codes, minlength=len(words)))
+    # Texts in order, as most come, are not sorted once more: bytes of UTF-8 have the order of their characters.
+    if len(used) < len(words) or not pc.all(pc.less(words[:-1], words[1:])).as_py():
+        names, place = np.unique(np.array(words.to_pylist(), dtype=object)[used].astype(str), return_inverse=True)
+        number = np.zeros(len(words), dtype=np.int32)
+        number[used] = place
+        codes, words = number[codes], pa.array(names.tolist(), pa.string())
+    return pa.DictionaryArray.from_arrays(pa.array(codes, pa.int32()), words).cast(_TEXT)
 
 
 def _sorted(table: Any, sort_by: Sequence[str]) -> Any:

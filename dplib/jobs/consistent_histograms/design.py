@@ -21,9 +21,8 @@ Notation: ``A`` is the incidence of `ResolvedConstraints` (measured series only)
 """
 
 import datetime as dt
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -31,28 +30,25 @@ import numpy as np
 
 from dplib.arrays import FloatArray, IntArray
 from dplib.config.item_table import ItemTable, TableItems
-from dplib.config.names import BLANKS, declared_names
+from dplib.config.names import declared_names
 from dplib.constraints.groupings import Groupings, GroupingSize
-from dplib.constraints.resolve import resolve
 from dplib.constraints.resolved import ResolvedConstraints
-from dplib.constraints.specs import Equation, Package, Total
 from dplib.jobs.consistent_histograms.columns import Columns, choose_columns, continuous_factors, noise_of_columns
 from dplib.jobs.consistent_histograms.config import (
     COUNTING_VERSION,
     ConsistentHistogramsConfig,
-    Constraint,
     HistogramsRelease,
     Measure,
     Tree,
 )
 from dplib.jobs.consistent_histograms.day_tree import DayTree, build_day_tree
+from dplib.jobs.consistent_histograms.declared import resolve_declared
 from dplib.jobs.consistent_histograms.item_groups import resolve_groupings, series_days, table_columns
 from dplib.mechanisms.tree_counts import SAMPLER_FORMAT
 from dplib.privacy.events import Event
 from dplib.privacy.noise import NoiseEvent
 from dplib.trees.block_plan import BlockPlan
 from dplib.trees.interval_tree import IntervalTree
-from dplib.validate import require
 from dplib.workflow.quality import quality_events
 
 MAX_BLOCK_CELLS = 1 << 19
@@ -124,7 +120,7 @@ class Design:
             assert not isinstance(listed, ItemTable)
             items, groupings = declared_names(listed, Path(), "domain.items"), None
         days_of = None if table is None else table.days
-        constraints = _constraints(config, items, groupings, days_of, rows_are_packages, quantity)
+        constraints = resolve_declared(config, items, groupings, days_of, rows_are_packages, quantity)
         days = build_day_tree(config)
         columns, constraints = choose_columns(config, constraints)
         measurements = noise_of_columns(config.privacy, constraints, days, columns)
@@ -156,6 +152,16 @@ class Design:
     def series(self) -> tuple[str, ...]:
         """Names of the series: the items, then the totals."""
         return self.constraints.series
+
+    @cached_property
+    def series_number(self) -> dict[str, int]:
+        """Number of each series."""
+        return {name: number for number, name in enumerate(self.series)}
+
+    @cached_property
+    def by_name(self) -> IntArray:
+        """Numbers of the series in the order of their names, shape (n_series,)."""
+        return np.array(sorted(range(len(self.series)), key=self.series.__getitem__), dtype=np.int64)
 
     @cached_property
     def table_columns(self) -> dict[str, tuple[IntArray, tuple[str, ...]]]:
@@ -273,78 +279,3 @@ class Design:
     def in_former_blocks(self) -> "Design":
         """The design of a measurement that a version before made, or reserved, under its own hash of the settings."""
         return replace(self, block_width=len(self.series))
-
-
-def _constraints(
-    config: HistogramsRelease,
-    items: tuple[str, ...],
-    groupings: Groupings | None,
-    item_days: IntArray | None,
-    rows_are_packages: bool,
-    quantity: str | None,
-) -> ResolvedConstraints:
-    packages: list[Package] = []
-    totals: list[Total] = []
-    equations: list[Equation] = []
-    replace_one = config.privacy.neighbors == "replace_one"
-    for number, constraint in enumerate(config.constraints):
-        setting = f"constraints.{number}"
-        first, end = _validity(config, constraint, setting)
-        packages.extend(
-            Package(name, {item: n for item, n in contents.items() if n}, first, end, f"{setting}.packages.{name}")
-            for name, contents in (constraint.packages or {}).items()
-        )
-        totals.extend(
-            Total(name, tuple(members), constraint.measured, first, end, f"{setting}.totals.{name}", number)
-            for name, members in (constraint.totals or {}).items()
-        )
-        equations.extend(
-            Equation(each.coefficients, each.value, replace_one, first, end, f"{setting}.equations.{name}")
-            for name, each in (constraint.equations or {}).items()
-        )
-    require(bool(packages) or not rows_are_packages, "constraints", "declare packages where rows are packages", "none")
-    _check_packages(packages, rows_are_packages)
-    _check_equations(equations, config.privacy.unit, quantity)
-    day_name = partial(_day_name, config.domain.first_day)
-    specs = (packages, totals, equations)
-    return resolve(items, config.domain.n_days, *specs, rows_are_packages, day_name, groupings, item_days)
-
-
-def _day_name(first: dt.date, day: int) -> str:
-    return (first + dt.timedelta(days=day)).isoformat()
-
-
-def _check_packages(packages: Sequence[Package], rows_are_packages: bool) -> None:
-    """Refuse packages that need not be true of the rows that are counted, whatever those are."""
-    for package in packages:
-        rule = (
-            "be left out unless input.columns.package says that rows are packages, since caps on item lines would "
-            "make its equations false"
-        )
-        require(rows_are_packages, package.setting, rule, "rows that are item lines")
-        plain = bool(package.name) and package.name == package.name.strip(BLANKS)
-        require(plain, package.setting, "have a name without blanks at its ends", repr(package.name))
-
-
-def _check_equations(equations: Sequence[Equation], unit: str, quantity: str | None) -> None:
-    """Refuse equations that need not be true of the rows that are counted, whatever those are."""
-    for equation in equations:
-        rule = (
-            "stand only where every row counts whole (privacy.unit: event, no input.columns.quantity), since caps "
-            "would make it false"
-        )
-        shown = f"the unit {unit}" if unit != "event" else f"quantities in {quantity}"
-        require(unit == "event" and quantity is None, equation.setting, rule, shown)
-
-
-def _validity(config: HistogramsRelease, constraint: Constraint, name: str) -> tuple[int, int]:
-    domain = config.domain
-    first = max(constraint.first or domain.first_day, domain.first_day)
-    last = min(constraint.last or domain.last_day, domain.last_day)
-    require(
-        first <= last,
-        name,
-        "hold on at least one day of the domain",
-        f"{constraint.first or domain.first_day} to {constraint.last or domain.last_day}",
-    )
-    return (first - domain.first_day).days, (last - domain.first_day).days + 1

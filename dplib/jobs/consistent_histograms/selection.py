@@ -48,8 +48,7 @@ def select(design: Design, items: Sequence[str], where: Sequence[str], add_up: b
             counted twice in a sum.
     """
     require(bool(items) or bool(where) or not add_up, "--sum", "be given with --item or --where", "neither")
-    number = {name: place for place, name in enumerate(design.series)}
-    found = []
+    number, found = design.series_number, []
     for name in items or (() if where else design.series):
         if name not in number:
             raise ConfigError("--item", "be an item or total of the release", name + _meant(design, name))
@@ -138,7 +137,6 @@ class _Held:
 
     def __init__(self, design: Design) -> None:
         self._design = design
-        self._series = {name: number for number, name in enumerate(design.series)}
         self._rows = {} if design.groupings is None else {name: n for n, name in enumerate(design.groupings.names)}
         self._members: dict[str, list[str]] = {}
         for constraint in design.config.constraints:
@@ -152,5 +150,5 @@ class _Held:
             return np.array([series], dtype=np.int64)
         if design.groupings is not None and name in self._rows:
             return design.groupings.membership[[self._rows[name]]].indices.astype(np.int64)
-        members = [self.items(self._series[member]) for member in self._members[name]]
+        members = [self.items(design.series_number[member]) for member in self._members[name]]
         return np.unique(np.concatenate(members))

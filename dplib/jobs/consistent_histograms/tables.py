@@ -54,9 +54,9 @@ def _keys(design: Design, nodes: IntArray, series: IntArray) -> dict[str, Column
     """Key columns of all pairs of nodes and series, sorted by node, then by the series' names."""
     tree = design.tree
     first = np.datetime64(design.config.domain.first_day, "D")
-    width, count = len(series), len(nodes)
+    width, count, names = len(series), len(nodes), design.series
     return {
-        "item": _repeated(np.arange(width), [design.series[number] for number in series], count),
+        "item": _repeated(np.arange(width), [names[number] for number in series.tolist()], count),
         "node": np.repeat(nodes, width),
         "level": np.repeat(tree.level[nodes], width),
         "first_day": np.repeat(first + tree.lo[nodes], width),
@@ -119,14 +119,14 @@ class Tables(ReleaseTables[Design]):
         """
         design, nodes = self.design, block_nodes(self.design, name)
         kept = np.isfinite(design.level_variance[design.tree.level[nodes]])
-        measured = np.array(design.measured_series, dtype=np.int64)
-        order = np.argsort(np.array([design.series[number] for number in measured]))
-        cells = design.noise_variance[:, design.columns.of[measured[order]]]
-        columns = _keys(design, nodes[kept], measured[order]) | {
-            "noisy": noisy[kept][:, order].reshape(-1),
+        measured = design.by_name[design.constraints.measured[design.by_name]]
+        place = np.cumsum(design.constraints.measured)[measured] - 1
+        cells = design.noise_variance[:, design.columns.of[measured]]
+        columns = _keys(design, nodes[kept], measured) | {
+            "noisy": noisy[kept][:, place].reshape(-1),
             "variance": cells[design.tree.level[nodes[kept]]].reshape(-1),
         }
-        columns = _present(design, nodes[kept], measured[order], columns)
+        columns = _present(design, nodes[kept], measured, columns)
         write_table(self.directory / MEASUREMENT, name, columns, sort_by=("node", "item"))
 
     def read_measurement(self) -> FloatArray:
@@ -155,7 +155,7 @@ class Tables(ReleaseTables[Design]):
             values: columns, each of shape (nodes of the block, n_series).
             kept: which series to write, shape (n_series,); all where absent.
         """
-        series = np.argsort(np.array(self.design.series))
+        series = self.design.by_name
         series = series if kept is None else series[kept[series]]
         nodes = block_nodes(self.design, name)
         columns = _keys(self.design, nodes, series)
@@ -176,6 +176,6 @@ class Tables(ReleaseTables[Design]):
 
     def _series_numbers(self, rows: pa.Table) -> IntArray:
         items = rows.column("item").combine_chunks()
-        number = {name: position for position, name in enumerate(self.design.series)}
+        number = self.design.series_number
         lookup = np.array([number[name] for name in items.dictionary.to_pylist()], dtype=np.int64)
         return np.asarray(lookup[items.indices.to_numpy(zero_copy_only=False)], dtype=np.int64)
