@@ -96,7 +96,9 @@ def accept(name: str, checks: Iterable[Check]) -> int:
             found.append(result)
             console.print(f"  {verdict(result)}  {result.claim}: {result.measured} ({result.target})", markup=False)
         ended = time.monotonic(), processor_seconds()
-        took.add_row(name_of(check), *_spent(started, ended), *_counted(found))
+        seconds, used = _spent(started, ended)
+        console.print(f"[dim]  {seconds} s, {used} s of processor time[/dim]")
+        took.add_row(name_of(check), seconds, used, *_counted(found))
         started, results = ended, results + found
     took.add_section()
     took.add_row("all", *_spent(first, started), *_counted(results))
