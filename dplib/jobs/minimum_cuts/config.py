@@ -6,11 +6,12 @@ measurement and never spend, and ``plan`` changes no release. The file says besi
 (`dplib.config.job_config.Surroundings`).
 """
 
+from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import ConfigDict, Field, field_validator, model_validator
+from pydantic import AfterValidator, ConfigDict, Field, model_validator
 
 from dplib.config.edge_input import (
     DeclaredVertices,
@@ -27,6 +28,17 @@ COUNTING_VERSION = 1
 """Raised when the code that turns rows into a graph or a graph into statistics changes its result."""
 MAX_DRAWN = 1_000
 """Cuts that one release draws at most."""
+
+
+def _within(rule: str, holds: Callable[[Fraction], bool]) -> AfterValidator:
+    """The bounds of an exact number, and how they are told."""
+
+    def check(value: Fraction) -> Fraction:
+        if not holds(value):
+            raise ValueError(f"must be {rule}, got {value}")
+        return value
+
+    return AfterValidator(check)
 
 
 class CutPrivacy(PrivacySettings):
@@ -53,15 +65,8 @@ class CutGraph(Section):
 class CutReleaseSettings(Section):
     """One release about the cuts."""
 
-    share: Exact = Fraction(1)
+    share: Annotated[Exact, _within("above 0", lambda share: share > 0)] = Fraction(1)
     """Its weight in the split of the budget."""
-
-    @field_validator("share")
-    @classmethod
-    def _positive(cls, share: Fraction) -> Fraction:
-        if share <= 0:
-            raise ValueError(f"must be above 0, got {share}")
-        return share
 
 
 class _ChosenCuts(CutReleaseSettings):
@@ -69,15 +74,8 @@ class _ChosenCuts(CutReleaseSettings):
 
     k: Annotated[int, Field(ge=1, le=MAX_DRAWN, strict=True)]
     """How many are drawn."""
-    values_share: Exact = Fraction(1, 2)
+    values_share: Annotated[Exact, _within("from 0 to below 1", lambda share: 0 <= share < 1)] = Fraction(1, 2)
     """Part of its budget for the values of the chosen cuts, from 0 (values stay private) to below 1."""
-
-    @field_validator("values_share")
-    @classmethod
-    def _part(cls, share: Fraction) -> Fraction:
-        if not 0 <= share < 1:
-            raise ValueError(f"must be from 0 to below 1, got {share}")
-        return share
 
 
 class TopCutsSettings(_ChosenCuts):
@@ -97,15 +95,8 @@ class SampledCutsSettings(_ChosenCuts):
 class SoftCountSettings(CutReleaseSettings):
     """A soft count of near-minimum cuts."""
 
-    eta: Exact = Fraction(1)
+    eta: Annotated[Exact, _within("from 1e-6 to 1e6", lambda eta: Fraction(1, 10**6) <= eta <= 10**6)] = Fraction(1)
     """ln of the sum over all cuts of e^(-eta (value - minimum)): about the number of cuts within 1 / eta of it."""
-
-    @field_validator("eta")
-    @classmethod
-    def _positive_eta(cls, eta: Fraction) -> Fraction:
-        if not Fraction(1, 10**6) <= eta <= 10**6:
-            raise ValueError(f"must be from 1e-6 to 1e6, got {eta}")
-        return eta
 
 
 class CutReleases(Section):
@@ -139,32 +130,18 @@ class CutSettings(Section):
     method: Literal["auto", "packing", "karger", "karger-stein"] = "auto"
     """How sampled_cuts lists near-minimum cuts: auto and packing never miss one; the others do with a probability of at
     most `failure`, which delta pays for."""
-    failure: Exact = Fraction(1, 10**12)
+    failure: Annotated[Exact, _within("above 0 and below 1", lambda p: 0 < p < 1)] = Fraction(1, 10**12)
     """Of karger and karger-stein."""
-
-    @field_validator("failure")
-    @classmethod
-    def _probability(cls, failure: Fraction) -> Fraction:
-        if not 0 < failure < 1:
-            raise ValueError(f"must be above 0 and below 1, got {failure}")
-        return failure
 
 
 class CutPublication(Publication):
     """What is made of the stored measurement; never spends."""
 
-    factor: Exact = Fraction(11, 10)
+    factor: Annotated[Exact, _within("from 1 to 2", lambda factor: 1 <= factor <= 2)] = Fraction(11, 10)
     """Cuts of the synthetic graph are listed up to this multiple of its minimum cut value; above 24 vertices those that
     were found and whose value less two standard errors is no larger."""
     most_cuts: Annotated[int, Field(ge=1, le=100_000, strict=True)] = 1_000
     """Cuts that are listed at most, the smallest first."""
-
-    @field_validator("factor")
-    @classmethod
-    def _factor(cls, factor: Fraction) -> Fraction:
-        if not 1 <= factor <= 2:
-            raise ValueError(f"must be from 1 to 2, got {factor}")
-        return factor
 
 
 class PlanSettings(Section):
