@@ -3,19 +3,51 @@
 Nothing private is touched: the rows are random, the secret is thrown away, the ledger and the output are temporary.
 """
 
+import csv
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from dplib.ledger.ledger import Ledger
 from dplib.ledger.schema import resolve_ledger_url
 from dplib.privacy.budget import Currency
+from dplib.progress import Progress
 from dplib.secret.file import create_secret_file
 from dplib.workflow.design import AnyDesign, JobDesign, cost_of, delta_of, natural_terms
 from dplib.workflow.job import PreparedJob
 from dplib.workflow.prepared import Resolve
+from dplib.workflow.run import run_job
 
 _LEDGER, _KEY = "ledger.db", "rehearsal.key"
+
+
+@contextmanager
+def run_on_edges(
+    prepared: PreparedJob[AnyDesign], edges: Iterable[tuple[str, str]], progress: Progress, **graph: object
+) -> Iterator[tuple[AnyDesign, Path]]:
+    """Run a graph job on generated edges: its design on them and the release, which goes with the block.
+
+    Args:
+        prepared: a checked configuration.
+        edges: the ends of each row, as the vertices are declared.
+        progress: told of the stages.
+        graph: settings of the section ``graph`` that are others than the configuration's.
+    """
+    with TemporaryDirectory(prefix="dplib-rehearsal-") as name:
+        folder = Path(name)
+        with (folder / "edges.csv").open("w", newline="", encoding="utf-8") as file:
+            csv.writer(file, lineterminator="\n").writerows([("source", "target"), *edges])
+        options, columns = {"header": "true", "escape": '"'}, {"source": "source", "target": "target"}
+        rows = {"path": "edges.csv", "format": "csv", "options": options, "columns": columns}
+        # Listed files enter with their contents: their names are relative to another folder.
+        changed = {"input": rows, "graph": prepared.settings["graph"] | graph}
+        rehearsed = on_generated_rows(prepared, changed, folder)
+        _, release = run_job(rehearsed, progress=progress)
+        assert release is not None
+        yield rehearsed.design, release
 
 
 def on_generated_rows(

@@ -4,11 +4,9 @@ Nothing private is touched (`dplib.workflow.rehearsal`). The graph is a ring wit
 next one and to some random ones; with rows to spare pairs repeat and their weights add up.
 """
 
-import csv
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import numpy as np
 
@@ -23,8 +21,7 @@ from dplib.jobs.minimum_cuts.tables import Tables
 from dplib.page.number_text import terminal_number
 from dplib.progress import Progress
 from dplib.workflow.job import PreparedJob
-from dplib.workflow.rehearsal import on_generated_rows
-from dplib.workflow.run import run_job
+from dplib.workflow.rehearsal import run_on_edges
 from dplib.workflow.shown import Shown, TextTable
 
 ROWS_PER_VERTEX = 40
@@ -65,15 +62,11 @@ def rehearse(prepared: PreparedJob[Design], n_rows: int, seed: int, progress: Pr
         seed: of the generated graph.
         progress: told of the stages.
     """
-    with TemporaryDirectory(prefix="dplib-rehearsal-") as name:
-        folder = Path(name)
-        source, target = generate(prepared.design.n_vertices, n_rows, seed)
-        _write_rows(prepared.design, folder / "edges.csv", source, target)
-        rehearsed = _prepare(prepared, folder)
-        _, release = run_job(rehearsed, progress=progress)
-        assert release is not None
-        graph = canonical(rehearsed.design.n_vertices, source, target)
-        return _compared(rehearsed.design, graph, release)
+    source, target = generate(prepared.design.n_vertices, n_rows, seed)
+    shown = prepared.design.vertices.shown
+    edges = [(shown(one), shown(other)) for one, other in zip(source.tolist(), target.tolist(), strict=True)]
+    with run_on_edges(prepared, edges, progress, weights={"largest": 1, "repeats": "sum"}) as (design, release):
+        return _compared(design, canonical(design.n_vertices, source, target), release)
 
 
 def _compared(design: Design, graph: Graph, release: Path) -> list[RehearsedRelease]:
@@ -107,27 +100,6 @@ def generate(n_vertices: int, n_rows: int, seed: int) -> tuple[IntArray, IntArra
     chord = (np.arange(n_rows) >= n_vertices) & (np.arange(n_rows) % 2 == 0)
     step = generator.integers(1, n_vertices, size=n_rows)
     return source, np.where(chord, (source + step) % n_vertices, target)
-
-
-def _write_rows(design: Design, path: Path, source: IntArray, target: IntArray) -> None:
-    domain = design.vertices
-    with path.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(["source", "target"])
-        for ends in zip(source.tolist(), target.tolist(), strict=True):
-            writer.writerow([domain.shown(end) for end in ends])
-
-
-def _prepare(prepared: PreparedJob[Design], folder: Path) -> PreparedJob[Design]:
-    """The same job on the generated rows."""
-    config, domain = prepared.design.config, prepared.design.vertices
-    columns = {"source": "source", "target": "target"}
-    options = {"header": "true", "escape": '"'}
-    graph = config.graph.model_dump(mode="json") | {"weights": {"largest": 1, "repeats": "sum"}}
-    if domain.names is not None:
-        graph["vertices"] = list(domain.names)
-    changed = {"input": {"path": "edges.csv", "format": "csv", "options": options, "columns": columns}, "graph": graph}
-    return on_generated_rows(prepared, changed, folder)
 
 
 def shown_rehearsal(prepared: PreparedJob[Design], rows: int | None, seed: int, progress: Progress) -> Iterator[Shown]:

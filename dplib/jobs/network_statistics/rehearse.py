@@ -4,11 +4,8 @@ Nothing private is touched (`dplib.workflow.rehearsal`). The graph has hubs: an 
 probability that falls as (v + 1)^(-1/2). Rows stand in both orientations and some stand twice, as in real lists.
 """
 
-import csv
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import numpy as np
 
@@ -23,8 +20,7 @@ from dplib.jobs.network_statistics.measure import exact_statistics
 from dplib.jobs.network_statistics.tables import ESTIMATES, PUBLISHED, Tables
 from dplib.progress import Progress
 from dplib.workflow.job import PreparedJob
-from dplib.workflow.rehearsal import on_generated_rows
-from dplib.workflow.run import run_job
+from dplib.workflow.rehearsal import run_on_edges
 from dplib.workflow.shown import Shown, TextTable
 
 EDGES_PER_VERTEX = 4
@@ -63,14 +59,12 @@ def rehearse(prepared: PreparedJob[Design], n_edges: int, seed: int, progress: P
         seed: of the generated graph.
         progress: told of the stages.
     """
-    with TemporaryDirectory(prefix="dplib-rehearsal-") as name:
-        folder = Path(name)
-        graph = generate(prepared.design.n_vertices, n_edges, seed)
-        _write_rows(prepared.design, folder / "edges.csv", graph)
-        rehearsed = _prepare(prepared, folder)
-        _, release = run_job(rehearsed, progress=progress)
-        assert release is not None
-        design = rehearsed.design
+    graph, shown = generate(prepared.design.n_vertices, n_edges, seed), prepared.design.vertices.shown
+    edges = [
+        (shown(one), shown(other)) for one, other in zip(graph.source.tolist(), graph.target.tolist(), strict=True)
+    ]
+    turned = [(other, one) for one, other in edges[::3]]
+    with run_on_edges(prepared, edges + turned, progress) as (design, release):
         true = exact_statistics(design, graph) | exact_derived(design, graph)
         estimates = Tables(release, design).read(ESTIMATES, "estimate")
         counts = Tables(release, design).read(PUBLISHED, "count")
@@ -114,30 +108,6 @@ def generate(n_vertices: int, n_rows: int, seed: int) -> SimpleGraph:
     weight = np.cumsum(1 / np.sqrt(np.arange(1, n_vertices + 1)))
     ends = np.searchsorted(weight, generator.random((2, n_rows)) * weight[-1], side="right")
     return SimpleGraph.from_edges(n_vertices, *np.minimum(ends, n_vertices - 1))
-
-
-def _write_rows(design: Design, path: Path, graph: SimpleGraph) -> None:
-    domain = design.vertices
-    with path.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(["source", "target"])
-        for row, (one, other) in enumerate(zip(graph.source.tolist(), graph.target.tolist(), strict=True)):
-            ends = [domain.shown(one), domain.shown(other)]
-            writer.writerow(ends)
-            if row % 3 == 0:
-                writer.writerow(ends[::-1])
-
-
-def _prepare(prepared: PreparedJob[Design], folder: Path) -> PreparedJob[Design]:
-    """The same job on the generated rows."""
-    columns = {"source": "source", "target": "target"}
-    options = {"header": "true", "escape": '"'}
-    changed = {
-        "input": {"path": "edges.csv", "format": "csv", "options": options, "columns": columns},
-        # Listed files enter with their contents: their names are relative to another folder.
-        "graph": prepared.settings["graph"],
-    }
-    return on_generated_rows(prepared, changed, folder)
 
 
 def shown_rehearsal(prepared: PreparedJob[Design], rows: int | None, seed: int, progress: Progress) -> Iterator[Shown]:
