@@ -103,8 +103,8 @@ def _of_degrees(design: Design, statistic: Statistic, reports: IntArray) -> Esti
     if statistic is Statistic.EDGE_COUNT:
         if len(reports) == 0:
             return Estimated(np.zeros(1), np.full(1, np.inf))
-        sums, more = estimate_edges(reports, protocol), n / len(reports)
-        return Estimated(np.array([sums.estimate * more]), np.array([sums.variance**0.5 * more]))
+        more, variance = n / len(reports), edges_variance(len(reports), protocol)
+        return Estimated(np.array([estimate_edges(reports, protocol) * more]), np.array([variance**0.5 * more]))
     if statistic is Statistic.K_STARS:
         stars = design.config.graph.stars
         value, variance = estimate_sum(stars_of(stars), reports, float(protocol.scale), n)

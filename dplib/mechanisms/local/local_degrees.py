@@ -31,19 +31,6 @@ from dplib.randomness.keyed import Key, KeyedStream
 from dplib.validate import one_of, positive, require
 
 
-@dataclass(frozen=True)
-class CountEstimate:
-    """What the server learns.
-
-    Attributes:
-        estimate: unbiased.
-        variance: of the estimate, over the randomness of the reports.
-    """
-
-    estimate: float
-    variance: float
-
-
 class Counting(StrEnum):
     """Who counts a relationship."""
 
@@ -70,9 +57,14 @@ class DegreeProtocol:
         object.__setattr__(self, "counting", Counting(one_of("counting", self.counting, list(Counting))))
 
     @property
+    def counted(self) -> int:
+        """How many reports count a relationship."""
+        return 2 if self.counting is Counting.BOTH_ENDS else 1
+
+    @property
     def scale(self) -> Fraction:
         """Scale of each user's noise."""
-        return (2 if self.counting is Counting.BOTH_ENDS else 1) / Fraction(self.epsilon)
+        return self.counted / Fraction(self.epsilon)
 
     def true_degrees(self, n_vertices: int, source: IntArray, target: IntArray) -> IntArray:
         """What each user counts, for a simulation; shape (n_vertices,)."""
@@ -100,18 +92,11 @@ def simulate_reports(key: Key, degrees: IntArray, protocol: DegreeProtocol) -> I
     return np.array([report_degree(key, user, int(d), protocol) for user, d in enumerate(degrees)], dtype=np.int64)
 
 
-def estimate_edges(reports: IntArray, protocol: DegreeProtocol) -> CountEstimate:
-    """Estimate the number of edges from reports that clients made.
-
-    Args:
-        reports: one a user, shape (n,).
-        protocol: what they agreed on.
-    """
-    counted = 2 if protocol.counting is Counting.BOTH_ENDS else 1
-    return CountEstimate(float(reports.sum()) / counted, edges_variance(len(reports), protocol))
+def estimate_edges(reports: IntArray, protocol: DegreeProtocol) -> float:
+    """Estimate the number of edges, without bias, from reports that clients made, one a user, shape (n,)."""
+    return float(reports.sum()) / protocol.counted
 
 
 def edges_variance(n_vertices: int, protocol: DegreeProtocol) -> float:
-    """Variance of `estimate_edges`, from public numbers."""
-    counted = 2 if protocol.counting is Counting.BOTH_ENDS else 1
-    return n_vertices * Law.LAPLACE.variance(protocol.scale) / counted**2
+    """Variance of `estimate_edges` over the randomness of the reports, from public numbers."""
+    return n_vertices * Law.LAPLACE.variance(protocol.scale) / protocol.counted**2
