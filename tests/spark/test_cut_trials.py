@@ -69,7 +69,7 @@ def test_few_trials_find_the_single_process_s_cuts(spark: "SparkSession") -> Non
     graph, n_trials = ring_with_chords(70, 170, 4, 4), 300
     plan = plan_trials(70, 2, 0.5)
     short = replace(plan, n_trials=n_trials)
-    bound = 3 * minimum_cut(graph).value
+    bound = 4 * minimum_cut(graph).value
     alone = contraction_cuts(graph, bound, plan.n_left, SEED, 0, n_trials)
     assert len(alone) > 10
     for n_tasks in (2, 7):
