@@ -7,6 +7,7 @@ import sys
 
 from scripts.accept import (
     faults,
+    hierarchies,
     house,
     kmeans,
     main_job,
@@ -25,6 +26,7 @@ ISSUES = {
     "kmeans": kmeans.CHECKS,
     "operations": operations.CHECKS,
     "faults": faults.CHECKS,
+    "hierarchies": hierarchies.CHECKS,
     "house": house.CHECKS,
 }
 
