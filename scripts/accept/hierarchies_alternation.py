@@ -28,16 +28,16 @@ DAYS, BLOCK_DAYS = 1024, 128
 SECRET = bytes(range(32))
 
 
-def restaurant(**publish: Any) -> Design:
-    """The paper's restaurant on a binary tree of 1,024 days with a measured root."""
-    settings = _settings() | {"publish": publish}
+def restaurant(last_day: str = "2021-10-20", **publish: Any) -> Design:
+    """The paper's restaurant on a binary tree with a measured root, of 1,024 days where nothing else is said."""
+    settings = _settings(last_day) | {"publish": publish}
     return Design.resolve(checked(ConsistentHistogramsConfig, settings), Path())
 
 
-def _settings() -> dict[str, Any]:
+def _settings(last_day: str = "2021-10-20") -> dict[str, Any]:
     settings = dict(read_yaml(ROOT / "conf" / "restaurant.yaml"))
-    settings["domain"] = settings["domain"] | {"first_day": "2019-01-01", "last_day": "2021-10-20"}
-    return settings | {"tree": {"branching": [2] * 10, "root": True}}
+    settings["domain"] = settings["domain"] | {"first_day": "2019-01-01", "last_day": last_day}
+    return settings | {"tree": {"branching": 2, "root": True}}
 
 
 def _measure(design: Design, folder: Path, mean: float) -> None:
@@ -109,7 +109,7 @@ def _accepted(folder: Path, code: int) -> Iterator[Result]:
 
 def nearest_table() -> Iterator[Result]:
     """The nearest non-negative table in blocks on Spark: its rounds, and that of the driver."""
-    design = restaurant(solver={"block_days": BLOCK_DAYS}, counts="reals")
+    design = restaurant("2019-05-08", solver={"block_days": 32, "tol": 1e-8}, counts="reals")
     with tempfile.TemporaryDirectory() as name, session() as spark:
         _measure(design, Path(name), 8.0)
         here = results_on_driver(design, Path(name))
