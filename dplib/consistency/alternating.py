@@ -1,10 +1,10 @@
 """Algorithm 1: all trees, then all days, again and again; with other splits, and with conjugate gradients.
 
 The series' trees are independent of each other, and so are the days: each half of a round is one set of projections.
-Splits: ``trees_days`` (algorithm 1), ``equations_days`` (every parent-children equation by itself, as in `lblue`),
-``trees_nodes`` (the day constraints at every node, which commutes with the trees and ends after one round where
-`commuting` applies). Rounds of ``trees_days`` are accelerated unless that is switched off: the same two projections,
-but conjugate directions.
+Splits: trees and days (algorithm 1), every sum by itself and days (as in `lblue`), trees and nodes (the day constraints
+at every node, which commutes with the trees and ends after one round where `commuting` applies), and any groups of day
+constraints. Rounds of trees and days are accelerated unless that is switched off: the same two projections, but
+conjugate directions.
 
 Guarantee: converges to the optimum for every split (von Neumann, Halperin). With packages on the leaves only, the error
 of the grand total shrinks by 1 - 1/(2T - 1) a round, T days: the mean change falls below any threshold long before the
@@ -16,6 +16,7 @@ References: Cai, Liu, Xiong, Ying, Wu, Journal on Communications 42(6), 2021, al
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 
@@ -25,8 +26,8 @@ from dplib.consistency.day_multipliers import DayMultipliers
 from dplib.consistency.day_projection import RowProjection, day_points, project_days
 from dplib.consistency.equal_rows import ClassIndex, row_classes
 from dplib.consistency.lblue import equation_sweep
-from dplib.consistency.problem import ConsistencyProblem, Solution, SolverOptions
-from dplib.consistency.unmeasured import measured_part
+from dplib.consistency.problem import DAYS, TREES, ConsistencyProblem, Solution, SolverOptions, SplitPart
+from dplib.consistency.unmeasured import MeasuredPart, measured_part, without_unmeasured
 from dplib.constraints.day_constraints import DayConstraints
 from dplib.errors import SolverError
 from dplib.estimates.tree_blue import downward, tree_gains, upward
@@ -44,8 +45,8 @@ def solve(problem: ConsistencyProblem, options: SolverOptions | None = None, pro
     """Alternate until the mean absolute change of a round is below ``options.tol``.
 
     Args:
-        problem: leaves measured in every series that is measured at all; for the splits other than ``trees_days``,
-            inner nodes too (below the root).
+        problem: leaves measured in every series that is measured at all; for splits with sums or nodes, inner nodes
+            too (below the root).
         options: stop rule, split and acceleration.
         progress: told of each round with its change and ``mse_s``.
 
@@ -66,11 +67,11 @@ def solve(problem: ConsistencyProblem, options: SolverOptions | None = None, pro
     def deviation(values: FloatArray) -> float:
         return mean_square_residual(part.tree, part.day_constraints, values)
 
-    accelerated = options.accelerated and options.split == "trees_days"
+    accelerated = options.accelerated and options.split == (TREES, DAYS)
     if accelerated:
         result = accelerated_rounds(part, options, deviation, record)
     else:
-        maps = _projections(part, options)
+        maps = [_projection(measured, each) for each in options.split]
         result = alternate(maps, part.measured, options.tol, options.max_rounds, deviation, record)
     name = ACCELERATED if accelerated else PLAIN
     return Solution(measured.restore(result.values), name, tuple(rounds), result.converged)
@@ -83,24 +84,27 @@ def tree_projection(tree: IntervalTree, variance: FloatArray) -> Map:
     return lambda values: downward(gains, upward(gains, values))
 
 
-def _projections(part: ConsistencyProblem, options: SolverOptions) -> list[Map]:
-    if options.split == "trees_days":
-        first = tree_projection(part.tree, part.variance)
-    elif not np.isfinite(part.variance[1:]).all():
-        raise SolverError("solver.split", "be trees_days where inner nodes are not measured", options.split)
-    elif options.split == "equations_days":
-        first = equation_sweep(part.tree, part.variance)
-    else:
-        return [tree_projection(part.tree, part.variance), _node_projection(part)]
-    if not any(daily.n_constraints for daily in part.day_constraints):
-        return [first]
-    return [first, project_days(part.day_constraints, part.variance, part.tree.leaf_nodes)]
+def _projection(measured: MeasuredPart, chosen: SplitPart) -> Map:
+    """The projection on one group of a split."""
+    part = measured.part
+    if chosen.kind == "trees":
+        return tree_projection(part.tree, part.variance)
+    if chosen.kind != "days" and not np.isfinite(part.variance[1:]).all():
+        raise SolverError("solver.split", "be of trees and days where inner nodes are not measured", chosen.kind)
+    if chosen.kind == "sums":
+        return equation_sweep(part.tree, part.variance)
+    if chosen.kind == "nodes":
+        return _node_projection(part)
+    if chosen.day_constraints is None:
+        return project_days(part.day_constraints, part.variance, part.tree.leaf_nodes)
+    own = replace(measured.whole, day_constraints=chosen.day_constraints)
+    return project_days(without_unmeasured(own, measured.is_measured), part.variance, part.tree.leaf_nodes)
 
 
 def _node_projection(part: ConsistencyProblem) -> Map:
     """The day constraints at every measured node, each node's right-hand side the sum of its days'."""
     if not same_null_space(part.day_constraints):
-        raise SolverError("solver.split", "be trees_days where constraints differ by day", "trees_nodes")
+        raise SolverError("solver.split", "be of trees and days where constraints differ by day", "nodes")
     nodes = np.flatnonzero(np.isfinite(part.variance).all(axis=1))
     of, first = row_classes(part.variance[nodes])
     daily = part.day_constraints[0]

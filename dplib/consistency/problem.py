@@ -59,6 +59,23 @@ class ConsistencyProblem:
         )
 
 
+@dataclass(frozen=True, eq=False)
+class SplitPart:
+    """Constraints that are projected on together, one group of a split.
+
+    Attributes:
+        kind: ``trees`` (all sums of a series' tree), ``sums`` (each of them by itself), ``days`` or ``nodes`` (the day
+            constraints on the days, or on every measured node).
+        day_constraints: those of ``days``; all where None.
+    """
+
+    kind: Literal["trees", "sums", "days", "nodes"]
+    day_constraints: tuple[DayConstraints, ...] | None = None
+
+
+TREES, SUMS, DAYS, NODES = SplitPart("trees"), SplitPart("sums"), SplitPart("days"), SplitPart("nodes")
+
+
 @dataclass(frozen=True)
 class SolverOptions:
     """When an iterative solver stops; exact solvers ignore it.
@@ -66,15 +83,14 @@ class SolverOptions:
     Attributes:
         tol: threshold on the mean absolute change of a round (the paper's section 8.2).
         max_rounds: limit of rounds.
-        split: how `alternating` parts the constraints: ``trees_days`` (algorithm 1), ``equations_days`` (every
-            parent-children equation by itself, then the days) or ``trees_nodes`` (the day constraints at every node).
-        accelerated: let `alternating` take conjugate directions on the same projections (split ``trees_days``; the
-            others make plain rounds).
+        split: how `alternating` parts the constraints: trees and days is algorithm 1.
+        accelerated: let `alternating` take conjugate directions on the same projections (trees and days; other splits
+            make plain rounds).
     """
 
     tol: float = 1e-9
     max_rounds: int = 500
-    split: Literal["trees_days", "equations_days", "trees_nodes"] = "trees_days"
+    split: tuple[SplitPart, ...] = (TREES, DAYS)
     accelerated: bool = True
 
 

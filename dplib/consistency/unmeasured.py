@@ -65,16 +65,27 @@ def measured_part(problem: ConsistencyProblem) -> MeasuredPart:
     is_measured = np.asarray(np.isfinite(problem.variance).any(axis=0))
     if is_measured.all():
         return MeasuredPart(problem, problem, is_measured)
-    day_constraints = []
     for daily in problem.day_constraints:
         unknown = daily.matrix[:, ~is_measured].toarray()
         if np.linalg.matrix_rank(unknown) < unknown.shape[1]:
             raise SolverError("series", "be measured or follow from measured ones by the day constraints")
-        keep = null_basis(unknown.T).T
-        day_constraints.append(
-            DayConstraints(daily.first, daily.end, csr_array(keep @ daily.matrix[:, is_measured]), keep @ daily.rhs)
-        )
     part = ConsistencyProblem(
-        problem.tree, problem.noisy[:, is_measured], problem.variance[:, is_measured], tuple(day_constraints)
+        problem.tree,
+        problem.noisy[:, is_measured],
+        problem.variance[:, is_measured],
+        without_unmeasured(problem, is_measured),
     )
     return MeasuredPart(problem, part, is_measured)
+
+
+def without_unmeasured(problem: ConsistencyProblem, is_measured: BoolArray) -> tuple[DayConstraints, ...]:
+    """What a problem's day constraints say of its measured series alone."""
+    if is_measured.all():
+        return problem.day_constraints
+    found = []
+    for daily in problem.day_constraints:
+        keep = null_basis(daily.matrix[:, ~is_measured].toarray().T).T
+        found.append(
+            DayConstraints(daily.first, daily.end, csr_array(keep @ daily.matrix[:, is_measured]), keep @ daily.rhs)
+        )
+    return tuple(found)

@@ -242,6 +242,13 @@ class Solver(Section):
     """auto: the cheapest exact solver for these settings."""
     acceleration: Acceleration | None = Field(default=None, exclude_if=lambda given: given is None)
     """alternating only: conjugate gradients on its projections, or none: the plain rounds of the paper."""
+    split: Annotated[list[str | list[str]], Field(min_length=2)] | None = Field(
+        default=None, exclude_if=lambda split: split is None
+    )
+    """alternating only: the groups of constraints that a round projects on in turn; trees and days where absent.
+
+    Other splits run on the driver, in plain rounds.
+    """
     tol: Annotated[float, Field(gt=0, lt=1)] = 1e-9
     """Iterative solvers stop when the mean absolute change of a round falls below this."""
     max_rounds: Annotated[int, Field(ge=1, le=1_000_000)] = 500
@@ -264,6 +271,8 @@ class Solver(Section):
     def _alternates(self) -> Self:
         if self.acceleration is not None and self.method != "alternating":
             raise ValueError(f"acceleration must be given only with method alternating, got {self.method}")
+        if self.split is not None and self.method != "alternating":
+            raise ValueError(f"split must be given only with method alternating, got {self.method}")
         return self
 
 

@@ -19,6 +19,7 @@ from dplib.errors import ConfigError, SolverError
 from dplib.jobs.consistent_histograms.config import ITERATIVE, Solver
 from dplib.jobs.consistent_histograms.design import Design
 from dplib.jobs.consistent_histograms.estimate import day_constraints_of, groups
+from dplib.jobs.consistent_histograms.split import is_paper_split, split_of
 
 MAX_WORK = 1 << 23
 """Cells times rounds that are tried before a reservation: a fraction of a second."""
@@ -53,9 +54,15 @@ def require_reachable(design: Design) -> None:
         SolverError: saying which setting to change; nothing was spent.
     """
     solver = design.config.publish.solver
-    if solver.method not in ITERATIVE or solver.accept_unconverged:
+    if solver.method not in ITERATIVE:
         return
     for group in groups(design, design.constraints.components)[:1]:
+        try:
+            split_of(design, group)
+        except ConfigError as error:
+            raise SolverError("solver.split", error.rule, error.got) from None
+        if solver.accept_unconverged or not is_paper_split(solver):
+            continue
         expected = _expected_change(design, group)
         if expected > MARGIN * solver.tol:
             raise SolverError(

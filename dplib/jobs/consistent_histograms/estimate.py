@@ -6,7 +6,7 @@ together are another. Errors depend on settings only.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from dplib.constraints.day_constraints import DayConstraints
 from dplib.constraints.resolved import parted, restrict, touched
 from dplib.jobs.consistent_histograms.config import Solver
 from dplib.jobs.consistent_histograms.design import Design
+from dplib.jobs.consistent_histograms.split import split_of
 from dplib.progress import SILENT, Progress
 
 
@@ -140,7 +141,7 @@ def estimate(design: Design, noisy: FloatArray, solver: Solver, progress: Progre
             solutions.append(Solution(plan.values(noisy[:, group]), name))
         else:
             own = ConsistencyProblem(design.tree, noisy[:, group], variance_of(design, group), day_constraints)
-            solutions.append(solve(own, name, options(solver), progress))
+            solutions.append(solve(own, name, replace(options(solver), split=split_of(design, group)), progress))
         values[:, group] = solutions[-1].values
     names = dict.fromkeys(solution.solver for solution in solutions)
     rounds = max((solution.rounds for solution in solutions), key=len)

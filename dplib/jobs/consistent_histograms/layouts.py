@@ -19,6 +19,7 @@ from dplib.jobs.consistent_histograms.design import Design
 from dplib.jobs.consistent_histograms.estimate import chosen_solvers
 from dplib.jobs.consistent_histograms.publish import Results, results_on_driver
 from dplib.jobs.consistent_histograms.reference_layout import results_by_item_and_day, takes
+from dplib.jobs.consistent_histograms.split import is_paper_split
 from dplib.jobs.consistent_histograms.work_blocks import in_work_blocks
 from dplib.progress import SILENT, Progress
 from dplib.spark.engine.blocks import SparkSession
@@ -62,7 +63,8 @@ def results_in_layout(
     method = design.config.publish.solver.method
     by_grouping = design.columns.n_columns > 1 and (design.exact_weights or method in ITERATIVE)
     chosen = {name for name, _ in chosen_solvers(design, design.config.publish.solver)}
-    if layout == "driver" or not chosen.isdisjoint(WHOLE) or by_grouping:
+    whole = not chosen.isdisjoint(WHOLE) or not is_paper_split(design.config.publish.solver)
+    if layout == "driver" or whole or by_grouping:
         return results_on_driver(design, directory, progress)
     if n_partitions is None:
         n_partitions = min(

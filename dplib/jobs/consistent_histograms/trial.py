@@ -70,7 +70,7 @@ def _few_settings(design: Design, size: int, days: int) -> tuple[HistogramsRelea
         columns += [place for place, name in enumerate(names) if name in kept or name.startswith(GROUPING)]
         measure = measure.model_copy(update={"shares": [measure.shares[column] for column in columns]})
     rounds = min(ROUNDS, solver.max_rounds)
-    ways = {"layout": layout_of(design), "max_rounds": rounds, "accept_unconverged": True}
+    ways = {"layout": layout_of(design), "max_rounds": rounds, "accept_unconverged": True, "split": None}
     changes = {
         "domain": domain.model_copy(update={"items": items, "first_day": first, "last_day": last}),
         "constraints": list(few.values()),

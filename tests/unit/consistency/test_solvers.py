@@ -12,7 +12,7 @@ from dplib.consistency import (
     tree_smoother,
     unconstrained,
 )
-from dplib.consistency.problem import ConsistencyProblem, SolverOptions
+from dplib.consistency.problem import DAYS, NODES, SUMS, TREES, ConsistencyProblem, SolverOptions
 from dplib.constraints.day_constraints import DayConstraints
 from dplib.constraints.resolve import resolve
 from dplib.constraints.specs import Equation, Total
@@ -39,7 +39,7 @@ def test_paper_example(n_days: int) -> None:
     np.testing.assert_allclose(fast.values, values, atol=1e-9)
     assert fast.converged
     assert len(fast.rounds) <= 2 * np.log2(n_days)
-    once = alternating.solve(problem, SolverOptions(tol=1e-9, split="trees_nodes"))
+    once = alternating.solve(problem, SolverOptions(tol=1e-9, split=(TREES, NODES)))
     np.testing.assert_allclose(once.values, values, atol=1e-9)
     assert len(once.rounds) == 2
     assert largest_violation(problem.tree, problem.day_constraints, values) < 1e-8
@@ -81,7 +81,7 @@ def test_every_solver_on_random_problems(seed: int) -> None:
     np.testing.assert_allclose(alternating.solve(problem, SolverOptions(1e-13, 500)).values, wanted, atol=1e-8)
     if seed < 6:
         np.testing.assert_allclose(alternating.solve(problem, PATIENT).values, wanted, atol=1e-5)
-        equations = SolverOptions(1e-13, 20_000, "equations_days")
+        equations = SolverOptions(1e-13, 20_000, (SUMS, DAYS))
         np.testing.assert_allclose(alternating.solve(problem, equations).values, wanted, atol=1e-5)
         np.testing.assert_allclose(lblue.solve(problem, PATIENT).values, wanted, atol=1e-5)
 
@@ -149,8 +149,8 @@ def test_refusals() -> None:
     with pytest.raises(SolverError, match="another than commuting"):
         commuting.solve(ConsistencyProblem(problem.tree, problem.noisy, problem.variance, changing))
     same = ConsistencyProblem(problem.tree, problem.noisy, problem.variance, changing)
-    with pytest.raises(SolverError, match="got trees_nodes"):
-        alternating.solve(same, SolverOptions(split="trees_nodes"))
+    with pytest.raises(SolverError, match="got nodes"):
+        alternating.solve(same, SolverOptions(split=(TREES, NODES)))
     blind = np.array(problem.variance)
     blind[problem.tree.leaf_nodes[0], 0] = np.inf
     for solve in (alternating.solve, lblue.solve):
