@@ -16,6 +16,7 @@ import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import matplotlib
 
@@ -145,12 +146,16 @@ def write(folder: Path, name: str, header: Sequence[str], rows: Iterable[Sequenc
 
 def draw(folder: Path, name: str, x: Sequence[int], lines: dict[str, list[float]], labels: tuple[str, str]) -> None:
     """Draw one figure on logarithmic axes where values span decades."""
-    figure, axes = plt.subplots(figsize=(7, 4.2), layout="constrained")
+    figure, axes = plt.subplots(figsize=(8, 4.2), layout="constrained")
+    drawn: dict[str, Any] = {}
     for label, values in lines.items():
-        style = "--" if label.startswith("optimum") else "-"
-        axes.plot(x[: len(values)], values, style, label=label, linewidth=1.4)
+        # An optimum has the colour of its curve.
+        own = label.removeprefix("optimum, ")
+        style = "--" if own != label else "-"
+        (line,) = axes.plot(x[: len(values)], values, style, label=label, linewidth=1.4, color=drawn.get(own))
+        drawn[own] = line.get_color()
     axes.set(xlabel=labels[0], ylabel=labels[1], yscale="log")
-    axes.legend(fontsize=8, frameon=False)
+    axes.legend(fontsize=8, frameon=False, loc="center left", bbox_to_anchor=(1, 0.5))
     axes.grid(alpha=0.25)
     figure.savefig(folder / f"{name}.png", dpi=140)
     plt.close(figure)
