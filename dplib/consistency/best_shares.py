@@ -107,18 +107,18 @@ def _best_of_sets(search: Callable[[IntArray], tuple[float, FloatArray]], n: int
         best = better
 
 
-def on_grid(shares: FloatArray | Sequence[float]) -> tuple[Fraction, ...]:
-    """Round shares to multiples of 1 / `GRID` that sum to 1: largest remainders; the last one stays above 0.
+def on_grid(shares: FloatArray | Sequence[float], grid: int = GRID) -> tuple[Fraction, ...]:
+    """Round shares to multiples of 1 / ``grid`` that sum to 1: largest remainders; the last one stays above 0.
 
     A share below `LEAST` parts is 0, whatever its remainder.
     """
-    given = np.asarray(shares, dtype=np.float64) / np.sum(shares) * GRID
+    given = np.asarray(shares, dtype=np.float64) / np.sum(shares) * grid
     given[:-1][given[:-1] < LEAST] = 0.0
-    given *= GRID / given.sum()
+    given *= grid / given.sum()
     parts = np.floor(given + 1e-6).astype(np.int64)
     parts[-1] = max(parts[-1], 1)
-    rest = GRID - int(parts.sum())
+    rest = grid - int(parts.sum())
     order = np.argsort(np.where(given >= 1, parts - given, np.inf).round(6), kind="stable")
     parts[order[: max(rest, 0)]] += 1
     parts[int(np.argmax(parts))] -= max(-rest, 0)
-    return tuple(Fraction(int(part), GRID) for part in parts)
+    return tuple(Fraction(int(part), grid) for part in parts)

@@ -16,7 +16,7 @@ from dplib.config.sections import EventPrivacySettings
 from dplib.constraints.resolve import row_norms
 from dplib.constraints.resolved import ResolvedConstraints
 from dplib.jobs.consistent_histograms.config import HistogramsRelease, Measure
-from dplib.jobs.consistent_histograms.day_tree import DayTree, share_text
+from dplib.jobs.consistent_histograms.day_tree import MAX_DENOMINATOR, DayTree, share_text
 from dplib.jobs.consistent_histograms.shares import grouping_shares
 from dplib.privacy.budget import ZCDP, PureDP, epsilon_or_rho
 from dplib.privacy.calibration import split
@@ -127,7 +127,9 @@ def noise_of_columns(
         meeting = min(privacy.rows_per_unit, privacy.rows_per_day * width)
         square = neighbors * privacy.rows_per_unit * meeting * privacy.max_quantity**2 * row_square
         norms = (l1, 0) if pure else integer_norms("sensitivity of a level", l1, square)
-        noise = Noise.within(PureDP(part) if pure else ZCDP(part), *norms, max_denominator=10**6)
+        # Exact by column, so that the cost is the whole budget whatever the shares are that queries ask for.
+        most = None if columns.names else MAX_DENOMINATOR
+        noise = Noise.within(PureDP(part) if pure else ZCDP(part), *norms, max_denominator=most)
         require_useful_noise(noise.law.parameter_name, noise.parameter)
         name = days.names[level]
         found[place] = noise.event(f"{name}, {columns.names[column]}" if columns.names else name)

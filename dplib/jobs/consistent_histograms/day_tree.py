@@ -14,8 +14,10 @@ import numpy as np
 
 from dplib.arrays import FloatArray, IntArray
 from dplib.config.sections import EventPrivacySettings
+from dplib.consistency.best_shares import GRID, on_grid
 from dplib.jobs.consistent_histograms.config import CalendarLevel, HistogramsRelease, Query, Question, Tree
 from dplib.jobs.consistent_histograms.shares import Ranges, level_objective, level_shares
+from dplib.privacy.budget import PureDP, rho_of
 from dplib.trees.budgets import name_of
 from dplib.trees.calendar import COARSE_TO_FINE, calendar_levels
 from dplib.trees.interval_tree import IntervalTree
@@ -27,6 +29,9 @@ DEFAULT_QUERIES: tuple[Query, ...] = ("day", "month", "total")
 MAX_CHOSEN_DAYS = 1 << 14
 """Days up to which ``tree: auto`` compares trees at their best shares; above, at equal ones."""
 NEARLY_EQUAL = 1e-6
+MAX_DENOMINATOR = 10**6
+"""Of sigma^2, which is rounded up to it."""
+_CHOSEN = "Shares of the levels, chosen for the queries"
 MAX_RANGES_PER_QUERY = 64
 """Ranges of a query that stand for all of it where there are more: evenly spread over the days."""
 
@@ -135,11 +140,17 @@ def _with_chosen_shares(config: HistogramsRelease, days: DayTree) -> DayTree:
     """The tree with the shares of its levels, the root's included, that serve the queries best."""
     law, tree = config.privacy.mechanism, days.tree
     shares, value = level_shares(tree, _asked(config), law, level_costs(config.privacy, tree))
+    return replace(_of_shares(config, days, shares), value=value)
+
+
+def _of_shares(config: HistogramsRelease, days: DayTree, shares: tuple[Fraction, ...]) -> DayTree:
+    """A tree whose levels, the root first, have chosen shares."""
     root = shares[0] > 0
     shape = days.shape.model_copy(update={"root": root, "shares": list(shares if root else shares[1:])})
     parts = ", ".join(f"{name} {share_text(share)}" for name, share in zip(days.names, shares, strict=True))
-    note = f"Shares of the levels, chosen for the queries {_query_text(config)}: {parts}."
-    return replace(days, shares=shares, shape=shape, notes=(*days.notes, note), value=value)
+    note = f"{_CHOSEN} {_query_text(config)}: {parts}."
+    notes = (*(each for each in days.notes if not each.startswith(_CHOSEN)), note)
+    return replace(days, shares=shares, shape=shape, notes=notes)
 
 
 def share_text(share: Fraction) -> str:
@@ -186,8 +197,27 @@ def _best(config: HistogramsRelease) -> DayTree:
         # The first of nearly equal ones: last bits decide nothing, and a tree that gains nothing has no more levels.
         best = each if _value(config, each) < _value(config, best) - NEARLY_EQUAL else best
     best = _with_chosen_shares(config, best) if large and config.measure == "auto" else best
+    best = _without_rounding(config, best) if config.measure is None and not large else best
     note = f"tree: auto chose the levels {', '.join(best.names)} for the queries {_query_text(config)}."
     return replace(best, notes=(note, *best.notes))
+
+
+def _without_rounding(config: HistogramsRelease, days: DayTree) -> DayTree:
+    """The tree with shares at which no level's sigma^2 is rounded: the ledger prices a run without its queries.
+
+    Where no grid has such shares they are equal ones, as versions before had.
+    """
+    budget = config.privacy.main_budget
+    if isinstance(budget, PureDP):
+        return days
+    for grid in (GRID, 1_000, 100):
+        shares = on_grid([float(share) for share in days.shares], grid)
+        if all((1 / (2 * rho_of(budget) * share)).denominator <= MAX_DENOMINATOR for share in shares if share):
+            break
+    else:
+        n_measured = days.tree.n_levels - (days.tree.n_levels > 1)
+        shares = (Fraction(0),) * (days.tree.n_levels - n_measured) + (Fraction(1, n_measured),) * n_measured
+    return _of_shares(config, days, shares)
 
 
 def _default_edges(config: HistogramsRelease) -> tuple[tuple[IntArray, ...], Sequence[int]]:

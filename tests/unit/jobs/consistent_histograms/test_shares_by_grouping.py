@@ -22,6 +22,7 @@ TOTALS = [
 ]
 DOMAIN = {"items": ITEMS, "first_day": "2024-01-20", "last_day": "2024-02-25"}
 WEEKS = {"levels": ["week", "day"], "branching": None, "root": False}
+AUTO = {"levels": None, "branching": None, "root": False}
 SHARES: list[Any] = ["auto", {"shares": [1, 2, 1]}, {"shares": [1, 0, 1]}]
 
 
@@ -128,3 +129,17 @@ def test_days_alone_are_priced_by_the_items_whatever_the_shares(budget: dict[str
         days_only_variance(shared(budget, measure)) for measure in ({"shares": [1, 2, 0]}, {"shares": [1, 2, 3]}, None)
     ]
     assert found == pytest.approx([known] * 3, rel=1e-5)
+
+
+@pytest.mark.parametrize("budget", [{"rho": "0.123"}, {"rho": "0.1234567"}, {"epsilon": 1, "delta": "1e-6"}])
+@pytest.mark.parametrize("chosen", [{"measure": "auto"}, {"measure": None, "tree": AUTO}], ids=str)
+def test_the_cost_is_the_same_whatever_the_queries_ask_for(budget: dict[str, object], chosen: dict[str, Any]) -> None:
+    """The ledger keeps no queries: it works the cost of a run out with others than the run had."""
+    measure, changes = chosen["measure"], {name: own for name, own in chosen.items() if name != "measure"}
+    queries: list[list[Any]] = [["total"], ["day", "week"], [{"range": "month", "weight": 7}, "day"]]
+    made = [shared(budget, measure, **changes, queries=each) for each in queries]
+    costs = {sum((event.rho for event in each.events), Fraction(0)) for each in made}
+    if "delta" not in budget or measure == "auto":
+        assert len(costs) == 1
+    for each in made:
+        assert Design.from_public(each.public()).measurements == each.measurements
