@@ -26,8 +26,6 @@ from dplib.workflow.design import require_useful_noise
 
 MAX_OF_ROW = 1 << 23
 """Counts that one row adds to one level at most: 2^40 rows then fit 64 bits (`dplib.mechanisms.tree_counts`)."""
-GROUPING = "domain.groupings."
-"""How the name of a column begins that holds the totals of a grouping of the items' table."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,8 +89,11 @@ def column_names(config: HistogramsRelease, constraints: ResolvedConstraints) ->
         for name in each.totals or {}:
             names.setdefault(grouping[name], f"constraints.{place}")
     n_columns = int(constraints.series_grouping.max(initial=0)) + 1
-    grouped = range(n_columns - len(config.domain.groupings or ()), n_columns)
-    names |= {column: f"{GROUPING}{place}" for place, column in enumerate(grouped)}
+    given = config.domain.groupings or ()
+    grouped = range(n_columns - len(given), n_columns)
+    names |= {
+        column: f"by {each.label}" if each.by else each.label for column, each in zip(grouped, given, strict=True)
+    }
     return tuple(names[column] for column in range(n_columns))
 
 

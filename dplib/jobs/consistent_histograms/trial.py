@@ -15,7 +15,6 @@ import numpy as np
 from dplib.config.item_table import ItemTable
 from dplib.consistency import general
 from dplib.errors import ConfigError
-from dplib.jobs.consistent_histograms.columns import GROUPING
 from dplib.jobs.consistent_histograms.config import Constraint, HistogramsRelease
 from dplib.jobs.consistent_histograms.convergence import require_reachable
 from dplib.jobs.consistent_histograms.design import Design
@@ -67,7 +66,8 @@ def _few_settings(design: Design, size: int, days: int) -> tuple[HistogramsRelea
     measure, columns = design.columns.measure, [0]
     if measure is not None:
         names, kept = design.columns.names, {f"constraints.{number}" for number in few}
-        columns += [place for place, name in enumerate(names) if name in kept or name.startswith(GROUPING)]
+        grouped = range(len(names) - len(config.domain.groupings or ()), len(names))
+        columns += [place for place, name in enumerate(names) if name in kept or place in grouped]
         measure = measure.model_copy(update={"shares": [measure.shares[column] for column in columns]})
     rounds = min(ROUNDS, solver.max_rounds)
     ways = {"layout": layout_of(design), "max_rounds": rounds, "accept_unconverged": True, "split": None}

@@ -1,0 +1,106 @@
+"""Groupings of a public table against dense least squares: estimates, stated errors, sums; items with days."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dplib.arrays import FloatArray, IntArray
+from dplib.config.load import check
+from dplib.jobs.consistent_histograms.config import ConsistentHistogramsConfig
+from dplib.jobs.consistent_histograms.design import Design
+from dplib.jobs.consistent_histograms.errors import Errors
+from dplib.jobs.consistent_histograms.estimate import estimate, integer_tables
+from dplib.jobs.consistent_histograms.selection import select
+
+N_DAYS = 6
+PLAIN = "store,sku,region,kind\n" + "".join(
+    f"s{store},{sku},{'north' if store < 2 else 'south'},{'tea' if sku < 2 else 'milk'}\n"
+    for store in range(4)
+    for sku in range(4)
+    if (store, sku) != (3, 2)
+)
+DATED = "store,sku,region,kind,from,to\n" + "".join(
+    f"{line},{first},{last}\n"
+    for line, (first, last) in zip(
+        PLAIN.splitlines()[1:],
+        [("", ""), ("2024-01-03", ""), ("", "2024-01-04"), ("2024-01-02", "2024-01-02"), ("", "")] * 3,
+        strict=True,
+    )
+)
+GROUPINGS = [{"by": ["region", "kind"], "measured": True}, {"by": [], "measured": True}, ["kind"], ["store"]]
+
+
+def design(folder: Path, table: str, budget: dict[str, str]) -> Design:
+    (folder / "p.csv").write_text(table, encoding="utf-8")
+    days = {"first_day": "from", "last_day": "to"} if "from" in table else {}
+    items = {"file": "p.csv", "columns": ["store", "sku"], "attributes": ["region", "kind"]} | days
+    settings: dict[str, Any] = {
+        "config_version": 1,
+        "job": "consistent-histograms",
+        "dataset": "shop",
+        "input": {"path": "rows.csv", "columns": {"day": "d", "item": ["store", "sku"], "unit": "u"}},
+        "privacy": {"unit": "order", "max_rows_per_unit": 2, "budget": budget},
+        "domain": {"items": items, "groupings": GROUPINGS, "first_day": "2024-01-01", "last_day": f"2024-01-0{N_DAYS}"},
+        "tree": {"branching": [2, 3]},
+    }
+    return Design.resolve(check(ConsistentHistogramsConfig, settings), folder)
+
+
+class Dense:
+    """Least squares over the days on which items exist: one equation a measured node and series."""
+
+    def __init__(self, made: Design, noisy: FloatArray) -> None:
+        tree, table = made.tree, made.table
+        assert table is not None
+        days = (tree.lo[:, None] <= np.arange(N_DAYS)) & (np.arange(N_DAYS) < tree.hi[:, None])
+        self._series = made.constraints.incidence[0].toarray().astype(float)
+        first, end = (0, N_DAYS) if table.days is None else (table.days[:, 0], table.days[:, 1])
+        day = np.arange(N_DAYS)[:, None]
+        self._exists = np.broadcast_to((day >= first) & (day < end), (N_DAYS, table.n_items)).reshape(-1)
+        whole = np.kron(days.astype(float), self._series)[:, self._exists]
+        measured = np.isfinite(made.variance.reshape(-1))
+        rows, weight = whole[measured], 1 / made.variance.reshape(-1)[measured]
+        self._covariance = np.linalg.inv(rows.T @ (weight[:, None] * rows))
+        solved = self._covariance @ (rows.T @ (weight * noisy.reshape(-1)[measured]))
+        self.estimates = (whole @ solved).reshape(noisy.shape)
+        self.node_errors = np.sqrt(np.einsum("ij,jk,ik->i", whole, self._covariance, whole)).reshape(noisy.shape)
+
+    def sum_error(self, lo: int, hi: int, series: IntArray) -> float:
+        days = ((np.arange(N_DAYS) >= lo) & (np.arange(N_DAYS) < hi)).astype(float)
+        asked = np.kron(days, self._series[series].sum(axis=0))[self._exists]
+        return float(np.sqrt(asked @ self._covariance @ asked))
+
+
+@pytest.mark.parametrize("budget", [{"epsilon": "1"}, {"rho": "0.5"}], ids=["laplace", "gauss"])
+@pytest.mark.parametrize("table", [PLAIN, DATED], ids=["all days", "own days"])
+def test_estimates_and_errors_are_those_of_dense_least_squares(
+    tmp_path: Path, table: str, budget: dict[str, str]
+) -> None:
+    made = design(tmp_path, table, budget)
+    noisy = np.random.default_rng(1).normal(40, 20, made.variance.shape)
+    oracle, errors = Dense(made, noisy), Errors(made)
+    found = estimate(made, noisy, made.config.publish.solver).values
+    np.testing.assert_allclose(found, oracle.estimates, atol=1e-9)
+    np.testing.assert_allclose(errors.node_std_error(), oracle.node_errors, atol=1e-9)
+    asked = [
+        *select(made, (), ("region=north", "kind=tea"), True),
+        *select(made, ("s0 / 1", "s2 / 2", "s3 / 3"), (), True),
+        *select(made, (), ("sku=1",), False),
+        *select(made, ("grand total",), (), False),
+    ]
+    for each in asked:
+        for lo, hi in ((0, 6), (1, 4), (2, 3)):
+            known = oracle.sum_error(lo, hi, each.series)
+            assert errors.sum_std_error(lo, hi, each.series) == pytest.approx(known, abs=1e-9), (each.name, lo, hi)
+    tables = integer_tables(made, found)
+    assert tables.published.all()
+    assert tables.counts[:, made.constraints.n_items :].tolist() == [
+        (
+            row[: made.constraints.n_items] @ made.constraints.incidence[0][made.constraints.n_items :].T.toarray()
+        ).tolist()
+        for row in tables.counts
+    ]
+    assert (tables.counts[~np.isclose(oracle.node_errors, 0)] >= 0).all()
+    assert not tables.counts[oracle.node_errors == 0].any()
