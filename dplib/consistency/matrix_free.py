@@ -27,7 +27,7 @@ from scipy.sparse import csr_array, diags_array
 from dplib.arrays import BoolArray, FloatArray, IntArray
 from dplib.consistency.commuting import factor_variances
 from dplib.consistency.dual_matrix import DualMatrix
-from dplib.consistency.elimination import Elimination, eliminate
+from dplib.consistency.elimination import eliminate
 from dplib.consistency.problem import ConsistencyProblem, Solution, SolverOptions
 from dplib.constraints.day_constraints import DayConstraints, SparseFloat
 from dplib.errors import SolverError
@@ -35,6 +35,7 @@ from dplib.estimates.tree_blue import TreeGains, downward, tree_gains, upward
 from dplib.progress import SILENT, Progress
 from dplib.trees.interval_tree import IntervalTree
 
+OPEN = "tree", "determine every count from its measured nodes", "settings that leave some open"
 MAX_ROUNDS = 500
 TOL = 1e-14
 """Where rounds end: the residual in the norm of the preconditioner, relative to the first."""
@@ -47,7 +48,8 @@ class _Days:
     Attributes:
         first: first day.
         end: one past the last.
-        left: the equations without unmeasured series, and these in terms of the others.
+        expansion: all series in terms of the measured ones, shape (n_series, n_measured).
+        shift: what is added to that, shape (n_series,).
         rows: the equations with rows of unit noise, for one factor of the days.
         rhs: their right-hand sides.
         inverse: of the noise of the rows, for days of factor 1.
@@ -57,7 +59,8 @@ class _Days:
 
     first: int
     end: int
-    left: Elimination
+    expansion: SparseFloat
+    shift: FloatArray
     rows: SparseFloat
     rhs: FloatArray
     inverse: DualMatrix
@@ -118,9 +121,9 @@ class MatrixFree:
             raise SolverError("solver", "be another than matrix_free where days are not measured")
         factors = factor_variances(own)
         gains = tree_gains(tree, own if factors is None else factors[0][:, None])
+        if not gains.identifiable.all():
+            raise SolverError(*OPEN)
         days = [part for daily in day_constraints for part in _days(daily, known, leaves)]
-        if not (gains.identifiable.all() and all(each.left.determined for each in days)):
-            raise SolverError("tree", "determine every count from its measured nodes", "settings that leave some open")
         return cls(tree, np.flatnonzero(known), own, gains, tuple(days), variance.shape[1])
 
     def project(self, noisy: FloatArray, rhs: bool = True) -> FloatArray:
@@ -166,8 +169,8 @@ class MatrixFree:
         leaves = np.empty((self.tree.n_leaves, len(open_)))
         of_days = values[self.tree.leaf_nodes]
         for each in self.days:
-            part = np.asarray(of_days[each.first : each.end] @ each.left.expansion[open_].T)
-            leaves[each.first : each.end] = part + each.left.shift[open_]
+            part = np.asarray(of_days[each.first : each.end] @ each.expansion[open_].T)
+            leaves[each.first : each.end] = part + each.shift[open_]
         full[:, open_] = self.tree.sums(leaves)
         return full
 
@@ -186,7 +189,7 @@ class MatrixFree:
         for each in self.days:
             nodes = self.tree.leaf_nodes[max(each.first, lo) : min(each.end, hi)]
             if len(nodes):
-                asked[nodes] = np.asarray(each.left.expansion.T @ weights) * self.variance[nodes]
+                asked[nodes] = np.asarray(each.expansion.T @ weights) * self.variance[nodes]
         found = self.project(asked, rhs=False)
         known = np.isfinite(self.variance)
         return np.where(known, found, 0.0) / np.where(known, self.variance, 1.0)
@@ -215,6 +218,8 @@ class MatrixFree:
 def _days(daily: DayConstraints, known: BoolArray, leaves: FloatArray) -> list[_Days]:
     """The equations of days, apart where their variances are no multiples of each other."""
     left = eliminate(daily, known)
+    if not left.determined:
+        raise SolverError(*OPEN)
     factors = factor_variances(leaves[daily.first : daily.end])
     ranges = [(daily.first, daily.end)] if factors else [(day, day + 1) for day in range(daily.first, daily.end)]
     found = []
@@ -223,7 +228,7 @@ def _days(daily: DayConstraints, known: BoolArray, leaves: FloatArray) -> list[_
         scale = np.sqrt(np.asarray((left.rows**2) @ variance))
         rows: SparseFloat = csr_array(diags_array(1.0 / scale) @ left.rows)
         inverse = DualMatrix.of(rows, variance)
-        found.append(_Days(first, end, left, rows, left.rhs / scale, inverse, factor, variance))
+        found.append(_Days(first, end, left.expansion, left.shift, rows, left.rhs / scale, inverse, factor, variance))
     return found
 
 

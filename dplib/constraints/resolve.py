@@ -15,7 +15,7 @@ the number of items).
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import TypeVar
 
 import numpy as np
@@ -117,7 +117,8 @@ def resolve(
     segments: list[_Segment] = []
     for first, end in pairwise(ends):
         on = None if item_days is None else (item_days[:, 0] <= first) & (first < item_days[:, 1])
-        segment = _segment(names, first, end, packages, totals, equations, labels, on)
+        before = segments[-1].incidence if segments else None
+        segment = _segment(names, first, end, packages, totals, equations, labels, on, before)
         if segments and segments[-1].agrees(segment):
             merged = replace(segments[-1].daily, end=end)
             segments[-1] = replace(segments[-1], daily=merged, redundant=segments[-1].redundant | segment.redundant)
@@ -178,13 +179,20 @@ def _segment(
     equations: Sequence[Equation],
     labels: dict[int, str] | None,
     on: BoolArray | None,
+    before: SparseInt | None,
 ) -> _Segment:
-    """Resolve days on which nothing changes; ``on`` says which items exist, all where None."""
+    """Resolve days on which nothing changes; ``on`` says which items exist, all where None.
+
+    ``before`` is the incidence of the days before.
+    """
     items, column_label = _item_rows(names, first, packages, labels)
     if on is not None:
         column_label = {column: name for column, name in column_label.items() if on[column]}
     membership = _membership(names, first, totals)
     incidence: SparseInt = sparse(vstack([items, membership @ items]), np.int64)
+    if before is not None and equal(before, incidence):
+        # Days that differ in what exists share what a row adds.
+        incidence = before
     types = sorted(column_label)
     whole = labels is None and on is None
     generators = incidence if whole else sparse(incidence[:, types], np.int64)
@@ -261,10 +269,10 @@ def _assemble(
     rows_are_packages: bool,
     day_name: Callable[[int], str],
 ) -> ResolvedConstraints:
-    touched = [segment.incidence[measured] for segment in segments]
+    incidences = {id(segment.incidence): segment.incidence for segment in segments}.values()
     matrices = [segment.daily.matrix for segment in segments]
-    generators = [s.daily.generators.T.tocsr() for s in segments if s.daily.generators is not None]
-    row_l1, row_l2_squared = row_norms(touched)
+    generators = (s.daily.generators.T.tocsr() for s in segments if s.daily.generators is not None)
+    row_l1, row_l2_squared = row_norms([incidence[measured] for incidence in incidences])
     return ResolvedConstraints(
         series=tuple(names.series),
         n_items=len(names.items),
@@ -277,7 +285,7 @@ def _assemble(
         row_l1=row_l1,
         row_l2_squared=row_l2_squared,
         components=linked(matrices, len(names.series)),
-        generator_components=linked([*matrices, *generators], len(names.series)),
+        generator_components=linked(chain(matrices, generators), len(names.series)),
         has_invariants=any(segment.daily.generators is None for segment in segments),
         notes=tuple(_notes(names, segments, rows_are_packages, day_name)),
     )
@@ -326,7 +334,7 @@ def _notes(
         twins: dict[tuple[bytes, bytes], str] = {}
         ends, columns, counts = segment.incidence.indptr, segment.incidence.indices, segment.incidence.data
         # Of groupings many totals hold one item, which nobody wants to be told one by one.
-        told = list(names.series.items())[: n_items + len(names.totals)]
+        told = list(names.series.items())[: n_items + len(names.totals)] if names.totals else []
         for (name, number), begin, end in zip(told, ends, ends[1:], strict=False):
             twin = twins.setdefault((columns[begin:end].tobytes(), counts[begin:end].tobytes()), name)
             if twin != name and number >= n_items and end > begin:

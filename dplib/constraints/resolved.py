@@ -4,12 +4,12 @@ Notation: series are the items, then all totals; ``A`` is the incidence of one d
 row of type ``j`` adds to series ``s``; G and B are its day's generators and constraint matrix (`DayConstraints`).
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy.sparse import coo_array, csr_array, vstack
+from scipy.sparse import coo_array, csr_array
 from scipy.sparse.csgraph import connected_components
 
 from dplib.arrays import BoolArray, IntArray
@@ -56,22 +56,24 @@ class ResolvedConstraints:
     notes: tuple[str, ...]
 
 
-def linked(rows: Sequence[SparseFloat | SparseInt], n_series: int) -> tuple[IntArray, ...]:
+def linked(rows: Iterable[SparseFloat | SparseInt], n_series: int) -> tuple[IntArray, ...]:
     """Connected components of series, two being linked where a row is non-zero for both.
 
     Args:
-        rows: matrices, each of shape (any, n_series).
+        rows: matrices, each of shape (any, n_series), taken one after the other.
         n_series: number of series.
 
     Returns:
         Sorted series numbers of each component, by their smallest.
     """
-    pattern = vstack([csr_array((0, n_series)), *(abs(matrix) for matrix in rows)], format="csr")
-    n_rows = pattern.shape[0]
-    # A graph of rows and series: a row links all of its series, however many, by one edge each.
-    ends = np.repeat(np.arange(n_rows), np.diff(pattern.indptr)), n_rows + pattern.indices
-    graph = coo_array((np.ones(len(ends[0])), ends), shape=(n_rows + n_series,) * 2)
-    label = connected_components(graph, directed=False)[1][n_rows:]
+    label: IntArray = np.arange(n_series, dtype=np.int64)
+    for matrix in rows:
+        # A graph of rows and components so far: a row links all of its series, however many, by one edge each.
+        n_rows = matrix.shape[0]
+        ends = np.repeat(np.arange(n_rows), np.diff(matrix.indptr)), n_rows + label[matrix.indices]
+        graph = coo_array((np.ones(matrix.nnz, dtype=np.int8), ends), shape=(n_rows + n_series,) * 2)
+        label = connected_components(graph, directed=False)[1][n_rows:][label].astype(np.int64)
+        label = np.unique(label, return_inverse=True)[1].reshape(-1).astype(np.int64)
     _, first, own = np.unique(label, return_index=True, return_inverse=True)
     place = np.argsort(np.argsort(first))[own.reshape(-1)]
     sizes = np.bincount(place)
@@ -88,8 +90,7 @@ def touched(day_constraints: Sequence[DayConstraints]) -> BoolArray:
 
 def restrict(daily: DayConstraints, series_index: npt.ArrayLike) -> DayConstraints:
     """The part of day constraints that speaks of some series; as `parted`, for one group."""
-    index = np.asarray(series_index, dtype=np.int64)
-    return daily if np.array_equal(index, np.arange(daily.n_series)) else parted(daily, [index])[0]
+    return parted(daily, [np.asarray(series_index, dtype=np.int64)])[0]
 
 
 def parted(daily: DayConstraints, groups: Sequence[IntArray]) -> list[DayConstraints]:
@@ -105,6 +106,8 @@ def parted(daily: DayConstraints, groups: Sequence[IntArray]) -> list[DayConstra
     Raises:
         ConfigError: if a constraint links these series to others.
     """
+    if len(groups) == 1 and np.array_equal(groups[0], np.arange(daily.n_series)):
+        return [daily]
     label, place = np.full(daily.n_series, -1), np.zeros(daily.n_series, dtype=np.int64)
     for number, group in enumerate(groups):
         label[group], place[group] = number, np.arange(len(group))

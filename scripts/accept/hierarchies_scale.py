@@ -10,14 +10,16 @@ from itertools import product
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 
 from dplib.config.load import check
+from dplib.consistency import choose
 from dplib.jobs.consistent_histograms.config import ConsistentHistogramsConfig
 from dplib.jobs.consistent_histograms.design import Design
 from dplib.jobs.consistent_histograms.errors import Errors
-from dplib.jobs.consistent_histograms.estimate import estimate, problem
+from dplib.jobs.consistent_histograms.estimate import chosen_solvers, estimate, problem
 from scripts.accept.claims import Check, Result, at_most, processor_seconds
 from scripts.accept.runs import run_command, verifies, written
 from tests.support.oracles import dense_day_covariance, dense_estimate, range_rows
@@ -36,16 +38,36 @@ def nested_settings(n_items: int, n_categories: int, n_departments: int, last: s
     return _settings(items, totals, ("2021-01-01", last))
 
 
-def retail_settings(n_branches: int, n_regions: int, n_products: int, n_categories: int, last: str) -> dict[str, Any]:
-    """Branches in regions crossed with products in categories, six groupings, days from 2023."""
-    leaves = {f"b{b:02d} p{p:03d}": (b, p) for b, p in product(range(n_branches), range(n_products))}
-    totals: list[Grouped] = [{} for _ in range(6)]
-    for name, (b, p) in leaves.items():
-        region, category = f"region {b % n_regions}", f"category {p % n_categories}"
-        names = (region, category, f"{region}, {category}", f"branch {b}", f"product {p}", "all")
-        for grouping, total in zip(totals, names, strict=True):
-            grouping.setdefault(total, []).append(name)
-    return _settings(list(leaves), totals, ("2023-01-01", last))
+def retail_settings(
+    folder: Path, n_branches: int, n_regions: int, n_products: int, n_categories: int, last: str, dated: int = 0
+) -> dict[str, Any]:
+    """Branches in regions crossed with products in categories, six groupings; writes the public table of the leaves.
+
+    Args:
+        folder: gets the table.
+        n_branches: branches.
+        n_regions: regions.
+        n_products: products.
+        n_categories: categories.
+        last: last day; the first one is that of 2023.
+        dated: every leaf of this step starts or ends on a day of its own, in the middle of the days; 0 for none.
+    """
+    middle = np.datetime64("2023-01-01") + (np.datetime64(last) - np.datetime64("2023-01-01")) // 2
+    lines = ["branch,product,region,category,from,to"]
+    for number, (b, p) in enumerate(product(range(n_branches), range(n_products))):
+        spell = dated and number % dated == 0
+        days = ((f"{middle},", f",{middle}")[number // dated % 2]) if spell else ","
+        lines.append(f"b{b:02d},p{p:03d},r{b % n_regions},c{p % n_categories:02d},{days}")
+    (folder / "leaves.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    groupings = [["region"], ["category"], ["region", "category"], ["branch"], ["product"], []]
+    table = {"file": "leaves.csv", "columns": ["branch", "product"], "attributes": ["region", "category"]}
+    settings = _settings([], [], ("2023-01-01", last))
+    settings["input"]["columns"]["item"] = ["branch", "product"]
+    settings["domain"] |= {
+        "items": table | {"first_day": "from", "last_day": "to"},
+        "groupings": [{"by": each, "measured": True} for each in groupings],
+    }
+    return settings
 
 
 def _settings(items: list[str], totals: list[Grouped], days: tuple[str, str]) -> dict[str, Any]:
@@ -135,48 +157,70 @@ def retail_release() -> Iterator[Result]:
     """20,000 leaves, six groupings, a year of days: from rows to the release."""
     with TemporaryDirectory() as name:
         folder = Path(name)
-        settings = retail_settings(50, 8, 400, 20, "2023-12-31")
+        settings = retail_settings(folder, 50, 8, 400, 20, "2023-12-31")
         config = written(folder, settings)
-        _write_rows(folder / "rows.csv", settings["domain"]["items"], 1_000_000)
+        _write_rows(folder / "rows.csv", 50, 400, 1_000_000)
         assert run_command("init", "--config", str(config), "--budget", "1", "--yes").returncode == 0
         seconds, memory = command_cost(dplib("run", str(settings["job"]), "--config", str(config)), folder)
-        yield at_most(
-            "retail: 50 branches x 400 products x 365 days, six groupings, rows to release: CPU", seconds, 300, " s"
-        )
+        claim = "retail: 50 branches x 400 products x 365 days, six groupings, rows to release: CPU"
+        yield at_most(claim, seconds, 300, " s")
         yield at_most("the same: memory of all processes", memory / GIB, 6, " GiB")
         (release,) = [each for each in (folder / "releases").iterdir() if each.is_dir()]
         yield verifies(release)
+        words = dplib("query", str(release), "--where", "region=r1", "--where", "category=c03", "--sum")
+        seconds, memory = command_cost(words, folder)
+        yield at_most(f"query --where region and category --sum of it ({memory / GIB:.2f} GiB): CPU", seconds, 30, " s")
 
 
-def _write_rows(path: Path, items: list[str], n_rows: int) -> None:
+def _write_rows(path: Path, n_branches: int, n_products: int, n_rows: int) -> None:
     generator = np.random.default_rng(15)
-    popularity = generator.dirichlet(np.full(len(items), 0.5))
+    leaves = [f"b{b:02d},p{p:03d}" for b, p in product(range(n_branches), range(n_products))]
+    popularity = generator.dirichlet(np.full(len(leaves), 0.5))
     days = [str(np.datetime64("2023-01-01") + day) for day in range(365)]
-    chosen = zip(generator.choice(len(items), n_rows, p=popularity), generator.integers(0, 365, n_rows), strict=True)
+    chosen = zip(generator.choice(len(leaves), n_rows, p=popularity), generator.integers(0, 365, n_rows), strict=True)
     with path.open("w", encoding="utf-8") as file:
-        file.write("item,day,unit\n")
-        file.writelines(f"{items[item]},{days[day]},c{number}\n" for number, (item, day) in enumerate(chosen))
+        file.write("branch,product,day,unit\n")
+        file.writelines(f"{leaves[leaf]},{days[day]},c{number}\n" for number, (leaf, day) in enumerate(chosen))
 
 
 def thinned_retail() -> Iterator[Result]:
-    """A thinned copy, 5 branches x 8 products x 7 days, against dense least squares with the same weights."""
-    settings = retail_settings(5, 2, 8, 4, "2023-01-07")
-    design = Design.resolve(check(ConsistentHistogramsConfig, settings), Path())
+    """Thinned copies against dense least squares with the same weights: by equations, by classes and matrix-free."""
+    most = choose.MAX_CLASSES
+    for dated, classes, what in ((0, most, "by equations"), (7, most, "leaves with days"), (7, 0, "matrix-free")):
+        with TemporaryDirectory() as name, patch.object(choose, "MAX_CLASSES", classes):
+            settings = retail_settings(Path(name), 5, 2, 8, 4, "2023-01-07", dated)
+            design = Design.resolve(check(ConsistentHistogramsConfig, settings), Path(name))
+            yield from _equals_dense(design, f"thinned retail, {what}")
+
+
+def _equals_dense(design: Design, what: str) -> Iterator[Result]:
     generator = np.random.default_rng(1)
     noisy = generator.normal(30, 9, (design.tree.n_nodes, len(design.series))) * np.isfinite(design.variance)
     whole = problem(design, noisy)
-    found = estimate(design, noisy, design.config.publish.solver).values
-    yield at_most(
-        "thinned retail: estimates off dense least squares", np.abs(found - dense_estimate(whole)).max(), 1e-9
-    )
+    solver = design.config.publish.solver
+    names = ", ".join(name for name, _ in chosen_solvers(design, solver))
+    gap = float(np.abs(estimate(design, noisy, solver).values - dense_estimate(whole)).max())
+    yield at_most(f"{what} ({names}): estimates off dense least squares", gap, 1e-9)
     covariance, errors, gaps = dense_day_covariance(whole), Errors(design), []
+    n_series = len(design.series)
     for lo, hi in ((0, 7), (2, 3), (1, 6)):
-        rows = range_rows(7, len(design.series), lo, hi)
+        rows = range_rows(7, n_series, lo, hi)
         dense = rows @ covariance @ rows.T
-        gaps.append(np.abs(errors.range_std_error(lo, hi) / np.sqrt(np.diag(dense)) - 1).max())
-        chosen = generator.choice(len(design.series), 5, replace=False)
-        gaps.append(abs(errors.sum_std_error(lo, hi, chosen) / np.sqrt(dense[np.ix_(chosen, chosen)].sum()) - 1))
-    yield at_most(f"the same: stated errors off the dense ones, {len(design.series)} series and sums", max(gaps), 1e-9)
+        asked = np.arange(0, n_series, 4)
+        gaps.append(np.abs(errors.std_errors(lo, hi, asked) ** 2 - np.diag(dense)[asked]).max())
+        chosen = generator.choice(n_series, 5, replace=False)
+        gaps.append(abs(errors.sum_std_error(lo, hi, chosen) ** 2 - dense[np.ix_(chosen, chosen)].sum()))
+    yield at_most(f"the same: stated variances off the dense ones, {n_series} series and sums", max(gaps), 1e-9)
+
+
+def dated_leaves() -> Iterator[Result]:
+    """A year of 20,000 leaves of which a hundredth start or end in the middle: one plan, no matrix of series."""
+    with TemporaryDirectory() as name:
+        folder = Path(name)
+        config = written(folder, retail_settings(folder, 50, 8, 400, 20, "2023-12-31", dated=100))
+        seconds, memory = command_cost(dplib("plan", "consistent-histograms", "--config", str(config)), folder)
+        yield at_most("plan: retail with 200 leaves that have days of their own: CPU", seconds, 60, " s")
+        yield at_most("the same: memory", memory / GIB, 6, " GiB")
 
 
 def growth() -> Iterator[Result]:
@@ -194,4 +238,4 @@ def growth() -> Iterator[Result]:
         yield at_most(f"growth of {what} from 10^4 to 10^5 over that from 10^3 to 10^4: {kept}", steps, most)
 
 
-CHECKS: list[Check] = [plans_of_many_items, thinned_retail, growth, retail_release]
+CHECKS: list[Check] = [plans_of_many_items, thinned_retail, dated_leaves, growth, retail_release]

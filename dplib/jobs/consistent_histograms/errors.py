@@ -57,13 +57,13 @@ class _Part:
         series: its series.
         day_constraints: theirs.
         commuting: the plan where days and series factor.
-        answers: variances of its range answers; matrix-free, one solution each.
+        answers: variances of its range answers; None where each takes a solution, matrix-free.
     """
 
     series: IntArray
     day_constraints: tuple[DayConstraints, ...]
     commuting: CommutingPlan | None
-    answers: AnswerVariance | MatrixFree
+    answers: AnswerVariance | None
 
 
 class Errors:
@@ -73,6 +73,7 @@ class Errors:
         self._design = design
         self._ranges: dict[tuple[int, int], FloatArray] = {}
         self._coefficients: dict[tuple[int, int, int], FloatArray] = {}
+        self._solvers: dict[int, MatrixFree] = {}
         self._solutions: dict[tuple[int, int, int, bytes], tuple[float, list[Draws]]] = {}
 
     @cached_property
@@ -80,12 +81,9 @@ class Errors:
         design, found = self._design, []
         for group, day_constraints in least_squares_groups(design):
             plan = commuting_plan_of(design, group, day_constraints)
-            variance = variance_of(design, group) if plan is None else np.zeros((0, 0))
-            answers: AnswerVariance | MatrixFree
-            if plan is None and choice_of(design, group, day_constraints).name == "matrix_free":
-                answers = MatrixFree.of(design.tree, variance, day_constraints)
-            else:
-                answers = AnswerVariance(design.tree, variance, day_constraints, plan)
+            free = plan is None and choice_of(design, group, day_constraints).name == "matrix_free"
+            variance = variance_of(design, group) if plan is None and not free else np.zeros((0, 0))
+            answers = None if free else AnswerVariance(design.tree, variance, day_constraints, plan)
             found.append(_Part(group, day_constraints, plan, answers))
         return found
 
@@ -109,7 +107,7 @@ class Errors:
         if self._design.exact_weights:
             for part in self._parts:
                 found[part.series] = np.nan
-                if isinstance(part.answers, AnswerVariance):
+                if part.answers is not None:
                     found[part.series] = np.sqrt(part.answers.variance(lo, hi))
         else:
             found[:] = self._of_squares(self._level_squares(lo, hi))
@@ -140,20 +138,27 @@ class Errors:
         return math.sqrt(self._level_squares(lo, hi) @ self._known_variance @ by_column)
 
     def _sum_variance(self, part: _Part, lo: int, hi: int, weights: FloatArray) -> float:
-        if isinstance(part.answers, MatrixFree):
-            return self._solved(part, part.answers, lo, hi, weights)[0]
+        if part.answers is None:
+            return self._solved(part, lo, hi, weights)[0]
         return part.answers.weighted_variance(lo, hi, weights)
 
-    def _solved(
-        self, part: _Part, answers: MatrixFree, lo: int, hi: int, weights: FloatArray
-    ) -> tuple[float, list[Draws]]:
+    def _solved(self, part: _Part, lo: int, hi: int, weights: FloatArray) -> tuple[float, list[Draws]]:
         """Variance and draws of a sum, from one solution."""
         key = (lo, hi, int(part.series[0]), weights.tobytes())
         if key not in self._solutions:
+            answers = self._matrix_free(part)
             found = answers.coefficients(lo, hi, weights)
             draws = self._by_column(found, self._design.columns.of[part.series][answers.measured])
             self._solutions[key] = answers.variance_of(found), draws
         return self._solutions[key]
+
+    def _matrix_free(self, part: _Part) -> MatrixFree:
+        """What solutions of a part need; worked out when first asked for."""
+        number = int(part.series[0])
+        if number not in self._solvers:
+            variance = variance_of(self._design, part.series)
+            self._solvers[number] = MatrixFree.of(self._design.tree, variance, part.day_constraints)
+        return self._solvers[number]
 
     def _once_each(self, series: IntArray) -> FloatArray:
         return np.bincount(series, minlength=len(self._design.series)).astype(np.float64)
@@ -212,8 +217,8 @@ class Errors:
                 if inner[column_of == column].any():
                     draws.extend(product_grouped(outer, *node_laws(design, column), inner[column_of == column]))
             return draws
-        if isinstance(part.answers, MatrixFree):
-            return self._solved(part, part.answers, lo, hi, weights)[1]
+        if part.answers is None:
+            return self._solved(part, lo, hi, weights)[1]
         variance = variance_of(design, part.series)
         n_classes = len(series_classes(variance, part.day_constraints).first)
         if design.tree.n_nodes * n_classes**3 > MAX_WORK:
@@ -243,7 +248,7 @@ class Errors:
         found = np.empty((self._design.tree.n_nodes, len(self._design.series)))
         for part in self._parts:
             answers = part.answers
-            found[:, part.series] = answers.standard_errors() if isinstance(answers, AnswerVariance) else np.nan
+            found[:, part.series] = np.nan if answers is None else answers.standard_errors()
         return found
 
     def _level_squares(self, lo: int, hi: int) -> FloatArray:
