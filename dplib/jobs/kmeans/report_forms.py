@@ -1,8 +1,7 @@
 """How the local methods of one round ask, and how their reports look as bytes (`dplib.jobs.kmeans.report_text`)."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 
@@ -74,91 +73,23 @@ class Form:
         return np.asarray(((numbers >= self.start) & (numbers < np.array(self.ends))).all(axis=1))
 
 
-class TextProtocol(Protocol):
-    """A method of one round, as far as texts need it."""
-
-    @property
-    def forms(self) -> tuple[Form, ...]:
-        """One a question."""
-
-    @property
-    def width(self) -> int:
-        """Integers under each key of what is merged."""
-
-    def asked(self, streams: UserStreams, /) -> IntArray:
-        """The position of each user's question, shape (n,)."""
-
-    def encode(self, streams: UserStreams, points: IntArray, /) -> Answers:
-        """Reports by question."""
-
-    def merge(self, answers: Answers, /) -> Keyed:
-        """Totals that add."""
-
-
 @dataclass(frozen=True)
-class TreeTexts:
-    """`ldp_tree` in at most 6 dimensions.
+class TextProtocol:
+    """A method of one round, as far as texts need it.
 
     Attributes:
-        tree: the public questions.
+        forms: one a question.
+        width: integers under each key of what is merged.
+        asked: the position of each user's question, shape (n,).
+        encode: reports of users with their points, by question.
+        merge: totals that add.
     """
 
-    tree: LocalTree
-
-    @property
-    def forms(self) -> tuple[Form, ...]:
-        """One a level."""
-        return tuple(Form.of(question.oracle) for question in self.tree.questions.questions)
-
-    @property
-    def width(self) -> int:
-        """One integer under each key."""
-        return 1
-
-    def asked(self, streams: UserStreams) -> IntArray:
-        """Each user's level from 0, shape (n,)."""
-        return self.tree.questions.asked(streams)
-
-    def encode(self, streams: UserStreams, points: IntArray) -> Answers:
-        """Reports by level."""
-        return self.tree.encode(streams, points)
-
-    def merge(self, answers: Answers) -> Keyed:
-        """Merged integers of all levels, one after the other."""
-        return keyed_counts(self.tree.aggregate(answers))
-
-
-@dataclass(frozen=True)
-class PointTexts:
-    """`noisy_coordinates`: one question.
-
-    Attributes:
-        points: the protocol.
-    """
-
-    points: NoisyCoordinates
-
-    @property
-    def forms(self) -> tuple[Form, ...]:
-        """A noisy vector."""
-        return (Form((_FARTHEST + 1,) * self.points.space.dimension, start=-_FARTHEST),)
-
-    @property
-    def width(self) -> int:
-        """A number and d coordinates."""
-        return 1 + self.points.space.dimension
-
-    def asked(self, streams: UserStreams) -> IntArray:
-        """The one question."""
-        return np.zeros(len(streams), dtype=np.int64)
-
-    def encode(self, streams: UserStreams, points: IntArray) -> Answers:
-        """Noisy vectors."""
-        return (self.points.encode(streams, points),)
-
-    def merge(self, answers: Answers) -> Keyed:
-        """Different vectors, how often each came and their sums."""
-        return self.points.merge(answers[0])
+    forms: tuple[Form, ...]
+    width: int
+    asked: Callable[[UserStreams], IntArray]
+    encode: Callable[[UserStreams, IntArray], Answers]
+    merge: Callable[[Answers], Keyed]
 
 
 def text_protocol(collection: Collection) -> TextProtocol:
@@ -168,12 +99,35 @@ def text_protocol(collection: Collection) -> TextProtocol:
         ConfigError: if it has rounds: a text that is made once cannot answer what is asked later.
     """
     if collection.method == "noisy_coordinates":
-        return PointTexts(collection.noisy_points)
+        return _one_noisy_vector(collection.noisy_points)
     rounds = collection.rounds
     if isinstance(rounds, TreeRound):
-        return TreeTexts(rounds.tree)
+        return _one_level(rounds.tree)
     raise ConfigError(
         "method",
         "ask in one round for reports of devices",
         f"{collection.method} in {collection.dimension} dimensions, which has {rounds.n_rounds} rounds",
+    )
+
+
+def _one_level(tree: LocalTree) -> TextProtocol:
+    """`ldp_tree` in at most 6 dimensions: a question a level, whose merged integers stand one after the other."""
+    return TextProtocol(
+        forms=tuple(Form.of(question.oracle) for question in tree.questions.questions),
+        width=1,
+        asked=tree.questions.asked,
+        encode=tree.encode,
+        merge=lambda answers: keyed_counts(tree.aggregate(answers)),
+    )
+
+
+def _one_noisy_vector(points: NoisyCoordinates) -> TextProtocol:
+    """`noisy_coordinates`: one question; different vectors, how often each came and their sums."""
+    d = points.space.dimension
+    return TextProtocol(
+        forms=(Form((_FARTHEST + 1,) * d, start=-_FARTHEST),),
+        width=1 + d,
+        asked=lambda streams: np.zeros(len(streams), dtype=np.int64),
+        encode=lambda streams, given: (points.encode(streams, given),),
+        merge=lambda answers: points.merge(answers[0]),
     )
