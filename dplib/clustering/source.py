@@ -55,7 +55,7 @@ class NoiseSource(Protocol):
 
 
 class Blocks:
-    """Points in memory, in blocks of (n, d) integers."""
+    """Points in memory, in blocks of (n, d) integers; none where stored noisy numbers are enough."""
 
     def __init__(self, *blocks: IntArray) -> None:
         self._blocks = blocks
@@ -63,14 +63,6 @@ class Blocks:
     def total(self, summary: Summary) -> Keyed:
         """Sums by key over all blocks."""
         return add_keyed([summary(block) for block in self._blocks], summary.width)
-
-
-class NoPoints:
-    """No points at all: with stored noisy numbers a method needs none (`dplib.clustering.record`)."""
-
-    def total(self, summary: Summary) -> Keyed:
-        """No keys."""
-        return add_keyed([], summary.width)
 
 
 def add_keyed(parts: Sequence[Keyed], width: int) -> Keyed:

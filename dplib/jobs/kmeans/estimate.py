@@ -17,7 +17,7 @@ from dplib.clustering.central.lloyd import deviation
 from dplib.clustering.point_frame import PointFrame
 from dplib.clustering.problem import Clustering
 from dplib.clustering.record import Record, Replayed
-from dplib.clustering.source import NoPoints
+from dplib.clustering.source import Blocks
 from dplib.errors import ConfigError, IntegrityError
 from dplib.jobs.kmeans.design import Design
 from dplib.jobs.kmeans.local import ReplayedReports, UserKeys, cluster_users
@@ -112,7 +112,7 @@ def estimate_centers(design: Design, records: list[Record]) -> Results:
 def _clustered(design: Design, records: list[Record]) -> tuple[Clustering, PointFrame]:
     if design.local:
         return cluster_users(design.collection, ReplayedReports(records), UserKeys()), design.frame
-    nobody, replayed = NoPoints(), Replayed(records)
+    nobody, replayed = Blocks(), Replayed(records)
     try:
         counted = np.zeros(0, dtype=np.int64), np.zeros((0, 1), dtype=np.int64)
         resolved = find_bounds(design, counted, replayed)

@@ -25,7 +25,7 @@ from dplib.arrays import IntArray
 from dplib.clustering.central.bounds import RadiusClasses
 from dplib.clustering.point_frame import PointFrame
 from dplib.clustering.record import Recorded
-from dplib.clustering.source import Keyed, NoiseSource, NoPoints, PointSource, add_keyed
+from dplib.clustering.source import Blocks, Keyed, NoiseSource, PointSource, add_keyed
 from dplib.errors import IntegrityError
 from dplib.jobs.kmeans.design import Design
 from dplib.jobs.kmeans.local import ReportRecorder, SubmittedReports, UserKeys, cluster_users, digest_of_users
@@ -60,7 +60,7 @@ class NoRows:
 
     def within(self, _: PointFrame) -> PointSource:
         """No points."""
-        return NoPoints()
+        return Blocks()
 
 
 def measure_points(design: Design, reader: PointReader, keys: RunKeys, directory: Path) -> MeasurementKeys:

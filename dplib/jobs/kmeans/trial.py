@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from dplib.clustering.source import NoPoints
+from dplib.clustering.source import Blocks
 from dplib.jobs.kmeans.design import Design
 from dplib.jobs.kmeans.measure import NoRows, measure_points, measure_reports, measure_users
 from dplib.jobs.kmeans.report_text import ReportReader
@@ -37,7 +37,7 @@ def measure_nothing(design: Design, keys: RunKeys, directory: Path) -> Measureme
         nobody = np.zeros((0, ReportReader(design.collection).width), dtype=np.int64)
         return measure_reports(design, (np.zeros(0, dtype=np.int64), nobody), keys, directory)
     if design.local:
-        return measure_users(design, NoPoints(), keys, directory)
+        return measure_users(design, Blocks(), keys, directory)
     return measure_points(design, NoRows(), keys, directory)
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from dplib.clustering.problem import Problem
 from dplib.clustering.record import Recorded, Replayed
-from dplib.clustering.source import Blocks, NoPoints
+from dplib.clustering.source import Blocks
 from dplib.clustering.space import Space
 from dplib.errors import ConfigError
 from tests.support.clustering import METHODS, PURE, keyed, loss, mixture
@@ -34,14 +34,14 @@ def test_noisy_numbers_alone_give_the_same_centers(name: str) -> None:
     """Nothing of the points reaches the output but through the noise."""
     recorded = Recorded(keyed(2))
     found = METHODS[name](Blocks(POINTS), recorded, Problem(SPACE, 4), BUDGET)
-    again = METHODS[name](NoPoints(), Replayed(recorded.records), Problem(SPACE, 4), BUDGET)
+    again = METHODS[name](Blocks(), Replayed(recorded.records), Problem(SPACE, 4), BUDGET)
     np.testing.assert_array_equal(found.centers, again.centers)
     np.testing.assert_array_equal(found.weights, again.weights)
     np.testing.assert_array_equal(found.deviations, again.deviations)
     assert found.choices == again.choices
     assert found.events == again.events
     with pytest.raises(ConfigError, match="measurement"):
-        METHODS[name](NoPoints(), Replayed(recorded.records[:-1]), Problem(SPACE, 4), BUDGET)
+        METHODS[name](Blocks(), Replayed(recorded.records[:-1]), Problem(SPACE, 4), BUDGET)
 
 
 @pytest.mark.parametrize("name", METHODS)

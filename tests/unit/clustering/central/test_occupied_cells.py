@@ -10,7 +10,7 @@ from dplib.clustering.central.grid import cells_an_axis
 from dplib.clustering.central.occupied_cells import _blocks, occupied_cells
 from dplib.clustering.problem import Problem
 from dplib.clustering.record import Replayed
-from dplib.clustering.source import NoPoints
+from dplib.clustering.source import Blocks
 from dplib.clustering.space import Space
 from tests.support.clustering import METHODS
 
@@ -63,7 +63,7 @@ def test_a_grid_of_empty_answers_has_centers(n: int) -> None:
     problem = Problem(Space.box([0.0, 0.0], [1.0, 1.0]), 3)
     size = cells_an_axis(n, 0.95, 2) ** 2
     records = [("number of points", np.array([n])), ("cells of the grid", np.zeros(size, dtype=np.int64))]
-    found = METHODS["grid"](NoPoints(), Replayed(records), problem, Fraction(1))
+    found = METHODS["grid"](Blocks(), Replayed(records), problem, Fraction(1))
     assert found.centers.shape == (3, 2)
     assert np.isfinite(found.centers).all()
     assert (found.weights == 0).all()
