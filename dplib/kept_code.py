@@ -2,7 +2,8 @@
 
 Code stands beside its source where that folder can be written, else in the user's folder of caches; so does the code of
 an archive's modules (a wheel given to ``spark-submit --py-files``), which a session unpacks nowhere. Where neither can
-be written, each process compiles anew instead of failing. `dplib doctor` compiles what first runs would wait for.
+be written, each process compiles anew instead of failing. Set-up, or ``dplib doctor --compile``, compiles what first
+runs would wait for (`dplib.jobs.kernels`).
 
 Processes that start together compile the same functions at the same time. numba numbers the files it keeps, so two
 processes that compile one function for two kinds of arrays can both write number 1, and a third then runs the code for

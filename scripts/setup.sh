@@ -37,4 +37,6 @@ scripts/java.sh "$venv/jre"
 # Spark starts some seconds sooner from an archive of its classes; without one all works the same.
 JAVA_HOME=$PWD/$venv/jre "$venv/bin/python" -m scripts.class_archive 2>/dev/null ||
   echo "setup: no archive of Spark's classes could be made; Spark starts without one" >&2
+# Machine code is kept beside its source (dplib/kept_code.py): no first run waits for a compiler.
+"$venv/bin/python" -m dplib.jobs.kernels
 echo "$wanted" >"$stamp"

@@ -22,10 +22,19 @@ from dplib.workflow.prepared import Prepared
 def doctor(
     config: Annotated[Path | None, typer.Option("--config", "-c", help="Also check what this file names.")] = None,
     date: LogicalDate = "",
+    compile_: Annotated[
+        bool, typer.Option("--compile", help="Compile what first runs would wait for: a minute, once a version.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Print what this machine lacks."""
     with exit_codes():
+        if compile_:
+            # Imported where it is needed: it brings every job.
+            from dplib.jobs.kernels import compile_kernels
+
+            with log.stage("compiling"):
+                compile_kernels()
         prepare = None if config is None else lambda: prepare_file(config, date)
         look_around(prepare, as_json)
 
