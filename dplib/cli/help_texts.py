@@ -49,7 +49,8 @@ EXAMPLES = {
     "inspect": "dplib inspect kmeans --config my.yaml",
     "plan": "dplib plan kmeans --config my.yaml\n"
     "dplib plan kmeans --config my.yaml --set privacy.budget.epsilon=2 --json",
-    "run": "dplib run kmeans --config my.yaml\ndplib run kmeans --config my.yaml --date 2026-01-31 --log json",
+    "run": "dplib run kmeans --config my.yaml\ndplib run kmeans --config my.yaml --date 2026-01-31 --log json\n"
+    "dplib run kmeans --config my.yaml --dates 2026-01-01..2026-01-31",
     "rehearse": "dplib rehearse range-histograms --config my.yaml --rows 10000",
     "assign": "dplib assign releases/shop-kmeans-undated-000002 --config my.yaml --to rows",
     "query": "dplib query RELEASE --item bread --from 2026-01-01 --to 2026-01-31",

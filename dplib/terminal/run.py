@@ -1,5 +1,6 @@
 """What ``dplib run`` asks before and prints after."""
 
+from contextlib import ExitStack
 from functools import partial
 
 import typer
@@ -39,7 +40,12 @@ def require_inspected(run: Prepared[JobDesign]) -> None:
 
 
 def run_and_show(
-    prepared: PreparedJob[AnyDesign], stage: str, release_id: str | None, again: bool, pricing: Pricing
+    prepared: PreparedJob[AnyDesign],
+    stage: str,
+    release_id: str | None,
+    again: bool,
+    pricing: Pricing,
+    kept: ExitStack | None = None,
 ) -> None:
     """Run a job and print what it made; the last line is the release alone (its id after ``measure``).
 
@@ -49,6 +55,7 @@ def run_and_show(
         release_id: with ``publish``, which stored measurement.
         again: measure anew and spend again.
         pricing: works the costs of the account's reservations out again.
+        kept: ends what outlasts this run, where others follow: Spark.
     """
     config = prepared.design.config
     log.about(job=config.job, dataset=config.dataset, logical_date=prepared.date)
@@ -62,6 +69,7 @@ def run_and_show(
         before_measuring=partial(require_inspected, prepared),
         show=partial(tried, prepared.job),
         pricing=pricing,
+        kept=kept,
     )
     if release is not None:
         show(prepared.job.show(release, load_manifest(release)))

@@ -157,14 +157,22 @@ class PreparedJob(Prepared[Design_co]):
 
 
 class Resources(Generic[AnyDesign]):
-    """What the stages of one run share: the prepared job, progress, and Spark once it is needed."""
+    """What the stages of one run share: the prepared job, progress, and Spark once it is needed.
 
-    def __init__(self, prepared: PreparedJob[AnyDesign], progress: Progress) -> None:
+    Args:
+        prepared: the job and its configuration.
+        progress: told of the stages.
+        kept: ends what must outlast this run: a session that is started for it and those after it; None where there are
+            no others.
+    """
+
+    def __init__(self, prepared: PreparedJob[AnyDesign], progress: Progress, kept: ExitStack | None = None) -> None:
         self.prepared = prepared
         self.progress = progress
         self.stage = progress.stage
         self._spark: SparkSession | None = None
         self._resources = ExitStack()
+        self._kept = kept or self._resources
 
     @property
     def design(self) -> AnyDesign:
@@ -180,7 +188,7 @@ class Resources(Generic[AnyDesign]):
             config = self.prepared.config
             with self.stage("starting Spark"):
                 session = open_session(f"dplib {config.job}", config.spark)
-                self._spark = self._resources.enter_context(session)
+                self._spark = self._kept.enter_context(session)
         return self._spark
 
     def close(self) -> None:

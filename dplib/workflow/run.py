@@ -46,6 +46,7 @@ def run_job(
     before_measuring: Callable[[], None] = lambda: None,
     show: Show = unseen,
     pricing: Pricing | None = None,
+    kept: ExitStack | None = None,
 ) -> tuple[MeasuredRun, Path | None]:
     """Run a job, or return what is already there.
 
@@ -59,6 +60,7 @@ def run_job(
         show: prints the job's table of a release; tried before anything is spent, shown by the caller.
         pricing: works the costs of the account's other reservations out again before this one is made; they are taken
             as stated where None.
+        kept: ends what outlasts this run, where others follow in this process: Spark.
 
     Returns:
         The ledger's run, and the release's directory (None after ``measure``).
@@ -71,7 +73,7 @@ def run_job(
     _require_unseen(prepared.config.secret)
     places = _table_places(prepared)
     ledger = prepared.open_ledger()
-    resources = Resources(prepared, progress)
+    resources = Resources(prepared, progress, kept)
     with ExitStack() as stack:
         stack.callback(resources.close)
         if stage == "publish":

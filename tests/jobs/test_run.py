@@ -1,13 +1,27 @@
 """Runs of the main job from the command line: what they print and spend, and what comes again at no privacy cost."""
 
 import json
+<<<<<<< HEAD
+=======
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from fractions import Fraction
+>>>>>>> ecca05d (dplib run --dates and several configurations: many runs in one session of Spark, each its own ledger entry and release)
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from dplib.config.sections import SparkSettings
 from dplib.jobs.consistent_histograms import design
+<<<<<<< HEAD
 from tests.support.jobs import Shop, content, dplib, new_shop, visible
+=======
+from dplib.spark.engine.blocks import SparkSession
+from dplib.spark.engine.session import open_session
+from tests.support.jobs import ROOT, Shop, content, dplib, named, new_shop, python_process, visible
+>>>>>>> ecca05d (dplib run --dates and several configurations: many runs in one session of Spark, each its own ledger entry and release)
 
 pytestmark = pytest.mark.usefixtures("spark")
 ONE_RUN = ["account", "reserve", "measure", "publish"]
@@ -59,6 +73,44 @@ def test_again_and_changed_measurements_spend(shop: Shop) -> None:
     # The newest measurement of the same settings and date is the one that comes again.
     assert shop.run().release == releases[1]
     assert shop.spent() == 4
+
+
+def test_days_of_one_call_share_a_session_and_nothing_else(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[str] = []
+
+    @contextmanager
+    def watched(name: str, settings: SparkSettings) -> Iterator[SparkSession]:
+        with open_session(name, settings) as session:
+            seen.append("spark")
+            yield session
+        seen.append("end")
+
+    monkeypatch.setattr("dplib.spark.engine.session.open_session", watched)
+    monkeypatch.setattr("dplib.terminal.run.print", lambda line: seen.append(Path(line).name), raising=False)
+    other = shop.folder / "other.yaml"
+    other.write_text(json.dumps(shop.settings | {"queries": ["total"]}), encoding="utf-8")
+    shop.run("--date", "2024-01-03")
+    (first,) = visible(shop.output)
+    assert seen == ["spark", "end", first]
+    seen.clear()
+    done = shop.run("--config", str(other), "--dates", "2024-01-02..2024-01-04")
+    releases = visible(shop.output)
+    # Publish settings make no run; the day that was there is returned.
+    assert (done.code, len(releases), shop.entries().count("measure")) == (0, 3, 3)
+    assert [name for name in seen if name not in ("spark", "end")] == [name for name in releases for _ in range(2)]
+    assert first == releases[1]
+    assert seen[-3:] == [releases[2], "end", "end"]
+    alone = new_shop(shop.folder / "alone")
+    alone.run("--date", "2024-01-03")
+    alone.run("--date", "2024-01-02")
+    for folder in ("measurement", "estimates"):
+        assert content(alone.output / releases[0] / folder) == content(shop.output / releases[0] / folder)
+
+
+@pytest.mark.parametrize("dates", ["2024-01-02", "2024-01-03..2024-01-02", "2024-01-02..", "a..b", "1..2..3"])
+def test_dates_that_are_no_days(shop: Shop, dates: str) -> None:
+    refused = shop.run("--dates", dates)
+    assert (refused.code, named(refused), shop.entries()) == (2, "--dates", ["account"])
 
 
 def test_changed_publication_settings_never_spend(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
