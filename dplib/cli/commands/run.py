@@ -53,7 +53,7 @@ def days_between(dates: str) -> list[str]:
     Raises:
         ConfigError: if it names none.
     """
-    ends = [day_option("--dates", text) for text in dates.split("..")]
+    ends = [day_option("--dates", text or None) for text in dates.split("..")]
     if len(ends) != 2 or ends[0] is None or ends[1] is None or ends[0] > ends[1]:
         raise ConfigError("--dates", "be two days, FIRST..LAST, such as 2024-05-01..2024-05-31", dates)
     return [(ends[0] + dt.timedelta(days=day)).isoformat() for day in range((ends[1] - ends[0]).days + 1)]
