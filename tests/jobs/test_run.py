@@ -1,13 +1,8 @@
 """Runs of the main job from the command line: what they print and spend, and what comes again at no privacy cost."""
 
 import json
-<<<<<<< HEAD
-=======
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from fractions import Fraction
->>>>>>> ecca05d (dplib run --dates and several configurations: many runs in one session of Spark, each its own ledger entry and release)
 from pathlib import Path
 from typing import Any
 
@@ -15,13 +10,9 @@ import pytest
 
 from dplib.config.sections import SparkSettings
 from dplib.jobs.consistent_histograms import design
-<<<<<<< HEAD
-from tests.support.jobs import Shop, content, dplib, new_shop, visible
-=======
 from dplib.spark.engine.blocks import SparkSession
 from dplib.spark.engine.session import open_session
-from tests.support.jobs import ROOT, Shop, content, dplib, named, new_shop, python_process, visible
->>>>>>> ecca05d (dplib run --dates and several configurations: many runs in one session of Spark, each its own ledger entry and release)
+from tests.support.jobs import Shop, content, dplib, named, new_shop, visible
 
 pytestmark = pytest.mark.usefixtures("spark")
 ONE_RUN = ["account", "reserve", "measure", "publish"]
