@@ -8,7 +8,8 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from dplib.errors import ConfigError
-from dplib.spark.rows.contributions import add_priority, bound_rows
+from dplib.spark.rows import contributions
+from dplib.spark.rows.contributions import bound_rows
 from tests.spark.rows import Resolved, bound_oracle, count_oracle
 
 SCHEMA = "day int, row_type int, quantity long, unit string"
@@ -84,20 +85,36 @@ def test_the_key_is_in_no_plan(spark: SparkSession, capsys: pytest.CaptureFixtur
     bounded = bound_rows(spark.createDataFrame([(0, 0, 1, "u")], SCHEMA), 2, 1, key)
     bounded.explain(extended=True)
     plan = capsys.readouterr().out
-    assert "WindowGroupLimit" in plan  # thinned out before the shuffle
+    assert plan.count("Exchange hashpartitioning") == 1
     assert "KEYKEY" not in plan
     assert key.hex() not in plan.lower()
 
 
-def test_priority_is_a_function_of_content_and_key_alone() -> None:
-    columns = {"day": pa.array([1, 1, 2], pa.int32()), "row_type": pa.array([0, 0, 0], pa.int32()),
-               "quantity": pa.array([3, 3, 3], pa.int64()), "unit": pa.array([b"u", b"u", b"u"])}  # fmt: skip
-    batch = pa.RecordBatch.from_pydict(columns)
-    (whole,) = add_priority(bytes(16))(iter([batch]))
-    parts = list(add_priority(bytes(16))(iter([batch.slice(2), batch.slice(0, 2)])))
-    first, second, third = whole.column("priority").to_pylist()
-    assert first == second != third
-    assert [priority for part in parts for priority in part.column("priority").to_pylist()] == [third, first, second]
+def in_batches(rows: list[Resolved], size: int) -> list[pa.RecordBatch]:
+    """Rows as a task gets them: units together, their days in order."""
+    columns = list(zip(*sorted(rows, key=lambda row: (row[3].encode(), row[0])), strict=True))
+    kinds = {"day": pa.int32(), "row_type": pa.int32(), "quantity": pa.int64()}
+    arrays = [pa.array(column, kind) for column, kind in zip(columns, kinds.values(), strict=False)]
+    units = pa.array([unit.encode() for unit in columns[3]], pa.binary())
+    whole = pa.RecordBatch.from_arrays([*arrays, units], names=[*kinds, "unit"])
+    return [whole.slice(first, size) for first in range(0, whole.num_rows, size)]
+
+
+@pytest.mark.parametrize("size", [1, 7, 1000])
+@pytest.mark.parametrize("held", [1, 20, 1 << 16])
+def test_batches_are_cut_anywhere_and_no_unit_is_too_large(
+    size: int, held: int, secret: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(contributions, "HELD_ROWS", held)
+    rows = [row for row in random_resolved(size + held, 25) if row[2]] + [(day % 9, 1, 1, "many") for day in range(300)]
+    for m, r in ((5, 2), (3, 3), (1, 4), (100, 1), (1000, 1000)):
+        found = [
+            (row["day"], row["row_type"], row["quantity"], row["unit"].decode())
+            for batch in contributions.keep_rows(m, r, secret)(iter(in_batches(rows, size)))
+            for row in batch.to_pylist()
+        ]
+        assert Counter(found) == Counter(bound_oracle(rows, m, r, secret))
+    assert list(contributions.keep_rows(1, 1, secret)(iter([]))) == []
 
 
 @pytest.mark.parametrize(("m", "r", "size"), [(0, 1, 32), (1, 0, 32), (1, 1, 15), (1, 1, 65)])

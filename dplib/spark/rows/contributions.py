@@ -6,8 +6,9 @@ someone who does not know the key; and it looks at one unit at a time, so a unit
 others as they are. Rows with equal hashes have equal content: whichever is kept, the counts are the same.
 
 Guarantee: with quantities in 0 ... Q, adding or removing a unit changes the counts by at most m Q in the L1 norm and,
-on one day, by at most min(m, r) Q. Cost: one shuffle a cap that binds, of rows that a first cut in each partition has
-thinned out; memory of a task does not grow with a unit's rows.
+on one day, by at most min(m, r) Q. Cost: one shuffle of narrow rows by unit, sorted in each partition, and one pass
+over them: units within both caps go through as they are, rows of the others are hashed and ranked. A task holds some
+batches, 2^16 rows or twice the cap, however many rows a unit has.
 
 The key is used inside an Arrow function: as a literal of an expression it would stand in plans and event logs.
 
@@ -23,10 +24,13 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
+from dplib.arrays import IntArray
 from dplib.validate import at_least, require
 
 KEY_BYTES = range(16, 65)
 PRIORITY_BYTES = 16
+HELD_ROWS = 1 << 16
+"""Rows of one unit that a task holds before it looks which can still be kept."""
 CONTENT = np.dtype([("day", "<i4"), ("row_type", "<i4"), ("quantity", "<i8")])
 Batches = Iterator[pa.RecordBatch]
 
@@ -56,29 +60,90 @@ def bound_rows(rows: DataFrame, max_rows: int, max_rows_per_day: int, key: bytes
         return rows
     # As bytes: a table's text need not be valid UTF-8, and Python would refuse it with a message that quotes it.
     binary = rows.where("quantity > 0").select("day", "row_type", "quantity", F.col("unit").cast("binary"))
-    schema = "day int, row_type int, quantity long, unit binary, priority binary"
-    kept = binary.mapInArrow(add_priority(key), schema)
-    if max_rows_per_day < max_rows:
-        kept = first_rows(kept, ["unit", "day"], max_rows_per_day)
-    kept = first_rows(kept, ["unit"], max_rows)
+    in_order = binary.repartition("unit").sortWithinPartitions("unit", "day")
+    schema = "day int, row_type int, quantity long, unit binary"
+    kept = in_order.mapInArrow(keep_rows(max_rows, max_rows_per_day, key), schema)
     return kept.select("day", "row_type", "quantity", F.col("unit").cast("string")).select(*rows.columns)
 
 
-def add_priority(key: bytes) -> Callable[[Batches], Batches]:
-    """The function that gives each row its place in the queue of its unit: BLAKE2b of its content under ``key``."""
+def keep_rows(max_rows: int, max_rows_per_day: int, key: bytes) -> Callable[[Batches], Batches]:
+    """The function that keeps rows of batches in which each unit's rows stand together, in the order of their days.
 
-    def prioritise(batches: Batches) -> Batches:
+    Args:
+        max_rows: m.
+        max_rows_per_day: r.
+        key: as for `bound_rows`.
+    """
+    enough = max(HELD_ROWS, 2 * max_rows)
+
+    def keep(batches: Batches) -> Batches:
+        held: pa.RecordBatch | None = None
         for batch in batches:
-            content = np.empty(batch.num_rows, CONTENT)
-            for name in CONTENT.names or ():
-                content[name] = batch.column(name).to_numpy()
-            # The numbers have a fixed length and come first, so different rows are different messages.
-            packed, size = content.tobytes(), CONTENT.itemsize
-            units = enumerate(batch.column("unit").to_pylist())
-            queue = priorities((packed[i * size : (i + 1) * size] + unit for i, unit in units), key)
-            yield pa.RecordBatch.from_arrays([*batch.columns, queue], names=[*batch.schema.names, "priority"])
+            if not batch.num_rows:
+                continue
+            rows = batch if held is None else _joined(held, batch)
+            # The last unit may go on in the next batch.
+            unit = _numbered(rows.column("unit"))
+            whole = int(np.searchsorted(unit, unit[-1]))
+            if whole:
+                yield _kept(rows.slice(0, whole), max_rows, max_rows_per_day, key)
+            held = rows.slice(whole)
+            if held.num_rows > enough:
+                # What goes now would go at the end: of the first rows of a set more rows take places, and give none.
+                held = _kept(held, max_rows, max_rows_per_day, key)
+        if held is not None:
+            yield _kept(held, max_rows, max_rows_per_day, key)
 
-    return prioritise
+    return keep
+
+
+def _joined(held: pa.RecordBatch, batch: pa.RecordBatch) -> pa.RecordBatch:
+    (joined,) = pa.Table.from_batches([held, batch]).combine_chunks().to_batches()
+    return joined
+
+
+def _numbered(values: pa.Array) -> IntArray:
+    """The number of the run of equal values that each value is in."""
+    codes = values.dictionary_encode().indices.to_numpy()
+    return np.cumsum(np.append(False, codes[1:] != codes[:-1]))
+
+
+def _kept(rows: pa.RecordBatch, max_rows: int, max_rows_per_day: int, key: bytes) -> pa.RecordBatch:
+    """The rows of whole units that both caps keep, in their order."""
+    unit, day = _numbered(rows.column("unit")), rows.column("day").to_numpy()
+    group = np.cumsum(np.append(False, (unit[1:] != unit[:-1]) | (day[1:] != day[:-1])))
+    of_group = np.bincount(group)
+    unit_of_group = unit[np.append(0, np.cumsum(of_group)[:-1])]
+    above = np.bincount(unit_of_group, np.minimum(of_group, max_rows_per_day)) > max_rows
+    np.logical_or.at(above, unit_of_group, of_group > max_rows_per_day)
+    asked = np.flatnonzero(above[unit])
+    if not len(asked):
+        return rows
+    place = np.frombuffer(_places(rows.take(pa.array(asked)), key), ">u8").reshape(-1, 2)
+    in_order = asked[np.lexsort((place[:, 1], place[:, 0]))]
+    keep = ~above[unit]
+    keep[_first(_first(in_order, group, max_rows_per_day), unit, max_rows)] = True
+    return rows.filter(pa.array(keep))
+
+
+def _first(rows: IntArray, group: IntArray, limit: int) -> IntArray:
+    """Of rows in their order the first ones of each group."""
+    by_group = np.argsort(group[rows], kind="stable")
+    sizes = np.unique(group[rows], return_counts=True)[1]
+    place = np.arange(len(rows)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    return rows[np.sort(by_group[place < limit])]
+
+
+def _places(rows: pa.RecordBatch, key: bytes) -> bytes:
+    """Each row's place in the queue of its unit: BLAKE2b of its content under ``key``."""
+    content = np.empty(rows.num_rows, CONTENT)
+    for name in CONTENT.names or ():
+        content[name] = rows.column(name).to_numpy()
+    # The numbers have a fixed length and come first, so different rows are different messages.
+    packed, size = content.tobytes(), CONTENT.itemsize
+    units = enumerate(rows.column("unit").to_pylist())
+    messages = (packed[i * size : (i + 1) * size] + unit for i, unit in units)
+    return b"".join(blake2b(each, key=key, digest_size=PRIORITY_BYTES).digest() for each in messages)
 
 
 def priorities(rows: Iterable[bytes], key: bytes) -> pa.Array:
