@@ -15,6 +15,7 @@ from scripts.accept import (
     network_statistics,
     operations,
     range_histograms,
+    speed,
 )
 from scripts.accept.claims import Check, accept
 
@@ -28,6 +29,7 @@ ISSUES = {
     "faults": faults.CHECKS,
     "hierarchies": hierarchies.CHECKS,
     "house": house.CHECKS,
+    "speed": speed.CHECKS,
 }
 
 

@@ -3,7 +3,9 @@
 import subprocess
 import sys
 
-BENCHMARKS = ("noise", "range_histograms", "minimum_cuts", "network_counting", "million_days", "thousand_groups")
+BENCHMARKS = (
+    "noise", "range_histograms", "minimum_cuts", "network_counting", "million_days", "thousand_groups", "speed",
+)  # fmt: skip
 
 
 def main() -> int:

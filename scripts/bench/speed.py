@@ -1,0 +1,171 @@
+"""What commands and runs take, beside a plain count of the same rows by Spark in the same minutes.
+
+``python -m scripts.bench.speed [commands|cut|cold|days ...]`` measures these parts, or all, and writes what it found to
+``build/bench/speed.json``, where ``make accept NAME=speed`` reads it. Commands are told in processor time; runs by the
+clock, as ratios of pairs that take turns, so that a machine with other work disturbs both alike.
+"""
+
+import json
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import numpy as np
+
+from scripts import make_data
+from scripts.accept.runs import ROOT
+
+RECORD = ROOT / "build" / "bench" / "speed.json"
+PAIRS = 3
+N_ROWS, N_ITEMS, N_DAYS, N_CUSTOMERS = 1_000_000, 1_000, 30, 150_000
+TEN_DAYS = 10
+CONSOLE = [str(Path(sys.executable).parent / "dplib")]
+PLAIN = """
+import sys
+from pyspark.sql import SparkSession
+spark = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false").getOrCreate()
+rows = spark.read.csv(sys.argv[1], header=True).groupBy("day", "item").count()
+print(len(rows.toArrow()))
+"""
+CUT = """
+import time
+import numpy as np
+from dplib.graphs.cuts.minimum_cut import minimum_cut
+from dplib.graphs.edges import canonical
+n = 400_000
+at = np.arange(n)
+ends = np.concatenate([(at + step) % n for step in (1, 7, 1009)])
+graph = canonical(n, np.tile(at, 3), ends, np.random.default_rng(0).integers(1, 9, 3 * n))
+for _ in range(2):
+    started = time.process_time()
+    minimum_cut(graph)
+    print(time.process_time() - started)
+"""
+
+
+def processor_seconds(words: list[str], folder: Path) -> float:
+    """Processor time of a whole process and its children.
+
+    Raises:
+        RuntimeError: if it fails, with what it said.
+    """
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    done = subprocess.run(words, cwd=folder, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise RuntimeError(f"{' '.join(words)} ended with {done.returncode}: {done.stderr}")
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def seconds(words: list[str], folder: Path) -> float:
+    """Time of a whole process by the clock."""
+    started = time.monotonic()
+    processor_seconds(words, folder)
+    return time.monotonic() - started
+
+
+def commands(folder: Path) -> dict[str, float]:
+    """Processor time of commands on the demo's configuration and release."""
+    (folder / "conf").mkdir()
+    (folder / "data").mkdir()
+    (folder / "conf" / "demo.yaml").write_text((ROOT / "conf" / "nycflights13.yaml").read_text(encoding="utf-8"))
+    make_data.flights(folder / "data")
+    job = ["consistent-histograms", "--config", "conf/demo.yaml"]
+    processor_seconds([*CONSOLE, "init", "--config", "conf/demo.yaml", "--budget", "10", "--yes"], folder)
+    processor_seconds([*CONSOLE, "run", *job, "--yes"], folder)
+    (release,) = (folder / "releases").glob("nyc*")
+    asked = {
+        "--help": ["--help"],
+        "ledger show": ["ledger", "show"],
+        "query": ["query", str(release)],
+        "plan": ["plan", *job],
+    }
+    return {
+        name: median(processor_seconds([*CONSOLE, *words], folder) for _ in range(PAIRS))
+        for name, words in asked.items()
+    }
+
+
+def cut(folder: Path) -> dict[str, float]:
+    """The first and the second minimum cut of a new process, after set-up."""
+    done = subprocess.run([sys.executable, "-c", CUT], cwd=folder, capture_output=True, text=True, check=True)
+    first, second = map(float, done.stdout.split())
+    return {"first": first, "second": second, "ratio": first / second}
+
+
+def cold(folder: Path) -> dict[str, float]:
+    """New processes: runs with rows and with customers as the unit, as multiples of a plain count."""
+    rng = np.random.default_rng(0)
+    day, item, customer = (rng.integers(0, n, N_ROWS) for n in (N_DAYS, N_ITEMS, N_CUSTOMERS))
+    lines = (f"2024-01-{d + 1:02},i{i},c{c}" for d, i, c in zip(day, item, customer, strict=True))
+    (folder / "rows.csv").write_text("day,item,customer\n" + "\n".join(lines) + "\n", encoding="utf-8")
+    for unit in ("event", "customer"):
+        _configuration(folder, unit, N_DAYS, "rows.csv")
+    runs = {unit: [*CONSOLE, "run", "consistent-histograms", "--again", "--yes", "--config", f"{unit}.yaml"] for unit in
+            ("event", "customer")}  # fmt: skip
+    found: dict[str, list[float]] = {unit: [] for unit in runs}
+    for _ in range(PAIRS):
+        plain = seconds([sys.executable, "-c", PLAIN, "rows.csv"], folder)
+        for unit, words in runs.items():
+            found[unit].append(seconds(words, folder) / plain)
+    return {unit: median(ratios) for unit, ratios in found.items()}
+
+
+def days(folder: Path) -> dict[str, float]:
+    """Ten days by ``--dates`` as a part of ten single runs."""
+    for day in range(1, TEN_DAYS + 1):
+        text = "".join(f"2024-01-{day:02},i{number % 5},c{number}\n" for number in range(200))
+        (folder / f"rows-2024-01-{day:02}.csv").write_text("day,item,customer\n" + text, encoding="utf-8")
+    _configuration(folder, "event", 1, "rows-{date}.csv")
+    words = [*CONSOLE, "run", "consistent-histograms", "--again", "--yes", "--config", "event.yaml"]
+    single = sum(seconds([*words, "--date", f"2024-01-{day:02}"], folder) for day in range(1, TEN_DAYS + 1))
+    together = seconds([*words, "--dates", f"2024-01-01..2024-01-{TEN_DAYS:02}"], folder)
+    return {"single": single, "together": together, "ratio": together / single}
+
+
+def _configuration(folder: Path, unit: str, n_days: int, path: str) -> None:
+    """A configuration with an account that can pay for all."""
+    columns = {"day": "day", "item": "item"} | ({} if unit == "event" else {"unit": "customer"})
+    caps = {} if unit == "event" else {"max_rows_per_unit": 10, "max_rows_per_day": 10}
+    first = "2024-01-01" if n_days > 1 else "{date}"
+    settings: dict[str, Any] = {
+        "config_version": 1,
+        "job": "consistent-histograms",
+        "dataset": unit,
+        "input": {"path": path, "format": "csv", "options": {"header": "true"}, "columns": columns},
+        "privacy": {"unit": unit, "budget": {"epsilon": 1}} | caps,
+        "domain": {
+            "items": [f"i{number}" for number in range(N_ITEMS if n_days > 1 else 5)],
+            "first_day": first,
+            "last_day": f"2024-01-{n_days:02}" if n_days > 1 else first,
+        },
+        "spark": {"master": "local[2]"},
+    }
+    (folder / f"{unit}.yaml").write_text(json.dumps(settings), encoding="utf-8")
+    processor_seconds([*CONSOLE, "init", "--config", f"{unit}.yaml", "--budget", "1000", "--yes",
+                       *(["--date", "2024-01-01"] if n_days == 1 else [])], folder)  # fmt: skip
+
+
+PARTS: dict[str, Callable[[Path], dict[str, float]]] = {"commands": commands, "cut": cut, "cold": cold, "days": days}
+
+
+def main() -> None:
+    """Measure the parts named on the command line, or all, and write them down."""
+    known = json.loads(RECORD.read_text(encoding="utf-8")) if RECORD.is_file() else {}
+    for name in sys.argv[1:] or PARTS:
+        with tempfile.TemporaryDirectory(prefix="dplib-speed-") as folder:
+            known[name] = PARTS[name](Path(folder))
+        for what, number in known[name].items():
+            print(f"{name:9} {what:12} {number:8.3f}", flush=True)
+        RECORD.parent.mkdir(parents=True, exist_ok=True)
+        RECORD.write_text(json.dumps(known, indent=2), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
