@@ -23,7 +23,15 @@ LOADED = {
     "ledger show": {"numpy", "sqlalchemy"},
     "query RELEASE": NUMBERS,
     "verify RELEASE": {*NUMBERS, "sqlalchemy"},
-    "plan consistent-histograms --config shop.yaml": {*NUMBERS, "pyspark", "sqlalchemy"},
+    # It looks for the best shares, to compare.
+    "plan consistent-histograms --config shop.yaml": {
+        *NUMBERS,
+        "numba",
+        "pyspark",
+        "scipy.optimize",
+        "scipy.special",
+        "sqlalchemy",
+    },  # fmt: skip
 }
 """By command: what of them it may load."""
 SCRIPT = f"""
