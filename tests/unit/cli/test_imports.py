@@ -31,7 +31,7 @@ LOADED = {
         "scipy.optimize",
         "scipy.special",
         "sqlalchemy",
-    },  # fmt: skip
+    },
 }
 """By command: what of them it may load."""
 SCRIPT = f"""
