@@ -63,7 +63,9 @@ def open_rows(spark: SparkSession, source: Input, base: Path) -> DataFrame:
     """
     pin_session(spark)
     check_date_format(spark, source.date_format)
-    rows = open_columns(spark, source, source.columns.names, EVENT_TYPES, base)
+    names = source.columns.names
+    accepted = dict(EVENT_TYPES) | {role: KEY_TYPES for role in names if role.startswith("item.")}
+    rows = open_columns(spark, source, names, accepted, base)
     parts = [F.col(f"`{role}`") for role in rows.columns if role.startswith("item.")]
     if not parts:
         return rows.withColumnsRenamed({"item": "name", "package": "name"})
@@ -111,7 +113,7 @@ def open_columns(
     numbered = opened.frame.toDF(*(f"c{i}" for i in range(len(types))))
     for role, column in columns_by_role.items():
         position = require_column(opened, role, column)
-        known = accepted[role.partition(".")[0]]
+        known = accepted[role]
         if types[position] not in known:
             allowed = ", ".join(sorted(known))
             raise SchemaError(
