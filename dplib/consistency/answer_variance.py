@@ -139,7 +139,7 @@ class AnswerVariance:
         """Standard error of every node's estimate, shape (n_nodes, n_series)."""
         nodes = node_variances(self._plan)
         if self._commuting is not None:
-            return np.asarray(np.sqrt(np.maximum(nodes, 0.0)) * np.sqrt(self._series), dtype=np.float64)
+            return np.asarray(np.sqrt(np.maximum(nodes, 0.0) * self._series), dtype=np.float64)
         found = self._of_classes(nodes)
         for each in self._apart:
             found[:, each.series] += node_variances(each.walk.plan) * each.share

@@ -243,7 +243,7 @@ class Errors:
 
     def node_std_error(self) -> FloatArray:
         """Standard error of every node, shape (n_nodes, n_series); NaN as in `range_std_error`."""
-        if not self._design.exact_weights:
+        if self._design.columns.n_columns > 1 and not self._design.exact_weights:
             return self._of_squares(level_squares(self._design.tree, self._design.level_variance))
         found = np.empty((self._design.tree.n_nodes, len(self._design.series)))
         for part in self._parts:
