@@ -13,12 +13,13 @@ import pandas as pd
 from dplib.canonical import settings_hash
 from dplib.config.load import check as checked
 from dplib.config.load import read_yaml
-from dplib.jobs.consistent_histograms.config import ConsistentHistogramsConfig, Solver
+from dplib.jobs.consistent_histograms.config import ConsistentHistogramsConfig
 from dplib.jobs.consistent_histograms.design import Design
 from dplib.jobs.consistent_histograms.errors import Errors
 from dplib.jobs.consistent_histograms.estimate import estimate
 from dplib.jobs.consistent_histograms.measure import measure_on_driver
 from dplib.jobs.consistent_histograms.rows import SeriesCounts, row_kinds
+from dplib.jobs.consistent_histograms.solver_config import Solver
 from dplib.jobs.consistent_histograms.tables import Tables
 from dplib.ledger.runs import Run, RunKey, RunState
 from dplib.metrics.error import range_sums

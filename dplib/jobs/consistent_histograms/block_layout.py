@@ -32,13 +32,13 @@ from dplib.jobs.consistent_histograms.block_rounds import (
 from dplib.jobs.consistent_histograms.block_shapes import BlockShapes
 from dplib.jobs.consistent_histograms.block_solvers import ExactPasses, exact_passes, series_groups, solve_top
 from dplib.jobs.consistent_histograms.block_tables import BlockDivision, BlockErrors, block_divisions
-from dplib.jobs.consistent_histograms.config import ITERATIVE
 from dplib.jobs.consistent_histograms.convergence import require_converged
 from dplib.jobs.consistent_histograms.design import Design
 from dplib.jobs.consistent_histograms.errors import Errors
 from dplib.jobs.consistent_histograms.estimate import PublishedTable, day_constraints_of, options
 from dplib.jobs.consistent_histograms.nearest_table import nearest_in_blocks
 from dplib.jobs.consistent_histograms.publish import Results
+from dplib.jobs.consistent_histograms.solver_config import ITERATIVE
 from dplib.jobs.consistent_histograms.tables import Tables, block_nodes
 from dplib.jobs.consistent_histograms.work_blocks import StoredBlocks, in_work_blocks
 from dplib.progress import Progress

@@ -20,6 +20,7 @@ from dplib.config.item_table import ItemTable, TableItems
 from dplib.config.job_config import JobConfig, Publication, ReleaseSettings, require_unit_column
 from dplib.config.names import ListFile, declared_names
 from dplib.config.sections import EventPrivacySettings, Exact, Section
+from dplib.jobs.consistent_histograms.solver_config import Solver
 from dplib.validate import did_you_mean
 
 NAME = "consistent-histograms"
@@ -30,21 +31,6 @@ GRAND_TOTAL = "grand total"
 
 CalendarLevel = Literal["day", "week", "month", "quarter", "year"]
 Query = Literal["day", "week", "month", "quarter", "year", "total"]
-Method = Literal[
-    "auto",
-    "general",
-    "boosting",
-    "lblue",
-    "alternating",
-    "krylov",
-    "tree_blue",
-    "commuting",
-    "tree_smoother",
-    "matrix_free",
-]
-ITERATIVE = ("alternating", "krylov")
-"""Methods that go by rounds of projections; krylov is the older name of accelerated ones."""
-Acceleration = Literal["conjugate_gradients", "none"]
 
 
 class Grouping(Section):
@@ -233,47 +219,6 @@ class Question(Section):
     """How much its error counts where the shares of the budget are chosen, beside the other queries'."""
     target: Target | None = Field(default=None, exclude_if=lambda target: target is None)
     """The plan says whether it is met, and at which budget it would be."""
-
-
-class Solver(Section):
-    """How the estimates are computed from the stored measurement."""
-
-    method: Method = "auto"
-    """auto: the cheapest exact solver for these settings."""
-    acceleration: Acceleration | None = Field(default=None, exclude_if=lambda given: given is None)
-    """alternating only: conjugate gradients on its projections, or none: the plain rounds of the paper."""
-    split: Annotated[list[str | list[str]], Field(min_length=2)] | None = Field(
-        default=None, exclude_if=lambda split: split is None
-    )
-    """alternating only: the groups of constraints that a round projects on in turn; trees and days where absent.
-
-    Other splits run on the driver, in plain rounds.
-    """
-    tol: Annotated[float, Field(gt=0, lt=1)] = 1e-9
-    """Iterative solvers stop when the mean absolute change of a round falls below this."""
-    max_rounds: Annotated[int, Field(ge=1, le=1_000_000)] = 500
-    accept_unconverged: bool = Field(default=False, exclude_if=lambda accepted: not accepted)
-    """Whether rounds that end before the threshold are published, without errors; they are refused otherwise."""
-    layout: Literal["auto", "driver", "blocks", "reference"] = "auto"
-    """Where it runs: one process, Spark without a shuffle a round, or Spark grouped by item and by day in turn."""
-    block_days: Annotated[int, Field(ge=1)] | None = Field(default=None, exclude_if=lambda days: days is None)
-    """Days that a block of the estimates has at most; as many as stay small where absent. Changes no number."""
-
-    @model_validator(mode="before")
-    @classmethod
-    def _accelerated(cls, given: object) -> object:
-        """Rounds are accelerated unless the settings say otherwise; versions before made plain ones of the same."""
-        if isinstance(given, dict) and given.get("method") == "alternating":
-            return {"acceleration": "conjugate_gradients"} | given
-        return given
-
-    @model_validator(mode="after")
-    def _alternates(self) -> Self:
-        if self.acceleration is not None and self.method != "alternating":
-            raise ValueError(f"acceleration must be given only with method alternating, got {self.method}")
-        if self.split is not None and self.method != "alternating":
-            raise ValueError(f"split must be given only with method alternating, got {self.method}")
-        return self
 
 
 class Publish(Publication):

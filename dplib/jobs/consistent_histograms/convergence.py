@@ -16,9 +16,9 @@ from dplib.consistency.alternating import accelerated_rounds
 from dplib.consistency.problem import ConsistencyProblem, Solution, SolverOptions
 from dplib.consistency.unmeasured import measured_part
 from dplib.errors import ConfigError, SolverError
-from dplib.jobs.consistent_histograms.config import ITERATIVE, Solver
 from dplib.jobs.consistent_histograms.design import Design
 from dplib.jobs.consistent_histograms.estimate import day_constraints_of, groups
+from dplib.jobs.consistent_histograms.solver_config import ITERATIVE, Solver
 from dplib.jobs.consistent_histograms.split import is_paper_split, split_of
 
 MAX_WORK = 1 << 23

@@ -17,8 +17,8 @@ from dplib.consistency.integers.publication import PublicationPlan, TableMethod,
 from dplib.consistency.problem import ConsistencyProblem, Solution, SolverOptions
 from dplib.constraints.day_constraints import DayConstraints
 from dplib.constraints.resolved import parted, restrict, touched
-from dplib.jobs.consistent_histograms.config import Solver
 from dplib.jobs.consistent_histograms.design import Design
+from dplib.jobs.consistent_histograms.solver_config import Solver
 from dplib.jobs.consistent_histograms.split import split_of
 from dplib.progress import SILENT, Progress
 

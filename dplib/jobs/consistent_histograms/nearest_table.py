@@ -9,7 +9,6 @@ import numpy as np
 from dplib.arrays import FloatArray
 from dplib.errors import ConfigError
 from dplib.jobs.consistent_histograms.block_shapes import BlockShapes
-from dplib.jobs.consistent_histograms.config import Solver
 from dplib.jobs.consistent_histograms.design import Design
 from dplib.jobs.consistent_histograms.estimate import PublishedTable
 from dplib.jobs.consistent_histograms.nonnegative import (
@@ -20,6 +19,7 @@ from dplib.jobs.consistent_histograms.nonnegative import (
     PushStepper,
     nearest_nonnegative,
 )
+from dplib.jobs.consistent_histograms.solver_config import Solver
 from dplib.jobs.consistent_histograms.tables import block_nodes
 from dplib.spark.engine.blocks import Block, DataFrame, iterate_blocks
 from dplib.spark.engine.rounds import BlockRounds

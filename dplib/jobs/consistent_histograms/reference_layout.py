@@ -29,7 +29,6 @@ from dplib.consistency.unmeasured import measured_part
 from dplib.jobs.consistent_histograms.block_rounds import TASK, RoundGroup, require_measured_days
 from dplib.jobs.consistent_histograms.block_shapes import BlockShapes, day_constraints_between
 from dplib.jobs.consistent_histograms.block_solvers import SeriesGroup, TreePasses, series_groups, top_gains
-from dplib.jobs.consistent_histograms.config import ITERATIVE
 from dplib.jobs.consistent_histograms.convergence import require_converged
 from dplib.jobs.consistent_histograms.design import Design
 from dplib.jobs.consistent_histograms.errors import Errors
@@ -37,6 +36,7 @@ from dplib.jobs.consistent_histograms.estimate import options, problem
 from dplib.jobs.consistent_histograms.node_ranges import NodeRanges, joined, matrix, vector
 from dplib.jobs.consistent_histograms.publish import Results, published_table
 from dplib.jobs.consistent_histograms.reference_gradients import CUT_EVERY, gradient_rounds
+from dplib.jobs.consistent_histograms.solver_config import ITERATIVE
 from dplib.jobs.consistent_histograms.tables import Tables
 from dplib.jobs.consistent_histograms.work_blocks import in_work_blocks
 from dplib.progress import Progress, Round

@@ -14,8 +14,8 @@ from dplib.consistency.problem import DAYS, NODES, SUMS, TREES, SplitPart
 from dplib.constraints.day_constraints import DayConstraints
 from dplib.constraints.resolved import restrict
 from dplib.errors import ConfigError
-from dplib.jobs.consistent_histograms.config import Solver
 from dplib.jobs.consistent_histograms.design import Design
+from dplib.jobs.consistent_histograms.solver_config import Solver
 
 KINDS = {"trees": TREES, "sums": SUMS, "days": DAYS, "nodes": NODES}
 
