@@ -105,7 +105,8 @@ class NestedForest:
         up[self.n_totals :] = self.size * item_variance
         for level in reversed(self.levels):
             totals = level[level < self.n_totals]
-            up[totals] = 1.0 / (1.0 / below[totals] + 1.0 / total_variance[totals])
+            # A total without items in this period is 0 and has no error.
+            up[totals] = below[totals] / (1.0 + below[totals] / total_variance[totals])
             inner = level[self.parent[level] != level]
             below += np.bincount(self.parent[inner], up[inner], minlength=n_nodes)
         final = np.array(up)

@@ -21,6 +21,8 @@ from dplib.page.number_text import number_text
 
 WORTH_SAYING = 1.01
 """How much lower errors at other shares must be to be recommended."""
+ROUNDING = 1e-6
+"""Part of the largest error up to which an error is none."""
 
 
 @dataclass(frozen=True)
@@ -84,7 +86,8 @@ def _by_kind(design: Design, errors: Errors) -> FloatArray:
     for question in design.config.questions:
         ranges = query_ranges(design.config, question.range)
         found = np.array([errors.range_std_error(lo, hi) for lo, hi in ranges])
-        known = found > 0
+        # Items off their days have no error but what rounding leaves.
+        known = found > ROUNDING * found.max(initial=0.0)
         logs = np.log(np.where(known, found, 1.0)).sum(axis=0)
         sums, counts = np.bincount(grouping, logs), np.bincount(grouping, known.sum(axis=0))
         rows.append(np.where(counts > 0, np.exp(sums / np.maximum(counts, 1)), 0.0))

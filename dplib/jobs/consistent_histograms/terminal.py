@@ -1,8 +1,10 @@
 """What ``dplib`` shows of counts by item and day: a release, its plan, answers and a rehearsal."""
 
 from collections.abc import Iterator, Sequence
+from fractions import Fraction
 from pathlib import Path
 
+from dplib.jobs.consistent_histograms.day_tree import share_text
 from dplib.jobs.consistent_histograms.plan import Plan
 from dplib.jobs.consistent_histograms.query import Answer, total_answers
 from dplib.page.number_text import span_text, terminal_number
@@ -11,6 +13,8 @@ from dplib.workflow.shown import Shown, TextTable
 
 TOP_ROWS = 12
 """Rows of the table that a finished run prints."""
+MAX_FRACTION = 9
+"""Characters up to which shares and parameters are shown as the fractions that they are."""
 
 
 def show_release(release: Path, manifest: Manifest) -> Iterator[Shown]:
@@ -37,6 +41,12 @@ def _published(count: int | float) -> str:
     return f"{count:,}" if isinstance(count, int) else f"{count:,.2f}"
 
 
+def _parameter(exact: str | None) -> str:
+    if exact is None:
+        return ""
+    return exact if len(exact) <= MAX_FRACTION else f"{float(Fraction(exact)):.6g}"
+
+
 def shown_plan(made: Plan) -> Iterator[Shown]:
     """The part of the plan that no other job has."""
     yield f"One row touches counts of at most {made.row_l1} a level (L1), {made.row_l2_squared} squared (L2).\n"
@@ -45,9 +55,9 @@ def shown_plan(made: Plan) -> Iterator[Shown]:
             each.name,
             f"{each.n_nodes:,}",
             f"{each.widest_days:,}",
-            each.share,
+            each.share if len(each.share) <= MAX_FRACTION else share_text(Fraction(each.share)),
             each.mechanism or "not measured",
-            each.noise or "",
+            _parameter(each.noise),
             "" if each.std_dev is None else f"{each.std_dev:.1f}",
         ]
         for each in made.levels

@@ -50,12 +50,14 @@ def test_variances_by_classes_are_the_dense_ones(others: tuple[IntArray, ...]) -
 
 
 def test_items_outside_of_every_total_keep_their_noise() -> None:
-    membership = np.array([[1, 1, 0, 0.0]])
+    totals = np.array([3.0, 1.0])
+    membership = np.array([[1, 1, 0, 0.0], [0, 0, 0, 0]])
     classes = item_classes(csr_array(membership))
-    forest = NestedForest.of(classes, 1)
+    forest = NestedForest.of(classes, 2)
     assert forest is not None
-    items, sums = forest.variances(2.0, np.array([3.0]))
-    np.testing.assert_allclose(items[classes.of], dense(membership, 2.0, np.array([3.0]))[0])
+    items, sums = forest.variances(2.0, totals)
+    np.testing.assert_allclose(items[classes.of], dense(membership, 2.0, totals)[0])
+    assert sums[1] == 0  # a total without items
     assert items[classes.of][3] == 2.0
     assert sums[0] == pytest.approx(1 / (1 / 4 + 1 / 3))
 

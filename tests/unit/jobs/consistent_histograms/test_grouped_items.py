@@ -8,6 +8,7 @@ import pytest
 
 from dplib.arrays import FloatArray, IntArray
 from dplib.config.load import check
+from dplib.jobs.consistent_histograms.compare import kind_errors
 from dplib.jobs.consistent_histograms.config import ConsistentHistogramsConfig
 from dplib.jobs.consistent_histograms.design import Design
 from dplib.jobs.consistent_histograms.errors import Errors
@@ -104,3 +105,9 @@ def test_estimates_and_errors_are_those_of_dense_least_squares(
     ]
     assert (tables.counts[~np.isclose(oracle.node_errors, 0)] >= 0).all()
     assert not tables.counts[oracle.node_errors == 0].any()
+
+
+def test_items_off_their_days_are_in_no_mean_of_errors(tmp_path: Path) -> None:
+    made = design(tmp_path, DATED, {"rho": "1"})
+    kinds, _ = kind_errors(made, Errors(made))
+    assert min(each.chosen for each in kinds) > 0.1 * max(each.chosen for each in kinds)
