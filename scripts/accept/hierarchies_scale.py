@@ -1,4 +1,4 @@
-"""Hierarchies at scale (issue 15): plans of many items, a retail release, least squares and errors, growth."""
+"""Hierarchies at scale (issue 15): plans of many items, least squares and errors, growth."""
 
 import json
 import os
@@ -21,7 +21,7 @@ from dplib.jobs.consistent_histograms.design import Design
 from dplib.jobs.consistent_histograms.errors import Errors
 from dplib.jobs.consistent_histograms.estimate import chosen_solvers, estimate, problem
 from scripts.accept.claims import Check, Result, at_most, processor_seconds
-from scripts.accept.runs import run_command, verifies, written
+from scripts.accept.runs import written
 from tests.support.oracles import dense_day_covariance, dense_estimate, range_rows
 
 Grouped = dict[str, list[str]]
@@ -153,36 +153,6 @@ def plans_of_many_items() -> Iterator[Result]:
     yield at_most(f"plan: 100,000 items, 1,000 categories, 3 years ({memory / GIB:.2f} GiB): CPU", seconds, 30, " s")
 
 
-def retail_release() -> Iterator[Result]:
-    """20,000 leaves, six groupings, a year of days: from rows to the release."""
-    with TemporaryDirectory() as name:
-        folder = Path(name)
-        settings = retail_settings(folder, 50, 8, 400, 20, "2023-12-31")
-        config = written(folder, settings)
-        _write_rows(folder / "rows.csv", 50, 400, 1_000_000)
-        assert run_command("init", "--config", str(config), "--budget", "1", "--yes").returncode == 0
-        seconds, memory = command_cost(dplib("run", str(settings["job"]), "--config", str(config)), folder)
-        claim = "retail: 50 branches x 400 products x 365 days, six groupings, rows to release: CPU"
-        yield at_most(claim, seconds, 300, " s")
-        yield at_most("the same: memory of all processes", memory / GIB, 6, " GiB")
-        (release,) = [each for each in (folder / "releases").iterdir() if each.is_dir()]
-        yield verifies(release)
-        words = dplib("query", str(release), "--where", "region=r1", "--where", "category=c03", "--sum")
-        seconds, memory = command_cost(words, folder)
-        yield at_most(f"query --where region and category --sum of it ({memory / GIB:.2f} GiB): CPU", seconds, 30, " s")
-
-
-def _write_rows(path: Path, n_branches: int, n_products: int, n_rows: int) -> None:
-    generator = np.random.default_rng(15)
-    leaves = [f"b{b:02d},p{p:03d}" for b, p in product(range(n_branches), range(n_products))]
-    popularity = generator.dirichlet(np.full(len(leaves), 0.5))
-    days = [str(np.datetime64("2023-01-01") + day) for day in range(365)]
-    chosen = zip(generator.choice(len(leaves), n_rows, p=popularity), generator.integers(0, 365, n_rows), strict=True)
-    with path.open("w", encoding="utf-8") as file:
-        file.write("branch,product,day,unit\n")
-        file.writelines(f"{leaves[leaf]},{days[day]},c{number}\n" for number, (leaf, day) in enumerate(chosen))
-
-
 def thinned_retail() -> Iterator[Result]:
     """Thinned copies against dense least squares with the same weights: by equations, by classes and matrix-free."""
     most = choose.MAX_CLASSES
@@ -238,4 +208,4 @@ def growth() -> Iterator[Result]:
         yield at_most(f"growth of {what} from 10^4 to 10^5 over that from 10^3 to 10^4: {kept}", steps, most)
 
 
-CHECKS: list[Check] = [plans_of_many_items, thinned_retail, dated_leaves, growth, retail_release]
+CHECKS: list[Check] = [plans_of_many_items, thinned_retail, dated_leaves, growth]
