@@ -163,9 +163,10 @@ def test_rehearsal_meets_the_predicted_errors_and_touches_nothing(shop: Shop) ->
     assert found.code == 0, found.err
     rows = {words[0]: words[1:] for words in map(str.split, found.out.splitlines()) if words}
     for query in ("day", "total"):
-        _, predicted, measured = (float(number.replace(",", "")) for number in rows[query])
+        _, predicted, measured, published = (float(number.replace(",", "")) for number in rows[query])
         assert predicted > 0
         assert 0.1 < measured / predicted < 4
+        assert published > 0
     assert content(shop.folder) == before
 
 

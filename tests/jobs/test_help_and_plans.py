@@ -23,6 +23,7 @@ FRAME = {
 OWN = {
     "consistent-histograms": {
         "row_l1", "row_l2_squared", "levels", "errors", "solvers", "n_series", "n_days", "n_nodes", "n_blocks",
+        "kinds",
     },
     "kmeans": {
         "n_clusters", "coordinates", "space", "method", "what", "why", "spent_as", "relative_noise", "collection",

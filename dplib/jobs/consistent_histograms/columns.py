@@ -22,7 +22,6 @@ from dplib.privacy.budget import ZCDP, PureDP, epsilon_or_rho
 from dplib.privacy.calibration import split
 from dplib.privacy.noise import Law, Noise, NoiseEvent
 from dplib.validate import integer_norms, require
-from dplib.workflow.design import require_useful_noise
 
 MAX_OF_ROW = 1 << 23
 """Counts that one row adds to one level at most: 2^40 rows then fit 64 bits (`dplib.mechanisms.tree_counts`)."""
@@ -131,7 +130,6 @@ def noise_of_columns(
         # Exact by column, so that the cost is the whole budget whatever the shares are that queries ask for.
         most = None if columns.names else MAX_DENOMINATOR
         noise = Noise.within(PureDP(part) if pure else ZCDP(part), *norms, max_denominator=most)
-        require_useful_noise(noise.law.parameter_name, noise.parameter)
         name = days.names[level]
         found[place] = noise.event(f"{name}, {columns.names[column]}" if columns.names else name)
     return tuple(found)

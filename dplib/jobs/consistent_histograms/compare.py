@@ -6,7 +6,7 @@ groupings, and the items alone. From settings alone.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -73,11 +73,9 @@ def kind_errors(design: Design, errors: Errors) -> tuple[tuple[KindError, ...], 
 def best_shares_of(design: Design) -> Design:
     """The design on the same tree with the shares that serve its queries best."""
     shape = design.days.shape.model_copy(update={"root": False, "shares": None})
-    chosen = design.config.model_copy(update={"tree": shape, "measure": "auto"})
     if design.config.measure == "auto" and design.config.shape.shares is None:
         return design
-    found = Design.of(chosen, design.rows_are_packages)
-    return replace(found, config=design.config)
+    return design.as_measured(shape, "auto")
 
 
 def _by_kind(design: Design, errors: Errors) -> FloatArray:

@@ -24,7 +24,7 @@ import datetime as dt
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -49,6 +49,7 @@ from dplib.privacy.events import Event
 from dplib.privacy.noise import NoiseEvent
 from dplib.trees.block_plan import BlockPlan
 from dplib.trees.interval_tree import IntervalTree
+from dplib.workflow.design import require_useful_noise
 from dplib.workflow.quality import quality_events
 
 MAX_BLOCK_CELLS = 1 << 19
@@ -124,12 +125,18 @@ class Design:
         days = build_day_tree(config)
         columns, constraints = choose_columns(config, constraints)
         measurements = noise_of_columns(config.privacy, constraints, days, columns)
+        for each in measurements:
+            if each is not None:
+                require_useful_noise(each.noise.law.parameter_name, each.noise.parameter)
         width = int(np.count_nonzero(constraints.measured))
         made = (items, table, groupings, constraints, days, columns, measurements, rows_are_packages)
         return cls(config, *made, block_cells=MAX_BLOCK_CELLS, block_width=width)
 
-    def as_measured(self, shape: Tree, measure: Measure | None) -> "Design":
-        """The design with a stored measurement's tree and shares; ``auto`` could choose others by now."""
+    def as_measured(self, shape: Tree, measure: Measure | Literal["auto"] | None) -> "Design":
+        """The design with another tree and other shares, whatever their noise.
+
+        A stored measurement has its own (``auto`` could choose others by now), a plan some to compare with.
+        """
         if (shape, measure) == (self.days.shape, self.columns.measure):
             return self
         config = self.config.model_copy(update={"tree": shape, "measure": measure})

@@ -50,7 +50,8 @@ def open_points(spark: SparkSession, source: PointInput, base: Path, for_owner: 
         SchemaError: if the input cannot be opened, lacks a column, or a column has a type that its role cannot have.
     """
     names = source.columns.names
-    accepted = {"coordinates": NUMBER_TYPES, "vector": _VECTOR_TYPES, "unit": KEY_TYPES}
+    accepted = {"vector": _VECTOR_TYPES, "unit": KEY_TYPES}
+    accepted |= {role: NUMBER_TYPES for role in names if role.startswith("coordinates.")}
     rows = open_columns(spark, source, names, accepted, base)
     types = [field.dataType.typeName() for field in rows.schema.fields]
     if source.columns.vector is not None:
