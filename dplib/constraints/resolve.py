@@ -124,11 +124,16 @@ def resolve(
             segments[-1] = replace(segments[-1], daily=merged, redundant=segments[-1].redundant | segment.redundant)
         else:
             segments.append(segment)
-    measured_totals = {total.name: total.measured for total in totals}
-    measured = np.array([True] * len(items) + [measured_totals[name] for name in total_names])
-    if groupings is not None:
-        measured = np.concatenate([measured, groupings.measured[groupings.grouping]])
+    measured = _measured(len(items), totals, groupings)
     return _assemble(names, totals, segments, measured, rows_are_packages, day_name)
+
+
+def _measured(n_items: int, totals: Sequence[Total], groupings: Groupings | None) -> BoolArray:
+    """Whether each series is measured: the items, the totals by name, those of groupings."""
+    by_name = {total.name: total.measured for total in totals}
+    own = [True] * n_items + list(by_name.values())
+    grouped = [] if groupings is None else groupings.measured[groupings.grouping].tolist()
+    return np.array([*own, *grouped], dtype=bool)
 
 
 def _complete(spec: Spec, setting: str, n_days: int) -> Spec:
