@@ -1,5 +1,6 @@
 import random
 from collections import Counter
+from collections.abc import Iterator
 
 import numpy as np
 import pyarrow as pa
@@ -7,6 +8,7 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from dplib.arrays import IntArray
 from dplib.errors import ConfigError
 from dplib.spark.rows import contributions
 from dplib.spark.rows.contributions import bound_rows
@@ -19,14 +21,19 @@ MAX_QUANTITY = 5
 def random_resolved(seed: int, n_units: int) -> list[Resolved]:
     rng = random.Random(seed)
     return [
-        (rng.randrange(4), rng.randrange(4), rng.randint(0, MAX_QUANTITY), f"u{unit}")
+        (rng.randrange(4), 4 * unit + rng.randrange(4), rng.randint(0, MAX_QUANTITY), f"u{unit}")
         for unit in range(n_units)
         for _ in range(rng.randint(1, 14))
     ]
 
 
 def kept(rows: DataFrame) -> Counter[Resolved]:
-    return Counter((row["day"], row["row_type"], row["quantity"], row["unit"]) for row in rows.collect())
+    """The rows with their units, which these tests tell by the row types (`random_resolved`)."""
+    return Counter((row["day"], row["row_type"], row["quantity"], f"u{row['row_type'] // 4}") for row in rows.collect())
+
+
+def counted(rows: Counter[Resolved]) -> IntArray:
+    return count_oracle([(day, row_type % 4, quantity, unit) for day, row_type, quantity, unit in rows.elements()])
 
 
 @pytest.mark.parametrize("partitions", [1, 2, 7])
@@ -52,7 +59,7 @@ def test_a_unit_more_or_less_changes_its_own_rows_only(spark: SparkSession, secr
         neighbour = kept(bound_rows(neighbour_rows, m, r, secret))
         assert {row[3] for row in everything - neighbour} == {left_out}
         assert not neighbour - everything
-        change = np.abs(count_oracle([*everything.elements()]) - count_oracle([*neighbour.elements()]))
+        change = np.abs(counted(everything) - counted(neighbour))
         assert 0 < change.sum() <= m * MAX_QUANTITY
         assert change.sum(axis=1).max() <= r * MAX_QUANTITY
 
@@ -65,7 +72,7 @@ def test_another_key_makes_another_choice(spark: SparkSession, secret: bytes) ->
 
 def test_rows_that_count_nothing_take_no_place(spark: SparkSession, secret: bytes) -> None:
     frame = spark.createDataFrame([(0, 0, 0, "u")] * 30 + [(0, 1, 2, "u")], SCHEMA)
-    assert kept(bound_rows(frame, 1, 1, secret)) == Counter([(0, 1, 2, "u")])
+    assert kept(bound_rows(frame, 1, 1, secret)) == Counter([(0, 1, 2, "u0")])
 
 
 def test_units_need_not_be_valid_text(spark: SparkSession, secret: bytes) -> None:
@@ -106,15 +113,27 @@ def test_batches_are_cut_anywhere_and_no_unit_is_too_large(
     size: int, held: int, secret: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(contributions, "HELD_ROWS", held)
-    rows = [row for row in random_resolved(size + held, 25) if row[2]] + [(day % 9, 1, 1, "many") for day in range(300)]
+    rows = [row for row in random_resolved(size + held, 25) if row[2]] + [(day % 9, 999, 1, "v") for day in range(300)]
     for m, r in ((5, 2), (3, 3), (1, 4), (100, 1), (1000, 1000)):
-        found = [
-            (row["day"], row["row_type"], row["quantity"], row["unit"].decode())
-            for batch in contributions.keep_rows(m, r, secret)(iter(in_batches(rows, size)))
-            for row in batch.to_pylist()
-        ]
-        assert Counter(found) == Counter(bound_oracle(rows, m, r, secret))
+        batches = contributions.keep_rows(m, r, secret)(iter(in_batches(rows, size)))
+        found = [tuple(row.values()) for batch in batches for row in batch.to_pylist()]
+        assert Counter(found) == Counter(row[:3] for row in bound_oracle(rows, m, r, secret))
     assert list(contributions.keep_rows(1, 1, secret)(iter([]))) == []
+
+
+def test_a_long_name_of_a_unit_of_many_rows_is_held_once(secret: bytes) -> None:
+    batch = in_batches([(0, 0, 1, "u" * 100_000)] * 20, 20)[0]
+    before, most = pa.total_allocated_bytes(), 0
+
+    def batches() -> Iterator[pa.RecordBatch]:
+        nonlocal most
+        for _ in range(40):
+            yield pa.concat_batches([batch, batch])
+            most = max(most, pa.total_allocated_bytes() - before)
+
+    (kept_rows,) = contributions.keep_rows(1000, 1000, secret)(batches())
+    assert kept_rows.num_rows == 1600 - 600
+    assert most < 6 * batch.nbytes
 
 
 @pytest.mark.parametrize(("m", "r", "size"), [(0, 1, 32), (1, 0, 32), (1, 1, 15), (1, 1, 65)])

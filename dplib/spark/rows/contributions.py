@@ -7,8 +7,8 @@ others as they are. Rows with equal hashes have equal content: whichever is kept
 
 Guarantee: with quantities in 0 ... Q, adding or removing a unit changes the counts by at most m Q in the L1 norm and,
 on one day, by at most min(m, r) Q. Cost: one shuffle of narrow rows by unit, sorted in each partition, and one pass
-over them: units within both caps go through as they are, rows of the others are hashed and ranked. A task holds some
-batches, 2^16 rows or twice the cap, however many rows a unit has.
+over them: units within both caps go through as they are, rows of the others are hashed and ranked. A task holds a
+batch and 2^16 rows of three numbers, or twice the cap, however many rows a unit has and however long its name is.
 
 The key is used inside an Arrow function: as a literal of an expression it would stand in plans and event logs.
 
@@ -17,9 +17,11 @@ simpler, smaller, fast as MD5", ACNS 2013).
 """
 
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from hashlib import blake2b
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
@@ -48,7 +50,7 @@ def bound_rows(rows: DataFrame, max_rows: int, max_rows_per_day: int, key: bytes
         key: derived sub-key of 16 to 64 bytes that belongs to the account, not to the measurement.
 
     Returns:
-        the rows that are kept, same columns; lazy.
+        columns day, row_type and quantity of the rows that are kept; lazy. The rows as they are without a column unit.
 
     Raises:
         ConfigError: if a cap is below 1 or the key has a wrong length.
@@ -61,9 +63,7 @@ def bound_rows(rows: DataFrame, max_rows: int, max_rows_per_day: int, key: bytes
     # As bytes: a table's text need not be valid UTF-8, and Python would refuse it with a message that quotes it.
     binary = rows.where("quantity > 0").select("day", "row_type", "quantity", F.col("unit").cast("binary"))
     in_order = binary.repartition("unit").sortWithinPartitions("unit", "day")
-    schema = "day int, row_type int, quantity long, unit binary"
-    kept = in_order.mapInArrow(keep_rows(max_rows, max_rows_per_day, key), schema)
-    return kept.select("day", "row_type", "quantity", F.col("unit").cast("string")).select(*rows.columns)
+    return in_order.mapInArrow(keep_rows(max_rows, max_rows_per_day, key), "day int, row_type int, quantity long")
 
 
 def keep_rows(max_rows: int, max_rows_per_day: int, key: bytes) -> Callable[[Batches], Batches]:
@@ -77,53 +77,89 @@ def keep_rows(max_rows: int, max_rows_per_day: int, key: bytes) -> Callable[[Bat
     enough = max(HELD_ROWS, 2 * max_rows)
 
     def keep(batches: Batches) -> Batches:
-        held: pa.RecordBatch | None = None
+        held: _Rows | None = None
         for batch in batches:
             if not batch.num_rows:
                 continue
-            rows = batch if held is None else _joined(held, batch)
             # The last unit may go on in the next batch.
-            unit = _numbered(rows.column("unit"))
-            whole = int(np.searchsorted(unit, unit[-1]))
-            if whole:
-                yield _kept(rows.slice(0, whole), max_rows, max_rows_per_day, key)
-            held = rows.slice(whole)
-            if held.num_rows > enough:
+            whole, held = _Rows.of(batch).after(held).cut()
+            if len(whole.unit):
+                yield whole.kept(max_rows, max_rows_per_day, key).batch()
+            if len(held.unit) > enough:
                 # What goes now would go at the end: of the first rows of a set more rows take places, and give none.
-                held = _kept(held, max_rows, max_rows_per_day, key)
+                held = held.kept(max_rows, max_rows_per_day, key)
         if held is not None:
-            yield _kept(held, max_rows, max_rows_per_day, key)
+            yield held.kept(max_rows, max_rows_per_day, key).batch()
 
     return keep
 
 
-def _joined(held: pa.RecordBatch, batch: pa.RecordBatch) -> pa.RecordBatch:
-    (joined,) = pa.Table.from_batches([held, batch]).combine_chunks().to_batches()
-    return joined
+@dataclass(frozen=True, eq=False)
+class _Rows:
+    """Rows in which each unit's stand together, in the order of their days.
 
+    Attributes:
+        content: shape (n,), of `CONTENT`.
+        unit: number of each row's unit, ascending, shape (n,).
+        names: of the units, each once: a unit of many rows may have a long name.
+    """
 
-def _numbered(values: pa.Array) -> IntArray:
-    """The number of the run of equal values that each value is in."""
-    codes = values.dictionary_encode().indices.to_numpy()
-    return np.cumsum(np.append(False, codes[1:] != codes[:-1]))
+    content: npt.NDArray[np.void]
+    unit: IntArray
+    names: list[bytes]
 
+    @classmethod
+    def of(cls, batch: pa.RecordBatch) -> "_Rows":
+        """The rows of a batch."""
+        content = np.empty(batch.num_rows, CONTENT)
+        for name in CONTENT.names or ():
+            content[name] = batch.column(name).to_numpy()
+        units = batch.column("unit").dictionary_encode()  # numbered as they come
+        return cls(content, units.indices.to_numpy().astype(np.int64), units.dictionary.to_pylist())
 
-def _kept(rows: pa.RecordBatch, max_rows: int, max_rows_per_day: int, key: bytes) -> pa.RecordBatch:
-    """The rows of whole units that both caps keep, in their order."""
-    unit, day = _numbered(rows.column("unit")), rows.column("day").to_numpy()
-    group = np.cumsum(np.append(False, (unit[1:] != unit[:-1]) | (day[1:] != day[:-1])))
-    of_group = np.bincount(group)
-    unit_of_group = unit[np.append(0, np.cumsum(of_group)[:-1])]
-    above = np.bincount(unit_of_group, np.minimum(of_group, max_rows_per_day)) > max_rows
-    np.logical_or.at(above, unit_of_group, of_group > max_rows_per_day)
-    asked = np.flatnonzero(above[unit])
-    if not len(asked):
-        return rows
-    place = np.frombuffer(_places(rows.take(pa.array(asked)), key), ">u8").reshape(-1, 2)
-    in_order = asked[np.lexsort((place[:, 1], place[:, 0]))]
-    keep = ~above[unit]
-    keep[_first(_first(in_order, group, max_rows_per_day), unit, max_rows)] = True
-    return rows.filter(pa.array(keep))
+    def after(self, held: "_Rows | None") -> "_Rows":
+        """These rows behind those of one unit, which may be the first of these."""
+        if held is None:
+            return self
+        goes_on = held.names[0] == self.names[0]
+        unit = np.concatenate([np.zeros(len(held.unit), np.int64), self.unit + (not goes_on)])
+        names = self.names if goes_on else held.names + self.names
+        return _Rows(np.concatenate([held.content, self.content]), unit, names)
+
+    def cut(self) -> "tuple[_Rows, _Rows]":
+        """The rows of all units but the last, and those of the last."""
+        first = int(np.searchsorted(self.unit, self.unit[-1]))
+        last = _Rows(self.content[first:], self.unit[first:] - self.unit[-1], self.names[-1:])
+        return _Rows(self.content[:first], self.unit[:first], self.names), last
+
+    def kept(self, max_rows: int, max_rows_per_day: int, key: bytes) -> "_Rows":
+        """The rows of whole units that both caps keep, in their order."""
+        unit, day = self.unit, self.content["day"]
+        group = np.cumsum(np.append(False, (unit[1:] != unit[:-1]) | (day[1:] != day[:-1])))
+        of_group = np.bincount(group)
+        unit_of_group = unit[np.append(0, np.cumsum(of_group)[:-1])]
+        above = np.bincount(unit_of_group, np.minimum(of_group, max_rows_per_day)) > max_rows
+        np.logical_or.at(above, unit_of_group, of_group > max_rows_per_day)
+        asked = np.flatnonzero(above[unit])
+        if not len(asked):
+            return self
+        place = np.frombuffer(self._places(asked, key), ">u8").reshape(-1, 2)
+        in_order = asked[np.lexsort((place[:, 1], place[:, 0]))]
+        keep = ~above[unit]
+        keep[_first(_first(in_order, group, max_rows_per_day), unit, max_rows)] = True
+        return _Rows(self.content[keep], unit[keep], self.names)
+
+    def _places(self, asked: IntArray, key: bytes) -> bytes:
+        """Each asked row's place in the queue of its unit: BLAKE2b of its content under ``key``."""
+        # The numbers have a fixed length and come first, so different rows are different messages.
+        packed, size = self.content[asked].tobytes(), CONTENT.itemsize
+        rows = enumerate(self.unit[asked].tolist())
+        return b"".join(_digest(packed[i * size : (i + 1) * size] + self.names[unit], key) for i, unit in rows)
+
+    def batch(self) -> pa.RecordBatch:
+        """What counts of the rows."""
+        names = list(CONTENT.names or ())
+        return pa.RecordBatch.from_arrays([pa.array(self.content[name]) for name in names], names=names)
 
 
 def _first(rows: IntArray, group: IntArray, limit: int) -> IntArray:
@@ -134,21 +170,13 @@ def _first(rows: IntArray, group: IntArray, limit: int) -> IntArray:
     return rows[np.sort(by_group[place < limit])]
 
 
-def _places(rows: pa.RecordBatch, key: bytes) -> bytes:
-    """Each row's place in the queue of its unit: BLAKE2b of its content under ``key``."""
-    content = np.empty(rows.num_rows, CONTENT)
-    for name in CONTENT.names or ():
-        content[name] = rows.column(name).to_numpy()
-    # The numbers have a fixed length and come first, so different rows are different messages.
-    packed, size = content.tobytes(), CONTENT.itemsize
-    units = enumerate(rows.column("unit").to_pylist())
-    messages = (packed[i * size : (i + 1) * size] + unit for i, unit in units)
-    return b"".join(blake2b(each, key=key, digest_size=PRIORITY_BYTES).digest() for each in messages)
+def _digest(row: bytes, key: bytes) -> bytes:
+    return blake2b(row, key=key, digest_size=PRIORITY_BYTES).digest()
 
 
 def priorities(rows: Iterable[bytes], key: bytes) -> pa.Array:
     """Each row's place in the queue of its unit: BLAKE2b under ``key`` of bytes that no different row has."""
-    return pa.array([blake2b(row, key=key, digest_size=PRIORITY_BYTES).digest() for row in rows], pa.binary())
+    return pa.array([_digest(row, key) for row in rows], pa.binary())
 
 
 def first_rows(rows: DataFrame, group: list[str], limit: int) -> DataFrame:
