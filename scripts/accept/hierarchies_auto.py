@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from dplib.arrays import FloatArray
 from dplib.config.load import check as checked
 from dplib.config.load import read_yaml
 from dplib.jobs.consistent_histograms.compare import kind_errors
@@ -15,6 +14,7 @@ from dplib.jobs.consistent_histograms.design import Design
 from dplib.jobs.consistent_histograms.errors import Errors
 from scripts.accept.claims import Check, Result, at_least, at_most
 from scripts.accept.runs import ROOT
+from tests.support.dense_histograms import DenseHistograms
 
 GAUSS: dict[str, object] = {"rho": "1/2"}
 LAPLACE: dict[str, object] = {"epsilon": 1}
@@ -120,22 +120,8 @@ def oracle() -> Iterator[Result]:
             settings = chain((1, 3, 12), dates, privacy={"unit": "event", "budget": budget}, measure="auto")
             settings |= {"tree": {"levels": ["week", "day"]}} | ({} if own is None else {"constraints": own})
             made = design_of(settings)
-            known = np.sqrt(np.diagonal(dense_covariance(made))).reshape(made.tree.n_nodes, -1)
-            gap = np.abs(Errors(made).node_std_error() / known - 1).max()
+            gap = np.abs(Errors(made).node_std_error() / DenseHistograms(made).node_errors - 1).max()
             yield at_most(f"{name} groupings, {budget}: stated errors against the dense oracle", float(gap), 1e-9)
-
-
-def dense_covariance(made: Design) -> FloatArray:
-    """Covariance of all nodes and series by dense least squares with the design's weights and its exact noise."""
-    tree, incidence = made.tree, made.constraints.incidence[0].toarray()
-    leaves = np.arange(tree.n_leaves)
-    cells = np.kron((tree.lo[:, None] <= leaves) & (leaves < tree.hi[:, None]), incidence).astype(np.float64)
-    noise = np.where(made.constraints.measured, made.noise_variance[:, made.columns.of], np.inf)[tree.level].reshape(-1)
-    weigh = made.variance.reshape(-1)
-    known = np.isfinite(weigh)
-    weighted = cells[known] / weigh[known, None]
-    gain = np.linalg.solve(weighted.T @ cells[known], weighted.T)
-    return np.asarray(cells @ (gain * noise[known]) @ gain.T @ cells.T)
 
 
 CHECKS: tuple[Check, ...] = (table, flights, days, oracle)

@@ -22,6 +22,7 @@ from dplib.jobs.consistent_histograms.estimate import estimate
 from dplib.jobs.consistent_histograms.selection import select
 from scripts.accept.claims import Check, Result, at_most, load, unless_busy
 from scripts.accept.runs import run_command, verifies, written
+from tests.support.dense_histograms import DenseHistograms
 
 GROUPINGS = [
     {"by": ["region", "category"], "measured": True},
@@ -163,13 +164,15 @@ def a_thinned_copy_against_dense_least_squares() -> Iterator[Result]:
         write_products(folder, 5, 2, 6, 3, missing=2)
         design = Design.resolve(checked(ConsistentHistogramsConfig, settings(12, {"branching": [3, 4]})), folder)
     noisy = np.random.default_rng(7).normal(50, 30, design.variance.shape)
-    oracle = Dense(design, noisy)
+    oracle = DenseHistograms(design)
     found = estimate(design, noisy, design.config.publish.solver).values
-    yield at_most("estimates of the thinned copy against dense least squares", gap(found, oracle.estimates), 1e-9)
+    yield at_most(
+        "estimates of the thinned copy against dense least squares", gap(found, oracle.estimates(noisy)), 1e-9
+    )
     errors = Errors(design)
     yield at_most("their stated errors", gap(errors.node_std_error(), oracle.node_errors), 1e-9)
     ranges = [(lo, hi) for lo in range(12) for hi in range(lo + 1, 13)]
-    worst = max(gap(errors.range_std_error(lo, hi), oracle.range_errors(lo, hi)) for lo, hi in ranges)
+    worst = max(gap(errors.range_std_error(lo, hi), _each(oracle, lo, hi, len(design.series))) for lo, hi in ranges)
     yield at_most(f"errors of all {len(ranges)} ranges", worst, 1e-9)
     sums = [
         select(design, (), ("region=region 0", "category=category 01"), True),
@@ -189,34 +192,8 @@ def a_thinned_copy_against_dense_least_squares() -> Iterator[Result]:
     yield at_most("errors of sums, covariances included", worst, 1e-9)
 
 
-class Dense:
-    """Least squares over the items' days by dense matrices: every measured node and series is one equation."""
-
-    def __init__(self, design: Design, noisy: np.ndarray) -> None:
-        tree, (incidence,) = design.tree, design.constraints.incidence
-        days = ((tree.lo[:, None] <= np.arange(tree.n_leaves)) & (np.arange(tree.n_leaves) < tree.hi[:, None])).astype(
-            float
-        )
-        self._series = incidence.toarray().astype(float)
-        # Rows: nodes x series; columns: days x items.
-        whole = np.kron(days, self._series)
-        measured = np.isfinite(design.variance.reshape(-1))
-        rows, weight = whole[measured], 1.0 / design.variance.reshape(-1)[measured]
-        self.covariance = np.linalg.inv(rows.T @ (weight[:, None] * rows))
-        solved = self.covariance @ (rows.T @ (weight * noisy.reshape(-1)[measured]))
-        self.estimates = (whole @ solved).reshape(noisy.shape)
-        self.node_errors = np.sqrt(np.einsum("ij,jk,ik->i", whole, self.covariance, whole)).reshape(noisy.shape)
-        self._n_days = tree.n_leaves
-
-    def range_errors(self, lo: int, hi: int) -> np.ndarray:
-        """Standard error of each series over days."""
-        return np.array([self.sum_error(lo, hi, np.array([series])) for series in range(len(self._series))])
-
-    def sum_error(self, lo: int, hi: int, series: np.ndarray) -> float:
-        """Standard error of a sum of series over days."""
-        days = np.isin(np.arange(self._n_days), np.arange(lo, hi)).astype(float)
-        asked_for = np.kron(days, self._series[series].sum(axis=0))
-        return float(np.sqrt(asked_for @ self.covariance @ asked_for))
+def _each(oracle: DenseHistograms, lo: int, hi: int, n_series: int) -> np.ndarray:
+    return np.array([oracle.sum_error(lo, hi, np.array([series])) for series in range(n_series)])
 
 
 def gap(found: np.ndarray, known: np.ndarray) -> float:

@@ -104,6 +104,13 @@ def test_dates_that_are_no_days(shop: Shop, dates: str) -> None:
     assert (refused.code, named(refused), shop.entries()) == (2, "--dates", ["account"])
 
 
+def test_configurations_of_one_call_have_one_section_of_spark(shop: Shop) -> None:
+    other = shop.folder / "other.yaml"
+    other.write_text(json.dumps(shop.settings | {"spark": {"master": "local[1]", "conf": {"spark.ui.port": "4050"}}}))
+    refused = shop.run("--config", str(other))
+    assert (refused.code, named(refused), shop.entries()) == (2, "spark", ["account"])
+
+
 def test_changed_publication_settings_never_spend(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
     changes: list[dict[str, Any]] = [
         {"publish__solver": {"method": "alternating", "tol": 1e-12}},

@@ -5,8 +5,9 @@ its whole publication succeeds (`tests.unit.jobs.test_drawn_configurations`).
 """
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, get_args
 
+from dplib.jobs.consistent_histograms.solver_config import Method
 from tests.support.drawing import DELTAS, EPSILONS, Draw, Settings
 
 
@@ -82,18 +83,7 @@ def consistent_histograms(draw: Draw) -> Settings:
         draw.maybe(tree, "root", 0.4, True, False)
         draw.maybe(tree, "shares", 0.2, [1], [1, 2], [1, 1, 1], ["1e-9", 1], ["1e300", 1], [0, 1])
     solver: Settings = {}
-    methods = (
-        "auto",
-        "general",
-        "boosting",
-        "lblue",
-        "alternating",
-        "krylov",
-        "tree_blue",
-        "commuting",
-        "tree_smoother",
-    )
-    draw.maybe(solver, "method", 0.5, *methods)
+    draw.maybe(solver, "method", 0.5, *get_args(Method))
     draw.maybe(solver, "tol", 0.2, 1e-9, 1e-300, 0.9)
     draw.maybe(solver, "max_rounds", 0.3, 1, 5, 100)
     draw.maybe(solver, "layout", 0.3, "auto", "driver", "blocks", "reference")

@@ -42,6 +42,9 @@ def run(
         require(one or release is None, "--release", "be given for one configuration and date", f"{len(days)} dates")
         # Settings that are wrong are found before the first run, not between runs.
         runs = [job_named(job).prepare(path, assignments or (), day) for day in days for path in config]
+        shared = runs[0].config.spark
+        rule = "be the same in all configurations of one call, which share a session"
+        require(all(prepared.config.spark == shared for prepared in runs), "spark", rule, "another section")
         for prepared in runs:
             log.begin()
             run_and_show(prepared, stage, release, again, price, None if one else kept)

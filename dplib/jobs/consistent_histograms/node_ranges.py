@@ -75,3 +75,9 @@ def joined(_: int, pieces: Mapping[int, Block]) -> Block:
 def matrix(pieces: Mapping[int, Block], series: IntArray, column: str) -> FloatArray:
     """A column of some series side by side, shape (nodes of the range, series)."""
     return np.stack([vector(pieces[int(number)][column]) for number in series], axis=1)
+
+
+def split_tree(ranges: NodeRanges, _: int, columns: Block) -> dict[int, Block]:
+    """A series' nodes projected on its tree, by range."""
+    values = ranges.project_tree(vector(columns["values"])[:, None])[:, 0]
+    return {part: {"values": values[ranges.nodes(part)].tobytes()} for part in range(ranges.n_ranges)}

@@ -24,7 +24,7 @@ from dplib.consistency.day_projection import RowProjection, project_days
 from dplib.consistency.problem import SolverOptions
 from dplib.jobs.consistent_histograms.block_rounds import TASK, RoundGroup
 from dplib.jobs.consistent_histograms.block_shapes import day_constraints_between
-from dplib.jobs.consistent_histograms.node_ranges import NodeRanges, joined, matrix, vector
+from dplib.jobs.consistent_histograms.node_ranges import NodeRanges, joined, matrix, split_tree, vector
 from dplib.progress import Progress, Round
 from dplib.projection.residual import mean_square_residual
 from dplib.spark.engine.blocks import Block, DataFrame, collect_blocks, iterate_blocks
@@ -140,14 +140,9 @@ def _taken(states: Sequence[GradientProgress], items: DataFrame, values: FloatAr
 
 
 def _started(ranges: NodeRanges, groups: Sequence[RoundGroup], start: DataFrame) -> DataFrame:
-    trees = split_blocks(start, partial(_split_start, ranges), ["values"])
+    trees = split_blocks(start, partial(split_tree, ranges), ["values"])
     days = map_parts(trees, partial(_begin_range, ranges, groups), ["values", "left"])
     return join_pieces(days, partial(_join_start, ranges), [*_STATE, "tally"])
-
-
-def _split_start(ranges: NodeRanges, _: int, columns: Block) -> dict[int, Block]:
-    values = ranges.project_tree(vector(columns["values"])[:, None])[:, 0]
-    return {part: {"values": values[ranges.nodes(part)].tobytes()} for part in range(ranges.n_ranges)}
 
 
 def _begin_range(

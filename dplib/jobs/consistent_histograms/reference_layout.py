@@ -33,7 +33,7 @@ from dplib.jobs.consistent_histograms.convergence import require_converged
 from dplib.jobs.consistent_histograms.design import Design
 from dplib.jobs.consistent_histograms.errors import Errors
 from dplib.jobs.consistent_histograms.estimate import options, problem
-from dplib.jobs.consistent_histograms.node_ranges import NodeRanges, joined, matrix, vector
+from dplib.jobs.consistent_histograms.node_ranges import NodeRanges, joined, matrix, split_tree, vector
 from dplib.jobs.consistent_histograms.publish import Results, published_table
 from dplib.jobs.consistent_histograms.reference_gradients import CUT_EVERY, gradient_rounds
 from dplib.jobs.consistent_histograms.solver_config import ITERATIVE
@@ -103,15 +103,10 @@ def _once(design: Design, ranges: NodeRanges, start: DataFrame) -> Solution:
     shapes = BlockShapes.of(design)
     top_gains(design)
     solvers = [TreePasses.of(group, shapes) for group in series_groups(design)]
-    trees = split_blocks(start, partial(_split_tree, ranges), ["values"])
+    trees = split_blocks(start, partial(split_tree, ranges), ["values"])
     projected = map_parts(trees, partial(_project_nodes, ranges, solvers), ["values"])
     values = _gathered(design, join_pieces(projected, joined, ["values"]))
     return Solution(values, ", ".join(dict.fromkeys(solver.group.solver for solver in solvers)))
-
-
-def _split_tree(ranges: NodeRanges, series: int, columns: Block) -> dict[int, Block]:
-    values = ranges.project_tree(vector(columns["values"])[:, None])[:, 0]
-    return {part: {"values": values[ranges.nodes(part)].tobytes()} for part in range(ranges.n_ranges)}
 
 
 def _project_nodes(

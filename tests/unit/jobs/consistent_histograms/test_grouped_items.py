@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dplib.arrays import FloatArray, IntArray
 from dplib.config.load import check
 from dplib.jobs.consistent_histograms.compare import kind_errors
 from dplib.jobs.consistent_histograms.config import ConsistentHistogramsConfig
@@ -14,6 +13,7 @@ from dplib.jobs.consistent_histograms.design import Design
 from dplib.jobs.consistent_histograms.errors import Errors
 from dplib.jobs.consistent_histograms.estimate import estimate, integer_tables
 from dplib.jobs.consistent_histograms.selection import select
+from tests.support.dense_histograms import DenseHistograms
 
 N_DAYS = 6
 PLAIN = "store,sku,region,kind\n" + "".join(
@@ -49,31 +49,6 @@ def design(folder: Path, table: str, budget: dict[str, str]) -> Design:
     return Design.resolve(check(ConsistentHistogramsConfig, settings), folder)
 
 
-class Dense:
-    """Least squares over the days on which items exist: one equation a measured node and series."""
-
-    def __init__(self, made: Design, noisy: FloatArray) -> None:
-        tree, table = made.tree, made.table
-        assert table is not None
-        days = (tree.lo[:, None] <= np.arange(N_DAYS)) & (np.arange(N_DAYS) < tree.hi[:, None])
-        self._series = made.constraints.incidence[0].toarray().astype(float)
-        first, end = (0, N_DAYS) if table.days is None else (table.days[:, 0], table.days[:, 1])
-        day = np.arange(N_DAYS)[:, None]
-        self._exists = np.broadcast_to((day >= first) & (day < end), (N_DAYS, table.n_items)).reshape(-1)
-        whole = np.kron(days.astype(float), self._series)[:, self._exists]
-        measured = np.isfinite(made.variance.reshape(-1))
-        rows, weight = whole[measured], 1 / made.variance.reshape(-1)[measured]
-        self._covariance = np.linalg.inv(rows.T @ (weight[:, None] * rows))
-        solved = self._covariance @ (rows.T @ (weight * noisy.reshape(-1)[measured]))
-        self.estimates = (whole @ solved).reshape(noisy.shape)
-        self.node_errors = np.sqrt(np.einsum("ij,jk,ik->i", whole, self._covariance, whole)).reshape(noisy.shape)
-
-    def sum_error(self, lo: int, hi: int, series: IntArray) -> float:
-        days = ((np.arange(N_DAYS) >= lo) & (np.arange(N_DAYS) < hi)).astype(float)
-        asked = np.kron(days, self._series[series].sum(axis=0))[self._exists]
-        return float(np.sqrt(asked @ self._covariance @ asked))
-
-
 @pytest.mark.parametrize("budget", [{"epsilon": "1"}, {"rho": "0.5"}], ids=["laplace", "gauss"])
 @pytest.mark.parametrize("table", [PLAIN, DATED], ids=["all days", "own days"])
 def test_estimates_and_errors_are_those_of_dense_least_squares(
@@ -81,9 +56,9 @@ def test_estimates_and_errors_are_those_of_dense_least_squares(
 ) -> None:
     made = design(tmp_path, table, budget)
     noisy = np.random.default_rng(1).normal(40, 20, made.variance.shape)
-    oracle, errors = Dense(made, noisy), Errors(made)
+    oracle, errors = DenseHistograms(made), Errors(made)
     found = estimate(made, noisy, made.config.publish.solver).values
-    np.testing.assert_allclose(found, oracle.estimates, atol=1e-9)
+    np.testing.assert_allclose(found, oracle.estimates(noisy), atol=1e-9)
     np.testing.assert_allclose(errors.node_std_error(), oracle.node_errors, atol=1e-9)
     asked = [
         *select(made, (), ("region=north", "kind=tea"), True),

@@ -6,13 +6,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dplib.arrays import FloatArray
 from dplib.errors import ConfigError
 from dplib.jobs.consistent_histograms.compare import kind_errors
 from dplib.jobs.consistent_histograms.design import Design
 from dplib.jobs.consistent_histograms.errors import Errors
 from dplib.jobs.consistent_histograms.plan import days_only_variance
 from dplib.workflow.settings import counted_settings
+from tests.support.dense_histograms import DenseHistograms
 from tests.unit.jobs.consistent_histograms.test_design import design
 
 ITEMS = [f"i{number}" for number in range(7)]
@@ -32,26 +32,13 @@ def shared(budget: dict[str, object], measure: object, **changes: Any) -> Design
     return design(**(settings | {"measure": measure, "queries": [{"range": "week", "weight": 2}, "day"]} | changes))
 
 
-def oracle(made: Design) -> FloatArray:
-    """Covariance of every node and series after dense least squares with the same weights."""
-    tree, incidence = made.tree, made.constraints.incidence[0].toarray()
-    inside = (tree.lo[:, None] <= np.arange(tree.n_leaves)) & (np.arange(tree.n_leaves) < tree.hi[:, None])
-    cells = np.kron(inside, incidence).astype(np.float64)
-    noise = np.where(made.constraints.measured, made.noise_variance[:, made.columns.of], np.inf)[tree.level].reshape(-1)
-    weigh = made.variance.reshape(-1)
-    known = np.isfinite(weigh)
-    weighted = cells[known] / weigh[known, None]
-    gain = np.linalg.solve(weighted.T @ cells[known], weighted.T)
-    return np.asarray(cells @ (gain * noise[known]) @ gain.T @ cells.T)
-
-
 @pytest.mark.parametrize("measure", SHARES)
 @pytest.mark.parametrize("budget", [{"epsilon": 4}, {"rho": 2}])
 def test_stated_errors_are_those_of_dense_least_squares_with_the_same_weights(
     budget: dict[str, object], measure: object
 ) -> None:
     made = shared(budget, measure)
-    known = np.sqrt(np.diagonal(oracle(made))).reshape(made.tree.n_nodes, -1)
+    known = DenseHistograms(made).node_errors
     np.testing.assert_allclose(Errors(made).node_std_error(), known, rtol=1e-9)
     for node in (0, 2, 5):
         found = Errors(made).range_std_error(int(made.tree.lo[node]), int(made.tree.hi[node]))
