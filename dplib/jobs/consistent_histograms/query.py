@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import pyarrow as pa
 
 from dplib.arrays import FloatArray
 from dplib.jobs.consistent_histograms.config import NAME
@@ -86,11 +85,11 @@ def query_release(
     require(domain.first_day <= first <= last <= domain.last_day, "--from and --to", within, f"{first} and {last}")
     wanted = select(design, items, where, add_up)
     days = design.day(first), design.day(last) + 1
-    estimates = _sums(directory / ESTIMATES, "estimate", design, wanted, days)
+    estimates = sums_of(directory / ESTIMATES, "estimate", design, wanted, days)
     errors, halves = _errors(design, wanted, days)
     published: list[int | float | None] = [None] * len(wanted)
     if (directory / PUBLISHED).is_dir():
-        published = _sums(directory / PUBLISHED, "count", design, wanted, days)
+        published = sums_of(directory / PUBLISHED, "count", design, wanted, days)
     answers = []
     for each, value, error, half, whole in zip(
         wanted, estimates, errors.tolist(), halves.tolist(), published, strict=True
@@ -103,7 +102,7 @@ def query_release(
     return answers
 
 
-def _sums(
+def sums_of(
     table: Path, column: str, design: Design, wanted: Sequence[Selection], days: tuple[int, int]
 ) -> list[int | float | None]:
     """The sum of a table's numbers over days and series for each answer; None where it lacks a series."""
@@ -113,14 +112,18 @@ def _sums(
     named: list[Filter] = [("item", "in", [design.series[number] for number in series])] if few else []
     rows = read_table(table, ["item", column], [*named, ("node", "in", nodes.tolist())])
     items = rows.column("item").combine_chunks()
-    codes = items.indices.to_numpy(zero_copy_only=False)
-    by_code = np.bincount(codes, rows.column(column).to_numpy(), len(items.dictionary))
+    values = rows.column(column).to_numpy()
+    by_code = np.zeros(len(items.dictionary), values.dtype)  # integers stay integers
+    np.add.at(by_code, items.indices.to_numpy(zero_copy_only=False), values)
     by_name = dict(zip(items.dictionary.to_pylist(), by_code.tolist(), strict=True))
-    # An item without a day in the range has no row: its count is 0.
-    absent = np.nan if design.series_days is None else 0.0
-    sums = (math.fsum(by_name.get(design.series[n], absent) for n in each.series.tolist()) for each in wanted)
-    kind = int if pa.types.is_integer(rows.schema.field(column).type) else float
-    return [None if math.isnan(value) else kind(value) for value in sums]
+    add_up = sum if np.issubdtype(values.dtype, np.integer) else math.fsum
+    found: list[int | float | None] = []
+    for each in wanted:
+        names = [design.series[number] for number in each.series.tolist()]
+        # An item without a day in the range has no row: its count is 0.
+        whole = design.series_days is not None or all(name in by_name for name in names)
+        found.append(add_up(by_name.get(name, 0) for name in names) if whole else None)
+    return found
 
 
 def _errors(design: Design, wanted: Sequence[Selection], days: tuple[int, int]) -> tuple[FloatArray, FloatArray]:

@@ -12,6 +12,8 @@ from dplib.jobs.consistent_histograms import measure as consistent_measure
 from dplib.jobs.consistent_histograms import publish as consistent_publish
 from dplib.jobs.consistent_histograms.config import ConsistentHistogramsConfig
 from dplib.jobs.consistent_histograms.design import Design as ConsistentDesign
+from dplib.jobs.consistent_histograms.query import sums_of
+from dplib.jobs.consistent_histograms.selection import select
 from dplib.jobs.range_histograms import measure as range_measure
 from dplib.jobs.range_histograms import publish as range_publish
 from dplib.jobs.range_histograms.config import RangeHistogramsConfig
@@ -31,7 +33,7 @@ CONSTRAINTS: dict[str, list[dict[str, Any]]] = {
 }
 
 
-def _consistent(folder: Path, constraints: str, bits: int) -> FloatArray:
+def _design(folder: Path, constraints: str) -> tuple[ConsistentHistogramsConfig, ConsistentDesign]:
     given = CONSTRAINTS[constraints]
     column = "package" if "packages" in given[0] else "item"
     neighbors = "replace_one" if constraints == "equations" else "add_remove"
@@ -48,7 +50,11 @@ def _consistent(folder: Path, constraints: str, bits: int) -> FloatArray:
     if constraints != "many pieces":
         settings["privacy"]["budget"] = {"rho": "1"}  # type: ignore[index]
     config = check(ConsistentHistogramsConfig, settings)
-    design = ConsistentDesign.resolve(config, folder)
+    return config, ConsistentDesign.resolve(config, folder)
+
+
+def _consistent(folder: Path, constraints: str, bits: int) -> FloatArray:
+    config, design = _design(folder, constraints)
     kinds = len(design.constraints.row_types)
     counts = np.random.default_rng(bits).integers(1 << bits, 1 << (bits + 1), (8, kinds))
     keys = golden_keys("consistent-histograms", measurement_settings(config, design))
@@ -95,3 +101,16 @@ def test_range_histograms(tree: str, bits: int, tmp_path: Path) -> None:
     range_publish.write_tables(design, range_publish.results_on_driver(design, tmp_path), tmp_path)
     published = read_table(tmp_path / "published", ["count"]).column("count").to_numpy()
     assert published.min() >= 0
+
+
+def test_answers_of_huge_published_counts_are_exact(tmp_path: Path) -> None:
+    _consistent(tmp_path, "totals", 58)
+    _, design = _design(tmp_path, "totals")
+    wanted = select(design, ("a", "b"), (), add_up=True)
+    (found,) = sums_of(tmp_path / "published", "count", design, wanted, (1, 7))
+    table = read_table(tmp_path / "published", ["item", "node", "count"])
+    cells = zip(*(table.column(name).to_pylist() for name in ("item", "node", "count")), strict=True)
+    days = design.tree.leaf_nodes[1:7].tolist()
+    assert found == sum(count for item, node, count in cells if item in ("a", "b") and node in days)
+    assert isinstance(found, int)
+    assert found > 2**53
