@@ -33,6 +33,11 @@ def check_range(setting: str, first: int, end: int, n_days: int) -> None:
     require(0 <= first < end <= n_days, setting, f"hold a range of days within 0..{n_days - 1}", f"{first}..{end - 1}")
 
 
+def check_items_meet(setting: str, first: int, end: int) -> None:
+    """A package needs a day on which all of its items exist."""
+    require(first < end, setting, "hold items that all exist on some day on which it is on sale", "none such day")
+
+
 def check_no_overlap(ranges: Iterable[tuple[str, int, int, str]]) -> None:
     """A name may come again only for other days.
 

@@ -27,6 +27,7 @@ from dplib.constraints.day_constraints import DayConstraints, SparseFloat, Spars
 from dplib.constraints.exact import float_rows, null_space
 from dplib.constraints.groupings import Groupings
 from dplib.constraints.invariants import invariant_rows, row_entries
+from dplib.constraints.packages import generator_names, while_items_exist
 from dplib.constraints.resolved import ResolvedConstraints, linked, same_constraints
 from dplib.constraints.specs import Equation, Package, Total
 from dplib.validate import at_least, integer_norms
@@ -88,8 +89,8 @@ def resolve(
         rows_are_packages: whether an input row is a package bought; else it is an item line.
         day_name: how a day is written in notes.
         groupings: totals of the items of a public table, on all days.
-        item_days: first day of each item and one past its last, shape (n_items, 2), where rows are items; None where
-            all exist on all days. Off its days an item's count is 0.
+        item_days: first day of each item and one past its last, shape (n_items, 2); None where all exist on all days.
+            Off its days an item's count is 0, and a package is on sale only while all of its items exist.
 
     Returns:
         The resolved constraints.
@@ -103,6 +104,10 @@ def resolve(
     equations = [_complete(each, f"{checks.EQUATIONS}[{n}]", n_days) for n, each in enumerate(equations)]
     grouped = () if groupings is None else groupings.names
     _check(items, n_days, packages, totals, grouped, equations, rows_are_packages)
+    notes: list[str] = []
+    if rows_are_packages and item_days is not None:
+        packages, notes = while_items_exist(packages, items, item_days, day_name)
+        item_days = None
     row_types = tuple(dict.fromkeys(package.name for package in packages)) if rows_are_packages else tuple(items)
     total_names = tuple(dict.fromkeys(total.name for total in totals))
     names = _Names({item: number for number, item in enumerate(items)}, total_names, groupings, row_types)
@@ -113,7 +118,7 @@ def resolve(
         | {day for spec in specs for day in (spec.first, spec.end or 0)}
         | set(() if item_days is None else item_days.reshape(-1).tolist())
     )
-    labels = _generator_names(packages) if rows_are_packages else None
+    labels = generator_names(packages) if rows_are_packages else None
     segments: list[_Segment] = []
     for first, end in pairwise(ends):
         on = None if item_days is None else (item_days[:, 0] <= first) & (first < item_days[:, 1])
@@ -125,7 +130,8 @@ def resolve(
         else:
             segments.append(segment)
     measured = _measured(len(items), totals, groupings)
-    return _assemble(names, totals, segments, measured, rows_are_packages, day_name)
+    found = _assemble(names, totals, segments, measured, rows_are_packages, day_name)
+    return replace(found, notes=(*notes, *found.notes))
 
 
 def _measured(n_items: int, totals: Sequence[Total], groupings: Groupings | None) -> BoolArray:
@@ -161,20 +167,6 @@ def _check(
     checks.check_no_overlap((each.name, each.first, each.end or 0, each.setting) for each in totals)
 
 
-def _generator_names(packages: Sequence[Package]) -> dict[int, str]:
-    """A name for each package such that equal names mean equal contents."""
-    versions: dict[str, list[dict[str, int]]] = {}
-    labels: dict[int, str] = {}
-    for number, package in enumerate(packages):
-        known = versions.setdefault(package.name, [])
-        contents = dict(package.contents)
-        if contents not in known:
-            known.append(contents)
-        version = known.index(contents)
-        labels[number] = package.name if version == 0 else f"{package.name} ({version + 1})"
-    return labels
-
-
 def _segment(
     names: _Names,
     first: int,
@@ -201,7 +193,7 @@ def _segment(
     types = sorted(column_label)
     whole = labels is None and on is None
     generators = incidence if whole else sparse(incidence[:, types], np.int64)
-    matrix = _sums(membership, on) if labels is None else _implied(generators)
+    matrix = _sums(membership, on) if labels is None else _of_packages(names, generators, membership)
     active = [each for each in equations if each.first <= first < (each.end or 0)]
     extra, values, redundant = invariant_rows(names.series, active, generators, [names.row_types[j] for j in types])
     daily = DayConstraints(
@@ -257,6 +249,15 @@ def _sums(membership: SparseInt, on: BoolArray | None) -> SparseFloat:
     off = np.zeros(0, np.int64) if on is None else np.flatnonzero(~on)
     absent = csr_array((np.ones(len(off)), (np.arange(len(off)), off)), shape=(len(off), matrix.shape[1]))
     return vstack([matrix, absent], format="csr") if len(off) else matrix
+
+
+def _of_packages(names: _Names, generators: SparseInt, membership: SparseInt) -> SparseFloat:
+    """What packages imply: of items and totals at once; of items, beside the sums of groupings, where there are any."""
+    if names.groupings is None:
+        return _implied(generators)
+    items = _implied(sparse(generators[: len(names.items)], np.int64))
+    wide = csr_array((items.data, items.indices, items.indptr), shape=(items.shape[0], len(names.series)))
+    return vstack([wide, _sums(membership, None)], format="csr")
 
 
 def _implied(generators: SparseInt) -> SparseFloat:

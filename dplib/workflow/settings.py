@@ -11,7 +11,8 @@
 Left out of `plan` are the reader's options that only say how the input is reached: addresses and credentials change
 without another row being read, and an unsalted hash of a password can be guessed. Left out of `counted` besides are
 totals that are not measured, unless one that is measured has them as members: they are sums, made when publishing. So
-are groupings that are not measured and, of the items' table, the attributes that no measured grouping needs.
+are what totals are called together (`name`), groupings that are not measured and, of the items' table, the attributes
+that no measured grouping needs.
 """
 
 import hashlib
@@ -47,14 +48,18 @@ def counted_settings(plan: Mapping[str, Any]) -> dict[str, Any]:
     if "constraints" not in plan:
         return dict(plan)
     free = _free(plan)
-    kept = {"constraints": [each for number, each in enumerate(plan["constraints"]) if number not in free]}
-    return dict(plan) | kept | _counted_domain(plan)
+    kept = [dict(each) for number, each in enumerate(plan["constraints"]) if number not in free]
+    for each in kept:
+        each.pop("name", None)
+    return dict(plan) | {"constraints": kept} | _counted_domain(plan)
 
 
 def free_settings(plan: Mapping[str, Any]) -> dict[str, Any]:
     """The rest of a plan's settings, which shapes a release and spends nothing; empty where there is none."""
     free = [plan["constraints"][number] for number in sorted(_free(plan))]
     found: dict[str, Any] = {"constraints": free} if free else {}
+    names = {str(number): each["name"] for number, each in enumerate(plan.get("constraints", [])) if "name" in each}
+    found |= {"names": names} if names else {}
     counted = _counted_domain(plan).get("domain")
     return found if counted in (None, plan.get("domain")) else found | {"domain": plan["domain"]}
 

@@ -200,3 +200,29 @@ def test_a_manifest_leads_to_no_file(tmp_path: Path) -> None:
     manifest = SimpleNamespace(job=JOB.name, details={"design": public})
     with pytest.raises(IntegrityError, match="must hold the names of its release"):
         public_design(cast(Manifest, manifest), JOB.name)
+
+
+MEALS = {
+    "packages": {"breakfast": {"s1 / 1": 2, "s1 / 3": 1}, "lunch": {"s1 / 3": 1, "s3 / 1": 3}, "picnic": {"s3 / 4": 1}}
+}
+SOLD = [
+    ("2024-01-01", "breakfast", "2", "a"),
+    ("2024-01-02", "picnic", "1", "b"),  # milk is sold from the third on
+    ("2024-01-05", "picnic", "4", "c"),
+    ("2024-01-14", " lunch", "1", "d"),
+    ("2024-01-14", "s1 / 1", "1", "e"),  # an item is no package
+]
+
+
+@pytest.mark.usefixtures("spark")
+def test_rows_that_are_packages_of_a_tables_items(tmp_path: Path) -> None:
+    columns = {"day": "day", "package": "meal", "quantity": "qty", "unit": "order"}
+    shop = stores(tmp_path / "shop", constraints=[MEALS], input__columns=columns, publish__counts="integers")
+    release = shop.rows(SOLD, ("day", "meal", "qty", "order")).run("--yes").release
+    assert dplib("verify", str(release)).code == 0
+    found = {name: count for name, (count, _) in answers(release, "--where", "region=north").items()}
+    assert found == {"region=north": 2 * 3 + 1}
+    found = {name: count for name, (count, _) in answers(release).items()}
+    assert [found[name] for name in ("s1 / 1", "s1 / 3", "s3 / 1", "s3 / 4", "s1 / 2")] == [4, 3, 3, 4, 0]
+    assert found["grand total"] == 14
+    assert "Package picnic is on sale 2024-01-03 to 2024-01-10" in (release / "report.html").read_text()

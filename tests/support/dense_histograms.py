@@ -15,7 +15,11 @@ class DenseHistograms:
         self._days = day
         self._series = made.constraints.incidence[0].toarray().astype(np.float64)
         exists = np.ones((len(day), self._series.shape[1]), dtype=bool)
-        if table is not None and table.days is not None:
+        if made.rows_are_packages:
+            daily = made.constraints.day_constraints
+            exists = np.repeat(made.constraints.valid, [each.end - each.first for each in daily], axis=0)
+            self._series = np.max([each.toarray() for each in made.constraints.incidence], axis=0).astype(np.float64)
+        elif table is not None and table.days is not None:
             exists = (day[:, None] >= table.days[:, 0]) & (day[:, None] < table.days[:, 1])
         self._exists = exists.reshape(-1)
         inside = (tree.lo[:, None] <= day) & (day < tree.hi[:, None])

@@ -23,6 +23,7 @@ from dplib.privacy.calibration import split
 from dplib.privacy.noise import Law, Noise, NoiseEvent
 from dplib.validate import integer_norms, require
 
+BLOCK = "constraints."
 MAX_OF_ROW = 1 << 23
 """Counts that one row adds to one level at most: 2^40 rows then fit 64 bits (`dplib.mechanisms.tree_counts`)."""
 
@@ -33,7 +34,8 @@ class Columns:
 
     Attributes:
         of: column of each series, shape (n_series,); what is not measured has one too.
-        names: of the columns, for events and tables; empty where all measured series are one.
+        names: of the columns, for readers; empty where all measured series are one.
+        streams: what the noise of each is named by, whatever readers call it; empty likewise.
         shares: of each column, of sum 1.
         measure: the section that names these shares outright, so that ``auto`` is decided once; None without any.
         notes: sentences for the plan.
@@ -41,6 +43,7 @@ class Columns:
 
     of: IntArray
     names: tuple[str, ...]
+    streams: tuple[str, ...]
     shares: tuple[Fraction, ...]
     measure: Measure | None
     notes: tuple[str, ...] = ()
@@ -58,8 +61,8 @@ def choose_columns(config: HistogramsRelease, constraints: ResolvedConstraints) 
         ConfigError: if it has another number of shares than there are columns.
     """
     if config.measure is None:
-        return Columns(np.zeros(len(constraints.series), dtype=np.int64), (), (Fraction(1),), None), constraints
-    of, names = constraints.series_grouping, column_names(config, constraints)
+        return Columns(np.zeros(len(constraints.series), dtype=np.int64), (), (), (Fraction(1),), None), constraints
+    of, names = constraints.series_grouping, group_names(config, constraints)
     law = config.privacy.mechanism
     if config.measure == "auto":
         norms = [series_norms(constraints, of == number) for number in range(len(names))]
@@ -72,21 +75,60 @@ def choose_columns(config: HistogramsRelease, constraints: ResolvedConstraints) 
     shares = tuple(share / sum(given) for share in given)
     measured = np.array([shares[column] > 0 for column in of])
     l1, square = series_norms(constraints, measured)
-    notes: tuple[str, ...] = ()
+    notes = _unasked(config)
     if config.measure == "auto":
         parts = ", ".join(f"{name} {share_text(share)}" for name, share in zip(names, shares, strict=True))
-        notes = (f"Shares of the items and their totals, chosen for the queries (measure: auto): {parts}.",)
-    columns = Columns(of, names, shares, Measure(shares=list(shares)), notes)
+        notes = (f"Shares of the items and their totals, chosen for the queries (measure: auto): {parts}.", *notes)
+    columns = Columns(of, names, _places(config, constraints), shares, Measure(shares=list(shares)), notes)
     return columns, replace(constraints, measured=measured, row_l1=l1, row_l2_squared=square)
 
 
-def column_names(config: HistogramsRelease, constraints: ResolvedConstraints) -> tuple[str, ...]:
-    """Names of the columns: the items, then where each group of totals, or grouping, stands in the configuration."""
+def group_names(config: HistogramsRelease, constraints: ResolvedConstraints) -> tuple[str, ...]:
+    """What readers call the items, each block of totals and each grouping, by the number of `series_grouping`.
+
+    Raises:
+        ConfigError: if two have one name.
+    """
+    names, totals = list(_places(config, constraints)), np.array(constraints.series)
+    for column, place in enumerate(names):
+        if place.startswith(BLOCK):
+            given = config.constraints[int(place.removeprefix(BLOCK))].name
+            names[column] = given or _made_of(totals[constraints.series_grouping == column].tolist())
+            rule = "be a name that no item, no total and no other totals have"
+            require(given not in (*names[:column], *constraints.series), f"{place}.name", rule, given)
+    return tuple(names)
+
+
+def _made_of(totals: Sequence[str]) -> str:
+    many = f"{len(totals)} totals ({totals[0]}, ...)"
+    return many if len(totals) > 2 else f"total{'s' * (len(totals) - 1)} {', '.join(totals)}"
+
+
+def target_groups(config: HistogramsRelease, constraints: ResolvedConstraints) -> list[str]:
+    """What the target of each query is of, by its name for readers; empty where there is none.
+
+    Raises:
+        ConfigError: if a target names neither that nor a place in the configuration.
+    """
+    names, groupings = group_names(config, constraints), config.domain.groupings or ()
+    places = list(_places(config, constraints))[: len(names) - len(groupings)]
+    places += [f"domain.groupings.{number}" for number in range(len(groupings))]
+    known, found = dict(zip(places, names, strict=True)) | {name: name for name in names}, []
+    for place, question in enumerate(config.questions):
+        of = question.target.of if question.target else None
+        rule = f"be one of {', '.join(names)}"
+        require(of is None or of in known, f"queries.{place}.target.of", rule, of)
+        found.append(known[of] if of else "")
+    return found
+
+
+def _places(config: HistogramsRelease, constraints: ResolvedConstraints) -> tuple[str, ...]:
+    """The items, where each block of totals stands, and the groupings: these name streams of noise and stay."""
     grouping = dict(zip(constraints.series, constraints.series_grouping.tolist(), strict=True))
     names = {0: "items"}
     for place, each in enumerate(config.constraints):
         for name in each.totals or {}:
-            names.setdefault(grouping[name], f"constraints.{place}")
+            names.setdefault(grouping[name], f"{BLOCK}{place}")
     n_columns = int(constraints.series_grouping.max(initial=0)) + 1
     given = config.domain.groupings or ()
     grouped = range(n_columns - len(given), n_columns)
@@ -94,6 +136,17 @@ def column_names(config: HistogramsRelease, constraints: ResolvedConstraints) ->
         column: f"by {each.label}" if each.by else each.label for column, each in zip(grouped, given, strict=True)
     }
     return tuple(names[column] for column in range(n_columns))
+
+
+def _unasked(config: HistogramsRelease) -> tuple[str, ...]:
+    """What the plan says of flags that the section `measure` stands in for."""
+    flagged = [f"constraints.{n}" for n, each in enumerate(config.constraints) if "measured" in each.model_fields_set]
+    flagged += [
+        f"domain.groupings.{n}" for n, each in enumerate(config.domain.groupings or ()) if each.measured is not None
+    ]
+    if not flagged:
+        return ()
+    return (f"`measured` of {', '.join(flagged)} decides nothing beside `measure`, whose shares say what is measured.",)
 
 
 def series_norms(constraints: ResolvedConstraints, series: BoolArray) -> tuple[int, int]:

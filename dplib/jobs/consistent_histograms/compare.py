@@ -11,8 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dplib.arrays import FloatArray
-from dplib.errors import ConfigError
-from dplib.jobs.consistent_histograms.columns import column_names
+from dplib.jobs.consistent_histograms.columns import target_groups
 from dplib.jobs.consistent_histograms.config import Measure
 from dplib.jobs.consistent_histograms.day_tree import query_ranges, share_text
 from dplib.jobs.consistent_histograms.design import Design
@@ -55,8 +54,8 @@ def kind_errors(design: Design, errors: Errors) -> tuple[tuple[KindError, ...], 
         design: the design.
         errors: its errors.
     """
-    best, grouping = best_shares_of(design), design.constraints.series_grouping
-    names, n_groupings = column_names(design.config, design.constraints), int(grouping.max(initial=0)) + 1
+    best, names = best_shares_of(design), design.group_names
+    n_groupings = len(names)
     plain = design.days.shape.model_copy(update={"root": False, "shares": None})
     equal = design.as_measured(plain, Measure(shares=[1] * n_groupings))
     items = design.as_measured(plain, Measure(shares=[1] + [0] * (n_groupings - 1)))
@@ -100,15 +99,13 @@ def _mean(kinds: tuple[KindError, ...], name: str) -> float:
 def _targets(design: Design, kinds: tuple[KindError, ...]) -> Iterator[str]:
     """Whether the targets of the queries are met; errors fall with the budget by the noise's exponent."""
     known = {(each.query, each.of): each.chosen for each in kinds}
-    for place, question in enumerate(design.config.questions):
+    groups = target_groups(design.config, design.constraints)
+    for question, of in zip(design.config.questions, groups, strict=True):
         if (target := question.target) is None:
             continue
-        found = known.get((question.range, target.of))
-        if found is None:
-            rule = f"be one of {', '.join(dict.fromkeys(each.of for each in kinds))}"
-            raise ConfigError(f"queries.{place}.target.of", rule, target.of)
+        found = known.get((question.range, of), 0.0)
         most = float(target.count * target.relative_error)
-        wanted = f"a {question.range} of {target.of}: {share_text(target.relative_error)} of {float(target.count):g}"
+        wanted = f"a {question.range} of {of}: {share_text(target.relative_error)} of {float(target.count):g}"
         if found <= most:
             yield f"Met: {wanted} is {number_text(most, 3)}, its standard error {number_text(found, 3)}."
         else:

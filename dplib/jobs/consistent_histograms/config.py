@@ -142,8 +142,11 @@ class Constraint(Section):
     """Package name to the multiplicity of each item in it (rows are packages)."""
     totals: dict[str, list[str]] | None = None
     """Total's name to its members, which are items or other totals."""
+    name: Annotated[str | None, Field(min_length=1)] = Field(default=None, exclude_if=lambda name: name is None)
+    """totals only: what these are called together, such as departments; made of the totals' names where absent."""
     measured: bool = False
-    """totals only: whether the total gets a noisy count of its own (it then counts in the sensitivity)."""
+    """totals only: whether the total gets a noisy count of its own (it then counts in the sensitivity), where `measure`
+    does not say so."""
     equations: dict[str, Equation] | None = None
     """Equation's name to its coefficients and public value; needs `privacy.neighbors: replace_one`."""
     first: Annotated[dt.date | None, Field(alias="from")] = None
@@ -155,8 +158,9 @@ class Constraint(Section):
         kinds = [name for name in ("packages", "totals", "equations") if getattr(self, name) is not None]
         if len(kinds) != 1:
             raise ValueError(f"must be one of packages, totals or equations, got {' and '.join(kinds) or 'none'}")
-        if self.measured and self.totals is None:
-            raise ValueError(f"must have `measured` on totals only, got it on {kinds[0]}")
+        for setting in ("measured", "name"):
+            if getattr(self, setting) and self.totals is None:
+                raise ValueError(f"must have `{setting}` on totals only, got it on {kinds[0]}")
         if self.first and self.last and self.last < self.first:
             raise ValueError(f"must have `to` not before `from`, got {self.last} before {self.first}")
         return self
@@ -208,7 +212,7 @@ class Target(Section):
     relative_error: Annotated[Exact, Field(gt=0)]
     """Largest standard error as a part of it, 0.05 for five per cent."""
     of: str = "items"
-    """items, or where its totals stand: constraints.0, domain.groupings.1, ..."""
+    """items, or its totals: their name, or where they stand (constraints.0, domain.groupings.1, ...)."""
 
 
 class Question(Section):
@@ -280,14 +284,14 @@ class ConsistentHistogramsConfig(HistogramsRelease, JobConfig):
     @model_validator(mode="after")
     def _item_columns(self) -> Self:
         items, given = self.domain.items, self.input.columns.item
+        if given is None:
+            return self
         n_keys = len(items.columns) if isinstance(items, ItemTable) else 1
         n_given = len(given) if isinstance(given, list) else 1
         if n_given != n_keys:
             shown = f" ({', '.join(items.columns)})" if isinstance(items, ItemTable) else ""
             rule = f"name as many columns as domain.items{shown}"
             raise ValueError(f"input.columns.item must {rule}, got {n_given} in place of {n_keys}")
-        if isinstance(items, ItemTable) and self.input.columns.package is not None:
-            raise ValueError("input.columns.package must be absent where domain.items is a table, got one")
         return self
 
     @property

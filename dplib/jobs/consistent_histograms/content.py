@@ -165,8 +165,9 @@ def constraint_sentences(design: Design) -> list[str]:
             parts = " + ".join(f"{count} {item}" for item, count in contents.items() if count)
             found.append(f"Package {name} = {parts}{when}.")
         for name, members in (constraint.totals or {}).items():
-            kind = "measured" if constraint.measured else "a free sum"
-            found.append(f"{name} = {' + '.join(members)}, {kind}{when}.")
+            kind = "measured" if design.constraints.measured[design.series_number[name]] else "a free sum"
+            group = f"{constraint.name}: " if constraint.name else ""
+            found.append(f"{group}{name} = {' + '.join(members)}, {kind}{when}.")
         for name, equation in (constraint.equations or {}).items():
             parts = " + ".join(f"{value} x {item}" for item, value in equation.coefficients.items())
             found.append(f"Equation {name}: {parts} = {equation.value}, public{when}.")

@@ -8,6 +8,11 @@ Removing a unit undoes what it added. Replacing one removes one such vector and 
 since both vectors are non-negative the squared norm of their difference is at most the sum of their squared norms; both
 sensitivities double. The levels compose: epsilon is the sum of the levels' epsilons, rho that of their rhos.
 
+*Packages.* Where rows are packages, ``A e_j`` holds the pieces of each item in package ``j`` and, for each total or
+part of a grouping, the pieces of all of its items: the matrix of members times the column of items. A row thus changes
+every item of its package and every total over one of them, by different counts, and the norms are those of this column;
+packages on sale on other days, or while an item of theirs does not exist, add no column.
+
 *Columns.* Where the shares of the budget are given by grouping (``measure``), the measured series of a level are
 several columns: the items, and each group of totals; else they are one. All of the above holds for a column with the
 rows of A that are its series, so that a level and a column have a sensitivity and noise of their own, from a stream of
@@ -33,7 +38,14 @@ from dplib.config.item_table import ItemTable, TableItems
 from dplib.config.names import declared_names
 from dplib.constraints.groupings import Groupings, GroupingSize
 from dplib.constraints.resolved import ResolvedConstraints
-from dplib.jobs.consistent_histograms.columns import Columns, choose_columns, continuous_factors, noise_of_columns
+from dplib.jobs.consistent_histograms.columns import (
+    Columns,
+    choose_columns,
+    continuous_factors,
+    group_names,
+    noise_of_columns,
+    target_groups,
+)
 from dplib.jobs.consistent_histograms.config import (
     COUNTING_VERSION,
     ConsistentHistogramsConfig,
@@ -100,7 +112,9 @@ class Design:
             ConfigError: naming the setting that is wrong.
         """
         columns = config.input.columns
-        return cls.of(config.release(base), columns.package is not None, columns.quantity)
+        found = cls.of(config.release(base), columns.package is not None, columns.quantity)
+        target_groups(found.config, found.constraints)  # Refuses names that are wrong or stand twice.
+        return found
 
     @classmethod
     def of(cls, config: HistogramsRelease, rows_are_packages: bool, quantity: str | None = None) -> "Design":
@@ -169,6 +183,11 @@ class Design:
     def by_name(self) -> IntArray:
         """Numbers of the series in the order of their names, shape (n_series,)."""
         return np.array(sorted(range(len(self.series)), key=self.series.__getitem__), dtype=np.int64)
+
+    @cached_property
+    def group_names(self) -> tuple[str, ...]:
+        """What the items, each block of totals and each grouping are called, by the constraints' `series_grouping`."""
+        return group_names(self.config, self.constraints)
 
     @cached_property
     def table_columns(self) -> dict[str, tuple[IntArray, tuple[str, ...]]]:

@@ -30,6 +30,7 @@ domain:
   last_day: 2024-12-31               # both ends inclusive
 constraints:
   - totals: {drinks: [tea, coffee, milk]}
+    # name: departments              # what a block of totals is called together: dplib query --item departments
     # measured: true                 # without `measure`: a count of its own, with the noise of the items
   # Where rows are packages (columns: {day: .., package: ..}):
   # - packages: {breakfast: {bread: 2, tea: 1}, lunch: {bread: 1, coffee: 1}}

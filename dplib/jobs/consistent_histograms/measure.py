@@ -101,7 +101,7 @@ def _measure(
     for column in range(columns.n_columns):
         events = [design.noise_of(first + level)[column] for level in range(len(levels))]
         noise = [None if each is None else each.noise for each in events]
-        statistic = f"{STATISTIC}: {columns.names[column]}" if columns.names else STATISTIC
+        statistic = f"{STATISTIC}: {columns.streams[column]}" if columns.streams else STATISTIC
         mine = np.flatnonzero(own == column)
         if len(mine):
             counts = [np.ascontiguousarray(level[:, mine]) for level in levels]

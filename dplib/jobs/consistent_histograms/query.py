@@ -69,7 +69,7 @@ def query_release(
     Args:
         directory: the release.
         manifest: its manifest.
-        items: items or totals; all where neither these nor values are named.
+        items: items, totals, or what several are called together; all where neither these nor values are named.
         first_day: first day; the domain's where None.
         last_day: last day, inclusive; the domain's where None.
         where: texts ``column=value`` (`dplib.jobs.consistent_histograms.selection`).

@@ -19,7 +19,7 @@ from dplib.config.item_table import KEY_SEPARATOR
 from dplib.jobs.consistent_histograms.day_tree import query_ranges
 from dplib.jobs.consistent_histograms.design import Design
 from dplib.jobs.consistent_histograms.errors import Errors
-from dplib.jobs.consistent_histograms.rows import SeriesCounts, row_domain, row_kinds
+from dplib.jobs.consistent_histograms.rows import SeriesCounts, item_rows, row_domain, row_kinds
 from dplib.jobs.consistent_histograms.tables import ESTIMATES, PUBLISHED, Tables
 from dplib.metrics.error import range_sums
 from dplib.progress import Progress
@@ -126,7 +126,8 @@ def _write_rows(design: Design, path: Path, rows_per_day: int, seed: int) -> Int
 
 def _name_columns(design: Design) -> str | list[str]:
     """Columns of the generated rows that name what was counted."""
-    n_keys = 1 if design.table is None else design.table.n_keys
+    table = item_rows(design)
+    n_keys = 1 if table is None else table.n_keys
     return "name" if n_keys == 1 else [f"name{number}" for number in range(n_keys)]
 
 

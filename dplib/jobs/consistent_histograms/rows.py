@@ -7,14 +7,15 @@ the day's constraints for a while has two. Kinds are the columns of the exact co
 import numpy as np
 
 from dplib.arrays import IntArray
+from dplib.config.item_table import TableItems
 from dplib.jobs.consistent_histograms.design import Design
 from dplib.spark.rows.resolve import RowDomain
 
 
 def row_domain(design: Design) -> RowDomain:
     """The public keys of the rows: days, and kinds of row by name and days."""
-    kinds = row_kinds(design)
-    keys = design.constraints.row_types if design.table is None else design.table.keys
+    kinds, table = row_kinds(design), item_rows(design)
+    keys = design.constraints.row_types if table is None else table.keys
     return RowDomain(
         first_day=design.config.domain.first_day,
         n_days=design.config.domain.n_days,
@@ -25,11 +26,16 @@ def row_domain(design: Design) -> RowDomain:
     )
 
 
+def item_rows(design: Design) -> TableItems | None:
+    """The public table whose items rows name; None where these are listed, or rows name packages."""
+    return None if design.rows_are_packages else design.table
+
+
 def row_kinds(design: Design) -> IntArray:
     """The kinds as (row type, first day, one past the last day), by row type, shape (n_kinds, 3)."""
     constraints = design.constraints
-    if design.table is not None and design.table.days is not None:
-        return np.column_stack([np.arange(design.table.n_items), design.table.days])
+    if (table := item_rows(design)) is not None and table.days is not None:
+        return np.column_stack([np.arange(table.n_items), table.days])
     # A column on each side on which nothing exists, so that each run has a start and an end.
     valid = np.pad(constraints.valid.T.astype(np.int8), ((0, 0), (1, 1)))
     steps = np.diff(valid, axis=1)

@@ -39,7 +39,7 @@ def select(design: Design, items: Sequence[str], where: Sequence[str], add_up: b
 
     Args:
         design: of the release.
-        items: items or totals; all where this and ``where`` are empty.
+        items: items, totals, or what several are called together; all where this and ``where`` are empty.
         where: texts ``column=value``.
         add_up: whether the sum of all is asked for, in place of each.
 
@@ -50,12 +50,19 @@ def select(design: Design, items: Sequence[str], where: Sequence[str], add_up: b
     require(bool(items) or bool(where) or not add_up, "--sum", "be given with --item or --where", "neither")
     number, found = design.series_number, []
     for name in items or (() if where else design.series):
-        if name not in number:
+        if name not in number and name not in design.group_names:
             raise ConfigError("--item", "be an item or total of the release", name + _meant(design, name))
-        found.append(Selection(name, np.array([number[name]], dtype=np.int64)))
+        group = () if name in number else _group(design, name)
+        found += [Selection(each, np.array([number[each]], dtype=np.int64)) for each in group or (name,)]
     if where:
         found += _combinations(design, where, number)
     return [_sum_of(design, found)] if add_up else found
+
+
+def _group(design: Design, name: str) -> list[str]:
+    """Names of all items, or of all totals that are called so together."""
+    own = np.flatnonzero(design.constraints.series_grouping == design.group_names.index(name))
+    return [design.series[number] for number in own.tolist()]
 
 
 def _meant(design: Design, name: str) -> str:
@@ -65,7 +72,7 @@ def _meant(design: Design, name: str) -> str:
         for column, values in zip(table.columns, table.values, strict=True):
             if name in values:
                 return f"; did you mean --where {value_name({column: name})}?"
-    return did_you_mean(name, design.series)
+    return did_you_mean(name, [*design.series, *design.group_names])
 
 
 def _combinations(design: Design, where: Sequence[str], number: dict[str, int]) -> list[Selection]:

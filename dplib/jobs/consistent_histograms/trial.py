@@ -65,7 +65,7 @@ def _few_settings(design: Design, size: int, days: int) -> tuple[HistogramsRelea
     few = {n: each for n, each in few.items() if (each.first or first) <= last and first <= (each.last or last)}
     measure, columns = design.columns.measure, [0]
     if measure is not None:
-        names, kept = design.columns.names, {f"constraints.{number}" for number in few}
+        names, kept = design.columns.streams, {f"constraints.{number}" for number in few}
         grouped = range(len(names) - len(config.domain.groupings or ()), len(names))
         columns += [place for place, name in enumerate(names) if name in kept or place in grouped]
         measure = measure.model_copy(update={"shares": [measure.shares[column] for column in columns]})

@@ -13,9 +13,11 @@ from dplib.config.load import check
 from dplib.errors import ConfigError
 from dplib.jobs.consistent_histograms.config import ConsistentHistogramsConfig
 from dplib.jobs.consistent_histograms.design import Design
+from dplib.jobs.consistent_histograms.errors import Errors
 from dplib.jobs.consistent_histograms.rows import SeriesCounts, row_kinds
 from dplib.privacy.budget import Currency
 from dplib.workflow.design import cost_of
+from tests.support.dense_histograms import DenseHistograms
 
 N_DAYS = 4
 
@@ -49,6 +51,15 @@ PACKAGES = {
     "constraints": [{"packages": {"small": {"a": 1, "b": 1}, "large": {"a": 2, "b": 1, "c": 3}}}],
 }
 
+GROUPED = {
+    "domain": {
+        "items": {"table": "sku,kind,from\na,food,\nb,food,\nc,drink,2024-01-02\n", "columns": ["sku"]}
+        | {"attributes": ["kind"], "first_day": "from"},
+        "groupings": [{"by": ["kind"], "measured": True}, {"by": [], "measured": True}],
+    }
+}
+"""What a file with these items becomes; drinks, and packages with one, are sold from the second day."""
+
 
 def unit_levels(made: Design) -> Iterator[list[np.ndarray]]:
     """The counts at every level for every set of rows that one unit can have kept."""
@@ -70,6 +81,7 @@ CASES: dict[str, dict[str, Any]] = {
     "items": {},
     "measured totals": {"constraints": TOTALS},
     "packages": PACKAGES,
+    "packages of a table's items": PACKAGES | GROUPED,
     "a row a day": {"privacy": {"max_rows_per_day": 1}},
 }
 
@@ -164,3 +176,29 @@ def test_equations_need_replace_one_and_rows_that_count_whole() -> None:
     changed["privacy"] |= {"neighbors": "add_remove"}
     with pytest.raises(ConfigError):
         Design.resolve(check(ConsistentHistogramsConfig, changed), Path())
+
+
+@pytest.mark.parametrize("measure", [None, {"shares": [2, 1, 0]}, "auto"])
+def test_a_package_changes_every_item_and_every_total_over_one(measure: object) -> None:
+    """Against counts by hand of each package, and errors of dense least squares."""
+    one = {"max_rows_per_unit": 1, "max_quantity": 1, "budget": {"rho": "1/2"}}
+    made = design(**PACKAGES, **GROUPED, privacy=one, measure=measure)
+    assert made.series == ("a", "b", "c", "kind=drink", "kind=food", "grand total")
+    hand = np.array([[1, 1, 0, 0, 2, 2], [2, 1, 3, 3, 3, 6]])
+    assert row_kinds(made).tolist() == [[0, 0, N_DAYS], [1, 1, N_DAYS]]  # the large one from the second day
+    counts = np.array([[4, 0], [1, 2], [0, 3], [5, 0]])
+    assert SeriesCounts(made).of(counts).tolist() == (counts @ hand)[:, made.constraints.measured].tolist()
+    groups = [[0, 1, 2], [3, 4], [5]] if measure else [[0, 1, 2, 3, 4, 5]]
+    for own, noise in zip(groups, made.noise_of(1), strict=True):
+        assert noise is None or noise.noise.sensitivity == max((hand[:, own] ** 2).sum(axis=1))
+    np.testing.assert_allclose(Errors(made).node_std_error(), DenseHistograms(made).node_errors, rtol=1e-9, atol=1e-12)
+    assert made.constraints.notes[0].startswith("Package large is on sale 2024-01-02 to 2024-01-04, the days on which")
+
+
+def test_a_package_whose_items_never_meet_is_refused() -> None:
+    table = "sku,from,to\na,,2024-01-02\nb,,\nc,2024-01-03,\n"
+    days = {"first_day": "from", "last_day": "to", "columns": ["sku"]}
+    with pytest.raises(
+        ConfigError, match=r"^constraints\.0\.packages\.large must hold items that all exist on some day"
+    ):
+        design(**PACKAGES, domain={"items": {"table": table} | days})

@@ -11,14 +11,15 @@ from dplib.jobs.consistent_histograms.compare import kind_errors
 from dplib.jobs.consistent_histograms.design import Design
 from dplib.jobs.consistent_histograms.errors import Errors
 from dplib.jobs.consistent_histograms.plan import days_only_variance
-from dplib.workflow.settings import counted_settings
+from dplib.jobs.consistent_histograms.selection import select
+from dplib.workflow.settings import counted_settings, free_settings
 from tests.support.dense_histograms import DenseHistograms
 from tests.unit.jobs.consistent_histograms.test_design import design
 
 ITEMS = [f"i{number}" for number in range(7)]
 TOTALS = [
     {"totals": {"all": ITEMS}},
-    {"totals": {"a": ITEMS[:2], "b": ITEMS[2:5], "c": ITEMS[5:]}},
+    {"totals": {"a": ITEMS[:2], "b": ITEMS[2:5], "c": ITEMS[5:]}, "name": "parts"},
 ]
 DOMAIN = {"items": ITEMS, "first_day": "2024-01-20", "last_day": "2024-02-25"}
 WEEKS = {"levels": ["week", "day"], "branching": None, "root": False}
@@ -75,7 +76,7 @@ def test_all_totals_are_hashed_where_shares_are_theirs() -> None:
 @pytest.mark.parametrize(
     ("measure", "rule"),
     [
-        ({"shares": [1, 1]}, "one share for each of items, constraints.0, constraints.1"),
+        ({"shares": [1, 1]}, "one share for each of items, total all, parts"),
         ({"shares": [0, 1, 1]}, "the first one above 0"),
         ("all", "measure"),
     ],
@@ -93,7 +94,8 @@ def test_the_plan_judges_targets_and_says_what_would_be_better() -> None:
     fixed = shared({"epsilon": 1}, None, queries=queries)
     kinds, said = kind_errors(fixed, Errors(fixed))
     assert said[0].startswith("Met: a day of items: 10 % of 1000 is 100, its standard error")
-    (week,) = (each for each in kinds if (each.query, each.of) == ("week", "constraints.1"))
+    (week,) = (each for each in kinds if (each.query, each.of) == ("week", "parts"))
+    assert said[1].startswith("Missed: a week of parts: 1 % of 10")
     assert said[1].endswith(f"{week.chosen / 0.1:.3g} times the budget would meet it.")
     assert "measure: auto would reach" in said[2]
     # What it promises is what the same configuration with measure: auto has, and there is nothing to say of that.
@@ -101,11 +103,8 @@ def test_the_plan_judges_targets_and_says_what_would_be_better() -> None:
     found, advice = kind_errors(chosen, Errors(chosen))
     assert [each.chosen for each in found] == pytest.approx([each.best for each in kinds])
     assert advice == ()
-    strange = shared({"epsilon": 1}, None, queries=[{"range": "day", "target": queries[0]["target"] | {"of": "tea"}}])
-    with pytest.raises(
-        ConfigError, match=r"^queries.0.target.of must be one of items, constraints.0, constraints.1, got tea$"
-    ):
-        kind_errors(strange, Errors(strange))
+    with pytest.raises(ConfigError, match=r"^queries.0.target.of must be one of items, total all, parts, got tea$"):
+        shared({"epsilon": 1}, None, queries=[{"range": "day", "target": queries[0]["target"] | {"of": "tea"}}])
 
 
 @pytest.mark.parametrize("budget", [{"epsilon": 1}, {"rho": "1/2"}])
@@ -130,3 +129,30 @@ def test_the_cost_is_the_same_whatever_the_queries_ask_for(budget: dict[str, obj
         assert len(costs) == 1
     for each in made:
         assert Design.from_public(each.public()).measurements == each.measurements
+
+
+def test_totals_have_a_name_that_readers_know_and_no_noise_or_hash_depends_on() -> None:
+    made = shared({"rho": 1}, {"shares": [1, 2, 1]})
+    assert made.group_names == ("items", "total all", "parts")
+    assert [each.name for each in select(made, ["parts"], (), False)] == ["a", "b", "c"]
+    plain = [dict(each) for each in TOTALS]
+    del plain[1]["name"]
+    other = shared({"rho": 1}, {"shares": [1, 2, 1]}, constraints=plain)
+    assert other.group_names == ("items", "total all", "3 totals (a, ...)")
+    assert other.columns.streams == made.columns.streams == ("items", "constraints.0", "constraints.1")
+    counted = [counted_settings(each.config.measured()) for each in (made, other)]
+    assert counted[0] == counted[1]
+    assert free_settings(made.config.measured()) == {"names": {"1": "parts"}}
+
+
+@pytest.mark.parametrize("name", ["items", "total all", "i3", "b", ""])
+def test_a_name_that_stands_twice_is_refused(name: str) -> None:
+    with pytest.raises(ConfigError, match=r"^constraints\.1\.name must "):
+        shared({"rho": 1}, None, constraints=[TOTALS[0], TOTALS[1] | {"name": name}])
+
+
+def test_the_plan_says_that_shares_stand_in_for_flags() -> None:
+    flagged = [TOTALS[0] | {"measured": True}, TOTALS[1] | {"measured": False}]
+    (said,) = (note for note in shared({"rho": 1}, "auto", constraints=flagged).columns.notes if "decides" in note)
+    assert "constraints.0, constraints.1 decides nothing beside `measure`" in said
+    assert not any("decides" in note for note in shared({"rho": 1}, "auto").columns.notes)
