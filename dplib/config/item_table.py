@@ -15,7 +15,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Self
+from typing import Annotated, ClassVar, Self
 
 import numpy as np
 from pydantic import Field, model_validator
@@ -28,7 +28,6 @@ from dplib.config.yaml_text import CONTROLS
 from dplib.errors import ConfigError
 from dplib.validate import did_you_mean, require
 
-SETTING = "domain.items"
 NAME_SEPARATOR = " / "
 """Between the values of an item's name."""
 KEY_SEPARATOR = "\x1f"
@@ -58,6 +57,10 @@ def _absent(value: object) -> bool:
 class ItemTable(Section):
     """A public CSV file with one row an item."""
 
+    setting: ClassVar[str] = "domain.items"
+    """Where it stands in a configuration."""
+    reserved: ClassVar[frozenset[str]] = RESERVED
+    """Columns of a release's tables that none of its own may be called like."""
     file: Annotated[str | None, Field(exclude_if=_absent)] = None
     """Path relative to the configuration; `${NAME}` is an environment variable."""
     columns: Annotated[list[str], Field(min_length=1)]
@@ -74,16 +77,16 @@ class ItemTable(Section):
     @model_validator(mode="after")
     def _plain(self) -> Self:
         if (self.file is None) == (self.table is None):
-            raise ValueError(f"{SETTING}.file must name a CSV file, got nothing")
+            raise ValueError(f"{self.setting}.file must name a CSV file, got nothing")
         named = self.named
         twice = sorted({name for name in named if named.count(name) > 1})
         if twice:
-            raise ValueError(f"{SETTING} must name each column once, got {twice[0]} twice")
+            raise ValueError(f"{self.setting} must name each column once, got {twice[0]} twice")
         shown = [*(self.columns if len(self.columns) > 1 else ()), *self.attributes]
-        reserved = sorted(RESERVED.intersection(shown))
+        reserved = sorted(self.reserved.intersection(shown))
         if reserved:
-            rule = f"differ from the other columns of a release's tables ({', '.join(sorted(RESERVED))})"
-            raise ValueError(f"{SETTING} must name columns that {rule}, got {reserved[0]}")
+            rule = f"differ from the other columns of a release's tables ({', '.join(sorted(self.reserved))})"
+            raise ValueError(f"{self.setting} must name columns that {rule}, got {reserved[0]}")
         return self
 
     @property
@@ -105,8 +108,8 @@ class ItemTable(Section):
         given = self.table
         if given is None:
             assert self.file is not None
-            path = local_path(f"{SETTING}.file", self.file, base)
-            given = read_text(f"{SETTING}.file", path, MAX_BYTES, self.file)
+            path = local_path(f"{self.setting}.file", self.file, base)
+            given = read_text(f"{self.setting}.file", path, MAX_BYTES, self.file)
         rows = _Rows(self, given, first_day, last_day)
         days = {} if rows.has_days else {"first_day": None, "last_day": None}
         return self.model_copy(update={"file": None, "table": rows.text(), **days})
@@ -128,6 +131,7 @@ class TableItems:
         codes: number of each item's value in each column, shape (n_columns, n_items).
         days: first day of each item and one past its last, from the domain's first, shape (n_items, 2); None where
             every item exists on all days.
+        setting: where the table stands in a configuration.
     """
 
     columns: tuple[str, ...]
@@ -135,6 +139,7 @@ class TableItems:
     values: tuple[tuple[str, ...], ...]
     codes: IntArray
     days: IntArray | None
+    setting: str = ItemTable.setting
 
     @property
     def n_items(self) -> int:
@@ -153,7 +158,7 @@ class TableItems:
             again = Counter(names).most_common(1)[0][0]
             columns = ", ".join(self.columns[: self.n_keys])
             rule = f'make names that differ when the values of {columns} are joined by "{NAME_SEPARATOR}"'
-            raise ConfigError(SETTING, rule, f"{again} twice")
+            raise ConfigError(self.setting, rule, f"{again} twice")
         return names
 
     @property
@@ -193,15 +198,15 @@ class _Rows:
             at = int(wrong[0])
             name = names(cells[column][at] for column in table.columns)
             raise ConfigError(
-                f"{SETTING}.last_day",
-                f"hold no day before that of {SETTING}.first_day",
+                f"{self._table.setting}.last_day",
+                f"hold no day before that of {self._table.setting}.first_day",
                 f"{dt.date.fromordinal(int(lasts[at]))} before {dt.date.fromordinal(int(firsts[at]))} for {name}",
             )
         order = np.lexsort(codes[: len(table.columns)][::-1])
         self._require_distinct(codes[:, order])
         first, last = (day.toordinal() for day in self._domain)
         order = order[(firsts[order] <= last) & (lasts[order] >= first)]
-        require(len(order) > 0, SETTING, "hold an item that exists on a day of the domain", "none")
+        require(len(order) > 0, self._table.setting, "hold an item that exists on a day of the domain", "none")
         self._codes = codes[:, order]
         self._days_of = np.stack([np.maximum(firsts, first), np.minimum(lasts, last) + 1], axis=1)[order] - first
 
@@ -226,6 +231,7 @@ class _Rows:
             ),
             codes=np.array([numbers for _, numbers in used], dtype=np.int64),
             days=self._days_of if self.has_days else None,
+            setting=self._table.setting,
         )
 
     def text(self) -> str:
@@ -257,14 +263,16 @@ class _Rows:
             header = [cell.strip(BLANKS) for cell in next(reader, [])]
             rows = [(reader.line_num, row) for row in reader if row]
         except csv.Error as error:
-            raise ConfigError(f"{SETTING}.file", "be a CSV file", f"{self._shown}: {error}") from error
+            raise ConfigError(f"{self._table.setting}.file", "be a CSV file", f"{self._shown}: {error}") from error
         self._require_columns(header)
         for line, row in rows:
             if len(row) != len(header):
                 rule = "have as many cells in each row as in its header"
-                raise ConfigError(f"{SETTING}.file", rule, f"{len(row)} in place of {len(header)} in line {line}")
+                raise ConfigError(
+                    f"{self._table.setting}.file", rule, f"{len(row)} in place of {len(header)} in line {line}"
+                )
         places = {name: header.index(name) for name in self._table.named}
-        require(len(rows) > 0, SETTING, "hold at least one item", "none")
+        require(len(rows) > 0, self._table.setting, "hold at least one item", "none")
         return [line for line, _ in rows], {
             name: [row[place].strip(BLANKS) for _, row in rows] for name, place in places.items()
         }
@@ -278,16 +286,18 @@ class _Rows:
             for name in names:
                 if header.count(name) != 1:
                     hint = did_you_mean(name, header) if name not in header else ", which stands there twice"
-                    raise ConfigError(f"{SETTING}.{role}", f"name columns of {self._shown}", f"{name}{hint}")
+                    raise ConfigError(
+                        f"{self._table.setting}.{role}", f"name columns of {self._shown}", f"{name}{hint}"
+                    )
 
     def _require_given(self, name: str, cells: Sequence[str]) -> None:
         if "" in cells:
             line = self._lines[list(cells).index("")]
-            raise ConfigError(SETTING, "have a value in each row", f"none in column {name}, line {line}")
+            raise ConfigError(self._table.setting, "have a value in each row", f"none in column {name}, line {line}")
         if CONTROLS.search("".join(cells)):
             at = next(number for number, cell in enumerate(cells) if CONTROLS.search(cell))
             where = f"one in column {name}, line {self._lines[at]}"
-            raise ConfigError(SETTING, "hold values without control characters", where)
+            raise ConfigError(self._table.setting, "hold values without control characters", where)
 
     def _days(self, name: str | None, cells: dict[str, list[str]], default: dt.date) -> IntArray:
         """Ordinal of the day in a column."""
@@ -299,14 +309,13 @@ class _Rows:
                 known[cell] = self._ordinal(cell, name, line)
         return np.array([known[cell] for cell in cells[name]], dtype=np.int64)
 
-    @staticmethod
-    def _ordinal(cell: str, name: str, line: int) -> int:
+    def _ordinal(self, cell: str, name: str, line: int) -> int:
         try:
             day = dt.date.fromisoformat(cell)
         except ValueError:
             day = None
         if day is None or day.isoformat() != cell:
-            raise ConfigError(SETTING, f"hold days YYYY-MM-DD in column {name}", f"{cell} in line {line}")
+            raise ConfigError(self._table.setting, f"hold days YYYY-MM-DD in column {name}", f"{cell} in line {line}")
         return day.toordinal()
 
     def _require_distinct(self, codes: IntArray) -> None:
@@ -321,8 +330,8 @@ class _Rows:
             one, other = (self._values[column][codes[column, place]] for place in (at, at + 1))
             if one != other:
                 rule = f"give each item one value of {self._columns[column]}"
-                raise ConfigError(SETTING, rule, f"{one} and {other} for {name}")
-        raise ConfigError(SETTING, "hold each item once", f"{name} twice")
+                raise ConfigError(self._table.setting, rule, f"{one} and {other} for {name}")
+        raise ConfigError(self._table.setting, "hold each item once", f"{name} twice")
 
 
 def _coded(cells: Sequence[str]) -> tuple[list[str], list[int]]:

@@ -45,6 +45,10 @@ class Law(StrEnum):
         """A share s of a budget (epsilon or rho) has noise of a variance in proportion to ``s^-exponent``."""
         return 2 if self is Law.LAPLACE else 1
 
+    def sensitivity(self, l1: int, l2_squared: int) -> int:
+        """Of the two norms of what a unit adds the one that counts."""
+        return l1 if self is Law.LAPLACE else l2_squared
+
     def parameter(self, sensitivity: Fraction, budget: Fraction) -> Fraction:
         """Exact parameter: ``sensitivity / epsilon``, or ``sensitivity / (2 rho)`` of a squared sensitivity."""
         return sensitivity / budget if self is Law.LAPLACE else sensitivity / (2 * budget)

@@ -117,3 +117,8 @@ def float_above(x: Fraction) -> float:
 def float_below(x: Fraction) -> float:
     """Return the largest float that is at most ``x``."""
     return -float_above(-x)
+
+
+def share_text(share: Fraction) -> str:
+    """A share as a percentage."""
+    return f"{float(100 * share):.4g} %"

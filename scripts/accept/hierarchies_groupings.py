@@ -15,11 +15,11 @@ import numpy as np
 import pandas as pd
 
 from dplib.config.load import check as checked
+from dplib.config.selection import select
 from dplib.jobs.consistent_histograms.config import ConsistentHistogramsConfig
 from dplib.jobs.consistent_histograms.design import Design
 from dplib.jobs.consistent_histograms.errors import Errors
 from dplib.jobs.consistent_histograms.estimate import estimate
-from dplib.jobs.consistent_histograms.selection import select
 from scripts.accept.claims import Check, Result, at_most, load, unless_busy
 from scripts.accept.runs import run_command, verifies, written
 from tests.support.dense_histograms import DenseHistograms
@@ -175,10 +175,10 @@ def a_thinned_copy_against_dense_least_squares() -> Iterator[Result]:
     worst = max(gap(errors.range_std_error(lo, hi), _each(oracle, lo, hi, len(design.series))) for lo, hi in ranges)
     yield at_most(f"errors of all {len(ranges)} ranges", worst, 1e-9)
     sums = [
-        select(design, (), ("region=region 0", "category=category 01"), True),
-        select(design, (), ("product=product 003",), False),
+        select(design.names, (), ("region=region 0", "category=category 01"), True),
+        select(design.names, (), ("product=product 003",), False),
         select(
-            design,
+            design.names,
             ("store 00 / product 004", "store 03 / product 001"),
             ("region=region 0", "category=category 00"),
             True,

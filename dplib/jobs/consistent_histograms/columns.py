@@ -1,57 +1,26 @@
-"""Which series share their noise at a level, and the noise of every level and column.
+"""The columns of a configuration (`dplib.consistency.columns`), and the noise of every level and column.
 
-A column is a set of series with one event a level: all measured series, or with ``measure`` the items, and the totals
-of each entry of `constraints` and of each grouping of the items' table. The proof that the events together keep to the
-budget: `dplib.jobs.consistent_histograms.design`.
+The proof that the events together keep to the budget: `dplib.jobs.consistent_histograms.design`.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from fractions import Fraction
 
 import numpy as np
 
-from dplib.arrays import BoolArray, FloatArray, IntArray
+from dplib.arrays import FloatArray
 from dplib.config.sections import EventPrivacySettings
-from dplib.constraints.resolve import row_norms
+from dplib.consistency.columns import Columns, columns_of, series_norms, unshared
 from dplib.constraints.resolved import ResolvedConstraints
-from dplib.jobs.consistent_histograms.config import HistogramsRelease, Measure
-from dplib.jobs.consistent_histograms.day_tree import MAX_DENOMINATOR, DayTree, share_text
-from dplib.jobs.consistent_histograms.shares import grouping_shares
+from dplib.jobs.consistent_histograms.config import HistogramsRelease
+from dplib.jobs.consistent_histograms.day_tree import MAX_DENOMINATOR, DayTree
 from dplib.privacy.budget import ZCDP, PureDP, epsilon_or_rho
 from dplib.privacy.calibration import split
-from dplib.privacy.noise import Law, Noise, NoiseEvent
+from dplib.privacy.noise import Noise, NoiseEvent
 from dplib.validate import integer_norms, require
 
 BLOCK = "constraints."
 MAX_OF_ROW = 1 << 23
 """Counts that one row adds to one level at most: 2^40 rows then fit 64 bits (`dplib.mechanisms.tree_counts`)."""
-
-
-@dataclass(frozen=True, eq=False)
-class Columns:
-    """The columns of a design.
-
-    Attributes:
-        of: column of each series, shape (n_series,); what is not measured has one too.
-        names: of the columns, for readers; empty where all measured series are one.
-        streams: what the noise of each is named by, whatever readers call it; empty likewise.
-        shares: of each column, of sum 1.
-        measure: the section that names these shares outright, so that ``auto`` is decided once; None without any.
-        notes: sentences for the plan.
-    """
-
-    of: IntArray
-    names: tuple[str, ...]
-    streams: tuple[str, ...]
-    shares: tuple[Fraction, ...]
-    measure: Measure | None
-    notes: tuple[str, ...] = ()
-
-    @property
-    def n_columns(self) -> int:
-        """Number of columns."""
-        return len(self.shares)
 
 
 def choose_columns(config: HistogramsRelease, constraints: ResolvedConstraints) -> tuple[Columns, ResolvedConstraints]:
@@ -61,26 +30,10 @@ def choose_columns(config: HistogramsRelease, constraints: ResolvedConstraints) 
         ConfigError: if it has another number of shares than there are columns.
     """
     if config.measure is None:
-        return Columns(np.zeros(len(constraints.series), dtype=np.int64), (), (), (Fraction(1),), None), constraints
-    of, names = constraints.series_grouping, group_names(config, constraints)
-    law = config.privacy.mechanism
-    if config.measure == "auto":
-        norms = [series_norms(constraints, of == number) for number in range(len(names))]
-        costs = np.array([float(l1) ** 2 if law is Law.LAPLACE else float(square) for l1, square in norms])
-        given: Sequence[Fraction] = grouping_shares(constraints, of, law, np.maximum(costs, 1.0))
-    else:
-        given = config.measure.shares
-        rule = f"have one share for each of {', '.join(names)}"
-        require(len(given) == len(names), "measure.shares", rule, len(given))
-    shares = tuple(share / sum(given) for share in given)
-    measured = np.array([shares[column] > 0 for column in of])
-    l1, square = series_norms(constraints, measured)
-    notes = _unasked(config)
-    if config.measure == "auto":
-        parts = ", ".join(f"{name} {share_text(share)}" for name, share in zip(names, shares, strict=True))
-        notes = (f"Shares of the items and their totals, chosen for the queries (measure: auto): {parts}.", *notes)
-    columns = Columns(of, names, _places(config, constraints), shares, Measure(shares=list(shares)), notes)
-    return columns, replace(constraints, measured=measured, row_l1=l1, row_l2_squared=square)
+        return unshared(constraints), constraints
+    names = group_names(config, constraints)
+    law, notes = config.privacy.mechanism, _unasked(config)
+    return columns_of(constraints, names, _places(config, constraints), config.measure, law, notes)
 
 
 def group_names(config: HistogramsRelease, constraints: ResolvedConstraints) -> tuple[str, ...]:
@@ -147,11 +100,6 @@ def _unasked(config: HistogramsRelease) -> tuple[str, ...]:
     if not flagged:
         return ()
     return (f"`measured` of {', '.join(flagged)} decides nothing beside `measure`, whose shares say what is measured.",)
-
-
-def series_norms(constraints: ResolvedConstraints, series: BoolArray) -> tuple[int, int]:
-    """Largest L1 and squared L2 norm of what one row adds to some series of one level."""
-    return row_norms([incidence[np.flatnonzero(series)] for incidence in constraints.incidence])
 
 
 def noise_of_columns(

@@ -7,7 +7,6 @@ input is read decides counts.
 """
 
 import datetime as dt
-from collections.abc import Mapping
 from fractions import Fraction
 from pathlib import Path
 from typing import Annotated, Literal, Self
@@ -16,43 +15,20 @@ from pydantic import Discriminator, Field, Tag, field_validator, model_validator
 
 from dplib.config.day_window import DayClock, DayWindow
 from dplib.config.event_input import Input
+from dplib.config.item_groupings import Grouping, check_groupings, kind_of_names, listed_groupings
 from dplib.config.item_table import ItemTable, TableItems
 from dplib.config.job_config import JobConfig, Publication, ReleaseSettings, require_unit_column
+from dplib.config.measure import Measure, Target
 from dplib.config.names import ListFile, declared_names
 from dplib.config.sections import EventPrivacySettings, Exact, Section
 from dplib.jobs.consistent_histograms.solver_config import Solver
-from dplib.validate import did_you_mean
 
 NAME = "consistent-histograms"
 COUNTING_VERSION = 1
 """Raised when the code that turns rows into counts changes its result."""
-GRAND_TOTAL = "grand total"
-"""Name of the grouping without columns, and of its total."""
 
 CalendarLevel = Literal["day", "week", "month", "quarter", "year"]
 Query = Literal["day", "week", "month", "quarter", "year", "total"]
-
-
-class Grouping(Section):
-    """A split of the items by their values in some columns of their table; each part is a total."""
-
-    by: list[str]
-    """Attributes or key columns of `domain.items`; none for the grand total."""
-    measured: Annotated[bool | None, Field(exclude_if=lambda measured: measured is None)] = None
-    """Whether its totals get noisy counts of their own (they then count in the sensitivity); false where absent."""
-
-    @property
-    def label(self) -> str:
-        """The grouping in plans and reports."""
-        return ", ".join(self.by) or GRAND_TOTAL
-
-
-_OF_TABLES = frozenset({"columns", "attributes", "first_day", "last_day", "table"})
-
-
-def _kind_of_items(value: object) -> str:
-    of_table = isinstance(value, ItemTable) or (isinstance(value, Mapping) and not _OF_TABLES.isdisjoint(value))
-    return "table" if of_table else "list"
 
 
 class Domain(Section):
@@ -60,9 +36,7 @@ class Domain(Section):
 
     items: (
         list[str]
-        | Annotated[
-            Annotated[ListFile, Tag("list")] | Annotated[ItemTable, Tag("table")], Discriminator(_kind_of_items)
-        ]
+        | Annotated[Annotated[ListFile, Tag("list")] | Annotated[ItemTable, Tag("table")], Discriminator(kind_of_names)]
     )
     """Item names, or `{file: items.txt}` with one name a line, or `{file: items.csv, column: name}`, or a table with
     several key columns, attributes or days: `{file: items.csv, columns: [store, sku], attributes: [region]}`."""
@@ -83,28 +57,11 @@ class Domain(Section):
     @field_validator("groupings", mode="before")
     @classmethod
     def _lists(cls, given: object) -> object:
-        each_of = given if isinstance(given, list) else []
-        return [{"by": each} if isinstance(each, list) else each for each in each_of] or given
+        return listed_groupings(given)
 
     @model_validator(mode="after")
     def _known_groupings(self) -> Self:
-        if self.groupings is None:
-            return self
-        if not isinstance(self.items, ItemTable):
-            raise ValueError("domain.groupings must be absent unless domain.items is a table with columns, got some")
-        known = [*self.items.columns, *self.items.attributes]
-        for number, grouping in enumerate(self.groupings):
-            for name in grouping.by:
-                if name not in known:
-                    rule = f"domain.groupings.{number} must hold columns or attributes of domain.items"
-                    raise ValueError(f"{rule}, got {name}{did_you_mean(name, known)}")
-            sets = [frozenset(each.by) for each in self.groupings[: number + 1]]
-            if len(sets[-1]) < len(grouping.by) or sets[-1] in sets[:-1]:
-                raise ValueError(f"domain.groupings.{number} must hold each set of columns once, got {grouping.label}")
-            if sets[-1] >= set(self.items.columns):
-                raise ValueError(
-                    f"domain.groupings.{number} must join items, got {grouping.label}, whose totals are single items"
-                )
+        check_groupings("domain", self.groupings, self.items)
         return self
 
     @property
@@ -188,31 +145,6 @@ class Tree(Section):
         if self.shares is not None and not (all(share >= 0 for share in self.shares) and sum(self.shares[-1:]) > 0):
             raise ValueError("tree.shares must be numbers of at least 0, the last one above 0, got another")
         return self
-
-
-class Measure(Section):
-    """How the budget is divided among the items and their totals; each level of the tree divides its share so."""
-
-    shares: list[Exact]
-    """The items' share, then that of each entry of `constraints` with totals in their order, in any unit; 0 is not
-    measured."""
-
-    @model_validator(mode="after")
-    def _positive(self) -> Self:
-        if not all(share >= 0 for share in self.shares) or not sum(self.shares[:1]) > 0:
-            raise ValueError("measure.shares must be numbers of at least 0, the first one above 0, got another")
-        return self
-
-
-class Target(Section):
-    """An error that an answer should not exceed, relative to a count that its readers expect."""
-
-    count: Annotated[Exact, Field(gt=0)]
-    """A public guess of the count: it decides no noise, and nothing of the rows may go into it."""
-    relative_error: Annotated[Exact, Field(gt=0)]
-    """Largest standard error as a part of it, 0.05 for five per cent."""
-    of: str = "items"
-    """items, or its totals: their name, or where they stand (constraints.0, domain.groupings.1, ...)."""
 
 
 class Question(Section):

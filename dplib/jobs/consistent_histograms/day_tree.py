@@ -15,9 +15,10 @@ import numpy as np
 from dplib.arrays import FloatArray, IntArray
 from dplib.config.sections import EventPrivacySettings
 from dplib.consistency.best_shares import GRID, on_grid
+from dplib.consistency.question_shares import Ranges, level_objective, level_shares
 from dplib.jobs.consistent_histograms.config import CalendarLevel, HistogramsRelease, Query, Question, Tree
-from dplib.jobs.consistent_histograms.shares import Ranges, level_objective, level_shares
 from dplib.privacy.budget import PureDP, rho_of
+from dplib.privacy.rounding import share_text
 from dplib.trees.budgets import name_of
 from dplib.trees.calendar import COARSE_TO_FINE, calendar_levels
 from dplib.trees.interval_tree import IntervalTree
@@ -151,11 +152,6 @@ def _of_shares(config: HistogramsRelease, days: DayTree, shares: tuple[Fraction,
     note = f"{_CHOSEN} {_query_text(config)}: {parts}."
     notes = (*(each for each in days.notes if not each.startswith(_CHOSEN)), note)
     return replace(days, shares=shares, shape=shape, notes=notes)
-
-
-def share_text(share: Fraction) -> str:
-    """A share as a percentage."""
-    return f"{float(100 * share):.4g} %"
 
 
 def _query_text(config: HistogramsRelease) -> str:

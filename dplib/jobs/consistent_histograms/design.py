@@ -34,12 +34,15 @@ from typing import Any, Literal
 import numpy as np
 
 from dplib.arrays import FloatArray, IntArray
+from dplib.config.item_groupings import resolve_groupings, series_days, table_columns
 from dplib.config.item_table import ItemTable, TableItems
+from dplib.config.measure import Measure
 from dplib.config.names import declared_names
+from dplib.config.selection import NamedSeries
+from dplib.consistency.columns import Columns
 from dplib.constraints.groupings import Groupings, GroupingSize
 from dplib.constraints.resolved import ResolvedConstraints
 from dplib.jobs.consistent_histograms.columns import (
-    Columns,
     choose_columns,
     continuous_factors,
     group_names,
@@ -50,12 +53,10 @@ from dplib.jobs.consistent_histograms.config import (
     COUNTING_VERSION,
     ConsistentHistogramsConfig,
     HistogramsRelease,
-    Measure,
     Tree,
 )
 from dplib.jobs.consistent_histograms.day_tree import DayTree, build_day_tree
 from dplib.jobs.consistent_histograms.declared import resolve_declared
-from dplib.jobs.consistent_histograms.item_groups import resolve_groupings, series_days, table_columns
 from dplib.mechanisms.tree_counts import SAMPLER_FORMAT
 from dplib.privacy.events import Event
 from dplib.privacy.noise import NoiseEvent
@@ -174,10 +175,21 @@ class Design:
         """Names of the series: the items, then the totals."""
         return self.constraints.series
 
-    @cached_property
+    @property
     def series_number(self) -> dict[str, int]:
         """Number of each series."""
-        return {name: number for number, name in enumerate(self.series)}
+        return self.names.number
+
+    @cached_property
+    def names(self) -> NamedSeries:
+        """What the series are called, and which items each adds up."""
+        members: dict[str, list[str]] = {}
+        for constraint in self.config.constraints:
+            for name, own in (constraint.totals or {}).items():
+                members.setdefault(name, []).extend(own)
+        declared = [grouping.by for grouping in self.config.domain.groupings or ()]
+        called = (self.group_names, self.constraints.series_grouping)
+        return NamedSeries(self.series, len(self.items), *called, self.table, self.groupings, declared, members)
 
     @cached_property
     def by_name(self) -> IntArray:

@@ -7,14 +7,15 @@ from fractions import Fraction
 import numpy as np
 
 from dplib.arrays import FloatArray
-from dplib.jobs.consistent_histograms.columns import series_norms
-from dplib.jobs.consistent_histograms.compare import KindError, kind_errors
+from dplib.consistency.columns import series_norms
+from dplib.jobs.consistent_histograms.compare import kind_errors
 from dplib.jobs.consistent_histograms.day_tree import query_ranges
 from dplib.jobs.consistent_histograms.design import Design
 from dplib.jobs.consistent_histograms.errors import Errors
 from dplib.jobs.consistent_histograms.estimate import chosen_solvers, publication_sentences
 from dplib.privacy.budget import ZCDP, PureDP
 from dplib.privacy.noise import Noise
+from dplib.workflow.kind_errors import KindError
 from dplib.workflow.plan import JobPlan, PlanFrame
 
 

@@ -9,10 +9,10 @@ from pathlib import Path
 import numpy as np
 
 from dplib.arrays import FloatArray
+from dplib.config.selection import Selection, select
 from dplib.jobs.consistent_histograms.config import NAME
 from dplib.jobs.consistent_histograms.design import Design
 from dplib.jobs.consistent_histograms.errors import Errors
-from dplib.jobs.consistent_histograms.selection import Selection, select
 from dplib.jobs.consistent_histograms.tables import ESTIMATES, PUBLISHED
 from dplib.release.manifest import Manifest
 from dplib.release.tables import Filter, read_table
@@ -72,7 +72,7 @@ def query_release(
         items: items, totals, or what several are called together; all where neither these nor values are named.
         first_day: first day; the domain's where None.
         last_day: last day, inclusive; the domain's where None.
-        where: texts ``column=value`` (`dplib.jobs.consistent_histograms.selection`).
+        where: texts ``column=value`` (`dplib.config.selection`).
         add_up: whether the sum of all is asked for, in place of each.
 
     Raises:
@@ -83,7 +83,7 @@ def query_release(
     first, last = first_day or domain.first_day, last_day or domain.last_day
     within = f"be days from {domain.first_day} to {domain.last_day} in order"
     require(domain.first_day <= first <= last <= domain.last_day, "--from and --to", within, f"{first} and {last}")
-    wanted = select(design, items, where, add_up)
+    wanted = select(design.names, items, where, add_up)
     days = design.day(first), design.day(last) + 1
     estimates = sums_of(directory / ESTIMATES, "estimate", design, wanted, days)
     errors, halves = _errors(design, wanted, days)

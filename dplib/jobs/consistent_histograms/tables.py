@@ -23,8 +23,9 @@ import pyarrow as pa
 
 from dplib.arrays import BoolArray, FloatArray, IntArray
 from dplib.canonical import canonical_json
+from dplib.config.measure import Measure
 from dplib.errors import IntegrityError
-from dplib.jobs.consistent_histograms.config import Measure, Tree
+from dplib.jobs.consistent_histograms.config import Tree
 from dplib.jobs.consistent_histograms.design import Design
 from dplib.release.staging import MEASUREMENT
 from dplib.release.tables import Column, read_table, write_table

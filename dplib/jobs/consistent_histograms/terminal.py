@@ -4,10 +4,10 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from pathlib import Path
 
-from dplib.jobs.consistent_histograms.day_tree import share_text
 from dplib.jobs.consistent_histograms.plan import Plan
 from dplib.jobs.consistent_histograms.query import Answer, total_answers
 from dplib.page.number_text import span_text, terminal_number
+from dplib.privacy.rounding import share_text
 from dplib.release.manifest import Manifest
 from dplib.workflow.shown import Shown, TextTable
 

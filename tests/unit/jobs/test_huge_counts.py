@@ -8,12 +8,12 @@ import pytest
 
 from dplib.arrays import FloatArray
 from dplib.config.load import check
+from dplib.config.selection import select
 from dplib.jobs.consistent_histograms import measure as consistent_measure
 from dplib.jobs.consistent_histograms import publish as consistent_publish
 from dplib.jobs.consistent_histograms.config import ConsistentHistogramsConfig
 from dplib.jobs.consistent_histograms.design import Design as ConsistentDesign
 from dplib.jobs.consistent_histograms.query import sums_of
-from dplib.jobs.consistent_histograms.selection import select
 from dplib.jobs.range_histograms import measure as range_measure
 from dplib.jobs.range_histograms import publish as range_publish
 from dplib.jobs.range_histograms.config import RangeHistogramsConfig
@@ -106,7 +106,7 @@ def test_range_histograms(tree: str, bits: int, tmp_path: Path) -> None:
 def test_answers_of_huge_published_counts_are_exact(tmp_path: Path) -> None:
     _consistent(tmp_path, "totals", 58)
     _, design = _design(tmp_path, "totals")
-    wanted = select(design, ("a", "b"), (), add_up=True)
+    wanted = select(design.names, ("a", "b"), (), add_up=True)
     (found,) = sums_of(tmp_path / "published", "count", design, wanted, (1, 7))
     table = read_table(tmp_path / "published", ["item", "node", "count"])
     cells = zip(*(table.column(name).to_pylist() for name in ("item", "node", "count")), strict=True)

@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 
 from dplib.config.load import check
+from dplib.config.selection import select
 from dplib.jobs.consistent_histograms.compare import kind_errors
 from dplib.jobs.consistent_histograms.config import ConsistentHistogramsConfig
 from dplib.jobs.consistent_histograms.design import Design
 from dplib.jobs.consistent_histograms.errors import Errors
 from dplib.jobs.consistent_histograms.estimate import estimate, integer_tables
-from dplib.jobs.consistent_histograms.selection import select
 from tests.support.dense_histograms import DenseHistograms
 
 N_DAYS = 6
@@ -61,10 +61,10 @@ def test_estimates_and_errors_are_those_of_dense_least_squares(
     np.testing.assert_allclose(found, oracle.estimates(noisy), atol=1e-9)
     np.testing.assert_allclose(errors.node_std_error(), oracle.node_errors, atol=1e-9)
     asked = [
-        *select(made, (), ("region=north", "kind=tea"), True),
-        *select(made, ("s0 / 1", "s2 / 2", "s3 / 3"), (), True),
-        *select(made, (), ("sku=1",), False),
-        *select(made, ("grand total",), (), False),
+        *select(made.names, (), ("region=north", "kind=tea"), True),
+        *select(made.names, ("s0 / 1", "s2 / 2", "s3 / 3"), (), True),
+        *select(made.names, (), ("sku=1",), False),
+        *select(made.names, ("grand total",), (), False),
     ]
     for each in asked:
         for lo, hi in ((0, 6), (1, 4), (2, 3)):

@@ -6,12 +6,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from dplib.config.selection import select
 from dplib.errors import ConfigError
 from dplib.jobs.consistent_histograms.compare import kind_errors
 from dplib.jobs.consistent_histograms.design import Design
 from dplib.jobs.consistent_histograms.errors import Errors
 from dplib.jobs.consistent_histograms.plan import days_only_variance
-from dplib.jobs.consistent_histograms.selection import select
 from dplib.workflow.settings import counted_settings, free_settings
 from tests.support.dense_histograms import DenseHistograms
 from tests.unit.jobs.consistent_histograms.test_design import design
@@ -134,7 +134,7 @@ def test_the_cost_is_the_same_whatever_the_queries_ask_for(budget: dict[str, obj
 def test_totals_have_a_name_that_readers_know_and_no_noise_or_hash_depends_on() -> None:
     made = shared({"rho": 1}, {"shares": [1, 2, 1]})
     assert made.group_names == ("items", "total all", "parts")
-    assert [each.name for each in select(made, ["parts"], (), False)] == ["a", "b", "c"]
+    assert [each.name for each in select(made.names, ["parts"], (), False)] == ["a", "b", "c"]
     plain = [dict(each) for each in TOTALS]
     del plain[1]["name"]
     other = shared({"rho": 1}, {"shares": [1, 2, 1]}, constraints=plain)

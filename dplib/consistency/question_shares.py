@@ -1,6 +1,6 @@
 """Which shares of the budget serve the declared queries: of the tree's levels, and of the items and their totals.
 
-A question is a kind of range (a query) and a grouping: the items, or the totals of one entry of `constraints`. Its
+A question is a kind of range (a query) and a grouping: the items, or the totals of one group of totals. Its
 value is the mean logarithm of its answers' standard errors, and the shares are those with the least weighted sum over
 all questions: the geometric mean of errors, which needs no unit. Shares are products s(level) s(grouping); variances
 are then products too, so levels and groupings are chosen apart (`dplib.consistency.best_shares`).

@@ -1,24 +1,97 @@
-"""The totals of groupings over the items of a public table: which items each holds, and what it is called.
+"""Groupings of the items of a public table: the setting, which items each total holds, and what it is called.
 
 A total is named by the values that its items share: ``region=north, category=tea``, in the order of its grouping's
 columns; the total of all items is the ``grand total``. A combination that no item has is no total.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Annotated
 
 import numpy as np
+from pydantic import Field
 
 from dplib.arrays import IntArray
-from dplib.config.item_table import TableItems
+from dplib.config.item_table import ItemTable, TableItems
+from dplib.config.names import ListFile
+from dplib.config.sections import Section
 from dplib.constraints.groupings import Groupings, grouped_items
 from dplib.errors import ConfigError
-from dplib.jobs.consistent_histograms.config import GRAND_TOTAL, Grouping
+from dplib.validate import did_you_mean
 
+GRAND_TOTAL = "grand total"
+"""Name of the grouping without columns, and of its total."""
 ITEMS = "items"
 """What tables of releases call the rows of items among the groupings."""
 
 
-def resolve_groupings(given: Sequence[Grouping], items: TableItems) -> Groupings | None:
+class Grouping(Section):
+    """A split of the items by their values in some columns of their table; each part is a total."""
+
+    by: list[str]
+    """Attributes or key columns of `domain.items`; none for the grand total."""
+    measured: Annotated[bool | None, Field(exclude_if=lambda measured: measured is None)] = None
+    """Whether its totals get noisy counts of their own (they then count in the sensitivity); false where absent."""
+
+    @property
+    def label(self) -> str:
+        """The grouping in plans and reports."""
+        return ", ".join(self.by) or GRAND_TOTAL
+
+
+_OF_TABLES = frozenset({"columns", "attributes", "first_day", "last_day", "table"})
+
+
+def kind_of_names(value: object) -> str:
+    """Whether a setting of names is a table with columns or a list: pydantic's discriminator."""
+    of_table = isinstance(value, ItemTable) or (isinstance(value, Mapping) and not _OF_TABLES.isdisjoint(value))
+    return "table" if of_table else "list"
+
+
+def listed_groupings(given: object) -> object:
+    """The setting with each list of columns as an entry of its own."""
+    each_of = given if isinstance(given, list) else []
+    return [{"by": each} if isinstance(each, list) else each for each in each_of] or given
+
+
+def check_groupings(
+    section: str,
+    groupings: Sequence[Grouping] | None,
+    items: list[str] | ListFile | ItemTable | None,
+    names: str = "items",
+) -> None:
+    """Refuse groupings that do not fit the table of items.
+
+    Args:
+        section: in which they stand.
+        groupings: the setting.
+        items: that of the items.
+        names: what the latter is called there.
+
+    Raises:
+        ValueError: as pydantic's validators raise it.
+    """
+    if groupings is None:
+        return
+    if not isinstance(items, ItemTable):
+        raise ValueError(
+            f"{section}.groupings must be absent unless {section}.{names} is a table with columns, got some"
+        )
+    known = [*items.columns, *items.attributes]
+    for number, grouping in enumerate(groupings):
+        for name in grouping.by:
+            if name not in known:
+                rule = f"{section}.groupings.{number} must hold columns or attributes of {section}.{names}"
+                raise ValueError(f"{rule}, got {name}{did_you_mean(name, known)}")
+        sets = [frozenset(each.by) for each in groupings[: number + 1]]
+        if len(sets[-1]) < len(grouping.by) or sets[-1] in sets[:-1]:
+            raise ValueError(f"{section}.groupings.{number} must hold each set of columns once, got {grouping.label}")
+        if sets[-1] >= set(items.columns):
+            raise ValueError(
+                f"{section}.groupings.{number} must join {names}, got {grouping.label}, whose totals are single {names}"
+            )
+
+
+def resolve_groupings(given: Sequence[Grouping], items: TableItems, section: str = "domain") -> Groupings | None:
     """The totals of the groupings of a configuration; None where it has none.
 
     Raises:
@@ -33,7 +106,7 @@ def resolve_groupings(given: Sequence[Grouping], items: TableItems) -> Groupings
         for name in each:
             if name in known:
                 rule = "make names that no item and no other total has"
-                raise ConfigError(f"domain.groupings.{number}", rule, f"{name} twice")
+                raise ConfigError(f"{section}.groupings.{number}", rule, f"{name} twice")
             known.add(name)
     return grouped_items(parts, names, [bool(each.measured) for each in given], [each.label for each in given])
 
