@@ -7,6 +7,7 @@ Formats besides Spark's own:
     gml     GML, read record by record
 """
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, ClassVar, Literal, Self
 
@@ -193,3 +194,47 @@ def require_fitting_weights(source: WeightedEdgeInput, weights: WeightSettings) 
     """
     if weights.repeats == "once" and source.columns.weight is not None:
         raise ValueError("graph.weights.repeats must be sum where input.columns.weight is set, got once")
+
+
+@dataclass(frozen=True)
+class VertexDomain:
+    """The declared vertices, in the job numbered from 0.
+
+    Attributes:
+        count: how many.
+        first: the smallest, where they are numbers.
+        names: in order; None where they are numbers.
+    """
+
+    count: int
+    first: int = 0
+    names: tuple[str, ...] | None = None
+
+    @classmethod
+    def declared(cls, given: DeclaredVertices, base: Path, setting: str = "graph.vertices") -> "VertexDomain":
+        """The vertices of a setting.
+
+        Args:
+            given: the setting.
+            base: folder that a listed file's path is relative to.
+            setting: its name, for messages.
+
+        Raises:
+            ConfigError: if a listed file cannot be read, or names are empty or stand twice.
+        """
+        if isinstance(given, VertexCount):
+            return cls(given.count, given.first)
+        names = vertex_names(given, base, setting)
+        assert names is not None
+        return cls(len(names), 0, names)
+
+    def shown(self, place: int) -> str:
+        """The vertex at a position as it is declared: its name, or its number."""
+        return str(place + self.first) if self.names is None else self.names[place]
+
+    def place_of_number(self, text: str) -> int | None:
+        """Position of a vertex that is a whole number; None where it is none of the declared ones."""
+        if not (text.isdecimal() and text.isascii()):
+            return None
+        place = int(text) - self.first
+        return place if 0 <= place < self.count else None

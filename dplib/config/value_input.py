@@ -1,5 +1,9 @@
 """Settings of jobs whose rows hold one value each: which columns say what is binned, for which group and unit."""
 
+import datetime as dt
+from dataclasses import dataclass
+
+from dplib.arrays import FloatArray
 from dplib.config.sections import MappedColumns, Source, Timestamps
 
 
@@ -18,3 +22,26 @@ class HistogramInput(Source, Timestamps):
     """Where the rows are and how to read them."""
 
     columns: HistogramColumns
+
+
+@dataclass(frozen=True, eq=False)
+class BinDomain:
+    """The public keys of rows: bins of one kind, and groups.
+
+    Attributes:
+        edges: edges of numeric bins, increasing, shape (n_bins + 1,); None for other kinds.
+        clamp: whether numbers beyond the edges count in the first or last bin.
+        first_day: first day of the first bin of days; None for other kinds.
+        n_days: number of days.
+        days_per_bin: width of a bin of days.
+        categories: in order; None for other kinds.
+        groups: None where there is one histogram.
+    """
+
+    edges: FloatArray | None = None
+    clamp: bool = False
+    first_day: dt.date | None = None
+    n_days: int = 0
+    days_per_bin: int = 1
+    categories: tuple[str, ...] | None = None
+    groups: tuple[str, ...] | None = None

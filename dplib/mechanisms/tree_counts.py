@@ -38,9 +38,6 @@ from dplib.randomness.integers import BitSource
 from dplib.randomness.keyed import KeyedStream
 from dplib.validate import require
 
-SAMPLER_FORMAT = 1
-"""Number of the bits-to-noise mapping; a change of any sampler or stream raises it, and it enters the noise key."""
-
 SAMPLERS: Mapping[str, Callable[[BitSource, Fraction, int], IntArray]] = MappingProxyType(
     {Law.LAPLACE: draw_discrete_laplace, Law.GAUSSIAN: draw_discrete_gaussian}
 )

@@ -21,7 +21,15 @@ from fractions import Fraction
 from dplib.privacy.budget import ZCDP, PureDP
 from dplib.privacy.calibration import discrete_laplace_scale, gaussian_sigma_squared
 from dplib.privacy.rounding import as_fraction, fraction_text
-from dplib.validate import positive
+from dplib.validate import positive, require
+
+SAMPLER_FORMAT = 1
+"""Number of the bits-to-noise mapping; a change of any sampler or stream raises it, and it enters the noise key."""
+MIN_NOISE, MAX_NOISE = Fraction(1, 32), Fraction(2**40)
+"""Least and largest scale (Laplace) or sigma^2 (Gaussian): below, a count would be published as it is and variances
+would lose their digits; above, noise would not fit 64 bits with room for sums."""
+USEFUL_NOISE = "give noise with a {} from 1/32 to 2^40"
+"""The rule, of the parameter's name."""
 
 
 class Law(StrEnum):
@@ -161,3 +169,18 @@ def discrete_gaussian_variance(sigma_squared: Fraction) -> float:
         return value
     masses = [(x, math.exp(-x * x / (2 * value))) for x in range(1, 27)]
     return 2 * math.fsum(x * x * mass for x, mass in masses) / (1 + 2 * math.fsum(mass for _, mass in masses))
+
+
+def require_useful_noise(name: str, parameter: Fraction) -> None:
+    """Refuse a budget whose noise is too small or too large to be drawn and used.
+
+    Args:
+        name: of the parameter: ``scale`` or ``sigma^2``.
+        parameter: its value.
+
+    Raises:
+        ConfigError: naming `privacy.budget`.
+    """
+    rule = USEFUL_NOISE.format(name)
+    in_range = MIN_NOISE <= parameter <= MAX_NOISE
+    require(in_range, "privacy.budget", rule, f"a {name} of {parameter.numerator / parameter.denominator:.3g}")

@@ -17,6 +17,7 @@ from dplib.canonical import canonical_json, plain
 from dplib.errors import ConfigError, IntegrityError
 from dplib.privacy.neighbors import Neighbors
 from dplib.release.files import MANIFEST, file_sha256, list_files
+from dplib.validate import require
 
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 FractionText = Annotated[str, Field(pattern=r"^[0-9]+(/[1-9][0-9]*)?$")]
@@ -174,6 +175,39 @@ def load_manifest(directory: Path) -> Manifest:
     if canonical != text:
         raise IntegrityError(f"{MANIFEST} must be the text that was written, got another in {directory}")
     return manifest
+
+
+def public_design(manifest: Manifest, job: str) -> dict[str, Any]:
+    """The public settings of a release, from which its job builds the design again.
+
+    Raises:
+        ConfigError: if the release is of another job.
+    """
+    require(manifest.job == job, "release", f"be one of {job}", manifest.job)
+    design: dict[str, Any] = dict(manifest.details["design"])  # type: ignore[arg-type]  # JSON: written as a mapping
+    _require_own_names(design)
+    return design
+
+
+_LISTS = {"file", "column", "columns", "attributes", "first_day", "last_day", "table"}
+"""Keys of a reference to a file of names."""
+
+
+def _require_own_names(value: Any) -> None:
+    """Refuse a manifest that leads to a file of the reader's machine: a release holds its lists itself.
+
+    Raises:
+        IntegrityError: if it does.
+    """
+    if isinstance(value, dict):
+        place = value.get("file")
+        if isinstance(place, str) and set(value) <= _LISTS:
+            raise IntegrityError(f"{MANIFEST} must hold the names of its release, got a reference to the file {place}")
+        # The keys of coefficients are items, one of which may be called file.
+        _require_own_names([inner for key, inner in value.items() if key != "coefficients"])
+    elif isinstance(value, list):
+        for inner in value:
+            _require_own_names(inner)
 
 
 def _wrong_field(error: ValidationError) -> ConfigError:

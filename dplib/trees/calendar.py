@@ -74,6 +74,17 @@ def calendar_levels(first_day: dt.date, last_day: dt.date, levels: Sequence[str]
     return CalendarLevels(tuple(edges), tuple(labels), level_of)
 
 
+def period_edges(first_day: dt.date, last_day: dt.date, by: str | None) -> IntArray:
+    """Where the calendar's periods of a range begin, in days from its first, and its length; of the range where None.
+
+    Raises:
+        ConfigError: if there is no such period.
+    """
+    require(by is None or by in COARSE_TO_FINE, "--by", f"be one of {', '.join(COARSE_TO_FINE)}", by)
+    found = calendar_levels(first_day, last_day, list({by or "day", "day"}))
+    return found.edges[found.level_of[by or "all"]]
+
+
 def _period(days: DateArray, level: str) -> IntArray:
     """A number that changes exactly where a new period of the level starts."""
     months = days.astype("datetime64[M]").astype(np.int64)

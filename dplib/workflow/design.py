@@ -17,13 +17,6 @@ DEFAULT_DELTA = Fraction(1, 10**6)
 """Delta at which totals of a budget without a delta are shown side by side."""
 
 
-MIN_NOISE, MAX_NOISE = Fraction(1, 32), Fraction(2**40)
-"""Least and largest scale (Laplace) or sigma^2 (Gaussian): below, a count would be published as it is and variances
-would lose their digits; above, noise would not fit 64 bits with room for sums."""
-USEFUL_NOISE = "give noise with a {} from 1/32 to 2^40"
-"""The rule, of the parameter's name."""
-
-
 class JobDesign(Protocol):
     """A release before its rows: everything that the settings decide."""
 
@@ -110,21 +103,6 @@ def _epsilon_delta(design: JobDesign, own: Sequence[ApproxEvent], others: Sequen
         got = " and ".join(budget.to_dict())
         raise ConfigError("privacy.budget", "be epsilon, or epsilon with delta, of an approx account", got)
     return epsilon_from_rho(sum((event.rho for event in others), Fraction(0)), budget.delta), budget.delta
-
-
-def require_useful_noise(name: str, parameter: Fraction) -> None:
-    """Refuse a budget whose noise is too small or too large to be drawn and used.
-
-    Args:
-        name: of the parameter: ``scale`` or ``sigma^2``.
-        parameter: its value.
-
-    Raises:
-        ConfigError: naming `privacy.budget`.
-    """
-    rule = USEFUL_NOISE.format(name)
-    in_range = MIN_NOISE <= parameter <= MAX_NOISE
-    require(in_range, "privacy.budget", rule, f"a {name} of {parameter.numerator / parameter.denominator:.3g}")
 
 
 def natural_terms(design: JobDesign) -> Terms:

@@ -15,6 +15,7 @@ from dplib.ledger.runs import MeasuredRun
 from dplib.page.account_state import AccountState
 from dplib.progress import Progress
 from dplib.release.manifest import Manifest
+from dplib.release.question import Question
 from dplib.release.verify import Check
 from dplib.workflow.design import AnyDesign, JobDesign
 from dplib.workflow.plan import JobPlan
@@ -32,25 +33,6 @@ if TYPE_CHECKING:
 
 Assign = Callable[[Prepared[AnyDesign], Path, Path, Progress], None]
 """Writes the input's rows as a release sorts them into a folder."""
-
-
-@dataclass(frozen=True)
-class Question:
-    """What is asked of a release.
-
-    Attributes:
-        names: of items, groups, statistics, vertices or centers; all where empty.
-        start: where a range begins, or a point; None where nothing is said.
-        end: where it ends, inclusive.
-        where: texts ``column=value`` of the items' table, of jobs whose answers add up.
-        add_up: whether the sum is asked for, in place of each; of such jobs.
-    """
-
-    names: Sequence[str] = ()
-    start: str | None = None
-    end: str | None = None
-    where: Sequence[str] = ()
-    add_up: bool = False
 
 
 def _whole(_: JobDesign) -> frozenset[str]:
@@ -118,8 +100,6 @@ class Job(Generic[Design_co]):
         query: answers a question from a release; also what of them is shown.
         verify: checks a release's numbers.
         stages: loads what its runs are made of, which a question to a release does without.
-        adds_up: whether a question may ask for sums (``add_up``).
-        has_values: whether it may name values of items (``where``).
     """
 
     name: str
@@ -131,8 +111,6 @@ class Job(Generic[Design_co]):
     query: "Callable[[Path, Manifest, Question], tuple[Sequence[DataclassInstance], Iterable[Shown]]]"
     verify: Callable[[Path, Manifest], list[Check]]
     stages: Callable[[], Stages[Design_co]]
-    adds_up: bool = False
-    has_values: bool = False
 
     def prepare(self, path: Path, assignments: Sequence[str] = (), date: str = "") -> "PreparedJob[Design_co]":
         """Load, check and resolve a configuration.

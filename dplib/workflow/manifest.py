@@ -8,18 +8,16 @@ from typing import Any
 import numpy as np
 
 import dplib
-from dplib.errors import IntegrityError
+from dplib.config.input_quality import quality_events
 from dplib.ledger.runs import MeasuredRun
-from dplib.mechanisms.tree_counts import SAMPLER_FORMAT
 from dplib.metrics.faint_totals import FaintTotals
 from dplib.page.guarantee import Guarantee
 from dplib.page.notices import FAINT
 from dplib.privacy.budget import Currency
-from dplib.release.files import MANIFEST
-from dplib.release.manifest import Manifest, build_manifest, write_manifest
-from dplib.validate import require
+from dplib.privacy.noise import SAMPLER_FORMAT
+from dplib.release.manifest import build_manifest, write_manifest
 from dplib.workflow.design import JobDesign
-from dplib.workflow.quality import QUALITY, QualityReport, quality_events
+from dplib.workflow.quality import QUALITY, QualityReport
 
 
 def write_release_manifest(
@@ -79,36 +77,3 @@ def _mechanisms(job_fields: Mapping[str, Any], design: JobDesign) -> list[dict[s
     found = list(job_fields["mechanisms"])
     known = {each["statistic"] for each in found if "statistic" in each}
     return found + [event.to_dict() for event in quality_events(design.config) if event.statistic not in known]
-
-
-def public_design(manifest: Manifest, job: str) -> dict[str, Any]:
-    """The public settings of a release, from which its job builds the design again.
-
-    Raises:
-        ConfigError: if the release is of another job.
-    """
-    require(manifest.job == job, "release", f"be one of {job}", manifest.job)
-    design: dict[str, Any] = dict(manifest.details["design"])  # type: ignore[arg-type]  # JSON: written as a mapping
-    _require_own_names(design)
-    return design
-
-
-_LISTS = {"file", "column", "columns", "attributes", "first_day", "last_day", "table"}
-"""Keys of a reference to a file of names."""
-
-
-def _require_own_names(value: Any) -> None:
-    """Refuse a manifest that leads to a file of the reader's machine: a release holds its lists itself.
-
-    Raises:
-        IntegrityError: if it does.
-    """
-    if isinstance(value, dict):
-        place = value.get("file")
-        if isinstance(place, str) and set(value) <= _LISTS:
-            raise IntegrityError(f"{MANIFEST} must hold the names of its release, got a reference to the file {place}")
-        # The keys of coefficients are items, one of which may be called file.
-        _require_own_names([inner for key, inner in value.items() if key != "coefficients"])
-    elif isinstance(value, list):
-        for inner in value:
-            _require_own_names(inner)

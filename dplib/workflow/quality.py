@@ -14,17 +14,16 @@ import numpy as np
 import pyarrow as pa
 
 from dplib.arrays import IntArray
+from dplib.config.input_quality import quality_plan
 from dplib.config.job_config import ReleaseSettings
 from dplib.config.sections import RowPrivacySettings
 from dplib.mechanisms.tree_counts import measure_levels
 from dplib.privacy.input_quality import CLIPPED, KEPT, ROWS, UNITS, QualityPlan
-from dplib.privacy.noise import NoiseEvent
 from dplib.privacy.noise_quantile import DrawLaw, Draws, half_width, one_draw
 from dplib.randomness.keyed import derive_key
 from dplib.release.digest import block_digest, combine_digests
 from dplib.release.staging import MEASUREMENT
 from dplib.release.tables import read_table, write_table
-from dplib.workflow.design import require_useful_noise
 from dplib.workflow.run_keys import MeasurementKeys, RunKeys
 
 if TYPE_CHECKING:
@@ -32,33 +31,6 @@ if TYPE_CHECKING:
 
 QUALITY = "quality"
 """Folder below ``measurement/``, and the key among the manifest's ``details``."""
-
-
-def quality_plan(config: ReleaseSettings) -> QualityPlan | None:
-    """What the settings say is measured of the input; None where no share of the budget is for it.
-
-    Raises:
-        ConfigError: if the share is too small for noise that can be drawn.
-    """
-    privacy = config.privacy
-    budget = privacy.quality_budget
-    if budget is None:
-        return None
-    if isinstance(privacy, RowPrivacySettings):
-        has_cap = privacy.unit != "event"
-        plan = QualityPlan.of(budget, privacy.quality_rows or 1, privacy.neighbors == "replace_one", has_cap)
-    else:
-        weighted = hasattr(getattr(config, "graph", None), "weights")
-        plan = QualityPlan.of(budget, 1, weighted, has_cap=False)
-    for each in plan.events:
-        require_useful_noise(each.noise.law.parameter_name, each.noise.parameter)
-    return plan
-
-
-def quality_events(config: ReleaseSettings) -> tuple[NoiseEvent, ...]:
-    """What the quality of the input spends."""
-    plan = quality_plan(config)
-    return () if plan is None else plan.events
 
 
 def quality_notes(config: ReleaseSettings) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from dplib.errors import ConfigError
 from dplib.ledger.runs import Run
-from dplib.mechanisms.tree_counts import SAMPLER_FORMAT
+from dplib.privacy.noise import SAMPLER_FORMAT
 from dplib.randomness.keyed import derive_key
 from dplib.secret.secret import KeyRing, Secret
 

@@ -7,7 +7,7 @@ from typing import Any
 import networkx as nx
 import numpy as np
 
-from dplib.config.edge_input import WeightedEdgeInput, WeightSettings
+from dplib.config.edge_input import VertexDomain, WeightedEdgeInput, WeightSettings
 from dplib.graphs.cactus.cactus_cuts import count_standard_cuts
 from dplib.graphs.cactus.cactus_search import cactus_of_graph
 from dplib.graphs.cuts.karger_stein import karger_stein_cuts, plan_runs
@@ -15,7 +15,7 @@ from dplib.graphs.cuts.minimum_cut import count_zero_cuts, minimum_cut
 from dplib.graphs.cuts.near_minimum import near_minimum_cuts
 from dplib.graphs.edges import Graph, components, induced
 from dplib.spark.engine.blocks import SparkSession
-from dplib.spark.graphs.edges import VertexDomain, open_edges
+from dplib.spark.graphs.edges import open_edges
 from dplib.spark.graphs.weighted_edges import collect_graph, judge_weighted_edges
 from scripts.accept.claims import Check, Result
 from scripts.accept.runs import needs_shared, session, shared

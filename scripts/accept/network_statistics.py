@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from dplib.config.edge_input import EdgeInput
+from dplib.config.edge_input import EdgeInput, VertexDomain
 from dplib.graphs.simple_graph import SimpleGraph
 from dplib.graphs.statistics.network_sensitivity import Statistic
 from dplib.graphs.statistics.triangles import count_triangles
@@ -31,7 +31,7 @@ from dplib.jobs.network_statistics.whole_graph import WholeGraph
 from dplib.mechanisms.ladder import draw_ladder, ladder_mean_error
 from dplib.mechanisms.smooth_noise import draw_smooth_cauchy, smooth_cauchy_quantile
 from dplib.randomness.keyed import KeyedStream, derive_key
-from dplib.spark.graphs.edges import VertexDomain, collect_edges, judge_edges, open_edges
+from dplib.spark.graphs.edges import collect_edges, judge_edges, open_edges
 from scripts.accept.claims import Check, Result, at_most, load, unless_busy
 from scripts.accept.network_parts import FACEBOOK, KEY, choices, local_model, noisy_graph, rms
 from scripts.accept.runs import as_it_stands, needs_shared, run_command, session, shared, verifies

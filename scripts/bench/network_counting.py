@@ -21,7 +21,7 @@ from pathlib import Path
 
 import numpy as np
 
-from dplib.config.edge_input import EdgeInput
+from dplib.config.edge_input import EdgeInput, VertexDomain
 from dplib.config.sections import SparkSettings
 from dplib.graphs.simple_graph import SimpleGraph
 from dplib.graphs.statistics.common_neighbors import common_neighbor_frontier
@@ -32,7 +32,7 @@ from dplib.jobs.network_statistics.rehearse import generate
 from dplib.spark.engine.blocks import DataFrame, SparkSession, materialise_blocks
 from dplib.spark.engine.session import open_session
 from dplib.spark.graphs.edge_blocks import make_edge_blocks
-from dplib.spark.graphs.edges import VertexDomain, collect_edges, judge_edges, open_edges
+from dplib.spark.graphs.edges import collect_edges, judge_edges, open_edges
 from dplib.spark.graphs.graph_counts import count_triangles_in_blocks, degree_counts, frontier_in_blocks
 from dplib.spark.graphs.graph_projection import project_blocks
 

@@ -12,9 +12,8 @@ from dplib.canonical import canonical_json
 from dplib.errors import IntegrityError
 from dplib.jobs.consistent_histograms.design import Design
 from dplib.jobs.consistent_histograms.job import JOB
-from dplib.release.manifest import Manifest
+from dplib.release.manifest import Manifest, public_design
 from dplib.release.tables import read_table
-from dplib.workflow.manifest import public_design
 from dplib.workflow.settings import free_settings
 from tests.support.jobs import DROP, Shop, content, dplib, named, new_shop, refuse_spark
 

@@ -5,10 +5,10 @@ import numpy as np
 import pytest
 from pyspark.sql import SparkSession
 
-from dplib.config.value_input import HistogramInput
+from dplib.config.edge_input import VertexDomain
+from dplib.config.value_input import BinDomain, HistogramInput
 from dplib.errors import SchemaError
-from dplib.spark.graphs.edges import VertexDomain, inspect_edges, judge_edges
-from dplib.spark.rows.bins import BinDomain
+from dplib.spark.graphs.edges import inspect_edges, judge_edges
 from dplib.spark.rows.inspect import inspect_rows, inspect_values
 from dplib.spark.rows.resolve import RULES, RowDomain
 from tests.spark.rows import FIRST_DAY, ITEMS, N_DAYS, bound_oracle, random_rows, resolve_oracle, settings

@@ -8,10 +8,8 @@ from pyspark.sql import SparkSession
 
 from dplib.clustering.point_frame import PointFrame
 from dplib.clustering.space import Space
-from dplib.config.edge_input import WeightSettings
-from dplib.config.value_input import HistogramInput
-from dplib.spark.graphs.edges import VertexDomain
-from dplib.spark.rows.bins import BinDomain
+from dplib.config.edge_input import VertexDomain, WeightSettings
+from dplib.config.value_input import BinDomain, HistogramInput
 from dplib.spark.rows.quality import count_categories, count_units_above
 from dplib.spark.rows.quality_rows import (
     judged_edges,

@@ -12,10 +12,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from dplib.config.edge_input import WeightedEdgeInput, WeightSettings
+from dplib.config.edge_input import VertexDomain, WeightedEdgeInput, WeightSettings
 from dplib.errors import SchemaError
 from dplib.graphs.edges import Graph
-from dplib.spark.graphs.edges import VertexDomain, open_edges
+from dplib.spark.graphs.edges import open_edges
 from dplib.spark.graphs.weighted_edges import (
     collect_graph,
     inspect_weighted_edges,

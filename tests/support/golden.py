@@ -14,7 +14,7 @@ from typing import Any
 
 from dplib.canonical import settings_hash
 from dplib.ledger.runs import Run, RunKey, RunState
-from dplib.mechanisms.tree_counts import SAMPLER_FORMAT
+from dplib.privacy.noise import SAMPLER_FORMAT
 from dplib.secret.secret import Secret
 from dplib.workflow.run_keys import RunKeys
 from tests.support.jobs import SECRET

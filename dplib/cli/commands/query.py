@@ -10,10 +10,9 @@ from dplib.jobs.table import job_named
 from dplib.page.notices import caps_caveat
 from dplib.release.files import require_release
 from dplib.release.manifest import load_manifest
+from dplib.release.question import Question
 from dplib.terminal.notices import show_quality, warn_of
 from dplib.terminal.output import exit_codes, json_text, out, show
-from dplib.validate import require
-from dplib.workflow.job import Question
 
 
 def query(
@@ -35,18 +34,16 @@ def query(
         typer.Option(help="column=value of the items' table (consistent-histograms); repeatable."),
     ] = None,
     add_up: Annotated[bool, typer.Option("--sum", help="The sum of all that is named, with its exact error.")] = False,
+    by: Annotated[
+        str | None, typer.Option(help="Each day, week, month, quarter or year of the range; or each bin.")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Print the answers of a release, as JSON or as its job does; what to know of them on standard error."""
     with exit_codes():
         manifest = load_manifest(require_release(release))
         job = job_named(manifest.job)
-        for option, fits, of in (
-            ("--where", job.has_values or not where, "consistent-histograms"),
-            ("--sum", job.adds_up or not add_up, "consistent-histograms or range-histograms"),
-        ):
-            require(fits, option, f"be given only for a release of {of}", f"one of {job.name}")
-        answers, shown = job.query(release, manifest, Question(name or (), start, end, where or (), add_up))
+        answers, shown = job.query(release, manifest, Question(name or (), start, end, where or (), add_up, by))
         if as_json:
             print(json_text([asdict(answer) for answer in answers]))
         else:

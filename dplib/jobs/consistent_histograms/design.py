@@ -34,6 +34,7 @@ from typing import Any, Literal
 import numpy as np
 
 from dplib.arrays import FloatArray, IntArray
+from dplib.config.input_quality import quality_events
 from dplib.config.item_groupings import resolve_groupings, series_days, table_columns
 from dplib.config.item_table import ItemTable, TableItems
 from dplib.config.measure import Measure
@@ -57,13 +58,10 @@ from dplib.jobs.consistent_histograms.config import (
 )
 from dplib.jobs.consistent_histograms.day_tree import DayTree, build_day_tree
 from dplib.jobs.consistent_histograms.declared import resolve_declared
-from dplib.mechanisms.tree_counts import SAMPLER_FORMAT
 from dplib.privacy.events import Event
-from dplib.privacy.noise import NoiseEvent
+from dplib.privacy.noise import SAMPLER_FORMAT, NoiseEvent, require_useful_noise
 from dplib.trees.block_plan import BlockPlan
 from dplib.trees.interval_tree import IntervalTree
-from dplib.workflow.design import require_useful_noise
-from dplib.workflow.quality import quality_events
 
 MAX_BLOCK_CELLS = 1 << 19
 """Cells (nodes x series) that a block should stay below: 4 MiB of counts."""

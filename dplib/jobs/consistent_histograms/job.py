@@ -8,11 +8,11 @@ from dplib.jobs.consistent_histograms.config import NAME, ConsistentHistogramsCo
 from dplib.jobs.consistent_histograms.design import Design
 from dplib.jobs.consistent_histograms.example import EXAMPLE
 from dplib.jobs.consistent_histograms.plan import make_plan
-from dplib.jobs.consistent_histograms.query import Answer, query_release
+from dplib.jobs.consistent_histograms.query import Answer, ask
 from dplib.jobs.consistent_histograms.terminal import show_release, shown_answers, shown_plan
 from dplib.release.manifest import Manifest
-from dplib.terminal.output import day_option
-from dplib.workflow.job import Job, Question, Stages
+from dplib.release.question import Question
+from dplib.workflow.job import Job, Stages
 from dplib.workflow.plan import planned
 from dplib.workflow.prepared import resolver
 from dplib.workflow.shown import Shown
@@ -20,8 +20,7 @@ from dplib.workflow.shown import Shown
 
 def query(release: Path, manifest: Manifest, asked: Question) -> tuple[list[Answer], Iterator[Shown]]:
     """Answers for a range of days."""
-    first_day, last_day = day_option("--from", asked.start), day_option("--to", asked.end)
-    answers = query_release(release, manifest, asked.names, first_day, last_day, asked.where, asked.add_up)
+    answers = ask(release, manifest, asked)
     return answers, shown_answers(answers)
 
 
@@ -43,7 +42,5 @@ JOB = Job(
     query=query,
     verify=check_tables,
     stages=stages,
-    adds_up=True,
-    has_values=True,
 )
 """The job."""

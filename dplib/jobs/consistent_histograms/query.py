@@ -10,14 +10,16 @@ import numpy as np
 
 from dplib.arrays import FloatArray
 from dplib.config.selection import Selection, select
+from dplib.errors import ConfigError
 from dplib.jobs.consistent_histograms.config import NAME
 from dplib.jobs.consistent_histograms.design import Design
 from dplib.jobs.consistent_histograms.errors import Errors
 from dplib.jobs.consistent_histograms.tables import ESTIMATES, PUBLISHED
-from dplib.release.manifest import Manifest
+from dplib.release.manifest import Manifest, public_design
+from dplib.release.question import Question
 from dplib.release.tables import Filter, read_table
+from dplib.trees.calendar import period_edges
 from dplib.validate import require
-from dplib.workflow.manifest import public_design
 
 
 @dataclass(frozen=True)
@@ -55,16 +57,34 @@ def design_of(manifest: Manifest) -> Design:
     return Design.from_public(public_design(manifest, NAME))
 
 
+def ask(directory: Path, manifest: Manifest, asked: Question) -> list[Answer]:
+    """Answers to a question, whose days are texts.
+
+    Raises:
+        ConfigError: as of `query_release`, or if a day is none.
+    """
+    first_day, last_day = _day("--from", asked.start), _day("--to", asked.end)
+    return query_release(directory, manifest, asked.names, first_day, last_day, asked.where, asked.add_up, asked.by)
+
+
+def _day(name: str, text: str | None) -> dt.date | None:
+    try:
+        return None if text is None else dt.date.fromisoformat(text)
+    except ValueError:
+        raise ConfigError(name, "be a day YYYY-MM-DD", text) from None
+
+
 def query_release(
     directory: Path,
     manifest: Manifest,
-    items: Sequence[str],
-    first_day: dt.date | None,
-    last_day: dt.date | None,
+    items: Sequence[str] = (),
+    first_day: dt.date | None = None,
+    last_day: dt.date | None = None,
     where: Sequence[str] = (),
     add_up: bool = False,
+    by: str | None = None,
 ) -> list[Answer]:
-    """Answer one range for some items, totals or values of the items' table.
+    """Answer one range, or each period of it, for some items, totals or values of the items' table.
 
     Args:
         directory: the release.
@@ -74,6 +94,10 @@ def query_release(
         last_day: last day, inclusive; the domain's where None.
         where: texts ``column=value`` (`dplib.config.selection`).
         add_up: whether the sum of all is asked for, in place of each.
+        by: periods of the calendar, of which the first and the last end with the range; the whole range where None.
+
+    Returns:
+        The periods in order, of an item after the other.
 
     Raises:
         ConfigError: if an item, a value or a day is outside the release's domain, or a sum would count an item twice.
@@ -84,66 +108,76 @@ def query_release(
     within = f"be days from {domain.first_day} to {domain.last_day} in order"
     require(domain.first_day <= first <= last <= domain.last_day, "--from and --to", within, f"{first} and {last}")
     wanted = select(design.names, items, where, add_up)
-    days = design.day(first), design.day(last) + 1
-    estimates = sums_of(directory / ESTIMATES, "estimate", design, wanted, days)
-    errors, halves = _errors(design, wanted, days)
-    published: list[int | float | None] = [None] * len(wanted)
+    edges = design.day(first) + period_edges(first, last, by)
+    spans = list(zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True))
+    estimates = sums_of(directory / ESTIMATES, "estimate", design, wanted, spans)
+    published: list[list[int | float | None]] = [[None] * len(wanted)] * len(spans)
     if (directory / PUBLISHED).is_dir():
-        published = sums_of(directory / PUBLISHED, "count", design, wanted, days)
+        published = sums_of(directory / PUBLISHED, "count", design, wanted, spans)
+    errors, halves = _errors(design, wanted, spans)
+    errors = errors if manifest.solver["converged"] else np.full(errors.shape, np.nan)
     answers = []
-    for each, value, error, half, whole in zip(
-        wanted, estimates, errors.tolist(), halves.tolist(), published, strict=True
-    ):
-        assert value is not None
-        if manifest.solver["converged"] and not math.isnan(error):
-            answers.append(Answer(each.name, first, last, value, error, value - half, value + half, whole))
-        else:
-            answers.append(Answer(each.name, first, last, value, None, None, None, whole))
+    for place, each in enumerate(wanted):
+        for span, values, counts, error, half in zip(
+            spans, estimates, published, errors[:, place].tolist(), halves[:, place].tolist(), strict=True
+        ):
+            value, days = values[place], (design.date(span[0]), design.date(span[1] - 1))
+            assert value is not None
+            if math.isnan(error):
+                answers.append(Answer(each.name, *days, value, None, None, None, counts[place]))
+            else:
+                answers.append(Answer(each.name, *days, value, error, value - half, value + half, counts[place]))
     return answers
 
 
 def sums_of(
-    table: Path, column: str, design: Design, wanted: Sequence[Selection], days: tuple[int, int]
-) -> list[int | float | None]:
-    """The sum of a table's numbers over days and series for each answer; None where it lacks a series."""
-    nodes, series = design.tree.cover(*days), np.unique(np.concatenate([each.series for each in wanted]))
+    table: Path, column: str, design: Design, wanted: Sequence[Selection], spans: Sequence[tuple[int, int]]
+) -> list[list[int | float | None]]:
+    """The sums of a table's numbers over each range of days, of the series of each answer; None where it lacks one."""
+    covers = [design.tree.cover(*days) for days in spans]
+    series = np.unique(np.concatenate([each.series for each in wanted]))
+    nodes = np.unique(np.concatenate(covers))
     # Naming nearly all would take longer than reading them.
     few = 2 * len(series) < len(design.series)
     named: list[Filter] = [("item", "in", [design.series[number] for number in series])] if few else []
-    rows = read_table(table, ["item", column], [*named, ("node", "in", nodes.tolist())])
-    items = rows.column("item").combine_chunks()
-    values = rows.column(column).to_numpy()
-    by_code = np.zeros(len(items.dictionary), values.dtype)  # integers stay integers
-    np.add.at(by_code, items.indices.to_numpy(zero_copy_only=False), values)
-    by_name = dict(zip(items.dictionary.to_pylist(), by_code.tolist(), strict=True))
+    rows = read_table(table, ["item", "node", column], [*named, ("node", "in", nodes.tolist())])
+    items, values = rows.column("item").combine_chunks(), rows.column(column).to_numpy()
+    at = items.indices.to_numpy(zero_copy_only=False), np.searchsorted(nodes, rows.column("node").to_numpy())
+    cells = np.zeros((len(items.dictionary), len(nodes)), values.dtype)  # integers stay integers
+    cells[at] = values
+    code = {name: number for number, name in enumerate(items.dictionary.to_pylist())}
     add_up = sum if np.issubdtype(values.dtype, np.integer) else math.fsum
-    found: list[int | float | None] = []
-    for each in wanted:
-        names = [design.series[number] for number in each.series.tolist()]
+    parts = [[code.get(design.series[number]) for number in each.series.tolist()] for each in wanted]
+    found: list[list[int | float | None]] = []
+    for cover in covers:
+        of_days = cells[:, np.searchsorted(nodes, cover)].sum(axis=1).tolist()
         # An item without a day in the range has no row: its count is 0.
-        whole = design.series_days is not None or all(name in by_name for name in names)
-        found.append(add_up(by_name.get(name, 0) for name in names) if whole else None)
+        whole = [design.series_days is not None or None not in codes for codes in parts]
+        sums = (add_up(0 if number is None else of_days[number] for number in codes) for codes in parts)
+        found.append([each if known else None for each, known in zip(sums, whole, strict=True)])
     return found
 
 
-def _errors(design: Design, wanted: Sequence[Selection], days: tuple[int, int]) -> tuple[FloatArray, FloatArray]:
-    """Standard errors and half widths of the 95 % intervals, each of shape (n_answers,)."""
+def _errors(
+    design: Design, wanted: Sequence[Selection], spans: Sequence[tuple[int, int]]
+) -> tuple[FloatArray, FloatArray]:
+    """Standard errors and half widths of the 95 % intervals, each of shape (n_spans, n_answers)."""
     errors = Errors(design)
-    lo, hi = days
-    std_errors, halves = np.empty(len(wanted)), np.empty(len(wanted))
+    std_errors, halves = np.empty((2, len(spans), len(wanted)))
     single = np.array([place for place, each in enumerate(wanted) if len(each.series) == 1], dtype=np.int64)
-    if len(single):
-        numbers = np.array([int(wanted[place].series[0]) for place in single])
-        std_errors[single] = errors.std_errors(lo, hi, numbers)
-        halves[single] = errors.half_widths(lo, hi, numbers)
-    for place, each in enumerate(wanted):
-        if len(each.series) > 1:
-            std_errors[place] = errors.sum_std_error(lo, hi, each.series)
-            halves[place] = errors.sum_half_width(lo, hi, each.series)
+    numbers = np.array([int(wanted[place].series[0]) for place in single], dtype=np.int64)
+    for row, (lo, hi) in enumerate(spans):
+        if len(single):
+            std_errors[row, single] = errors.std_errors(lo, hi, numbers)
+            halves[row, single] = errors.half_widths(lo, hi, numbers)
+        for place, each in enumerate(wanted):
+            if len(each.series) > 1:
+                std_errors[row, place] = errors.sum_std_error(lo, hi, each.series)
+                halves[row, place] = errors.sum_half_width(lo, hi, each.series)
     return std_errors, halves
 
 
 def total_answers(directory: Path, manifest: Manifest) -> list[Answer]:
     """Every item and total over the whole domain, the largest first."""
-    answers = query_release(directory, manifest, (), None, None)
+    answers = query_release(directory, manifest)
     return sorted(answers, key=lambda answer: (-answer.estimate, answer.item))

@@ -27,10 +27,10 @@ from dplib.config.measure import Measure
 from dplib.errors import IntegrityError
 from dplib.jobs.consistent_histograms.config import Tree
 from dplib.jobs.consistent_histograms.design import Design
+from dplib.release.release_tables import ReleaseTables
 from dplib.release.staging import MEASUREMENT
 from dplib.release.tables import Column, read_table, write_table
 from dplib.trees.block_plan import TOP
-from dplib.workflow.release_tables import ReleaseTables
 
 ESTIMATES, PUBLISHED = "estimates", "published"
 TREE, MEASURE = "tree.json", "measure.json"

@@ -90,9 +90,12 @@ def shown_plan(made: Plan) -> Iterator[Shown]:
 
 def shown_answers(answers: Sequence[Answer]) -> Iterator[Shown]:
     """A table of answers."""
+    first, last = min(each.first_day for each in answers), max(each.last_day for each in answers)
+    parts = any((each.first_day, each.last_day) != (first, last) for each in answers)
     rows = [
         [
             each.item,
+            *([str(each.first_day), str(each.last_day)] if parts else []),
             f"{each.estimate:,.2f}",
             "not stated" if each.std_error is None else f"{each.std_error:,.2f}",
             "-" if each.low is None or each.high is None else f"{each.low:,.1f} to {each.high:,.1f}",
@@ -100,8 +103,8 @@ def shown_answers(answers: Sequence[Answer]) -> Iterator[Shown]:
         ]
         for each in answers
     ]
-    columns = ["item", "estimate", "std error", "95 % interval", "published"]
-    title = f"Counts from {answers[0].first_day} to {answers[0].last_day}"
-    yield TextTable(title, columns, rows, frozenset(columns[1:]))
+    numbers = ["estimate", "std error", "95 % interval", "published"]
+    columns = ["item", *(["from", "to"] if parts else []), *numbers]
+    yield TextTable(f"Counts from {first} to {last}", columns, rows, frozenset(numbers))
     if any(each.std_error is None for each in answers):
         yield "The solver's rounds ended before their threshold: their distance from the optimum is unknown."

@@ -35,6 +35,7 @@ from dplib.clustering.point_frame import PointFrame
 from dplib.clustering.problem import FORMAT, Problem
 from dplib.clustering.rejected_methods import refuse
 from dplib.clustering.space import Space
+from dplib.config.input_quality import quality_events
 from dplib.errors import ConfigError
 from dplib.jobs.kmeans.collection import Collection
 from dplib.jobs.kmeans.config import (
@@ -44,12 +45,9 @@ from dplib.jobs.kmeans.config import (
     ClustersRelease,
     KMeansConfig,
 )
-from dplib.mechanisms.tree_counts import SAMPLER_FORMAT
 from dplib.privacy.events import ConcentratedEvent, Event, PureEvent
-from dplib.privacy.noise import Law
+from dplib.privacy.noise import MAX_NOISE, SAMPLER_FORMAT, USEFUL_NOISE, Law, require_useful_noise
 from dplib.validate import one_of, require
-from dplib.workflow.design import MAX_NOISE, USEFUL_NOISE, require_useful_noise
-from dplib.workflow.quality import quality_events
 
 STATISTIC = "centers and weights"
 CHOICE_FORMAT = 2

@@ -8,11 +8,11 @@ from dplib.jobs.kmeans.config import NAME, KMeansConfig
 from dplib.jobs.kmeans.design import Design
 from dplib.jobs.kmeans.example import EXAMPLE
 from dplib.jobs.kmeans.plan import make_plan
-from dplib.jobs.kmeans.query import Answer, query_release
+from dplib.jobs.kmeans.query import Answer, ask
 from dplib.jobs.kmeans.terminal import show_release, shown_answers, shown_plan
 from dplib.release.manifest import Manifest
-from dplib.validate import require
-from dplib.workflow.job import Job, Question, Stages
+from dplib.release.question import Question
+from dplib.workflow.job import Job, Stages
 from dplib.workflow.plan import planned
 from dplib.workflow.prepared import resolver
 from dplib.workflow.shown import Shown
@@ -20,8 +20,7 @@ from dplib.workflow.shown import Shown
 
 def query(release: Path, manifest: Manifest, asked: Question) -> tuple[list[Answer], Iterator[Shown]]:
     """Centers by number, or the one nearest to a point."""
-    require(asked.end is None, "--to", "be absent for a release of k-means", asked.end)
-    answers = query_release(release, manifest, asked.names, asked.start)
+    answers = ask(release, manifest, asked)
     title = "Centers" if asked.start is None else f"Nearest center of {asked.start}"
     return answers, shown_answers(title, answers)
 

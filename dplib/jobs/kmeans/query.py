@@ -10,9 +10,9 @@ from dplib.errors import ConfigError
 from dplib.jobs.kmeans.config import NAME
 from dplib.jobs.kmeans.design import Design
 from dplib.jobs.kmeans.tables import Tables
-from dplib.release.manifest import Manifest
+from dplib.release.manifest import Manifest, public_design
+from dplib.release.question import Question
 from dplib.validate import require
-from dplib.workflow.manifest import public_design
 
 SURE = 2.0
 """Standard errors up to which a weight may be noise alone."""
@@ -48,6 +48,16 @@ def design_of(manifest: Manifest) -> Design:
         ConfigError: if the release is of another job.
     """
     return Design.from_public(public_design(manifest, NAME))
+
+
+def ask(directory: Path, manifest: Manifest, asked: Question) -> list[Answer]:
+    """Centers by number, or the one nearest to a point.
+
+    Raises:
+        ConfigError: as of `query_release`, or if something is asked for that the job has not.
+    """
+    asked.require_only(NAME, "names", "start")
+    return query_release(directory, manifest, asked.names, asked.start)
 
 
 def query_release(directory: Path, manifest: Manifest, numbers: Sequence[str], point: str | None) -> list[Answer]:

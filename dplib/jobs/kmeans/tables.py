@@ -22,9 +22,9 @@ from dplib.clustering.record import Record
 from dplib.errors import IntegrityError
 from dplib.jobs.kmeans.design import Design
 from dplib.privacy.noise import Law
+from dplib.release.release_tables import ReleaseTables
 from dplib.release.staging import MEASUREMENT
 from dplib.release.tables import Column, read_table, write_table
-from dplib.workflow.release_tables import ReleaseTables
 
 ESTIMATES, CHOICES = "estimates", "choices"
 LOCAL = "local"

@@ -25,7 +25,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from dplib.config.edge_input import EdgeInput, reading_notes, require_fitting_vertices
+from dplib.config.edge_input import EdgeInput, VertexDomain, reading_notes, require_fitting_vertices
+from dplib.config.input_quality import quality_events
 from dplib.errors import ConfigError
 from dplib.jobs.minimum_cuts.config import (
     COUNTING_VERSION,
@@ -38,14 +39,11 @@ from dplib.jobs.minimum_cuts.measurement_plan import CutMeasurement, Enumeration
 from dplib.mechanisms.cuts.cut_sampler_plan import SamplerPlan
 from dplib.mechanisms.cuts.pair_weights import EXACT_CUTS
 from dplib.mechanisms.cuts.rejected_releases import REJECTED_RELEASES, refuse
-from dplib.mechanisms.tree_counts import SAMPLER_FORMAT
 from dplib.privacy.budget import ZCDP, ApproxDP, PureDP, rho_of
 from dplib.privacy.calibration import split
 from dplib.privacy.events import AnyEvent
-from dplib.privacy.noise import Law, Noise
-from dplib.spark.graphs.edges import VertexDomain
+from dplib.privacy.noise import SAMPLER_FORMAT, Law, Noise
 from dplib.validate import require
-from dplib.workflow.quality import quality_events
 
 CUT_SAMPLER_FORMAT = 2
 """Version of the draws of sampled_cuts: 1 drew from a list of the cuts. Another version is another measurement."""

@@ -8,10 +8,11 @@ from dplib.jobs.minimum_cuts.config import NAME, MinimumCutsConfig
 from dplib.jobs.minimum_cuts.design import Design
 from dplib.jobs.minimum_cuts.example import EXAMPLE
 from dplib.jobs.minimum_cuts.plan import make_plan
-from dplib.jobs.minimum_cuts.query import Answer, query_release
+from dplib.jobs.minimum_cuts.query import Answer, ask
 from dplib.jobs.minimum_cuts.terminal import show_release, shown_answers, shown_plan
 from dplib.release.manifest import Manifest
-from dplib.workflow.job import Job, Question, Stages
+from dplib.release.question import Question
+from dplib.workflow.job import Job, Stages
 from dplib.workflow.plan import planned
 from dplib.workflow.prepared import resolver
 from dplib.workflow.shown import Shown
@@ -19,7 +20,7 @@ from dplib.workflow.shown import Shown
 
 def query(release: Path, manifest: Manifest, asked: Question) -> tuple[list[Answer], Iterator[Shown]]:
     """Numbers, cuts, or what is around vertices."""
-    answers = query_release(release, manifest, asked.names, asked.start, asked.end)
+    answers = ask(release, manifest, asked)
     return answers, shown_answers("Answers", answers)
 
 

@@ -24,10 +24,9 @@ from dplib.mechanisms.top_k import draw_epsilon
 from dplib.privacy.budget import ZCDP, ApproxDP, PureDP
 from dplib.privacy.calibration import pure_epsilon_from_rho
 from dplib.privacy.events import AnyEvent, ApproxEvent, BoundedRangeEvent, PureEvent
-from dplib.privacy.noise import Noise
+from dplib.privacy.noise import Noise, require_useful_noise
 from dplib.privacy.rounding import exp_above
 from dplib.validate import integer_norms, require
-from dplib.workflow.design import require_useful_noise
 
 MAX_PAIRED_VERTICES = 2_048
 """Vertices of a synthetic graph at most: two million noisy pairs, whose near-minimum cuts take minutes."""

@@ -19,10 +19,10 @@ from dplib.jobs.minimum_cuts.design import SYNTHETIC, Design
 from dplib.jobs.minimum_cuts.estimate import FoundCuts, Number
 from dplib.jobs.minimum_cuts.synthetic import side_pairs, side_values
 from dplib.jobs.minimum_cuts.tables import ESTIMATES, Tables
-from dplib.release.manifest import Manifest
+from dplib.release.manifest import Manifest, public_design
+from dplib.release.question import Question
 from dplib.release.tables import read_table
 from dplib.validate import require
-from dplib.workflow.manifest import public_design
 
 MAX_ANSWERS = 1_000
 """Cuts of one release that an answer lists."""
@@ -63,23 +63,27 @@ def design_of(manifest: Manifest) -> Design:
     return Design.from_public(public_design(manifest, NAME))
 
 
-def query_release(
-    directory: Path, manifest: Manifest, names: Sequence[str], start: str | None, end: str | None
-) -> list[Answer]:
+def ask(directory: Path, manifest: Manifest, asked: Question) -> list[Answer]:
+    """Numbers, cuts, or what is around vertices.
+
+    Raises:
+        ConfigError: as of `query_release`, or if something is asked for that the job has not.
+    """
+    asked.require_only(NAME, "names")
+    return query_release(directory, manifest, asked.names)
+
+
+def query_release(directory: Path, manifest: Manifest, names: Sequence[str]) -> list[Answer]:
     """Answer for statistics or for vertices.
 
     Args:
         directory: the release.
         manifest: its manifest.
         names: statistics, or vertices by number or name; all numbers where empty.
-        start: of no use here.
-        end: the same.
 
     Raises:
-        ConfigError: if a name is none of the release or a range is given.
+        ConfigError: if a name is none of the release.
     """
-    for option, value in (("--from", start), ("--to", end)):
-        require(value is None, option, "be absent, since cuts have no range", value)
     design = design_of(manifest)
     tables = Tables(directory, design)
     numbers, cuts = read_numbers(directory), read_cuts(tables)

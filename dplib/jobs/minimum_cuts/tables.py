@@ -25,9 +25,9 @@ import pyarrow as pa
 from dplib.arrays import BoolArray, IntArray
 from dplib.errors import IntegrityError
 from dplib.jobs.minimum_cuts.design import Design
+from dplib.release.release_tables import ReleaseTables
 from dplib.release.staging import MEASUREMENT
 from dplib.release.tables import Column, read_table, write_table
-from dplib.workflow.release_tables import ReleaseTables
 
 ESTIMATES, CHOICES = "estimates", "choices"
 _KEYS = ("statistic", "key")

@@ -13,7 +13,7 @@ from dplib.workflow.shown import Shown, TextTable
 
 def show_release(release: Path, manifest: Manifest) -> Iterator[Shown]:
     """The numbers of a release."""
-    return shown_answers(f"{manifest.release_id}: numbers", query_release(release, manifest, [], None, None))
+    return shown_answers(f"{manifest.release_id}: numbers", query_release(release, manifest, []))
 
 
 def shown_answers(title: str, answers: Sequence[Answer]) -> Iterator[Shown]:

@@ -14,10 +14,10 @@ from pathlib import Path
 import numpy as np
 
 from dplib.arrays import IntArray
+from dplib.config.edge_input import VertexDomain
 from dplib.config.network_releases import MAX_BLOCKS, MAX_CANDIDATES
 from dplib.errors import ConfigError
 from dplib.jobs.network_statistics.config import GraphSettings
-from dplib.spark.graphs.edges import VertexDomain
 from dplib.validate import require
 
 MAX_GROUPED = 1 << 26

@@ -30,7 +30,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from dplib.config.edge_input import EdgeInput, reading_notes, require_fitting_vertices
+from dplib.config.edge_input import EdgeInput, VertexDomain, reading_notes, require_fitting_vertices
+from dplib.config.input_quality import quality_events
 from dplib.config.network_releases import ReportInput
 from dplib.errors import ConfigError
 from dplib.graphs.statistics.network_sensitivity import Bounding, DegreeBound, Statistic
@@ -47,11 +48,9 @@ from dplib.jobs.network_statistics.measurements import (
 )
 from dplib.jobs.network_statistics.parts import require_reported
 from dplib.mechanisms.local.local_degrees import Counting, DegreeProtocol
-from dplib.mechanisms.tree_counts import SAMPLER_FORMAT
 from dplib.privacy.events import Event
-from dplib.spark.graphs.edges import VertexDomain
+from dplib.privacy.noise import SAMPLER_FORMAT
 from dplib.validate import at_least, require
-from dplib.workflow.quality import quality_events
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,10 +8,11 @@ from dplib.jobs.network_statistics.config import NAME, NetworkStatisticsConfig
 from dplib.jobs.network_statistics.design import Design
 from dplib.jobs.network_statistics.example import EXAMPLE
 from dplib.jobs.network_statistics.plan import make_plan
-from dplib.jobs.network_statistics.query import Answer, query_release
+from dplib.jobs.network_statistics.query import Answer, ask
 from dplib.jobs.network_statistics.terminal import show_release, shown_answers, shown_plan
 from dplib.release.manifest import Manifest
-from dplib.workflow.job import Job, Question, Stages
+from dplib.release.question import Question
+from dplib.workflow.job import Job, Stages
 from dplib.workflow.plan import planned
 from dplib.workflow.prepared import resolver
 from dplib.workflow.shown import Shown
@@ -19,7 +20,7 @@ from dplib.workflow.shown import Shown
 
 def query(release: Path, manifest: Manifest, asked: Question) -> tuple[list[Answer], Iterator[Shown]]:
     """Statistics by name, and vertices."""
-    answers = query_release(release, manifest, asked.names, asked.start, asked.end)
+    answers = ask(release, manifest, asked)
     return answers, shown_answers("Statistics", answers)
 
 

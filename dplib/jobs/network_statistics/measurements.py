@@ -32,9 +32,8 @@ from dplib.privacy.budget import ZCDP, PureDP, epsilon_or_rho
 from dplib.privacy.calibration import pure_epsilon_from_rho, split
 from dplib.privacy.events import BoundedRangeEvent, Event, PureEvent
 from dplib.privacy.neighbors import Neighbors
-from dplib.privacy.noise import Law, Noise, NoiseEvent
+from dplib.privacy.noise import Law, Noise, NoiseEvent, require_useful_noise
 from dplib.validate import require
-from dplib.workflow.design import require_useful_noise
 
 MEASURED = (
     Statistic.EDGE_COUNT,

@@ -22,10 +22,10 @@ from dplib.jobs.network_statistics.noisy_graph_query import (
 )
 from dplib.jobs.network_statistics.noisy_graph_tables import read_whole_graph
 from dplib.jobs.network_statistics.tables import ESTIMATES, PUBLISHED, Tables
-from dplib.release.manifest import Manifest
+from dplib.release.manifest import Manifest, public_design
+from dplib.release.question import Question
 from dplib.release.staging import MEASUREMENT
 from dplib.validate import require
-from dplib.workflow.manifest import public_design
 
 FINEST = 1_000
 """Keys of one statistic that an answer lists."""
@@ -65,6 +65,16 @@ def design_of(manifest: Manifest) -> Design:
         ConfigError: if the release is of another job.
     """
     return Design.from_public(public_design(manifest, NAME))
+
+
+def ask(directory: Path, manifest: Manifest, asked: Question) -> list[Answer]:
+    """Statistics by name, and vertices.
+
+    Raises:
+        ConfigError: as of `query_release`, or if something is asked for that the job has not.
+    """
+    asked.require_only(NAME, "names", "start", "end")
+    return query_release(directory, manifest, asked.names, asked.start, asked.end)
 
 
 def query_release(

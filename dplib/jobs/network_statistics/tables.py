@@ -22,9 +22,9 @@ from dplib.errors import IntegrityError
 from dplib.graphs.statistics.network_sensitivity import Statistic
 from dplib.jobs.network_statistics.design import Design
 from dplib.jobs.network_statistics.measurements import Derived, Measurement
+from dplib.release.release_tables import ReleaseTables
 from dplib.release.staging import MEASUREMENT
 from dplib.release.tables import read_table, write_table
-from dplib.workflow.release_tables import ReleaseTables
 
 ESTIMATES, PUBLISHED = "estimates", "published"
 BLOCK = "statistics"

@@ -13,9 +13,10 @@ import numpy as np
 import numpy.typing as npt
 
 from dplib.arrays import FloatArray, IntArray
+from dplib.config.value_input import BinDomain
 from dplib.errors import ConfigError
 from dplib.jobs.range_histograms.config import MAX_BINS, EvenEdges, HistogramSettings
-from dplib.spark.rows.bins import BinDomain
+from dplib.trees.calendar import period_edges
 from dplib.validate import require
 
 Kind = Literal["edges", "days", "categories"]
@@ -130,6 +131,21 @@ class Bins:
         hi = self.n_bins if end is None else self._bound("--to", end, is_end=True)
         require(lo < hi, "--from and --to", "be ends of a range that is not empty", f"{start} and {end}")
         return lo, hi
+
+    def part_edges(self, lo: int, hi: int, by: str | None) -> IntArray:
+        """The bins with which the parts of a range of bins begin, and its end.
+
+        Raises:
+            ConfigError: if bins are of no days, or periods end inside them.
+        """
+        if by in (None, "bin"):
+            return np.arange(lo, hi + 1) if by else np.array([lo, hi])
+        require(self.kind == "days", "--by", "be bin where bins are not of days", by)
+        first, last = (end[0].item() for end in self.ends(np.array([lo]), np.array([hi])))
+        days = period_edges(first, last, by)
+        inside = bool((days[:-1] % self.days_per_bin == 0).all())
+        require(inside, "--by", "be a period that begins where bins do", by)
+        return np.append(lo + days[:-1] // self.days_per_bin, hi)
 
     def _bound(self, option: str, text: str, *, is_end: bool) -> int:
         if self.kind == "categories":

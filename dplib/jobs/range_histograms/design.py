@@ -31,16 +31,16 @@ from typing import Any
 import numpy as np
 
 from dplib.arrays import FloatArray, IntArray
+from dplib.config.input_quality import quality_events
 from dplib.estimates.adaptive_partition import PARTITION_SHARE
 from dplib.estimates.workload_aware import workload_aware
 from dplib.jobs.range_histograms.bins import Bins
 from dplib.jobs.range_histograms.config import COUNTING_VERSION, RangeHistogramsConfig, RangesRelease
 from dplib.jobs.range_histograms.workload import workload_of
 from dplib.mechanisms.node_counts import NodeMechanism
-from dplib.mechanisms.tree_counts import SAMPLER_FORMAT
 from dplib.privacy.budget import epsilon_or_rho
 from dplib.privacy.events import Event
-from dplib.privacy.noise import Law, Noise
+from dplib.privacy.noise import SAMPLER_FORMAT, Law, Noise, require_useful_noise
 from dplib.trees.budgets import LawName, name_of, noise_parameter
 from dplib.trees.complete import kary_tree
 from dplib.trees.coverage import RangeQueries
@@ -54,8 +54,6 @@ from dplib.trees.strategies import (
     lue_dptree,
 )
 from dplib.validate import integer_norms, require
-from dplib.workflow.design import require_useful_noise
-from dplib.workflow.quality import quality_events
 
 STATISTIC = "range counts"
 BLOCK_CELLS = 1 << 19

@@ -8,10 +8,11 @@ from dplib.jobs.range_histograms.config import NAME, RangeHistogramsConfig
 from dplib.jobs.range_histograms.design import Design
 from dplib.jobs.range_histograms.example import EXAMPLE
 from dplib.jobs.range_histograms.plan import make_plan
-from dplib.jobs.range_histograms.query import Answer, query_release
+from dplib.jobs.range_histograms.query import Answer, ask
 from dplib.jobs.range_histograms.terminal import show_release, shown_answers, shown_plan
 from dplib.release.manifest import Manifest
-from dplib.workflow.job import Job, Question, Stages
+from dplib.release.question import Question
+from dplib.workflow.job import Job, Stages
 from dplib.workflow.plan import planned
 from dplib.workflow.prepared import resolver
 from dplib.workflow.shown import Shown
@@ -19,8 +20,8 @@ from dplib.workflow.shown import Shown
 
 def query(release: Path, manifest: Manifest, asked: Question) -> tuple[list[Answer], Iterator[Shown]]:
     """Answers for a range of bins."""
-    answers = query_release(release, manifest, asked.names, asked.start, asked.end, asked.add_up)
-    return answers, shown_answers(f"Counts of {answers[0].range}", answers)
+    answers = ask(release, manifest, asked)
+    return answers, shown_answers("Counts" if asked.by else f"Counts of {answers[0].range}", answers)
 
 
 def stages() -> Stages[Design]:
@@ -40,7 +41,6 @@ JOB = Job(
     show=show_release,
     query=query,
     verify=check_tables,
-    adds_up=True,
     stages=stages,
 )
 """The job."""

@@ -3,20 +3,21 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
-import pyarrow as pa
+import numpy.typing as npt
 
-from dplib.arrays import FloatArray
+from dplib.arrays import IntArray
 from dplib.errors import ConfigError
 from dplib.jobs.range_histograms.config import NAME, RangesRelease
 from dplib.jobs.range_histograms.design import Design, noise_of
 from dplib.jobs.range_histograms.estimate import Errors
 from dplib.jobs.range_histograms.tables import ESTIMATES, PUBLISHED, Tables, read_strategy
-from dplib.release.manifest import Manifest
-from dplib.release.tables import read_table
+from dplib.release.manifest import Manifest, public_design
+from dplib.release.question import Question
+from dplib.release.tables import Filter, read_table
 from dplib.validate import require
-from dplib.workflow.manifest import public_design
 
 
 @dataclass(frozen=True)
@@ -52,6 +53,16 @@ def design_of(directory: Path, manifest: Manifest) -> Design:
     return Design.of(release, read_strategy(directory, noise_of(release)))
 
 
+def ask(directory: Path, manifest: Manifest, asked: Question) -> list[Answer]:
+    """Counts of a range of bins, or of each bin or period of it.
+
+    Raises:
+        ConfigError: as of `query_release`, or if something is asked for that the job has not.
+    """
+    asked.require_only(NAME, "names", "start", "end", "add_up", "by")
+    return query_release(directory, manifest, asked.names, asked.start, asked.end, asked.add_up, asked.by)
+
+
 def query_release(
     directory: Path,
     manifest: Manifest,
@@ -59,8 +70,9 @@ def query_release(
     start: str | None,
     end: str | None,
     add_up: bool = False,
+    by: str | None = None,
 ) -> list[Answer]:
-    """Answer one range for some groups.
+    """Answer one range, or each part of it, for some groups.
 
     Args:
         directory: the release.
@@ -69,47 +81,56 @@ def query_release(
         start: lower edge, first day or first category; the first bin's where None.
         end: upper edge, or last day or category; the last bin's where None.
         add_up: whether the sum of the groups is asked for, in place of each.
+        by: ``bin``, or a period of the calendar where bins are of days; the whole range where None.
+
+    Returns:
+        The parts in order, of a group after the other.
 
     Raises:
-        ConfigError: if a group or an end is not of the release, or a sum would count a group twice.
+        ConfigError: if a group or an end is not of the release, a sum would count a group twice, or periods end inside
+            bins.
     """
     design = design_of(directory, manifest)
     tables = Tables(directory, design)
     for group in groups:
         if group not in design.groups:
             raise ConfigError("--group", "be a group of the release", group)
-    lo, hi = design.bins.range_of(start, end)
+    edges = design.bins.part_edges(*design.bins.range_of(start, end), by)
+    spans = list(zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True))
     wanted = list(groups) or list(design.groups)
-    tree = design.strategy.tree
-    nodes = tree.leaf_nodes[lo:hi] if design.adaptive else tree.cover(lo, hi)
-    where = [("group", "in", wanted), ("node", "in", nodes.tolist())]
-    estimates = _sums(tables, read_table(directory / ESTIMATES, ["group", "node", "estimate"], where), "estimate")
-    bins = [("group", "in", wanted), ("bin", ">=", lo), ("bin", "<", hi)]
-    published = _sums(tables, read_table(directory / PUBLISHED, ["group", "bin", "count"], bins), "count")
     sets = {name: [design.groups.index(name)] for name in wanted}
     if add_up:
         require(len(sets) == len(wanted), "--group", "name each group of a sum once", "one twice")
         name = f"sum of {', '.join(groups)}" if groups else "sum of all groups"
         sets = {name: [number for numbers in sets.values() for number in numbers]}
-    n_groups = len(wanted) if add_up else 1
-    errors = Errors(design)
-    error, margin = errors.sum_error(lo, hi, n_groups), errors.sum_half_width(lo, hi, n_groups)
-    shown = design.bins.shown(lo, hi)
-    found = []
+    tree = design.strategy.tree
+    covers = [tree.leaf_nodes[lo:hi] if design.adaptive else tree.cover(lo, hi) for lo, hi in spans]
+    estimates = _sums(tables, ESTIMATES, "node", "estimate", covers, wanted)
+    published = _sums(tables, PUBLISHED, "bin", "count", [np.arange(lo, hi) for lo, hi in spans], wanted)
+    errors, n_groups, found = Errors(design), len(wanted) if add_up else 1, []
+    stated = [(errors.sum_error(*span, n_groups), errors.sum_half_width(*span, n_groups)) for span in spans]
     for name, numbers in sets.items():
-        value, count = float(estimates[numbers].sum()), int(published[numbers].sum())
-        if np.isnan(error):
-            found.append(Answer(name, shown, value, None, None, None, count))
-        else:
-            found.append(Answer(name, shown, value, error, value - margin, value + margin, count))
+        for place, (span, (error, half)) in enumerate(zip(spans, stated, strict=True)):
+            value, count = float(estimates[place, numbers].sum()), sum(published[place, numbers].tolist())
+            shown = design.bins.shown(*span)
+            if np.isnan(error):
+                found.append(Answer(name, shown, value, None, None, None, count))
+            else:
+                found.append(Answer(name, shown, value, error, value - half, value + half, count))
     return found
 
 
-def _sums(tables: Tables, table: pa.Table, column: str) -> FloatArray:
-    """Sum of a column by group."""
-    values = table.column(column).to_numpy()
-    sums = np.bincount(tables.group_numbers(table), values, minlength=len(tables.design.groups))
-    return np.asarray(sums, dtype=np.float64)
+def _sums(
+    tables: Tables, table: str, key: str, column: str, parts: Sequence[IntArray], groups: Sequence[str]
+) -> npt.NDArray[Any]:
+    """Sums of a column over each set of keys, by group: shape (n_parts, n_groups)."""
+    keys = np.unique(np.concatenate(parts))
+    where: list[Filter] = [("group", "in", groups), (key, "in", keys.tolist())]
+    rows = read_table(tables.directory / table, ["group", key, column], where)
+    values = rows.column(column).to_numpy()
+    cells = np.zeros((len(keys), len(tables.design.groups)), values.dtype)  # integers stay integers
+    cells[np.searchsorted(keys, rows.column(key).to_numpy()), tables.group_numbers(rows)] = values
+    return np.stack([cells[np.searchsorted(keys, part)].sum(axis=0) for part in parts])
 
 
 def total_answers(directory: Path, manifest: Manifest) -> list[Answer]:

@@ -20,12 +20,12 @@ import pyarrow as pa
 from dplib.arrays import FloatArray, IntArray
 from dplib.errors import IntegrityError
 from dplib.jobs.range_histograms.design import Design
+from dplib.release.release_tables import ReleaseTables
 from dplib.release.staging import MEASUREMENT
 from dplib.release.tables import Column, read_table, write_table
 from dplib.trees.budgets import LawName
 from dplib.trees.interval_tree import IntervalTree
 from dplib.trees.strategies import TreeStrategy
-from dplib.workflow.release_tables import ReleaseTables
 
 ESTIMATES, PUBLISHED = "estimates", "published"
 TREE, CHOICES = "tree", "choices"

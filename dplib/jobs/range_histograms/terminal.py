@@ -26,9 +26,11 @@ def show_release(release: Path, manifest: Manifest) -> Iterator[Shown]:
 
 def shown_answers(title: str, answers: Sequence[Answer]) -> Iterator[Shown]:
     """A table of answers."""
+    parts = len({each.range for each in answers}) > 1
     rows = [
         [
             each.group,
+            *([each.range] if parts else []),
             f"{each.estimate:,.1f}",
             "not stated" if each.std_error is None else f"{each.std_error:,.2f}",
             "-" if each.low is None or each.high is None else f"{each.low:,.1f} to {each.high:,.1f}",
@@ -36,8 +38,8 @@ def shown_answers(title: str, answers: Sequence[Answer]) -> Iterator[Shown]:
         ]
         for each in answers
     ]
-    columns = ["group", "estimate", "std error", "95 % interval", "published"]
-    yield TextTable(title, columns, rows, frozenset(columns[1:]))
+    numbers = ["estimate", "std error", "95 % interval", "published"]
+    yield TextTable(title, ["group", *(["range"] if parts else []), *numbers], rows, frozenset(numbers))
 
 
 def shown_plan(made: Plan) -> Iterator[Shown]:

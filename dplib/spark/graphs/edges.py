@@ -16,7 +16,6 @@ Cost: one pass, one shuffle of the pairs; the pairs go to the driver, 16 bytes e
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -25,7 +24,7 @@ import pyarrow.compute as pc
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from dplib.config.edge_input import DeclaredVertices, EdgeInput, VertexCount, vertex_names
+from dplib.config.edge_input import EdgeInput, VertexDomain
 from dplib.graphs.simple_graph import SimpleGraph
 from dplib.spark.engine.session import quiet_spark_errors
 from dplib.spark.graphs.graph_files import open_graph_file
@@ -46,50 +45,6 @@ EDGE_TYPES: Mapping[str, frozenset[str]] = {"source": VERTEX_TYPES, "target": VE
 """Types that the columns of an edge list may have, by role."""
 _UNDECLARED, _UNREADABLE, _MISSING = -1, -2, -3
 _ENDS = ("source", "target")
-
-
-@dataclass(frozen=True)
-class VertexDomain:
-    """The declared vertices, in the job numbered from 0.
-
-    Attributes:
-        count: how many.
-        first: the smallest, where they are numbers.
-        names: in order; None where they are numbers.
-    """
-
-    count: int
-    first: int = 0
-    names: tuple[str, ...] | None = None
-
-    @classmethod
-    def declared(cls, given: DeclaredVertices, base: Path, setting: str = "graph.vertices") -> "VertexDomain":
-        """The vertices of a setting.
-
-        Args:
-            given: the setting.
-            base: folder that a listed file's path is relative to.
-            setting: its name, for messages.
-
-        Raises:
-            ConfigError: if a listed file cannot be read, or names are empty or stand twice.
-        """
-        if isinstance(given, VertexCount):
-            return cls(given.count, given.first)
-        names = vertex_names(given, base, setting)
-        assert names is not None
-        return cls(len(names), 0, names)
-
-    def shown(self, place: int) -> str:
-        """The vertex at a position as it is declared: its name, or its number."""
-        return str(place + self.first) if self.names is None else self.names[place]
-
-    def place_of_number(self, text: str) -> int | None:
-        """Position of a vertex that is a whole number; None where it is none of the declared ones."""
-        if not (text.isdecimal() and text.isascii()):
-            return None
-        place = int(text) - self.first
-        return place if 0 <= place < self.count else None
 
 
 def open_edges(spark: SparkSession, source: EdgeInput, base: Path, domain: VertexDomain | None = None) -> DataFrame:

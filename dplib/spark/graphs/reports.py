@@ -22,9 +22,10 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from dplib.arrays import IntArray
+from dplib.config.edge_input import VertexDomain
 from dplib.config.network_releases import ReportInput
 from dplib.spark.engine.session import quiet_spark_errors
-from dplib.spark.graphs.edges import VERTEX_TYPES, VertexDomain, judge_edges
+from dplib.spark.graphs.edges import VERTEX_TYPES, judge_edges
 from dplib.spark.rows.inspection import Inspection, rule_counts
 from dplib.spark.rows.read import open_columns
 from dplib.spark.rows.resolve import text_column

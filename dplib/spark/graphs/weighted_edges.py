@@ -24,10 +24,10 @@ import numpy as np
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from dplib.config.edge_input import WeightSettings
+from dplib.config.edge_input import VertexDomain, WeightSettings
 from dplib.graphs.edges import MAX_TOTAL_WEIGHT, Graph, canonical
 from dplib.spark.engine.session import quiet_spark_errors
-from dplib.spark.graphs.edges import EDGE_RULES, VertexDomain, degrees_of, isolated_hint, judge_edges
+from dplib.spark.graphs.edges import EDGE_RULES, degrees_of, isolated_hint, judge_edges
 from dplib.spark.rows.inspection import Inspection, Loss, RuleCount, dropped_values, rule_counts
 from dplib.spark.rows.resolve import MAX_HELD, number_column, text_column
 

@@ -12,9 +12,7 @@ number of the histogram, ``row_type`` that of the bin, ``quantity`` 1. Search an
 function on whole columns; no value reaches Python code one by one.
 """
 
-import datetime as dt
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -25,7 +23,7 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from dplib.arrays import BoolArray, FloatArray, Int32Array, IntArray
-from dplib.config.value_input import HistogramInput
+from dplib.config.value_input import BinDomain, HistogramInput
 from dplib.spark.points.point_batches import has_unit
 from dplib.spark.rows.contributions import Batches
 from dplib.spark.rows.read import KEY_TYPES, MOMENT_TYPES, NUMBER_TYPES, open_columns
@@ -34,29 +32,6 @@ from dplib.spark.rows.timestamps import check_date_format, day_number
 
 BIN_RULES = ("unit is given", "value can be read", "value is in a bin", "group is declared")
 _UNIT, _VALUE, _BIN, _GROUP = range(4)
-
-
-@dataclass(frozen=True, eq=False)
-class BinDomain:
-    """The public keys of rows: bins of one kind, and groups.
-
-    Attributes:
-        edges: edges of numeric bins, increasing, shape (n_bins + 1,); None for other kinds.
-        clamp: whether numbers beyond the edges count in the first or last bin.
-        first_day: first day of the first bin of days; None for other kinds.
-        n_days: number of days.
-        days_per_bin: width of a bin of days.
-        categories: in order; None for other kinds.
-        groups: None where there is one histogram.
-    """
-
-    edges: FloatArray | None = None
-    clamp: bool = False
-    first_day: dt.date | None = None
-    n_days: int = 0
-    days_per_bin: int = 1
-    categories: tuple[str, ...] | None = None
-    groups: tuple[str, ...] | None = None
 
 
 def open_values(spark: SparkSession, source: HistogramInput, domain: BinDomain, base: Path) -> DataFrame:

@@ -15,9 +15,9 @@ from pyspark.sql import functions as F
 from dplib.config.date_patterns import guess_patterns
 from dplib.config.event_input import Input
 from dplib.config.sections import EventPrivacySettings
-from dplib.config.value_input import HistogramInput
+from dplib.config.value_input import BinDomain, HistogramInput
 from dplib.spark.engine.session import quiet_spark_errors
-from dplib.spark.rows.bins import BIN_RULES, BinDomain, judge_values
+from dplib.spark.rows.bins import BIN_RULES, judge_values
 from dplib.spark.rows.inspection import Inspection, Loss, RuleCount, dropped_values, rule_counts
 from dplib.spark.rows.resolve import RULES, RowDomain, judge_rows
 

@@ -8,14 +8,14 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from dplib.clustering.point_frame import PointFrame
-from dplib.config.edge_input import WeightSettings
+from dplib.config.edge_input import VertexDomain, WeightSettings
 from dplib.config.event_input import Input
 from dplib.config.sections import EventPrivacySettings
-from dplib.config.value_input import HistogramInput
-from dplib.spark.graphs.edges import EDGE_RULES, VertexDomain, judge_edges
+from dplib.config.value_input import BinDomain, HistogramInput
+from dplib.spark.graphs.edges import EDGE_RULES, judge_edges
 from dplib.spark.graphs.weighted_edges import WEIGHT_RULES, judge_weighted_edges
 from dplib.spark.points.point_rows import POINT_RULES, judge_points
-from dplib.spark.rows.bins import BIN_RULES, BinDomain, judge_values
+from dplib.spark.rows.bins import BIN_RULES, judge_values
 from dplib.spark.rows.quality import JudgedRows
 from dplib.spark.rows.resolve import RULES, RowDomain, judge_rows
 

@@ -9,13 +9,10 @@ import datetime as dt
 from dataclasses import dataclass
 from typing import Any
 
-from dplib.mechanisms.tree_counts import SAMPLER_FORMAT
-from dplib.privacy.noise import Noise, NoiseEvent
-from dplib.release.manifest import Manifest
-from dplib.spark.rows.bins import BinDomain
-from dplib.workflow.design import require_useful_noise
-from dplib.workflow.manifest import public_design
-from dplib.workflow.quality import quality_events
+from dplib.config.input_quality import quality_events
+from dplib.config.value_input import BinDomain
+from dplib.privacy.noise import SAMPLER_FORMAT, Noise, NoiseEvent, require_useful_noise
+from dplib.release.manifest import Manifest, public_design
 from tests.support.rows_by_day.config import NAME, RowsByDay
 
 

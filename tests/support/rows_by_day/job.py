@@ -12,13 +12,14 @@ from dplib.config.value_input import HistogramInput
 from dplib.errors import ConfigError
 from dplib.progress import Progress
 from dplib.release.manifest import Manifest
+from dplib.release.question import Question
 from dplib.release.verify import Check
 from dplib.spark.engine.blocks import SparkSession
 from dplib.spark.rows.bins import BIN_RULES, open_values
 from dplib.spark.rows.inspect import inspect_values
 from dplib.spark.rows.inspection import Inspection
 from dplib.terminal.output import day_option
-from dplib.workflow.job import Job, PreparedJob, Question, Stages, Trial
+from dplib.workflow.job import Job, PreparedJob, Stages, Trial
 from dplib.workflow.plan import JobPlan, PlanFrame, planned
 from dplib.workflow.prepared import Prepared, resolver
 from dplib.workflow.rehearsal import on_generated_rows

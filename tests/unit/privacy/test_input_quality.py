@@ -8,13 +8,14 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from dplib.config.input_quality import quality_plan
 from dplib.errors import ConfigError
 from dplib.jobs.consistent_histograms.job import JOB
 from dplib.mechanisms.tree_counts import measure_levels
 from dplib.privacy.budget import ZCDP, PureDP
 from dplib.privacy.input_quality import UNITS, QualityPlan
 from dplib.privacy.noise_quantile import DrawLaw
-from dplib.workflow.quality import part_of, quality_plan, quality_words
+from dplib.workflow.quality import part_of, quality_words
 from tests.support.jobs import Shop
 
 

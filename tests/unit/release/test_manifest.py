@@ -11,8 +11,7 @@ import pytest
 from dplib.errors import ConfigError, IntegrityError
 from dplib.privacy.budget import Currency
 from dplib.privacy.neighbors import Neighbors
-from dplib.release.manifest import MANIFEST, build_manifest, load_manifest, write_manifest
-from dplib.workflow.manifest import public_design
+from dplib.release.manifest import MANIFEST, build_manifest, load_manifest, public_design, write_manifest
 
 
 def content(**changes: Any) -> dict[str, Any]:

@@ -40,9 +40,9 @@ def test_errors_are_stated_of_an_optimum_only(rounds: int, converged: bool, tmp_
     checks = {check.name: check for check in check_tables(tmp_path, manifest)}
     assert all(check.ok for check in checks.values())
     assert ("estimates: rounds reached their threshold" in checks) is not converged
-    answers = query_release(tmp_path, manifest, (), None, None)
+    answers = query_release(tmp_path, manifest)
     assert any("ended before" in str(shown) for shown in shown_answers(answers)) is not converged
-    for answer in query_release(tmp_path, manifest, (), None, None):
+    for answer in query_release(tmp_path, manifest):
         assert (answer.std_error is not None) is converged
         assert (answer.low is not None) is converged
         assert (answer.high is not None) is converged

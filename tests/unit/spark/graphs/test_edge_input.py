@@ -12,6 +12,7 @@ from pydantic import ValidationError
 from dplib.config.edge_input import (
     EdgeInput,
     VertexCount,
+    VertexDomain,
     WeightedEdgeInput,
     WeightSettings,
     reading_notes,
@@ -21,7 +22,6 @@ from dplib.config.edge_input import (
 )
 from dplib.config.names import ListFile
 from dplib.errors import ConfigError, SchemaError
-from dplib.spark.graphs.edges import VertexDomain
 from dplib.spark.graphs.gml import gml_edges
 from dplib.spark.graphs.graph_files import metis_edges, require_gml
 

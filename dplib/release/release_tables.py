@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Generic
+from typing import Generic, TypeVar
 
-from dplib.workflow.design import AnyDesign
+AnyDesign = TypeVar("AnyDesign")
 
 
 @dataclass(frozen=True)
