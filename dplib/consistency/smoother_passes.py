@@ -80,13 +80,19 @@ class SmootherPlan:
         return replace(self, tree=tree, levels=tuple(levels), offset=offset), nodes
 
 
-def smoother_plan(tree: IntervalTree, variance: FloatArray, day_constraints: Sequence[DayConstraints]) -> SmootherPlan:
+def smoother_plan(
+    tree: IntervalTree,
+    variance: FloatArray,
+    day_constraints: Sequence[DayConstraints],
+    roots: FloatArray | None = None,
+) -> SmootherPlan:
     """Work out the covariances from the last level to the root.
 
     Args:
-        tree: the tree.
+        tree: the tree, or its top where ``roots`` are given.
         variance: shape (n_nodes, n_series), above 0, ``inf`` where not measured; may be a broadcast view.
         day_constraints: consecutive day constraints that cover all days.
+        roots: covariances of the means that the last level of a top takes, shape (n_blocks, n_series, n_series).
 
     Returns:
         The plan.
@@ -98,7 +104,14 @@ def smoother_plan(tree: IntervalTree, variance: FloatArray, day_constraints: Seq
     levels: list[LevelCovariances] = []
     span_of: IntArray = np.zeros(0, dtype=np.int64)
     identifiable = True
-    for level in range(tree.n_levels - 1, -1, -1):
+    if roots is not None:
+        level_, none = tree.level_slice(tree.n_levels - 1), np.zeros_like(roots)
+        index = ClassIndex(np.arange(len(roots)), len(roots))
+        levels.append(LevelCovariances(index, np.zeros(roots.shape[:2]), roots, none, none))
+        days = zip(tree.lo[level_].tolist(), tree.hi[level_].tolist(), strict=True)
+        own = [np.unique(spans.of_constraints[constraints_of_day[lo:hi]]).tolist() for lo, hi in days]
+        span_of = np.array([spans.union(each) for each in own], dtype=np.int64)
+    for level in range(tree.n_levels - 1 - len(levels), -1, -1):
         below = levels[-1] if levels else None
         table, span_of, overlap = _level(tree, level, variance, constraints_of_day, spans, below, span_of)
         levels.append(table)
@@ -107,7 +120,7 @@ def smoother_plan(tree: IntervalTree, variance: FloatArray, day_constraints: Seq
     offset = None
     if not all(daily.is_homogeneous for daily in day_constraints):
         offset = np.array([particular(daily) for daily in day_constraints])[constraints_of_day]
-    return SmootherPlan(tree, tuple(reversed(levels)), offset, identifiable)
+    return SmootherPlan(tree, tuple(reversed(levels)), offset, identifiable, is_top=roots is not None)
 
 
 def _level(

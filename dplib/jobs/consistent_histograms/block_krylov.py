@@ -265,8 +265,7 @@ def conjugate_blocks(
         move: list[Move | None] = [None] * len(states)
         for number in active:
             move[number] = Move(states[number].energy / sent[number].dot)
-        found = stepper.read(rounds.send(move, TASK))
-        rounds.end_round(TASK)
+        found = stepper.read(rounds.send(move, TASK, ends_round=True))
         for number in active:
             state, summary, moved = states[number], found[number], move[number]
             assert moved is not None

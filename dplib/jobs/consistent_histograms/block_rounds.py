@@ -293,8 +293,7 @@ def alternate_blocks(
             state.top, roots = pass_top(gains, before, state.means)
             moved[number] = np.abs(state.top - before).sum()
             message.append(roots)
-        found = stepper.read(rounds.send(message, TASK))
-        rounds.end_round(TASK)
+        found = stepper.read(rounds.send(message, TASK, ends_round=True))
         for number, (state, summary) in enumerate(zip(states, found, strict=True)):
             if message[number] is not None:
                 size = design.tree.n_nodes * len(groups[number].series)

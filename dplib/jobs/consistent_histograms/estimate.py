@@ -80,9 +80,14 @@ def factors_of(design: Design, group: IntArray) -> tuple[FloatArray, FloatArray]
 
 def variance_of(design: Design, group: IntArray) -> FloatArray:
     """Variances that some series are weighed by, shape (n_nodes, series of the group)."""
+    return np.asarray(level_variance_of(design, group)[design.tree.level], dtype=np.float64)
+
+
+def level_variance_of(design: Design, group: IntArray) -> FloatArray:
+    """The same of a node at each level, shape (n_levels, series of the group)."""
     if _is_product(design):
-        return design.node_variance[:, None] * design.series_variance[group]
-    return np.asarray(_cells(design, group)[design.tree.level], dtype=np.float64)
+        return design.level_variance[:, None] * design.series_variance[group]
+    return _cells(design, group)
 
 
 def _cells(design: Design, group: IntArray) -> FloatArray:

@@ -1,7 +1,10 @@
-"""The nearest non-negative real table as a published one, in this process and in blocks on Spark."""
+"""The nearest non-negative real table as a published one, in this process and in blocks on Spark.
+
+By Newton's method (`newton_rounds`) where the covariances of linked series are small, by conjugate gradients on the
+days that are pushed (`nonnegative`) elsewhere; both end by the same certificate.
+"""
 
 from contextlib import ExitStack
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,21 +14,15 @@ from dplib.errors import ConfigError
 from dplib.jobs.consistent_histograms.block_shapes import BlockShapes
 from dplib.jobs.consistent_histograms.design import Design
 from dplib.jobs.consistent_histograms.estimate import PublishedTable
-from dplib.jobs.consistent_histograms.nonnegative import (
-    TASK,
-    HeldBlock,
-    Nearness,
-    PushState,
-    PushStepper,
-    nearest_nonnegative,
-)
-from dplib.jobs.consistent_histograms.solver_config import Solver
+from dplib.jobs.consistent_histograms.newton_rounds import NewtonStepper
+from dplib.jobs.consistent_histograms.nonnegative import ROUNDING, TASK, Nearness, PushStepper, nearest_nonnegative
 from dplib.jobs.consistent_histograms.tables import block_nodes
+from dplib.jobs.consistent_histograms.work_blocks import in_work_blocks
 from dplib.spark.engine.blocks import Block, DataFrame, iterate_blocks
-from dplib.spark.engine.rounds import BlockRounds
+from dplib.spark.engine.rounds import BlockRounds, HeldBlocks, Rounds
 
 KEEP_EVERY = 2
-"""Rounds after which the blocks' state is stored: a message costs as much as storing it."""
+"""Rounds of conjugate gradients after which the blocks' state is stored; Newton's are stored each time."""
 
 
 def nearest_on_driver(design: Design, values: FloatArray) -> PublishedTable:
@@ -34,12 +31,17 @@ def nearest_on_driver(design: Design, values: FloatArray) -> PublishedTable:
     Raises:
         ConfigError: if the rounds end before their threshold.
     """
-    whole = replace(design, block_cells=values.size + design.tree.n_nodes * design.block_width)
-    shapes = BlockShapes.of(whole)
-    stepper = PushStepper.of(whole, shapes)
-    held = HeldBlock(stepper, stepper.load(0, {"values": values.astype("<f8").tobytes()}))
-    found = _nearest(held, stepper, whole, float(np.abs(values).max()))
-    return PublishedTable(stepper.final(0, held.state), np.full(values.shape[1], found.converged))
+    work = in_work_blocks(design)
+    plan, shapes = work.blocks, BlockShapes.of(work)
+    stepper = _stepper(work, shapes, float(np.abs(values).max()))
+    nodes = [block_nodes(work, plan.name(block)) for block in range(plan.n_blocks)]
+    states = [stepper.load(block, {"values": values[own].astype("<f8").tobytes()}) for block, own in enumerate(nodes)]
+    held: HeldBlocks[Any] = HeldBlocks(stepper, states)
+    found = _nearest(held, stepper, work, float(np.abs(values).max()))
+    counts = np.empty(values.shape)
+    for block, own in enumerate(nodes):
+        counts[own] = stepper.final(block, held.states[block])
+    return _with_top(work, counts, found)
 
 
 def nearest_in_blocks(
@@ -58,35 +60,57 @@ def nearest_in_blocks(
     Raises:
         ConfigError: if the rounds end before their threshold.
     """
-    stepper, plan = PushStepper.of(design, shapes), design.blocks
-    rounds = BlockRounds(estimated, stepper, keep_every=KEEP_EVERY)
+    stepper, plan = _stepper(design, shapes, largest), design.blocks
+    rounds = BlockRounds(estimated, stepper, 1 if isinstance(stepper, NewtonStepper) else KEEP_EVERY)
     stack.callback(rounds.close)
     found = _nearest(rounds, stepper, design, largest)
     for block, columns in iterate_blocks(rounds.mapped(_final, ["counts"]), TASK):
         made = np.frombuffer(columns["counts"], "<f8").reshape(-1, shapes.n_series)
         counts[block_nodes(design, plan.name(block))] = made
+    return _with_top(design, counts, found)
+
+
+def _with_top(design: Design, counts: FloatArray, found: Nearness) -> PublishedTable:
+    """The table with the sums above its blocks."""
+    plan = design.blocks
     roots = counts[plan.n_top_nodes : plan.n_top_nodes + plan.n_blocks]
     counts[: plan.n_top_nodes] = plan.top_tree.sums(roots)[: plan.n_top_nodes]
-    return PublishedTable(counts, np.full(shapes.n_series, found.converged))
+    return PublishedTable(counts, np.full(counts.shape[1], found.converged))
 
 
-def _final(stepper: Any, block: int, state: PushState) -> Block:
+def _final(stepper: Any, block: int, state: Any) -> Block:
     return {"counts": stepper.final(block, state).astype("<f8").tobytes()}
 
 
-def _nearest(rounds: HeldBlock | BlockRounds, stepper: PushStepper, design: Design, largest: float) -> Nearness:
+def _stepper(design: Design, shapes: BlockShapes, largest: float) -> NewtonStepper | PushStepper:
+    tol = max(design.config.publish.solver.tol, ROUNDING * largest)
+    return NewtonStepper.of(design, shapes, tol) or PushStepper.of(design, shapes)
+
+
+def _nearest(rounds: Rounds, stepper: NewtonStepper | PushStepper, design: Design, largest: float) -> Nearness:
     solver = design.config.publish.solver
-    found = nearest_nonnegative(rounds, stepper, design, largest, solver.tol, solver.max_rounds)
-    _require_near(solver, found)
+    if isinstance(stepper, NewtonStepper):
+        found = _newton(rounds, stepper, design, solver.max_rounds)
+    else:
+        found = nearest_nonnegative(rounds, stepper, design, largest, solver.tol, solver.max_rounds)
+    if not found.converged and not solver.accept_unconverged:
+        raise ConfigError(
+            "publish.solver.max_rounds",
+            f"be enough for the nearest non-negative table within {solver.tol:g} counts a day",
+            f"{found.n_rounds} rounds that miss it by {found.violation:.3g}: raise it or publish.solver.tol, or leave "
+            "publish.counts at integers; the measurement is kept, and publishing again costs nothing",
+        )
     return found
 
 
-def _require_near(solver: Solver, found: Nearness) -> None:
-    if found.converged or solver.accept_unconverged:
-        return
-    raise ConfigError(
-        "publish.solver.max_rounds",
-        f"be enough for the nearest non-negative table within {solver.tol:g} counts a day",
-        f"{found.n_rounds} rounds that miss it by {found.violation:.3g}: raise it or publish.solver.tol, or leave "
-        "publish.counts at integers; the measurement is kept, and publishing again costs nothing",
-    )
+def _newton(rounds: Rounds, stepper: NewtonStepper, design: Design, max_rounds: int) -> Nearness:
+    plan, found = design.blocks, stepper.read(rounds.send(None, TASK))
+    moved = np.zeros((plan.n_blocks, len(design.series)))
+    for number in range(1, max_rounds + 1):
+        above = np.asarray(plan.top_tree.sums(moved)[: plan.n_top_nodes], dtype=np.float64)
+        steps = stepper.roots(design, found, above)
+        moved += steps
+        found = stepper.read(rounds.send(steps, TASK, ends_round=True))
+        if found.violation <= stepper.tol or number == max_rounds:
+            return Nearness(number, found.violation, found.violation <= stepper.tol)
+    raise AssertionError

@@ -11,7 +11,7 @@ correction is ``m``). Here conjugate gradients on the days that are pushed take 
 of these changes (Dostal's MPRGP with step 1, which is below 2 / ||P||): it ends exactly once that set is found.
 
 A round in blocks is two messages, as in `block_krylov`: a direction goes through the trees (means up, the driver solves
-the top, values down) and a step is taken. The driver's layout is one block held in this process.
+the top, values down) and a step is taken. The driver holds the blocks in this process.
 
 Guarantee: at the end no day is below 0, and no day that is pushed is above 0, by more than the threshold; the rest is
 cut off and the trees are summed again. Cost: one pass up and down the blocks a round.
@@ -23,7 +23,7 @@ method for finding projections onto the intersection of convex sets in Hilbert s
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -32,6 +32,7 @@ from dplib.jobs.consistent_histograms.block_shapes import BlockShapes
 from dplib.jobs.consistent_histograms.block_solvers import ExactPasses, exact_passes, series_groups, solve_top
 from dplib.jobs.consistent_histograms.design import Design
 from dplib.spark.engine.blocks import Block
+from dplib.spark.engine.rounds import Rounds
 
 TASK = "find the nearest non-negative table"
 ROUNDING = 2.0**-44
@@ -227,35 +228,6 @@ class PushStepper:
         return np.asarray(self.shapes.tree(block).sums(np.maximum(state.table, 0.0)), dtype=np.float64)
 
 
-class Rounds(Protocol):
-    """What sends messages to all blocks: `BlockRounds` on Spark, `HeldBlock` in this process."""
-
-    def send(self, message: Any, task: str) -> list[bytes]:
-        """Let all blocks take a message and summarise themselves."""
-        ...
-
-    def end_round(self, task: str) -> None:
-        """Note that a round is complete."""
-        ...
-
-
-@dataclass(eq=False)
-class HeldBlock:
-    """The whole tree as one block in this process."""
-
-    stepper: PushStepper
-    state: PushState
-
-    def send(self, message: Any, _: str) -> list[bytes]:
-        """Take a message."""
-        if message is not None:
-            self.state = self.stepper.step(0, self.state, message)
-        return [self.stepper.summary(0, self.state)]
-
-    def end_round(self, _: str) -> None:
-        """Nothing is stored."""
-
-
 @dataclass(frozen=True)
 class Nearness:
     """How the rounds ended.
@@ -282,7 +254,7 @@ class _Search:
     means: FloatArray = field(default_factory=lambda: np.zeros(0))
 
     def send(self, message: Refresh | Direct | Step | None) -> PushSummary:
-        return self.stepper.read(self.rounds.send(message, TASK))
+        return self.stepper.read(self.rounds.send(message, TASK, ends_round=isinstance(message, Step)))
 
     def roots(self, means: FloatArray) -> FloatArray:
         """Values of the blocks' roots from their means."""
@@ -336,5 +308,4 @@ def nearest_nonnegative(
         if found.violation <= tol or number == max_rounds:
             return Nearness(number, found.violation, found.violation <= tol)
         found, fresh = search.round(found), False
-        rounds.end_round(TASK)
     raise AssertionError

@@ -1,10 +1,10 @@
 """Rounds on Spark without a shuffle: blocks whose state advances by small messages from the driver.
 
 Every round is one job: the driver sends a message, blocks take it and return a small summary. The state itself is
-rebuilt more often than stored: only every few rounds it is persisted, and in between a job starts from the last stored
-state and takes the messages since then again. Storing the state costs as much as taking many messages
-anew. Stored states that nothing needs any more are dropped. A lost executor's blocks are computed again from the
-first state by the same messages, so numbers never depend on it.
+rebuilt more often than stored: only every few rounds it is persisted, by the job that asks for its summary, and in
+between a job starts from the last stored state and takes the messages since then again. Storing the state costs as much
+as taking many messages anew. Stored states that nothing needs any more are dropped. A
+lost executor's blocks are computed again from the first state by the same messages, so numbers never depend on it.
 
 The chain of stored states makes Spark's plan longer; after `MAX_DEPTH` of them it is cut by a checkpoint, in Spark's
 checkpoint folder (``spark.checkpoint.dir``) if there is one. Otherwise on the executors' disks: a block lost after that
@@ -13,7 +13,7 @@ fails the job, which is free to run again.
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 from dplib.spark.engine.blocks import Block, DataFrame, collect_blocks, map_blocks
 from dplib.spark.engine.session import quiet_spark_errors
@@ -50,6 +50,32 @@ class Stepper(Protocol[State]):
         ...
 
 
+class Rounds(Protocol):
+    """What sends messages to all blocks: `BlockRounds` on Spark, `HeldBlocks` in this process."""
+
+    def send(self, message: Any, task: str, ends_round: bool = False) -> list[bytes]:
+        """Let all blocks take a message and summarise themselves."""
+        ...
+
+
+class HeldBlocks(Generic[State]):
+    """The state of all blocks in this process.
+
+    Args:
+        stepper: what happens inside a block.
+        states: of the blocks, in their order.
+    """
+
+    def __init__(self, stepper: Stepper[State], states: Sequence[State]) -> None:
+        self._stepper, self.states = stepper, list(states)
+
+    def send(self, message: Any, _: str, ends_round: bool = False) -> list[bytes]:
+        """As `BlockRounds.send`; nothing is stored."""
+        if message is not None:
+            self.states = [self._stepper.step(block, state, message) for block, state in enumerate(self.states)]
+        return [self._stepper.summary(block, state) for block, state in enumerate(self.states)]
+
+
 class BlockRounds:
     """The state of all blocks.
 
@@ -71,41 +97,44 @@ class BlockRounds:
         self._depth = 0
         self._kept: list[DataFrame] = []
 
-    def send(self, message: Any, task: str) -> list[bytes]:
+    def send(self, message: Any, task: str, ends_round: bool = False) -> list[bytes]:
         """Let all blocks take a message and summarise themselves.
 
         Args:
             message: anything that pickles; ``None`` asks for summaries only.
             task: what Spark is doing, for error messages.
+            ends_round: whether a round is complete with this message, so that its state may be stored.
 
         Returns:
             Summaries in the order of the blocks.
         """
         if message is not None:
             self._pending.append(message)
-        found = collect_blocks(self.mapped(_summarise, ["summary"]), task)
-        # The job that has just run stored the newest state on its way.
-        while len(self._kept) > 1:
-            self._kept.pop(0).unpersist()
+        self._n_rounds += ends_round
+        if ends_round and not self._n_rounds % self._keep_every:
+            found = self._store(task)
+        else:
+            found = collect_blocks(self.mapped(_summarise, ["summary"]), task)
         return [columns["summary"] for _, columns in found]
 
-    def end_round(self, task: str) -> None:
-        """Note that a round is complete; every few rounds the next job stores the state."""
-        self._n_rounds += 1
-        if self._n_rounds % self._keep_every:
-            return
-        advanced = self.mapped(_store, self._stepper.columns)
+    def _store(self, task: str) -> list[tuple[int, dict[str, bytes]]]:
+        """Summaries, and the state that they are of stored by the same job."""
+        advanced = self.mapped(_store, [*self._stepper.columns, "summary"])
         self._pending = []
         self._depth += 1
         if self._depth < self._max_depth:
             self._base = advanced.persist()
+            found = collect_blocks(self._base.select("block", "summary"), task)
+            self.close()
             self._kept.append(self._base)
-            return
+            return found
         with quiet_spark_errors(task):
             reliable = bool(advanced.sparkSession.conf.get("spark.checkpoint.dir", ""))
             self._base = advanced.checkpoint() if reliable else advanced.localCheckpoint()
         self._depth = 0
+        found = collect_blocks(self._base.select("block", "summary"), task)
         self.close()
+        return found
 
     def mapped(self, function: Callable[[Stepper[Any], int, Any], Block], columns: Sequence[str]) -> DataFrame:
         """Blocks made from the state of each block; lazy.
@@ -140,4 +169,4 @@ def _summarise(stepper: Stepper[Any], block: int, state: Any) -> Block:
 
 
 def _store(stepper: Stepper[Any], block: int, state: Any) -> Block:
-    return stepper.store(block, state)
+    return {**stepper.store(block, state), "summary": stepper.summary(block, state)}

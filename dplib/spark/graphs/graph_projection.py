@@ -62,8 +62,9 @@ def project_blocks(blocks: DataFrame, n_blocks: int, bound: int, salt: int, alon
                 fates = finish([_read_rest(columns["rest"]) for _, columns in left], salt)
             else:
                 fates = worst_votes(votes)
-            votes = _read_votes(rounds.send({pair: (len(each), _pack(each)) for pair, each in fates.items()}, _TASK))
-            rounds.end_round(_TASK)
+            votes = _read_votes(
+                rounds.send({pair: (len(each), _pack(each)) for pair, each in fates.items()}, _TASK, True)
+            )
         kept = rounds.mapped(_kept, ["edges"]).persist()
         materialise_blocks(kept, _TASK)
     finally:

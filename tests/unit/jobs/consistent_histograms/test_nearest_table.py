@@ -10,6 +10,7 @@ from scipy.optimize import nnls
 
 from dplib.arrays import FloatArray
 from dplib.errors import ConfigError
+from dplib.jobs.consistent_histograms import newton_rounds
 from dplib.jobs.consistent_histograms.check import violation
 from dplib.jobs.consistent_histograms.config import Tree
 from dplib.jobs.consistent_histograms.design import Design
@@ -64,8 +65,13 @@ def small(case: str, **solver: Any) -> Design:
     return replace(Design.of(config, whole.rows_are_packages), block_cells=64)
 
 
+@pytest.mark.parametrize("max_linked", [newton_rounds.MAX_LINKED, 1])
 @pytest.mark.parametrize("case", ["plain", "packages", "menus", "totals", "equations"])
-def test_equal_to_quadratic_programming(case: str, tmp_path: Path, secret: bytes) -> None:
+def test_equal_to_quadratic_programming(
+    case: str, max_linked: int, tmp_path: Path, secret: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # By Newton's method, and by conjugate gradients where constraints link more series than it takes.
+    monkeypatch.setattr(newton_rounds, "MAX_LINKED", max_linked)
     design = small(case)
     stored(design, tmp_path, secret)
     noisy = Tables(tmp_path, design).read_measurement()
