@@ -7,6 +7,7 @@ its design. Its functions get a design that the job itself resolved, which `Prep
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Generic
 
@@ -132,6 +133,16 @@ class PreparedJob(Prepared[Design_co]):
     """A checked configuration and the job that it is of."""
 
     job: Job[Design_co]
+
+
+def stages_of(module: str) -> Callable[[], Stages[AnyDesign]]:
+    """Loads the `STAGES` of a module where a run needs them: they bring Spark."""
+
+    def stages() -> Stages[AnyDesign]:
+        found: Stages[AnyDesign] = import_module(module).STAGES
+        return found
+
+    return stages
 
 
 class Resources(Generic[AnyDesign]):

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -54,6 +55,16 @@ class Made:
     faint: FaintTotals
     fields: dict[str, Any]
     page: Callable[[PageFrame], str]
+
+
+def page_of(package: str, *content: object) -> Callable[[PageFrame], str]:
+    """Draws by `build_page` of a job's module ``page``, which is loaded only then: that takes seconds."""
+
+    def page(frame: PageFrame) -> str:
+        drawn: str = import_module(f"{package}.page").build_page(*content, frame)
+        return drawn
+
+    return page
 
 
 def finish_release(

@@ -1,9 +1,7 @@
 """The job's own part of a run: open the rows, count and draw the noise once, estimate and publish."""
 
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from dplib.config.event_input import Input
 from dplib.jobs.consistent_histograms.blocks import measure_in_blocks
@@ -19,23 +17,25 @@ from dplib.jobs.consistent_histograms.publish import (
     results_on_driver,
     write_tables,
 )
+from dplib.jobs.consistent_histograms.rehearse import shown_rehearsal
 from dplib.jobs.consistent_histograms.rows import row_domain
 from dplib.jobs.consistent_histograms.tables import Tables, read_measure, read_tree
+from dplib.jobs.consistent_histograms.trial import TRIAL
 from dplib.ledger.runs import MeasuredRun
 from dplib.page.account_state import AccountState
-from dplib.spark.engine.blocks import DataFrame
+from dplib.spark.engine.blocks import DataFrame, SparkSession
 from dplib.spark.rows.contributions import bound_rows
 from dplib.spark.rows.counts import count_cells
+from dplib.spark.rows.inspect import inspect_rows
+from dplib.spark.rows.inspection import Inspection
 from dplib.spark.rows.quality import JudgedRows
 from dplib.spark.rows.quality_rows import judged_events
 from dplib.spark.rows.read import open_rows
 from dplib.spark.rows.resolve import resolve_rows
-from dplib.workflow.job import Resources
-from dplib.workflow.publication import Made, finish_release
+from dplib.workflow.job import Resources, Stages
+from dplib.workflow.prepared import Prepared
+from dplib.workflow.publication import Made, finish_release, page_of
 from dplib.workflow.run_keys import MeasurementKeys, RunKeys
-
-if TYPE_CHECKING:
-    from dplib.page.frame import PageFrame
 
 
 def open_input(job: Resources[Design]) -> DataFrame:
@@ -76,16 +76,9 @@ def publish(job: Resources[Design], run: MeasuredRun, account: AccountState, dir
             promise(design),
             faint_series(design, results),
             manifest_fields(design, results),
-            partial(_page, design, results),
+            lambda frame: page_of("dplib.jobs.consistent_histograms", page_content(design, results))(frame),
         )
         finish_release(replace(job.prepared, design=design), directory, run, account, made)
-
-
-def _page(design: Design, results: Results, frame: "PageFrame") -> str:
-    # Imported where it is needed: drawing takes seconds to load, and most commands draw nothing.
-    from dplib.jobs.consistent_histograms.page import build_page
-
-    return build_page(page_content(design, results), frame)
 
 
 def _laid_out(job: Resources[Design], design: Design, run_hash: str) -> Design:
@@ -98,3 +91,22 @@ def _results(job: Resources[Design], design: Design, directory: Path) -> Results
     if layout == "driver":
         return results_on_driver(design, directory, job.progress)
     return results_in_layout(job.spark(), design, directory, layout, job.progress)
+
+
+def inspect(spark: SparkSession, prepared: Prepared[Design]) -> Inspection:
+    """What each rule and cap does to the rows."""
+    source = prepared.source(Input)
+    rows = open_rows(spark, source, prepared.base)
+    return inspect_rows(rows, source, prepared.design.config.privacy, row_domain(prepared.design))
+
+
+STAGES = Stages(
+    open_input=open_input,
+    measure=measure,
+    publish=publish,
+    trial=TRIAL,
+    judge=judge,
+    inspect=inspect,
+    rehearse=shown_rehearsal,
+)
+"""What runs are made of."""

@@ -12,7 +12,7 @@ from dplib.jobs.kmeans.query import Answer, ask
 from dplib.jobs.kmeans.terminal import show_release, shown_answers, shown_plan
 from dplib.release.manifest import Manifest
 from dplib.release.question import Question
-from dplib.workflow.job import Job, Stages
+from dplib.workflow.job import Job, stages_of
 from dplib.workflow.plan import planned
 from dplib.workflow.prepared import resolver
 from dplib.workflow.shown import Shown
@@ -25,14 +25,6 @@ def query(release: Path, manifest: Manifest, asked: Question) -> tuple[list[Answ
     return answers, shown_answers(title, answers)
 
 
-def stages() -> Stages[Design]:
-    """What runs are made of."""
-    # Imported where it is needed: it brings Spark.
-    from dplib.jobs.kmeans.stages import STAGES
-
-    return STAGES
-
-
 JOB = Job(
     name=NAME,
     example=EXAMPLE,
@@ -42,6 +34,6 @@ JOB = Job(
     show=show_release,
     query=query,
     verify=check_tables,
-    stages=stages,
+    stages=stages_of("dplib.jobs.kmeans.run"),
 )
 """The job."""

@@ -1,31 +1,30 @@
 """The job's own part of a run: open the rows, ask the method's questions once, estimate and publish."""
 
 from contextlib import ExitStack
-from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from dplib.config.point_input import PointInput
+from dplib.jobs.kmeans.assign import assign_to_centers
 from dplib.jobs.kmeans.design import Design
-from dplib.jobs.kmeans.estimate import Results
 from dplib.jobs.kmeans.faint import faint_centers
 from dplib.jobs.kmeans.measure import measure_points, measure_reports, measure_users
 from dplib.jobs.kmeans.publish import manifest_fields, promise, write_tables
+from dplib.jobs.kmeans.rehearse import shown_rehearsal
 from dplib.jobs.kmeans.report_text import ReportReader
+from dplib.jobs.kmeans.trial import TRIAL
 from dplib.ledger.runs import MeasuredRun
 from dplib.page.account_state import AccountState
-from dplib.spark.engine.blocks import DataFrame
-from dplib.spark.points.point_reports import merge_reports, open_point_reports
-from dplib.spark.points.point_rows import open_points
+from dplib.spark.engine.blocks import DataFrame, SparkSession
+from dplib.spark.points.point_reports import inspect_point_reports, merge_reports, open_point_reports
+from dplib.spark.points.point_rows import inspect_points, open_points
 from dplib.spark.points.points import NAME_WORDS, SparkPoints, SparkRows, block_users
+from dplib.spark.rows.inspection import Inspection
 from dplib.spark.rows.quality import JudgedRows
 from dplib.spark.rows.quality_rows import judged_points
-from dplib.workflow.job import Resources
-from dplib.workflow.publication import Made, finish_release
+from dplib.workflow.job import Resources, Stages
+from dplib.workflow.prepared import Prepared
+from dplib.workflow.publication import Made, finish_release, page_of
 from dplib.workflow.run_keys import MeasurementKeys, RunKeys
-
-if TYPE_CHECKING:
-    from dplib.page.frame import PageFrame
 
 
 def open_input(job: Resources[Design]) -> DataFrame:
@@ -72,13 +71,29 @@ def publish(job: Resources[Design], run: MeasuredRun, account: AccountState, dir
             promise(design),
             faint_centers(design, results),
             manifest_fields(design, results),
-            partial(_page, design, results),
+            page_of("dplib.jobs.kmeans", design, results),
         )
         finish_release(job.prepared, directory, run, account, made)
 
 
-def _page(design: Design, results: Results, frame: "PageFrame") -> str:
-    # Imported where it is needed: drawing takes seconds to load, and most commands draw nothing.
-    from dplib.jobs.kmeans.page import build_page
+def inspect(spark: SparkSession, prepared: Prepared[Design]) -> Inspection:
+    """What each rule keeps, drops and clips."""
+    design, source = prepared.design, prepared.source(PointInput)
+    if design.from_reports:
+        reports = open_point_reports(spark, source, prepared.base)
+        return inspect_point_reports(reports, ReportReader(design.collection))
+    rows = open_points(spark, source, prepared.base, for_owner=True)
+    return inspect_points(rows, design.frame, design.config.privacy.rows_per_unit)
 
-    return build_page(design, results, frame)
+
+STAGES = Stages(
+    open_input=open_input,
+    measure=measure,
+    publish=publish,
+    trial=TRIAL,
+    judge=judge,
+    inspect=inspect,
+    rehearse=shown_rehearsal,
+    assign=assign_to_centers,
+)
+"""What runs are made of."""

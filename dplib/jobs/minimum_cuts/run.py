@@ -1,33 +1,31 @@
 """The job's own part of a run: open the list of edges, measure once, estimate and publish."""
 
-from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from dplib.config.edge_input import EdgeInput
 from dplib.graphs.cuts.cut_list import CutList
 from dplib.graphs.edges import Graph
 from dplib.jobs.minimum_cuts.design import SAMPLED, Design
-from dplib.jobs.minimum_cuts.estimate import Results
 from dplib.jobs.minimum_cuts.faint import faint_numbers
 from dplib.jobs.minimum_cuts.measure import measure_graph
 from dplib.jobs.minimum_cuts.padded_graph import ListCuts
 from dplib.jobs.minimum_cuts.publish import manifest_fields, promise, write_tables
+from dplib.jobs.minimum_cuts.rehearse import shown_rehearsal
 from dplib.jobs.minimum_cuts.tables import Tables
+from dplib.jobs.minimum_cuts.trial import TRIAL
 from dplib.ledger.runs import MeasuredRun
 from dplib.page.account_state import AccountState
-from dplib.spark.engine.blocks import DataFrame
+from dplib.spark.engine.blocks import DataFrame, SparkSession
 from dplib.spark.graphs.cut_trials import Method, search_cuts
 from dplib.spark.graphs.edges import open_edges
-from dplib.spark.graphs.weighted_edges import collect_graph, judge_weighted_edges
+from dplib.spark.graphs.weighted_edges import collect_graph, inspect_weighted_edges, judge_weighted_edges
+from dplib.spark.rows.inspection import Inspection
 from dplib.spark.rows.quality import JudgedRows
 from dplib.spark.rows.quality_rows import judged_weighted_edges
-from dplib.workflow.job import Resources
-from dplib.workflow.publication import Made, finish_release
+from dplib.workflow.job import Resources, Stages
+from dplib.workflow.prepared import Prepared
+from dplib.workflow.publication import Made, finish_release, page_of
 from dplib.workflow.run_keys import MeasurementKeys, RunKeys
-
-if TYPE_CHECKING:
-    from dplib.page.frame import PageFrame
 
 TRIAL_TASKS = 64
 """Tasks among which random trials are shared out; what they find does not depend on it."""
@@ -75,12 +73,27 @@ def publish(job: Resources[Design], run: MeasuredRun, account: AccountState, dir
     with job.stage("estimating and writing"):
         results = write_tables(design, directory)
         faint = faint_numbers(design, Tables(directory, design).read_measurement())
-        made = Made(promise(design), faint, manifest_fields(design), partial(_page, design, results))
+        made = Made(
+            promise(design), faint, manifest_fields(design), page_of("dplib.jobs.minimum_cuts", design, results)
+        )
         finish_release(job.prepared, directory, run, account, made)
 
 
-def _page(design: Design, results: Results, frame: "PageFrame") -> str:
-    # Imported where it is needed: drawing takes seconds to load, and most commands draw nothing.
-    from dplib.jobs.minimum_cuts.page import build_page
+def inspect(spark: SparkSession, prepared: Prepared[Design]) -> Inspection:
+    """What each rule and cap does to the rows."""
+    config, vertices = prepared.design.config, prepared.design.vertices
+    rows = open_edges(spark, prepared.source(EdgeInput), prepared.base, vertices)
+    judged = judge_weighted_edges(rows, vertices, config.graph.weights, config.row_cap, for_owner=True)
+    return inspect_weighted_edges(judged, vertices, config.graph.weights, config.pair_cap)
 
-    return build_page(design, results, frame)
+
+STAGES = Stages(
+    open_input=open_input,
+    measure=measure,
+    publish=publish,
+    trial=TRIAL,
+    judge=judge,
+    inspect=inspect,
+    rehearse=shown_rehearsal,
+)
+"""What runs are made of."""

@@ -1,32 +1,29 @@
 """The job's own part of a run: open the list of edges, measure once, estimate and publish."""
 
-from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from dplib.config.edge_input import EdgeInput
 from dplib.config.network_releases import ReportInput
 from dplib.jobs.network_statistics.design import Design
 from dplib.jobs.network_statistics.distributed import layout_of, measure_on_spark
-from dplib.jobs.network_statistics.estimate import Results
 from dplib.jobs.network_statistics.faint import faint_statistics
 from dplib.jobs.network_statistics.measure import measure_edges
 from dplib.jobs.network_statistics.publish import manifest_fields, promise, write_tables
+from dplib.jobs.network_statistics.rehearse import shown_rehearsal
 from dplib.jobs.network_statistics.reports import measure_reports
-from dplib.jobs.network_statistics.whole_graph import WholeGraph
+from dplib.jobs.network_statistics.trial import TRIAL
 from dplib.ledger.runs import MeasuredRun
 from dplib.page.account_state import AccountState
-from dplib.spark.engine.blocks import DataFrame
-from dplib.spark.graphs.edges import collect_edges, judge_edges, open_edges
-from dplib.spark.graphs.reports import judge_reports, open_reports
+from dplib.spark.engine.blocks import DataFrame, SparkSession
+from dplib.spark.graphs.edges import collect_edges, inspect_edges, judge_edges, open_edges
+from dplib.spark.graphs.reports import inspect_reports, judge_reports, open_reports
+from dplib.spark.rows.inspection import Inspection
 from dplib.spark.rows.quality import JudgedRows
 from dplib.spark.rows.quality_rows import judged_edges
-from dplib.workflow.job import Resources
-from dplib.workflow.publication import Made, finish_release
+from dplib.workflow.job import Resources, Stages
+from dplib.workflow.prepared import Prepared
+from dplib.workflow.publication import Made, finish_release, page_of
 from dplib.workflow.run_keys import MeasurementKeys, RunKeys
-
-if TYPE_CHECKING:
-    from dplib.page.frame import PageFrame
 
 
 def open_input(job: Resources[Design]) -> DataFrame:
@@ -62,12 +59,33 @@ def publish(job: Resources[Design], run: MeasuredRun, account: AccountState, dir
     with job.stage("estimating and writing"):
         results, parts = write_tables(design, directory)
         faint = faint_statistics(design, results, directory)
-        made = Made(promise(design), faint, manifest_fields(design), partial(_page, design, results, parts))
+        made = Made(
+            promise(design),
+            faint,
+            manifest_fields(design),
+            page_of("dplib.jobs.network_statistics", design, results, parts),
+        )
         finish_release(job.prepared, directory, run, account, made)
 
 
-def _page(design: Design, results: Results, parts: WholeGraph, frame: "PageFrame") -> str:
-    # Imported where it is needed: drawing takes seconds to load, and most commands draw nothing.
-    from dplib.jobs.network_statistics.page import build_page
+def inspect(spark: SparkSession, prepared: Prepared[Design]) -> Inspection:
+    """What each rule and cap does to the rows."""
+    design, vertices = prepared.design, prepared.design.vertices
+    if design.reported is not None:
+        reports = open_reports(spark, prepared.source(ReportInput), prepared.base)
+        return inspect_reports(judge_reports(reports, vertices))
+    rows = open_edges(spark, prepared.source(EdgeInput), prepared.base, vertices)
+    bound = design.largest_degree if design.projected else None
+    return inspect_edges(judge_edges(rows, vertices, for_owner=True), vertices, bound)
 
-    return build_page(design, results, parts, frame)
+
+STAGES = Stages(
+    open_input=open_input,
+    measure=measure,
+    publish=publish,
+    trial=TRIAL,
+    judge=judge,
+    inspect=inspect,
+    rehearse=shown_rehearsal,
+)
+"""What runs are made of."""

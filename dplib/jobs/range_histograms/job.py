@@ -12,7 +12,7 @@ from dplib.jobs.range_histograms.query import Answer, ask
 from dplib.jobs.range_histograms.terminal import show_release, shown_answers, shown_plan
 from dplib.release.manifest import Manifest
 from dplib.release.question import Question
-from dplib.workflow.job import Job, Stages
+from dplib.workflow.job import Job, stages_of
 from dplib.workflow.plan import planned
 from dplib.workflow.prepared import resolver
 from dplib.workflow.shown import Shown
@@ -24,14 +24,6 @@ def query(release: Path, manifest: Manifest, asked: Question) -> tuple[list[Answ
     return answers, shown_answers("Counts" if asked.by else f"Counts of {answers[0].range}", answers)
 
 
-def stages() -> Stages[Design]:
-    """What runs are made of."""
-    # Imported where it is needed: it brings Spark.
-    from dplib.jobs.range_histograms.stages import STAGES
-
-    return STAGES
-
-
 JOB = Job(
     name=NAME,
     example=EXAMPLE,
@@ -41,6 +33,6 @@ JOB = Job(
     show=show_release,
     query=query,
     verify=check_tables,
-    stages=stages,
+    stages=stages_of("dplib.jobs.range_histograms.run"),
 )
 """The job."""

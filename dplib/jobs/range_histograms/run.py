@@ -1,16 +1,13 @@
 """The job's own part of a run: open the rows, count and draw the noise once, estimate and publish."""
 
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from dplib.config.value_input import HistogramInput
 from dplib.jobs.range_histograms.design import Design
 from dplib.jobs.range_histograms.faint import faint_groups
 from dplib.jobs.range_histograms.measure import measure_in_blocks, measure_on_driver
 from dplib.jobs.range_histograms.publish import (
-    Summary,
     layout_of,
     manifest_fields,
     promise,
@@ -18,21 +15,23 @@ from dplib.jobs.range_histograms.publish import (
     results_on_driver,
     write_tables,
 )
+from dplib.jobs.range_histograms.rehearse import shown_rehearsal
 from dplib.jobs.range_histograms.tables import read_strategy, write_strategy
+from dplib.jobs.range_histograms.trial import TRIAL
 from dplib.ledger.runs import MeasuredRun
 from dplib.page.account_state import AccountState
-from dplib.spark.engine.blocks import DataFrame
+from dplib.spark.engine.blocks import DataFrame, SparkSession
 from dplib.spark.rows.bins import bin_rows, open_values
 from dplib.spark.rows.contributions import bound_rows
 from dplib.spark.rows.counts import count_cells
+from dplib.spark.rows.inspect import inspect_values
+from dplib.spark.rows.inspection import Inspection
 from dplib.spark.rows.quality import JudgedRows
 from dplib.spark.rows.quality_rows import judged_values
-from dplib.workflow.job import Resources
-from dplib.workflow.publication import Made, finish_release
+from dplib.workflow.job import Resources, Stages
+from dplib.workflow.prepared import Prepared
+from dplib.workflow.publication import Made, finish_release, page_of
 from dplib.workflow.run_keys import MeasurementKeys, RunKeys
-
-if TYPE_CHECKING:
-    from dplib.page.frame import PageFrame
 
 
 def open_input(job: Resources[Design]) -> DataFrame:
@@ -74,13 +73,25 @@ def publish(job: Resources[Design], run: MeasuredRun, account: AccountState, dir
             results = results_in_blocks(job.spark(), design, directory)
         summary = write_tables(design, results, directory)
         faint = faint_groups(design, summary, directory)
-        page = partial(_page, design, summary, layout)
+        page = page_of("dplib.jobs.range_histograms", design, summary, layout)
         made = Made(promise(design), faint, manifest_fields(design, layout), page)
         finish_release(replace(job.prepared, design=design), directory, run, account, made)
 
 
-def _page(design: Design, summary: Summary, layout: str, frame: "PageFrame") -> str:
-    # Imported where it is needed: drawing takes seconds to load, and most commands draw nothing.
-    from dplib.jobs.range_histograms.page import build_page
+def inspect(spark: SparkSession, prepared: Prepared[Design]) -> Inspection:
+    """What each rule and cap does to the rows."""
+    source, domain = prepared.source(HistogramInput), prepared.design.bins.row_domain
+    rows = open_values(spark, source, domain, prepared.base)
+    return inspect_values(rows, source, domain, prepared.design.config.privacy.rows_per_unit)
 
-    return build_page(design, summary, layout, frame)
+
+STAGES = Stages(
+    open_input=open_input,
+    measure=measure,
+    publish=publish,
+    trial=TRIAL,
+    judge=judge,
+    inspect=inspect,
+    rehearse=shown_rehearsal,
+)
+"""What runs are made of."""
