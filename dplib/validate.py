@@ -23,10 +23,15 @@ def positive(name: str, value: Number) -> Number:
     return value
 
 
-def exact_positive(name: str, value: int | Fraction) -> Fraction:
-    """Return ``value`` as a fraction if it is exact, an integer or a fraction, and above zero."""
+def exact(name: str, value: int | Fraction) -> Fraction:
+    """Return ``value`` as a fraction if it is an integer or a fraction."""
     require(isinstance(value, int | Fraction), name, "be an exact fraction", type(value).__name__)
-    return positive(name, Fraction(value))
+    return Fraction(value)
+
+
+def exact_positive(name: str, value: int | Fraction) -> Fraction:
+    """Return ``value`` as a fraction if it is exact and above zero."""
+    return positive(name, exact(name, value))
 
 
 def at_least(name: str, value: Number, least: Number) -> Number:

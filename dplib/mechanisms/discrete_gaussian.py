@@ -30,7 +30,7 @@ from dplib.arrays import BoolArray, FloatArray, IntArray
 from dplib.mechanisms.discrete_laplace import draw_discrete_laplace
 from dplib.randomness.digits import ExpNegative
 from dplib.randomness.integers import BitSource, resolve_ties
-from dplib.validate import at_least, require
+from dplib.validate import at_least, exact, require
 
 MIN_SIGMA_SQUARED, MAX_SIGMA_SQUARED = Fraction(1, 2**100), 2**78
 _WORD = 32
@@ -68,9 +68,7 @@ def draw_discrete_gaussian(stream: BitSource, sigma_squared: Fraction, size: int
 
 
 def _require_parameter(sigma_squared: Fraction) -> None:
-    exact = isinstance(sigma_squared, int | Fraction)
-    require(exact, "sigma_squared", "be an exact fraction", type(sigma_squared).__name__)
-    in_range = MIN_SIGMA_SQUARED <= sigma_squared <= MAX_SIGMA_SQUARED
+    in_range = MIN_SIGMA_SQUARED <= exact("sigma_squared", sigma_squared) <= MAX_SIGMA_SQUARED
     require(in_range, "sigma_squared", "lie between 2^-100 and 2^78, so that noise fits 64 bits", sigma_squared)
 
 
@@ -92,9 +90,9 @@ def _accept(stream: BitSource, magnitudes: IntArray, sigma_squared: Fraction) ->
     excess += 0.5
     accepted: BoolArray = excess < 0
     for index in np.flatnonzero(np.abs(excess, out=excess) < 0.5 + _MARGIN):
-        exact = ExpNegative((int(magnitudes[index]) - centre) ** 2 / (2 * Fraction(sigma_squared)))
-        word, threshold = int(words[index]), exact.prefix(_WORD)
-        accepted[index] = word < threshold or (word == threshold and resolve_ties(stream, exact, _WORD, 1)[0])
+        law = ExpNegative((int(magnitudes[index]) - centre) ** 2 / (2 * Fraction(sigma_squared)))
+        word, threshold = int(words[index]), law.prefix(_WORD)
+        accepted[index] = word < threshold or (word == threshold and resolve_ties(stream, law, _WORD, 1)[0])
     return accepted
 
 
@@ -102,11 +100,10 @@ def discrete_gaussian_probability(k: npt.ArrayLike, sigma_squared: Fraction) -> 
     """The probability of each integer of ``k``, in the shape of ``k``."""
     _require_parameter(sigma_squared)
     square = float(sigma_squared)
-    total = np.sqrt(2 * np.pi * square) if sigma_squared >= _SMOOTH else _weights(square)[1].sum()
+    total = np.sqrt(2 * np.pi * square) if sigma_squared >= _SMOOTH else _sum_of_weights(square)
     return np.asarray(np.exp(-(np.asarray(k, dtype=np.float64) ** 2) / (2 * square)) / total)
 
 
-def _weights(square: float) -> tuple[FloatArray, FloatArray]:
-    """All integers of weight above 1e-300 for a sigma^2 below `_SMOOTH`, and their weights."""
-    k = np.arange(-80.0, 81.0)
-    return k, np.exp(-(k**2) / (2 * square))
+def _sum_of_weights(square: float) -> float:
+    """Of all integers of weight above 1e-300 for a sigma^2 below `_SMOOTH`."""
+    return float(np.exp(-(np.arange(-80.0, 81.0) ** 2) / (2 * square)).sum())

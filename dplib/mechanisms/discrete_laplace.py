@@ -30,7 +30,7 @@ import numpy.typing as npt
 from dplib.arrays import FloatArray, IntArray
 from dplib.randomness.digits import ExpNegative, Logistic, Probability
 from dplib.randomness.integers import BernoulliTable, BitSource
-from dplib.validate import at_least, require
+from dplib.validate import at_least, exact, require
 
 MIN_SCALE, MAX_SCALE = Fraction(1, 2**100), 2**40
 _RARE = 4  # the tail is drawn where its success has probability below e^-4
@@ -62,8 +62,7 @@ def draw_discrete_laplace(stream: BitSource, scale: Fraction, size: int) -> IntA
 
 
 def _require_scale(scale: Fraction) -> None:
-    require(isinstance(scale, int | Fraction), "scale", "be an exact fraction", type(scale).__name__)
-    in_range = MIN_SCALE <= scale <= MAX_SCALE
+    in_range = MIN_SCALE <= exact("scale", scale) <= MAX_SCALE
     require(in_range, "scale", "lie between 2^-100 and 2^40, so that noise fits 64 bits", scale)
 
 

@@ -49,7 +49,7 @@ import numpy.typing as npt
 from dplib.arrays import FloatArray, IntArray, WordArray
 from dplib.randomness.digits import ExpNegative
 from dplib.randomness.integers import BitSource, uniform_below
-from dplib.validate import at_least, positive, require
+from dplib.validate import at_least, exact_positive, positive, require
 
 _WORD = 64
 _GUARD = 64  # digits beyond the words read: an enclosure is met once in 2^60 draws or so
@@ -215,8 +215,7 @@ def _require_losses(losses: IntArray) -> None:
 
 
 def _require_entries(losses: Sequence[int], multiplicities: Sequence[int], rate: Fraction) -> None:
-    require(isinstance(rate, int | Fraction), "rate", "be an exact fraction", type(rate).__name__)
-    positive("rate", Fraction(rate))
+    exact_positive("rate", rate)
     require(len(losses) > 0, "losses", "hold at least one entry", "none")
     require(len(multiplicities) == len(losses), "multiplicities", "be as many as the losses", "another number")
     require(min(multiplicities) > 0, "multiplicities", "be above 0", "one that is not")

@@ -36,7 +36,7 @@ import numpy.typing as npt
 from dplib.arrays import FloatArray, IntArray
 from dplib.randomness.digits import ExpNegative
 from dplib.randomness.integers import BitSource, uniform_below
-from dplib.validate import at_least, require
+from dplib.validate import at_least, exact, require
 
 MIN_EPSILON = Fraction(1, 1000)
 MAX_EPSILON = Fraction(1000)
@@ -82,8 +82,8 @@ def draw_ladder(stream: BitSource, true_count: int, ladder: Ladder, epsilon: Fra
 
 
 def _require_epsilon(epsilon: Fraction) -> None:
-    require(isinstance(epsilon, int | Fraction), "epsilon", "be an exact fraction", type(epsilon).__name__)
-    require(MIN_EPSILON <= epsilon <= MAX_EPSILON, "epsilon", "lie between 1/1000 and 1000", epsilon)
+    in_range = MIN_EPSILON <= exact("epsilon", epsilon) <= MAX_EPSILON
+    require(in_range, "epsilon", "lie between 1/1000 and 1000", epsilon)
 
 
 @dataclass(frozen=True)

@@ -34,7 +34,7 @@ import numpy as np
 from dplib.arrays import IntArray
 from dplib.randomness.digits import ExpNegative, Probability
 from dplib.randomness.integers import BernoulliTable, BitSource
-from dplib.validate import at_least, positive, require
+from dplib.validate import at_least, exact_positive, require
 
 DEFAULT_STEPS = 64
 MAX_N_VERTICES = 2**31  # so that pairs are numbered within 62 bits
@@ -112,10 +112,7 @@ class ThresholdLaw:
     steps: int = 1
 
     def __post_init__(self) -> None:
-        require(
-            isinstance(self.epsilon, int | Fraction), "epsilon", "be an exact fraction", type(self.epsilon).__name__
-        )
-        positive("epsilon", Fraction(self.epsilon))
+        exact_positive("epsilon", self.epsilon)
         at_least("steps", self.steps, 1)
         at_least("threshold", self.threshold, 1)
         rule = f"keep epsilon threshold / steps at most {MAX_EXPONENT}, so that gaps fit 64 bits"

@@ -35,7 +35,7 @@ from dplib.arrays import FloatArray, IntArray
 from dplib.mechanisms.ladder import Ladder
 from dplib.randomness.digits import ExpNegative
 from dplib.randomness.integers import BitSource
-from dplib.validate import at_least, between, require
+from dplib.validate import at_least, between, exact
 
 MAX_VALUE = 2**62  # values beyond are cut to it, which is post-processing
 _WORD = 64
@@ -62,8 +62,7 @@ class SmoothSensitivity:
             ladder: I_t, of one graph.
             beta: above 0, an exact fraction.
         """
-        require(isinstance(beta, int | Fraction), "beta", "be an exact fraction", type(beta).__name__)
-        between("beta", beta, Fraction(1, 10**6), Fraction(10**6))
+        between("beta", exact("beta", beta), Fraction(1, 10**6), Fraction(10**6))
         if ladder.largest == 0:
             return cls(((0, 0),), beta)
         count = int(np.log(ladder.largest + 1.0) / float(beta)) + 2
@@ -93,8 +92,7 @@ class SmoothSensitivity:
 
 def smoothing_rate(epsilon: Fraction) -> Fraction:
     """Beta, the share of epsilon that pays for the change of the scale: one sixth."""
-    require(isinstance(epsilon, int | Fraction), "epsilon", "be an exact fraction", type(epsilon).__name__)
-    return Fraction(between("epsilon", epsilon, Fraction(1, 10**5), Fraction(10**5))) / 6
+    return between("epsilon", exact("epsilon", epsilon), Fraction(1, 10**5), Fraction(10**5)) / 6
 
 
 def draw_smooth_cauchy(

@@ -91,8 +91,11 @@ class SupportLaw:
 class FrequencyOracle:
     """What clients and server of an oracle agree on.
 
+    Every oracle's ``randomize`` takes the streams of some users, under a label of this collection, and the truth, from
+    0 to D - 1, shape (n,); the same users, labels and values give the same reports.
+
     Attributes:
-        n_values: size of the domain, from 2 to `most_values`.
+        n_values: D, the size of the domain, from 2 to `most_values`.
         epsilon: privacy of one report, an exact fraction above 0.
     """
 
@@ -103,6 +106,11 @@ class FrequencyOracle:
     def __post_init__(self) -> None:
         between("n_values", self.n_values, 1, self.most_values + 1)
         exact_positive("epsilon", self.epsilon)
+
+    @property
+    def order(self) -> int:
+        """K, the least power of 2 that is at least D."""
+        return 1 << (self.n_values - 1).bit_length()
 
 
 def require_answers(streams: UserStreams, values: IntArray, n_values: int) -> None:

@@ -51,15 +51,7 @@ class GeneralizedResponse(FrequencyOracle):
         return (self.n_values - 1).bit_length()
 
     def randomize(self, streams: UserStreams, values: IntArray) -> IntArray:
-        """The reports of some users; the same users, labels and values give the same reports.
-
-        Args:
-            streams: the users' randomness, under a label of this collection.
-            values: the truth, from 0 to k - 1, shape (n,).
-
-        Returns:
-            Reported values, shape (n,).
-        """
+        """The reports of some users: values, shape (n,)."""
         require_answers(streams, values, self.n_values)
         lies = streams.under("lie").bernoulli_once(Odds(self.n_values - 1, Fraction(self.epsilon)))
         further = streams.under("other").uniform_below(self.n_values - 1) + 1

@@ -38,12 +38,7 @@ from dplib.randomness.user_streams import UserStreams
 
 @dataclass(frozen=True)
 class HadamardResponse(FrequencyOracle):
-    """What clients and server agree on; D is `n_values`."""
-
-    @property
-    def order(self) -> int:
-        """K, the order of the matrix."""
-        return 1 << (self.n_values - 1).bit_length()
+    """What clients and server agree on."""
 
     @property
     def contrast(self) -> float:
@@ -56,15 +51,7 @@ class HadamardResponse(FrequencyOracle):
         return self.order.bit_length()
 
     def randomize(self, streams: UserStreams, values: IntArray) -> IntArray:
-        """The reports of some users; the same users, labels and values give the same reports.
-
-        Args:
-            streams: the users' randomness, under a label of this collection.
-            values: the truth, from 0 to D - 1, shape (n,).
-
-        Returns:
-            2 j + bit for the row j, shape (n,).
-        """
+        """The reports of some users: 2 j + bit for the row j, shape (n,)."""
         require_answers(streams, values, self.n_values)
         rows = streams.under("row").uniform_below(self.order)
         bits = parity(rows & values) ^ streams.under("flip").bernoulli_once(Logistic(Fraction(self.epsilon)))

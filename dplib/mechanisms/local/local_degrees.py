@@ -28,7 +28,7 @@ from dplib.arrays import IntArray
 from dplib.mechanisms.discrete_laplace import draw_discrete_laplace
 from dplib.privacy.noise import Law
 from dplib.randomness.keyed import Key, KeyedStream
-from dplib.validate import one_of, positive, require
+from dplib.validate import exact_positive, one_of
 
 
 class Counting(StrEnum):
@@ -51,9 +51,7 @@ class DegreeProtocol:
     counting: Counting = Counting.ONE_END
 
     def __post_init__(self) -> None:
-        exact = isinstance(self.epsilon, int | Fraction)
-        require(exact, "epsilon", "be an exact fraction", type(self.epsilon).__name__)
-        positive("epsilon", Fraction(self.epsilon))
+        exact_positive("epsilon", self.epsilon)
         object.__setattr__(self, "counting", Counting(one_of("counting", self.counting, list(Counting))))
 
     @property

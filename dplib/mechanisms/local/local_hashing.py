@@ -69,11 +69,6 @@ class LocalHashing(FrequencyOracle):
         return SupportLaw(self._response.law.p, 1 / self.n_buckets)
 
     @property
-    def order(self) -> int:
-        """K, the least power of 2 that is at least D."""
-        return 1 << (self.n_values - 1).bit_length()
-
-    @property
     def report_bits(self) -> int:
         """Length of a report: the masks and the bucket."""
         return self._hash_bits * self.order.bit_length()
@@ -87,15 +82,7 @@ class LocalHashing(FrequencyOracle):
         return GeneralizedResponse(self.n_buckets, self.epsilon)
 
     def randomize(self, streams: UserStreams, values: IntArray) -> IntArray:
-        """The reports of some users; the same users, labels and values give the same reports.
-
-        Args:
-            streams: the users' randomness, under a label of this collection.
-            values: the truth, from 0 to D - 1, shape (n,).
-
-        Returns:
-            The r masks and the bucket, shape (n, r + 1).
-        """
+        """The reports of some users: the r masks and the bucket, shape (n, r + 1)."""
         require_answers(streams, values, self.n_values)
         words = streams.under("masks").uint64(self._hash_bits)
         reports = np.empty((len(values), self._hash_bits + 1), dtype=np.int64)

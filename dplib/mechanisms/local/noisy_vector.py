@@ -51,15 +51,7 @@ class NoisyVector:
         return self.l1_diameter / Fraction(self.epsilon)
 
     def randomize(self, streams: UserStreams, vectors: IntArray) -> IntArray:
-        """The reports of some users; the same users, labels and vectors give the same reports.
-
-        Args:
-            streams: the users' randomness, under a label of this collection.
-            vectors: the truth, any two at most D apart in the L1 norm, shape (n, d).
-
-        Returns:
-            Shape (n, d).
-        """
+        """The reports of some users with vectors of shape (n, d), any two at most D apart; in the same shape."""
         fits = vectors.ndim == 2 and len(vectors) == len(streams) and vectors.dtype == np.int64
         require(fits, "vectors", "be one of integers a user", f"others, or {vectors.dtype}")
         noise = np.zeros_like(vectors)

@@ -31,7 +31,7 @@ from dplib.arrays import BoolArray, IntArray
 from dplib.randomness.digits import Logistic
 from dplib.randomness.integers import BernoulliTable, BitSource
 from dplib.randomness.keyed import Key, KeyedStream
-from dplib.validate import positive, require
+from dplib.validate import exact_positive, positive, require
 
 
 def randomize_bits(stream: BitSource, bits: BoolArray, epsilon: Fraction) -> BoolArray:
@@ -45,13 +45,8 @@ def randomize_bits(stream: BitSource, bits: BoolArray, epsilon: Fraction) -> Boo
     Returns:
         Shape (n,).
     """
-    flips: BoolArray = _flip_law(epsilon).draw(stream, len(bits))[0]
+    flips: BoolArray = _table(exact_positive("epsilon", epsilon)).draw(stream, len(bits))[0]
     return flips ^ bits
-
-
-def _flip_law(epsilon: Fraction) -> BernoulliTable:
-    require(isinstance(epsilon, int | Fraction), "epsilon", "be an exact fraction", type(epsilon).__name__)
-    return _table(positive("epsilon", Fraction(epsilon)))
 
 
 @lru_cache(maxsize=64)

@@ -56,14 +56,9 @@ class UnaryEncoding(FrequencyOracle):
         return self.n_values
 
     def randomize(self, streams: UserStreams, values: IntArray) -> ByteArray:
-        """The reports of some users; the same users, labels and values give the same reports.
+        """The reports of some users: packed bits, shape (n, 8 ceil(D/64)).
 
-        Args:
-            streams: the users' randomness, under a label of this collection.
-            values: the truth, from 0 to D - 1, shape (n,).
-
-        Returns:
-            Packed bits, bit j of byte i is value 8 i + j; whole words of 64 bits, the rest 0; shape (n, 8 ceil(D/64)).
+        Bit j of byte i is value 8 i + j; whole words of 64 bits, the rest 0.
         """
         require_answers(streams, values, self.n_values)
         reports = np.zeros((len(values), 8 * -(-self.n_values // 64)), dtype=np.uint8)
