@@ -12,7 +12,7 @@ References:
 """
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -27,7 +27,7 @@ from dplib.clustering.central.quadtree import MAX_DIMENSION as MAX_CUBED
 from dplib.clustering.central.quadtree import quadtree
 from dplib.clustering.central.sample_aggregate import sample_aggregate
 from dplib.clustering.central.tree_coreset import tree_coreset
-from dplib.clustering.problem import Clustering, Problem
+from dplib.clustering.problem import Clustering, Method, Problem
 from dplib.clustering.rejected_methods import refuse
 from dplib.clustering.source import NoiseSource, PointSource
 from dplib.privacy.budget import ZCDP, Budget, PureDP, rho_of
@@ -109,7 +109,7 @@ def run_plan(source: PointSource, noise: NoiseSource, problem: Problem, plan: Pl
             return _BY_NAME[plan.method](source, noise, problem, plan.amount)
 
 
-_BY_NAME: Mapping[str, Callable[[PointSource, NoiseSource, Problem, Fraction], Clustering]] = {
+_BY_NAME: Mapping[str, Method] = {
     "grid": grid,
     "quadtree": quadtree,
     "tree_coreset": tree_coreset,

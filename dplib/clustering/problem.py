@@ -3,13 +3,14 @@
 Everything of a `Clustering` is a function of settings and noisy numbers.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 
 import numpy as np
 
 from dplib.arrays import FloatArray
+from dplib.clustering.source import NoiseSource, PointSource
 from dplib.clustering.space import Space
 from dplib.privacy.events import Event
 from dplib.privacy.noise import Law, Noise, NoiseEvent
@@ -102,3 +103,8 @@ class Clustering:
         return cls(
             method, centers, np.full(len(centers), np.nan), np.full(centers.shape, np.nan), events, choices=choices
         )
+
+
+Method = Callable[[PointSource, NoiseSource, Problem, Fraction], Clustering]
+"""A method clusters the points of a source under exact noise for the settings of a problem, and spends an amount in
+all: epsilon, or rho where its noise is Gaussian. It raises `ConfigError` if the amount or a setting is out of range."""

@@ -12,6 +12,7 @@ import numpy as np
 
 from dplib.arrays import IntArray
 from dplib.clustering.source import NoiseSource
+from dplib.privacy.noise import Noise
 from dplib.validate import require
 
 Record = tuple[str, IntArray]
@@ -25,13 +26,9 @@ class Recorded:
         self._noise = noise
         self.records: list[Record] = []
 
-    def laplace(self, values: IntArray, scale: Fraction, *labels: str | int) -> IntArray:
+    def add(self, values: IntArray, noise: Noise, *labels: str | int) -> IntArray:
         """As the noise it wraps."""
-        return self._keep(self._noise.laplace(values, scale, *labels), labels)
-
-    def gaussian(self, values: IntArray, sigma_squared: Fraction, *labels: str | int) -> IntArray:
-        """As the noise it wraps."""
-        return self._keep(self._noise.gaussian(values, sigma_squared, *labels), labels)
+        return self._keep(self._noise.add(values, noise, *labels), labels)
 
     def choose(self, losses: IntArray, rate: Fraction, *labels: str | int) -> int:
         """As the noise it wraps."""
@@ -52,11 +49,7 @@ class Replayed:
     def __init__(self, records: Sequence[Record]) -> None:
         self._records = iter(records)
 
-    def laplace(self, values: IntArray, scale: Fraction, *labels: str | int) -> IntArray:
-        """The stored numbers."""
-        return self._next(values.shape, labels)
-
-    def gaussian(self, values: IntArray, sigma_squared: Fraction, *labels: str | int) -> IntArray:
+    def add(self, values: IntArray, noise: Noise, *labels: str | int) -> IntArray:
         """The stored numbers."""
         return self._next(values.shape, labels)
 

@@ -18,6 +18,7 @@ from typing import Protocol
 import numpy as np
 
 from dplib.arrays import IntArray
+from dplib.privacy.noise import Noise
 
 Keyed = tuple[IntArray, IntArray]
 """Different keys, shape (m,), and the integers under each, shape (m, width)."""
@@ -44,11 +45,8 @@ class PointSource(Protocol):
 class NoiseSource(Protocol):
     """Exact noise; every draw is named by its labels and by the very numbers it hides."""
 
-    def laplace(self, values: IntArray, scale: Fraction, *labels: str | int) -> IntArray:
-        """The values with independent discrete Laplace noise of scale b, in their shape."""
-
-    def gaussian(self, values: IntArray, sigma_squared: Fraction, *labels: str | int) -> IntArray:
-        """The values with independent discrete Gaussian noise, in their shape."""
+    def add(self, values: IntArray, noise: Noise, *labels: str | int) -> IntArray:
+        """The values with independent noise on each, in their shape."""
 
     def choose(self, losses: IntArray, rate: Fraction, *labels: str | int) -> int:
         """A position, drawn with probability proportional to ``e^(-rate loss)``."""
@@ -77,9 +75,9 @@ def add_keyed(parts: Sequence[Keyed], width: int) -> Keyed:
     return distinct, sums
 
 
-def dense(keyed: Keyed, size: int, width: int) -> IntArray:
+def dense(keyed: Keyed, size: int) -> IntArray:
     """Totals for the keys 0 to ``size - 1``, zeros where no point was: shape (size, width)."""
     keys, values = keyed
-    full = np.zeros((size, width), dtype=np.int64)
+    full = np.zeros((size, values.shape[1]), dtype=np.int64)
     full[keys] = values
     return full

@@ -23,10 +23,9 @@ from fractions import Fraction
 import numpy as np
 
 from dplib.arrays import IntArray
-from dplib.mechanisms.discrete_gaussian import draw_discrete_gaussian
-from dplib.mechanisms.discrete_laplace import draw_discrete_laplace
 from dplib.mechanisms.exponential import draw_exponential
-from dplib.mechanisms.tree_counts import add_exactly
+from dplib.mechanisms.tree_counts import add_noise
+from dplib.privacy.noise import Noise
 from dplib.randomness.keyed import Key, KeyedStream, derive_key
 from dplib.validate import require
 
@@ -41,23 +40,13 @@ class KeyedNoise:
 
     key: Key = field(repr=False)
 
-    def laplace(self, values: IntArray, scale: Fraction, *labels: str | int) -> IntArray:
-        """The values with independent discrete Laplace noise of scale b, in their shape.
+    def add(self, values: IntArray, noise: Noise, *labels: str | int) -> IntArray:
+        """The values with independent noise on each, in their shape.
 
         Raises:
-            ConfigError: if the values are no 64-bit integers or the scale is out of range.
+            ConfigError: if the values are no 64-bit integers or the noise is out of range.
         """
-        stream = self._stream(values, "discrete_laplace", scale, labels)
-        return add_exactly(values, draw_discrete_laplace(stream, scale, values.size).reshape(values.shape))
-
-    def gaussian(self, values: IntArray, sigma_squared: Fraction, *labels: str | int) -> IntArray:
-        """The values with independent discrete Gaussian noise, in their shape.
-
-        Raises:
-            ConfigError: if the values are no 64-bit integers or the parameter is out of range.
-        """
-        stream = self._stream(values, "discrete_gaussian", sigma_squared, labels)
-        return add_exactly(values, draw_discrete_gaussian(stream, sigma_squared, values.size).reshape(values.shape))
+        return add_noise(values, noise, self._stream(values, noise.law.value, noise.parameter, labels))
 
     def choose(self, losses: IntArray, rate: Fraction, *labels: str | int) -> int:
         """A position, drawn with probability proportional to ``e^(-rate loss)``.

@@ -70,12 +70,12 @@ def local_loss() -> Iterator[Result]:
     sample = Data("sample", data.points[:100_000], data.space, 8)
     oracle = partial(choose_oracle, epsilon=Fraction(1))
     depth = best_depth(2, len(data.points), float(rare_variance(oracle(1 << 12))))
-    tree, points = LocalTree(data.space, depth, oracle), data.space.to_units(data.points)
+    tree, points = LocalTree(Problem(data.space, 8), depth, oracle), data.space.to_units(data.points)
     names, reference = number_users(np.arange(len(points))), reference_loss(sample)
     ratios = []
     for key in range(N_KEYS):
         streams = UserStreams(key.to_bytes(32, "big"), names, "accept")
-        found = tree.cluster(tree.aggregate(tree.encode(streams, points)), Problem(data.space, 8))
+        found = tree.cluster([tree.aggregate(tree.encode(streams, points))])
         ratios.append(loss(sample.points, data.space.to_data(found.centers)) / reference)
     claim = "local model, d=2, k=8, n=1e6, epsilon 1: loss ratio, median of 5 keys"
     yield at_most(claim, statistics.median(ratios), 1.15)

@@ -31,7 +31,7 @@ from dplib.jobs.kmeans.radius import find_bounds
 from dplib.jobs.kmeans.tables import Draw, Tables
 from dplib.mechanisms.clustering_noise import KeyedNoise
 from dplib.privacy.calibration import epsilon_from_rho
-from dplib.privacy.noise import NoiseEvent
+from dplib.privacy.noise import Law, Noise, NoiseEvent
 from dplib.randomness.keyed import derive_key
 from dplib.workflow.run_keys import RunKeys
 from tests.support.clustering import Asked, Weak, Witness, lloyd_without_noise_for_empty_clusters
@@ -194,8 +194,8 @@ def true_number_of_points(monkeypatch: Patch) -> None:
     """Planted: sizes follow from the true number of points, which costs nothing and tells it."""
 
     def count(source: PointSource, noise: NoiseSource, problem: Problem, epsilon: Fraction) -> tuple[int, NoiseEvent]:
-        exact = int(dense(source.total(PointCount()), 1, 1)[0, 0])
-        noise.laplace(np.zeros(1, dtype=np.int64), Fraction(1), "number of points")
+        exact = int(dense(source.total(PointCount()), 1)[0, 0])
+        noise.add(np.zeros(1, dtype=np.int64), Noise(Law.LAPLACE, Fraction(1), Fraction(1)), "number of points")
         return 1000 * exact, problem.laplace_event("number of points", 1, epsilon)
 
     monkeypatch.setattr("dplib.clustering.central.grid.measure_count", count)

@@ -67,9 +67,9 @@ def test_a_planted_word_about_the_rows_is_seen(
     (tmp_path / "place").rename(tmp_path / "first")
 
     class Talking(Replayed):
-        def laplace(self, values: Any, scale: Any, *labels: str | int) -> Any:
+        def add(self, values: Any, noise: Any, *labels: str | int) -> Any:
             logging.getLogger("dplib").warning("%s: %d", labels[0], values.sum())
-            noisy = super().laplace(values, scale, *labels)
+            noisy = super().add(values, noise, *labels)
             return noisy + (values.sum() == 0)
 
     monkeypatch.setattr(measuring, "KeyedNoise", lambda key: Talking(answers))

@@ -20,6 +20,7 @@ from dplib.clustering.source import Blocks, NoiseSource, PointSource
 from dplib.clustering.space import UNITS, Space
 from dplib.clustering.start import spread_centers
 from dplib.errors import ConfigError
+from dplib.privacy.noise import Law
 from tests.support.clustering import (
     METHODS,
     PURE,
@@ -40,10 +41,10 @@ def _prices(one: Asked, other: Asked) -> tuple[float, float]:
     mechanism, values, parameter = one
     assert (mechanism, parameter) == (other[0], other[2])
     moved = (values - other[1]).astype(np.float64)
-    if mechanism == "laplace":
+    if mechanism == Law.LAPLACE:
         epsilon = float(np.abs(moved).sum() / float(parameter))
         return epsilon, epsilon**2 / 2
-    if mechanism == "gaussian":
+    if mechanism == Law.GAUSSIAN:
         rho = float((moved**2).sum() / (2 * float(parameter)))
         return (np.inf if rho else 0.0), rho
     # The log ratio is the moved loss times the rate, up to a constant within its range: bounded range.

@@ -1,6 +1,7 @@
 """Points and noise for tests of clustering."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -16,16 +17,16 @@ from dplib.clustering.central.quadtree import quadtree
 from dplib.clustering.central.sample_aggregate import sample_aggregate
 from dplib.clustering.central.tree_coreset import tree_coreset
 from dplib.clustering.local.questions import Counts, Rounds
-from dplib.clustering.problem import Clustering, Problem
+from dplib.clustering.problem import Clustering, Method, Problem
 from dplib.clustering.record import Record, Replayed
 from dplib.clustering.source import NoiseSource, PointSource, dense
 from dplib.clustering.space import Space
 from dplib.clustering.start import spread_centers
 from dplib.clustering.sums import ClusterSums, rounded
 from dplib.mechanisms.clustering_noise import KeyedNoise
+from dplib.privacy.noise import Law, Noise
 from dplib.randomness.user_streams import UserStreams
 
-Method = Callable[[PointSource, NoiseSource, Problem, Fraction], Clustering]
 Asked = tuple[str, IntArray, Fraction]
 """Mechanism, exact numbers, parameter."""
 
@@ -94,13 +95,9 @@ class Witness(Replayed):
         super().__init__(records)
         self.asked: list[Asked] = []
 
-    def laplace(self, values: IntArray, scale: Fraction, *labels: str | int) -> IntArray:
-        self.asked.append(("laplace", values.copy(), scale))
-        return super().laplace(values, scale, *labels)
-
-    def gaussian(self, values: IntArray, sigma_squared: Fraction, *labels: str | int) -> IntArray:
-        self.asked.append(("gaussian", values.copy(), sigma_squared))
-        return super().gaussian(values, sigma_squared, *labels)
+    def add(self, values: IntArray, noise: Noise, *labels: str | int) -> IntArray:
+        self.asked.append((noise.law.value, values.copy(), noise.parameter))
+        return super().add(values, noise, *labels)
 
     def choose(self, losses: IntArray, rate: Fraction, *labels: str | int) -> int:
         self.asked.append(("choose", losses.copy(), rate))
@@ -113,11 +110,9 @@ class Weak:
     def __init__(self, noise: NoiseSource) -> None:
         self._noise = noise
 
-    def laplace(self, values: IntArray, scale: Fraction, *labels: str | int) -> IntArray:
-        return self._noise.laplace(values, scale / 2, *labels)
-
-    def gaussian(self, values: IntArray, sigma_squared: Fraction, *labels: str | int) -> IntArray:
-        return self._noise.gaussian(values, sigma_squared / 4, *labels)
+    def add(self, values: IntArray, noise: Noise, *labels: str | int) -> IntArray:
+        half = replace(noise, parameter=noise.parameter / (2 if noise.law is Law.LAPLACE else 4))
+        return self._noise.add(values, half, *labels)
 
     def choose(self, losses: IntArray, rate: Fraction, *labels: str | int) -> int:
         return self._noise.choose(losses, rate * 2, *labels)
@@ -133,12 +128,12 @@ def lloyd_without_noise_for_empty_clusters(
     each = Round(problem.laplace_event("counts", 1, half), problem.laplace_event("sums", space.l1, half))
     centers = space.clip(spread_centers(space, k, problem.seed))
     for number in range(n_rounds):
-        totals = dense(source.total(ClusterSums(rounded(centers))), k, 1 + space.dimension)
+        totals = dense(source.total(ClusterSums(rounded(centers))), k)
         for j in range(k):
             if totals[j, 0] == 0:
                 continue
-            count = noise.laplace(totals[j, :1], each.count.noise.parameter, "count", number, j)
-            sums = noise.laplace(totals[j, 1:], each.sums.noise.parameter, "sum", number, j)
+            count = noise.add(totals[j, :1], each.count.noise, "count", number, j)
+            sums = noise.add(totals[j, 1:], each.sums.noise, "sum", number, j)
             centers[j] = space.clip((sums / max(int(count[0]), 1))[np.newaxis])[0]
     return Clustering("planted", centers, np.zeros(k), np.zeros(k), ())
 

@@ -86,7 +86,7 @@ def private_radius(counted: Keyed, noise: NoiseSource, epsilon: Fraction, rows: 
     event = Noise(Law.LAPLACE, sensitivity / positive("epsilon", epsilon), sensitivity).event(
         "distances from the center"
     )
-    noisy = noise.laplace(dense(counted, N_CLASSES, 1)[:, 0], event.noise.parameter, "distances from the center")
+    noisy = noise.add(dense(counted, N_CLASSES)[:, 0], event.noise, event.statistic)
     least = float(np.log(N_CLASSES / (2 * _MISTAKE))) * float(event.noise.parameter)
     kept = np.where(noisy > least, noisy, 0).astype(np.float64)
     # A single far count that hardly stands out may be noise: it must not blow the radius up.

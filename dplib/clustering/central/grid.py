@@ -70,8 +70,8 @@ def measure_count(
 ) -> tuple[int, NoiseEvent]:
     """A noisy number of points, for choices of sizes."""
     event = problem.laplace_event("number of points", 1, epsilon)
-    counted = dense(source.total(PointCount()), 1, 1)[:, 0]
-    return int(noise.laplace(counted, event.noise.parameter, "number of points")[0]), event
+    counted = dense(source.total(PointCount()), 1)[:, 0]
+    return int(noise.add(counted, event.noise, "number of points")[0]), event
 
 
 def cells_an_axis(n: float, epsilon: float, dimension: int, points_a_cell: float = POINTS_A_CELL) -> int:
@@ -97,16 +97,8 @@ def grid(
 ) -> Clustering:
     """Cluster through a noisy uniform grid.
 
-    Args:
-        source: the points.
-        noise: exact noise.
-        problem: the settings.
-        epsilon: of the whole, pure.
-        counted: the noisy number of points and its noise, if `COUNT_SHARE` of epsilon has paid for it before.
-        points_a_cell: for epsilon 1; Su et al.'s in format 1.
-
-    Raises:
-        ConfigError: if a setting is out of range or the dimension above 20.
+    ``counted`` is the noisy number of points and its noise, if `COUNT_SHARE` of epsilon has paid for it before;
+    ``points_a_cell`` is for epsilon 1, Su et al.'s in format 1.
     """
     positive("epsilon", epsilon)
     space = problem.space
@@ -117,8 +109,8 @@ def grid(
     n_cells = cells_an_axis(n, float(share) / problem.rows, space.dimension, points_a_cell)
     event = problem.laplace_event("cells of the grid", 1, share)
     size = n_cells**space.dimension
-    exact = dense(source.total(CellCounts(space.half_widths, n_cells)), size, 1)[:, 0]
-    noisy = noise.laplace(exact, event.noise.parameter, "cells of the grid").astype(np.float64)
+    exact = dense(source.total(CellCounts(space.half_widths, n_cells)), size)[:, 0]
+    noisy = noise.add(exact, event.noise, "cells of the grid").astype(np.float64)
     places = cell_places(space.half_widths, n_cells)
     inside, scale = _meets_space(places, problem, n_cells), float(event.noise.parameter)
     total, kept = _total(n, float(of_count.noise.parameter), noisy[inside], scale), inside

@@ -98,17 +98,7 @@ def masses(points: IntArray, centers: IntArray) -> IntArray:
 
 
 def kvariates(source: PointSource, noise: NoiseSource, problem: Problem, epsilon: Fraction) -> Clustering:
-    """Cluster by noisy k-means++ draws.
-
-    Args:
-        source: the points.
-        noise: exact noise.
-        problem: the settings.
-        epsilon: of the whole.
-
-    Raises:
-        ConfigError: if epsilon is out of range.
-    """
+    """Cluster by noisy k-means++ draws."""
     positive("epsilon", epsilon)
     k, space = problem.n_clusters, problem.space
     # Any change of rows moves a draw by no more than the diameter: `rows` does not enter.
@@ -119,7 +109,7 @@ def kvariates(source: PointSource, noise: NoiseSource, problem: Problem, epsilon
     centers = np.empty((0, space.dimension), dtype=np.int64)
     for j, event in enumerate(events):
         drawn = _draw(source, centers, problem, generator.random(2))
-        noisy = noise.laplace(drawn, event.noise.parameter, "center", j)
+        noisy = noise.add(drawn, event.noise, "center", j)
         centers = np.concatenate([centers, rounded(space.clip(noisy[np.newaxis].astype(np.float64)))])
     return Clustering.unmeasured("kvariates", centers.astype(np.float64), tuple(events))
 

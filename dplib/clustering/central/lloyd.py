@@ -82,17 +82,7 @@ class Step:
 
 
 def lloyd_laplace(source: PointSource, noise: NoiseSource, problem: Problem, epsilon: Fraction) -> Clustering:
-    """DPLloyd with Laplace noise, pure epsilon; `COUNT_SHARE` of it pays for the number of points that decides T.
-
-    Args:
-        source: the points.
-        noise: exact noise.
-        problem: the settings.
-        epsilon: of the whole.
-
-    Raises:
-        ConfigError: if a setting is out of range.
-    """
+    """DPLloyd with Laplace noise, pure epsilon; `COUNT_SHARE` of it pays for the number of points that decides T."""
     positive("epsilon", epsilon)
     n, counted = measure_count(source, noise, problem, epsilon * COUNT_SHARE)
     share, d = epsilon * (1 - COUNT_SHARE), problem.space.dimension
@@ -112,17 +102,7 @@ def lloyd_laplace(source: PointSource, noise: NoiseSource, problem: Problem, eps
 
 
 def lloyd_gaussian(source: PointSource, noise: NoiseSource, problem: Problem, rho: Fraction) -> Clustering:
-    """DPLloyd with Gaussian noise, rho-zCDP, in `_GAUSSIAN_ROUNDS` rounds.
-
-    Args:
-        source: the points.
-        noise: exact noise.
-        problem: the settings.
-        rho: of the whole.
-
-    Raises:
-        ConfigError: if a setting is out of range.
-    """
+    """DPLloyd with Gaussian noise, rho-zCDP, in `_GAUSSIAN_ROUNDS` rounds."""
     return _finished(source, noise, problem, gaussian_rounds(problem, positive("rho", rho), _GAUSSIAN_ROUNDS))
 
 
@@ -147,7 +127,7 @@ def take_rounds(
     step = Step(problem.space.clip(start), np.zeros(k), np.full((k, problem.space.dimension), np.inf))
     for number, each in enumerate(rounds):
         centers = rounded(step.centers)
-        exact = dense(source.total(ClusterSums(centers)), k, 1 + problem.space.dimension)
+        exact = dense(source.total(ClusterSums(centers)), k)
         counts = add_noise(noise, exact[:, 0], each.count, "counts", number)
         sums = add_noise(noise, exact[:, 1:], each.sums, "sums", number)
         step = quotients(problem, centers, counts, sums, each)
@@ -156,8 +136,7 @@ def take_rounds(
 
 def add_noise(noise: NoiseSource, exact: IntArray, event: NoiseEvent, *labels: str | int) -> FloatArray:
     """The noise of an event on exact integers."""
-    draw = noise.laplace if event.noise.law is Law.LAPLACE else noise.gaussian
-    return draw(exact, event.noise.parameter, *labels).astype(np.float64)
+    return noise.add(exact, event.noise, *labels).astype(np.float64)
 
 
 def deviation(event: NoiseEvent) -> float:

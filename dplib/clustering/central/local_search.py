@@ -93,17 +93,7 @@ class LiftedSums:
 
 
 def local_search(source: PointSource, noise: NoiseSource, problem: Problem, epsilon: Fraction) -> Clustering:
-    """Cluster by private exchanges.
-
-    Args:
-        source: the points.
-        noise: exact noise.
-        problem: the settings.
-        epsilon: of the whole.
-
-    Raises:
-        ConfigError: if a setting is out of range.
-    """
+    """Cluster by private exchanges."""
     positive("epsilon", epsilon)
     k, third = problem.n_clusters, epsilon / 3
     projection = Projection.to_dimension(problem.space, PROJECTED, problem.seed)
@@ -116,9 +106,7 @@ def local_search(source: PointSource, noise: NoiseSource, problem: Problem, epsi
         problem.laplace_event("sums of the centers", problem.space.l1, third * (1 - _COUNT_PART)),
     )
     centers = candidates[chosen]
-    exact = dense(
-        source.total(LiftedSums(projection, centers, problem.space.dimension)), k, 1 + problem.space.dimension
-    )
+    exact = dense(source.total(LiftedSums(projection, centers, problem.space.dimension)), k)
     counts = add_noise(noise, exact[:, 0], mean.count, "counts of the centers")
     sums = add_noise(noise, exact[:, 1:], mean.sums, "sums of the centers")
     before = centers if projection.matrix is None else rounded(spread_centers(problem.space, k, problem.seed))
@@ -147,7 +135,7 @@ def _cells(
     codes = CubeCodes(projection.space.half_widths, depth)
 
     def measure(counts: IntArray, level: int) -> IntArray:
-        return noise.laplace(counts, events[level].noise.parameter, "cells", level)
+        return noise.add(counts, events[level].noise, "cells", level)
 
     counted = source.total(Projected(projection, codes))
     levels = grow(counted, p, depth, measure, expand_above_noise(scales, p, 4.0), 1 << 10)
@@ -186,7 +174,7 @@ def _search(
     rate = epsilon / (_LEVELS * problem.rows)
     sets, costs = [chosen], []
     for number in range(n_exchanges):
-        totals = dense(source.total(ExchangeCosts(projection, candidates, chosen, step, _STEPS)), 1 + k * m, 1)[:, 0]
+        totals = dense(source.total(ExchangeCosts(projection, candidates, chosen, step, _STEPS)), 1 + k * m)[:, 0]
         costs.append(int(totals[0]))
         losses = (totals[0] + np.concatenate([totals[1:], [0]])) // coarse
         picked = noise.choose(losses, rate, "exchange", number)
@@ -194,6 +182,6 @@ def _search(
         if picked < k * m:
             chosen[picked // m] = picked % m
         sets.append(chosen)
-    last = dense(source.total(ExchangeCosts(projection, candidates[chosen], np.arange(k), step, _STEPS)), 1 + k * k, 1)
+    last = dense(source.total(ExchangeCosts(projection, candidates[chosen], np.arange(k), step, _STEPS)), 1 + k * k)
     costs.append(int(last[0, 0]))
     return sets[noise.choose(np.array(costs, dtype=np.int64) // coarse, rate, "final choice")]

@@ -47,23 +47,13 @@ _RADII = {1: (4, 8, 16, 32, 64, 128), 2: (2, 4, 8, 16, 32), 3: (2, 4, 8, 16)}  #
 
 
 def max_cover(source: PointSource, noise: NoiseSource, problem: Problem, rho: Fraction) -> Clustering:
-    """Cluster by private covering.
-
-    Args:
-        source: the points.
-        noise: exact noise.
-        problem: the settings.
-        rho: of the whole.
-
-    Raises:
-        ConfigError: if rho is out of range or the dimension above 3.
-    """
+    """Cluster by private covering."""
     positive("rho", rho)
     space, k, d = problem.space, problem.n_clusters, problem.space.dimension
     rule = f"be at most {MAX_DIMENSION} for max_cover (a point lies in too many balls; use tree_coreset)"
     require(d <= MAX_DIMENSION, "dimension", rule, d)
     n_cells = _CELLS[d]
-    cells = dense(source.total(CellCounts(space.half_widths, n_cells)), n_cells**d, 1)[:, 0]
+    cells = dense(source.total(CellCounts(space.half_widths, n_cells)), n_cells**d)[:, 0]
     draw = _draw_event(k * len(_RADII[d]), rho / 5)
     middles = _cover(noise, cells.reshape((n_cells,) * d), problem, draw.epsilon / problem.rows)
     weigh = problem.gaussian_event("points of the balls", 1, rho / 5)

@@ -79,19 +79,7 @@ def privgene(
     population: int = 200,
     n_parents: int = 10,
 ) -> Clustering:
-    """Cluster by genetic search.
-
-    Args:
-        source: the points.
-        noise: exact noise.
-        problem: the settings.
-        epsilon: of the whole.
-        population: sets in a generation.
-        n_parents: m', at least 2.
-
-    Raises:
-        ConfigError: if a setting is out of range.
-    """
+    """Cluster by genetic search: ``population`` sets in a generation, ``n_parents`` (m') at least 2."""
     positive("epsilon", epsilon)
     require(
         2 <= n_parents < population <= 1000, "n_parents", "lie between 2 and a population of at most 1000", n_parents
@@ -116,7 +104,7 @@ def privgene(
 
 def _losses(source: PointSource, sets: FloatArray, step: int) -> IntArray:
     whole = np.stack([rounded(centers) for centers in sets])
-    costs = dense(source.total(SetCosts(whole, step, _STEPS)), len(sets), 1)[:, 0]
+    costs = dense(source.total(SetCosts(whole, step, _STEPS)), len(sets))[:, 0]
     return np.asarray(costs // (_STEPS // _LEVELS))
 
 

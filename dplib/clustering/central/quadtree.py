@@ -108,18 +108,7 @@ def quadtree(
     epsilon: Fraction,
     counted: tuple[int, NoiseEvent] | None = None,
 ) -> Clustering:
-    """Cluster through a noisy adaptive grid.
-
-    Args:
-        source: the points.
-        noise: exact noise.
-        problem: the settings.
-        epsilon: of the whole, pure.
-        counted: the noisy number of points and its noise, if `COUNT_SHARE` of epsilon has paid for it before.
-
-    Raises:
-        ConfigError: if a setting is out of range or the dimension above `MAX_DIMENSION`.
-    """
+    """Cluster through a noisy adaptive grid; ``counted`` as in `dplib.clustering.central.grid.grid`."""
     positive("epsilon", epsilon)
     space, d = problem.space, problem.space.dimension
     require(d <= MAX_DIMENSION, "dimension", f"be at most {MAX_DIMENSION} for quadtree", d)
@@ -136,7 +125,7 @@ def quadtree(
 
     def measure(counts: IntArray, level: int) -> IntArray:
         if level >= first:
-            return noise.laplace(counts, events[level - first].noise.parameter, "cells", level)
+            return noise.add(counts, events[level - first].noise, "cells", level)
         # Of levels that are left out only the root is known, from the number of points.
         return np.full(len(counts), n if level == 0 else 0)
 

@@ -17,7 +17,6 @@ References:
     Mohan, Thakurta, Shi, Song, Culler: GUPT, privacy preserving data analysis made easy. SIGMOD 2012 (averages).
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -25,14 +24,12 @@ import numpy as np
 
 from dplib.arrays import IntArray
 from dplib.clustering.central.lloyd import add_noise, deviation
-from dplib.clustering.problem import Clustering, Problem
+from dplib.clustering.problem import Clustering, Method, Problem
 from dplib.clustering.source import Keyed, NoiseSource, PointSource, dense
 from dplib.clustering.sums import nearest, rounded, sums_by_label
 from dplib.hashing import hash_rows
 from dplib.privacy.noise import NoiseEvent
 from dplib.validate import positive
-
-Start = Callable[[PointSource, NoiseSource, Problem, Fraction], Clustering]
 
 _EXPONENT = 0.4
 _MAX_BLOCKS = 1 << 12
@@ -57,7 +54,7 @@ class BlockSums:
         return 1 + int(self.centers.shape[2])
 
     def __call__(self, points: IntArray) -> Keyed:
-        """Summarise a block of the table."""
+        """Summarise a block."""
         n_blocks, k = self.centers.shape[:2]
         block = hash_rows(points, self.seed) % n_blocks
         order = np.argsort(block, kind="stable")
@@ -70,25 +67,12 @@ class BlockSums:
 
 
 def sample_aggregate(
-    source: PointSource,
-    noise: NoiseSource,
-    problem: Problem,
-    budget: Fraction,
-    start: Start,
-    gaussian: bool,
+    source: PointSource, noise: NoiseSource, problem: Problem, budget: Fraction, start: Method, gaussian: bool
 ) -> Clustering:
     """Cluster in blocks and average.
 
-    Args:
-        source: the points.
-        noise: exact noise.
-        problem: the settings.
-        budget: epsilon, or rho with ``gaussian``; the start spends half of it in the same currency.
-        start: the private method that gives the common start.
-        gaussian: whether the average gets Gaussian noise.
-
-    Raises:
-        ConfigError: if a setting is out of range.
+    ``budget`` is epsilon, or rho with ``gaussian`` noise; ``start`` is the private method that gives the common start,
+    for half of it in the same currency.
     """
     positive("budget", budget)
     space, k = problem.space, problem.n_clusters
@@ -97,7 +81,7 @@ def sample_aggregate(
     n_blocks = max(1, min(int(n**_EXPONENT), _MAX_BLOCKS))
     centers = np.repeat(rounded(space.clip(first.centers))[np.newaxis], n_blocks, axis=0)
     for _ in range(_ITERATIONS):
-        totals = dense(source.total(BlockSums(centers, problem.seed)), n_blocks * k, 1 + space.dimension)
+        totals = dense(source.total(BlockSums(centers, problem.seed)), n_blocks * k)
         counts, sums = totals[:, :1], totals[:, 1:]
         # Means of points of the space, cut towards zero, are in the space.
         means = np.sign(sums) * (np.abs(sums) // np.maximum(counts, 1))

@@ -83,18 +83,7 @@ class _Moments:
 def tree_coreset(
     source: PointSource, noise: NoiseSource, problem: Problem, rho: Fraction, settings: CoresetSettings | None = None
 ) -> Clustering:
-    """Cluster through a noisy coreset.
-
-    Args:
-        source: the points.
-        noise: exact noise.
-        problem: the public settings.
-        rho: of the whole.
-        settings: shares and sizes.
-
-    Raises:
-        ConfigError: if a setting is out of range.
-    """
+    """Cluster through a noisy coreset."""
     settings = settings or CoresetSettings()
     _require(rho, settings)
     space, k = problem.space, problem.n_clusters
@@ -147,7 +136,7 @@ def _measure_moments(
     of_count = problem.gaussian_event("number of points", 1, rho / 10)
     of_sum = problem.gaussian_event("sum of points", space.norm_squared, rho * 4 / 10)
     of_squares = problem.gaussian_event("sum of squares", (space.norm_squared // UNITS) ** 2, rho / 2)
-    exact = dense(source.total(Moments(space.dimension)), 1, 2 + space.dimension)
+    exact = dense(source.total(Moments(space.dimension)), 1)
     n = max(1.0, float(add_noise(noise, exact[:, 0], of_count, "number of points")[0]))
     squares = UNITS * float(add_noise(noise, exact[:, 1], of_squares, "sum of squares")[0])
     mean = space.clip(add_noise(noise, exact[:, 2:], of_sum, "sum of points") / n)
@@ -159,7 +148,7 @@ def _measure_moments(
 def _leaf_means(
     source: PointSource, noise: NoiseSource, problem: Problem, hashing: SimHash, noises: _Noises, leaves: Leaves
 ) -> FloatArray:
-    sums = dense(source.total(LeafSums(hashing, leaves.first_codes)), len(leaves.weights), problem.space.dimension)
+    sums = dense(source.total(LeafSums(hashing, leaves.first_codes)), len(leaves.weights))
     noisy = add_noise(noise, sums, noises.leaf_sum, "sums of the leaves")
     return problem.space.clip(noisy / np.maximum(leaves.weights, 1.0)[:, np.newaxis])
 
@@ -208,7 +197,7 @@ def _leaves(
     source: PointSource, noise: NoiseSource, hashing: SimHash, noises: _Noises, least: float, settings: CoresetSettings
 ) -> Leaves:
     def measure(counts: IntArray, level: int) -> IntArray:
-        return noise.gaussian(counts, noises.node.noise.parameter, "nodes", level)
+        return noise.add(counts, noises.node.noise, "nodes", level)
 
     def expand(noisy: FloatArray, level: int) -> BoolArray:
         return np.asarray(noisy >= 3 * least)

@@ -52,7 +52,6 @@ def cluster_coreset(
         centers=fit.centers,
         weights=fit.weights,
         deviations=np.full((k, problem.space.dimension), np.nan),
-        loss=float("nan"),
         events=(PureEvent("one report of each user", questions.epsilon, "local randomizer"),),
         choices={**choices, "places": len(coreset.weights)},
         cells=coreset.places,

@@ -44,6 +44,7 @@ from dplib.clustering.local.questions import (
     Questions,
     choose_question,
     count_reports,
+    require_points,
 )
 from dplib.clustering.local.tree import MAX_CODE_BITS
 from dplib.clustering.problem import Clustering, Problem
@@ -62,7 +63,7 @@ _DRAWN_FOR_A_CENTER = 20
 
 @dataclass(frozen=True)
 class HashRounds:
-    """What clients and server agree on before the first round.
+    """What clients and server agree on before the first round (`dplib.clustering.local.questions.Rounds`).
 
     Attributes:
         problem: the settings; the space has at most 6 dimensions.
@@ -73,6 +74,7 @@ class HashRounds:
     problem: Problem
     n_scales: int
     oracle: OracleChoice
+    n_rounds = N_ROUNDS
 
     def __post_init__(self) -> None:
         d = self.problem.space.dimension
@@ -89,31 +91,13 @@ class HashRounds:
         # As many users for each later round as for all buckets together would leave the buckets too few.
         return [2] * self.n_scales + [self.n_scales] * (N_ROUNDS - 1)
 
-    @property
-    def dimension(self) -> int:
-        """Number of coordinates d of a point."""
-        return self.problem.space.dimension
-
-    @property
-    def n_rounds(self) -> int:
-        """Four."""
-        return N_ROUNDS
-
     def question_names(self, number: int) -> list[str]:
         """The scales, or one question about the places."""
-        return [question.name for question in self._questions(number, 0).questions]
+        return self._questions(number, 0).names
 
     def encode(self, streams: UserStreams, points: IntArray, number: int, places: FloatArray) -> Answers:
-        """The clients' part of one round: reports of the users who are asked in it.
-
-        Args:
-            streams: the randomness of some users, the same in all rounds.
-            points: one a user, in units, shape (n, d).
-            number: of the round, from 0 to 3.
-            places: what the server published before it; ignored in round 0.
-        """
-        d = self.problem.space.dimension
-        require(points.shape == (len(streams), d), "points", f"be one of {d} coordinates a user", points.shape)
+        """The clients' part of one round: reports of the users who are asked in it."""
+        require_points(points, streams, self.problem.space.dimension)
         between("number of the round", number, -1, N_ROUNDS)
         asked = choose_question(streams, self._shares)
         first = 0 if number == 0 else self.n_scales + number - 1
@@ -133,11 +117,7 @@ class HashRounds:
         return self._questions(number, len(places)).aggregate(answers)
 
     def places_after(self, collected: Sequence[Counts]) -> FloatArray:
-        """The server's part between rounds: the places of the next one, shape (m, d).
-
-        Args:
-            collected: merged reports of the rounds so far, at most the first three; without any there are no places.
-        """
+        """The places after the rounds so far, at most the first three; without any there are none."""
         between("number of rounds", len(collected), -1, N_ROUNDS)
         places = np.empty((0, self.problem.space.dimension))
         for number, counts in enumerate(collected):
@@ -146,14 +126,15 @@ class HashRounds:
 
     def _publish(self, counts: Counts, number: int, places: FloatArray) -> FloatArray:
         """The places after a round, m at least 1."""
-        estimates = self._estimates(counts, number, len(places))
+        estimates = self._questions(number, len(places)).estimate(counts)
         if number == 0:
+            space = self.problem.space
             found = [
-                self.problem.space.clip(buckets.middles(_heaviest(estimate, _HEAVY, _MAX_CANDIDATES // self.n_scales)))
+                space.clip(buckets.middles(_heaviest(estimate, _HEAVY, _MAX_CANDIDATES // self.n_scales)))
                 for buckets, estimate in zip(self._buckets, estimates, strict=True)
             ]
             candidates = np.unique(np.concatenate(found), axis=0)
-            return candidates if len(candidates) else self._start()
+            return candidates if len(candidates) else spread_centers(space, self.problem.n_clusters, self.problem.seed)
         if number == 1:
             # A single place has a second value beside it, which is nobody's.
             kept = _heaviest(estimates[0], _SUPPORTED, estimates[0].counts.size)
@@ -164,7 +145,7 @@ class HashRounds:
     def cluster(self, collected: Sequence[Counts]) -> Clustering:
         """The server's part after the last round: centers, with weights that stand for all users."""
         places, last = self.places_after(collected[:-1]), N_ROUNDS - 1
-        estimate, kept = self._estimates(collected[last], last, len(places))[0], len(places)
+        estimate, kept = self._questions(last, len(places)).estimate(collected[last])[0], len(places)
         n_users = sum(map(count_reports, collected))
         times = n_users / max(1, estimate.n_reports)
         coreset = Coreset(places, _weights(estimate)[:kept] * times)
@@ -177,13 +158,6 @@ class HashRounds:
             return Questions(tuple(Question(f"scale {scale}", self.oracle(b.n_values)) for scale, b in buckets))
         # An oracle needs two values; with one place the second is nobody's.
         return Questions((Question(f"round {number}", self.oracle(max(2, n_places))),))
-
-    def _estimates(self, counts: Counts, number: int, n_places: int) -> list[Estimate]:
-        questions = self._questions(number, n_places).questions
-        return [question.oracle.estimate(merged) for question, merged in zip(questions, counts, strict=True)]
-
-    def _start(self) -> FloatArray:
-        return spread_centers(self.problem.space, self.problem.n_clusters, self.problem.seed)
 
     def _draw(self, places: FloatArray, weights: FloatArray) -> FloatArray:
         """Draw places by weight times squared distance to those drawn, the first by weight alone."""

@@ -114,7 +114,6 @@ class NoisyCoordinates:
             centers=fit.centers,
             weights=fit.weights,
             deviations=np.full((k, self.space.dimension), np.nan),
-            loss=float("nan"),
             events=(PureEvent("one report of each user", randomizer.epsilon, "local randomizer"),),
             choices={"scale in units": float(randomizer.scale) * _UNITS_A_STEP},
         )

@@ -41,6 +41,7 @@ from dplib.clustering.local.questions import (
     Reports,
     choose_question,
     count_reports,
+    require_points,
 )
 from dplib.clustering.local.tree import MAX_CODE_BITS, LocalTree, best_depth
 from dplib.clustering.problem import Clustering, Problem
@@ -53,6 +54,7 @@ PROJECTED_DIMENSION = 3
 N_ROUNDS = 2
 SUMS = "sums"
 _REACH = 1.0
+_BALL = Space.ball([0.0] * PROJECTED_DIMENSION, 1.0)
 
 
 class SumOracle(Protocol):
@@ -91,6 +93,7 @@ class ProjectedTree:
     depth: int
     oracle: OracleChoice
     sums: Callable[[int, int, int], SumOracle]
+    n_rounds = N_ROUNDS
 
     def __post_init__(self) -> None:
         d = self.problem.space.dimension
@@ -105,19 +108,9 @@ class ProjectedTree:
         return min(deepest, 1 + best_depth(PROJECTED_DIMENSION, n_users // 2, report_variance))
 
     @property
-    def dimension(self) -> int:
-        """Number of coordinates d of a point."""
-        return self.problem.space.dimension
-
-    @property
-    def n_rounds(self) -> int:
-        """Two."""
-        return N_ROUNDS
-
-    @property
     def tree(self) -> LocalTree:
         """The protocol of round 1, for projected points."""
-        return LocalTree(Space.ball([0.0] * PROJECTED_DIMENSION, 1.0), self.depth, self.oracle)
+        return LocalTree(replace(self.problem, space=_BALL), self.depth, self.oracle)
 
     @property
     def _sums(self) -> SumOracle:
@@ -126,7 +119,7 @@ class ProjectedTree:
 
     def question_names(self, number: int) -> list[str]:
         """The levels, or the one question about sums."""
-        return [SUMS] if number else [question.name for question in self.tree.questions.questions]
+        return [SUMS] if number else self.tree.question_names()
 
     def project(self, points: IntArray) -> IntArray:
         """Points in units of the projected ball, shape (n, 3)."""
@@ -135,19 +128,11 @@ class ProjectedTree:
         reach = sqrt(space.norm_squared) * min(1.0, _REACH * sqrt(PROJECTED_DIMENSION / d))
         # Integer steps: each sum is exact, so that a user's point does not depend on the block it is in.
         steps = np.rint(np.linalg.qr(drawn)[0] * UNITS)
-        return self.tree.space.to_units((points.astype(np.float64) @ steps) / (UNITS * reach))
+        return _BALL.to_units((points.astype(np.float64) @ steps) / (UNITS * reach))
 
     def encode(self, streams: UserStreams, points: IntArray, number: int, places: FloatArray) -> Answers:
-        """The clients' part of one round: reports of the users who are asked in it.
-
-        Args:
-            streams: the randomness of some users, the same in both rounds.
-            points: one a user, in units, shape (n, d).
-            number: of the round, 0 or 1.
-            places: in round 1 the published centers in the projection, shape (k, 3); ignored in round 0.
-        """
-        d = self.problem.space.dimension
-        require(points.shape == (len(streams), d), "points", f"be one of {d} coordinates a user", points.shape)
+        """The clients' part of one round; places in round 1: the published centers in the projection, shape (k, 3)."""
+        require_points(points, streams, self.problem.space.dimension)
         between("number of the round", number, -1, N_ROUNDS)
         rows = np.flatnonzero(choose_question(streams.under("round"), [1, 1]) == number)
         asked, own = streams.of(rows), points[rows]
@@ -164,12 +149,12 @@ class ProjectedTree:
 
     def places_after(self, collected: Sequence[Counts]) -> FloatArray:
         """The server's part after round 1: k centers in the projection; before it none."""
-        return self._projected(collected[0]).centers if collected else np.empty((0, PROJECTED_DIMENSION))
+        return self.tree.cluster(collected).centers if collected else np.empty((0, PROJECTED_DIMENSION))
 
     def cluster(self, collected: Sequence[Counts]) -> Clustering:
         """The server's part after round 2: centers in all dimensions."""
         in_tree, in_sums = map(count_reports, collected)
-        published, n_users = self._projected(collected[0]), in_tree + in_sums
+        published, n_users = self.tree.cluster(collected), in_tree + in_sums
         times = n_users / max(1, in_tree), n_users / max(1, in_sums)
         weights, noise = published.weights * times[0], self._sums.deviation * sqrt(in_sums) * times[1]
         divisors = np.maximum(weights, 1.0)[:, np.newaxis]
@@ -188,7 +173,3 @@ class ProjectedTree:
             cells=None,
             cell_weights=None,
         )
-
-    def _projected(self, counts: Counts) -> Clustering:
-        """A clustering of the projected points of those who were asked in round 1."""
-        return self.tree.cluster(counts, replace(self.problem, space=self.tree.space))

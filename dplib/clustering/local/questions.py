@@ -26,7 +26,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from dplib.arrays import FloatArray, IntArray
-from dplib.clustering.problem import Clustering
+from dplib.clustering.problem import Clustering, Problem
 from dplib.clustering.source import Keyed
 from dplib.randomness.user_streams import UserStreams
 from dplib.validate import require
@@ -66,10 +66,6 @@ class Oracle(Protocol):
     def epsilon(self) -> Fraction:
         """Privacy of one report."""
 
-    @property
-    def report_bits(self) -> int:
-        """Length of a report."""
-
     def randomize(self, streams: UserStreams, values: IntArray, /) -> Reports:
         """One report a user."""
 
@@ -87,8 +83,8 @@ class Rounds(Protocol):
     """
 
     @property
-    def dimension(self) -> int:
-        """Number of coordinates d of a point."""
+    def problem(self) -> Problem:
+        """The settings."""
 
     @property
     def n_rounds(self) -> int:
@@ -101,17 +97,20 @@ class Rounds(Protocol):
         """The clients' part of one round: reports of those who are asked in it.
 
         Args:
-            streams: the randomness of some users, the same in all rounds.
+            streams: the randomness of some users, the same in all rounds, under a label of this collection.
             points: one a user, in units, shape (n, d).
             number: of the round, from 0.
             places: what the server published before it (`places_after`).
+
+        Raises:
+            ConfigError: if the points have another shape or the number is no round's.
         """
 
     def aggregate(self, answers: Answers, number: int, places: FloatArray, /) -> Counts:
         """Add the reports of one round up."""
 
     def places_after(self, collected: Sequence[Counts], /) -> FloatArray:
-        """The server's part between rounds: the places of the next one, from the merged reports of those before."""
+        """The server's part between rounds: the next one's places, shape (m, d), from the reports of those before."""
 
     def cluster(self, collected: Sequence[Counts], /) -> Clustering:
         """The server's part at the end, from the merged reports of all rounds."""
@@ -123,17 +122,15 @@ OracleChoice = Callable[[int], Oracle]
 
 @dataclass(frozen=True)
 class Question:
-    """What a share of the users is asked.
+    """What some of the users are asked.
 
     Attributes:
         name: part of the streams' names; different within a protocol.
         oracle: how the answer is randomized.
-        share: the users who are asked, in proportion to the other questions' shares; a positive integer.
     """
 
     name: str
     oracle: Oracle
-    share: int = 1
 
 
 @dataclass(frozen=True)
@@ -148,9 +145,7 @@ class Questions:
 
     def __post_init__(self) -> None:
         require(len(self.questions) > 0, "questions", "be at least one", 0)
-        names = {question.name for question in self.questions}
-        require(len(names) == len(self.questions), "names of questions", "differ", "equal ones")
-        require(all(q.share >= 1 for q in self.questions), "shares of questions", "be at least 1", "a lower one")
+        require(len(set(self.names)) == len(self.questions), "names of questions", "differ", "equal ones")
         epsilons = {question.oracle.epsilon for question in self.questions}
         require(len(epsilons) == 1, "epsilon", "be the same for every question", len(epsilons))
 
@@ -159,9 +154,14 @@ class Questions:
         """Privacy of a user, all rounds together."""
         return self.questions[0].oracle.epsilon
 
+    @property
+    def names(self) -> list[str]:
+        """Of the questions, in order."""
+        return [question.name for question in self.questions]
+
     def asked(self, streams: UserStreams) -> IntArray:
         """The position of each user's question, shape (n,)."""
-        return choose_question(streams, [question.share for question in self.questions])
+        return choose_question(streams, [1] * len(self.questions))
 
     def encode(self, streams: UserStreams, answer: Callable[[int, IntArray], IntArray]) -> Answers:
         """The reports of some users, every user's to their own question.
@@ -181,6 +181,16 @@ class Questions:
         """Add reports up."""
         require(len(answers) == len(self.questions), "answers", f"be {len(self.questions)}", len(answers))
         return tuple(q.oracle.aggregate(reports) for q, reports in zip(self.questions, answers, strict=True))
+
+    def estimate(self, counts: Counts) -> list[Estimate]:
+        """What the merged reports of each question say."""
+        return [q.oracle.estimate(merged) for q, merged in zip(self.questions, counts, strict=True)]
+
+
+def require_points(points: IntArray, streams: UserStreams, dimension: int) -> None:
+    """Refuse points that are not one of as many coordinates for every user."""
+    rule = f"be one of {dimension} coordinates a user ({len(streams)})"
+    require(points.shape == (len(streams), dimension), "points", rule, points.shape)
 
 
 def choose_question(streams: UserStreams, shares: Sequence[int]) -> IntArray:

@@ -26,6 +26,7 @@ References:
     Har-Peled, Mendel: Fast construction of nets in low-dimensional metrics. SIAM J. Comput. 35(5), 2006 (net trees).
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import sqrt
 
@@ -42,9 +43,9 @@ from dplib.clustering.local.questions import (
     Question,
     Questions,
     count_reports,
+    require_points,
 )
 from dplib.clustering.problem import Clustering, Problem
-from dplib.clustering.space import Space
 from dplib.clustering.weights import nearest_weights
 from dplib.randomness.user_streams import UserStreams
 from dplib.validate import between, require
@@ -103,76 +104,74 @@ def best_depth(dimension: int, n_users: int, report_variance: float) -> int:
 
 @dataclass(frozen=True)
 class LocalTree:
-    """What clients and server agree on.
+    """What clients and server agree on (`dplib.clustering.local.questions.Rounds`).
 
     Attributes:
-        space: the public ball or box, of at most 6 dimensions.
+        problem: the settings; the space has at most 6 dimensions.
         depth: levels below the root.
         oracle: the frequency oracle for a number of cubes.
     """
 
-    space: Space
+    problem: Problem
     depth: int
     oracle: OracleChoice
+    n_rounds = 1
 
     def __post_init__(self) -> None:
-        most = MAX_CODE_BITS // self.space.dimension
-        require(self.space.dimension <= MAX_DIMENSION, "dimension", "be at most 6 for ldp_tree", self.dimension)
-        between("depth", self.depth, 0, most + 1)
+        require(self._d <= MAX_DIMENSION, "dimension", "be at most 6 for ldp_tree", self._d)
+        between("depth", self.depth, 0, MAX_CODE_BITS // self._d + 1)
 
     @property
-    def dimension(self) -> int:
-        """Number of coordinates d."""
-        return self.space.dimension
+    def _d(self) -> int:
+        return self.problem.space.dimension
 
     @property
     def questions(self) -> Questions:
         """One question a level: in which cube is your point?"""
-        sizes = {level: 1 << self.dimension * level for level in range(1, self.depth + 1)}
+        sizes = {level: 1 << self._d * level for level in range(1, self.depth + 1)}
         return Questions(tuple(Question(f"level {level}", self.oracle(size)) for level, size in sizes.items()))
 
     @property
     def _cubes(self) -> CubeCodes:
-        return CubeCodes(self.space.half_widths, self.depth)
+        return CubeCodes(self.problem.space.half_widths, self.depth)
 
-    def encode(self, streams: UserStreams, points: IntArray) -> Answers:
-        """The clients' part: one report a user.
+    def question_names(self, number: int = 0) -> list[str]:
+        """The levels."""
+        del number
+        return self.questions.names
 
-        Args:
-            streams: the users' randomness, under a label of this collection.
-            points: one a user, in units, shape (n, d).
-
-        Returns:
-            Reports by level.
-        """
-        fits = points.shape == (len(streams), self.dimension)
-        require(fits, "points", f"be one of {self.dimension} coordinates a user ({len(streams)})", points.shape)
+    def encode(
+        self, streams: UserStreams, points: IntArray, number: int = 0, places: FloatArray | None = None
+    ) -> Answers:
+        """The clients' part: one report a user, by level."""
+        del number, places
+        require_points(points, streams, self._d)
         codes = self._cubes.codes(points)
 
         def answer(place: int, rows: IntArray) -> IntArray:
-            return np.asarray(codes[rows] >> self.dimension * (self.depth - 1 - place))
+            return np.asarray(codes[rows] >> self._d * (self.depth - 1 - place))
 
         return self.questions.encode(streams, answer)
 
-    def aggregate(self, answers: Answers) -> Counts:
+    def aggregate(self, answers: Answers, number: int = 0, places: FloatArray | None = None) -> Counts:
         """Add reports up."""
+        del number, places
         return self.questions.aggregate(answers)
 
-    def cluster(self, counts: Counts, problem: Problem) -> Clustering:
-        """The server's part: centers from the merged counts of all users' reports.
+    def places_after(self, collected: Sequence[Counts]) -> FloatArray:
+        """None: nothing is published before the only round."""
+        return np.empty((0, self._d))
 
-        Args:
-            counts: of all users, added up.
-            problem: the settings; its space must be this one.
-        """
-        require(problem.space == self.space, "space", "be the one that users reported for", "another")
-        return cluster_coreset("ldp_tree", self.coreset(counts), problem, self.questions, {"levels": self.depth})
+    def cluster(self, collected: Sequence[Counts]) -> Clustering:
+        """The server's part: centers from the merged counts of all users' reports."""
+        coreset = self.coreset(collected[0])
+        return cluster_coreset("ldp_tree", coreset, self.problem, self.questions, {"levels": self.depth})
 
     def coreset(self, counts: Counts) -> Coreset:
         """The leaves of the pruned tree."""
         n_users = float(count_reports(counts))
         levels = self._consistent(counts, n_users)
-        children, cubes = 1 << self.dimension, self._cubes
+        children, cubes = 1 << self._d, self._cubes
         nodes, mass = np.zeros(1, dtype=np.int64), np.array([n_users])
         found: list[tuple[FloatArray, FloatArray]] = []
         for number, level in enumerate(levels):
@@ -182,17 +181,17 @@ class LocalTree:
             if number + 1 < self.depth:
                 cut = mass > _DEVIATIONS * np.sqrt(children * levels[number + 1].variance)
             leaf, below = (mass > 0) & ~cut, self.depth - 1 - number
-            places = cubes.places(nodes[leaf] << self.dimension * below, np.full(int(leaf.sum()), number + 1))
-            found.append((self.space.clip(places), mass[leaf]))
+            places = cubes.places(nodes[leaf] << self._d * below, np.full(int(leaf.sum()), number + 1))
+            found.append((self.problem.space.clip(places), mass[leaf]))
             nodes, mass = nodes[cut], mass[cut]
         return Coreset(*(np.concatenate(parts) for parts in zip(*found, strict=True)))
 
     def _consistent(self, counts: Counts, n_users: float) -> list[LevelTotals]:
         """Least-squares totals of all cubes by level."""
-        children = 1 << self.dimension
+        children = 1 << self._d
         found: list[LevelTotals] = []
-        for question, merged in reversed(list(zip(self.questions.questions, counts, strict=True))):
-            level = LevelTotals.measured(question.oracle.estimate(merged), n_users)
+        for estimate in reversed(self.questions.estimate(counts)):
+            level = LevelTotals.measured(estimate, n_users)
             found.insert(0, level.over(found[0], children) if found else level)
         parents = np.array([n_users])
         for level in found:

@@ -26,7 +26,6 @@ from dplib.clustering.local.noisy_coordinates import NoisyCoordinates
 from dplib.clustering.local.projected_tree import ProjectedTree
 from dplib.clustering.local.questions import Rounds
 from dplib.clustering.local.tree import LocalTree, best_depth
-from dplib.clustering.local.tree_round import TreeRound
 from dplib.clustering.point_frame import PointFrame
 from dplib.clustering.problem import Problem
 from dplib.clustering.space import Space
@@ -96,7 +95,7 @@ class Collection:
         if self.method == "ldp_hash_rounds":
             return HashRounds(self.problem, depth, oracle)
         require(self.method == "ldp_tree", "method", "be ldp_tree or ldp_hash_rounds", self.method)
-        return TreeRound(LocalTree(self.frame.space, depth, oracle), self.problem)
+        return LocalTree(self.problem, depth, oracle)
 
     @property
     def noisy_points(self) -> NoisyCoordinates:

@@ -99,7 +99,7 @@ def question_sizes(rounds: Rounds, number: int, places: FloatArray) -> list[int]
     """Number of merged integers of each question of a round."""
     nobody, nowhere = (
         UserStreams(bytes(32), np.empty((0, 3), dtype="<u4")),
-        np.empty((0, rounds.dimension), dtype=np.int64),
+        np.empty((0, rounds.problem.space.dimension), dtype=np.int64),
     )
     empty = rounds.encode(nobody, nowhere, number, places)
     return [len(counts) for counts in rounds.aggregate(empty, number, places)]
@@ -113,7 +113,7 @@ def digest_of_users(source: PointSource, key: bytes) -> bytes:
         key: the run's digest key.
     """
     own = hmac.digest(key, _USERS, "sha256")
-    totals = dense(source.total(UserDigest(own)), 1, _DIGEST_WORDS + 1)
+    totals = dense(source.total(UserDigest(own)), 1)
     return hmac.digest(own, np.ascontiguousarray(totals, dtype="<i8").tobytes(), "sha256")
 
 
@@ -211,7 +211,7 @@ class ReportRecorder:
 
     def merged(self, names: Sequence[str], sizes: Sequence[int], summary: Summary) -> Counts:
         """One pass over the users."""
-        joined = dense(self._source.total(summary), sum(sizes), 1)[:, 0]
+        joined = dense(self._source.total(summary), sum(sizes))[:, 0]
         parts = tuple(np.split(joined, np.cumsum(sizes)[:-1]))
         self.records += list(zip(names, parts, strict=True))
         return parts

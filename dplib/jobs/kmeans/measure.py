@@ -14,7 +14,6 @@ release needs (`dplib.clustering.record`).
 """
 
 import hmac
-from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 from typing import Protocol
@@ -33,7 +32,7 @@ from dplib.jobs.kmeans.methods import cluster_points
 from dplib.jobs.kmeans.radius import find_bounds
 from dplib.jobs.kmeans.tables import LOCAL, Draw, Tables
 from dplib.mechanisms.clustering_noise import KeyedNoise
-from dplib.privacy.noise import Law
+from dplib.privacy.noise import Noise
 from dplib.release.digest import block_digest, combine_digests
 from dplib.spark.points.points import RowSummary
 from dplib.workflow.run_keys import MeasurementKeys, RunKeys
@@ -73,8 +72,7 @@ def measure_points(design: Design, reader: PointReader, keys: RunKeys, directory
         directory: staging directory; gets ``measurement/``.
     """
     seed = hmac.digest(keys.digest, _START, "sha256")
-    recording = _RecordingNoise(KeyedNoise(keys.measurement(seed)), keys.digest, seed)
-    recorded = Recorded(recording)
+    recorded = _RecordingNoise(KeyedNoise(keys.measurement(seed)), keys.digest, seed)
     counted = (np.zeros(0, dtype=np.int64), np.zeros((0, 1), dtype=np.int64))
     if design.radius_is_private:
         counted = reader.distances(RadiusClasses(design.frame.space.center))
@@ -82,10 +80,10 @@ def measure_points(design: Design, reader: PointReader, keys: RunKeys, directory
     cluster_points(design, resolved, reader.within(resolved.frame), recorded)
     draws = [
         Draw(name, mechanism, parameter, noisy)
-        for (name, noisy), (mechanism, parameter) in zip(recorded.records, recording.laws, strict=True)
+        for (name, noisy), (mechanism, parameter) in zip(recorded.records, recorded.laws, strict=True)
     ]
     Tables(directory, design).write_draws(draws)
-    return MeasurementKeys(keys.key_id, keys.measurement(seed), recording.digest)
+    return MeasurementKeys(keys.key_id, keys.measurement(seed), recorded.digest)
 
 
 def measure_users(design: Design, source: PointSource, keys: RunKeys, directory: Path) -> MeasurementKeys:
@@ -134,30 +132,23 @@ def _store(design: Design, source: PointSource, users: UserKeys, keys: RunKeys, 
     return combine_digests(keys.digest, digests)
 
 
-@dataclass
-class _RecordingNoise:
-    """Noise that keeps the law of every draw, and a digest of all numbers that were recording for."""
+class _RecordingNoise(Recorded):
+    """Noise that keeps the law of every draw too, and a digest of all numbers that it hides."""
 
-    noise: NoiseSource
-    key: bytes
-    digest: bytes
-
-    def __post_init__(self) -> None:
+    def __init__(self, noise: NoiseSource, key: bytes, digest: bytes) -> None:
+        super().__init__(noise)
         self.laws: list[tuple[str, Fraction]] = []
+        self._key, self.digest = key, digest
 
-    def laplace(self, values: IntArray, scale: Fraction, *labels: str | int) -> IntArray:
-        self._keep(values, Law.LAPLACE, scale)
-        return self.noise.laplace(values, scale, *labels)
-
-    def gaussian(self, values: IntArray, sigma_squared: Fraction, *labels: str | int) -> IntArray:
-        self._keep(values, Law.GAUSSIAN, sigma_squared)
-        return self.noise.gaussian(values, sigma_squared, *labels)
+    def add(self, values: IntArray, noise: Noise, *labels: str | int) -> IntArray:
+        self._hide(values, noise.law, noise.parameter)
+        return super().add(values, noise, *labels)
 
     def choose(self, losses: IntArray, rate: Fraction, *labels: str | int) -> int:
-        self._keep(losses, "exponential", rate)
-        return self.noise.choose(losses, rate, *labels)
+        self._hide(losses, "exponential", rate)
+        return super().choose(losses, rate, *labels)
 
-    def _keep(self, values: IntArray, mechanism: str, parameter: Fraction) -> None:
+    def _hide(self, values: IntArray, mechanism: str, parameter: Fraction) -> None:
         self.laws.append((mechanism, parameter))
-        here = block_digest(self.key, f"question {len(self.laws)}", values)
-        self.digest = hmac.digest(self.key, self.digest + here, "sha256")
+        here = block_digest(self._key, f"question {len(self.laws)}", values)
+        self.digest = hmac.digest(self._key, self.digest + here, "sha256")

@@ -9,7 +9,6 @@ from dplib.arrays import BoolArray, IntArray
 from dplib.clustering.local.noisy_coordinates import STEPS, NoisyCoordinates
 from dplib.clustering.local.questions import Answers, Oracle, Reports, keyed_counts
 from dplib.clustering.local.tree import LocalTree
-from dplib.clustering.local.tree_round import TreeRound
 from dplib.clustering.source import Keyed
 from dplib.errors import ConfigError
 from dplib.jobs.kmeans.collection import Collection
@@ -101,8 +100,8 @@ def text_protocol(collection: Collection) -> TextProtocol:
     if collection.method == "noisy_coordinates":
         return _one_noisy_vector(collection.noisy_points)
     rounds = collection.rounds
-    if isinstance(rounds, TreeRound):
-        return _one_level(rounds.tree)
+    if isinstance(rounds, LocalTree):
+        return _one_level(rounds)
     raise ConfigError(
         "method",
         "ask in one round for reports of devices",

@@ -34,17 +34,17 @@ def test_few_rows_give_no_answer_and_cost_the_same() -> None:
 def test_one_row_moves_one_count_by_one_whatever_it_holds() -> None:
     strange = [[np.nan, 0], [np.inf, 0], [-np.inf, 0], [np.inf, np.nan], [3.0, -1.0], [1e300, 0], [3.0 + 1e-9, -1.0]]
     for row in strange:
-        counts = dense(CLASSES(np.array([row])), N_CLASSES, 1)[:, 0]
+        counts = dense(CLASSES(np.array([row])), N_CLASSES)[:, 0]
         assert counts.sum() == (0 if np.isnan(row).any() else 1)
         assert set(counts.tolist()) <= {0, 1}
-    whole = dense(CLASSES(np.array(strange)), N_CLASSES, 1)
-    parts = sum(dense(CLASSES(np.array([row])), N_CLASSES, 1) for row in strange)
+    whole = dense(CLASSES(np.array(strange)), N_CLASSES)
+    parts = sum(dense(CLASSES(np.array([row])), N_CLASSES) for row in strange)
     np.testing.assert_array_equal(whole, parts)
 
 
 def test_a_class_ends_where_it_says() -> None:
     for radius in (1.0, 2.0**0.5, 2.0, 4.0):
-        ends = [dense(CLASSES(np.array([[3.0 + radius * f, -1.0]])), N_CLASSES, 1)[:, 0].argmax() for f in (0.99, 1.01)]
+        ends = [dense(CLASSES(np.array([[3.0 + radius * f, -1.0]])), N_CLASSES)[:, 0].argmax() for f in (0.99, 1.01)]
         assert ends[1] == ends[0] + 1
 
 

@@ -24,7 +24,7 @@ def test_every_change_is_the_difference_of_two_costs(k: int) -> None:
     candidates = SPACE.to_units(generator.normal(size=(9, 3)))
     chosen, step = generator.choice(9, size=k, replace=False), -(-largest_squared_distance(SPACE) // MOST)
     exchange = ExchangeCosts(Projection(None, SPACE), candidates, chosen, step, MOST)
-    totals = dense(exchange(points), 1 + k * 9, 1)[:, 0]
+    totals = dense(exchange(points), 1 + k * 9)[:, 0]
     now = _costs(points, candidates[chosen], step)
     assert totals[0] == now
     for j in range(k):

@@ -15,7 +15,7 @@ from dplib.errors import ConfigError
 from dplib.mechanisms.local.choose_oracle import Oracle, OracleName, choose_oracle, rare_variance
 from dplib.mechanisms.local.local_hashing import LocalHashing
 from dplib.randomness.user_streams import UserStreams, number_users
-from tests.support.clustering import local_points
+from tests.support.clustering import local_points, run_rounds
 from tests.support.local_oracles import Law, exact_law, largest_ratio
 
 KEY = bytes(range(32))
@@ -23,8 +23,8 @@ PLANE = Space.ball([0.0, 0.0], 1.0)
 WORST_POINTS = [(-UNITS, 0), (UNITS, 0), (0, 0), (1, -1)]
 
 
-def _tree(epsilon: Fraction, depth: int, name: str = OracleName.AUTO, space: Space = PLANE) -> LocalTree:
-    return LocalTree(space, depth, lambda n_values: choose_oracle(n_values, epsilon, name))
+def _tree(epsilon: Fraction, depth: int, name: str = OracleName.AUTO, space: Space = PLANE, k: int = 4) -> LocalTree:
+    return LocalTree(Problem(space, k), depth, lambda n_values: choose_oracle(n_values, epsilon, name))
 
 
 def _streams(n: int, *labels: int) -> UserStreams:
@@ -121,8 +121,7 @@ def test_consistent_totals_are_generalized_least_squares() -> None:
     levels = tree._consistent(counts, float(n))
     totals = [level.totals for level in levels]
     rows, values, weights = [np.ones(16)], [float(n)], [1e12]
-    for level, (question, merged) in enumerate(zip(tree.questions.questions, counts, strict=True), start=1):
-        estimate = question.oracle.estimate(merged)
+    for level, estimate in enumerate(tree.questions.estimate(counts), start=1):
         scale = n / estimate.n_reports
         for cube in range(4**level):
             rows.append((np.arange(16) >> 2 * (2 - level)) == cube)
@@ -158,7 +157,7 @@ def test_centers_are_near_the_best_ones(n: int, epsilon: Fraction, most: float) 
     tree, ratios = _tree(epsilon, depth), []
     points = local_points(PLANE, rows)
     for key in range(3):
-        clustering = tree.cluster(tree.aggregate(tree.encode(_streams(n, key), points)), Problem(PLANE, 4))
+        clustering = run_rounds(tree, _streams(n, key), points)
         ratios.append(_loss(rows[:20_000], PLANE.to_data(clustering.centers)) / best.loss)
         near = ((clustering.centers[:, np.newaxis] / UNITS - best.centers) ** 2).sum(axis=2).min(axis=1)
         assert (np.sqrt(near) < 0.15).all()
@@ -170,8 +169,8 @@ def test_box_and_three_dimensions() -> None:
     rng = np.random.default_rng(7)
     corners = np.array([[0.1, -0.8, 5.2], [0.9, 0.7, 5.9]])
     rows = corners[rng.integers(0, 2, 60_000)] + rng.normal(size=(60_000, 3)) * 0.03
-    tree = _tree(Fraction(2), 3, space=box)
-    clustering = tree.cluster(tree.aggregate(tree.encode(_streams(60_000), local_points(box, rows))), Problem(box, 2))
+    tree = _tree(Fraction(2), 3, space=box, k=2)
+    clustering = run_rounds(tree, _streams(60_000), local_points(box, rows))
     found = box.to_data(clustering.centers)
     assert found[np.argsort(found[:, 0])] == pytest.approx(corners, abs=0.15)
 
@@ -198,14 +197,9 @@ def test_settings_are_refused_by_name() -> None:
     tree = _tree(Fraction(1), 2)
     with pytest.raises(ConfigError, match="points must"):
         tree.encode(_streams(3), np.zeros((2, 2), dtype=np.int64))
-    with pytest.raises(ConfigError, match="space must"):
-        tree.cluster(
-            tree.aggregate(tree.encode(_streams(0), np.zeros((0, 2), dtype=np.int64))),
-            Problem(Space.ball([0.0, 0.0], 2.0), 2),
-        )
 
     def mixed(n_values: int) -> Oracle:
         return choose_oracle(n_values, Fraction(n_values))
 
     with pytest.raises(ConfigError, match="epsilon must be the same"):
-        _ = LocalTree(PLANE, 2, mixed).questions
+        _ = LocalTree(Problem(PLANE, 4), 2, mixed).questions
