@@ -141,12 +141,7 @@ def vertex_names(given: DeclaredVertices, base: Path, setting: str = "graph.vert
 
 
 def require_fitting_vertices(source: EdgeInput, vertices: DeclaredVertices, names: tuple[str, ...] | None) -> None:
-    """Refuse vertices that a graph file cannot name, so that nothing of it would be counted.
-
-    Args:
-        source: section `input`.
-        vertices: `graph.vertices`.
-        names: the declared names; None where vertices are numbers.
+    """Refuse vertices that a graph file cannot name, so that nothing would be counted; names are None for numbers.
 
     Raises:
         ConfigError: naming the setting that is wrong.

@@ -89,12 +89,7 @@ def components(graph: Graph) -> tuple[int, IntArray]:
 
 
 def induced(graph: Graph, inside: npt.ArrayLike) -> tuple[Graph, IntArray]:
-    """Return the graph on some vertices alone, and these vertices in ascending order.
-
-    Args:
-        graph: any.
-        inside: shape (n_vertices,), True for the vertices to keep.
-    """
+    """Return the graph on some vertices alone, True in ``inside``, shape (n_vertices,), and these, ascending."""
     kept = _side(graph, inside)
     vertices = np.flatnonzero(kept)
     name = np.cumsum(kept) - 1
@@ -104,11 +99,7 @@ def induced(graph: Graph, inside: npt.ArrayLike) -> tuple[Graph, IntArray]:
 
 
 def cut_value(graph: Graph, side: npt.ArrayLike) -> int:
-    """Return the total weight of the edges with one end on either side.
-
-    Args:
-        graph: any.
-        side: shape (n_vertices,), True on one side.
+    """Return the total weight of the edges with one end on either side; ``side`` of shape (n_vertices,).
 
     Raises:
         ConfigError: ``side`` has another shape.
@@ -118,12 +109,7 @@ def cut_value(graph: Graph, side: npt.ArrayLike) -> int:
 
 
 def cut_values(graph: Graph, packed: WordArray) -> IntArray:
-    """Return the value of each cut, shape (n_cuts,).
-
-    Args:
-        graph: any.
-        packed: sides as `pack_sides` makes them, shape (n_cuts, n_words).
-    """
+    """Return the value of each cut, shape (n_cuts,), of sides as `pack_sides` makes them, shape (n_cuts, n_words)."""
     return _cut_values(graph.source, graph.target, graph.weight, packed)
 
 
@@ -133,11 +119,7 @@ def word_count(n_vertices: int) -> int:
 
 
 def pack_sides(sides: npt.ArrayLike) -> WordArray:
-    """Return cuts in canonical form: words of the sides without vertex 0, shape (n_cuts, n_words).
-
-    Args:
-        sides: shape (n_cuts, n_vertices), True on either side of each cut.
-    """
+    """Return cuts, True on either side, (n_cuts, n_vertices), as words of sides without vertex 0, (n_cuts, n_words)."""
     given = np.asarray(sides, dtype=np.bool_)
     require(given.ndim == 2, "sides", "be a matrix with one row a cut", given.shape)
     padded = np.zeros((len(given), 64 * word_count(given.shape[1])), dtype=np.bool_)

@@ -41,13 +41,7 @@ class SimpleGraph:
 
     @classmethod
     def from_edges(cls, n_vertices: int, one: IntArray, other: IntArray) -> Self:
-        """The graph with these edges, in any order, either way round, repeated or loops.
-
-        Args:
-            n_vertices: n.
-            one: one end of each edge, shape (m,).
-            other: the other end.
-        """
+        """The graph with these edges, shape (m,) each end, in any order, either way round, repeated or loops."""
         low, high = np.minimum(one, other), np.maximum(one, other)
         pairs = np.unique(np.stack([low, high])[:, low < high].astype(np.int64), axis=1)
         return cls(n_vertices, pairs[0], pairs[1])

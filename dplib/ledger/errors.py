@@ -38,11 +38,7 @@ _REFUSED = (
 
 @contextmanager
 def database_errors(name: str) -> Iterator[None]:
-    """Turn the database's errors into the project's.
-
-    Args:
-        name: the address without its password.
-    """
+    """Turn the errors of a database, named without its password, into the project's."""
     try:
         yield
     except DBAPIError as error:

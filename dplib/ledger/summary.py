@@ -62,12 +62,7 @@ class Summary:
 
 
 def summarise(ledger: Ledger, dataset: str | None = None, since: dt.date | None = None) -> Summary:
-    """Look at a ledger.
-
-    Args:
-        ledger: the open ledger.
-        dataset: this account only.
-        since: runs that were reserved on or after this day (UTC) only.
+    """Look at a ledger, or at one account; runs that were reserved on or after a day (UTC), or all.
 
     Raises:
         ConfigError: if there is no such account.

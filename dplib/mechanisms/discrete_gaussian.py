@@ -40,15 +40,7 @@ _SMOOTH = 4  # from this sigma^2 on, sums over the integers equal the integrals 
 
 
 def draw_discrete_gaussian(stream: BitSource, sigma_squared: Fraction, size: int) -> IntArray:
-    """Draw independent discrete Gaussian variables, exactly.
-
-    Args:
-        stream: where the bits come from.
-        sigma_squared: the parameter, in counts squared; from 2^-100 to 2^78.
-        size: number of draws.
-
-    Returns:
-        Shape (size,).
+    """Draw independent discrete Gaussian variables of sigma^2 from 2^-100 to 2^78, exactly, shape (size,).
 
     Raises:
         ConfigError: if the parameter is out of range or no exact number.

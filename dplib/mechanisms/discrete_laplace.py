@@ -38,15 +38,9 @@ _CHUNK = 16384  # draws at a time; fits the cache. Part of the sampler format: a
 
 
 def draw_discrete_laplace(stream: BitSource, scale: Fraction, size: int) -> IntArray:
-    """Draw independent discrete Laplace variables, exactly.
+    """Draw independent discrete Laplace variables of scale b from 2^-100 to 2^40, exactly, shape (size,).
 
-    Args:
-        stream: where the bits come from.
-        scale: b, in counts; from 2^-100 to 2^40 (where a draw beyond 62 bits has probability below e^(-2^21)).
-        size: number of draws.
-
-    Returns:
-        Shape (size,).
+    At the largest scale a draw beyond 62 bits has probability below e^(-2^21).
 
     Raises:
         ConfigError: if the scale is out of range or no exact number.

@@ -63,16 +63,7 @@ def exponential_rate(epsilon: Fraction, sensitivity: Fraction, *, monotone: bool
 
 
 def draw_exponential(stream: BitSource, losses: IntArray, rate: Fraction, size: int = 1) -> IntArray:
-    """Draw candidates independently, with replacement.
-
-    Args:
-        stream: where the bits come from.
-        losses: int64, shape (n_candidates,), at least one.
-        rate: r, see `exponential_rate`.
-        size: number of draws.
-
-    Returns:
-        Positions of the drawn candidates, shape (size,).
+    """Draw candidates of these losses, int64, independently, with replacement; their positions, shape (size,).
 
     Raises:
         ConfigError: if there is no candidate, or the losses or the rate are no exact numbers.

@@ -58,17 +58,9 @@ class Ladder(Protocol):
 
 
 def draw_ladder(stream: BitSource, true_count: int, ladder: Ladder, epsilon: Fraction, size: int = 1) -> IntArray:
-    """Draw from the ladder mechanism, exactly.
+    """Draw from the ladder mechanism of a graph, exactly, shape (size,); each draw costs epsilon, from 1/1000 to 1000.
 
-    Args:
-        stream: where the bits come from.
-        true_count: f.
-        ladder: the rungs of the same graph.
-        epsilon: pure privacy of one draw, from 1/1000 to 1000.
-        size: number of independent draws, each of which costs epsilon.
-
-    Returns:
-        Shape (size,); may be negative.
+    Draws may be negative.
     """
     _require_epsilon(epsilon)
     at_least("size", size, 0)

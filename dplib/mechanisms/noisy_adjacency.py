@@ -160,14 +160,7 @@ def threshold_for(noisy_edges: float, n_pairs: int, epsilon: Fraction, steps: in
 def draw_noisy_adjacency(
     stream: BitSource, n_vertices: int, source: IntArray, target: IntArray, law: ThresholdLaw
 ) -> tuple[IntArray, IntArray]:
-    """Draw the thresholded noisy graph.
-
-    Args:
-        stream: where the bits come from.
-        n_vertices: n, the declared vertices.
-        source: one end of each edge, every edge once, no loops, shape (m,).
-        target: the other end.
-        law: noise and threshold.
+    """Draw the thresholded noisy graph of edges of shape (m,), every edge once, no loops.
 
     Returns:
         (source, target) of the released edges, source < target, in rising order: it tells nothing else.

@@ -56,12 +56,7 @@ class SmoothSensitivity:
 
     @classmethod
     def of(cls, ladder: Ladder, beta: Fraction) -> "SmoothSensitivity":
-        """Find the peaks of a ladder function.
-
-        Args:
-            ladder: I_t, of one graph.
-            beta: above 0, an exact fraction.
-        """
+        """Find the peaks of the ladder function of one graph."""
         between("beta", exact("beta", beta), Fraction(1, 10**6), Fraction(10**6))
         if ladder.largest == 0:
             return cls(((0, 0),), beta)
@@ -98,17 +93,9 @@ def smoothing_rate(epsilon: Fraction) -> Fraction:
 def draw_smooth_cauchy(
     stream: BitSource, true_count: int, ladder: Ladder, epsilon: Fraction, size: int = 1
 ) -> IntArray:
-    """Draw the count with smooth-sensitivity Cauchy noise, exactly.
+    """Draw the count with smooth-sensitivity Cauchy noise, exactly, shape (size,); each draw costs epsilon.
 
-    Args:
-        stream: where the bits come from.
-        true_count: f.
-        ladder: I_t of the same graph.
-        epsilon: pure privacy of one draw.
-        size: number of independent draws, each of which costs epsilon.
-
-    Returns:
-        Shape (size,); may be negative.
+    ``true_count`` is f, ``ladder`` I_t of the same graph. Draws may be negative.
     """
     beta = smoothing_rate(epsilon)
     at_least("size", size, 0)

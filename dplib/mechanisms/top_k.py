@@ -48,13 +48,7 @@ def draw_epsilon(budget: Budget, n_draws: int) -> Fraction:
 
 
 def peel(stream: BitSource, losses: IntArray, n_draws: int, rate: Fraction) -> IntArray:
-    """Draw candidates one after the other, without replacement.
-
-    Args:
-        stream: where the bits come from.
-        losses: int64, shape (n_candidates,).
-        n_draws: how many, at most n_candidates.
-        rate: r, see `dplib.mechanisms.exponential.exponential_rate`.
+    """Draw candidates of these losses, int64, one after another, without replacement, at a rate of `exponential_rate`.
 
     Returns:
         Positions of the candidates in the order drawn, shape (n_draws,).

@@ -10,26 +10,12 @@ from dplib.arrays import FloatArray
 
 
 def err_s(estimated: FloatArray, true: FloatArray) -> float:
-    """Root of the mean square error over all nodes and series (equation 15), in counts.
-
-    Args:
-        estimated: shape (n_nodes, n_series).
-        true: same shape.
-    """
+    """Root of the mean square error over all nodes and series (equation 15), in counts; shape (n_nodes, n_series)."""
     return float(np.sqrt(np.mean((estimated - true) ** 2)))
 
 
 def range_sums(leaf_values: FloatArray, lo: npt.ArrayLike, hi: npt.ArrayLike) -> FloatArray:
-    """Sums over ranges of days.
-
-    Args:
-        leaf_values: shape (n_days, n_series).
-        lo: first days, shape (m,).
-        hi: one past the last days, shape (m,).
-
-    Returns:
-        Shape (m, n_series).
-    """
+    """Sums over ranges of days [lo, hi), shape (m,) each, of leaf values of shape (n_days, n_series): (m, n_series)."""
     zero = np.zeros((1, leaf_values.shape[1]), dtype=leaf_values.dtype)
     running = np.concatenate([zero, np.cumsum(leaf_values, axis=0)])
     return np.asarray(running[np.asarray(hi)] - running[np.asarray(lo)], dtype=np.float64)

@@ -8,12 +8,7 @@ from dplib.privacy.budget import Currency
 
 
 def budget_section(dataset: str, account: AccountState) -> Section:
-    """The budget before and after.
-
-    Args:
-        dataset: the account's name.
-        account: its state around this release.
-    """
+    """The account's budget before and after."""
     after = account.before + account.this
     currency = "rho (zCDP)" if account.currency is Currency.ZCDP else "epsilon"
     caption = f"All in {currency}. Releases of one account add up, whatever their dates."

@@ -73,13 +73,7 @@ _SHAPES = frozenset({"d", "x", "y", "width", "height", "transform", "points"})
 
 
 def draw(paint: Callable[[Figure], None], width: float, height: float) -> str:
-    """Return what ``paint`` draws as SVG text.
-
-    Args:
-        paint: draws on the empty figure it is given.
-        width: in CSS pixels at full size.
-        height: the same.
-    """
+    """Return what ``paint`` draws on an empty figure as SVG text, in CSS pixels at full size."""
     if one_too_many(paint.__qualname__):
         return "<svg/>"
     # The reader's own matplotlib settings must not change the page, nor the page theirs.

@@ -93,14 +93,7 @@ class Noise:
     def within(
         cls, budget: PureDP | ZCDP, l1: int | Fraction, l2_squared: int | Fraction, max_denominator: int | None = None
     ) -> "Noise":
-        """The least noise that a budget pays for: Laplace for epsilon, Gaussian for rho.
-
-        Args:
-            budget: what it may spend.
-            l1: sensitivity.
-            l2_squared: the square of the L2 sensitivity.
-            max_denominator: of sigma^2, which is then rounded up.
-        """
+        """The least noise that a budget pays for, Laplace for epsilon, Gaussian for rho; sigma^2 is rounded up."""
         if isinstance(budget, PureDP):
             return cls(Law.LAPLACE, discrete_laplace_scale(Fraction(l1), budget.epsilon), Fraction(l1))
         square = Fraction(l2_squared)

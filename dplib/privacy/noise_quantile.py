@@ -191,13 +191,9 @@ def grouped(
 def product_grouped(
     outer: FloatArray, laws: Sequence[DrawLaw], place: IntArray, inner: FloatArray
 ) -> tuple[Draws, ...]:
-    """The draws where the coefficients are all products of one of ``outer`` and one of ``inner``.
+    """The draws where coefficients are the products of one of ``outer``, shape (m,), and one of ``inner``, shape (k,).
 
-    Args:
-        outer: shape (m,).
-        laws: the laws there are.
-        place: which law the draws of each entry of ``outer`` have, shape (m,).
-        inner: shape (k,).
+    ``place`` is which law the draws of each entry of ``outer`` have, shape (m,).
     """
     rows, row_place, row_times = _kinds(outer, place)
     columns, _, column_times = _kinds(inner, np.zeros(len(inner), dtype=np.int64))
@@ -215,11 +211,7 @@ def _kinds(coefficients: FloatArray, place: IntArray) -> tuple[FloatArray, IntAr
 
 
 def half_width(draws: Sequence[Draws]) -> float:
-    """The half width of the 95 % interval of an answer, in its own units; 0 without noise.
-
-    Args:
-        draws: what its noise is made of.
-    """
+    """The half width of the 95 % interval of an answer with this noise, in its own units; 0 without noise."""
     kept = sorted((each for each in draws if each.variance > 0), key=lambda each: (-each.coefficient, each.law))
     if not kept:
         return 0.0

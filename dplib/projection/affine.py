@@ -114,14 +114,9 @@ def projector(daily: DayConstraints, variance: FloatArray) -> AffineProjector:
 
 
 def weighted_covariance(basis: FloatArray, weight: FloatArray) -> tuple[FloatArray, bool]:
-    """Covariance ``N (N^T W N)^+ N^T`` of the weighted least-squares estimate in the span of N.
+    """Covariance ``N (N^T W N)^+ N^T`` of the weighted least-squares estimate in the span of N, orthonormal, (n, d).
 
-    Args:
-        basis: N, orthonormal, shape (n, d).
-        weight: inverse variances, shape (n,).
-
-    Returns:
-        Shape (n, n), and whether ``N^T W N`` has full rank.
+    W are inverse variances, shape (n,). Shape (n, n), and whether ``N^T W N`` has full rank.
     """
     if not basis.shape[1]:
         return np.zeros((len(basis), len(basis))), True

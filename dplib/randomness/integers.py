@@ -90,16 +90,7 @@ class BernoulliTable:
 
 
 def uniform_below(stream: BitSource, bound: int, size: int) -> IntArray:
-    """Draw uniform integers ``0 <= k < bound``, by rejection from words of 64 bits.
-
-    Args:
-        stream: where the bits come from.
-        bound: at least 1, at most 2^63.
-        size: number of draws.
-
-    Returns:
-        Shape (size,).
-    """
+    """Draw uniform integers ``0 <= k < bound``, at most 2^63, by rejection from words of 64 bits, shape (size,)."""
     between("bound", bound, 0, 2**63 + 1)
     at_least("size", size, 0)
     accepted = 2**64 // bound * bound  # the words below it fall into `bound` classes of equal size

@@ -53,11 +53,7 @@ def verify_files(directory: Path) -> list[Check]:
 
 
 def verify_content(check: Callable[[], list[Check]]) -> list[Check]:
-    """A job's own checks; one that fails itself, as on a manifest that was edited with its form kept, is a bad check.
-
-    Args:
-        check: runs them.
-    """
+    """A job's own checks; one that fails itself, as on a manifest edited with its form kept, is a bad check."""
     try:
         return check()
     except DplibError as error:

@@ -59,11 +59,7 @@ def read_place(spec: str, base: Path) -> str:
 
 
 def withhold(spec: str) -> None:
-    """Take the variable that a secret is in out of the environment, before anything is started that would inherit it.
-
-    Args:
-        spec: where the secret is; only ``env:NAME`` names a variable.
-    """
+    """Take the variable that a secret is in (``env:NAME``) out of the environment, before anything could inherit it."""
     name = variable_of(spec)
     if name is not None and name in os.environ:
         _taken[name] = os.environ.pop(name)

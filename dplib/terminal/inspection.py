@@ -18,9 +18,6 @@ LOSSES = 12
 def show_inspection(run: PreparedJob[AnyDesign]) -> None:
     """Show the data's owner what each rule keeps and drops. Not private; writes a private marker.
 
-    Args:
-        run: the job and its configuration.
-
     Raises:
         SchemaError: if a rule drops everything, after all is shown.
     """

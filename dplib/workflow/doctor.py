@@ -40,12 +40,7 @@ _LOCKED = re.compile(r"^([A-Za-z0-9][A-Za-z0-9._-]*)==([^\s;\\]+)", re.MULTILINE
 
 
 def examine(prepared: Prepared[JobDesign] | None, progress: Progress) -> list[Finding]:
-    """Look at this machine and, where it is given, at a configuration's surroundings.
-
-    Args:
-        prepared: a checked configuration.
-        progress: told of what takes seconds.
-    """
+    """Look at this machine and, where it is given, at a configuration's surroundings."""
     found = [check_python(), check_packages(LOCK), check_zones(), check_scratch(Path(tempfile.gettempdir()))]
     found.append(check_java())
     settings = SparkSettings(master="local[1]") if prepared is None else prepared.config.spark

@@ -114,16 +114,7 @@ class Job(Generic[Design_co]):
     stages: Callable[[], Stages[Design_co]]
 
     def prepare(self, path: Path, assignments: Sequence[str] = (), date: str = "") -> "PreparedJob[Design_co]":
-        """Load, check and resolve a configuration.
-
-        Args:
-            path: the configuration file.
-            assignments: ``--set`` values.
-            date: logical date, empty where there is none.
-
-        Raises:
-            ConfigError: naming the setting that is wrong.
-        """
+        """Load, check and resolve a configuration (`dplib.workflow.prepared.prepare`)."""
         found = prepare(self.resolve, path, assignments, date)
         return PreparedJob(found.design, found.config, found.base, found.date, self)
 

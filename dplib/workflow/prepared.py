@@ -100,12 +100,7 @@ Resolve = Callable[[Mapping[str, object], Path, str], Prepared[Design_co]]
 
 
 def resolver(model: type[AnyConfig], resolve: Callable[[AnyConfig, Path], AnyDesign]) -> Resolve[AnyDesign]:
-    """From settings, the folder of their relative paths and a date to what is ready to run, whatever the job.
-
-    Args:
-        model: of the job's configuration.
-        resolve: derives the job's design from a checked one.
-    """
+    """From settings, the folder of their relative paths and a date to what is ready to run, whatever the job."""
 
     def resolved(settings: Mapping[str, object], base: Path, date: str) -> Prepared[AnyDesign]:
         config = check(model, settings)
@@ -117,13 +112,7 @@ def resolver(model: type[AnyConfig], resolve: Callable[[AnyConfig, Path], AnyDes
 
 
 def prepare(resolve: "Resolve[Design_co]", path: Path, assignments: Sequence[str], date: str) -> Prepared[Design_co]:
-    """Load, check and resolve a configuration.
-
-    Args:
-        resolve: checks settings and derives the job's design.
-        path: the configuration file.
-        assignments: ``--set`` values.
-        date: logical date, empty where there is none.
+    """Load, check and resolve a configuration; the date is empty where there is none.
 
     Raises:
         ConfigError: naming the setting that is wrong.

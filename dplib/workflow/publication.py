@@ -70,15 +70,7 @@ def page_of(package: str, *content: object) -> Callable[[PageFrame], str]:
 def finish_release(
     prepared: Prepared[JobDesign], directory: Path, run: MeasuredRun, account: AccountState, made: Made
 ) -> None:
-    """Write the page and the manifest.
-
-    Args:
-        prepared: the design and its configuration.
-        directory: the staging directory, with all tables.
-        run: the ledger's run.
-        account: the account around this release.
-        made: what the job made.
-    """
+    """Write the page and the manifest into the staging directory, which has all tables, from what the job made."""
     design, privacy = prepared.design, prepared.design.config.privacy
     guarantee = Guarantee(
         budget=privacy.budget.budget(),

@@ -98,14 +98,9 @@ def measured_with_quality(
     keys: RunKeys,
     directory: Path,
 ) -> MeasurementKeys:
-    """Measure a job, and with it the quality of its input where the settings ask for it.
+    """Measure a job, and with it the quality of its input, into ``measurement/quality/``, where the settings ask it.
 
-    Args:
-        config: the configuration.
-        count: counts the input's rows by what becomes of them.
-        measure: the job's own measurement under the given keys.
-        keys: the run's sub-keys.
-        directory: staging directory; gets ``measurement/quality/``.
+    ``count`` counts the input's rows by what becomes of them; ``measure`` is the job's own, under the keys it is given.
     """
     plan = quality_plan(config)
     if plan is None:
@@ -155,12 +150,7 @@ class QualityReport:
 
 
 def quality_report(directory: Path, config: ReleaseSettings) -> QualityReport | None:
-    """The report of a stored measurement; None where it holds no counters.
-
-    Args:
-        directory: holds ``measurement/``.
-        config: the configuration.
-    """
+    """The report of the stored measurement in a directory; None where it holds no counters."""
     plan, folder = quality_plan(config), directory / MEASUREMENT / QUALITY
     if plan is None or not folder.is_dir():
         return None
@@ -202,15 +192,10 @@ def quality_words(config: ReleaseSettings, plan: QualityPlan, counters: dict[str
 
 
 def part_of(counters: dict[str, tuple[int, float]], names: tuple[str, ...], law: DrawLaw) -> tuple[float, float] | None:
-    """The part of some counters in the sum of all, and half its 95 % interval; None where the sum is mostly noise.
+    """The part of the named counters in the sum of all, and half its 95 % interval; None where the sum is mostly noise.
 
     To first order the error of P = A / (A + B) is ``((1 - P) a - P b) / (A + B)``, a and b the noise of A and B: a
-    weighted sum of draws, whose own quantile is taken.
-
-    Args:
-        counters: noisy count and standard error by name.
-        names: those whose part is asked for.
-        law: of the noise of each counter.
+    weighted sum of draws of one law, whose own quantile is taken.
     """
     inside, whole = sum(counters[name][0] for name in names), sum(n for n, _ in counters.values())
     if whole <= 0 or whole < 4 * sqrt(len(counters) * law.variance):

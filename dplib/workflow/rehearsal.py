@@ -30,11 +30,7 @@ def run_on_edges(
 ) -> Iterator[tuple[AnyDesign, Path]]:
     """Run a graph job on generated edges: its design on them and the release, which goes with the block.
 
-    Args:
-        prepared: a checked configuration.
-        edges: the ends of each row, as the vertices are declared.
-        progress: told of the stages.
-        graph: settings of the section ``graph`` that are others than the configuration's.
+    ``graph`` are settings of that section that are others than the configuration's.
     """
     with TemporaryDirectory(prefix="dplib-rehearsal-") as name:
         folder = Path(name)

@@ -45,13 +45,7 @@ def require_sound_output(ledger: Ledger, dataset: str, output: Path) -> None:
 
 
 def measure_run(ledger: Ledger, run: Run, output: Path, measure: Measure) -> MeasuredRun:
-    """Return a run with its stored measurement, made now only if it has none.
-
-    Args:
-        ledger: the open ledger, which holds the run's lease if it is reserved.
-        run: what `Ledger.reserve` returned.
-        output: folder of all releases.
-        measure: the private part.
+    """Return a run, as `Ledger.reserve` returned it, with its stored measurement, made now only if it has none.
 
     Raises:
         DplibError: if the disk is full.
@@ -140,14 +134,7 @@ def published(run: Run, publish_hash: str) -> Path | None:
 
 
 def publish_run(ledger: Ledger, run: MeasuredRun, output: Path, publish_hash: str, publish: Publish) -> Path:
-    """Return the release of a run under the given publish settings, made now only if it does not exist.
-
-    Args:
-        ledger: the open ledger.
-        run: a measured run.
-        output: folder of all releases.
-        publish_hash: hash of the publish settings.
-        publish: the post-processing.
+    """Return the release of a measured run under the given publish settings, made now only if it does not exist.
 
     Raises:
         IntegrityError: if the stored measurement is missing or changed.

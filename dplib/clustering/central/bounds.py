@@ -71,16 +71,9 @@ class PrivateRadius:
 
 
 def private_radius(counted: Keyed, noise: NoiseSource, epsilon: Fraction, rows: int = 1) -> PrivateRadius:
-    """Draw the noise and read off the radius.
+    """Draw the noise, at ``epsilon`` for rows that differ between neighbours, and read off the radius.
 
-    Args:
-        counted: totals of `RadiusClasses`.
-        noise: exact noise.
-        epsilon: of the whole.
-        rows: most rows that differ between neighbours.
-
-    Raises:
-        ConfigError: if a setting is out of range.
+    ``counted`` are totals of `RadiusClasses`. Raises `ConfigError` if a setting is out of range.
     """
     sensitivity = Fraction(at_least("rows", rows, 1))
     event = Noise(Law.LAPLACE, sensitivity / positive("epsilon", epsilon), sensitivity).event(

@@ -68,8 +68,7 @@ class Cells:
     def center_errors(self, missed: FloatArray | float = 0.0) -> FloatArray:
         """Standard errors of the centers, ``inf`` where none of a center's cells has weight, shape (k, d).
 
-        Args:
-            missed: `moments` of all cells, where these are some of them.
+        ``missed`` are the `moments` of all cells, where these are some of them.
         """
         totals = self._sums(self.labels, self.weights)
         found = np.empty(self.centers.shape)

@@ -36,15 +36,7 @@ def cluster_coreset(
     questions: Questions,
     choices: dict[str, str | int | float],
 ) -> Clustering:
-    """Weighted k-means of a coreset; always k centers.
-
-    Args:
-        method: its name.
-        coreset: weighted places.
-        problem: the settings.
-        questions: for their epsilon.
-        choices: what the method decided.
-    """
+    """Weighted k-means of a coreset, by the method that made the choices, at the questions' epsilon: k centers."""
     k = problem.n_clusters
     fit = weighted_kmeans(coreset.places, coreset.weights, spread_centers(problem.space, k, problem.seed), problem.seed)
     return Clustering(

@@ -74,12 +74,7 @@ class NoisyCoordinates:
         return sum(2 * half // _UNITS_A_STEP + 1 for half in self.space.half_widths)
 
     def encode(self, streams: UserStreams, points: IntArray) -> IntArray:
-        """The clients' part: one noisy vector in steps a user, shape (n, d).
-
-        Args:
-            streams: the users' randomness, under a label of this collection.
-            points: one a user, in units, shape (n, d).
-        """
+        """The clients' part (`dplib.clustering.local.questions.Rounds`): a noisy vector in steps a user, (n, d)."""
         return self.randomizer(self.l1_diameter).randomize(streams.under("vector"), points // _UNITS_A_STEP)
 
     def merge(self, reports: IntArray) -> Keyed:
@@ -95,14 +90,10 @@ class NoisyCoordinates:
         return np.repeat(totals[:, 1:] // np.maximum(times, 1)[:, np.newaxis], times, axis=0)
 
     def cluster(self, reports: IntArray, problem: Problem) -> Clustering:
-        """The server's part: k-means of the noisy points.
+        """The server's part: k-means of the noisy points of all users, shape (n, d); the problem's space must be this.
 
         A weight is the number of noisy points near a center. How many true ones they stand for depends on where these
         are, so no error is stated.
-
-        Args:
-            reports: of all users, shape (n, d).
-            problem: the settings; its space must be this one.
         """
         require(problem.space == self.space, "space", "be the one that users reported for", "another")
         k, randomizer = problem.n_clusters, self.randomizer(self.l1_diameter)

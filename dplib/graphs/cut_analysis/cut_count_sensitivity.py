@@ -95,11 +95,7 @@ class AverageSensitivity:
 
 
 def t_cuts_of_ring(length: int) -> int:
-    """Return ``f``: the t-cuts that a ring stands for.
-
-    Args:
-        length: at least 1.
-    """
+    """Return ``f``: the t-cuts that a ring of a length of at least 1 stands for."""
     at_least("length", length, 1)
     return length * (length - 3) // 2 if length >= 3 else 0
 
@@ -118,21 +114,13 @@ def lost_t_cuts(length: int, distance: int) -> int:
 
 
 def most_lost_t_cuts(length: int) -> int:
-    """Return ``G``: the most t-cuts of a ring that separate any two of its nodes, ``max(0, floor(l^2 / 4 - 2))``.
-
-    Args:
-        length: of the ring; 0 for no ring.
-    """
+    """Return ``G = max(0, floor(l^2 / 4 - 2))``: the most t-cuts of a ring that separate any two nodes; l may be 0."""
     at_least("length", length, 0)
     return max(0, length * length // 4 - 2)
 
 
 def cactus_parameters(cactus: Cactus) -> CactusParameters:
-    """Return the sizes of a graph's standard cactus.
-
-    Args:
-        cactus: any valid cactus of the graph.
-    """
+    """Return the sizes of a graph's standard cactus, from any valid one."""
     standard = standard_form(cactus)
     return CactusParameters(
         alpha_g=standard.n_nodes,
@@ -217,11 +205,7 @@ def drawn_pairs(n_vertices: int, n_pairs: int, seed: int) -> IntArray:
 
 
 def analyse(cactus: Cactus) -> Analysis:
-    """Return a graph's parameters and bounds. NOT PRIVATE.
-
-    Args:
-        cactus: any valid cactus of the graph.
-    """
+    """Return a graph's parameters and bounds, from any valid cactus of it. NOT PRIVATE."""
     parameters = cactus_parameters(cactus)
     n_cuts = count_standard_cuts(standard_form(cactus))
     n = cactus.n_vertices

@@ -63,10 +63,7 @@ class CutTree:
 
 
 def cut_tree(p_cuts: BoolArray) -> CutTree:
-    """Return the tree of mutually parallel cuts.
-
-    Args:
-        p_cuts: shape (n_cuts, n_vertices).
+    """Return the tree of mutually parallel cuts, shape (n_cuts, n_vertices).
 
     Raises:
         ConfigError: two of the cuts cross.
@@ -116,11 +113,8 @@ def bundle_of(tree: CutTree, t_cut: BoolArray) -> tuple[int, IntArray]:
 def bundle_graph(graph: Graph, outer_sides: BoolArray) -> IntArray:
     """Return the structure graph's weights as a symmetric matrix with zero diagonal.
 
-    The outer sides come first, in their order, then the vertices on none, ascending.
-
-    Args:
-        graph: the graph.
-        outer_sides: of the bundle's p-cuts, shape (n_cuts, n_vertices); they are disjoint.
+    The outer sides of the bundle's p-cuts, disjoint, shape (n_cuts, n_vertices), come first, in their order, then the
+    vertices on none, ascending.
     """
     n_sides = len(outer_sides)
     inside = ~outer_sides.any(axis=0)
@@ -134,12 +128,7 @@ def bundle_graph(graph: Graph, outer_sides: BoolArray) -> IntArray:
 
 
 def is_ring(weights: IntArray, min_cut_value: int) -> bool:
-    """Return whether a graph is one ring of at least three vertices with edges of half the minimum cut value.
-
-    Args:
-        weights: symmetric, shape (n, n).
-        min_cut_value: twice the weight of each edge.
-    """
+    """Return whether these weights, shape (n, n), are one ring of 3 vertices or more with edges of half the value."""
     n = len(weights)
     joined = weights > 0
     if n < 3 or (2 * weights[joined] != min_cut_value).any() or (joined.sum(axis=1) != 2).any():
@@ -152,11 +141,7 @@ def is_ring(weights: IntArray, min_cut_value: int) -> bool:
 
 
 def is_parallel_cut(cuts: npt.ArrayLike) -> BoolArray:
-    """Return which cuts are parallel to all others: the p-cuts where ``cuts`` are all minimum cuts.
-
-    Args:
-        cuts: shape (n_cuts, n_vertices).
-    """
+    """Return which cuts, shape (n_cuts, n_vertices), are parallel to all: the p-cuts of a graph's minimum cuts."""
     return _parallel_to_all(pack_sides(cuts))
 
 

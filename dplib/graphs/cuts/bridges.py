@@ -14,13 +14,7 @@ from dplib.graphs.edges import neighbor_lists
 
 @compiled
 def bridges(n: int, source: IntArray, target: IntArray) -> BoolArray:
-    """Return which edges are bridges, shape (n_edges,).
-
-    Args:
-        n: number of vertices; the graph need not be connected.
-        source: one end of each edge, shape (n_edges,); edges side by side are no bridges.
-        target: the other end, same shape.
-    """
+    """Return which edges of a graph, connected or not, are bridges, shape (n_edges,); edges side by side are none."""
     first, _, _, touching = neighbor_lists(n, source, target, np.ones(len(source), dtype=np.int64))
     place = first[:-1].copy()
     found = np.zeros(len(source), dtype=np.bool_)

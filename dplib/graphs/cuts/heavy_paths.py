@@ -47,12 +47,7 @@ class HeavyPaths(NamedTuple):
 
 
 def heavy_paths(graph: Graph, tree: IntArray | Int32Array) -> HeavyPaths:
-    """Return a spanning tree's heavy paths.
-
-    Args:
-        graph: connected.
-        tree: the numbers of the tree's edges, shape (n_vertices - 1,).
-    """
+    """Return the heavy paths of a spanning tree of a connected graph, given by its edges, shape (n_vertices - 1,)."""
     n = graph.n_vertices
     order, end, above, head = _decompose(n, graph.source[tree], graph.target[tree])
     position = np.empty(n, dtype=np.int64)

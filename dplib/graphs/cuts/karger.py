@@ -91,12 +91,7 @@ def _log_survival(n_vertices: int, n_left: int, ratio: Fraction) -> float:
 
 
 def split_trials(n_trials: int, n_tasks: int) -> list[tuple[int, int]]:
-    """Return the first trial and the number of trials of each task, as even as can be; no task is empty.
-
-    Args:
-        n_trials: at least 0.
-        n_tasks: at least 1.
-    """
+    """Return the first trial and the number of trials of each task, as even as can be; no task is empty."""
     at_least("n_tasks", n_tasks, 1)
     ends = [n_trials * task // n_tasks for task in range(n_tasks + 1)]
     return [(first, end - first) for first, end in pairwise(ends) if end > first]

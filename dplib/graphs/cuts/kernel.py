@@ -52,11 +52,7 @@ class Kernel:
 
 
 def kernel(graph: Graph, bound: int) -> Kernel:
-    """Contract the ends of edges that are certified to be connected better than ``bound``.
-
-    Args:
-        graph: any, connected or not.
-        bound: at least 0; cuts of at most this value are kept.
+    """Contract the ends of edges that are certified to be connected better than ``bound``: cuts up to it are kept.
 
     Raises:
         ConfigError: the bound is negative.

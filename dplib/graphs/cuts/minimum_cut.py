@@ -65,8 +65,7 @@ class MinimumCut:
 def minimum_cut(graph: Graph) -> MinimumCut:
     """Return a minimum cut; the same for the same graph on every machine.
 
-    Args:
-        graph: any. Of a graph with several components, the cut of value 0 around the component of vertex 0.
+    Of a graph with several components, the cut of value 0 around the component of vertex 0.
     """
     if graph.n_vertices < 2:
         return MinimumCut(0, np.zeros(graph.n_vertices, dtype=np.bool_))

@@ -108,13 +108,7 @@ class PackedCuts:
         return bool(self._bound < 2 * paths.single[1:].min() and is_shallow(paths))
 
     def propose(self, tree: int, places: IntArray, below: Below, /) -> list[Entry]:
-        """Return the entries at places of a tree.
-
-        Args:
-            tree: its number.
-            places: from 0 to before the tree's total, any order.
-            below: see `Below`; bits independent of the places.
-        """
+        """Return the entries at places of a tree, below its total; ``below`` draws (`Below`) independently of them."""
         paths, ends = self._paths(tree), self._ends[tree]
         rows = np.searchsorted(ends, places, side="right")
         if rows_are_cheaper(paths):

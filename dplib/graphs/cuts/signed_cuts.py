@@ -50,9 +50,8 @@ _SEED = 0x5EED
 def small_cuts(weights: IntArray) -> BoolArray:
     """Different small cuts, shape (n_cuts, n), in an order that depends on the weights alone.
 
-    Args:
-        weights: symmetric, zeros on the diagonal, any sign, shape (n, n) with n from 2 to 2,048; row sums of absolute
-            values within 64 bits.
+    The weights are symmetric, of any sign, with zeros on the diagonal, shape (n, n) with n from 2 to 2,048; row sums of
+    absolute values fit 64 bits.
     """
     n = len(weights)
     found = [np.eye(n, dtype=np.bool_)]
@@ -165,9 +164,7 @@ def _splits(within: IntArray) -> Iterator[tuple[float, BoolArray]]:
 def leading_vectors(matrix: IntArray, count: int) -> FloatArray:
     """Whole numbers near the eigenvectors of the largest eigenvalues, shape (n, count), the same on every machine.
 
-    Args:
-        matrix: symmetric, shape (n, n), n up to 2,048.
-        count: from 1 to n.
+    The matrix is symmetric, shape (n, n), n up to 2,048.
     """
     n = len(matrix)
     largest = int(np.abs(matrix).max(initial=0))

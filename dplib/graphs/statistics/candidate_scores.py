@@ -52,15 +52,7 @@ def split_scores(graph: SimpleGraph, candidates: Sequence[IntArray], resolution:
 
 
 def coverage_scores(graph: SimpleGraph, candidates: Sequence[Sequence[int]]) -> IntArray:
-    """Score sets of seed vertices by the vertices they reach in at most one step.
-
-    Args:
-        graph: the graph.
-        candidates: seed vertices of each candidate.
-
-    Returns:
-        Shape (n_candidates,).
-    """
+    """Score sets of seed vertices by the vertices they reach in at most one step, shape (n_candidates,)."""
     scores = []
     for seeds in candidates:
         require(all(0 <= seed < graph.n_vertices for seed in seeds), "seeds", "be declared vertices", list(seeds))

@@ -57,15 +57,7 @@ def estimate_histogram(noisy: npt.ArrayLike, n_vertices: int) -> FloatArray:
 
 
 def estimate_from_cumulative(noisy: npt.ArrayLike, n_vertices: int) -> FloatArray:
-    """The histogram whose running sums are nearest to noisy ones.
-
-    Args:
-        noisy: vertices of degree at most 0, 1, ..., with noise; without the last bin, shape (bins - 1,).
-        n_vertices: n.
-
-    Returns:
-        Shape (bins,), with sum n.
-    """
+    """The histogram, shape (bins,), with sum n, whose running sums but the last are nearest to noisy ones."""
     sums = estimate_sorted_degrees(noisy, n_vertices)
     return np.diff(np.concatenate([[0.0], sums, [float(n_vertices)]]))
 
@@ -86,12 +78,7 @@ class ProjectionLoss:
 
 
 def estimate_projection_loss(noisy_histogram: npt.ArrayLike, n_vertices: int) -> ProjectionLoss:
-    """Guess the edges that a projection took away, from its noisy histogram.
-
-    Args:
-        noisy_histogram: vertices with 0, 1, ..., D kept edges, shape (D + 1,), D at least 1.
-        n_vertices: n.
-    """
+    """Guess the edges that a projection took away, from noisy numbers of vertices with 0, 1, ..., D kept edges."""
     histogram = estimate_histogram(noisy_histogram, n_vertices)
     bound = len(histogram) - 1
     at_least("degree bound", bound, 1)

@@ -39,28 +39,16 @@ def second_largest_degree(degrees: IntArray) -> int:
 
 
 def degree_histogram(degrees: IntArray, largest: int) -> IntArray:
-    """Count the vertices of each degree from 0 to ``largest``; higher degrees count as ``largest``.
+    """Count the vertices of each degree from 0 to ``largest``, shape (largest + 1,); higher ones count as ``largest``.
 
-    Args:
-        degrees: shape (n,).
-        largest: the last bin, a public setting: bins made from the data would tell the largest degree.
-
-    Returns:
-        Shape (largest + 1,), with sum n.
+    That is a public setting: bins made from the data would tell the largest degree.
     """
     at_least("largest degree", largest, 0)
     return np.bincount(np.minimum(degrees, largest), minlength=largest + 1).astype(np.int64)
 
 
 def cumulative_histogram(histogram: IntArray) -> IntArray:
-    """Count the vertices of degree at most j, for each bin j but the last, whose count is the public n.
-
-    Args:
-        histogram: vertices of each degree, shape (largest + 1,).
-
-    Returns:
-        Shape (largest,).
-    """
+    """Count the vertices of degree at most j, for each bin j but the last, whose count is the public n; (largest,)."""
     return np.cumsum(histogram)[:-1]
 
 

@@ -73,12 +73,7 @@ def common_neighbor_rungs(frontier: IntArray, largest: int) -> Rungs:
 
 
 def exact_rungs(frontier: IntArray, largest: int) -> Rungs:
-    """Rungs that equal the local sensitivity at each distance.
-
-    Args:
-        frontier: largest b for each a, as `common_neighbor_frontier` gives it.
-        largest: the cap.
-    """
+    """Rungs that equal the local sensitivity at each distance, of a frontier as `common_neighbor_frontier` gives it."""
     pairs = []
     widest = -1
     for a in range(len(frontier) - 1, -1, -1):

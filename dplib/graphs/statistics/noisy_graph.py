@@ -129,12 +129,9 @@ def block_pairs(sizes: IntArray) -> IntArray:
 
 
 def count_in_blocks(graph: SimpleGraph, block_of: IntArray, n_blocks: int) -> IntArray:
-    """Edges of a graph inside each block and between every two, shape (n_blocks (n_blocks + 1) / 2,).
+    """Edges of a graph inside each block and between every two, in the order of `numpy.triu_indices`.
 
-    Args:
-        graph: the graph.
-        block_of: block of every vertex, -1 for none.
-        n_blocks: their number; the order of the result is that of `numpy.triu_indices`.
+    ``block_of`` is -1 for vertices in none. Shape (n_blocks (n_blocks + 1) / 2,).
     """
     ends = np.sort(np.stack([block_of[graph.source], block_of[graph.target]]), axis=0)
     low, high = ends[:, ends[0] >= 0]
@@ -145,11 +142,7 @@ def count_in_blocks(graph: SimpleGraph, block_of: IntArray, n_blocks: int) -> In
 def triangle_variance(n: int, n_edges: float, squared_common: float, noise: float) -> float:
     """Variance of `estimate_triangles` without non-respondents; see the module's text.
 
-    Args:
-        n: vertices.
-        n_edges: m.
-        squared_common: sum over all pairs of their squared number of common neighbours.
-        noise: s.
+    ``squared_common`` is the sum over all pairs of their squared number of common neighbours, ``noise`` is s.
     """
     return noise * squared_common + noise**2 * n_edges * max(0, n - 2) + noise**3 * comb(n, 3)
 

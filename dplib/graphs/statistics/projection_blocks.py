@@ -104,15 +104,7 @@ def start_block(block: int, n_blocks: int, source: IntArray, target: IntArray, s
 
 
 def block_votes(state: ProjectionBlock, bound: int) -> list[ByteArray]:
-    """How a block votes on its undecided edges.
-
-    Args:
-        state: the block.
-        bound: D, the largest degree to keep.
-
-    Returns:
-        For each block the votes on the undecided edges shared with it.
-    """
+    """How a block votes on its undecided edges under the bound D: for each block, on those shared with it."""
     undecided = state.fate[state.half] == WAITING
     before = np.cumsum(undecided) - undecided
     sizes = np.diff(state.first, append=len(state.half))
@@ -126,26 +118,13 @@ def block_votes(state: ProjectionBlock, bound: int) -> list[ByteArray]:
 
 
 def worst_votes(votes: Sequence[Sequence[ByteArray]]) -> dict[Pair, ByteArray]:
-    """The fates that the votes of all blocks decide.
-
-    Args:
-        votes: for each block in order what `block_votes` returned.
-
-    Returns:
-        For each pair of blocks i <= j with undecided edges, their fates.
-    """
+    """The fates that the votes of all blocks in order decide: of the undecided edges of each pair of blocks i <= j."""
     pairs = [(i, j) for i in range(len(votes)) for j in range(i, len(votes)) if len(votes[i][j])]
     return {(i, j): np.maximum(votes[i][j], votes[j][i]) for i, j in pairs}
 
 
 def take_fates(block: int, state: ProjectionBlock, fates: Mapping[Pair, ByteArray]) -> ProjectionBlock:
-    """The block after a round.
-
-    Args:
-        block: its number.
-        state: before the round.
-        fates: from `worst_votes` or `finish`; pairs of other blocks are passed over.
-    """
+    """The block after a round with the fates of `worst_votes` or `finish`; those of other blocks are passed over."""
     fate = state.fate.copy()
     for pair, decided in fates.items():
         if block in pair:
@@ -183,14 +162,9 @@ def block_rest(block: int, state: ProjectionBlock, bound: int) -> Rest:
 
 
 def finish(rests: Sequence[Rest], salt: int) -> dict[Pair, ByteArray]:
-    """Decide all undecided edges one by one: quicker than rounds where few are left.
+    """Decide all undecided edges one by one, from what `block_rest` returned of each block in order; no fate waits.
 
-    Args:
-        rests: for each block in order what `block_rest` returned.
-        salt: of the public order.
-
-    Returns:
-        Fates as `worst_votes` gives them, none waiting.
+    It is quicker than rounds where few are left.
     """
     vertex, room = (np.concatenate([getattr(each, name) for each in rests]) for name in ("vertex", "room"))
     by_number = np.argsort(vertex)

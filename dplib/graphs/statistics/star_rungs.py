@@ -154,12 +154,7 @@ class Nearness:
 
 
 def widest_pairs(degrees: TopDegrees, near: Nearness) -> tuple[Pair, ...]:
-    """The pairs that no other exceeds in both, and perhaps some that are exceeded.
-
-    Args:
-        degrees: of the graph.
-        near: of all vertices.
-    """
+    """The pairs that no other exceeds in both, and perhaps some that are exceeded."""
     d1, n1, d2, n2 = degrees.largest, degrees.n_largest, degrees.second, degrees.n_second
     if near.inside_top < n1 * (n1 - 1) or not degrees.asked[0]:
         return ((d1, d1),)

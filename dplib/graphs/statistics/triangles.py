@@ -77,13 +77,9 @@ def _task_number(triples: IntArray, n_colours: int) -> IntArray:
 
 
 def count_task_triangles(source: IntArray, target: IntArray, n_colours: int, task: int) -> int:
-    """Count the triangles of one task; the sum over all tasks is the graph's count.
+    """Count the triangles of one task, from the edges that `tasks_of_edges` sends to it, in any order, shape (m,).
 
-    Args:
-        source: one end of each edge that `tasks_of_edges` sends to this task, in any order, shape (m,).
-        target: the other end.
-        n_colours: c.
-        task: the task's number.
+    The sum over all tasks is the graph's count.
     """
     vertices, ends = np.unique(np.concatenate([source, target]), return_inverse=True)
     one_colour = task % n_colours == task // n_colours**2

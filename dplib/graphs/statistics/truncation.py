@@ -44,28 +44,13 @@ from dplib.validate import at_least
 
 
 def edge_order(source: IntArray, target: IntArray, salt: int) -> IntArray:
-    """Sort the edges by the hash of their pair, smallest first.
-
-    Args:
-        source: one end of each edge, shape (m,).
-        target: the other end.
-        salt: a public setting; another salt gives another order.
-
-    Returns:
-        Positions of the edges, first edge first, shape (m,).
-    """
+    """Sort the edges by the hash of their pair and a public salt, smallest first; their positions, shape (m,)."""
     low, high = np.minimum(source, target), np.maximum(source, target)
     return np.lexsort((high, low, mix_pairs(source, target, salt))).astype(np.int64)
 
 
 def project_graph(graph: SimpleGraph, bound: int, salt: int) -> SimpleGraph:
-    """Keep edges one after another, in the order of `edge_order`, while both ends have room.
-
-    Args:
-        graph: the graph.
-        bound: D, the largest degree to keep.
-        salt: of the order.
-    """
+    """Keep edges one after another, in the order of `edge_order`, while both ends have room for D edges."""
     room = np.full(graph.n_vertices, at_least("degree bound", bound, 1), dtype=np.int64)
     order = edge_order(graph.source, graph.target, salt)
     return graph.only(keep_while_room(graph.source, graph.target, order, room))

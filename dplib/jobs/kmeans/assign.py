@@ -22,13 +22,7 @@ from dplib.workflow.prepared import Prepared
 
 
 def assign_to_centers(prepared: Prepared[Design], release: Path, to: Path, progress: Progress) -> None:
-    """Write every input row with its nearest center of a release into a new folder.
-
-    Args:
-        prepared: where the rows are.
-        release: a release of this job, with the same coordinates and bounds.
-        to: the folder.
-        progress: told of the stages.
+    """Write every input row with its nearest center of a release of the same coordinates and bounds into a new folder.
 
     Raises:
         ConfigError: if the release is of another space, or the folder cannot be made.

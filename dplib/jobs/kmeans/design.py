@@ -78,32 +78,20 @@ class Design:
 
     @classmethod
     def resolve(cls, config: KMeansConfig, base: Path, rules: int = FORMAT) -> "Design":
-        """Derive the design of a configuration.
-
-        Args:
-            config: the checked configuration.
-            base: folder that its relative paths refer to.
-            rules: format of the rules by which the measurement is made.
-
-        Raises:
-            ConfigError: naming the setting that is wrong.
-        """
+        """Derive the design of a configuration; `ConfigError` names the setting that is wrong."""
         del base  # every setting stands in the configuration itself
         release = ClustersRelease.of(config)
         return cls.of(release, config.coordinate_names, config.input.columns.report is not None, rules)
 
     @classmethod
     def of(cls, config: ClustersRelease, coordinates: Sequence[str], from_reports: bool, rules: int) -> "Design":
-        """Derive the design of a release.
+        """Derive the design of a release; `ConfigError` names the setting that is wrong.
 
         Args:
             config: its settings.
-            coordinates: names of the coordinates.
+            coordinates: their names.
             from_reports: whether rows are reports that units made themselves.
             rules: format of the rules by which the measurement is made or was made.
-
-        Raises:
-            ConfigError: naming the setting that is wrong.
         """
         frame = _frame(config, len(coordinates))
         method = _method_plan(config, frame, rules)

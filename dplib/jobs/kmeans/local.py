@@ -73,13 +73,7 @@ class UserKeys:
 
 
 def cluster_users(collection: Collection, collector: Collector, keys: UserKeys) -> Clustering:
-    """Ask the users and cluster.
-
-    Args:
-        collection: the public settings.
-        collector: simulates the users, adds up what they sent, or returns what is stored.
-        keys: of the users' streams.
-    """
+    """Ask the users and cluster; the collector simulates them, adds up what they sent, or returns what is stored."""
     if collection.method == "noisy_coordinates":
         protocol = collection.noisy_points
         found = collector.vectors("noisy points", NoisyPoints(protocol, keys))
@@ -108,9 +102,7 @@ def question_sizes(rounds: Rounds, number: int, places: FloatArray) -> list[int]
 def digest_of_users(source: PointSource, key: bytes) -> bytes:
     """A keyed digest of who the users are and what their points are, the same in every order and layout. NOT PUBLIC.
 
-    Args:
-        source: users with their points (`dplib.spark.points.points.block_users`).
-        key: the run's digest key.
+    The source is of `dplib.spark.points.points.block_users`.
     """
     own = hmac.digest(key, _USERS, "sha256")
     totals = dense(source.total(UserDigest(own)), 1)

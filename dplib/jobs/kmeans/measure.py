@@ -63,14 +63,7 @@ class NoRows:
 
 
 def measure_points(design: Design, reader: PointReader, keys: RunKeys, directory: Path) -> MeasurementKeys:
-    """Ask the method's questions and store the answers.
-
-    Args:
-        design: the design.
-        reader: the rows.
-        keys: the run's sub-keys.
-        directory: staging directory; gets ``measurement/``.
-    """
+    """Ask the method's questions and store the answers as ``measurement/`` of the staging directory."""
     seed = hmac.digest(keys.digest, _START, "sha256")
     recorded = _RecordingNoise(KeyedNoise(keys.measurement(seed)), keys.digest, seed)
     counted = (np.zeros(0, dtype=np.int64), np.zeros((0, 1), dtype=np.int64))
@@ -87,13 +80,7 @@ def measure_points(design: Design, reader: PointReader, keys: RunKeys, directory
 
 
 def measure_users(design: Design, source: PointSource, keys: RunKeys, directory: Path) -> MeasurementKeys:
-    """Simulate the users' reports and store them, merged.
-
-    Args:
-        design: of the local model.
-        source: the users with their points (`dplib.spark.points.points.block_users`).
-        keys: the run's sub-keys.
-        directory: staging directory; gets ``measurement/``.
+    """Simulate users' reports (`dplib.spark.points.points.block_users`) and store them, merged, as ``measurement/``.
 
     Raises:
         IntegrityError: if users that were computed again have other points, because the input changed meanwhile.
@@ -107,14 +94,7 @@ def measure_users(design: Design, source: PointSource, keys: RunKeys, directory:
 
 
 def measure_reports(design: Design, joined: Keyed, keys: RunKeys, directory: Path) -> MeasurementKeys:
-    """Store reports that units made themselves, merged; nothing is drawn.
-
-    Args:
-        design: of the local model, its rows being reports.
-        joined: the merged integers of all questions (`dplib.spark.points.point_reports.merge_reports`).
-        keys: the run's sub-keys.
-        directory: staging directory; gets ``measurement/``.
-    """
+    """Store reports that units made, merged (`dplib.spark.points.point_reports.merge_reports`); nothing is drawn."""
     digest = _store(design, SubmittedReports(joined), UserKeys(), keys, directory)
     return keys.recorded(digest)
 

@@ -58,13 +58,7 @@ _REFERENCES = {
 
 
 def build_page(design: Design, results: Results, frame: PageFrame) -> str:
-    """Return the page as HTML text; the same content gives the same bytes.
-
-    Args:
-        design: the design.
-        results: of the stored measurement.
-        frame: which release it is, its guarantee, account and notices.
-    """
+    """Return the page as HTML text; the same content gives the same bytes."""
     return frame.page(
         "Clusters",
         "k-means",

@@ -42,12 +42,9 @@ class ResolvedSpace:
 
 
 def find_bounds(design: Design, counted: Keyed, noise: NoiseSource) -> ResolvedSpace:
-    """The bounds of a design; a question to the noise where its radius is private.
+    """The bounds of a central design; a question to the noise where its radius is private.
 
-    Args:
-        design: of the central model.
-        counted: totals of `dplib.clustering.central.bounds.RadiusClasses`; ignored where the radius is a setting.
-        noise: exact noise.
+    ``counted`` are totals of `dplib.clustering.central.bounds.RadiusClasses`, ignored where the radius is a setting.
     """
     assert design.central is not None
     if not design.radius_is_private:

@@ -47,14 +47,7 @@ class RehearsedLoss:
 
 
 def rehearse(prepared: PreparedJob[Design], n_points: int, seed: int, progress: Progress) -> list[RehearsedLoss]:
-    """Generate points, run the job on them and compare losses.
-
-    Args:
-        prepared: a checked configuration; its input, ledger, secret and output are not touched.
-        n_points: how many.
-        seed: of the generated points.
-        progress: told of the stages.
-    """
+    """Generate points, run the job on them and compare losses; nothing of the configuration's places is touched."""
     design = prepared.design
     units = generated_points(design, n_points, seed)
     with TemporaryDirectory(prefix="dplib-rehearsal-") as name:

@@ -63,13 +63,7 @@ def report_of(collection: Collection, key: Key, point: Sequence[float]) -> str:
 
 
 def report_texts(collection: Collection, streams: UserStreams, points: IntArray) -> list[str]:
-    """Reports of several users as texts, in their order.
-
-    Args:
-        collection: the public settings, of a method with one round.
-        streams: the users' randomness.
-        points: one a user, in units, shape (n, d).
-    """
+    """Reports of several users, with one point each in units, shape (n, d), as texts in their order; one round only."""
     protocol, head = text_protocol(collection), f"{VERSION}:{collection.fingerprint}"
     asked, texts = protocol.asked(streams), [""] * len(streams)
     for place, reports in enumerate(protocol.encode(streams, points)):

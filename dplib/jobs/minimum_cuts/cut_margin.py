@@ -21,10 +21,7 @@ BETA = 0.05
 def number_margin(design: Design, statistic: str, n_draws: int = 1) -> float:
     """Half width of the 95 % interval of a noisy number, or of the sum of several of one statistic.
 
-    Args:
-        design: the design.
-        statistic: a number of the release, or a release whose cuts have noisy values of their own.
-        n_draws: how many noisy numbers are summed.
+    That may be a release whose cuts have noisy values of their own.
     """
     return half_width([number_draws(design, statistic, n_draws)]) / (GRID if statistic == SOFT else 1)
 
@@ -35,13 +32,7 @@ def number_draws(design: Design, statistic: str, n_draws: int = 1) -> Draws:
 
 
 def cut_margin(design: Design, release: str, side_size: int) -> float:
-    """Half width of the 95 % interval of a listed cut's value; in a synthetic graph it holds for all cuts at once.
-
-    Args:
-        design: the design.
-        release: which release listed it.
-        side_size: vertices on either side.
-    """
+    """Half width of the 95 % interval of a listed cut's value; in a synthetic graph it holds for all cuts at once."""
     # A cut of the synthetic graph was picked by its value: only a bound on all cuts covers it.
     return float(all_cuts_margin(design, side_size)) if release == SYNTHETIC else number_margin(design, release)
 
@@ -49,8 +40,6 @@ def cut_margin(design: Design, release: str, side_size: int) -> float:
 def all_cuts_margin(design: Design, side_sizes: npt.ArrayLike) -> FloatArray:
     """Bounds on the errors of all cuts of the synthetic graph together, but for probability `BETA`.
 
-    Args:
-        design: with a synthetic graph.
-        side_sizes: vertices on either side, from 1 to n - 1, any shape.
+    Their sides have from 1 to n - 1 vertices, any shape.
     """
     return cut_error(design.n_vertices, side_sizes, design.noises[SYNTHETIC], BETA)

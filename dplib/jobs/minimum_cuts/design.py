@@ -73,24 +73,12 @@ class Design:
 
     @classmethod
     def resolve(cls, config: MinimumCutsConfig, base: Path) -> "Design":
-        """Derive the design of a configuration.
-
-        Args:
-            config: the checked configuration.
-            base: folder that its relative paths refer to.
-
-        Raises:
-            ConfigError: naming the setting that is wrong.
-        """
+        """Derive the design of a configuration; `ConfigError` names the setting that is wrong."""
         return cls.of(config.release(base), config.input)
 
     @classmethod
     def of(cls, config: CutsRelease, source: EdgeInput | None = None) -> "Design":
-        """Derive the design of a release.
-
-        Args:
-            config: its settings, all names listed.
-            source: what the rows are; None where nobody reads any.
+        """Derive the design of a release, all names listed; ``source`` says what the rows are, None where none is read.
 
         Raises:
             ConfigError: naming the setting that is wrong.

@@ -74,13 +74,7 @@ class Results:
 
 
 def make_results(design: Design, stored: StoredReleases, listed: BoolArray | None = None) -> Results:
-    """Make numbers and cuts of all releases.
-
-    Args:
-        design: the design.
-        stored: the measurement.
-        listed: cuts of the synthetic graph to take instead of searching, shape (n_cuts, n_vertices).
-    """
+    """Make numbers and cuts of all releases; ``listed`` cuts, (n_cuts, n_vertices), spare the synthetic graph's."""
     synthetic, cuts = None, {}
     if SYNTHETIC in stored.noisy:
         publish = design.config.publish

@@ -48,14 +48,9 @@ def graph_digest(graph: Graph, keys: RunKeys) -> bytes:
 def measure_graph(
     design: Design, graph: Graph, keys: RunKeys, directory: Path, list_cuts: ListCuts | None = None
 ) -> MeasurementKeys:
-    """Draw everything once and store the measurement.
+    """Draw everything about a canonical graph once and store it as ``measurement/`` of the staging directory.
 
-    Args:
-        design: the design.
-        graph: canonical, on the declared vertices.
-        keys: the run's sub-keys.
-        directory: staging directory; gets ``measurement/``.
-        list_cuts: how sampled_cuts lists cuts by random trials; None where it packs trees.
+    ``list_cuts`` lists cuts for sampled_cuts by random trials; None where it packs trees.
     """
     digest = graph_digest(graph, keys)
     Tables(directory, design).write_measurement(drawn(design, graph, keys.measurement(digest), list_cuts))

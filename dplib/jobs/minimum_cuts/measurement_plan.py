@@ -186,10 +186,7 @@ class Enumeration:
     failure: Fraction = Fraction(0)
 
     def trials(self, n: int) -> TrialPlan | None:
-        """The random trials that keep the failure for every graph; None where deterministic.
-
-        Args:
-            n: vertices.
+        """The random trials that keep the failure for every graph of n vertices; None where deterministic.
 
         Raises:
             ConfigError: if they are too many to run.

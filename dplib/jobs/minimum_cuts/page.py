@@ -59,13 +59,7 @@ _REFERENCES = (
 
 
 def build_page(design: Design, results: Results, frame: PageFrame) -> str:
-    """Return the page as HTML text; the same content gives the same bytes.
-
-    Args:
-        design: the design.
-        results: what was made of the measurement.
-        frame: which release it is, its guarantee, account and notices.
-    """
+    """Return the page as HTML text; the same content gives the same bytes."""
     noise = NoiseTable("The noise of each release (– where it chooses cuts)", "Release", "Numbers", noise_rows(design))
     return frame.page(
         "Minimum cuts",

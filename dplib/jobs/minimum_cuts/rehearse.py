@@ -54,14 +54,7 @@ class RehearsedRelease:
 
 
 def rehearse(prepared: PreparedJob[Design], n_rows: int, seed: int, progress: Progress) -> list[RehearsedRelease]:
-    """Generate a graph, run the job on it and compare its release with the truth.
-
-    Args:
-        prepared: a checked configuration; its input, ledger, secret and output are not touched.
-        n_rows: rows to generate, each of weight 1.
-        seed: of the generated graph.
-        progress: told of the stages.
-    """
+    """Generate a graph of rows of weight 1, run the job on it and compare its release with the truth."""
     source, target = generate(prepared.design.n_vertices, n_rows, seed)
     shown = prepared.design.vertices.shown
     edges = [(shown(one), shown(other)) for one, other in zip(source.tolist(), target.tolist(), strict=True)]

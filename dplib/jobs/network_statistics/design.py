@@ -79,28 +79,14 @@ class Design:
 
     @classmethod
     def resolve(cls, config: NetworkStatisticsConfig, base: Path) -> "Design":
-        """Derive the design of a configuration.
-
-        Args:
-            config: the checked configuration.
-            base: folder that its relative paths refer to.
-
-        Raises:
-            ConfigError: naming the setting that is wrong.
-        """
+        """Derive the design of a configuration; `ConfigError` names the setting that is wrong."""
         return cls.of(config.release(base), NOISE_FORMAT, config.input)
 
     @classmethod
     def of(cls, config: NetworkRelease, noise_format: int, source: EdgeInput | ReportInput | None = None) -> "Design":
-        """Derive the design of a release.
+        """Derive the design of a release, all names listed, or of a new one in today's ``noise_format``.
 
-        Args:
-            config: its settings, all names listed.
-            noise_format: of the release that is opened; today's for a new one.
-            source: what the rows are; None where nobody reads any.
-
-        Raises:
-            ConfigError: naming the setting that is wrong.
+        ``source`` says what the rows are, None where nobody reads any. `ConfigError` names the setting that is wrong.
         """
         vertices, bound = _vertices(config, source), _bound(config)
         declared = Declared.resolve(config.graph, vertices, Path())

@@ -56,13 +56,7 @@ class Results:
 
 
 def make_results(design: Design, noisy: dict[Statistic, npt.NDArray[np.generic]], parts: WholeGraph) -> Results:
-    """Make estimates, errors and integers of all statistics.
-
-    Args:
-        design: the design, of the configuration.
-        noisy: noisy numbers by statistic, shape (size,).
-        parts: the noisy graph, and who did not respond.
-    """
+    """Make estimates, errors and integers of all statistics, from noisy numbers, shape (size,), and the whole graph."""
     degrees = noisy.get(Statistic.DEGREE_SEQUENCE)
     own = degrees.astype(np.int64) if design.local and degrees is not None else None
     results = Results({}, {}, {}, None if own is None else reported(design, own, parts))
@@ -98,13 +92,7 @@ def _add_blocks(design: Design, drawn: FloatArray, parts: WholeGraph, results: R
 
 
 def std_error(design: Design, statistic: Statistic, n_bins: int = 1) -> float:
-    """Standard error of an estimate; NaN where it is not stated.
-
-    Args:
-        design: the design.
-        statistic: a measured one.
-        n_bins: of a degree histogram: error of the sum of this many bins.
-    """
+    """Standard error of a measured statistic's estimate, or of a sum of bins; NaN where it is not stated."""
     measured = design.find(statistic)
     if measured is None and statistic is Statistic.EDGE_COUNT:
         return edges_error(design)
@@ -149,26 +137,14 @@ def half_width(design: Design, statistic: Statistic, error: float, n_bins: int =
 
 
 def bin_draws(law: DrawLaw, size: int, n_bins: int) -> tuple[Draws, ...]:
-    """The noise of a sum of bins of a degree histogram, after least squares under the public sum of all its bins.
-
-    Args:
-        law: of a bin's noise.
-        size: bins of the histogram.
-        n_bins: how many are summed.
-    """
+    """The noise of a sum of bins of a degree histogram, after least squares under the public sum of all its bins."""
     inside, outside = 1 - n_bins / size, n_bins / size
     draws = Draws(law, inside, float(n_bins)), Draws(law, outside, float(size - n_bins))
     return tuple(each for each in draws if each.coefficient * each.count > 0)
 
 
 def block_intervals(design: Design, estimate: FloatArray, parts: WholeGraph) -> FloatArray:
-    """The 95 % intervals of the edges of the whole graph and of blocks, shape (n_keys, 2).
-
-    Args:
-        design: the design.
-        estimate: edges by key, shape (n_keys,).
-        parts: with the noisy graph.
-    """
+    """The 95 % intervals of the edges of the whole graph and of blocks, (n_keys, 2), of estimates, shape (n_keys,)."""
     assert parts.graph is not None
     passing = passing_of(parts.graph.law)
     pairs = pairs_of_blocks(design)

@@ -21,13 +21,7 @@ from dplib.release.staging import MEASUREMENT
 
 
 def faint_statistics(design: Design, results: Results, directory: Path) -> FaintTotals:
-    """Hold every statistic against its noise.
-
-    Args:
-        design: the design.
-        results: of the measurement.
-        directory: holds ``measurement/``.
-    """
+    """Hold every statistic against its noise."""
     noisy = Tables(directory, design).read(MEASUREMENT, "noisy")
     totals = []
     for each in design.released:

@@ -54,13 +54,7 @@ class Estimated:
 
 
 def estimate_derived(design: Design, reports: IntArray | None, parts: WholeGraph) -> dict[Statistic, Estimated]:
-    """Estimate what was not reported from what was.
-
-    Args:
-        design: of the local model.
-        reports: from `reported`; None where degrees are not reported.
-        parts: the reported bits, and who did not respond.
-    """
+    """Estimate what was not reported from what was: `reported` degrees, None where there are none, and bits."""
     found: dict[Statistic, Estimated] = {}
     for each in design.derived:
         if each.statistic is Statistic.TRIANGLES:
@@ -84,14 +78,7 @@ def edges_error(design: Design) -> float:
 
 
 def estimate_degrees(design: Design, reports: IntArray, low: int, high: int) -> tuple[float, float]:
-    """Vertices whose degree lies in a range of bins, with the standard error.
-
-    Args:
-        design: of the local model.
-        reports: from `reported`.
-        low: first bin.
-        high: last one; the histogram's last bin holds all higher degrees.
-    """
+    """Vertices with a degree in a range of bins, of which the last holds all higher ones, and the standard error."""
     last = None if high == design.last_bin else high
     scale = float(design.degree_protocol.scale)
     value, variance = estimate_sum(in_range(low, last), reports, scale, design.n_vertices)

@@ -146,14 +146,7 @@ def project(design: Design, graph: SimpleGraph) -> SimpleGraph:
 
 
 def measure_edges(design: Design, graph: SimpleGraph, keys: RunKeys, directory: Path) -> MeasurementKeys:
-    """Count, draw the noise of every statistic once and store the measurement.
-
-    Args:
-        design: the design.
-        graph: all edges. Private.
-        keys: the run's sub-keys.
-        directory: staging directory; gets ``measurement/``.
-    """
+    """Count, draw the noise of every statistic once and store it as ``measurement/`` of the staging directory."""
     digest = combine_digests(keys.digest, edge_digests(keys.digest, graph.source, graph.target, range(DIGEST_BLOCKS)))
     projected = project(design, graph)
     write_noisy(design, exact_counts(design, projected), projected, keys.measurement(digest), directory)

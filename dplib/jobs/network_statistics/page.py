@@ -47,14 +47,7 @@ _REFERENCES = (
 
 
 def build_page(design: Design, results: Results, parts: WholeGraph, frame: PageFrame) -> str:
-    """Return the page as HTML text; the same content gives the same bytes.
-
-    Args:
-        design: the design.
-        results: what was made of the measurement.
-        parts: the noisy graph, choices and non-respondents.
-        frame: which release it is, its guarantee, account and notices.
-    """
+    """Return the page as HTML text; the same content gives the same bytes."""
     return frame.page(
         "Network statistics",
         "Statistics of a graph",

@@ -54,14 +54,9 @@ def pair_epsilon(config: NetworkRelease, epsilon: Fraction, l1: int) -> Fraction
 
 
 def threshold_law(config: NetworkRelease, n: int, epsilon: Fraction, l1: int, noisy_edges: int) -> ThresholdLaw:
-    """Noise and threshold of a noisy graph.
+    """Noise and threshold of a noisy graph, for a sensitivity l1 of the whole statistic.
 
-    Args:
-        config: the configuration.
-        n: the declared vertices.
-        epsilon: of the whole statistic.
-        l1: its sensitivity.
-        noisy_edges: a noisy edge count; not looked at where the threshold is declared.
+    The noisy edge count is not looked at where the threshold is declared.
     """
     given, own = config.graph.adjacency, pair_epsilon(config, epsilon, l1)
     if config.privacy.model == "local":
@@ -154,11 +149,7 @@ def require_local(config: NetworkRelease, bound: DegreeBound, wanted: Sequence[S
 
 
 def require_reported(wanted: Sequence[Statistic], reported: AbstractSet[str]) -> None:
-    """Refuse reports that tell something else than what is asked for.
-
-    Args:
-        wanted: the statistics of the release.
-        reported: what a row tells: degree, bits.
+    """Refuse reports that tell something else (degree, bits) than the statistics that are asked for.
 
     Raises:
         ConfigError: naming the column.

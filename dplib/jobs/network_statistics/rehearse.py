@@ -51,14 +51,7 @@ class RehearsedStatistic:
 
 
 def rehearse(prepared: PreparedJob[Design], n_edges: int, seed: int, progress: Progress) -> list[RehearsedStatistic]:
-    """Generate a graph, run the job on it and compare its release with the truth.
-
-    Args:
-        prepared: a checked configuration; its input, ledger, secret and output are not touched.
-        n_edges: rows to generate; fewer edges where rows meet.
-        seed: of the generated graph.
-        progress: told of the stages.
-    """
+    """Generate a graph (fewer edges where rows meet), run the job on it and compare its release with the truth."""
     graph, shown = generate(prepared.design.n_vertices, n_edges, seed), prepared.design.vertices.shown
     edges = [
         (shown(one), shown(other)) for one, other in zip(graph.source.tolist(), graph.target.tolist(), strict=True)

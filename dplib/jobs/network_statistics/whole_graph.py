@@ -63,12 +63,7 @@ class WholeGraph:
 
 
 def exact_whole_graph(design: Design, graph: SimpleGraph) -> dict[Statistic, IntArray]:
-    """The true numbers of the statistics of `measurements.WHOLE`. NOT PRIVATE.
-
-    Args:
-        design: the design.
-        graph: projected already where the design does.
-    """
+    """The true numbers of the statistics of `measurements.WHOLE`, of a graph that is projected already. NOT PRIVATE."""
     found: dict[Statistic, IntArray] = {}
     for each in design.measurements:
         match each.statistic:

@@ -77,12 +77,7 @@ class SupportLaw:
         return np.asarray((true_counts * true + (n_reports - true_counts) * other) / (self.p - self.q) ** 2)
 
     def estimate(self, n_reports: int, support: IntArray) -> FrequencyEstimate:
-        """Estimate the counts.
-
-        Args:
-            n_reports: N, all reports.
-            support: how many of them support each value, shape (D,).
-        """
+        """Estimate the counts, of how many of all reports support each value, shape (D,)."""
         counts = np.asarray((support - n_reports * self.q) / (self.p - self.q), dtype=np.float64)
         return FrequencyEstimate(n_reports, counts, self.variance(n_reports, np.clip(counts, 0, n_reports)))
 

@@ -35,16 +35,7 @@ from dplib.validate import exact_positive, positive, require
 
 
 def randomize_bits(stream: BitSource, bits: BoolArray, epsilon: Fraction) -> BoolArray:
-    """Flip each bit with probability 1 / (1 + e^epsilon), independently.
-
-    Args:
-        stream: where the randomness comes from; a person's own.
-        bits: the truth, shape (n,).
-        epsilon: privacy of each bit, an exact fraction above 0.
-
-    Returns:
-        Shape (n,).
-    """
+    """Flip each bit, shape (n,), with probability 1 / (1 + e^epsilon), independently, from a person's own stream."""
     flips: BoolArray = _table(exact_positive("epsilon", epsilon)).draw(stream, len(bits))[0]
     return flips ^ bits
 
