@@ -26,6 +26,7 @@ matplotlib.use("Agg")
 
 import matplotlib.pyplot as plt
 import numpy as np
+from matplotlib.ticker import FuncFormatter, NullFormatter
 
 from dplib.consistency.alternating import tree_projection
 from dplib.consistency.choose import SOLVERS
@@ -48,6 +49,13 @@ PACKAGES = (
     Package("package 2", {"burger": 2, "wings": 2, "fries": 1}),
     Package("package 3", {"cola": 1, "burger": 1, "fries": 1, "nuggets": 1}),
 )
+TITLES = {
+    "figure_1": "Figure 1: consistency deviation by round",
+    "figure_2": "Figure 2: error of a node by round",
+    "grand_total": "The grand total by round",
+    "figure_3": "Figure 3: time by number of days, to the threshold",
+    "figure_4": "Figure 4: time by number of days",
+}
 ROUNDS = 100
 KEYS = 10
 PSEUDO_INVERSE, ALGORITHM_1, FIFTY = "general, M+ by its singular values", "algorithm 1", "algorithm 1, 50 rounds"
@@ -154,7 +162,11 @@ def draw(folder: Path, name: str, x: Sequence[int], lines: dict[str, list[float]
         style = "--" if own != label else "-"
         (line,) = axes.plot(x[: len(values)], values, style, label=label, linewidth=1.4, color=drawn.get(own))
         drawn[own] = line.get_color()
-    axes.set(xlabel=labels[0], ylabel=labels[1], yscale="log")
+    axes.set(xlabel=labels[0], ylabel=labels[1], title=TITLES[name])
+    if name == "figure_1":  # The others span about a decade.
+        axes.set_yscale("log")
+        axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,g}"))
+        axes.yaxis.set_minor_formatter(NullFormatter())
     axes.legend(fontsize=8, frameon=False, loc="center left", bbox_to_anchor=(1, 0.5))
     axes.grid(alpha=0.25)
     figure.savefig(folder / f"{name}.png", dpi=140)
@@ -170,7 +182,8 @@ def by_round(folder: Path, sizes: Sequence[int], n_keys: int) -> list[str]:
         if key == "err_s":
             lines |= {f"optimum, T = {n_days}": traces[n_days]["optimum"] for n_days in sizes}
         write(folder, name, ["round", *lines], zip(rounds, *lines.values(), strict=True))
-        draw(folder, name, rounds, lines, ("round", f"{key} (counts)"))
+        shown = "grand total's distance from its optimum" if name == "grand_total" else key
+        draw(folder, name, rounds, lines, ("round", f"{shown} (counts)"))
     head = ["T", "mse_s after 1 / 50 / 100 rounds", "err_s after 50", "optimum", "grand total off after 50 / 100"]
     rows = []
     for n_days, found in traces.items():
@@ -204,7 +217,7 @@ def by_size(folder: Path, name: str, sizes: dict[str, Sequence[int]]) -> dict[st
     figure, axes = plt.subplots(figsize=(7, 4.2), layout="constrained")
     for way, values in found.items():
         axes.plot(list(values), [each.seconds for each in values.values()], marker="o", markersize=3, label=way)
-    axes.set(xlabel="days", ylabel="processor seconds", xscale="log", yscale="log")
+    axes.set(xlabel="days", ylabel="processor seconds", xscale="log", yscale="log", title=TITLES[name])
     axes.legend(fontsize=8, frameon=False)
     axes.grid(alpha=0.25)
     figure.savefig(folder / f"{name}.png", dpi=140)

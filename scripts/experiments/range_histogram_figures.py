@@ -26,6 +26,8 @@ matplotlib.use("Agg")
 
 import matplotlib.pyplot as plt
 import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.ticker import FuncFormatter, NullFormatter
 
 from dplib.estimates.haar import haar_mean_error, haar_range_variances
 from dplib.estimates.range_estimates import mean_range_variance
@@ -52,7 +54,12 @@ from tests.support.range_pipelines import adaptive_histogram, estimate_range_cou
 
 EPSILONS = (1.0, 0.1, 0.01)
 N_RUNS = 20
-EXAMPLES = ("figure_3_13", "figure_3_14", "figure_3_15")
+VARIANCE = "mean variance"
+BARS = {"figure_3_10": VARIANCE, "figure_3_13": "part of all ranges, or of the budget", "figure_3_14": VARIANCE}
+BARS |= {"figure_3_15": "count", "figure_3_16": VARIANCE, "figure_3_17": VARIANCE}
+"""Figures of bars, with what they show."""
+TICKS = {"figure_3_14": ["1: binary", "2: mixed"], "figure_3_15": ["1: root", "2", "3", "4"]}
+PLAIN = FuncFormatter(lambda value, _: f"{value:,g}" if value < 1e6 else f"{value:.0e}")
 PAGE = Path(__file__).with_name("README.md")
 Table = dict[str, list[float]]
 
@@ -82,7 +89,7 @@ def second_part(n_bins: int) -> dict[str, TreeStrategy]:
 
 
 def figure_3_10(sizes: Mapping[str, int]) -> Table:
-    table: Table = {"n": [float(n) for n in sizes.values()]}
+    table: Table = {"bins": [float(n) for n in sizes.values()]}
     methods: dict[str, Callable[[int], TreeStrategy]] = {
         "SC": struct_construct_strategy,
         "regular 2-range tree": regular,
@@ -113,7 +120,7 @@ def figure_3_13() -> Table:
 def figure_3_14() -> Table:
     """Four bins: a binary tree, and a pair between two bins."""
     mixed = IntervalTree.from_parents([0, 0, 1, 3, 1, 2], [4, 1, 3, 4, 2, 3], [-1, 0, 0, 0, 2, 2])
-    table: Table = {"tree (a: binary, b: mixed)": [1.0, 2.0], "equal shares": [], "shares by coverage": []}
+    table: Table = {"tree (1: binary, 2: mixed)": [1.0, 2.0], "equal shares": [], "shares by coverage": []}
     for tree in (kary_tree(4, 2), mixed):
         coverage = node_coverage_probabilities(tree, UniformRanges(4))
         equal = np.full(tree.n_nodes, 1 / tree.n_levels)
@@ -201,31 +208,42 @@ def on_histogram(counts: np.ndarray, n_runs: int) -> Table:
     return {"epsilon": list(EPSILONS)} | squares
 
 
+def _bars(axes: Axes, name: str, table: Table) -> None:
+    """Bars side by side; where errors fall with epsilon squared, times that, so that methods can be told apart."""
+    (horizontal, at), *curves = table.items()
+    power = 2 if horizontal == "epsilon" else 0
+    width = 0.8 / len(curves)
+    for place, (curve, values) in enumerate(curves):
+        left = np.arange(len(at)) + width * (place - len(curves) / 2 + 0.5)
+        drawn = axes.bar(left, np.array(values) * np.array(at) ** power, width, label=curve)
+        if len(curves) * len(at) < 13:
+            axes.bar_label(drawn, fmt="{:.4g}", fontsize=8)
+    axes.set_xticks(np.arange(len(at)), TICKS.get(name) or [f"{each:,g}" for each in at])
+    axes.set(xlabel=horizontal, ylabel="mean variance x epsilon^2" if power else BARS[name])
+    axes.yaxis.set_major_formatter(PLAIN)
+
+
 def write(folder: Path, name: str, title: str, table: Table) -> None:
     with (folder / f"{name}.csv").open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
         writer.writerow(table)
         writer.writerows([f"{value:.6g}" for value in row] for row in zip(*table.values(), strict=True))
-    figure, axes = plt.subplots(figsize=(7, 4.5))
+    figure, axes = plt.subplots(figsize=(8, 4.5))
     horizontal, *curves = table
-    example = name in EXAMPLES
-    for place, curve in enumerate(curves):
-        if example:
-            # Of nodes or trees: bars side by side.
-            width = 0.8 / len(curves)
-            axes.bar(
-                [at + width * (place - len(curves) / 2 + 0.5) for at in table[horizontal]],
-                table[curve],
-                width,
-                label=curve,
-            )
-        else:
-            axes.plot(table[horizontal], table[curve], marker="o", markersize=3, label=curve)
-    if example:
-        axes.set(xlabel=horizontal, xticks=table[horizontal], title=title)
+    if name in BARS:
+        _bars(axes, name, table)
     else:
-        axes.set(xscale="log", yscale="log", xlabel=horizontal, ylabel="mean variance", title=title)
-    axes.legend(fontsize=8)
+        for curve in curves:
+            axes.plot(table[horizontal], table[curve], marker="o", markersize=3, label=curve)
+        axes.set_xscale("log", base=2 if horizontal == "length" else 10)
+        axes.set(yscale="log", xlabel=horizontal, ylabel="mean variance")
+        for axis in (axes.xaxis, axes.yaxis):
+            axis.set_major_formatter(PLAIN)
+            axis.set_minor_formatter(NullFormatter())
+        axes.tick_params(axis="x", labelrotation=45 if len(table[horizontal]) > 12 else 0)
+        axes.grid(alpha=0.25)
+    axes.set_title(title)
+    axes.legend(fontsize=8, loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False)
     figure.tight_layout()
     figure.savefig(folder / f"{name}.png", dpi=120)
     plt.close(figure)
