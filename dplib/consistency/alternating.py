@@ -28,7 +28,6 @@ from dplib.consistency.equal_rows import ClassIndex, row_classes
 from dplib.consistency.lblue import equation_sweep
 from dplib.consistency.problem import DAYS, TREES, ConsistencyProblem, Solution, SolverOptions, SplitPart
 from dplib.consistency.unmeasured import MeasuredPart, measured_part, without_unmeasured
-from dplib.constraints.day_constraints import DayConstraints
 from dplib.errors import SolverError
 from dplib.estimates.tree_blue import downward, tree_gains, upward
 from dplib.progress import SILENT, Progress, Round
@@ -107,8 +106,7 @@ def _node_projection(part: ConsistencyProblem) -> Map:
         raise SolverError("solver.split", "be of trees and days where constraints differ by day", "nodes")
     nodes = np.flatnonzero(np.isfinite(part.variance).all(axis=1))
     of, first = row_classes(part.variance[nodes])
-    daily = part.day_constraints[0]
-    homogeneous = DayConstraints(daily.first, daily.end, daily.matrix, np.zeros_like(daily.rhs), daily.generators)
+    homogeneous = part.day_constraints[0].homogeneous
     projectors = np.array([projector(homogeneous, part.variance[nodes[row]]).matrix for row in first])
     points = day_points(part.day_constraints)
     sums = None if points is None else np.asarray(part.tree.sums(points), dtype=np.float64)[nodes]

@@ -18,7 +18,6 @@ References: A. Bjorck, "Numerical Methods for Least Squares Problems", SIAM 1996
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 
@@ -113,7 +112,7 @@ def series_coefficients(
     known[cells] = np.where(np.isfinite(known[cells]), known[cells], OPEN * float(known[np.isfinite(known)].max()))
     noisy = np.zeros(known.shape)
     noisy[cells] = known[cells] * weights[asked]
-    homogeneous = tuple(replace(daily, rhs=np.zeros(daily.n_constraints)) for daily in day_constraints)
+    homogeneous = tuple(daily.homogeneous for daily in day_constraints)
     found = solve(ConsistencyProblem(tree, noisy, known, homogeneous)).values
     return _per_variance(found, variance)
 

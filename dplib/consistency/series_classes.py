@@ -11,7 +11,7 @@ Guarantee: exact. Cost: O(non-zeros of the equations).
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -70,10 +70,10 @@ class SeriesClasses:
     def _of_sums(self, daily: DayConstraints) -> DayConstraints:
         matrix, generators = daily.matrix[:, self.first], daily.generators
         if generators is None or bool((np.abs(matrix.data) == 1.0).all()):
-            return replace(daily, matrix=matrix, generators=None, generator_names=())
+            return DayConstraints(daily.first, daily.end, matrix, daily.rhs)
         # Where equations have large numbers the generators' are smaller, and so is the span's error.
         summed = csr_array(self._adding.T.astype(np.int64) @ generators)
-        return replace(daily, matrix=matrix, generators=summed)
+        return DayConstraints(daily.first, daily.end, matrix, daily.rhs, summed, daily.generator_names)
 
 
 def series_classes(variance: FloatArray, day_constraints: Sequence[DayConstraints]) -> SeriesClasses:

@@ -9,14 +9,15 @@ Reference: Cai, Liu, Xiong, Ying, Wu, "Approximation method of multiple consiste
 privacy", Journal on Communications 42(6), 2021, equation 13 (``matrix`` is the paper's ``B``).
 """
 
-from dataclasses import dataclass
+from copy import copy
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_array
 
-from dplib.arrays import FloatArray
+from dplib.arrays import FloatArray, IntArray
 
 if TYPE_CHECKING:
     SparseFloat: TypeAlias = csr_array[np.float64, tuple[int, int]]
@@ -68,10 +69,89 @@ class DayConstraints:
         """Whether every right-hand side is zero."""
         return not self.rhs.any()
 
+    def between(self, first: int, end: int) -> "DayConstraints":
+        """The very same matrices on other days."""
+        made = copy(self)
+        for name, day in (("first", first), ("end", end)):
+            object.__setattr__(made, name, day)
+        return made
+
+    @property
+    def homogeneous(self) -> "DayConstraints":
+        """The same with 0 on every right-hand side."""
+        return self if self.is_homogeneous else replace(self, rhs=np.zeros_like(self.rhs))
+
     @classmethod
     def free(cls, n_days: int, n_series: int) -> "DayConstraints":
         """No constraint on any day."""
         return cls(0, n_days, csr_array((0, n_series)), np.zeros(0))
+
+
+class PartlyAbsent(DayConstraints):
+    """Days on which some items do not exist: ``count = 0`` beside what holds on days on which all do.
+
+    Matrices are made of the others' when they are asked for: of thousands of such periods each holds its items alone.
+
+    Args:
+        first: first day.
+        end: one past the last.
+        whole: what holds where all exist, without public values; rows are items.
+        absent: numbers of the items that do not, sorted, at least one.
+    """
+
+    whole: DayConstraints
+    absent: IntArray
+
+    def __init__(self, first: int, end: int, whole: DayConstraints, absent: IntArray) -> None:
+        for name, value in (("first", first), ("end", end), ("whole", whole), ("absent", absent)):
+            object.__setattr__(self, name, value)
+
+    @property
+    def matrix(self) -> SparseFloat:
+        """Those of all days, then one row for each absent item."""
+        known = self.whole.matrix
+        ends = known.indptr[-1] + np.arange(1, len(self.absent) + 1, dtype=known.indptr.dtype)
+        parts = (known.data, np.ones(len(self.absent))), (known.indices, self.absent), (known.indptr, ends)
+        data, indices, indptr = (np.concatenate(part) for part in parts)
+        return csr_array((data, indices, indptr), shape=(self.n_constraints, self.n_series))
+
+    @property
+    def rhs(self) -> FloatArray:
+        """All 0."""
+        return np.zeros(self.n_constraints)
+
+    @property
+    def _kept(self) -> IntArray:
+        """Columns of the generators of items that exist; an item's row has its own column alone."""
+        known = self.whole.generators
+        assert known is not None
+        return np.delete(np.arange(known.shape[1]), known.indices[known.indptr[self.absent]])
+
+    @property
+    def generators(self) -> SparseInt | None:
+        """Without the columns of absent items."""
+        known = self.whole.generators
+        return None if known is None else sparse(known[:, self._kept], np.int64)
+
+    @property
+    def generator_names(self) -> tuple[str, ...]:
+        """Of the columns that are left."""
+        return tuple(self.whole.generator_names[column] for column in self._kept.tolist())
+
+    @property
+    def n_constraints(self) -> int:
+        """Number of equations of a day."""
+        return self.whole.n_constraints + len(self.absent)
+
+    @property
+    def n_series(self) -> int:
+        """Number of series that the constraints speak of."""
+        return self.whole.n_series
+
+    @property
+    def is_homogeneous(self) -> bool:
+        """Always."""
+        return True
 
 
 def sparse(matrix: Any, kind: npt.DTypeLike) -> Any:

@@ -1,10 +1,13 @@
-"""Packages of a configuration: on which days each is on sale, and what its versions are called."""
+"""Packages of a configuration: on which days each is on sale, what its versions are called, what they imply."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from dplib.arrays import IntArray
 from dplib.constraints import checks
+from dplib.constraints.day_constraints import SparseFloat, SparseInt
+from dplib.constraints.exact import float_rows, null_space
+from dplib.constraints.invariants import row_entries
 from dplib.constraints.specs import Package
 
 
@@ -40,3 +43,10 @@ def generator_names(packages: Sequence[Package]) -> dict[int, str]:
         version = known.index(contents)
         labels[number] = package.name if version == 0 else f"{package.name} ({version + 1})"
     return labels
+
+
+def implied(generators: SparseInt) -> SparseFloat:
+    """The equations that all sums of generators satisfy, by elimination."""
+    transposed = generators.T.tocsr()
+    rows = [dict(zip(*row_entries(transposed, j), strict=True)) for j in range(transposed.shape[0])]
+    return float_rows(null_space(rows, generators.shape[0]), generators.shape[0])

@@ -23,11 +23,10 @@ from scipy.sparse import csr_array, eye_array, hstack, vstack
 
 from dplib.arrays import BoolArray, IntArray
 from dplib.constraints import checks
-from dplib.constraints.day_constraints import DayConstraints, SparseFloat, SparseInt, equal, sparse
-from dplib.constraints.exact import float_rows, null_space
+from dplib.constraints.day_constraints import DayConstraints, PartlyAbsent, SparseFloat, SparseInt, equal, sparse
 from dplib.constraints.groupings import Groupings
-from dplib.constraints.invariants import invariant_rows, row_entries
-from dplib.constraints.packages import generator_names, while_items_exist
+from dplib.constraints.invariants import invariant_rows
+from dplib.constraints.packages import generator_names, implied, while_items_exist
 from dplib.constraints.resolved import ResolvedConstraints, linked, same_constraints
 from dplib.constraints.specs import Equation, Package, Total
 from dplib.validate import at_least, integer_norms
@@ -56,12 +55,12 @@ class _Segment:
 
     daily: DayConstraints
     incidence: SparseInt
-    valid: tuple[bool, ...]
+    valid: BoolArray
     redundant: frozenset[str]
 
     def agrees(self, other: "_Segment") -> bool:
         return (
-            self.valid == other.valid
+            np.array_equal(self.valid, other.valid)
             and equal(self.incidence, other.incidence)
             and same_constraints(self.daily, other.daily)
         )
@@ -111,21 +110,24 @@ def resolve(
     row_types = tuple(dict.fromkeys(package.name for package in packages)) if rows_are_packages else tuple(items)
     total_names = tuple(dict.fromkeys(total.name for total in totals))
     names = _Names({item: number for number, item in enumerate(items)}, total_names, groupings, row_types)
-    specs: list[Package | Total | Equation] = [*packages]
-    specs += [*totals, *equations]
-    ends = sorted(
-        {0, n_days}
-        | {day for spec in specs for day in (spec.first, spec.end or 0)}
-        | set(() if item_days is None else item_days.reshape(-1).tolist())
-    )
+    specs: list[Package | Total | Equation] = [*packages, *totals, *equations]
+    changes = {0, n_days} | {day for spec in specs for day in (spec.first, spec.end or 0)}
+    ends = sorted(changes.union(() if item_days is None else item_days.reshape(-1).tolist()))
     labels = generator_names(packages) if rows_are_packages else None
     segments: list[_Segment] = []
     for first, end in pairwise(ends):
-        on = None if item_days is None else (item_days[:, 0] <= first) & (first < item_days[:, 1])
         before = segments[-1].incidence if segments else None
-        segment = _segment(names, first, end, packages, totals, equations, labels, on, before)
+        if first in changes:
+            whole = _segment(names, first, end, packages, totals, equations, labels, None, before)
+        segment = replace(whole, daily=whole.daily.between(first, end))
+        on = None if item_days is None else (item_days[:, 0] <= first) & (first < item_days[:, 1])
+        if on is not None and not on.all():
+            if whole.daily.generators is None:  # Which public values follow from others depends on the items.
+                segment = _segment(names, first, end, packages, totals, equations, labels, on, before)
+            else:
+                segment = replace(segment, daily=PartlyAbsent(first, end, whole.daily, np.flatnonzero(~on)), valid=on)
         if segments and segments[-1].agrees(segment):
-            merged = replace(segments[-1].daily, end=end)
+            merged = segments[-1].daily.between(segments[-1].daily.first, end)
             segments[-1] = replace(segments[-1], daily=merged, redundant=segments[-1].redundant | segment.redundant)
         else:
             segments.append(segment)
@@ -204,7 +206,7 @@ def _segment(
         generators=None if len(values) else generators,
         generator_names=() if len(values) else tuple(column_label[j] for j in types),
     )
-    return _Segment(daily, incidence, tuple(j in column_label for j in range(len(names.row_types))), redundant)
+    return _Segment(daily, incidence, np.isin(np.arange(len(names.row_types)), types), redundant)
 
 
 def _item_rows(
@@ -254,17 +256,10 @@ def _sums(membership: SparseInt, on: BoolArray | None) -> SparseFloat:
 def _of_packages(names: _Names, generators: SparseInt, membership: SparseInt) -> SparseFloat:
     """What packages imply: of items and totals at once; of items, beside the sums of groupings, where there are any."""
     if names.groupings is None:
-        return _implied(generators)
-    items = _implied(sparse(generators[: len(names.items)], np.int64))
+        return implied(generators)
+    items = implied(sparse(generators[: len(names.items)], np.int64))
     wide = csr_array((items.data, items.indices, items.indptr), shape=(items.shape[0], len(names.series)))
     return vstack([wide, _sums(membership, None)], format="csr")
-
-
-def _implied(generators: SparseInt) -> SparseFloat:
-    """The equations that all sums of generators satisfy, by elimination."""
-    transposed = generators.T.tocsr()
-    rows = [dict(zip(*row_entries(transposed, j), strict=True)) for j in range(transposed.shape[0])]
-    return float_rows(null_space(rows, generators.shape[0]), generators.shape[0])
 
 
 def _assemble(
@@ -276,8 +271,10 @@ def _assemble(
     day_name: Callable[[int], str],
 ) -> ResolvedConstraints:
     incidences = {id(segment.incidence): segment.incidence for segment in segments}.values()
-    matrices = [segment.daily.matrix for segment in segments]
-    generators = (s.daily.generators.T.tocsr() for s in segments if s.daily.generators is not None)
+    # Absent items link nothing, and each is there on some day.
+    daily = {id(each): each for each in (getattr(s.daily, "whole", s.daily) for s in segments)}.values()
+    matrices = [each.matrix for each in daily]
+    generators = (each.generators.T.tocsr() for each in daily if each.generators is not None)
     row_l1, row_l2_squared = row_norms([incidence[measured] for incidence in incidences])
     return ResolvedConstraints(
         series=tuple(names.series),
@@ -328,14 +325,14 @@ def _notes(
     for segment in segments:
         days = f"days {day_name(segment.daily.first)} to {day_name(segment.daily.end - 1)}"
         items = segment.incidence[:n_items]
-        if rows_are_packages and not any(segment.valid):
+        if rows_are_packages and not segment.valid.any():
             notes.append(f"No package is on sale on {days}: every count is 0 there.")
         elif rows_are_packages:
             held = np.diff(items.indptr)
             idle = [item for item, number in names.items.items() if not held[number]]
             if idle:
                 notes.append(f"No package of {days} holds {', '.join(idle)}: their counts are 0 there.")
-            if not _implied(items).shape[0]:
+            if not implied(items).shape[0]:
                 notes.append(f"The packages of {days} span all items: they imply no constraint.")
         twins: dict[tuple[bytes, bytes], str] = {}
         ends, columns, counts = segment.incidence.indptr, segment.incidence.indices, segment.incidence.data

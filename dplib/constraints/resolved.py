@@ -13,7 +13,7 @@ from scipy.sparse import coo_array, csr_array
 from scipy.sparse.csgraph import connected_components
 
 from dplib.arrays import BoolArray, IntArray
-from dplib.constraints.day_constraints import DayConstraints, SparseFloat, SparseInt, equal
+from dplib.constraints.day_constraints import DayConstraints, PartlyAbsent, SparseFloat, SparseInt, equal
 from dplib.validate import require
 
 
@@ -128,6 +128,39 @@ def parted(daily: DayConstraints, groups: Sequence[IntArray]) -> list[DayConstra
         part = _rows_between(sorted_rows, rows, place, len(group))
         own_generators, names = _generators_between(generators, bounds[number], bounds[number + 1], daily)
         found.append(DayConstraints(daily.first, daily.end, part, rhs[rows], own_generators, names))
+    return found
+
+
+def parted_days(day_constraints: Sequence[DayConstraints], groups: Sequence[IntArray]) -> list[list[DayConstraints]]:
+    """The parts of consecutive day constraints for each group of series; of items' days each has its own periods alone.
+
+    Args:
+        day_constraints: the constraints.
+        groups: series numbers of each group, as for `parted`.
+    """
+    label, place = np.full(day_constraints[0].n_series, len(groups)), np.zeros(day_constraints[0].n_series, np.int64)
+    for number, group in enumerate(groups):
+        label[group], place[group] = number, np.arange(len(group))
+    found: list[list[DayConstraints]] = [[] for _ in groups]
+    wholes: dict[tuple[int, int], list[DayConstraints]] = {}
+    before: list[tuple[DayConstraints | None, IntArray]] = [(None, place)] * len(groups)
+    for daily in day_constraints:
+        whole, absent = (daily.whole, daily.absent) if isinstance(daily, PartlyAbsent) else (daily, place[:0])
+        key = id(whole.matrix), id(whole.generators)
+        wholes.setdefault(key, [])
+        wholes[key] = wholes[key] or parted(whole, groups)
+        order = np.argsort(label[absent], kind="stable")
+        ends = np.searchsorted(label[absent][order], np.arange(len(groups) + 1))
+        absent = place[absent][order]
+        for number, part in enumerate(wholes[key]):
+            own = absent[ends[number] : ends[number + 1]]
+            last, (same, known) = found[number], before[number]
+            if same is part and np.array_equal(known, own):
+                last[-1] = last[-1].between(last[-1].first, daily.end)
+                continue
+            before[number] = part, own
+            made = PartlyAbsent(daily.first, daily.end, part, own) if len(own) else part.between(daily.first, daily.end)
+            last.append(made)
     return found
 
 

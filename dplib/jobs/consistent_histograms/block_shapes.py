@@ -6,7 +6,7 @@ on day constraints only are taken from it, whatever the number of days.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -103,7 +103,7 @@ def day_constraints_between(
 ) -> tuple[DayConstraints, ...]:
     """The day constraints of the days ``first <= t < end``, counted from ``first``."""
     return tuple(
-        replace(daily, first=max(daily.first, first) - first, end=min(daily.end, end) - first)
+        daily.between(max(daily.first, first) - first, min(daily.end, end) - first)
         for daily in day_constraints
         if daily.first < end and daily.end > first
     )
@@ -126,7 +126,7 @@ def miniature(day_constraints: Sequence[DayConstraints], series_variance: FloatA
     """
     n_day_constraints = len(day_constraints)
     tree = IntervalTree.from_level_edges([[0, n_day_constraints], range(n_day_constraints + 1)])
-    days = tuple(replace(daily, first=day, end=day + 1) for day, daily in enumerate(day_constraints))
+    days = tuple(daily.between(day, day + 1) for day, daily in enumerate(day_constraints))
     shape = (tree.n_nodes, len(series_variance))
     return ConsistencyProblem(tree, np.zeros(shape), np.broadcast_to(series_variance, shape), days)
 

@@ -7,8 +7,6 @@ and the numbers that the refusal names, say nothing about a row that the stored 
 What plain rounds would change follows from few accelerated ones (`Alternation.plain_changes`).
 """
 
-from dataclasses import replace
-
 import numpy as np
 
 from dplib.arrays import IntArray
@@ -83,7 +81,7 @@ def _expected_change(design: Design, group: IntArray) -> float:
         return 0.0
     std_dev = np.sqrt(np.where(np.isfinite(variance), variance, 0.0))
     noise = np.random.default_rng(0).normal(0.0, 1.0, variance.shape) * std_dev
-    daily = [replace(each, rhs=np.zeros_like(each.rhs)) for each in day_constraints_of(design, group)]
+    daily = [each.homogeneous for each in day_constraints_of(design, group)]
     part = measured_part(ConsistencyProblem(design.tree, noise, variance, tuple(daily))).part
     changes: list[float] = [0.0]
     tol = 0.0 if plain else solver.tol

@@ -16,7 +16,7 @@ from dplib.consistency.commuting import CommutingPlan, factor_variances, product
 from dplib.consistency.integers.publication import PublicationPlan, TableMethod, plan_publication, publish_tables
 from dplib.consistency.problem import ConsistencyProblem, Solution, SolverOptions
 from dplib.constraints.day_constraints import DayConstraints
-from dplib.constraints.resolved import parted, restrict, touched
+from dplib.constraints.resolved import parted_days, touched
 from dplib.jobs.consistent_histograms.design import Design
 from dplib.jobs.consistent_histograms.solver_config import Solver
 from dplib.jobs.consistent_histograms.split import split_of
@@ -51,13 +51,13 @@ def with_day_constraints(
     design: Design, chosen: Sequence[IntArray]
 ) -> list[tuple[IntArray, tuple[DayConstraints, ...]]]:
     """Groups of series with their day constraints."""
-    parts = [parted(daily, chosen) for daily in design.constraints.day_constraints]
-    return list(zip(chosen, zip(*parts, strict=True), strict=True))
+    parts = parted_days(design.constraints.day_constraints, chosen)
+    return list(zip(chosen, map(tuple, parts), strict=True))
 
 
 def day_constraints_of(design: Design, group: IntArray) -> tuple[DayConstraints, ...]:
     """The day constraints of one group of series."""
-    return tuple(restrict(daily, group) for daily in design.constraints.day_constraints)
+    return tuple(parted_days(design.constraints.day_constraints, [group])[0])
 
 
 def problem(design: Design, noisy: FloatArray) -> ConsistencyProblem:

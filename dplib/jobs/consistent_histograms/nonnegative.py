@@ -123,7 +123,7 @@ class PushStepper:
         exact = replace(design, config=design.config.model_copy(update={"publish": publish}))
         weight, solvers = np.zeros(shapes.n_series), []
         for group in series_groups(exact):
-            zero = tuple(replace(daily, rhs=np.zeros_like(daily.rhs)) for daily in group.day_constraints)
+            zero = tuple(daily.homogeneous for daily in group.day_constraints)
             solvers.append(exact_passes(replace(group, day_constraints=zero), shapes))
             weight[group.series] = 1.0 / (shapes.level_variance[-1] * group.variance)
         return cls(shapes, solvers, weight)

@@ -5,8 +5,6 @@ constraints on the days, or on every node), ``packages``, ``public`` (the equati
 their names.
 """
 
-from dataclasses import replace
-
 import numpy as np
 
 from dplib.arrays import BoolArray, IntArray
@@ -65,7 +63,7 @@ def _shown(solver: Solver) -> str:
 
 
 def _taken(daily: DayConstraints, rows: BoolArray) -> DayConstraints:
-    return replace(daily, matrix=daily.matrix[rows], rhs=daily.rhs[rows], generators=None, generator_names=())
+    return DayConstraints(daily.first, daily.end, daily.matrix[rows], daily.rhs[rows])
 
 
 def _rows(design: Design, daily: DayConstraints, names: list[str]) -> BoolArray:
