@@ -1,0 +1,96 @@
+"""Rényi divergences of two coins, compared with a bound as integers, and where the largest coin within it may be.
+
+With p, q multiples of 1/N, P = p N and so on, ``D_alpha(p || q) <= b / (alpha - 1)`` says ``P^alpha (N - Q)^(alpha - 1)
++ (N - P)^alpha Q^(alpha - 1) <= e^b N (Q (N - Q))^(alpha - 1)``: integers, once e^b is one over 2^64, rounded down.
+"""
+
+import math
+from dataclasses import dataclass
+
+from dplib.mechanisms.release_table import ONE
+
+LIMIT_BITS = 64
+_MAX_ROUNDS, _CLOSE = 80, 1e-12
+
+
+@dataclass(frozen=True)
+class Coin:
+    """A coin of probability ``odds / 2^62`` strictly between 0 and 1.
+
+    Attributes:
+        odds: P, in units of 2^-62.
+        power: ``P^(alpha - 1)``.
+        other_power: ``(N - P)^(alpha - 1)``.
+    """
+
+    odds: int
+    power: int
+    other_power: int
+
+    @classmethod
+    def of(cls, odds: int, order: int) -> "Coin":
+        """A coin and its powers for an order."""
+        return cls(odds, odds ** (order - 1), (ONE - odds) ** (order - 1))
+
+    @property
+    def log_odds(self) -> float:
+        """ln(p / (1 - p))."""
+        return math.log(self.odds) - math.log(ONE - self.odds)
+
+
+def within(one: Coin, two: Coin, limit: int) -> bool:
+    """Whether both divergences of two coins are within a bound b, ``limit = floor(e^b 2^64)``."""
+    return _one_way(one, two, limit) and _one_way(two, one, limit)
+
+
+def _one_way(p: Coin, q: Coin, limit: int) -> bool:
+    total = p.power * p.odds * q.other_power + p.other_power * (ONE - p.odds) * q.power
+    return total << LIMIT_BITS <= limit * q.power * q.other_power * ONE
+
+
+def propose(order: int, bound: float, start: float, step: float) -> float:
+    """About the largest log odds above ``start`` whose coin has both divergences from it within ``bound``.
+
+    Args:
+        order: alpha.
+        bound: of alpha - 1 times the divergence.
+        start: log odds of the other coin.
+        step: a guess of the distance, above 0.
+    """
+    low, high, at = start, math.inf, start + step
+    for _ in range(_MAX_ROUNDS):
+        value, slope = _larger(order, at, start)
+        if value > bound:
+            high = at
+        else:
+            low = at
+        after = at - (value - bound) / slope if slope > 0 else math.inf
+        if not low < after < high:
+            after = (low + high) / 2 if high < math.inf else start + 2 * (at - start)
+        done, at = abs(after - at) < _CLOSE, after
+        if done:
+            break
+    return at
+
+
+def _larger(order: int, one: float, two: float) -> tuple[float, float]:
+    """The larger of both divergences times alpha - 1, and its slope in ``one``; of log odds."""
+    heads, tails = _logs(one)
+    other_heads, other_tails = _logs(two)
+    p, q = math.exp(heads), math.exp(tails)
+    there, u, v = _log_sum(order * heads - (order - 1) * other_heads, order * tails - (order - 1) * other_tails)
+    back, x, y = _log_sum(order * other_heads - (order - 1) * heads, order * other_tails - (order - 1) * tails)
+    return max((there, order * (q * u - p * v)), (back, (order - 1) * (p * y - q * x)))
+
+
+def _log_sum(a: float, b: float) -> tuple[float, float, float]:
+    """ln(e^a + e^b), and the parts of both."""
+    top = max(a, b)
+    value = top + math.log(math.exp(a - top) + math.exp(b - top))
+    return value, math.exp(a - value), math.exp(b - value)
+
+
+def _logs(log_odds: float) -> tuple[float, float]:
+    """Logarithms: ln p and ln(1 - p)."""
+    small = math.log1p(math.exp(-abs(log_odds)))
+    return (-small, -log_odds - small) if log_odds >= 0 else (log_odds - small, -small)
