@@ -48,7 +48,7 @@ def distributions() -> list[Distribution]:
     """What the project needs here, directly or not, without Spark."""
     found: dict[str, Distribution] = {}
     seen: set[tuple[str, str]] = set()
-    waiting: list[tuple[str, str]] = [(PROJECT, "")]
+    waiting: list[tuple[str, str]] = [(PROJECT, ""), (PROJECT, "run")]
     while waiting:
         name, extra = waiting.pop()
         if (name, extra) in seen or name in FROM_SPARK:

@@ -51,6 +51,18 @@ def range_coefficients(tree: IntervalTree, variance: FloatArray, lo: int, hi: in
     whole = hi - lo == tree.n_leaves and bool(np.isfinite(variance[0]))
     asked = np.zeros(tree.n_nodes)
     asked[np.zeros(1, dtype=np.int64) if whole else tree.leaf_nodes[lo:hi]] = 1.0
+    return _coefficients(tree, variance, asked)
+
+
+def leaf_coefficients(tree: IntervalTree, variance: FloatArray, weights: FloatArray) -> FloatArray:
+    """The same of a weighted sum of the bins; weights of shape (n_leaves,)."""
+    asked = np.zeros(tree.n_nodes)
+    asked[tree.leaf_nodes] = weights
+    return _coefficients(tree, variance, asked)
+
+
+def _coefficients(tree: IntervalTree, variance: FloatArray, asked: FloatArray) -> FloatArray:
+    """Of the sum of the nodes' true counts times ``asked``, shape (n_nodes,), which is changed."""
     measured = np.isfinite(variance)
     if not measured[asked != 0].all():
         diffuse = deep_gains(tree, variance[:, None]).diffuse[:, 0]

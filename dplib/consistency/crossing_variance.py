@@ -23,7 +23,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.sparse import csr_array
-from scipy.sparse.csgraph import connected_components
 
 from dplib.arrays import BoolArray, FloatArray, IntArray
 from dplib.consistency.nested_variance import Classes, kinds
@@ -133,6 +132,9 @@ def _join(one: IntArray, other: IntArray) -> IntArray:
     width = int(one.max()) + 1
     size = width + int(other.max()) + 1
     links = csr_array((np.ones(len(one)), (one, width + other)), shape=(size, size))
+    # Imported where it is needed: whoever reads a release does without.
+    from scipy.sparse.csgraph import connected_components
+
     return _numbered(connected_components(links, directed=False)[1][one].astype(np.int64))
 
 

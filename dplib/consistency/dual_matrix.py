@@ -18,7 +18,6 @@ from functools import cached_property
 import numpy as np
 from scipy import linalg
 from scipy.sparse import csr_array
-from scipy.sparse.csgraph import connected_components
 
 from dplib.arrays import FloatArray, IntArray
 from dplib.constraints.day_constraints import SparseFloat
@@ -59,6 +58,9 @@ class DualMatrix:
         if not rows.shape[0]:
             none = np.zeros(0, dtype=np.int64)
             return cls(rows, variance, none, none, none, max_dense)
+        # Imported where it is needed: whoever reads a release does without.
+        from scipy.sparse.csgraph import connected_components
+
         count, part = connected_components(csr_array(abs(rows) @ abs(rows).T), directed=False)
         size = np.bincount(part, minlength=count)
         order = np.argsort(part, kind="stable")

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 from scipy.sparse import coo_array, csr_array
-from scipy.sparse.csgraph import connected_components
 
 from dplib.arrays import BoolArray, IntArray
 from dplib.constraints.day_constraints import DayConstraints, PartlyAbsent, SparseFloat, SparseInt, equal
@@ -72,6 +71,9 @@ def linked(rows: Iterable[SparseFloat | SparseInt], n_series: int) -> tuple[IntA
         n_rows = matrix.shape[0]
         ends = np.repeat(np.arange(n_rows), np.diff(matrix.indptr)), n_rows + label[matrix.indices]
         graph = coo_array((np.ones(matrix.nnz, dtype=np.int8), ends), shape=(n_rows + n_series,) * 2)
+        # Imported where it is needed: whoever reads a release does without.
+        from scipy.sparse.csgraph import connected_components
+
         label = connected_components(graph, directed=False)[1][n_rows:][label].astype(np.int64)
         label = np.unique(label, return_inverse=True)[1].reshape(-1).astype(np.int64)
     _, first, own = np.unique(label, return_index=True, return_inverse=True)

@@ -21,7 +21,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import eigh_tridiagonal
 
 from dplib.arrays import FloatArray
 
@@ -57,6 +56,9 @@ class Alternation:
         beta = np.array(self.energies[1:]) / np.array(self.energies[:-1])
         diagonal = 1 / length
         diagonal[1:] += beta[: len(length) - 1] / length[:-1]
+        # Imported where it is needed: whoever reads a release does without.
+        from scipy.linalg import eigh_tridiagonal
+
         values, vectors = eigh_tridiagonal(diagonal, np.sqrt(beta[: len(length) - 1]) / length[:-1])
         rates = np.clip(1 - values, 0.0, 1.0) ** (2 * n_rounds - 2)
         return float(np.sqrt(self.energies[0] * (vectors[0] ** 2 * values.clip(0.0) * rates).sum()))

@@ -21,9 +21,6 @@ from typing import Never
 
 import numpy as np
 import numpy.typing as npt
-from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
-from cryptography.hazmat.primitives.hashes import SHA256
-from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
 from dplib.arrays import Word32Array, WordArray
 from dplib.errors import ConfigError
@@ -66,6 +63,10 @@ def derive_key(key: Key, *labels: Label, length: int = KEY_BYTES) -> Key:
 def _expand(key: Key, domain: bytes, labels: tuple[Label, ...], length: int) -> Key:
     require(len(key) >= KEY_BYTES, "key", f"have at least {KEY_BYTES} bytes", f"{len(key)} bytes")
     info = b"".join(_encode(label) for label in (domain, *labels))
+    # Imported where it is drawn: whoever reads a release does without.
+    from cryptography.hazmat.primitives.hashes import SHA256
+    from cryptography.hazmat.primitives.kdf.hkdf import HKDF
+
     return HiddenKey(HKDF(algorithm=SHA256(), length=length, salt=None, info=info).derive(key))
 
 
@@ -97,6 +98,9 @@ class KeyedStream:
     def __init__(self, key: Key, *labels: Label) -> None:
         stream_key = _expand(key, b"dplib stream 1", labels, KEY_BYTES)
         # The key serves this one stream, so the counter may start at zero.
+        # Imported where it is drawn: whoever reads a release does without.
+        from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
+
         self._encryptor = Cipher(algorithms.AES(stream_key), modes.CTR(bytes(16))).encryptor()
 
     def __reduce__(self) -> Never:

@@ -25,7 +25,6 @@ from hashlib import blake2b
 from typing import Self
 
 import numpy as np
-from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
 from dplib.arrays import BoolArray, ByteArray, IntArray, Word32Array, WordArray
 from dplib.randomness.digits import Probability
@@ -170,6 +169,9 @@ class UserStreams:
         if use not in self._sub_keys:
             self._sub_keys[use] = derive_key(self._key, "users", *self._labels, use)
         # Every block is a different counter, so what is weak about the codebook mode, equal blocks, does not occur.
+        # Imported where it is drawn: whoever reads a release does without.
+        from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
+
         encryptor = Cipher(algorithms.AES(self._sub_keys[use]), modes.ECB()).encryptor()  # noqa: S305
         plain = np.ascontiguousarray(blocks).view(np.uint8).reshape(-1)
         out = np.empty(plain.size + _BLOCK - 1, dtype=np.uint8)

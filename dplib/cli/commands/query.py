@@ -1,22 +1,29 @@
-"""The command ``dplib query``."""
+"""The command ``dplib query``: what `dplib.reading` answers, on a terminal."""
 
+import csv
+import sys
+from collections.abc import Sequence
 from dataclasses import asdict
-from typing import Annotated
+from pathlib import Path
+from typing import Annotated, Any
 
 import typer
 
-from dplib.cli.options import AsJson, ReleaseDir
+from dplib.cli.options import AsJson
 from dplib.jobs.table import job_named
 from dplib.page.notices import caps_caveat
-from dplib.release.files import require_release
-from dplib.release.manifest import load_manifest
+from dplib.reading.combined import combine
+from dplib.reading.release import Release, open_release, shape_answers
+from dplib.release.answers import row_of
 from dplib.release.question import Question
+from dplib.release.tables import shielded_text
 from dplib.terminal.notices import show_quality, warn_of
-from dplib.terminal.output import exit_codes, json_text, out, show
+from dplib.terminal.output import exit_codes, json_text, out, show, table
+from dplib.validate import require
 
 
 def query(
-    release: ReleaseDir,
+    releases: Annotated[list[Path], typer.Argument(help="Directory of a release; of several, combined.")],
     name: Annotated[
         list[str] | None,
         typer.Option(
@@ -37,19 +44,76 @@ def query(
     by: Annotated[
         str | None, typer.Option(help="Each day, week, month, quarter or year of the range; or each bin.")
     ] = None,
+    quantile: Annotated[
+        list[float] | None, typer.Option(help="Quantile of range-histograms, 0.5 the median; repeatable.")
+    ] = None,
+    mean: Annotated[bool, typer.Option("--mean", help="Mean of range-histograms.")] = False,
+    share: Annotated[bool, typer.Option("--share", help="The part of all that lies in the range.")] = False,
     as_json: AsJson = False,
+    as_csv: Annotated[bool, typer.Option("--csv", help="Print comma-separated values.")] = False,
 ) -> None:
-    """Print the answers of a release, as JSON or as its job does; what to know of them on standard error."""
+    """Print the answers of a release, as JSON, CSV or as its job does; what to know of them on standard error."""
     with exit_codes():
-        manifest = load_manifest(require_release(release))
-        job = job_named(manifest.job)
-        answers, shown = job.query(release, manifest, Question(name or (), start, end, where or (), add_up, by))
-        if as_json:
-            print(json_text([asdict(answer) for answer in answers]))
+        opened = [open_release(path) for path in releases]
+        first, asked = opened[0], Question(name or (), start, end, where or (), add_up, by)
+        require(not (as_json and as_csv), "--csv", "be left out beside --json", "both")
+        if len(opened) > 1 or quantile or mean or share:
+            rows = _rows(opened, asked, quantile or (), mean, share)
+            _print(rows, as_json, as_csv)
+        elif as_csv:
+            _print([row_of(answer) for answer in first.answers(asked)], as_json, as_csv)
         else:
-            show(shown)
-            caveat = caps_caveat(manifest.details["design"])  # type: ignore[arg-type]  # written as a mapping
+            answers, shown = job_named(first.job).query(first.path, first.manifest, asked)
+            if as_json:
+                print(json_text([asdict(answer) for answer in answers]))
+            else:
+                show(shown)
+        if not (as_json or as_csv):
+            caveat = caps_caveat(first.settings)
             if caveat:
                 out.print(caveat, markup=False)
-            show_quality(release)
-        warn_of(release)
+        for each in opened:
+            if not (as_json or as_csv):
+                show_quality(each.path)
+            warn_of(each.path)
+
+
+def _rows(
+    opened: Sequence[Release], asked: Question, quantile: Sequence[float], mean: bool, share: bool
+) -> list[dict[str, Any]]:
+    """Answers that are no counts of one release."""
+    if not (quantile or mean or share):
+        return combine(opened).answers(asked)
+    require(len(opened) == 1, "RELEASE", "be one for --quantile, --mean and --share", len(opened))
+    asked.require_only(f"{opened[0].job} with --quantile, --mean or --share", "names", *["start", "end"] * share)
+    found = []
+    for wanted, statistic, more in (
+        (bool(quantile), "quantile", {"q": quantile}),
+        (mean, "mean", {}),
+        (share, "share", {"start": asked.start, "end": asked.end}),
+    ):
+        found += shape_answers(opened[0], statistic, asked.names, **more) if wanted else []
+    return [row_of(answer) for answer in found]
+
+
+def _print(rows: list[dict[str, Any]], as_json: bool, as_csv: bool) -> None:
+    """Rows of one kind in one of three forms."""
+    columns = list(rows[0]) if rows else []
+    if as_json:
+        print(json_text(rows))
+    elif as_csv:
+        writer = csv.writer(sys.stdout, lineterminator="\n")
+        writer.writerow(columns)
+        writer.writerows([_cell(row[name]) for name in columns] for row in rows)
+    else:
+        texts = {name for name in columns if any(isinstance(row[name], str) for row in rows)}
+        shown = [["-" if row[name] is None else _shown(row[name]) for name in columns] for row in rows]
+        out.print(table("", [name.replace("_", " ") for name in columns], shown, frozenset(columns) - texts))
+
+
+def _cell(value: Any) -> Any:
+    return shielded_text(value) if isinstance(value, str) else value
+
+
+def _shown(value: Any) -> str:
+    return f"{value:,.6g}" if isinstance(value, float) else str(value)

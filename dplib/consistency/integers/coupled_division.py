@@ -20,7 +20,6 @@ References:
 from copy import copy
 
 import numpy as np
-from scipy.sparse.linalg import LinearOperator, eigsh
 
 from dplib.arrays import BoolArray, FloatArray, IntArray
 from dplib.consistency.integers.generator_space import FEW, GeneratorSpace
@@ -61,6 +60,9 @@ class Coupling:
         self.matrix: FloatArray | SparseFloat
         self.matrix = matrix.astype(np.float64) if matrix.shape[1] > FEW else matrix.toarray().astype(np.float64)
         self.weights = weights
+        # Imported where it is needed: whoever reads a release does without.
+        from scipy.sparse.linalg import LinearOperator, eigsh
+
         gram = LinearOperator(
             (matrix.shape[1],) * 2, matvec=lambda u: self.times_gram(u.reshape(1, -1))[0], dtype=float
         )

@@ -7,14 +7,16 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 
 from dplib.arrays import FloatArray
 from dplib.config.selection import Selection, select
 from dplib.errors import ConfigError
 from dplib.jobs.consistent_histograms.config import NAME
 from dplib.jobs.consistent_histograms.design import Design
-from dplib.jobs.consistent_histograms.errors import Errors
+from dplib.jobs.consistent_histograms.errors import MAX_KINDS, Errors
 from dplib.jobs.consistent_histograms.tables import ESTIMATES, PUBLISHED
+from dplib.privacy.noise_quantile import half_widths
 from dplib.release.manifest import Manifest, public_design
 from dplib.release.question import Question
 from dplib.release.tables import Filter, read_table
@@ -175,6 +177,37 @@ def _errors(
                 std_errors[row, place] = errors.sum_std_error(lo, hi, each.series)
                 halves[row, place] = errors.sum_half_width(lo, hi, each.series)
     return std_errors, halves
+
+
+def tidy(directory: Path, manifest: Manifest) -> pa.Table:
+    """Every node and series: keys, level, first_day, last_day, estimate, std_error, low, high, published."""
+    design = design_of(manifest)
+    rows = read_table(directory / ESTIMATES)
+    nodes, tree, errors = rows.column("node").to_numpy(), design.tree, Errors(design)
+    items, names = rows.column("item").combine_chunks(), design.series_number
+    lookup = np.array([names[name] for name in items.dictionary.to_pylist()], dtype=np.int64)
+    series = lookup[items.indices.to_numpy(zero_copy_only=False)]
+    stated = rows.column("std_error").to_numpy() if manifest.solver["converged"] else np.full(len(nodes), np.nan)
+
+    def exact(at: int) -> float:
+        return errors.half_width(int(tree.lo[nodes[at]]), int(tree.hi[nodes[at]]), int(series[at]))
+
+    half, estimate = half_widths(stated, exact, MAX_KINDS), rows.column("estimate").to_numpy()
+    level = pa.DictionaryArray.from_arrays(rows.column("level").combine_chunks(), pa.array(design.days.names))
+    rows = rows.set_column(rows.column_names.index("level"), "level", level)
+    rows = rows.append_column("low", pa.array(estimate - half, from_pandas=True))
+    rows = rows.append_column("high", pa.array(estimate + half, from_pandas=True))
+    if (directory / PUBLISHED).is_dir():
+        found = read_table(directory / PUBLISHED, ["item", "node", "count"])
+        counts = found.column("count").to_numpy()
+        own = found.column("item").combine_chunks()
+        number = np.array([names[name] for name in own.dictionary.to_pylist()], dtype=np.int64)
+        key = found.column("node").to_numpy() * len(names) + number[own.indices.to_numpy(zero_copy_only=False)]
+        order, asked = np.argsort(key), nodes * len(names) + series
+        at = np.minimum(np.searchsorted(key[order], asked), len(key) - 1)
+        there = key[order][at] == asked
+        rows = rows.append_column("published", pa.array(counts[order][at], mask=~there))
+    return rows.drop_columns(["node"])
 
 
 def total_answers(directory: Path, manifest: Manifest) -> list[Answer]:

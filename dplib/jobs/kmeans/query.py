@@ -5,11 +5,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 
 from dplib.errors import ConfigError
 from dplib.jobs.kmeans.config import NAME
 from dplib.jobs.kmeans.design import Design
 from dplib.jobs.kmeans.tables import Tables
+from dplib.release.answers import table_of
 from dplib.release.manifest import Manifest, public_design
 from dplib.release.question import Question
 from dplib.validate import require
@@ -99,6 +101,11 @@ def query_release(directory: Path, manifest: Manifest, numbers: Sequence[str], p
         )
         for each in wanted
     ]
+
+
+def tidy(directory: Path, manifest: Manifest) -> pa.Table:
+    """Every center, the heaviest first; a column and its error a coordinate."""
+    return table_of(query_release(directory, manifest, (), None))
 
 
 def _known(value: float) -> float | None:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 
 from dplib.arrays import BoolArray
 from dplib.errors import ConfigError
@@ -19,6 +20,7 @@ from dplib.jobs.minimum_cuts.design import SYNTHETIC, Design
 from dplib.jobs.minimum_cuts.estimate import FoundCuts, Number
 from dplib.jobs.minimum_cuts.synthetic import side_pairs, side_values
 from dplib.jobs.minimum_cuts.tables import ESTIMATES, Tables
+from dplib.release.answers import table_of
 from dplib.release.manifest import Manifest, public_design
 from dplib.release.question import Question
 from dplib.release.tables import read_table
@@ -95,6 +97,13 @@ def query_release(directory: Path, manifest: Manifest, names: Sequence[str]) -> 
         return found + [each for name in names if name in cuts for each in _cuts(design, name, cuts[name], None)]
     side = _side(tables, names, known)
     return _around(tables, side) + [each for name in cuts for each in _cuts(design, name, cuts[name], side)]
+
+
+def tidy(directory: Path, manifest: Manifest) -> pa.Table:
+    """Every number, and the cuts of every release of the mechanism."""
+    cuts = read_cuts(Tables(directory, design_of(manifest)))
+    names = [*(each.statistic for each in read_numbers(directory)), *cuts]
+    return table_of(query_release(directory, manifest, names))
 
 
 def read_numbers(directory: Path) -> list[Number]:

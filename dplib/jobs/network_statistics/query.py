@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 
 from dplib.errors import ConfigError
 from dplib.graphs.statistics.network_sensitivity import Statistic
@@ -21,10 +22,11 @@ from dplib.jobs.network_statistics.noisy_graph_query import (
     vertex_name,
 )
 from dplib.jobs.network_statistics.noisy_graph_tables import read_whole_graph
-from dplib.jobs.network_statistics.tables import ESTIMATES, PUBLISHED, Tables
+from dplib.jobs.network_statistics.tables import BLOCK, ESTIMATES, PUBLISHED, Tables
 from dplib.release.manifest import Manifest, public_design
 from dplib.release.question import Question
 from dplib.release.staging import MEASUREMENT
+from dplib.release.tables import read_table
 from dplib.validate import require
 
 FINEST = 1_000
@@ -125,6 +127,22 @@ def query_release(
             case _:
                 found += _numbers(tables, each, start, end, name == DISTRIBUTION)
     return found
+
+
+def tidy(directory: Path, manifest: Manifest) -> pa.Table:
+    """Every number: statistic, key, estimate, std_error, low, high, published."""
+    design = design_of(manifest)
+    keys = ["statistic", "key"]
+    rows = read_table(directory / ESTIMATES, [*keys, "estimate", "std_error"], blocks=(BLOCK,))
+    names = rows.column("statistic").to_pylist()
+    errors, estimate = rows.column("std_error").to_numpy(), rows.column("estimate").to_numpy()
+    half = np.array([half_width(design, Statistic(name), error) for name, error in zip(names, errors, strict=True)])
+    rows = rows.append_column("low", pa.array(estimate - half, from_pandas=True))
+    rows = rows.append_column("high", pa.array(estimate + half, from_pandas=True))
+    # Both tables hold the same numbers in the same order.
+    return rows.append_column(
+        "published", read_table(directory / PUBLISHED, ["count"], blocks=(BLOCK,)).column("count")
+    )
 
 
 def _numbers(

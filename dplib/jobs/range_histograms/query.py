@@ -1,15 +1,15 @@
 """Answers from a release: the count of a range of bins with its exact standard error; reads the release only."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 
-from dplib.arrays import IntArray
-from dplib.errors import ConfigError
+from dplib.arrays import FloatArray, IntArray
 from dplib.jobs.range_histograms.config import NAME, RangesRelease
 from dplib.jobs.range_histograms.design import Design, noise_of
 from dplib.jobs.range_histograms.estimate import Errors
@@ -17,7 +17,7 @@ from dplib.jobs.range_histograms.tables import ESTIMATES, PUBLISHED, Tables, rea
 from dplib.release.manifest import Manifest, public_design
 from dplib.release.question import Question
 from dplib.release.tables import Filter, read_table
-from dplib.validate import require
+from dplib.validate import did_you_mean, require
 
 
 @dataclass(frozen=True)
@@ -92,12 +92,9 @@ def query_release(
     """
     design = design_of(directory, manifest)
     tables = Tables(directory, design)
-    for group in groups:
-        if group not in design.groups:
-            raise ConfigError("--group", "be a group of the release", group)
+    wanted = known_groups(design, groups)
     edges = design.bins.part_edges(*design.bins.range_of(start, end), by)
     spans = list(zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True))
-    wanted = list(groups) or list(design.groups)
     sets = {name: [design.groups.index(name)] for name in wanted}
     if add_up:
         require(len(sets) == len(wanted), "--group", "name each group of a sum once", "one twice")
@@ -125,12 +122,69 @@ def _sums(
 ) -> npt.NDArray[Any]:
     """Sums of a column over each set of keys, by group: shape (n_parts, n_groups)."""
     keys = np.unique(np.concatenate(parts))
+    cells = _cells(tables, table, key, column, keys, groups)
+    return np.stack([cells[np.searchsorted(keys, part)].sum(axis=0) for part in parts])
+
+
+def _cells(
+    tables: Tables, table: str, key: str, column: str, keys: IntArray, groups: Sequence[str]
+) -> npt.NDArray[Any]:
+    """A column by key and group, shape (n_keys, n_groups); 0 of other groups."""
     where: list[Filter] = [("group", "in", groups), (key, "in", keys.tolist())]
     rows = read_table(tables.directory / table, ["group", key, column], where)
     values = rows.column(column).to_numpy()
     cells = np.zeros((len(keys), len(tables.design.groups)), values.dtype)  # integers stay integers
     cells[np.searchsorted(keys, rows.column(key).to_numpy()), tables.group_numbers(rows)] = values
-    return np.stack([cells[np.searchsorted(keys, part)].sum(axis=0) for part in parts])
+    return cells
+
+
+def bin_counts(
+    directory: Path, design: Design, groups: Sequence[str]
+) -> Iterator[tuple[str, FloatArray, npt.NDArray[np.int64]]]:
+    """Name, estimates and published counts of the bins of some histograms, each of shape (n_bins,).
+
+    Raises:
+        ConfigError: if a group is not of the release.
+    """
+    tables, wanted = Tables(directory, design), known_groups(design, groups)
+    nodes, at = design.strategy.tree.leaf_nodes, np.arange(design.bins.n_bins)
+    order = np.argsort(nodes)
+    estimates = np.empty((len(at), len(design.groups)))
+    estimates[order] = _cells(tables, ESTIMATES, "node", "estimate", nodes[order], wanted)
+    counts = _cells(tables, PUBLISHED, "bin", "count", at, wanted)
+    for name in wanted:
+        number = design.groups.index(name)
+        yield name, estimates[:, number], counts[:, number]
+
+
+def known_groups(design: Design, groups: Sequence[str]) -> list[str]:
+    """The groups that are named, all where none is.
+
+    Raises:
+        ConfigError: if one is not of the release.
+    """
+    for group in groups:
+        hint = did_you_mean(group, design.groups)
+        require(group in design.groups, "--group", "be a group of the release", group + hint)
+    return list(groups) or list(design.groups)
+
+
+def tidy(directory: Path, manifest: Manifest) -> pa.Table:
+    """Every interval of every histogram: group, level, lo, hi, estimate, std_error, low, high, published."""
+    design = design_of(directory, manifest)
+    tables, tree = Tables(directory, design), design.strategy.tree
+    rows = read_table(directory / ESTIMATES, ["group", "node", "level", "lo", "hi", "estimate", "std_error"])
+    nodes, groups = rows.column("node").to_numpy(), tables.group_numbers(rows)
+    counts = _cells(tables, PUBLISHED, "bin", "count", np.arange(design.bins.n_bins), list(design.groups))
+    before = np.vstack([np.zeros_like(counts[:1]), np.cumsum(counts, axis=0)])
+    kinds, place = np.unique(nodes, return_inverse=True)
+    half = Errors(design).half_widths(tree.lo[kinds], tree.hi[kinds])[place]
+    estimate = rows.column("estimate").to_numpy()
+    columns = {"low": estimate - half, "high": estimate + half}
+    columns["published"] = before[tree.hi[nodes], groups] - before[tree.lo[nodes], groups]
+    for name, values in columns.items():
+        rows = rows.append_column(name, pa.array(values, from_pandas=True))
+    return rows.drop_columns(["node"])
 
 
 def total_answers(directory: Path, manifest: Manifest) -> list[Answer]:

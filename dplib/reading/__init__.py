@@ -1,0 +1,1 @@
+"""Releases as analysts read them: tables, answers with exact errors, plots; post-processing alone."""

@@ -1,0 +1,135 @@
+"""One answer from several releases of the same thing: each estimate weighs what its precision is worth.
+
+With standard errors s_i of independent noise, ``sum(x_i / s_i^2) / sum(1 / s_i^2)`` has the least variance of all
+weighted means, ``1 / sum(1 / s_i^2)``. The noise is independent where no two releases publish one measurement. The
+estimates are of the same number where releases count the same rows under the same caps.
+"""
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from dplib.privacy.noise_quantile import LAPLACE95, Z95
+from dplib.reading.release import Bound, Release, arguments, frame_of, question_of
+from dplib.release.answers import row_of
+from dplib.release.question import Question
+from dplib.validate import require
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+COMBINED = ("consistent-histograms", "network-statistics", "range-histograms")
+"""Jobs whose answers are numbers with standard errors."""
+_NUMBERS = ("estimate", "std_error", "low", "high", "published", "note")
+_SPENT = ("budget", "noise", "quality_share")
+_SAME = ("job", "dataset", "domain", "histogram", "graph", "constraints", "statistics", "rows_are_packages")
+
+
+@dataclass(frozen=True, eq=False)
+class Combined:
+    """Several releases that are asked together.
+
+    Attributes:
+        releases: at least two.
+    """
+
+    releases: tuple[Release, ...]
+
+    @property
+    def cost(self) -> Fraction:
+        """What all took from the account."""
+        return sum((each.cost for each in self.releases), Fraction(0))
+
+    def answers(self, asked: Question) -> list[dict[str, Any]]:
+        """The combined answers, a dictionary each.
+
+        Raises:
+            ConfigError: as of `Release.query`, or if an error is not stated.
+        """
+        of_each = [[row_of(answer) for answer in release.answers(asked)] for release in self.releases]
+        laplace = any("laplace" in str(part.get("mechanism")) for r in self.releases for part in r.manifest.mechanisms)
+        return [_mean(rows, LAPLACE95 if laplace else Z95) for rows in zip(*of_each, strict=True)]
+
+    def query(
+        self,
+        items: str | Sequence[str] = (),
+        *,
+        where: Mapping[str, str | Sequence[str]] | None = None,
+        start: Bound | None = None,
+        end: Bound | None = None,
+        by: str | None = None,
+        sum: bool = False,  # noqa: A002 - the word of the command line
+    ) -> "pd.DataFrame":
+        """Answers as of `Release.query`, with estimate, std_error, low and high of all releases together.
+
+        Raises:
+            ConfigError: as of `Release.query`, or if an error is not stated.
+        """
+        import pyarrow as pa
+
+        with arguments():
+            return frame_of(pa.Table.from_pylist(self.answers(question_of(items, where, start, end, by, sum))))
+
+
+def _mean(rows: Sequence[dict[str, Any]], factor: float) -> dict[str, Any]:
+    """One answer of all; half of its interval is ``factor`` standard errors, a bound for any sum of such draws."""
+    for row in rows:
+        require(bool(row["std_error"]), "releases", "state the standard error of what is combined", "one that does not")
+    weights = [row["std_error"] ** -2.0 for row in rows]
+    error = math.fsum(weights) ** -0.5
+    estimate = math.fsum(w * row["estimate"] for w, row in zip(weights, rows, strict=True)) * error**2
+    keys = {name: value for name, value in rows[0].items() if name not in _NUMBERS}
+    half = factor * error
+    return keys | {"estimate": estimate, "std_error": error, "low": estimate - half, "high": estimate + half}
+
+
+def combine(releases: Sequence[Release]) -> Combined:
+    """Several releases of the same thing as one, each answer weighed by its precision.
+
+    Args:
+        releases: of one job, data set, domain and logical date, under the same caps, each with noise of its own.
+
+    Raises:
+        ConfigError: if there are fewer than two, they are of different things or caps, or two share a measurement.
+    """
+    first, *others = releases or (None,)
+    require(first is not None and bool(others), "releases", "be at least two", len(releases))
+    assert first is not None
+    require(first.job in COMBINED, "releases", f"be of {', '.join(COMBINED)}", first.job)
+    for other in others:
+        for name in _SAME:
+            same = _without_shares(first.settings.get(name)) == _without_shares(other.settings.get(name))
+            require(same, "releases", f"have the same {name}", "others")
+        caps, own = (
+            {key: value for key, value in each.settings["privacy"].items() if key not in _SPENT}
+            for each in (first, other)
+        )
+        for key in sorted(caps.keys() | own.keys()):
+            rule = f"have the same privacy.{key}, since it decides what is counted"
+            require(caps.get(key) == own.get(key), "releases", rule, f"{caps.get(key)} and {own.get(key)}")
+        dates = first.manifest.logical_date, other.manifest.logical_date
+        require(dates[0] == dates[1], "releases", "have the same logical date", f"{dates[0]} and {dates[1]}")
+    known: dict[str, Release] = {}
+    for each in releases:
+        for mark in _measurement(each):
+            got = f"{known.get(mark, each).manifest.release_id} and {each.manifest.release_id}"
+            require(mark not in known, "releases", "have measurements of their own", got)
+            known[mark] = each
+    return Combined(tuple(releases))
+
+
+def _without_shares(settings: Any) -> Any:
+    """Settings without what only divides a budget."""
+    if isinstance(settings, dict):
+        return {key: _without_shares(value) for key, value in settings.items() if key not in ("measured", "share")}
+    return [_without_shares(each) for each in settings] if isinstance(settings, list) else settings
+
+
+def _measurement(release: Release) -> list[str]:
+    """What tells a measurement: its reservation, its run, its noisy numbers."""
+    manifest = release.manifest
+    names = (each for each in manifest.files if re.fullmatch(r"measurement/[^/]+\.parquet", each.path))
+    return [mark for mark in (manifest.reservation, manifest.release_id, *(each.sha256 for each in names)) if mark]
