@@ -18,7 +18,7 @@ app = typer.Typer(
     epilog=start(list(JOBS)),
     no_args_is_help=True,
     pretty_exceptions_enable=False,
-    add_completion=False,
+    add_completion=True,
 )
 
 

@@ -1,7 +1,8 @@
 """From a YAML 1.2 file to a checked, frozen configuration.
 
-YAML 1.2 keeps ``NO``, ``on`` and ``12:30`` strings. ``--set a.b=c`` replaces one value before the check; ``--date``
-fills ``{date}`` in ``input.path`` and ``domain``. Every error is one sentence that names the key.
+YAML 1.2 keeps ``NO``, ``on`` and ``12:30`` strings. ``--set a.b=c`` replaces one value before the check, ``a.0.b=c`` in
+the first element of a list; ``--date`` fills ``{date}`` in ``input.path`` and ``domain``. Every error is one sentence
+that names the key.
 """
 
 from collections.abc import Mapping, Sequence
@@ -48,7 +49,7 @@ def override(settings: dict[str, Any], assignments: Sequence[str]) -> dict[str, 
     """Apply ``a.b=c`` assignments; the right-hand side is read as YAML.
 
     Raises:
-        ConfigError: if an assignment has no ``=`` or goes through a value that is no mapping.
+        ConfigError: if an assignment has no ``=`` or goes through what is neither a mapping nor a list that long.
     """
     for assignment in assignments:
         key, separator, text = assignment.partition("=")
@@ -57,11 +58,21 @@ def override(settings: dict[str, Any], assignments: Sequence[str]) -> dict[str, 
         *path, last = key.split(".")
         target: Any = settings
         for step in path:
-            target = target.setdefault(step, {}) if isinstance(target, dict) else None
-        if not isinstance(target, dict):
-            raise ConfigError("--set", "name a key inside mappings", key)
-        target[last] = parse_yaml(text, f"--set {key}")
+            target = target.setdefault(step, {}) if isinstance(target, dict) else target[_place(target, step, key)]
+        target[last if isinstance(target, dict) else _place(target, last, key)] = parse_yaml(text, f"--set {key}")
     return settings
+
+
+def _place(target: Any, step: str, key: str) -> int:
+    """The place of a list that a part of a key names.
+
+    Raises:
+        ConfigError: if it names none.
+    """
+    inside = isinstance(target, list) and step.isascii() and step.isdecimal() and int(step) < len(target)
+    if not inside:
+        raise ConfigError("--set", "name a key inside mappings, or an element of a list by its number from 0", key)
+    return int(step)
 
 
 def fill_date(value: Any, date: str) -> Any:

@@ -23,7 +23,9 @@ from dplib.validate import require
 
 
 def query(
-    releases: Annotated[list[Path], typer.Argument(help="Directory of a release; of several, combined.")],
+    releases: Annotated[
+        list[Path], typer.Argument(help="Directory of a release; of several, combined.", metavar="RELEASE...")
+    ],
     name: Annotated[
         list[str] | None,
         typer.Option(

@@ -58,6 +58,20 @@ def test_an_assignment_is_checked_like_the_file() -> None:
         override({}, ["a.b=1e999"])
 
 
+def test_an_assignment_reaches_elements_of_lists() -> None:
+    settings = {"constraints": [{"measured": True}, {"totals": {"a": ["x", "y"]}}]}
+    found = override(settings, ["constraints.0.measured=false", "constraints.1.totals.a.1=z"])
+    assert found == {"constraints": [{"measured": False}, {"totals": {"a": ["x", "z"]}}]}
+    for wrong in (
+        "constraints.2.measured=1",
+        "constraints.-1.measured=1",
+        "constraints.x=1",
+        "constraints.0.measured.b=1",
+    ):
+        with pytest.raises(ConfigError, match="--set must name a key inside mappings, or an element"):
+            override(settings, [wrong])
+
+
 def test_a_file_without_an_end_is_no_list_and_no_configuration(tmp_path) -> None:  # type: ignore[no-untyped-def]
     with pytest.raises(ConfigError, match=r"--config must name a text file of at most 64 MiB, got /dev/zero"):
         read_yaml(tmp_path / "/dev/zero")
