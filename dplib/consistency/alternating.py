@@ -3,8 +3,8 @@
 The series' trees are independent of each other, and so are the days: each half of a round is one set of projections.
 Splits: trees and days (algorithm 1), every sum by itself and days (as in `lblue`), trees and nodes (the day constraints
 at every node, which commutes with the trees and ends after one round where `commuting` applies), and any groups of day
-constraints. Rounds of trees and days are accelerated unless that is switched off: the same two projections, but
-conjugate directions.
+constraints. Rounds are accelerated unless that is switched off: the same projections there and back, but conjugate
+directions.
 
 Guarantee: converges to the optimum for every split (von Neumann, Halperin). With packages on the leaves only, the error
 of the grand total shrinks by 1 - 1/(2T - 1) a round, T days: the mean change falls below any threshold long before the
@@ -15,24 +15,23 @@ References: Cai, Liu, Xiong, Ying, Wu, Journal on Communications 42(6), 2021, al
 8.2 (stop rule); I. Halperin, "The product of projection operators", Acta Sci. Math. 23, 1962.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
 
-from dplib.arrays import FloatArray
+from dplib.arrays import BoolArray, FloatArray
 from dplib.consistency.commuting import same_null_space
-from dplib.consistency.day_multipliers import DayMultipliers
 from dplib.consistency.day_projection import RowProjection, day_points, project_days
 from dplib.consistency.equal_rows import ClassIndex, row_classes
-from dplib.consistency.lblue import equation_sweep
-from dplib.consistency.problem import DAYS, TREES, ConsistencyProblem, Solution, SolverOptions, SplitPart
-from dplib.consistency.unmeasured import MeasuredPart, measured_part, without_unmeasured
+from dplib.consistency.lblue import equation_maps, equation_sweep
+from dplib.consistency.problem import SUMS, TREES, ConsistencyProblem, Solution, SolverOptions, SplitPart
+from dplib.consistency.unmeasured import measured_part, without_unmeasured
 from dplib.errors import SolverError
 from dplib.estimates.tree_blue import downward, tree_gains, upward
 from dplib.progress import SILENT, Progress, Round
 from dplib.projection.affine import projector
-from dplib.projection.alternating import Alternation, Map, OnRound, alternate, conjugate_gradients
+from dplib.projection.alternating import Alternation, Map, OnRound, alternate, conjugate_sweeps
 from dplib.projection.residual import mean_square_residual
 from dplib.trees.interval_tree import IntervalTree
 
@@ -55,6 +54,7 @@ def solve(problem: ConsistencyProblem, options: SolverOptions | None = None, pro
     options = options or SolverOptions()
     measured = measured_part(problem)
     part = measured.part
+    options = replace(options, split=measured_split(options.split, measured.is_measured))
     if not np.isfinite(part.variance[part.tree.leaf_nodes]).all():
         raise SolverError("solver", "be another than alternating where days are not measured")
     rounds: list[Round] = []
@@ -66,13 +66,12 @@ def solve(problem: ConsistencyProblem, options: SolverOptions | None = None, pro
     def deviation(values: FloatArray) -> float:
         return mean_square_residual(part.tree, part.day_constraints, values)
 
-    accelerated = options.accelerated and options.split == (TREES, DAYS)
-    if accelerated:
+    if options.accelerated:
         result = accelerated_rounds(part, options, deviation, record)
     else:
-        maps = [_projection(measured, each) for each in options.split]
+        maps = [_projection(part, each) for each in options.split]
         result = alternate(maps, part.measured, options.tol, options.max_rounds, deviation, record)
-    name = ACCELERATED if accelerated else PLAIN
+    name = ACCELERATED if options.accelerated else PLAIN
     return Solution(measured.restore(result.values), name, tuple(rounds), result.converged)
 
 
@@ -83,9 +82,8 @@ def tree_projection(tree: IntervalTree, variance: FloatArray) -> Map:
     return lambda values: downward(gains, upward(gains, values))
 
 
-def _projection(measured: MeasuredPart, chosen: SplitPart) -> Map:
+def _projection(part: ConsistencyProblem, chosen: SplitPart) -> Map:
     """The projection on one group of a split."""
-    part = measured.part
     if chosen.kind == "trees":
         return tree_projection(part.tree, part.variance)
     if chosen.kind != "days" and not np.isfinite(part.variance[1:]).all():
@@ -94,10 +92,23 @@ def _projection(measured: MeasuredPart, chosen: SplitPart) -> Map:
         return equation_sweep(part.tree, part.variance)
     if chosen.kind == "nodes":
         return _node_projection(part)
-    if chosen.day_constraints is None:
-        return project_days(part.day_constraints, part.variance, part.tree.leaf_nodes)
-    own = replace(measured.whole, day_constraints=chosen.day_constraints)
-    return project_days(without_unmeasured(own, measured.is_measured), part.variance, part.tree.leaf_nodes)
+    return project_days(chosen.day_constraints or part.day_constraints, part.variance, part.tree.leaf_nodes)
+
+
+def measured_split(split: Sequence[SplitPart], is_measured: BoolArray) -> tuple[SplitPart, ...]:
+    """What the groups of a split say of the measured series alone."""
+    return tuple(
+        each
+        if each.day_constraints is None
+        else replace(each, day_constraints=without_unmeasured(each.day_constraints, is_measured))
+        for each in split
+    )
+
+
+def besides_sums(split: Sequence[SplitPart]) -> tuple[bool, tuple[SplitPart, ...]]:
+    """Whether a split sums days by whole trees, which hold each sum by itself too, and its other groups."""
+    by_trees = any(each.kind == "trees" for each in split)
+    return by_trees, tuple(each for each in split if each.kind not in ("trees", "sums"))
 
 
 def _node_projection(part: ConsistencyProblem) -> Map:
@@ -119,30 +130,17 @@ def accelerated_rounds(
     deviation: Callable[[FloatArray], float] | None = None,
     record: OnRound | None = None,
 ) -> Alternation:
-    """Conjugate gradients on the days' residual, inside the consistent trees.
+    """Conjugate gradients on sweeps through the groups of the split, from inside the trees (or the first sums).
 
     Args:
         part: a problem whose series are all measured, its days too.
-        options: stop rule.
+        options: stop rule and split.
         deviation: measures inconsistency for ``record``.
         record: called with the number of a round, its mean absolute change and the deviation after it.
     """
-    tree, leaves = part.tree, part.tree.leaf_nodes
-    on_trees = tree_projection(tree, part.variance)
-    days = DayMultipliers(part.day_constraints, part.variance[leaves])
-
-    def spread(multipliers: FloatArray) -> FloatArray:
-        moved = np.zeros((tree.n_nodes, part.n_series))
-        moved[leaves] = days.moves(multipliers)
-        return on_trees(moved)
-
-    return conjugate_gradients(
-        on_trees(part.measured),
-        lambda values: days.residual(values[leaves]),
-        spread,
-        days.precondition,
-        options.tol,
-        options.max_rounds,
-        deviation,
-        record,
-    )
+    by_trees, others = besides_sums(options.split)
+    first = _projection(part, TREES if by_trees else SUMS)
+    maps = [first] if by_trees else equation_maps(part.tree, part.variance)[::-1]
+    maps += [_projection(part, each) for each in others]
+    weight = np.where(np.isfinite(part.variance), 1.0 / part.variance, 0.0)
+    return conjugate_sweeps(maps, part.measured, weight, options.tol, options.max_rounds, deviation, record)

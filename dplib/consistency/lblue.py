@@ -12,9 +12,11 @@ References: Y. Wu, H. Chen, Y. Wang, "Differentially private histogram publicati
 2021, section 2 and equation 8.
 """
 
+from functools import partial, reduce
+
 import numpy as np
 
-from dplib.arrays import FloatArray
+from dplib.arrays import FloatArray, IntArray
 from dplib.consistency.day_projection import project_days
 from dplib.consistency.problem import ConsistencyProblem, Solution, SolverOptions
 from dplib.consistency.unmeasured import measured_part
@@ -25,34 +27,41 @@ from dplib.projection.residual import mean_square_residual
 from dplib.trees.interval_tree import IntervalTree
 
 
-def equation_sweep(tree: IntervalTree, variance: FloatArray) -> Map:
-    """The projections onto all parent-children equations, one level after the other from the bottom up.
+def equation_maps(tree: IntervalTree, variance: FloatArray) -> list[Map]:
+    """The projections onto the parent-children equations of each level, from the bottom up.
 
     Args:
         tree: the tree.
         variance: shape (n_nodes, n_series), finite; the root's may be infinite (its equation then moves it alone).
-
-    Returns:
-        A map of values of shape (n_nodes, n_series).
     """
-    steps = []
-    for inner, children, offsets in tree.levels_up():
-        own, below = variance[inner], variance[children]
-        free = np.isinf(own)
-        total = np.where(free, 0.0, own) + np.add.reduceat(below, offsets, axis=0)
-        up = np.where(free, 1.0, np.where(free, 1.0, own) / total)
-        down = below * np.repeat(np.where(free, 0.0, 1.0 / total), tree.child_count[inner], axis=0)
-        steps.append((inner, children, offsets, up, down))
+    return [partial(_share_out, tree, variance, *level) for level in tree.levels_up()]
 
-    def sweep(values: FloatArray) -> FloatArray:
-        moved = values.copy()
-        for inner, children, offsets, up, down in steps:
-            difference = moved[inner] - np.add.reduceat(moved[children], offsets, axis=0)
-            moved[inner] -= up * difference
-            moved[children] += down * np.repeat(difference, tree.child_count[inner], axis=0)
-        return moved
 
-    return sweep
+def _share_out(
+    tree: IntervalTree,
+    variance: FloatArray,
+    inner: IntArray,
+    children: slice,
+    offsets: IntArray,
+    values: FloatArray,
+) -> FloatArray:
+    """The difference of each equation of a level, shared out by variance."""
+    own, below = variance[inner], variance[children]
+    free = np.isinf(own)
+    total = np.where(free, 0.0, own) + np.add.reduceat(below, offsets, axis=0)
+    up = np.where(free, 1.0, np.where(free, 1.0, own) / total)
+    down = np.where(free, 0.0, 1.0 / total)
+    moved = values.copy()
+    difference = moved[inner] - np.add.reduceat(moved[children], offsets, axis=0)
+    moved[inner] -= up * difference
+    moved[children] += below * np.repeat(down * difference, tree.child_count[inner], axis=0)
+    return moved
+
+
+def equation_sweep(tree: IntervalTree, variance: FloatArray) -> Map:
+    """All of them, one level after the other: a map of values of shape (n_nodes, n_series)."""
+    maps = equation_maps(tree, variance)
+    return lambda values: reduce(lambda moved, each: each(moved), maps, values)
 
 
 def solve(problem: ConsistencyProblem, options: SolverOptions | None = None, progress: Progress = SILENT) -> Solution:

@@ -84,8 +84,7 @@ class SolverOptions:
         tol: threshold on the mean absolute change of a round (the paper's section 8.2).
         max_rounds: limit of rounds.
         split: how `alternating` parts the constraints: trees and days is algorithm 1.
-        accelerated: let `alternating` take conjugate directions on the same projections (trees and days; other splits
-            make plain rounds).
+        accelerated: let `alternating` take conjugate directions on the same projections.
     """
 
     tol: float = 1e-9

@@ -6,6 +6,7 @@ measured ones alone are ``N^T B_m v_m = N^T b`` with ``N`` the left null space o
 ``v_u = B_u^+ (b - B_m v_m)`` day by day.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -73,17 +74,17 @@ def measured_part(problem: ConsistencyProblem) -> MeasuredPart:
         problem.tree,
         problem.noisy[:, is_measured],
         problem.variance[:, is_measured],
-        without_unmeasured(problem, is_measured),
+        without_unmeasured(problem.day_constraints, is_measured),
     )
     return MeasuredPart(problem, part, is_measured)
 
 
-def without_unmeasured(problem: ConsistencyProblem, is_measured: BoolArray) -> tuple[DayConstraints, ...]:
-    """What a problem's day constraints say of its measured series alone."""
+def without_unmeasured(day_constraints: Sequence[DayConstraints], is_measured: BoolArray) -> tuple[DayConstraints, ...]:
+    """What day constraints say of the measured series alone."""
     if is_measured.all():
-        return problem.day_constraints
+        return tuple(day_constraints)
     found = []
-    for daily in problem.day_constraints:
+    for daily in day_constraints:
         keep = null_basis(daily.matrix[:, ~is_measured].toarray().T).T
         found.append(
             DayConstraints(daily.first, daily.end, csr_array(keep @ daily.matrix[:, is_measured]), keep @ daily.rhs)

@@ -1,4 +1,4 @@
-"""Alternating projections for any split of the constraints (equation 8), and a Krylov method for two-part splits.
+"""Alternating projections for any split of the constraints (equation 8), plain and accelerated.
 
 `alternate` repeats ``f_k ... f_2 f_1`` until a round changes the values little. It converges to the projection onto
 the intersection, for any partition of the constraints, by the theorem of von Neumann and Halperin (the paper's step
@@ -6,15 +6,16 @@ the intersection, for any partition of the constraints, by the theorem of von Ne
 the angle between the sets: with the packages on the leaves of a tree of T days only, the grand total's error shrinks by
 1 - 1/(2T - 1) a round, and a small *mean* change says nothing about the totals.
 
-`conjugate_gradients` solves the normal equations of the second set's residual within the first set instead: the same
-work a round, but as many rounds as the operator has distinct eigenvalues at most (about log2 T on a binary tree).
+`conjugate_sweeps` takes conjugate directions of the sweeps there and back instead (conjugate gradients on the normal
+equations, preconditioned by a symmetric sweep): with two sets the same work a round, but as many rounds as the operator
+has distinct eigenvalues at most (about log2 T on a binary tree).
 
 Cost: one application of each projection a round.
 
 References: I. Halperin, "The product of projection operators", Acta Sci. Math. 23, 1962; H. Bauschke, J. Borwein, "On
 projection algorithms for solving convex feasibility problems", SIAM Review 38(3), 1996; Cai et al., Journal on
-Communications 42(6), 2021, equation 8 and section 8.2 (stop rule); G. Golub, C. Van Loan, "Matrix Computations",
-4th ed., Johns Hopkins 2013, algorithm 11.5.1 (preconditioned conjugate gradients).
+Communications 42(6), 2021, equation 8 and section 8.2 (stop rule); A. Bjorck, T. Elfving, "Accelerated projection
+methods for computing pseudoinverse solutions of systems of linear equations", BIT 19, 1979.
 """
 
 from collections.abc import Callable, Sequence
@@ -98,60 +99,63 @@ def alternate(
     return Alternation(values, max_rounds, converged=False)
 
 
-def conjugate_gradients(
+def conjugate_sweeps(
+    projections: Sequence[Map],
     start: FloatArray,
-    residual: Map,
-    spread: Map,
-    precondition: Map,
+    weight: FloatArray,
     tol: float,
     max_rounds: int,
     deviation: Callable[[FloatArray], float] | None = None,
     on_round: OnRound | None = None,
 ) -> Alternation:
-    """Project from inside a first set onto its intersection with ``{x : E x = b}``.
+    """Project onto the intersection of any affine sets by conjugate gradients on their symmetric sweeps.
 
-    With P the projector of the first set and W the weights, it finds the multipliers of
-    ``E P W^-1 E^T lambda = b - E x_0`` and returns ``x_0 + P W^-1 E^T lambda``.
+    A sweep S goes through the sets and back. With ``e`` the way to the optimum, ``S x - x`` is ``A e`` for a symmetric
+    A, and ``<e, A e>``, the *energy*, is the sum of the squared moves on the way there (Pythagoras). So conjugate
+    directions that leave the shortest way need no more than sweeps.
 
     Args:
-        start: x_0, the projection of the noisy values onto the first set.
-        residual: ``x -> E x - b``, an array of any fixed shape; ``b`` must cancel in differences.
-        spread: multipliers -> ``P W^-1 E^T lambda``, of the shape of ``start``.
-        precondition: residual -> an approximate inverse of ``E W^-1 E^T`` applied to it.
+        projections: orthogonal in the weights, each onto one set; the first set is a subspace.
+        start: the values, any shape.
+        weight: inverse variances of that shape, 0 where not measured.
         tol: threshold on the mean absolute change of a round.
         max_rounds: limit of rounds.
         deviation: as for `alternate`.
         on_round: as for `alternate`.
 
     Returns:
-        The values and how many rounds they took.
+        The values, inside the first set, and how many rounds they took.
     """
-    values = start
-    left = -residual(values)
-    zero_residual = residual(np.zeros_like(start))
-    scaled = precondition(left)
-    direction = scaled
-    energy = first = float((left * scaled).sum())
+    values = projections[0](start)
+    direction = np.zeros_like(values)
     lengths: list[float] = []
-    energies = [energy]
-    if energy <= 0.0:
-        return Alternation(values, 0, converged=True)
-    for number in range(1, max_rounds + 1):
-        step = spread(direction)
-        applied = residual(step) - zero_residual
-        length = energy / float((direction * applied).sum())
-        values = values + length * step
-        left = left - length * applied
-        scaled = precondition(left)
-        new_energy = float((left * scaled).sum())
-        change = abs(length) * float(np.abs(step).mean())
-        lengths.append(length)
-        energies.append(new_energy)
+    energies: list[float] = []
+    for number in range(1, max_rounds + 2):
+        swept, energy = sweep(projections[1:], values, weight)
+        # Below the square of the machine precision the energy is rounding, and further directions are noise.
+        if energy <= 1e-30 * (energies[0] if energies else 0.0):
+            return Alternation(values, number - 1, True, tuple(lengths), tuple(energies))
+        if number > max_rounds:
+            break
+        energies.append(energy)
+        # The first set holds the values: what a sweep moves is projected alone, so that rounding shrinks with it.
+        direction = projections[0](swept - values) + (energy / energies[-2] if lengths else 0.0) * direction
+        lengths.append(energy / float((weight * direction**2).sum()))
+        values = values + lengths[-1] * direction
+        change = abs(lengths[-1]) * float(np.abs(direction).mean())
         if on_round is not None:
             on_round(number, change, float("nan") if deviation is None else deviation(values))
-        # Below the square of the machine precision the residual is rounding, and further directions are noise.
-        if change <= tol or new_energy <= 1e-30 * first:
+        if change <= tol:
             return Alternation(values, number, True, tuple(lengths), tuple(energies))
-        direction = scaled + (new_energy / energy) * direction
-        energy = new_energy
     return Alternation(values, max_rounds, False, tuple(lengths), tuple(energies))
+
+
+def sweep(projections: Sequence[Map], values: FloatArray, weight: FloatArray) -> tuple[FloatArray, float]:
+    """Through the sets and back: the values, and the sum of the squared moves on the way there."""
+    energy = 0.0
+    for each in projections:
+        before, values = values, each(values)
+        energy += float((weight * (values - before) ** 2).sum())
+    for each in reversed(projections[:-1]):
+        values = each(values)
+    return values, energy

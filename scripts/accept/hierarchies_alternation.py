@@ -63,6 +63,21 @@ def alternation_on_spark() -> Iterator[Result]:
             yield at_most(f"{claim}: largest distance from the optimum (counts)", gap, 1e-8)
 
 
+def named_splits() -> Iterator[Result]:
+    """Other splits of 256 days in 8 blocks, both layouts on Spark, against the optimum."""
+    for split in (["packages", "trees"], ["sums", "days"], ["trees", "nodes"]):
+        solver = {"method": "alternating", "tol": 1e-9, "block_days": 32, "split": split}
+        design = restaurant("2019-09-13", solver=solver)
+        with tempfile.TemporaryDirectory() as name, session() as spark:
+            _measure(design, Path(name), 8.0)
+            best = commuting.solve(problem(design, Tables(Path(name), design).read_measurement())).values
+            for layout in ("blocks", "reference"):
+                found = results_in_layout(spark, design, Path(name), layout)
+                rounds, gap = len(found.solution.rounds), float(np.abs(found.solution.values - best).max())
+                claim = f"T = 256, split {', '.join(split)}, {found.layout} on Spark"
+                yield at_most(f"{claim}: off the optimum after {rounds} rounds (counts)", gap, 1e-7)
+
+
 def refused_publications() -> Iterator[Result]:
     """A run that cannot converge: before a reservation where it is known, with the measurement kept where it is not."""
     plain = ("publish.solver.method=alternating", "publish.solver.acceleration=none")
@@ -126,4 +141,4 @@ def nearest_table() -> Iterator[Result]:
             yield at_least(f"{claim}: smallest count", float(there.counts.min()), 0)
 
 
-CHECKS: tuple[Check, ...] = (alternation_on_spark, refused_publications, nearest_table)
+CHECKS: tuple[Check, ...] = (alternation_on_spark, named_splits, refused_publications, nearest_table)

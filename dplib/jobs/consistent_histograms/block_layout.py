@@ -22,7 +22,6 @@ from dplib.arrays import FloatArray, IntArray
 from dplib.consistency.alternating import ACCELERATED, PLAIN
 from dplib.consistency.integers.publication import plan_publication, publish_tables
 from dplib.consistency.problem import Solution
-from dplib.jobs.consistent_histograms.block_krylov import KrylovStepper, conjugate_blocks
 from dplib.jobs.consistent_histograms.block_rounds import (
     AlternatingStepper,
     GroupProgress,
@@ -31,6 +30,7 @@ from dplib.jobs.consistent_histograms.block_rounds import (
 )
 from dplib.jobs.consistent_histograms.block_shapes import BlockShapes
 from dplib.jobs.consistent_histograms.block_solvers import ExactPasses, exact_passes, series_groups, solve_top
+from dplib.jobs.consistent_histograms.block_sweeps import SweepStepper, sweep_blocks
 from dplib.jobs.consistent_histograms.block_tables import BlockDivision, BlockErrors, block_divisions
 from dplib.jobs.consistent_histograms.convergence import require_converged
 from dplib.jobs.consistent_histograms.design import Design
@@ -127,14 +127,13 @@ def _iterative(
     blocks = RoundBlocks.of(design, shapes, series_groups(design))
     ends: Sequence[GroupProgress]
     accelerated = options(settings).accelerated
-    if accelerated:
-        krylov = KrylovStepper(blocks)
-        rounds = _rounds(stack, laid_out, krylov)
-        ends = conjugate_blocks(rounds, krylov, design, top, options(settings), progress)
+    stepper: Stepper[Any] = SweepStepper(blocks) if accelerated else AlternatingStepper(blocks)
+    rounds = BlockRounds(laid_out, stepper)
+    stack.callback(rounds.close)
+    if isinstance(stepper, SweepStepper):
+        ends = sweep_blocks(rounds, stepper, design, top, options(settings), progress)
     else:
-        plain = AlternatingStepper(blocks)
-        rounds = _rounds(stack, laid_out, plain)
-        ends = alternate_blocks(rounds, plain, design, top, options(settings), progress)
+        ends = alternate_blocks(rounds, AlternatingStepper(blocks), design, top, options(settings), progress)
     values = np.full_like(top, np.nan)
     for group, end in zip(blocks.groups, ends, strict=True):
         values[:, group.series] = end.top
@@ -144,12 +143,6 @@ def _iterative(
     solution = Solution(values, name, tuple(history), all(end.converged for end in ends))
     require_converged(settings, solution)
     return solution, estimated
-
-
-def _rounds(stack: ExitStack, laid_out: DataFrame, stepper: Stepper[Any]) -> BlockRounds:
-    rounds = BlockRounds(laid_out, stepper)
-    stack.callback(rounds.close)
-    return rounds
 
 
 def _restore(blocks: RoundBlocks, _: Stepper[Any], block: int, state: Any) -> Block:

@@ -1,29 +1,29 @@
 """Algorithm 1 cut into blocks: rounds of alternating projections, the driver solving the tree above the blocks.
 
 Every round is one job (`dplib.spark.engine.rounds`). A block sends the mean of its root from the pass upwards; the
-driver solves the top and sends each block the value of its root; the block passes it down, projects its days and starts
-upwards again. All groups of series go together, each until its own threshold. The mean change and the deviation
-``mse_s`` are sums over blocks in place of one sum over all nodes; beyond that the numbers are those of
-`dplib.consistency.alternating`, up to the last bits of products with small matrices.
+driver solves the top and sends each block the value of its root; the block passes it down, projects on the other groups
+of the split and starts upwards again. All groups of series go together, each until its own threshold. The mean change
+and the deviation ``mse_s`` are sums over blocks in place of one sum over all nodes; beyond that the numbers are those
+of `dplib.consistency.alternating`, up to the last bits of products with small matrices.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
 
-from dplib.arrays import FloatArray, IntArray
-from dplib.consistency.day_projection import RowProjection, project_days
+from dplib.arrays import FloatArray
+from dplib.consistency.lblue import equation_maps
 from dplib.consistency.problem import ConsistencyProblem, SolverOptions
-from dplib.consistency.unmeasured import MeasuredPart, measured_part
-from dplib.constraints.day_constraints import DayConstraints
-from dplib.errors import SolverError
-from dplib.estimates.tree_blue import TreeGains, downward, upward
-from dplib.jobs.consistent_histograms.block_shapes import BlockShapes, miniature
-from dplib.jobs.consistent_histograms.block_solvers import BlockGains, SeriesGroup, top_gains
+from dplib.consistency.unmeasured import MeasuredPart
+from dplib.estimates.tree_blue import TreeGains, downward, tree_gains, upward
+from dplib.jobs.consistent_histograms.block_shapes import BlockShapes
+from dplib.jobs.consistent_histograms.block_solvers import SeriesGroup
 from dplib.jobs.consistent_histograms.design import Design
+from dplib.jobs.consistent_histograms.round_groups import Nodes, RoundGroup, RowMap
 from dplib.progress import Progress, Round
+from dplib.projection.alternating import Map
 from dplib.projection.residual import daily_residual, tree_residual
 from dplib.spark.engine.blocks import Block
 from dplib.spark.engine.rounds import BlockRounds
@@ -32,89 +32,63 @@ from dplib.trees.interval_tree import IntervalTree
 TASK = "estimate the counts"
 
 
-@dataclass(frozen=True, eq=False)
-class RoundGroup:
-    """The measured series of one group.
-
-    Attributes:
-        group: the whole group.
-        series: numbers of its measured series.
-        day_constraints: constraints on the measured series alone.
-    """
-
-    group: SeriesGroup
-    series: IntArray
-    day_constraints: tuple[DayConstraints, ...]
-
-    @classmethod
-    def of(cls, group: SeriesGroup) -> "RoundGroup":
-        """Take the unmeasured series out.
-
-        Raises:
-            SolverError: if one of them does not follow from measured ones.
-        """
-        part = measured_part(miniature(group.day_constraints, group.variance))
-        day_constraints = tuple(
-            replace(small, first=daily.first, end=daily.end)
-            for small, daily in zip(part.part.day_constraints, group.day_constraints, strict=True)
-        )
-        return cls(group, group.series[part.is_measured], day_constraints)
-
-
-def require_measured_days(design: Design) -> None:
-    """Refuse designs whose days are not measured.
-
-    Raises:
-        SolverError: if they are not.
-    """
-    if not np.isfinite(design.level_variance[-1]):
-        raise SolverError("solver", "be another than alternating where days are not measured")
-
-
 @dataclass(eq=False)
 class RoundBlocks:
     """What all steps inside blocks need: settings, and maps worked out when first needed.
 
     Attributes:
         shapes: the blocks.
+        cut_level: level of their roots.
         groups: the groups.
-        gains: tree gains of the blocks.
     """
 
     shapes: BlockShapes
+    cut_level: int
     groups: tuple[RoundGroup, ...]
-    gains: BlockGains
-    _days: dict[tuple[int, ...], RowProjection] = field(default_factory=dict)
+    _gains: dict[tuple[int, int], TreeGains] = field(default_factory=dict)
+    _maps: dict[tuple[int, ...], list[RowMap]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, design: Design, shapes: BlockShapes, groups: Sequence[SeriesGroup]) -> "RoundBlocks":
         """The blocks of a design.
 
         Raises:
-            SolverError: if days are not measured, or an unmeasured series does not follow from measured ones.
+            SolverError: as `RoundGroup.of`.
         """
-        require_measured_days(design)
-        return cls(shapes, tuple(RoundGroup.of(group) for group in groups), BlockGains(shapes))
+        found = tuple(RoundGroup.of(design, group) for group in groups)
+        return cls(shapes, design.blocks.cut_level, found)
 
-    def day_variance(self, block: int, number: int) -> FloatArray:
-        """Variances of a block's days, shape (n_days, series of the group)."""
-        tree = self.shapes.tree(block)
-        days = self.shapes.node_variance(block)[tree.leaf_nodes, None]
-        return np.broadcast_to(days, (tree.n_leaves, len(self.groups[number].series)))
+    def nodes(self, block: int) -> Nodes:
+        """The nodes of a block."""
+        tree, (first, _) = self.shapes.tree(block), self.shapes.days(block)
+        return Nodes(tree.lo + first, tree.hi + first, self.cut_level + tree.level)
 
-    def project_days(self, block: int, number: int, values: FloatArray) -> FloatArray:
-        """A block's days onto their constraints."""
-        day_constraints = self.groups[number].day_constraints
-        if not any(daily.n_constraints for daily in day_constraints):
-            return values
-        key = (number, *self.shapes.key(block, day_constraints))
-        if key not in self._days:
-            tree = self.shapes.tree(block)
-            variance = np.broadcast_to(self.shapes.node_variance(block)[:, None], values.shape)
-            self._days[key] = project_days(
-                self.shapes.day_constraints(block, day_constraints), variance, tree.leaf_nodes
-            )
-        return self._days[key](values)
+    def gains(self, block: int, number: int) -> TreeGains:
+        """Tree gains of a block, one column where all series of the group have the same."""
+        key = int(self.shapes.kind[block]), number
+        if key not in self._gains:
+            variance = self.groups[number].tree_variance[self.nodes(block).level]
+            self._gains[key] = tree_gains(self.shapes.tree(block), variance)
+        return self._gains[key]
+
+    def top_gains(self, design: Design, number: int) -> TreeGains:
+        """Gains of the tree above the blocks, whose leaves take the means of the blocks' roots; on the driver."""
+        tree = design.tree.top(self.cut_level)
+        roots = np.concatenate([self.gains(block, number).after[:1] for block in range(self.shapes.n_blocks)])
+        above = self.groups[number].tree_variance[tree.level[: -len(roots)]]
+        return tree_gains(tree, np.concatenate([above, roots]))
+
+    def maps(self, block: int, number: int) -> list[RowMap]:
+        """The projections of a block's nodes on the other groups of the split."""
+        key = (number, *self.shapes.key(block, self.groups[number].day_constraints))
+        if key not in self._maps:
+            self._maps[key] = self.groups[number].maps(self.nodes(block))
+        return self._maps[key]
+
+    def sums(self, block: int, number: int) -> list[Map]:
+        """The projections on the sums of each level of a block, from its root down."""
+        variance = self.groups[number].variance[self.nodes(block).level]
+        return equation_maps(self.shapes.tree(block), variance)[::-1]
 
     def square_residual(self, block: int, number: int, values: FloatArray) -> float:
         """Sum of the squared residuals of the tree and of the days inside a block."""
@@ -175,15 +149,15 @@ class AlternatingStepper:
         return AlternatingState(block_values(self.blocks.shapes, block, columns), np.zeros(len(self.blocks.groups)))
 
     def step(self, block: int, state: AlternatingState, message: Sequence[FloatArray | None]) -> AlternatingState:
-        """Down the tree, then the days."""
+        """Down the tree, then the other groups of the split."""
         values, change = state.values.copy(), np.zeros(len(self.blocks.groups))
-        gains = self.blocks.gains.of(block)
         for number, (group, roots) in enumerate(zip(self.blocks.groups, message, strict=True)):
             if roots is None:
                 continue
-            before = state.values[:, group.series]
+            before, gains = state.values[:, group.series], self.blocks.gains(block, number)
             moved = downward(gains, upward(gains, before), roots[block])
-            moved = self.blocks.project_days(block, number, moved)
+            for each in self.blocks.maps(block, number):
+                moved = each(moved)
             change[number] = np.abs(moved - before).sum()
             values[:, group.series] = moved
         return AlternatingState(values, change)
@@ -194,11 +168,11 @@ class AlternatingStepper:
 
     def summary(self, block: int, state: AlternatingState) -> bytes:
         """Change, squared residual, mean and value of the root, of each group."""
-        gains, parts = self.blocks.gains.of(block), []
+        parts: list[FloatArray] = []
         for number, group in enumerate(self.blocks.groups):
-            values = state.values[:, group.series]
+            values, gains = state.values[:, group.series], self.blocks.gains(block, number)
             square = self.blocks.square_residual(block, number, values)
-            parts += [[state.change[number], square], upward(gains, values)[0], values[0]]
+            parts += [np.array([state.change[number], square]), upward(gains, values)[0], values[0]]
         return np.concatenate(parts).astype("<f8").tobytes()
 
     def read(self, summaries: Sequence[bytes]) -> list[AlternatingSummary]:
@@ -247,6 +221,12 @@ class GroupProgress:
         self.converged = change <= tol
 
 
+def top_nodes(design: Design) -> Nodes:
+    """The nodes above the blocks."""
+    tree, stop = design.tree, design.blocks.n_top_nodes
+    return Nodes(tree.lo[:stop], tree.hi[:stop], tree.level[:stop])
+
+
 def pass_top(gains: TreeGains, top: FloatArray, means: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Both passes of the tree above the blocks: values of its nodes, and of the blocks' roots."""
     final = downward(gains, upward(gains, np.concatenate([top, means])))
@@ -279,7 +259,10 @@ def alternate_blocks(
     Returns:
         Where each group ended.
     """
-    gains, tree, groups = top_gains(design), design.blocks.top_tree, stepper.blocks.groups
+    tree, groups = design.blocks.top_tree, stepper.blocks.groups
+    gains = [stepper.blocks.top_gains(design, number) for number in range(len(groups))]
+    above = top_nodes(design)
+    others = [group.maps(above) for group in groups]
     found = stepper.read(rounds.send(None, TASK))
     states = [GroupProgress(top[:, group.series], summary.means) for group, summary in zip(groups, found, strict=True)]
     for _ in range(options.max_rounds):
@@ -290,7 +273,9 @@ def alternate_blocks(
                 message.append(None)
                 continue
             before = state.top
-            state.top, roots = pass_top(gains, before, state.means)
+            state.top, roots = pass_top(gains[number], before, state.means)
+            for each in others[number]:
+                state.top = each(state.top)
             moved[number] = np.abs(state.top - before).sum()
             message.append(roots)
         found = stepper.read(rounds.send(message, TASK, ends_round=True))

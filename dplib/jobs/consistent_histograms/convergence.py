@@ -7,11 +7,13 @@ and the numbers that the refusal names, say nothing about a row that the stored 
 What plain rounds would change follows from few accelerated ones (`Alternation.plain_changes`).
 """
 
+from dataclasses import replace
+
 import numpy as np
 
 from dplib.arrays import IntArray
-from dplib.consistency.alternating import accelerated_rounds
-from dplib.consistency.problem import ConsistencyProblem, Solution, SolverOptions
+from dplib.consistency.alternating import accelerated_rounds, measured_split
+from dplib.consistency.problem import ConsistencyProblem, Solution, SolverOptions, SplitPart
 from dplib.consistency.unmeasured import measured_part
 from dplib.errors import ConfigError, SolverError
 from dplib.jobs.consistent_histograms.design import Design
@@ -57,12 +59,13 @@ def require_reachable(design: Design) -> None:
     # One group tells how rounds of this tree go; the publication that is tried goes through all of few.
     group = groups(design, design.constraints.components)[0]
     try:
-        split_of(design, group)
+        split = split_of(design, group)
     except ConfigError as error:
         raise SolverError("solver.split", error.rule, error.got) from None
-    if solver.accept_unconverged or not is_paper_split(solver):
+    plain = solver.acceleration == "none"
+    if solver.accept_unconverged or (plain and not is_paper_split(solver)):
         return
-    expected = _expected_change(design, group)
+    expected = _expected_change(design, group, split)
     if expected > MARGIN * solver.tol:
         raise SolverError(
             "solver.max_rounds",
@@ -72,7 +75,7 @@ def require_reachable(design: Design) -> None:
         )
 
 
-def _expected_change(design: Design, group: IntArray) -> float:
+def _expected_change(design: Design, group: IntArray, split: tuple[SplitPart, ...]) -> float:
     """What the last round changes on average; 0 where that is too much work to say."""
     solver, variance = design.config.publish.solver, design.variance[:, group]
     plain = solver.acceleration == "none"
@@ -81,11 +84,17 @@ def _expected_change(design: Design, group: IntArray) -> float:
         return 0.0
     std_dev = np.sqrt(np.where(np.isfinite(variance), variance, 0.0))
     noise = np.random.default_rng(0).normal(0.0, 1.0, variance.shape) * std_dev
-    daily = [each.homogeneous for each in day_constraints_of(design, group)]
-    part = measured_part(ConsistencyProblem(design.tree, noise, variance, tuple(daily))).part
+    daily = tuple(each.homogeneous for each in day_constraints_of(design, group))
+    split = tuple(
+        replace(each, day_constraints=tuple(own.homogeneous for own in each.day_constraints or daily)) for each in split
+    )
+    measured = measured_part(ConsistencyProblem(design.tree, noise, variance, daily))
+    part, own = measured.part, measured_split(split, measured.is_measured)
     changes: list[float] = [0.0]
     tol = 0.0 if plain else solver.tol
-    found = accelerated_rounds(part, SolverOptions(tol, n_rounds), None, lambda _, change, __: changes.append(change))
+    found = accelerated_rounds(
+        part, SolverOptions(tol, n_rounds, own), None, lambda _, change, __: changes.append(change)
+    )
     if not plain:
         return 0.0 if found.converged else changes[-1]
     moved = found.plain_changes(solver.max_rounds) if found.lengths else 0.0

@@ -19,7 +19,6 @@ from dplib.jobs.consistent_histograms.estimate import chosen_solvers
 from dplib.jobs.consistent_histograms.publish import Results, results_on_driver
 from dplib.jobs.consistent_histograms.reference_layout import results_by_item_and_day, takes
 from dplib.jobs.consistent_histograms.solver_config import ITERATIVE
-from dplib.jobs.consistent_histograms.split import is_paper_split
 from dplib.jobs.consistent_histograms.work_blocks import in_work_blocks
 from dplib.progress import SILENT, Progress
 from dplib.spark.engine.blocks import SparkSession
@@ -32,9 +31,12 @@ WHOLE = ("general", "boosting", "lblue", "matrix_free")
 
 def layout_of(design: Design) -> str:
     """Where the run's work is done; settings only."""
-    layout = design.config.publish.solver.layout
+    solver = design.config.publish.solver
+    layout = solver.layout
     if layout != "auto":
         return layout
+    if solver.acceleration == "none" and "sums" in (solver.split or ()):
+        return "driver"
     cells = design.tree.n_nodes * len(design.series)
     return "driver" if cells <= DRIVER_CELLS else "blocks"
 
@@ -63,7 +65,7 @@ def results_in_layout(
     method = design.config.publish.solver.method
     by_grouping = design.columns.n_columns > 1 and (design.exact_weights or method in ITERATIVE)
     chosen = {name for name, _ in chosen_solvers(design, design.config.publish.solver)}
-    whole = not chosen.isdisjoint(WHOLE) or not is_paper_split(design.config.publish.solver)
+    whole = not chosen.isdisjoint(WHOLE)
     if layout == "driver" or whole or by_grouping:
         return results_on_driver(design, directory, progress)
     if n_partitions is None:

@@ -84,7 +84,7 @@ def _final(stepper: Any, block: int, state: Any) -> Block:
 
 def _stepper(design: Design, shapes: BlockShapes, largest: float) -> NewtonStepper | PushStepper:
     tol = max(design.config.publish.solver.tol, ROUNDING * largest)
-    return NewtonStepper.of(design, shapes, tol) or PushStepper.of(design, shapes)
+    return NewtonStepper.of(design, shapes, tol, largest) or PushStepper.of(design, shapes)
 
 
 def _nearest(rounds: Rounds, stepper: NewtonStepper | PushStepper, design: Design, largest: float) -> Nearness:

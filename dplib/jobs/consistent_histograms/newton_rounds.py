@@ -8,8 +8,9 @@ the table from held days: semismooth Newton. Where they agree, ``m`` becomes ``s
 tenfold. Each block decides so by itself; one that does not settle in `PATIENCE` rounds takes its push and softens.
 
 What moves is solved for, not the table, so that rounding shrinks with it. Certificate: the table is consistent, and
-stationary for pushes of which none is negative by more than `SLACK` thresholds, no day is below 0, and none that is
-pushed above 0, by more than the threshold. Cost a round: O(n_nodes c^3) for c linked series, of one block at a time.
+stationary for pushes of which none is negative by more than `SLACK` thresholds (or rounding), no day is below 0, and
+none that is pushed above 0, by more than the threshold. Cost a round: O(n_nodes c^3) for c linked series, of one block
+at a time.
 
 References: R. Rockafellar, "Augmented Lagrangians and applications of the proximal point algorithm in convex
 programming", Mathematics of Operations Research 1, 1976; M. Hintermueller, K. Ito, K. Kunisch, "The primal-dual active
@@ -41,6 +42,7 @@ MAX_NUMBERS = 1 << 25
 PATIENCE = 4
 LEAST_SOFTNESS = 1e-5
 SLACK = 100.0
+ROUNDING = 2.0**-48
 _FALL, _SETTLED = 0.1, 0.1
 
 
@@ -150,6 +152,7 @@ class NewtonStepper:
         cut_level: level of their roots.
         groups: the series.
         tol: threshold, counts.
+        slack: threshold of a push.
         columns: of a stored state.
     """
 
@@ -157,16 +160,19 @@ class NewtonStepper:
     cut_level: int
     groups: tuple[BoundGroup, ...]
     tol: float
+    slack: float
     columns: tuple[str, ...] = (*_ARRAYS, "held", "control")
 
     @classmethod
-    def of(cls, design: Design, shapes: BlockShapes, tol: float) -> "NewtonStepper | None":
+    def of(cls, design: Design, shapes: BlockShapes, tol: float, largest: float) -> "NewtonStepper | None":
         """The stepper of a design; None where covariances of linked series would be too large."""
         found = tuple(bound_groups(design))
         most = max((len(group.series) for group in found if group.linked), default=1)
         nodes = max(tree.n_nodes for tree in shapes.trees)
         few = most <= MAX_LINKED and nodes * sum(int(np.prod(each.spread_shape)) for each in found) <= MAX_NUMBERS
-        return cls(shapes, design.blocks.cut_level, found, tol) if few else None
+        # What rounding leaves of a day, a push has over the softness.
+        slack = max(SLACK * tol, ROUNDING * largest / LEAST_SOFTNESS)
+        return cls(shapes, design.blocks.cut_level, found, tol, slack) if few else None
 
     def load(self, block: int, columns: Block) -> SoftState:
         """The estimates, or a stored state."""
@@ -203,8 +209,10 @@ class NewtonStepper:
         push = np.where(held, soft, 0.0)
         wrong = max(float((-days[:, bounded]).max(initial=0.0)), float(np.abs(days[held]).max(initial=0.0)))
         off = float(np.abs(push - np.where(state.held, soft, 0.0)).max(initial=0.0))
-        found = SoftState(state.estimate, moved, push, held, state.softness, 0.0, max(wrong, off / SLACK))
-        if off <= max(SLACK * self.tol, _SETTLED * wrong):
+        found = SoftState(
+            state.estimate, moved, push, held, state.softness, 0.0, max(wrong, off * self.tol / self.slack)
+        )
+        if off <= max(self.slack, _SETTLED * wrong):
             found.softness = max(LEAST_SOFTNESS, _FALL * state.softness)
         elif state.waited >= PATIENCE:
             found.softness = min(1.0, state.softness / _FALL)

@@ -8,6 +8,7 @@ import numpy as np
 from dplib.arrays import FloatArray, IntArray
 from dplib.estimates.tree_blue import TreeGains, downward, tree_gains, upward
 from dplib.jobs.consistent_histograms.design import Design
+from dplib.jobs.consistent_histograms.round_groups import Nodes
 from dplib.projection.residual import tree_residual
 from dplib.spark.engine.blocks import Block
 from dplib.trees.interval_tree import IntervalTree
@@ -26,7 +27,7 @@ class NodeRanges:
     tree: IntervalTree
     variance: FloatArray
     bounds: IntArray
-    _gains: list[TreeGains] = field(default_factory=list)
+    _gains: dict[bytes, TreeGains] = field(default_factory=dict)
 
     @classmethod
     def of(cls, design: Design) -> "NodeRanges":
@@ -51,11 +52,18 @@ class NodeRanges:
         nodes, first_day = self.nodes(part), self.tree.n_nodes - self.tree.n_leaves
         return (nodes.start - first_day, nodes.stop - first_day) if nodes.start >= first_day else None
 
-    def project_tree(self, values: FloatArray) -> FloatArray:
-        """One series up and down its tree, shape (n_nodes, 1)."""
-        if not self._gains:
-            self._gains.append(tree_gains(self.tree, self.variance[self.tree.level][:, None]))
-        return downward(self._gains[0], upward(self._gains[0], values))
+    def range_nodes(self, part: int) -> Nodes:
+        """The days and levels of the nodes of a range."""
+        nodes = self.nodes(part)
+        return Nodes(self.tree.lo[nodes], self.tree.hi[nodes], self.tree.level[nodes])
+
+    def project_tree(self, values: FloatArray, variance: FloatArray | None = None) -> FloatArray:
+        """One series up and down its tree, shape (n_nodes, 1); ``variance`` of its levels, shape (n_levels, 1)."""
+        own = self.variance[:, None] if variance is None else variance
+        key = own.tobytes()
+        if key not in self._gains:
+            self._gains[key] = tree_gains(self.tree, own[self.tree.level])
+        return downward(self._gains[key], upward(self._gains[key], values))
 
     def square_residual(self, values: FloatArray) -> float:
         """Sum of the squared residuals of the tree, of values of shape (n_nodes, n)."""

@@ -1,39 +1,39 @@
-"""Conjugate gradients in the paper's own grouping: the two projections of a plain round, one job a round.
+"""Conjugate gradients in the paper's own grouping: sweeps through the split, a job a round (`projection.alternating`).
 
-Vectors live on the days of a series, so that each series carries its own: with ``P`` the projection of the days onto
-their constraints and ``f`` the affine one, ``g = f(x) - x`` is the way that is left, ``d`` the direction. A round is
+Vectors live on the nodes of a series, so that each series carries its own. A round is
 
-    series   x += alpha step;  g -= alpha a;  d = g + beta d;  step = tree projection of d
-    days     a = step - P step;  <g, g>, <d, step>, <g, a>, <a, a> are tallied in the weights of the days
+    series   d = g + beta d;  x += alpha d;  the way there through each sum by itself, where the split names sums
+    ranges   through the other groups of the split there and back
+    series   the way back through the trees or the sums: g is the move of the whole;  <g, g> and <g, d> are tallied,
+             with the energy of the way there
 
-It is `dplib.projection.alternating.conjugate_gradients` with ``g = W^-1 E^T M r`` in place of the residual ``r``, for M
-the inverse of ``E W^-1 E^T``: ``<r, M r> = <g, g>`` and ``<lambda, E step> = <d, step>``. Both lengths of a round
-follow from its own tallies (``<g, g>`` after it is ``<g, g> - 2 alpha <g, a> + alpha^2 <a, a>``), so that a round takes
-two shuffles as a plain one does.
+Both lengths of a round follow from its tallies (``<d, d>`` is ``<g, g> + 2 beta <g, d> + beta^2 <d, d>`` of before), so
+that a round takes two shuffles as a plain one does.
 """
 
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 
 import numpy as np
 
 from dplib.arrays import FloatArray
-from dplib.consistency.day_projection import RowProjection, project_days
+from dplib.consistency.lblue import equation_maps
 from dplib.consistency.problem import SolverOptions
-from dplib.jobs.consistent_histograms.block_rounds import TASK, RoundGroup
+from dplib.jobs.consistent_histograms.block_rounds import TASK
 from dplib.jobs.consistent_histograms.block_shapes import day_constraints_between
-from dplib.jobs.consistent_histograms.node_ranges import NodeRanges, joined, matrix, split_tree, vector
+from dplib.jobs.consistent_histograms.node_ranges import NodeRanges, matrix, vector
+from dplib.jobs.consistent_histograms.round_groups import RoundGroup
 from dplib.progress import Progress, Round
-from dplib.projection.residual import mean_square_residual
+from dplib.projection.alternating import Map, sweep
 from dplib.spark.engine.blocks import Block, DataFrame, collect_blocks, iterate_blocks
 from dplib.spark.engine.regroup import join_pieces, map_parts, split_blocks
 
 CUT_EVERY = 8
 """Rounds after which Spark's plan is cut by a checkpoint."""
-_STATE = "values", "left", "direction", "step", "applied"
-_TALLIES = 6
+_STATE = "values", "direction", "move"
+_TALLIES = 5
 
 
 @dataclass(eq=False)
@@ -42,10 +42,10 @@ class GradientProgress:
 
     Attributes:
         group: the group.
-        alpha: length of the step that is to be taken.
-        beta: factor of the old direction.
-        first: <g, g> at the start.
-        change: mean change of the step that is to be taken; None before the first.
+        alpha: length of the next step.
+        beta: factor of the old direction in it.
+        square: <d, d> of the next direction.
+        energies: of the sweeps so far.
         rounds: the rounds so far.
         converged: whether the stop rule was met.
     """
@@ -53,25 +53,25 @@ class GradientProgress:
     group: RoundGroup
     alpha: float = 0.0
     beta: float = 0.0
-    first: float = 0.0
-    change: float | None = None
+    square: float = 0.0
+    energies: list[float] = field(default_factory=list)
     rounds: list[Round] = field(default_factory=list)
     converged: bool = False
 
-    def record(self, deviation: float, progress: Progress) -> None:
-        """Note the round whose step has been taken."""
-        if self.change is not None:
-            self.rounds.append(Round(len(self.rounds) + 1, self.change, deviation))
+    def advance(self, tally: FloatArray, n_nodes: int, tol: float, progress: Progress) -> None:
+        """From the tallies of a sweep: the round whose step came before it, and the next step."""
+        energy, own, mixed, change, deviation = tally.tolist()
+        size = n_nodes * len(self.group.series)
+        if self.energies:
+            self.rounds.append(Round(len(self.rounds) + 1, change / size, deviation / size))
             progress.round(self.rounds[-1])
-
-    def advance(self, tally: FloatArray, n_nodes: int, tol: float) -> None:
-        """From a round's tallies to the length of its step and the factor of its direction."""
-        energy, dot, mixed, square, length, _ = tally.tolist()
-        self.alpha = energy / dot
-        left = max(0.0, energy - 2 * self.alpha * mixed + self.alpha**2 * square)
-        self.beta = left / energy
-        self.change = abs(self.alpha) * length / (n_nodes * len(self.group.series))
-        self.converged = self.change <= tol or left <= 1e-30 * self.first
+            self.converged = change / size <= tol
+        self.energies.append(energy)
+        self.converged |= energy <= 1e-30 * self.energies[0]
+        if not self.converged:
+            self.beta = energy / self.energies[-2] if len(self.energies) > 1 else 0.0
+            self.square = own + 2 * self.beta * mixed + self.beta**2 * self.square
+            self.alpha = energy / self.square
 
 
 def gradient_rounds(
@@ -97,152 +97,128 @@ def gradient_rounds(
     Returns:
         The values (those of series that are not measured say nothing), and where each group ended.
     """
-    states = [GradientProgress(group) for group in groups]
-    items, tallies = _next(stack, _started(ranges, groups, start), values.shape[1], 0)
-    for state in states:
-        state.first = float(tallies[state.group.series, 0].sum())
-        state.converged = state.first <= 0.0
-    for number in range(1, options.max_rounds + 1):
+    states, items = [GradientProgress(group) for group in groups], start
+    for number in range(options.max_rounds + 1):
         active = [state for state in states if not state.converged]
         if not active:
             break
-        items, tallies = _next(stack, _advanced(ranges, active, items, values.shape[1]), values.shape[1], number)
+        items = _advanced(ranges, active, items, values.shape[1], number == 0)
+        items = items.localCheckpoint(eager=False) if number and number % CUT_EVERY == 0 else items.persist()
+        stack.callback(items.unpersist)
+        tallies = np.zeros((values.shape[1], _TALLIES))
+        for series, columns in collect_blocks(items.select("block", "tally"), TASK):
+            tallies[series] = vector(columns["tally"])
         for state in active:
-            tally = tallies[state.group.series].sum(axis=0)
-            state.record(tally[-1] / (ranges.tree.n_nodes * len(state.group.series)), progress)
-            state.advance(tally, ranges.tree.n_nodes, options.tol)
-    values = _taken(states, items, values)
-    for state in states:
-        own = values[:, state.group.series]
-        state.record(mean_square_residual(ranges.tree, state.group.day_constraints, own), progress)
-    return values, states
+            state.advance(tallies[state.group.series].sum(axis=0), ranges.tree.n_nodes, options.tol, progress)
+    found = np.empty_like(values, dtype=np.float64)
+    for series, columns in iterate_blocks(items.select("block", "values"), TASK):
+        found[:, series] = vector(columns["values"])
+    return found, states
 
 
-def _next(stack: ExitStack, items: DataFrame, n_series: int, number: int) -> tuple[DataFrame, FloatArray]:
-    """Compute a round's rows; returns them and the tallies by series."""
-    items = items.localCheckpoint(eager=False) if number and number % CUT_EVERY == 0 else items.persist()
-    stack.callback(items.unpersist)
-    tallies = np.zeros((n_series, _TALLIES))
-    for series, columns in collect_blocks(items.select("block", "tally"), TASK):
-        tallies[series] = vector(columns["tally"])
-    return items, tallies
-
-
-def _taken(states: Sequence[GradientProgress], items: DataFrame, values: FloatArray) -> FloatArray:
-    """The values with the last step of each group taken."""
-    lengths = np.zeros(values.shape[1])
-    for state in states:
-        lengths[state.group.series] = state.alpha
-    found = values.copy()
-    for series, columns in iterate_blocks(items.select("block", "values", "step"), TASK):
-        found[:, series] = vector(columns["values"]) + lengths[series] * vector(columns["step"])
-    return found
-
-
-def _started(ranges: NodeRanges, groups: Sequence[RoundGroup], start: DataFrame) -> DataFrame:
-    trees = split_blocks(start, partial(split_tree, ranges), ["values"])
-    days = map_parts(trees, partial(_begin_range, ranges, groups), ["values", "left"])
-    return join_pieces(days, partial(_join_start, ranges), [*_STATE, "tally"])
-
-
-def _begin_range(
-    ranges: NodeRanges, groups: Sequence[RoundGroup], part: int, pieces: Mapping[int, Block]
-) -> dict[int, Block]:
-    """``f(x) - x`` on the days of a range; nothing above the days."""
-    days = ranges.days(part)
-    found: dict[int, Block] = {series: {**piece, "left": b""} for series, piece in pieces.items()}
-    for group in groups if days is not None else ():
-        assert days is not None
-        values = matrix(pieces, group.series, "values")
-        left = range_projection(ranges, group, days)(values) - values
-        for place, series in enumerate(group.series):
-            found[int(series)] = {**pieces[int(series)], "left": left[:, place].tobytes()}
-    return found
-
-
-def _join_start(ranges: NodeRanges, series: int, pieces: Mapping[int, Block]) -> Block:
-    left = vector(b"".join(piece["left"] for piece in pieces.values()))
-    nodes, days = np.zeros(ranges.tree.n_nodes).tobytes(), np.zeros(ranges.tree.n_leaves).tobytes()
-    tally = np.zeros(_TALLIES)
-    tally[0] = left @ left
-    left = left if len(left) else np.zeros(ranges.tree.n_leaves)
-    return {
-        **joined(series, pieces),
-        "left": left.tobytes(),
-        "direction": days,
-        "step": nodes,
-        "applied": days,
-        "tally": tally.tobytes(),
-    }
-
-
-def _advanced(ranges: NodeRanges, active: Sequence[GradientProgress], items: DataFrame, n_series: int) -> DataFrame:
+def _advanced(
+    ranges: NodeRanges, active: Sequence[GradientProgress], items: DataFrame, n_series: int, first: bool
+) -> DataFrame:
+    """One round; the first has no step to take."""
     lengths = np.full((n_series, 2), np.nan)
     for state in active:
         lengths[state.group.series] = state.alpha, state.beta
-    groups = [state.group for state in active]
-    trees = split_blocks(items.select("block", *_STATE), partial(_split_round, ranges, lengths), _STATE[:-1])
-    days = map_parts(trees, partial(_project_range, ranges, groups), [*_STATE, "tally"])
-    return join_pieces(days, partial(_join_round, ranges, lengths), [*_STATE, "tally"])
+    groups, names = [state.group for state in active], ["before", "swept", "direction", "tally"]
+    columns = ["values"] if first else [*_STATE]
+    split = split_blocks(items.select("block", *columns), partial(_split_round, ranges, groups, lengths), names)
+    swept = map_parts(split, partial(_sweep_range, ranges, groups), names)
+    return join_pieces(swept, partial(_join_round, ranges, groups, lengths), [*_STATE, "tally"])
 
 
-def _split_round(ranges: NodeRanges, lengths: FloatArray, series: int, columns: Block) -> dict[int, Block]:
-    """The step of the round before, and the tree projection of the new direction; as it is where a group is done."""
-    values, left, direction, step, applied = (vector(columns[name]) for name in _STATE)
+def _sums(ranges: NodeRanges, groups: Sequence[RoundGroup], series: int) -> list[Map] | None:
+    """The sums of a series' tree from the root down; None where its group takes whole trees."""
+    group = next((group for group in groups if series in group.series), None)
+    if group is None or group.by_trees:
+        return None
+    variance = group.variance[:, group.series == series]
+    return equation_maps(ranges.tree, variance[ranges.tree.level])[::-1]
+
+
+def _split_round(
+    ranges: NodeRanges, groups: Sequence[RoundGroup], lengths: FloatArray, series: int, columns: Block
+) -> dict[int, Block]:
+    """The step, and the way there through the sums; as it is where a group is done."""
+    values, tally = vector(columns["values"])[:, None], np.zeros(_TALLIES)
+    direction = np.zeros_like(values)
+    sums = _sums(ranges, groups, series)
     alpha, beta = lengths[series]
-    if not np.isnan(alpha):
-        values, left = values + alpha * step, left - alpha * applied
-        direction = left + beta * direction
-        spread = np.zeros((len(values), 1))
-        spread[ranges.tree.leaf_nodes, 0] = direction
-        step = ranges.project_tree(spread)[:, 0]
+    if "move" in columns:
+        direction = vector(columns["direction"])[:, None]
+        if not np.isnan(alpha):
+            direction = vector(columns["move"])[:, None] + beta * direction
+            values = values + alpha * direction
+            tally[3] = abs(alpha) * np.abs(direction).sum()
+    elif not np.isnan(alpha):
+        values = ranges.project_tree(values, _variance(groups, series)) if sums is None else sums[0](values)
+    swept = values
+    if sums is not None:
+        weight = _weight(ranges, groups, series)
+        for each in sums[1:]:
+            before, swept = swept, each(swept)
+            tally[0] += float((weight * (swept - before) ** 2).sum())
     found: dict[int, Block] = {}
     for part in range(ranges.n_ranges):
-        nodes, days = ranges.nodes(part), slice(*(ranges.days(part) or (0, 0)))
-        arrays = values[nodes], left[days], direction[days], step[nodes]
-        found[part] = {name: array.tobytes() for name, array in zip(_STATE, arrays, strict=False)}
+        nodes = ranges.nodes(part)
+        arrays = values[nodes], swept[nodes], direction[nodes], tally if part == 0 else np.zeros(_TALLIES)
+        names = "before", "swept", "direction", "tally"
+        found[part] = {name: array.tobytes() for name, array in zip(names, arrays, strict=True)}
     return found
 
 
-def _project_range(
+def _variance(groups: Sequence[RoundGroup], series: int) -> FloatArray:
+    """Variances of the levels of a series, shape (n_levels, 1)."""
+    group = next(group for group in groups if series in group.series)
+    return group.variance[:, group.series == series]
+
+
+def _weight(ranges: NodeRanges, groups: Sequence[RoundGroup], series: int) -> FloatArray:
+    """Inverse variances of the nodes of a series, shape (n_nodes, 1)."""
+    own = _variance(groups, series)[ranges.tree.level]
+    return np.where(np.isfinite(own), 1.0 / own, 0.0)
+
+
+def _sweep_range(
     ranges: NodeRanges, groups: Sequence[RoundGroup], part: int, pieces: Mapping[int, Block]
 ) -> dict[int, Block]:
-    """``step - P step`` on the days of a range, and its tallies; the squared residual at the first series."""
-    days = ranges.days(part)
-    size = b"" if days is None else np.zeros(days[1] - days[0]).tobytes()
-    nothing = {"applied": size, "tally": np.zeros(_TALLIES).tobytes()}
-    found: dict[int, Block] = {series: {**piece, **nothing} for series, piece in pieces.items()}
+    """The other groups of the split, there and back; energy and squared residual are tallied at the first series."""
+    found, nodes, days = dict(pieces), ranges.range_nodes(part), ranges.days(part)
     for group in groups:
-        step = matrix(pieces, group.series, "step")
-        tally, applied = np.zeros((len(group.series), _TALLIES)), np.zeros((0, len(group.series)))
-        tally[:, 4] = np.abs(step).sum(axis=0)
+        swept, energy = sweep(group.maps(nodes), matrix(pieces, group.series, "swept"), group.weight(nodes.level))
+        tally = matrix(pieces, group.series, "tally")
+        tally[0, 0] += energy
         if days is not None:
-            left, direction = (matrix(pieces, group.series, name) for name in ("left", "direction"))
-            applied = step - replace(range_projection(ranges, group, days), points=None)(step)
-            products = (left, left), (direction, step), (left, applied), (applied, applied)
-            tally[:, :4] = np.stack([(one * other).sum(axis=0) for one, other in products], axis=1)
-            values = matrix(pieces, group.series, "values")
-            tally[0, 5] = sum(
-                float(((values[daily.first : daily.end] @ daily.matrix.T - daily.rhs) ** 2).sum())
-                for daily in day_constraints_between(group.day_constraints, *days)
-            )
+            values = matrix(pieces, group.series, "before")
+            for daily in day_constraints_between(group.day_constraints, *days):
+                left = values[daily.first : daily.end] @ daily.matrix.T - daily.rhs
+                tally[4, 0] += float((left**2).sum())
         for place, series in enumerate(group.series):
-            own = {"applied": applied[:, place].tobytes(), "tally": tally[place].tobytes()}
+            own = {"swept": swept[:, place].tobytes(), "tally": tally[:, place].tobytes()}
             found[int(series)] = {**pieces[int(series)], **own}
     return found
 
 
-def range_projection(ranges: NodeRanges, group: RoundGroup, days: tuple[int, int]) -> RowProjection:
-    """The days of a range onto the constraints of a group."""
-    variance = np.broadcast_to(ranges.variance[-1], (days[1] - days[0], len(group.series)))
-    rows = np.arange(days[1] - days[0])
-    return project_days(day_constraints_between(group.day_constraints, *days), variance, rows)
-
-
-def _join_round(ranges: NodeRanges, lengths: FloatArray, series: int, pieces: Mapping[int, Block]) -> Block:
-    whole = {name: b"".join(piece[name] for piece in pieces.values()) for name in _STATE}
-    tally = np.sum([vector(piece["tally"]) for piece in pieces.values()], axis=0)
+def _join_round(
+    ranges: NodeRanges, groups: Sequence[RoundGroup], lengths: FloatArray, series: int, pieces: Mapping[int, Block]
+) -> Block:
+    """The way back of the whole tree, and the tallies of its move."""
+    values, swept, direction = (
+        vector(b"".join(piece[name] for piece in pieces.values()))[:, None] for name in ("before", "swept", "direction")
+    )
+    tally, move = np.sum([vector(piece["tally"]) for piece in pieces.values()], axis=0), np.zeros_like(values)
     if not np.isnan(lengths[series, 0]):
-        values = vector(whole["values"])[:, None]
-        tally[5] += ranges.square_residual(values)
-    return {**whole, "tally": tally.tobytes()}
+        sums, weight = _sums(ranges, groups, series), _weight(ranges, groups, series)
+        if sums is None:
+            move = ranges.project_tree(swept - values, _variance(groups, series))
+        else:
+            for each in reversed(sums):
+                swept = each(swept)
+            move = swept - values
+        tally[1:3] = float((weight * move**2).sum()), float((weight * move * direction).sum())
+        tally[4] += ranges.square_residual(values)
+    arrays = values, direction, move, tally
+    return {name: array.tobytes() for name, array in zip([*_STATE, "tally"], arrays, strict=True)}

@@ -23,10 +23,9 @@ import numpy as np
 
 from dplib.arrays import FloatArray, IntArray
 from dplib.consistency.alternating import ACCELERATED, PLAIN
-from dplib.consistency.day_projection import project_days
 from dplib.consistency.problem import Solution, SolverOptions
 from dplib.consistency.unmeasured import measured_part
-from dplib.jobs.consistent_histograms.block_rounds import TASK, RoundGroup, require_measured_days
+from dplib.jobs.consistent_histograms.block_rounds import TASK
 from dplib.jobs.consistent_histograms.block_shapes import BlockShapes, day_constraints_between
 from dplib.jobs.consistent_histograms.block_solvers import SeriesGroup, TreePasses, series_groups, top_gains
 from dplib.jobs.consistent_histograms.convergence import require_converged
@@ -36,6 +35,7 @@ from dplib.jobs.consistent_histograms.estimate import options, problem
 from dplib.jobs.consistent_histograms.node_ranges import NodeRanges, joined, matrix, split_tree, vector
 from dplib.jobs.consistent_histograms.publish import Results, published_table
 from dplib.jobs.consistent_histograms.reference_gradients import CUT_EVERY, gradient_rounds
+from dplib.jobs.consistent_histograms.round_groups import RoundGroup
 from dplib.jobs.consistent_histograms.solver_config import ITERATIVE
 from dplib.jobs.consistent_histograms.tables import Tables
 from dplib.jobs.consistent_histograms.work_blocks import in_work_blocks
@@ -131,8 +131,7 @@ def _iterated(
 ) -> Solution:
     """Rounds until the threshold or their limit."""
     settings = options(design.config.publish.solver)
-    require_measured_days(design)
-    groups = [RoundGroup.of(group) for group in series_groups(design)]
+    groups = [RoundGroup.of(design, group) for group in series_groups(design)]
     if not settings.accelerated:
         return _alternate(stack, design, ranges, groups, start, settings, progress)
     values, ends = gradient_rounds(stack, ranges, groups, start, noisy, settings, progress)
@@ -196,7 +195,7 @@ def _split_round(ranges: NodeRanges, moving: IntArray, series: int, columns: Blo
 def _project_range(
     ranges: NodeRanges, active: Sequence[RoundGroup], part: int, pieces: Mapping[int, Block]
 ) -> dict[int, Block]:
-    """The days of a range onto their constraints; tallies the change, and the squared residual at one series."""
+    """The other groups of the split on a range; tallies the change, and the squared residual at one series."""
     found: dict[int, Block] = {
         series: {"values": piece["values"], "tally": np.zeros(2).tobytes()} for series, piece in pieces.items()
     }
@@ -204,24 +203,21 @@ def _project_range(
     for group in active:
         values, before = (matrix(pieces, group.series, column) for column in ("values", "before"))
         tally = np.zeros((len(group.series), 2))
+        for each in group.maps(ranges.range_nodes(part)):
+            values = each(values)
         if days is not None:
-            values, tally[0, 1] = _project_range_days(ranges, group, days, values)
+            tally[0, 1] = _square_residual(group, days, values)
         tally[:, 0] = np.abs(values - before).sum(axis=0)
         for place, series in enumerate(group.series):
             found[int(series)] = {"values": values[:, place].tobytes(), "tally": tally[place].tobytes()}
     return found
 
 
-def _project_range_days(
-    ranges: NodeRanges, group: RoundGroup, days: tuple[int, int], values: FloatArray
-) -> tuple[FloatArray, float]:
-    day_constraints = day_constraints_between(group.day_constraints, *days)
-    if any(daily.n_constraints for daily in day_constraints):
-        variance = np.broadcast_to(ranges.variance[-1], values.shape)
-        values = project_days(day_constraints, variance, np.arange(len(values)))(values)
+def _square_residual(group: RoundGroup, days: tuple[int, int], values: FloatArray) -> float:
     leaves = IntervalTree.from_level_edges([[0, len(values)], range(len(values) + 1)])
     padded = np.concatenate([np.zeros((1, values.shape[1])), values])
-    return values, sum(float((left**2).sum()) for left in daily_residual(leaves, day_constraints, padded))
+    between = day_constraints_between(group.day_constraints, *days)
+    return sum(float((left**2).sum()) for left in daily_residual(leaves, between, padded))
 
 
 def _join_round(ranges: NodeRanges, moving: IntArray, series: int, pieces: Mapping[int, Block]) -> Block:

@@ -33,10 +33,7 @@ class Solver(Section):
     split: Annotated[list[str | list[str]], Field(min_length=2)] | None = Field(
         default=None, exclude_if=lambda split: split is None
     )
-    """alternating only: the groups of constraints that a round projects on in turn; trees and days where absent.
-
-    Other splits run on the driver, in plain rounds.
-    """
+    """alternating only: the groups of constraints that a round projects on in turn; trees and days where absent."""
     tol: Annotated[float, Field(gt=0, lt=1)] = 1e-9
     """Iterative solvers stop when the mean absolute change of a round falls below this."""
     max_rounds: Annotated[int, Field(ge=1, le=1_000_000)] = 500
@@ -61,4 +58,6 @@ class Solver(Section):
             raise ValueError(f"acceleration must be given only with method alternating, got {self.method}")
         if self.split is not None and self.method != "alternating":
             raise ValueError(f"split must be given only with method alternating, got {self.method}")
+        if self.acceleration == "none" and "sums" in (self.split or ()) and self.layout not in ("auto", "driver"):
+            raise ValueError(f"layout must be driver where plain rounds go through sums one by one, got {self.layout}")
         return self

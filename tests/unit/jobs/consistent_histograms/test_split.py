@@ -1,5 +1,6 @@
 """Named splits: any groups of constraints reach the same optimum; what is unknown or left out is refused."""
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,27 +11,52 @@ from dplib.errors import ConfigError, SolverError
 from dplib.jobs.consistent_histograms.convergence import require_reachable
 from dplib.jobs.consistent_histograms.design import Design
 from dplib.jobs.consistent_histograms.estimate import estimate, problem
-from tests.spark.test_layouts import make_design
+from dplib.jobs.consistent_histograms.layouts import results_in_layout
+from dplib.jobs.consistent_histograms.publish import results_on_driver
+from dplib.jobs.consistent_histograms.tables import Tables
+from dplib.spark.engine.in_process import session_in_process
+from tests.spark.test_layouts import make_design, stored
 from tests.unit.jobs.consistent_histograms.test_nearest_table import small
 
+SPLITS: list[tuple[str, list[Any]]] = [
+    ("totals", ["trees", "food", "everything"]),
+    ("totals", [["everything", "food"], "trees", "sums"]),
+    ("totals", ["food", "sums", "everything"]),
+    ("menus", ["sums", "days"]),
+    ("menus", ["packages", "trees"]),
+    ("packages", ["trees", "nodes"]),
+    ("equations", ["nodes", "sums"]),
+]
 
-@pytest.mark.parametrize(
-    ("case", "split"),
-    [
-        ("totals", ["trees", "food", "everything"]),
-        ("totals", [["everything", "food"], "trees"]),
-        ("totals", ["sums", "days"]),
-        ("packages", ["trees", "nodes"]),
-        ("packages", ["packages", "trees"]),
-    ],
-)
-def test_every_split_reaches_the_optimum(case: str, split: list[Any]) -> None:
-    design = small(case, method="alternating", split=split, tol=1e-12, max_rounds=20_000)
-    shape = (design.tree.n_nodes, len(design.series))
-    noisy = np.random.default_rng(0).normal(0, 10, shape)
-    found = estimate(design, noisy, design.config.publish.solver)
-    assert found.converged
-    np.testing.assert_allclose(found.values, tree_smoother.solve(problem(design, noisy)).values, atol=1e-7)
+
+@pytest.mark.parametrize("layout", ["driver", "blocks", "reference"])
+@pytest.mark.parametrize(("case", "split"), SPLITS)
+def test_every_split_reaches_the_optimum(
+    case: str, split: list[Any], layout: str, tmp_path: Path, secret: bytes
+) -> None:
+    design = small(case, method="alternating", split=split, tol=1e-11, layout=layout)
+    assert design.blocks.n_blocks > 3
+    require_reachable(design)
+    here = results_on_driver(design, stored(design, tmp_path, secret)).solution
+    found = results_in_layout(session_in_process(), design, tmp_path, layout)
+    assert found.layout == layout
+    assert found.solution.converged
+    assert len(found.solution.rounds) == len(here.rounds) <= 60
+    best = tree_smoother.solve(problem(design, Tables(tmp_path, design).read_measurement())).values
+    np.testing.assert_allclose(found.solution.values, best, atol=1e-7)
+
+
+@pytest.mark.parametrize("layout", ["driver", "blocks", "reference"])
+def test_plain_rounds_of_a_split(layout: str, tmp_path: Path, secret: bytes) -> None:
+    settings = {"acceleration": "none", "max_rounds": 20_000, "tol": 1e-9, "layout": layout}
+    design = small("packages", method="alternating", split=["trees", "nodes"], **settings)
+    stored(design, tmp_path, secret)
+    found = results_in_layout(session_in_process(), design, tmp_path, layout)
+    best = tree_smoother.solve(problem(design, Tables(tmp_path, design).read_measurement())).values
+    assert found.layout == layout
+    np.testing.assert_allclose(found.solution.values, best, atol=1e-7)
+    with pytest.raises(ConfigError, match=r"layout must be driver where plain rounds .*, got blocks"):
+        small("packages", method="alternating", split=["sums", "days"], **settings | {"layout": "blocks"})
 
 
 @pytest.mark.parametrize(
