@@ -21,7 +21,8 @@ import numpy.typing as npt
 from dplib.arrays import FloatArray, IntArray
 from dplib.consistency.alternating import ACCELERATED, PLAIN
 from dplib.consistency.integers.publication import plan_publication, publish_tables
-from dplib.consistency.problem import Solution
+from dplib.consistency.matrix_free import MAX_ROUNDS, TOL
+from dplib.consistency.problem import Solution, SolverOptions
 from dplib.jobs.consistent_histograms.block_rounds import (
     AlternatingStepper,
     GroupProgress,
@@ -35,13 +36,13 @@ from dplib.jobs.consistent_histograms.block_tables import BlockDivision, BlockEr
 from dplib.jobs.consistent_histograms.convergence import require_converged
 from dplib.jobs.consistent_histograms.design import Design
 from dplib.jobs.consistent_histograms.errors import Errors
-from dplib.jobs.consistent_histograms.estimate import PublishedTable, day_constraints_of, options
+from dplib.jobs.consistent_histograms.estimate import PublishedTable, choice_of, day_constraints_of, options
 from dplib.jobs.consistent_histograms.nearest_table import nearest_in_blocks
 from dplib.jobs.consistent_histograms.publish import Results
 from dplib.jobs.consistent_histograms.solver_config import ITERATIVE
 from dplib.jobs.consistent_histograms.tables import Tables, block_nodes
 from dplib.jobs.consistent_histograms.work_blocks import StoredBlocks, in_work_blocks
-from dplib.progress import Progress
+from dplib.progress import SILENT, Progress
 from dplib.spark.engine.blocks import (
     Block,
     DataFrame,
@@ -99,18 +100,29 @@ def _floats(packed: bytes, n_columns: int) -> FloatArray:
 def _exact(
     stack: ExitStack, design: Design, shapes: BlockShapes, laid_out: DataFrame, top: FloatArray
 ) -> tuple[Solution, DataFrame]:
-    """One round: means up, values of the roots down."""
-    solvers = [exact_passes(group, shapes) for group in series_groups(design)]
+    """One round: means up, values of the roots down; what is solved matrix-free goes by rounds (`block_sweeps`)."""
+    chosen = series_groups(design)
+    solvers = [exact_passes(group, shapes) for group in chosen if group.solver != "matrix_free"]
+    free = [group for group in chosen if group.solver == "matrix_free"]
     means = np.empty((shapes.n_blocks, shapes.n_series))
     sent = map_blocks(laid_out, partial(_send_means, shapes, solvers), ["means"])
-    for block, columns in collect_blocks(sent, "estimate the counts"):
+    for block, columns in collect_blocks(sent, "estimate the counts") if solvers else ():
         means[block] = np.frombuffer(columns["means"], "<f8")
-    values, roots = np.empty_like(top), np.empty_like(means)
+    values, roots = np.full_like(top, np.nan), np.empty_like(means)
     for solver in solvers:
         series = solver.group.series
         values[:, series], roots[:, series] = solve_top(design, solver, top[:, series], means[:, series])
-    estimated = map_blocks(laid_out, partial(_estimate, shapes, solvers, roots), ["values"])
-    names = dict.fromkeys(solver.group.solver for solver in solvers)
+    names = dict.fromkeys(group.solver for group in chosen)
+    if not free:
+        estimated = map_blocks(laid_out, partial(_estimate, shapes, solvers, roots), ["values"])
+        return Solution(values, ", ".join(names)), _persisted(stack, estimated)
+    stepper = SweepStepper(RoundBlocks.of(design, shapes, free))
+    rounds = BlockRounds(laid_out, stepper)
+    stack.callback(rounds.close)
+    ends = sweep_blocks(rounds, stepper, design, top, SolverOptions(0.0, MAX_ROUNDS), SILENT, TOL**2)
+    for group, end in zip(stepper.blocks.groups, ends, strict=True):
+        values[:, group.series] = end.top
+    estimated = rounds.mapped(partial(_estimate_rest, stepper.blocks, solvers, roots), ["values"])
     return Solution(values, ", ".join(names)), _persisted(stack, estimated)
 
 
@@ -151,7 +163,7 @@ def _restore(blocks: RoundBlocks, _: Stepper[Any], block: int, state: Any) -> Bl
 
 def _send_means(shapes: BlockShapes, solvers: Sequence[ExactPasses], block: int, columns: Block) -> Block:
     noisy = shapes.noisy(block, columns["noisy"])
-    means = np.empty(shapes.n_series)
+    means = np.zeros(shapes.n_series)
     for solver in solvers:
         means[solver.group.series] = solver.upward(block, noisy[:, solver.group.series])[0]
     return {"means": means.astype("<f8").tobytes()}
@@ -160,12 +172,24 @@ def _send_means(shapes: BlockShapes, solvers: Sequence[ExactPasses], block: int,
 def _estimate(
     shapes: BlockShapes, solvers: Sequence[ExactPasses], roots: FloatArray, block: int, columns: Block
 ) -> Block:
-    noisy = shapes.noisy(block, columns["noisy"])
-    values = np.empty_like(noisy)
+    values = shapes.noisy(block, columns["noisy"])
+    _solve(solvers, roots, block, values)
+    return {"values": values.astype("<f8").tobytes()}
+
+
+def _solve(solvers: Sequence[ExactPasses], roots: FloatArray, block: int, values: FloatArray) -> None:
+    """The estimates of some groups in place of a block's noisy counts."""
     for solver in solvers:
         series = solver.group.series
-        means = solver.upward(block, noisy[:, series])
+        means = solver.upward(block, values[:, series])
         values[:, series] = solver.downward(block, means, roots[block, series])
+
+
+def _estimate_rest(
+    blocks: RoundBlocks, solvers: Sequence[ExactPasses], roots: FloatArray, _: Stepper[Any], block: int, state: Any
+) -> Block:
+    values = blocks.restored(block, state.values)
+    _solve(solvers, roots, block, values)
     return {"values": values.astype("<f8").tobytes()}
 
 
@@ -175,7 +199,12 @@ def _results(
     """Errors and integers of blocks whose estimates are there."""
     plan, n_series = design.blocks, shapes.n_series
     by_grouping = design.columns.n_columns > 1
-    errors = [] if by_grouping else [BlockErrors.of(design, group, shapes) for group in series_groups(design)]
+    errors, unknown = [], np.zeros(n_series, dtype=bool)
+    for group in () if by_grouping else series_groups(design):
+        if choice_of(design, group.series, group.day_constraints).name == "matrix_free":
+            unknown[group.series] = True
+        else:
+            errors.append(BlockErrors.of(design, group, shapes))
     reals = design.config.publish.counts == "reals"
     divisions, programmes = ([], []) if reals else block_divisions(design, shapes)
     n_top = plan.n_top_nodes
@@ -200,6 +229,7 @@ def _results(
         values[nodes] = _floats(columns["values"], n_series)
         std_error[nodes] = _floats(columns["errors"], n_series)
         counts[nodes] = np.frombuffer(columns["counts"], "<i8").reshape(-1, n_series)
+    std_error[:, unknown] = np.nan
     if by_grouping:
         std_error = Errors(design).node_std_error()
     published = np.zeros(n_series, dtype=bool)

@@ -38,12 +38,10 @@ class RoundBlocks:
 
     Attributes:
         shapes: the blocks.
-        cut_level: level of their roots.
         groups: the groups.
     """
 
     shapes: BlockShapes
-    cut_level: int
     groups: tuple[RoundGroup, ...]
     _gains: dict[tuple[int, int], TreeGains] = field(default_factory=dict)
     _maps: dict[tuple[int, ...], list[RowMap]] = field(default_factory=dict)
@@ -55,13 +53,12 @@ class RoundBlocks:
         Raises:
             SolverError: as `RoundGroup.of`.
         """
-        found = tuple(RoundGroup.of(design, group) for group in groups)
-        return cls(shapes, design.blocks.cut_level, found)
+        return cls(shapes, tuple(RoundGroup.of(design, group) for group in groups))
 
     def nodes(self, block: int) -> Nodes:
         """The nodes of a block."""
         tree, (first, _) = self.shapes.tree(block), self.shapes.days(block)
-        return Nodes(tree.lo + first, tree.hi + first, self.cut_level + tree.level)
+        return Nodes(tree.lo + first, tree.hi + first, self.shapes.cut_level + tree.level)
 
     def gains(self, block: int, number: int) -> TreeGains:
         """Tree gains of a block, one column where all series of the group have the same."""
@@ -73,7 +70,7 @@ class RoundBlocks:
 
     def top_gains(self, design: Design, number: int) -> TreeGains:
         """Gains of the tree above the blocks, whose leaves take the means of the blocks' roots; on the driver."""
-        tree = design.tree.top(self.cut_level)
+        tree = design.tree.top(self.shapes.cut_level)
         roots = np.concatenate([self.gains(block, number).after[:1] for block in range(self.shapes.n_blocks)])
         above = self.groups[number].tree_variance[tree.level[: -len(roots)]]
         return tree_gains(tree, np.concatenate([above, roots]))

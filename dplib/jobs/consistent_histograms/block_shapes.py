@@ -28,6 +28,7 @@ class BlockShapes:
         trees: the different trees.
         kind: number of each block's tree, shape (n_blocks,).
         day_bounds: boundaries of the blocks' days, shape (n_blocks + 1,).
+        cut_level: level of the blocks' roots.
         level_variance: noise variance of the levels from the cut down, ``inf`` where not measured.
         n_series: number of series.
     """
@@ -35,6 +36,7 @@ class BlockShapes:
     trees: tuple[IntervalTree, ...]
     kind: IntArray
     day_bounds: IntArray
+    cut_level: int
     level_variance: FloatArray
     n_series: int
 
@@ -52,7 +54,7 @@ class BlockShapes:
             if kind[block] == len(trees):
                 trees.append(tree)
         variance = design.level_variance[plan.cut_level :]
-        return cls(tuple(trees), kind, plan.day_bounds, variance, len(design.series))
+        return cls(tuple(trees), kind, plan.day_bounds, plan.cut_level, variance, len(design.series))
 
     @property
     def n_blocks(self) -> int:

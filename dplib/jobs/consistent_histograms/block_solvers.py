@@ -9,14 +9,13 @@ The numbers are those of one process: sums of children have the same order. Only
 product by its number of rows, and covariances of a block start from the block's own classes.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
 import numpy as np
 
 from dplib.arrays import FloatArray, IntArray
-from dplib.consistency.choose import SOLVERS, choose
+from dplib.consistency.choose import SOLVERS
 from dplib.consistency.commuting import commuting_plan
 from dplib.consistency.series_projection import SeriesProjection
 from dplib.consistency.tree_smoother import ClassedPlan, classed_plan
@@ -26,7 +25,7 @@ from dplib.estimates import tree_blue
 from dplib.estimates.tree_blue import TreeGains, tree_gains
 from dplib.jobs.consistent_histograms.block_shapes import BlockShapes, days_by_constraints, miniature, top_days
 from dplib.jobs.consistent_histograms.design import Design
-from dplib.jobs.consistent_histograms.estimate import least_squares_groups, solver_name
+from dplib.jobs.consistent_histograms.estimate import choice_of, least_squares_groups, level_factors_of, solver_name
 from dplib.progress import SILENT
 
 OPEN = "tree", "determine every count from its measured nodes", "settings that leave some open"
@@ -41,12 +40,20 @@ class SeriesGroup:
         day_constraints: their day constraints.
         variance: factor of their noise variances, ``inf`` where a series is not measured.
         solver: key of `SOLVERS` that solves them.
+        levels: of a node at each level: the factor of its variances, shape (n_levels, 1), or the variances themselves
+            where there is no such factor, shape (n_levels, n_series of the group).
     """
 
     series: IntArray
     day_constraints: tuple[DayConstraints, ...]
     variance: FloatArray
     solver: str
+    levels: FloatArray
+
+    @property
+    def level_variance(self) -> FloatArray:
+        """Variances of a node at each level, shape (n_levels, n_series of the group)."""
+        return self.levels * self.variance if self.levels.shape[1] == 1 else self.levels
 
 
 def series_groups(design: Design) -> list[SeriesGroup]:
@@ -58,12 +65,11 @@ def series_groups(design: Design) -> list[SeriesGroup]:
     found = []
     wanted = solver_name(design.config.publish.solver)
     for series, day_constraints in least_squares_groups(design):
-        variance = design.series_variance[series]
-        small = miniature(day_constraints, variance)
-        name = choose(small).name if wanted == "auto" else wanted
+        levels, variance = level_factors_of(design, series)
+        name = choice_of(design, series, day_constraints).name if wanted == "auto" else wanted
         if name in ("tree_blue", "commuting", "tree_smoother"):
-            SOLVERS[name](small, None, SILENT)
-        found.append(SeriesGroup(series, day_constraints, variance, name))
+            SOLVERS[name](miniature(day_constraints, variance), None, SILENT)
+        found.append(SeriesGroup(series, day_constraints, variance, name, levels))
     return found
 
 
@@ -86,13 +92,15 @@ class BlockGains:
     """Gains of the tree pass by shape of block, worked out when first needed."""
 
     shapes: BlockShapes
+    levels: FloatArray
     _known: dict[int, TreeGains] = field(default_factory=dict)
 
     def of(self, block: int) -> TreeGains:
-        """The gains of a block, one column for all series."""
+        """The gains of a block, as many columns as the levels have."""
         kind = int(self.shapes.kind[block])
         if kind not in self._known:
-            self._known[kind] = tree_gains(self.shapes.tree(block), self.shapes.node_variance(block)[:, None])
+            tree = self.shapes.tree(block)
+            self._known[kind] = tree_gains(tree, self.levels[self.shapes.cut_level + tree.level])
         return self._known[kind]
 
 
@@ -102,16 +110,16 @@ class BlockCovariances:
 
     shapes: BlockShapes
     day_constraints: tuple[DayConstraints, ...]
-    variance: FloatArray
+    level_variance: FloatArray
     _known: dict[tuple[int, ...], ClassedPlan] = field(default_factory=dict)
 
     def of(self, block: int) -> ClassedPlan:
         """The plan of a block."""
         key = self.shapes.key(block, self.day_constraints)
         if key not in self._known:
-            variance = self.shapes.node_variance(block)[:, None] * self.variance
-            day_constraints = self.shapes.day_constraints(block, self.day_constraints)
-            self._known[key] = classed_plan(self.shapes.tree(block), variance, day_constraints)
+            tree, day_constraints = self.shapes.tree(block), self.shapes.day_constraints(block, self.day_constraints)
+            variance = self.level_variance[self.shapes.cut_level + tree.level]
+            self._known[key] = classed_plan(tree, variance, day_constraints)
         return self._known[key]
 
 
@@ -140,7 +148,7 @@ class TreePasses:
         assert plan is not None
         constrained = group.solver == "commuting" and group.day_constraints[0].n_constraints > 0
         offsets = None if plan.node_offset is None or not constrained else plan.node_offset[small.tree.leaf_nodes]
-        return cls(group, BlockGains(shapes), plan.series if constrained else None, offsets)
+        return cls(group, BlockGains(shapes, group.levels), plan.series if constrained else None, offsets)
 
     def upward(self, block: int, noisy: FloatArray) -> FloatArray:
         """The tree pass upwards."""
@@ -178,7 +186,7 @@ class SmootherPasses:
     @classmethod
     def of(cls, group: SeriesGroup, shapes: BlockShapes) -> "SmootherPasses":
         """The passes of any group."""
-        return cls(group, BlockCovariances(shapes, group.day_constraints, group.variance))
+        return cls(group, BlockCovariances(shapes, group.day_constraints, group.level_variance))
 
     def upward(self, block: int, noisy: FloatArray) -> FloatArray:
         """The smoother's pass upwards."""
@@ -194,30 +202,29 @@ def exact_passes(group: SeriesGroup, shapes: BlockShapes) -> ExactPasses:
     return SmootherPasses.of(group, shapes) if group.solver == "tree_smoother" else TreePasses.of(group, shapes)
 
 
-def top_gains(design: Design) -> TreeGains:
-    """Gains of the tree above the blocks, one column for all series.
+def top_gains(design: Design, levels: FloatArray) -> TreeGains:
+    """Gains of the tree above the blocks.
+
+    Args:
+        design: the design.
+        levels: variances of a node at each level, or their factor, shape (n_levels, k).
 
     Raises:
         SolverError: if the measured levels leave a count undetermined.
     """
-    gains = tree_gains(design.tree, design.level_variance[design.tree.level][:, None])
+    gains = tree_gains(design.tree, levels[design.tree.level])
     if not gains.identifiable.all():
         raise SolverError(*OPEN)
     return gains.top(design.blocks.cut_level)
 
 
-def whole_plan(design: Design, day_constraints: Sequence[DayConstraints], variance: FloatArray) -> ClassedPlan:
+def whole_plan(design: Design, group: SeriesGroup) -> ClassedPlan:
     """The smoother's plan of the whole tree, on the driver.
-
-    Args:
-        design: the design.
-        day_constraints: of some series.
-        variance: factor of each of these series' variances, shape (n_series,).
 
     Raises:
         SolverError: if the measurements leave a count undetermined.
     """
-    plan = classed_plan(design.tree, design.level_variance[design.tree.level][:, None] * variance, day_constraints)
+    plan = classed_plan(design.tree, group.level_variance[design.tree.level], group.day_constraints)
     if not plan.identifiable:
         raise SolverError(*OPEN)
     return plan
@@ -240,10 +247,10 @@ def solve_top(
     plan = design.blocks
     values = np.concatenate([noisy, means])
     if isinstance(passes, TreePasses):
-        gains = top_gains(design)
+        gains = top_gains(design, passes.group.levels)
         final = tree_blue.downward(gains, tree_blue.upward(gains, values))
         lo, hi = top_days(plan)
         return passes.project(final, lo, hi)[: plan.n_top_nodes], final[plan.n_top_nodes :]
-    top = whole_plan(design, passes.group.day_constraints, passes.group.variance).top(plan.cut_level)
+    top = whole_plan(design, passes.group).top(plan.cut_level)
     final = top.downward(top.upward(values))
     return final[: plan.n_top_nodes], final[plan.n_top_nodes :]

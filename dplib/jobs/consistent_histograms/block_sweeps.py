@@ -139,7 +139,7 @@ class SweepStepper:
         if self.blocks.groups[number].by_trees:
             gains = self.blocks.gains(block, number)
             return downward(gains, upward(gains, values), root)
-        if self.blocks.cut_level == 0 and self.blocks.sums(block, number):
+        if self.blocks.shapes.cut_level == 0 and self.blocks.sums(block, number):
             return self.blocks.sums(block, number)[0](values)
         return np.concatenate([root[None], values[1:]])
 
@@ -151,7 +151,7 @@ class SweepStepper:
             start = np.concatenate([root[None], values[1:]])
             maps = [*self.blocks.sums(block, number), *maps]
         weight = self.blocks.groups[number].weight(self.blocks.nodes(block).level)
-        if root is not None and self.blocks.cut_level == 0 and len(values) > 1:
+        if root is not None and self.blocks.shapes.cut_level == 0 and len(values) > 1:
             # The whole tree in one block starts inside the first of its sums.
             end, energy = sweep(maps[1:], start, weight)
             return maps[0](end - values), energy
@@ -199,7 +199,7 @@ class SweepProgress(GroupProgress):
     ) -> None:
         super().__init__(np.concatenate([noisy, found.roots]), found.sent)
         self.group: RoundGroup = blocks.groups[number]
-        self.n_top, self.is_tree, tree = len(noisy), self.group.by_trees, design.tree.top(blocks.cut_level)
+        self.n_top, self.is_tree, tree = len(noisy), self.group.by_trees, design.tree.top(blocks.shapes.cut_level)
         self.level = tree.level
         self.gains = blocks.top_gains(design, number) if self.is_tree else None
         self.maps: list[Map] = [] if self.is_tree else equation_maps(tree, self.group.variance[tree.level])[::-1]

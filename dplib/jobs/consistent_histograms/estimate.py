@@ -78,6 +78,19 @@ def factors_of(design: Design, group: IntArray) -> tuple[FloatArray, FloatArray]
     return None if found is None else (found[0][design.tree.level], found[1])
 
 
+def level_factors_of(design: Design, group: IntArray) -> tuple[FloatArray, FloatArray]:
+    """Factors of the variances of some series: of levels, shape (n_levels, 1), and of these series.
+
+    Where there are none, the variances at each level, shape (n_levels, series of the group), and the series' factors of
+    least squares.
+    """
+    if _is_product(design):
+        return design.level_variance[:, None], design.series_variance[group]
+    cells = _cells(design, group)
+    found = factor_variances(cells)
+    return (cells, design.series_variance[group]) if found is None else (found[0][:, None], found[1])
+
+
 def variance_of(design: Design, group: IntArray) -> FloatArray:
     """Variances that some series are weighed by, shape (n_nodes, series of the group)."""
     return np.asarray(level_variance_of(design, group)[design.tree.level], dtype=np.float64)

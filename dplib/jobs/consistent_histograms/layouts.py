@@ -5,8 +5,8 @@
 * ``reference``: the paper's grouping by item and by day, with two shuffles a round (`reference_layout`); settings
   that cannot be split so (`tree_smoother`) run in blocks.
 
-Solvers that work on one group of series as a whole (`general`, `boosting`, `lblue`, `matrix_free`) run on the driver in
-every layout, and the results say so; so do noise by grouping with rounds or with constraints that differ by day.
+Solvers that work on one group of series as a whole (`general`, `boosting`, `lblue`) run on the driver in every layout,
+and the results say so. `matrix_free` runs in blocks, by rounds on the days' sparse equations.
 Estimates of two layouts may differ in the last bits: where a small matrix multiplies many rows the linear algebra
 library orders the additions by their number. Integer tables are equal.
 """
@@ -18,14 +18,13 @@ from dplib.jobs.consistent_histograms.design import Design
 from dplib.jobs.consistent_histograms.estimate import chosen_solvers
 from dplib.jobs.consistent_histograms.publish import Results, results_on_driver
 from dplib.jobs.consistent_histograms.reference_layout import results_by_item_and_day, takes
-from dplib.jobs.consistent_histograms.solver_config import ITERATIVE
 from dplib.jobs.consistent_histograms.work_blocks import in_work_blocks
 from dplib.progress import SILENT, Progress
 from dplib.spark.engine.blocks import SparkSession
 
 DRIVER_CELLS = 1 << 26
 """Cells (nodes x series) up to which `layout: auto` stays in one process: 512 MB an array."""
-WHOLE = ("general", "boosting", "lblue", "matrix_free")
+WHOLE = ("general", "boosting", "lblue")
 """Methods that are not cut."""
 
 
@@ -62,11 +61,9 @@ def results_in_layout(
     Returns:
         The results; their ``layout`` says what ran.
     """
-    method = design.config.publish.solver.method
-    by_grouping = design.columns.n_columns > 1 and (design.exact_weights or method in ITERATIVE)
     chosen = {name for name, _ in chosen_solvers(design, design.config.publish.solver)}
     whole = not chosen.isdisjoint(WHOLE)
-    if layout == "driver" or whole or by_grouping:
+    if layout == "driver" or whole:
         return results_on_driver(design, directory, progress)
     if n_partitions is None:
         n_partitions = min(

@@ -149,7 +149,6 @@ class NewtonStepper:
 
     Attributes:
         shapes: the blocks.
-        cut_level: level of their roots.
         groups: the series.
         tol: threshold, counts.
         slack: threshold of a push.
@@ -157,7 +156,6 @@ class NewtonStepper:
     """
 
     shapes: BlockShapes
-    cut_level: int
     groups: tuple[BoundGroup, ...]
     tol: float
     slack: float
@@ -172,7 +170,7 @@ class NewtonStepper:
         few = most <= MAX_LINKED and nodes * sum(int(np.prod(each.spread_shape)) for each in found) <= MAX_NUMBERS
         # What rounding leaves of a day, a push has over the softness.
         slack = max(SLACK * tol, ROUNDING * largest / LEAST_SOFTNESS)
-        return cls(shapes, design.blocks.cut_level, found, tol, slack) if few else None
+        return cls(shapes, found, tol, slack) if few else None
 
     def load(self, block: int, columns: Block) -> SoftState:
         """The estimates, or a stored state."""
@@ -226,7 +224,7 @@ class NewtonStepper:
         moved = np.asarray(tree.sums(state.moved), dtype=np.float64)
         leaves, s = tree.leaf_nodes, state.softness
         for group in self.groups:
-            variance = group.variance[self.cut_level + tree.level]
+            variance = group.variance[self.shapes.cut_level + tree.level]
             values, held = -moved[:, group.series], state.held[:, group.series]
             gap = s * state.push[:, group.series] - state.estimate[:, group.series] + (1 + s) * values[leaves]
             values[leaves] = np.where(held, gap / (1 + s), values[leaves])
@@ -260,7 +258,7 @@ class NewtonStepper:
             moved: of the nodes above the blocks so far, shape (n_top_nodes, n_series).
         """
         steps, n_top = np.empty((self.shapes.n_blocks, self.shapes.n_series)), design.blocks.n_top_nodes
-        tree = design.tree.top(self.cut_level)
+        tree = design.tree.top(self.shapes.cut_level)
         for group, means, spread in zip(self.groups, found.means, found.spreads, strict=True):
             plan = group.plan(tree, group.variance[tree.level], group.day_constraints, spread)
             values = np.concatenate([-moved[:, group.series], means])

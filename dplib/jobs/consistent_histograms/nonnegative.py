@@ -125,7 +125,7 @@ class PushStepper:
         for group in series_groups(exact):
             zero = tuple(daily.homogeneous for daily in group.day_constraints)
             solvers.append(exact_passes(replace(group, day_constraints=zero), shapes))
-            weight[group.series] = 1.0 / (shapes.level_variance[-1] * group.variance)
+            weight[group.series] = 1.0 / group.level_variance[-1]
         return cls(shapes, solvers, weight)
 
     def load(self, block: int, columns: Block) -> PushState:

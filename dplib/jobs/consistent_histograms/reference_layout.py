@@ -57,7 +57,8 @@ def takes(design: Design) -> bool:
     """Whether the settings can be solved in this layout."""
     if design.config.publish.solver.method in ITERATIVE:
         return True
-    return all(group.solver in ("tree_blue", "commuting") for group in series_groups(design))
+    by_grouping = design.columns.n_columns > 1 and design.exact_weights
+    return not by_grouping and all(group.solver in ("tree_blue", "commuting") for group in series_groups(design))
 
 
 def results_by_item_and_day(
@@ -101,7 +102,7 @@ def _gathered(design: Design, items: DataFrame) -> FloatArray:
 def _once(design: Design, ranges: NodeRanges, start: DataFrame) -> Solution:
     """Trees, then every node's constraints."""
     shapes = BlockShapes.of(design)
-    top_gains(design)
+    top_gains(design, design.level_variance[:, None])
     solvers = [TreePasses.of(group, shapes) for group in series_groups(design)]
     trees = split_blocks(start, partial(split_tree, ranges), ["values"])
     projected = map_parts(trees, partial(_project_nodes, ranges, solvers), ["values"])

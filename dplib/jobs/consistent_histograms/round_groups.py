@@ -22,7 +22,6 @@ from dplib.errors import SolverError
 from dplib.jobs.consistent_histograms.block_shapes import days_by_constraints, miniature
 from dplib.jobs.consistent_histograms.block_solvers import SeriesGroup
 from dplib.jobs.consistent_histograms.design import Design
-from dplib.jobs.consistent_histograms.estimate import level_variance_of
 from dplib.jobs.consistent_histograms.split import split_of
 
 
@@ -79,7 +78,7 @@ class RoundGroup:
         """
         known = measured_part(miniature(group.day_constraints, group.variance)).is_measured
         series = group.series[known]
-        variance = level_variance_of(design, series)
+        variance = group.level_variance[:, known]
         if not np.isfinite(variance[-1]).all():
             raise SolverError("solver", "be another than alternating where days are not measured")
         by_trees, others = besides_sums(measured_split(split_of(design, group.series), known))

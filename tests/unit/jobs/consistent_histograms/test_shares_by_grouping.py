@@ -1,18 +1,26 @@
 """Shares of the budget by level and grouping: the dense oracle's errors, exact costs, and what is stored."""
 
+from dataclasses import replace
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 from dplib.config.selection import select
+from dplib.consistency import choose
+from dplib.consistency.choose import MAX_CLASSES
 from dplib.errors import ConfigError
 from dplib.jobs.consistent_histograms.compare import kind_errors
 from dplib.jobs.consistent_histograms.design import Design
 from dplib.jobs.consistent_histograms.errors import Errors
+from dplib.jobs.consistent_histograms.layouts import results_in_layout
 from dplib.jobs.consistent_histograms.plan import days_only_variance
+from dplib.jobs.consistent_histograms.publish import results_on_driver
+from dplib.spark.engine.in_process import session_in_process
 from dplib.workflow.settings import counted_settings, free_settings
+from tests.spark.test_layouts import stored
 from tests.support.dense_histograms import DenseHistograms
 from tests.unit.jobs.consistent_histograms.test_design import design
 
@@ -156,3 +164,43 @@ def test_the_plan_says_that_shares_stand_in_for_flags() -> None:
     (said,) = (note for note in shared({"rho": 1}, "auto", constraints=flagged).columns.notes if "decides" in note)
     assert "constraints.0, constraints.1 decides nothing beside `measure`" in said
     assert not any("decides" in note for note in shared({"rho": 1}, "auto").columns.notes)
+
+
+CHANGING = [
+    {"totals": {"all": ITEMS, "x": ITEMS[:2]}, "to": "2024-02-05"},
+    {"totals": {"all": ITEMS[:4], "x": ITEMS[4:]}, "from": "2024-02-06"},
+]
+
+
+@pytest.mark.parametrize("layout", ["blocks", "reference"])
+@pytest.mark.parametrize(
+    ("solver", "classes", "name"),
+    [
+        ({}, MAX_CLASSES, "tree_smoother"),
+        ({}, 0, "matrix_free"),
+        ({"method": "alternating", "tol": 1e-12}, MAX_CLASSES, "alternating (conjugate gradients)"),
+    ],
+)
+@pytest.mark.parametrize("measure", [None, {"shares": [1, 3]}, {"shares": [2, 0]}])
+def test_constraints_that_change_are_solved_in_blocks(
+    solver: dict[str, Any],
+    classes: int,
+    name: str,
+    layout: str,
+    measure: object,
+    tmp_path: Path,
+    secret: bytes,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    # With noise of its own for totals, equal noise, and totals that are not measured.
+    monkeypatch.setattr(choose, "MAX_CLASSES", classes)
+    made = shared({"epsilon": 1}, measure, constraints=CHANGING, publish={"solver": solver})
+    made = replace(made, block_cells=80)
+    assert made.blocks.n_blocks > 3
+    wanted = results_on_driver(made, stored(made, tmp_path, secret))
+    found = results_in_layout(session_in_process(), made, tmp_path, layout)
+    assert found.layout == (layout if solver else "blocks")
+    assert found.solution.solver == wanted.solution.solver == name
+    np.testing.assert_allclose(found.solution.values, wanted.solution.values, rtol=1e-9, atol=1e-7)
+    np.testing.assert_allclose(found.std_error, wanted.std_error, rtol=1e-9)
+    np.testing.assert_array_equal(found.tables.counts, wanted.tables.counts)
