@@ -77,9 +77,11 @@ class RoundBlocks:
 
     def maps(self, block: int, number: int) -> list[RowMap]:
         """The projections of a block's nodes on the other groups of the split."""
-        key = (number, *self.shapes.key(block, self.groups[number].day_constraints))
+        group = self.groups[number]
+        parts = [each.day_constraints or group.day_constraints for each in group.others]
+        key = (number, *(place for part in parts for place in self.shapes.key(block, part)))
         if key not in self._maps:
-            self._maps[key] = self.groups[number].maps(self.nodes(block))
+            self._maps[key] = group.maps(self.nodes(block))
         return self._maps[key]
 
     def sums(self, block: int, number: int) -> list[Map]:

@@ -18,7 +18,7 @@ set strategy as a semismooth Newton method", SIAM Journal on Optimization 13, 20
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
@@ -84,7 +84,7 @@ def bound_groups(design: Design) -> list[BoundGroup]:
     """The groups of a design; settings only."""
     found = []
     for series, daily in with_day_constraints(design, groups(design, design.constraints.components)):
-        zero = tuple(replace(each, rhs=np.zeros_like(each.rhs)) for each in daily)
+        zero = tuple(each.homogeneous for each in daily)
         linked = any(each.n_constraints for each in daily)
         found.append(BoundGroup(series, zero, level_variance_of(design, series), linked))
     return found
