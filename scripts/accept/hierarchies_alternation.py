@@ -141,4 +141,26 @@ def nearest_table() -> Iterator[Result]:
             yield at_least(f"{claim}: smallest count", float(there.counts.min()), 0)
 
 
-CHECKS: tuple[Check, ...] = (alternation_on_spark, named_splits, refused_publications, nearest_table)
+def rehearsed_table() -> Iterator[Result]:
+    """The rehearsal's errors of the published table beside those of the estimates, integers and reals."""
+    with tempfile.TemporaryDirectory() as name:
+        config = written(Path(name), _rehearsed(Path(name)))
+        for counts in ("integers", "reals"):
+            words = ("--config", str(config), "--rows", "20", "--set", f"publish.counts={counts}")
+            said = run_command("rehearse", "consistent-histograms", *words).stdout
+            rows = {line.split()[0]: line.split()[1:] for line in said.splitlines() if line.strip()}
+            for query in ("day", "total"):
+                _, predicted, met, published = (float(each.replace(",", "")) for each in rows[query])
+                shown = f"{met:.2f} and {published:.2f}"
+                told = predicted > 0 and met > 0 and published > 0 and (query == "total" or published < met)
+                yield Result(f"rehearsal, {counts}: error of {query}, estimates and published", "both", shown, told)
+
+
+def _rehearsed(folder: Path) -> dict[str, Any]:
+    """Sixteen days of the restaurant; the rehearsal makes its own rows."""
+    own = {"path": str(folder / "rows.csv"), "columns": {"day": "day", "package": "package"}}
+    places = {"ledger": "sqlite:///ledger.db", "secret": "file:dplib.key", "spark": {"master": "local[2]"}}
+    return _settings("2019-01-16") | {"input": own, "queries": ["day", "total"]} | places
+
+
+CHECKS: tuple[Check, ...] = (alternation_on_spark, named_splits, refused_publications, nearest_table, rehearsed_table)
