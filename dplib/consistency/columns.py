@@ -58,7 +58,6 @@ def columns_of(
     streams: tuple[str, ...],
     measure: Measure | Literal["auto"],
     law: Law,
-    notes: tuple[str, ...] = (),
 ) -> tuple[Columns, ResolvedConstraints]:
     """The columns that a setting asks for, and the constraints with what is measured by it.
 
@@ -68,7 +67,6 @@ def columns_of(
         streams: what their noise is named by.
         measure: the setting.
         law: of the noise.
-        notes: what the plan says besides.
 
     Raises:
         ConfigError: if it has another number of shares than there are columns.
@@ -85,9 +83,10 @@ def columns_of(
     shares = tuple(share / sum(given) for share in given)
     measured = np.array([shares[column] > 0 for column in of])
     l1, square = series_norms(constraints, measured)
+    notes: tuple[str, ...] = ()
     if measure == "auto":
         parts = ", ".join(f"{name} {share_text(share)}" for name, share in zip(names, shares, strict=True))
-        notes = (f"Shares of the {names[0]} and their totals, chosen for the queries (measure: auto): {parts}.", *notes)
+        notes = (f"Shares of the {names[0]} and their totals, chosen for the queries (measure: auto): {parts}.",)
     columns = Columns(of, names, streams, shares, Measure(shares=list(shares)), notes)
     return columns, replace(constraints, measured=measured, row_l1=l1, row_l2_squared=square)
 

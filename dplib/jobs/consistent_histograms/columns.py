@@ -32,8 +32,8 @@ def choose_columns(config: HistogramsRelease, constraints: ResolvedConstraints) 
     if config.measure is None:
         return unshared(constraints), constraints
     names = group_names(config, constraints)
-    law, notes = config.privacy.mechanism, _unasked(config)
-    return columns_of(constraints, names, _places(config, constraints), config.measure, law, notes)
+    law = config.privacy.mechanism
+    return columns_of(constraints, names, _places(config, constraints), config.measure, law)
 
 
 def group_names(config: HistogramsRelease, constraints: ResolvedConstraints) -> tuple[str, ...]:
@@ -89,17 +89,6 @@ def _places(config: HistogramsRelease, constraints: ResolvedConstraints) -> tupl
         column: f"by {each.label}" if each.by else each.label for column, each in zip(grouped, given, strict=True)
     }
     return tuple(names[column] for column in range(n_columns))
-
-
-def _unasked(config: HistogramsRelease) -> tuple[str, ...]:
-    """What the plan says of flags that the section `measure` stands in for."""
-    flagged = [f"constraints.{n}" for n, each in enumerate(config.constraints) if "measured" in each.model_fields_set]
-    flagged += [
-        f"domain.groupings.{n}" for n, each in enumerate(config.domain.groupings or ()) if each.measured is not None
-    ]
-    if not flagged:
-        return ()
-    return (f"`measured` of {', '.join(flagged)} decides nothing beside `measure`, whose shares say what is measured.",)
 
 
 def noise_of_columns(

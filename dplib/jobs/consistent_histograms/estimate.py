@@ -22,6 +22,21 @@ from dplib.jobs.consistent_histograms.solver_config import Solver
 from dplib.jobs.consistent_histograms.split import split_of
 from dplib.progress import SILENT, Progress
 
+DRIVER_CELLS = 1 << 26
+"""Cells (nodes x series) up to which `layout: auto` stays in one process: 512 MB an array."""
+
+
+def layout_of(design: Design) -> str:
+    """Where the run's work is done; settings only."""
+    solver = design.config.publish.solver
+    layout = solver.layout
+    if layout != "auto":
+        return layout
+    if solver.acceleration == "none" and "sums" in (solver.split or ()):
+        return "driver"
+    cells = design.tree.n_nodes * len(design.series)
+    return "driver" if cells <= DRIVER_CELLS else "blocks"
+
 
 def groups(design: Design, components: Sequence[IntArray]) -> list[IntArray]:
     """Series numbers of each independent problem: constrained components, then all other series together."""

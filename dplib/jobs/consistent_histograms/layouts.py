@@ -22,22 +22,8 @@ from dplib.jobs.consistent_histograms.work_blocks import in_work_blocks
 from dplib.progress import SILENT, Progress
 from dplib.spark.engine.blocks import SparkSession
 
-DRIVER_CELLS = 1 << 26
-"""Cells (nodes x series) up to which `layout: auto` stays in one process: 512 MB an array."""
 WHOLE = ("general", "boosting", "lblue")
 """Methods that are not cut."""
-
-
-def layout_of(design: Design) -> str:
-    """Where the run's work is done; settings only."""
-    solver = design.config.publish.solver
-    layout = solver.layout
-    if layout != "auto":
-        return layout
-    if solver.acceleration == "none" and "sums" in (solver.split or ()):
-        return "driver"
-    cells = design.tree.n_nodes * len(design.series)
-    return "driver" if cells <= DRIVER_CELLS else "blocks"
 
 
 def results_in_layout(

@@ -13,6 +13,7 @@ from dplib.jobs.consistent_histograms.day_tree import query_ranges
 from dplib.jobs.consistent_histograms.design import Design
 from dplib.jobs.consistent_histograms.errors import Errors
 from dplib.jobs.consistent_histograms.estimate import chosen_solvers, publication_sentences
+from dplib.jobs.consistent_histograms.ignored import ignored_settings
 from dplib.privacy.budget import ZCDP, PureDP
 from dplib.privacy.noise import Noise
 from dplib.workflow.kind_errors import KindError
@@ -86,7 +87,7 @@ def make_plan(design: Design, settings_hash: str) -> Plan:
     errors = Errors(design)
     kinds, advice = kind_errors(design, errors)
     return Plan(
-        frame=PlanFrame.of(design, caps, (*plan_notes(design), *advice), settings_hash),
+        frame=PlanFrame.of(design, caps, (*plan_notes(design), *ignored_settings(design), *advice), settings_hash),
         row_l1=design.constraints.row_l1,
         row_l2_squared=design.constraints.row_l2_squared,
         levels=level_plans(design),

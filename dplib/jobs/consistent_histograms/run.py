@@ -7,8 +7,9 @@ from dplib.config.event_input import Input
 from dplib.jobs.consistent_histograms.blocks import measure_in_blocks
 from dplib.jobs.consistent_histograms.content import page_content
 from dplib.jobs.consistent_histograms.design import Design
+from dplib.jobs.consistent_histograms.estimate import layout_of
 from dplib.jobs.consistent_histograms.faint import faint_series
-from dplib.jobs.consistent_histograms.layouts import layout_of, results_in_layout
+from dplib.jobs.consistent_histograms.layouts import results_in_layout
 from dplib.jobs.consistent_histograms.measure import measure_on_driver
 from dplib.jobs.consistent_histograms.publish import (
     Results,

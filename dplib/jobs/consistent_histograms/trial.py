@@ -18,8 +18,7 @@ from dplib.errors import ConfigError
 from dplib.jobs.consistent_histograms.config import Constraint, HistogramsRelease
 from dplib.jobs.consistent_histograms.convergence import require_reachable
 from dplib.jobs.consistent_histograms.design import Design
-from dplib.jobs.consistent_histograms.estimate import groups, publication_plans
-from dplib.jobs.consistent_histograms.layouts import layout_of
+from dplib.jobs.consistent_histograms.estimate import groups, layout_of, publication_plans
 from dplib.jobs.consistent_histograms.measure import measure_on_driver
 from dplib.jobs.consistent_histograms.rows import row_domain
 from dplib.jobs.consistent_histograms.tables import Tables

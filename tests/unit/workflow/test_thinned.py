@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from dplib.jobs.consistent_histograms.layouts import layout_of
+from dplib.jobs.consistent_histograms.estimate import layout_of
 from dplib.jobs.table import job_named
 from dplib.page.drawing import draw
 from dplib.page.few_pictures import few_of_a_kind

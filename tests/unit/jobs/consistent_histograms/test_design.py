@@ -51,7 +51,7 @@ PACKAGES = {
     "constraints": [{"packages": {"small": {"a": 1, "b": 1}, "large": {"a": 2, "b": 1, "c": 3}}}],
 }
 
-GROUPED = {
+GROUPED: dict[str, Any] = {
     "domain": {
         "items": {"table": "sku,kind,from\na,food,\nb,food,\nc,drink,2024-01-02\n", "columns": ["sku"]}
         | {"attributes": ["kind"], "first_day": "from"},
