@@ -1,6 +1,6 @@
 """Acceptance of what to measure: shares that serve the declared queries, on real configurations and against oracles."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ from dplib.jobs.consistent_histograms.compare import kind_errors
 from dplib.jobs.consistent_histograms.config import ConsistentHistogramsConfig
 from dplib.jobs.consistent_histograms.design import Design
 from dplib.jobs.consistent_histograms.errors import Errors
+from dplib.workflow.kind_errors import KindError
 from scripts.accept.claims import Check, Result, at_least, at_most
 from scripts.accept.runs import ROOT
 from tests.support.dense_histograms import DenseHistograms
@@ -61,7 +62,11 @@ def chain(sizes: tuple[int, ...], days: tuple[str, str], **more: Any) -> dict[st
 
 def mean_error(design: Design, name: str = "chosen") -> float:
     """Geometric mean of the standard errors over all kinds of answers."""
-    kinds, _ = kind_errors(design, Errors(design))
+    return mean_of(kind_errors(design, Errors(design))[0], name)
+
+
+def mean_of(kinds: Sequence[KindError], name: str) -> float:
+    """Geometric mean over kinds of answers at one division of the budget."""
     return float(np.exp(np.mean([np.log(getattr(each, name)) for each in kinds])))
 
 
@@ -90,6 +95,16 @@ def flights() -> Iterator[Result]:
     yield Result("flights: epsilon of the example now and before", "1 and 1", f"{spent}", spent == [1, 1])
     claim = "flights: geometric mean of the errors, before over now"
     yield at_least(claim, mean_error(then) / mean_error(fair), 1.35, "x")
+
+
+def shipped() -> Iterator[Result]:
+    """Every example that stands on public rows, as it is shipped: no division of the budget on its tree is better."""
+    for name in ("nycflights13", "bakeries", "restaurant"):
+        made = design_of(read_yaml(ROOT / "conf" / f"{name}.yaml"), ROOT / "conf")
+        kinds, _ = kind_errors(made, Errors(made))
+        for other in ("best", "equal", "items_only"):
+            claim = f"{name}: geometric mean of the errors over that of {other.replace('_', ' ')} shares"
+            yield at_most(claim, mean_of(kinds, "chosen") / mean_of(kinds, other), 1 + 1e-6)
 
 
 def days() -> Iterator[Result]:
@@ -124,4 +139,4 @@ def oracle() -> Iterator[Result]:
             yield at_most(f"{name} groupings, {budget}: stated errors against the dense oracle", float(gap), 1e-9)
 
 
-CHECKS: tuple[Check, ...] = (table, flights, days, oracle)
+CHECKS: tuple[Check, ...] = (table, flights, shipped, days, oracle)

@@ -192,6 +192,37 @@ def a_thinned_copy_against_dense_least_squares() -> Iterator[Result]:
     yield at_most("errors of sums, covariances included", worst, 1e-9)
 
 
+def packages_of_a_tables_items() -> Iterator[Result]:
+    """Rows that are packages of several items: sensitivities by hand, estimates and errors by dense least squares."""
+    own, rng = settings(12, {"branching": [3, 4]}), np.random.default_rng(3)
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        write_products(folder, 5, 2, 6, 3, missing=2)
+        table = pd.read_csv(folder / "products.csv", dtype=str)
+        names = table["store"] + " / " + table["product"]
+        held = np.zeros((9, len(table)), dtype=int)
+        for each in held:
+            each[rng.choice(len(table), 4, replace=False)] = rng.integers(1, 4, 4)
+        packages = {f"meal {n}": {names[i]: int(each[i]) for i in np.flatnonzero(each)} for n, each in enumerate(held)}
+        own["input"]["columns"] = {"day": "day", "package": "meal", "unit": "receipt"}
+        own["constraints"] = [{"packages": packages}]
+        design = Design.resolve(checked(ConsistentHistogramsConfig, own), folder)
+    touched = [held, *(_by(table, held, each["by"]) for each in GROUPINGS if isinstance(each, dict))]
+    known = max(sum(int((part[package] ** 2).sum()) for part in touched) for package in range(len(held)))
+    found = design.constraints.row_l2_squared
+    yield Result("packages: squared L2 norm of a row, by hand", f"{known}", f"{found}", found == known)
+    noisy, oracle = np.random.default_rng(7).normal(50, 30, design.variance.shape), DenseHistograms(design)
+    values = estimate(design, noisy, design.config.publish.solver).values
+    yield at_most("packages: estimates against dense least squares", gap(values, oracle.estimates(noisy)), 1e-9)
+    yield at_most("packages: stated errors", gap(Errors(design).node_std_error(), oracle.node_errors), 1e-9)
+
+
+def _by(table: pd.DataFrame, held: np.ndarray, columns: list[str]) -> np.ndarray:
+    """Pieces of each package by the values of some columns, shape (n_packages, n_totals)."""
+    keys = table[columns].agg("/".join, axis=1) if columns else pd.Series("all", index=table.index)
+    return np.stack([held[:, keys == key].sum(axis=1) for key in keys.unique()], axis=1)
+
+
 def _each(oracle: DenseHistograms, lo: int, hi: int, n_series: int) -> np.ndarray:
     return np.array([oracle.sum_error(lo, hi, np.array([series])) for series in range(n_series)])
 
@@ -201,4 +232,8 @@ def gap(found: np.ndarray, known: np.ndarray) -> float:
     return float(np.abs(found - known).max())
 
 
-CHECKS: tuple[Check, ...] = (a_thinned_copy_against_dense_least_squares, a_chain_from_rows_to_release)
+CHECKS: tuple[Check, ...] = (
+    a_thinned_copy_against_dense_least_squares,
+    packages_of_a_tables_items,
+    a_chain_from_rows_to_release,
+)

@@ -192,6 +192,23 @@ def dated_leaves() -> Iterator[Result]:
         yield at_most("the same: memory", memory / GIB, 6, " GiB")
 
 
+def many_item_days() -> Iterator[Result]:
+    """Three years of 10,000 leaves in 20 categories, of which a fifth start on days of their own."""
+    with TemporaryDirectory() as name:
+        folder = Path(name)
+        settings = retail_settings(folder, 50, 8, 200, 20, "2025-12-31", dated=5)
+        settings["domain"]["groupings"] = [{"by": each, "measured": True} for each in (["category"], [])]
+        lines = (folder / "leaves.csv").read_text(encoding="utf-8").splitlines()
+        for number in range(1, len(lines), 5):
+            day = np.datetime64("2023-01-02") + number * 7 % 1090
+            lines[number] = ",".join([*lines[number].split(",")[:4], str(day), ""])
+        (folder / "leaves.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+        config = written(folder, settings)
+        seconds, memory = command_cost(dplib("plan", "consistent-histograms", "--config", str(config)), folder)
+        yield at_most("plan: 10,000 leaves, 2,000 with first days of their own: CPU", seconds, 60, " s")
+        yield at_most("the same: memory", memory / GIB, 1.5, " GiB")
+
+
 def growth() -> Iterator[Result]:
     """Time and memory from 10^3 to 10^5 items, by the script that draws the plot."""
     from scripts.experiments.hierarchy_growth import SIZES, measured
@@ -212,4 +229,4 @@ def growth() -> Iterator[Result]:
         yield at_most(f"growth of {what} to 10^5 items ({low:.0f}, {middle:.0f}, {high:.0f})", high / middle, most)
 
 
-CHECKS: list[Check] = [plans_of_many_items, thinned_retail, dated_leaves, growth]
+CHECKS: list[Check] = [plans_of_many_items, thinned_retail, dated_leaves, many_item_days, growth]
