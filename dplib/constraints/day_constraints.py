@@ -108,10 +108,13 @@ class PartlyAbsent(DayConstraints):
 
     @property
     def matrix(self) -> SparseFloat:
-        """Those of all days, then one row for each absent item."""
-        known = self.whole.matrix
-        ends = known.indptr[-1] + np.arange(1, len(self.absent) + 1, dtype=known.indptr.dtype)
-        parts = (known.data, np.ones(len(self.absent))), (known.indices, self.absent), (known.indptr, ends)
+        """Those of all days over the items that exist, then a row for each other item, which no other row speaks of."""
+        known, exists = self.whole.matrix, np.ones(self.n_series, dtype=bool)
+        exists[self.absent] = False
+        kept = exists[known.indices]
+        ends = np.concatenate([[0], np.cumsum(kept)])[known.indptr]
+        own = ends[-1] + np.arange(1, len(self.absent) + 1)
+        parts = (known.data[kept], np.ones(len(self.absent))), (known.indices[kept], self.absent), (ends, own)
         data, indices, indptr = (np.concatenate(part) for part in parts)
         return csr_array((data, indices, indptr), shape=(self.n_constraints, self.n_series))
 

@@ -11,6 +11,7 @@ import numpy as np
 from dplib.arrays import FloatArray
 from dplib.config.item_table import ItemTable
 from dplib.consistency.problem import Solution
+from dplib.constraints.day_constraints import PartlyAbsent
 from dplib.jobs.consistent_histograms.convergence import require_converged
 from dplib.jobs.consistent_histograms.design import Design
 from dplib.jobs.consistent_histograms.errors import Errors
@@ -178,13 +179,17 @@ def invariants(design: Design) -> list[str]:
 
 
 def resolved_constraints(design: Design) -> list[dict[str, Any]]:
-    """Every linear equation that the tables obey on each day of its range; what groupings add up is in the domain."""
+    """Every linear equation that the tables obey on each day of its range.
+
+    What groupings add up, and the days of items, is in the domain.
+    """
     found = []
     made = set() if design.groupings is None else set(design.groupings.names)
     grouped = np.array([name in made for name in design.series])
     for daily in design.constraints.day_constraints:
         rows = daily.matrix
-        for number, value in enumerate(daily.rhs.tolist()):
+        told = daily.whole.n_constraints if isinstance(daily, PartlyAbsent) else daily.n_constraints
+        for number, value in enumerate(daily.rhs[:told].tolist()):
             part = slice(rows.indptr[number], rows.indptr[number + 1])
             if grouped[rows.indices[part]].any():
                 continue
