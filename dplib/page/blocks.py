@@ -24,7 +24,14 @@ class Strong:
     text: str
 
 
-Text = str | tuple[str | Mono | Strong, ...]
+@dataclass(frozen=True)
+class Faint:
+    """A part of a text that stands back: a number that its error swallows."""
+
+    text: str
+
+
+Text = str | tuple[str | Mono | Strong | Faint, ...]
 
 
 @dataclass(frozen=True)

@@ -66,7 +66,7 @@ class PageFrame:
             kind: what is released, for the line below the heading.
             released: from `released`.
             noise: of the release, for the section on the guarantee.
-            middle: the job's own sections.
+            middle: the job's own sections, counts and charts first; the guarantee stands after them.
             use: from `use`.
         """
         dated = f", logical date {self.logical_date}" if self.logical_date else ""
@@ -75,8 +75,8 @@ class PageFrame:
             f"{kind} under differential privacy. Release {self.release_id}{dated}",
             (
                 released,
-                guarantee_section(self.guarantee, noise),
                 *middle,
+                guarantee_section(self.guarantee, noise),
                 budget_section(self.dataset, self.account),
                 use,
             ),

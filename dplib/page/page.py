@@ -18,6 +18,7 @@ from markupsafe import Markup, escape
 
 from dplib.page.blocks import (
     Callout,
+    Faint,
     Figure,
     Mono,
     Section,
@@ -68,12 +69,14 @@ def _inline(text: Text) -> Markup:
     return Markup("").join(_part(part) for part in parts)
 
 
-def _part(part: str | Mono | Strong) -> Markup:
+def _part(part: str | Mono | Strong | Faint) -> Markup:
     match part:
         case Mono(text):
             return Markup("<code>{}</code>").format(text)
         case Strong(text):
             return Markup("<strong>{}</strong>").format(text)
+        case Faint(text):
+            return Markup('<span class="faint">{}</span>').format(text)
         case text:
             return escape(text)
 

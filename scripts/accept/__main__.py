@@ -15,6 +15,7 @@ from scripts.accept import (
     network_statistics,
     operations,
     range_histograms,
+    reading,
     speed,
 )
 from scripts.accept.claims import Check, accept
@@ -30,6 +31,7 @@ ISSUES = {
     "hierarchies": hierarchies.CHECKS,
     "house": house.CHECKS,
     "speed": speed.CHECKS,
+    "keys-and-reading": reading.CHECKS,
 }
 
 

@@ -17,6 +17,7 @@ from dplib.page.blocks import (
     Bullets,
     Callout,
     DataTable,
+    Faint,
     Figure,
     KeyValues,
     Paragraphs,
@@ -55,7 +56,7 @@ def build_page(content: PageContent, frame: PageFrame) -> str:
         "Consistent histograms",
         _released(content, frame),
         NoiseTable("The noise on each level of the tree over days", "Level", "Intervals", content.noise),
-        (_expected_errors(content), _charts(content), _how_made(content)),
+        (_charts(content), _expected_errors(content), _how_made(content)),
         _use(content, frame),
     )
 
@@ -131,7 +132,7 @@ def _charts(content: PageContent) -> Section:
         ". Intervals cover the noise: each by itself holds the bounded true count in 95 of 100 cases.",
     )
     figures = tuple(_figure(chart, points) for chart in content.charts for points in chart.levels)
-    return Section("Charts", (Paragraphs((intro,)), *figures, _totals(content)))
+    return Section("Counts and charts", (_totals(content), Paragraphs((intro,)), *figures))
 
 
 def _figure(chart: SeriesChart, points: Points) -> Figure:
@@ -167,6 +168,7 @@ def _totals(content: PageContent) -> DataTable:
     rows = tuple(_total_row(content, int(series)) for series in order)
     numbers = ("Estimate", "± 95 %") if totals.published is None else ("Estimate", "± 95 %", "Published")
     caption = f"Every series over the whole range, {content.first_day} to {content.last_day}, the largest first"
+    caption += "; grey where its 95 % interval holds 0"
     if len(order) < len(totals.names):
         caption += f"; the first {count_text(len(order))} of {count_text(len(totals.names))}"
     return DataTable(caption, heads("Series", numbers=numbers), rows, tall=len(rows) > _SCROLLING)
@@ -177,7 +179,8 @@ def _total_row(content: PageContent, series: int) -> tuple[Text, ...]:
     value, half = float(totals.estimate[series]), float(totals.half_width[series])
     estimate, margin = (number_text(value), "–") if np.isnan(half) else with_margin(value, half)
     published = () if totals.published is None else (_published(totals.published[series]),)
-    return (totals.names[series], estimate, margin, *published)
+    row = (totals.names[series], estimate, margin, *published)
+    return tuple((Faint(text),) for text in row) if abs(value) <= half else row
 
 
 def _how_made(content: PageContent) -> Section:

@@ -64,7 +64,7 @@ def build_page(design: Design, results: Results, frame: PageFrame) -> str:
         "k-means",
         _released(design, frame),
         _noise(design, results),
-        (_expected(design), _centers(design, results), _how_made(design, results)),
+        (_centers(design, results), _expected(design), _how_made(design, results)),
         _use(design, results, frame),
     )
 

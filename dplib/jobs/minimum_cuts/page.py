@@ -66,7 +66,7 @@ def build_page(design: Design, results: Results, frame: PageFrame) -> str:
         "Cuts of a graph",
         _released(design, results, frame),
         noise,
-        (_expected(design), *_found(design, results), _how_made(design, results, frame)),
+        (*_found(design, results), _expected(design), _how_made(design, results, frame)),
         _use(design, frame),
     )
 

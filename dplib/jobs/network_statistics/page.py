@@ -53,7 +53,7 @@ def build_page(design: Design, results: Results, parts: WholeGraph, frame: PageF
         "Statistics of a graph",
         _released(design, results, parts, frame),
         _noise(design),
-        (_expected_errors(design), *_charts(design, results), _how_made(design, results, frame)),
+        (*_charts(design, results), _expected_errors(design), _how_made(design, results, frame)),
         _use(design, frame),
     )
 

@@ -60,7 +60,7 @@ def build_page(design: Design, summary: Summary, layout: str, frame: PageFrame) 
         "Histograms",
         _released(design, frame),
         _noise(design),
-        (_expected_errors(design), _charts(design, summary), _how_made(design, layout)),
+        (_charts(design, summary), _expected_errors(design), _how_made(design, layout)),
         _use(design, frame),
     )
 

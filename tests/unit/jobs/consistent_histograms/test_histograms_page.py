@@ -33,10 +33,10 @@ from dplib.progress import Round
 
 SECTIONS = [
     "What was released, and for whom it is safe",
-    "The guarantee in plain words",
+    "Counts and charts",
     "Expected error by query",
-    "Charts",
     "How the estimates were made",
+    "The guarantee in plain words",
     "Budget before and after",
     "How to query and cite",
 ]
@@ -340,3 +340,11 @@ def test_long_series_are_cut_and_the_page_says_so(monkeypatch: pytest.MonkeyPatc
     names = sample().totals.names
     assert names[9] in text
     assert names[10] not in text
+
+
+def test_totals_that_their_error_swallows_stand_back() -> None:
+    content = lean()
+    swallowed = int((np.abs(content.totals.estimate) <= content.totals.half_width).sum())
+    all_of_them = dataclasses.replace(content.totals, half_width=np.abs(content.totals.estimate) + 1)
+    for shown, n in ((content, swallowed), (dataclasses.replace(content, totals=all_of_them), len(all_of_them.names))):
+        assert build_page(shown, FRAME).count('<span class="faint">') == 4 * n
