@@ -19,7 +19,7 @@ from dplib.consistency.problem import ConsistencyProblem, SolverOptions
 from dplib.consistency.unmeasured import MeasuredPart
 from dplib.estimates.tree_blue import TreeGains, downward, tree_gains, upward
 from dplib.jobs.consistent_histograms.block_shapes import BlockShapes
-from dplib.jobs.consistent_histograms.block_solvers import SeriesGroup
+from dplib.jobs.consistent_histograms.block_solvers import BlockGains, SeriesGroup
 from dplib.jobs.consistent_histograms.design import Design
 from dplib.jobs.consistent_histograms.round_groups import Nodes, RoundGroup, RowMap
 from dplib.progress import Progress, Round
@@ -39,11 +39,12 @@ class RoundBlocks:
     Attributes:
         shapes: the blocks.
         groups: the groups.
+        gains: tree gains of the blocks for each group.
     """
 
     shapes: BlockShapes
     groups: tuple[RoundGroup, ...]
-    _gains: dict[tuple[int, int], TreeGains] = field(default_factory=dict)
+    gains: tuple[BlockGains, ...]
     _maps: dict[tuple[int, ...], list[RowMap]] = field(default_factory=dict)
 
     @classmethod
@@ -53,25 +54,18 @@ class RoundBlocks:
         Raises:
             SolverError: as `RoundGroup.of`.
         """
-        return cls(shapes, tuple(RoundGroup.of(design, group) for group in groups))
+        found = tuple(RoundGroup.of(design, group) for group in groups)
+        return cls(shapes, found, tuple(BlockGains(shapes, group.tree_variance) for group in found))
 
     def nodes(self, block: int) -> Nodes:
         """The nodes of a block."""
         tree, (first, _) = self.shapes.tree(block), self.shapes.days(block)
         return Nodes(tree.lo + first, tree.hi + first, self.shapes.cut_level + tree.level)
 
-    def gains(self, block: int, number: int) -> TreeGains:
-        """Tree gains of a block, one column where all series of the group have the same."""
-        key = int(self.shapes.kind[block]), number
-        if key not in self._gains:
-            variance = self.groups[number].tree_variance[self.nodes(block).level]
-            self._gains[key] = tree_gains(self.shapes.tree(block), variance)
-        return self._gains[key]
-
     def top_gains(self, design: Design, number: int) -> TreeGains:
         """Gains of the tree above the blocks, whose leaves take the means of the blocks' roots; on the driver."""
         tree = design.tree.top(self.shapes.cut_level)
-        roots = np.concatenate([self.gains(block, number).after[:1] for block in range(self.shapes.n_blocks)])
+        roots = np.concatenate([self.gains[number].of(block).after[:1] for block in range(self.shapes.n_blocks)])
         above = self.groups[number].tree_variance[tree.level[: -len(roots)]]
         return tree_gains(tree, np.concatenate([above, roots]))
 
@@ -153,7 +147,7 @@ class AlternatingStepper:
         for number, (group, roots) in enumerate(zip(self.blocks.groups, message, strict=True)):
             if roots is None:
                 continue
-            before, gains = state.values[:, group.series], self.blocks.gains(block, number)
+            before, gains = state.values[:, group.series], self.blocks.gains[number].of(block)
             moved = downward(gains, upward(gains, before), roots[block])
             for each in self.blocks.maps(block, number):
                 moved = each(moved)
@@ -169,7 +163,7 @@ class AlternatingStepper:
         """Change, squared residual, mean and value of the root, of each group."""
         parts: list[FloatArray] = []
         for number, group in enumerate(self.blocks.groups):
-            values, gains = state.values[:, group.series], self.blocks.gains(block, number)
+            values, gains = state.values[:, group.series], self.blocks.gains[number].of(block)
             square = self.blocks.square_residual(block, number, values)
             parts += [np.array([state.change[number], square]), upward(gains, values)[0], values[0]]
         return np.concatenate(parts).astype("<f8").tobytes()

@@ -137,7 +137,7 @@ class SweepStepper:
     def _started(self, block: int, number: int, values: FloatArray, root: FloatArray) -> FloatArray:
         """Inside the first set."""
         if self.blocks.groups[number].by_trees:
-            gains = self.blocks.gains(block, number)
+            gains = self.blocks.gains[number].of(block)
             return downward(gains, upward(gains, values), root)
         if self.blocks.shapes.cut_level == 0 and self.blocks.sums(block, number):
             return self.blocks.sums(block, number)[0](values)
@@ -161,7 +161,7 @@ class SweepStepper:
     def _received(self, block: int, number: int, moved: FloatArray, root: FloatArray) -> FloatArray:
         """The move of the whole sweep."""
         if self.blocks.groups[number].by_trees:
-            gains = self.blocks.gains(block, number)
+            gains = self.blocks.gains[number].of(block)
             return downward(gains, upward(gains, moved), root)
         return np.concatenate([root[None], moved[1:]])
 
@@ -172,7 +172,7 @@ class SweepStepper:
             values = state.values[:, group.series]
             sent = state.moved.get(number, values)
             if group.by_trees:
-                sent = upward(self.blocks.gains(block, number), sent)
+                sent = upward(self.blocks.gains[number].of(block), sent)
             tallies = state.tallies.get(number, (0.0, 0.0, 0.0))
             square = self.blocks.square_residual(block, number, values) if number in state.moved else 0.0
             parts += [np.array([*tallies, square]), sent[0], values[0]]

@@ -82,8 +82,6 @@ class RoundGroup:
         if not np.isfinite(variance[-1]).all():
             raise SolverError("solver", "be another than alternating where days are not measured")
         by_trees, others = besides_sums(measured_split(split_of(design, group.series), known))
-        if not np.isfinite(variance[1:]).all() and not (by_trees and all(each.kind == "days" for each in others)):
-            raise SolverError("solver.split", "be of trees and days where inner nodes are not measured")
         return cls(group, series, without_unmeasured(group.day_constraints, known), variance, by_trees, others)
 
     @property

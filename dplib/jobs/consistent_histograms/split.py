@@ -8,12 +8,14 @@ their names.
 import numpy as np
 
 from dplib.arrays import BoolArray, IntArray
+from dplib.consistency.commuting import same_null_space
 from dplib.consistency.problem import DAYS, NODES, SUMS, TREES, SplitPart
 from dplib.constraints.day_constraints import DayConstraints
 from dplib.constraints.resolved import restrict
 from dplib.errors import ConfigError
 from dplib.jobs.consistent_histograms.design import Design
 from dplib.jobs.consistent_histograms.solver_config import Solver
+from dplib.validate import require
 
 KINDS = {"trees": TREES, "sums": SUMS, "days": DAYS, "nodes": NODES}
 
@@ -31,7 +33,8 @@ def split_of(design: Design, group: IntArray) -> tuple[SplitPart, ...]:
         group: series numbers, whole components.
 
     Raises:
-        ConfigError: if a name is unknown, or some constraint is in no group.
+        ConfigError: if a name is unknown, some constraint is in no group, or sums one by one, or constraints at every
+            node, do not take the settings.
     """
     solver = design.config.publish.solver
     if is_paper_split(solver):
@@ -51,7 +54,15 @@ def split_of(design: Design, group: IntArray) -> tuple[SplitPart, ...]:
     whole = all(each.all() for each in held) and any(part in (TREES, SUMS) for part in parts)
     if not whole:
         raise ConfigError("publish.solver.split", "hold every constraint in some group", _shown(solver))
+    own = design.noise_variance[1:, design.columns.of[group[design.constraints.measured[group]]]]
+    inner = (NODES in parts or TREES not in parts) and not np.isfinite(own).all()
+    _refuse(solver, inner, "inner nodes are not measured")
+    _refuse(solver, NODES in parts and not same_null_space(constraints), "constraints differ by day")
     return tuple(parts)
+
+
+def _refuse(solver: Solver, condition: bool, where: str) -> None:
+    require(not condition, "publish.solver.split", f"be of trees and days where {where}", _shown(solver))
 
 
 def _names(group: str | list[str]) -> list[str]:

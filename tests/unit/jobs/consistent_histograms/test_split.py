@@ -18,6 +18,7 @@ from dplib.spark.engine.in_process import session_in_process
 from tests.spark.test_layouts import make_design, stored
 from tests.unit.jobs.consistent_histograms.test_nearest_table import small
 
+MONTHS = {"levels": ["month", "day"], "shares": [0, 1]}
 SPLITS: list[tuple[str, list[Any]]] = [
     ("totals", ["trees", "food", "everything"]),
     ("totals", [["everything", "food"], "trees", "sums"]),
@@ -57,6 +58,19 @@ def test_plain_rounds_of_a_split(layout: str, tmp_path: Path, secret: bytes) -> 
     np.testing.assert_allclose(found.solution.values, best, atol=1e-7)
     with pytest.raises(ConfigError, match=r"layout must be driver where plain rounds .*, got blocks"):
         small("packages", method="alternating", split=["sums", "days"], **settings | {"layout": "blocks"})
+
+
+@pytest.mark.parametrize(
+    ("case", "tree", "split", "said"),
+    [
+        ("menus", None, ["trees", "nodes"], "be of trees and days where constraints differ by day, got trees . nodes"),
+        ("packages", MONTHS, ["sums", "days"], "be of trees and days where inner nodes are not measured"),
+        ("packages", MONTHS, ["trees", "nodes"], "be of trees and days where inner nodes are not measured"),
+    ],
+)
+def test_splits_that_settings_do_not_take(case: str, tree: Any, split: list[Any], said: str) -> None:
+    with pytest.raises(SolverError, match=said):
+        require_reachable(make_design(case, tree=tree, method="alternating", split=split))
 
 
 @pytest.mark.parametrize(
