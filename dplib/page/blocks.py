@@ -7,7 +7,7 @@ a name from the settings can hold any character and is shown as it is.
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Literal
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,6 @@ class Paragraphs:
     """Running text, one entry a paragraph."""
 
     texts: tuple[Text, ...]
-    kind: ClassVar[str] = "paragraphs"
 
 
 @dataclass(frozen=True)
@@ -47,7 +46,6 @@ class Bullets:
     """A list without order."""
 
     items: tuple[Text, ...]
-    kind: ClassVar[str] = "bullets"
 
 
 @dataclass(frozen=True)
@@ -55,7 +53,6 @@ class KeyValues:
     """Names with their values, for example the settings that matter."""
 
     pairs: tuple[tuple[str, Text], ...]
-    kind: ClassVar[str] = "key_values"
 
 
 @dataclass(frozen=True)
@@ -86,7 +83,6 @@ class DataTable:
     columns: tuple[Column, ...]
     rows: tuple[tuple[Text, ...], ...]
     tall: bool = False
-    kind: ClassVar[str] = "table"
 
     def __post_init__(self) -> None:
         if any(len(row) != len(self.columns) for row in self.rows):
@@ -110,7 +106,6 @@ class Figure:
     title: str
     caption: Text
     alt: str
-    kind: ClassVar[str] = "figure"
 
 
 @dataclass(frozen=True)
@@ -120,7 +115,6 @@ class Callout:
     title: str
     text: Text
     tone: Literal["note", "warning"] = "note"
-    kind: ClassVar[str] = "callout"
 
 
 @dataclass(frozen=True)
@@ -129,7 +123,6 @@ class Code:
 
     text: str
     label: str
-    kind: ClassVar[str] = "code"
 
 
 Block = Paragraphs | Bullets | KeyValues | DataTable | Figure | Callout | Code

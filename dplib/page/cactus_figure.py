@@ -71,11 +71,7 @@ class _Plan(NamedTuple):
 
 
 def cactus_drawing(cactus: Cactus, names: Sequence[str] | None = None) -> str:
-    """Draw a cactus in its standard form as SVG text.
-
-    Args:
-        cactus: any valid cactus of a graph.
-        names: of the graph's vertices, shape (n_vertices,); their numbers by default.
+    """Draw any cactus of a graph in its standard form as SVG text; vertices are numbered where they have no names.
 
     Raises:
         ConfigError: the standard form has more than `MAX_NODES` nodes and rings to draw, or a vertex has no name.

@@ -56,7 +56,8 @@ def centers_over_cells(shown: CenterMap) -> str:
 
     def paint(figure: Figure) -> None:
         axes = figure.add_subplot()
-        handles: list[Any] = [_center_mark()]
+        center: Any = {"marker": "o", "markersize": 8, "color": COLOURS["contrast"]}
+        handles: list[Any] = [Line2D([], [], label="center, 95 % of the noise", **center)]
         seen = shown.cell_weights > 0
         if seen.any():
             if seen.sum() > FEW_CELLS:
@@ -64,7 +65,8 @@ def centers_over_cells(shown: CenterMap) -> str:
                 handles.append(Patch(facecolor=COLOURS["accent"], alpha=0.4, label="noisy weight of the cells"))
             else:
                 _dots(axes, shown.cells[seen], shown.cell_weights[seen])
-                handles.append(_dot_mark())
+                dot: Any = {"marker": "o", "linestyle": "", "markersize": 8, "alpha": 0.5, "color": COLOURS["accent"]}
+                handles.append(Line2D([], [], label="noisy cell, area by weight", **dot))
         _centers(axes, shown)
         axes.set_xlim(shown.low[0], shown.high[0])
         axes.set_ylim(shown.low[1], shown.high[1])
@@ -123,14 +125,3 @@ def _raster(axes: Axes, shown: CenterMap) -> None:
         path = Path(corners, np.tile(codes, len(squares)))
         path.should_simplify = False
         axes.add_patch(PathPatch(path, facecolor=COLOURS["accent"], alpha=alpha, linewidth=0, zorder=1))
-
-
-def _center_mark() -> Line2D:
-    return Line2D(
-        [], [], marker="o", linestyle="-", markersize=8, color=COLOURS["contrast"], label="center, 95 % of the noise"
-    )
-
-
-def _dot_mark() -> Line2D:
-    label = "noisy cell, area by weight"
-    return Line2D([], [], marker="o", linestyle="", markersize=8, alpha=0.5, color=COLOURS["accent"], label=label)

@@ -91,13 +91,7 @@ def draw(paint: Callable[[Figure], None], width: float, height: float) -> str:
 
 
 def embedded(svg: str, prefix: str, label: str) -> str:
-    """Return a drawing to stand inside a page.
-
-    Args:
-        svg: from `draw`.
-        prefix: put before its identifiers, which must be unique on the page.
-        label: what a screen reader says.
-    """
+    """Return a drawing to stand inside a page: identifiers prefixed, and with a label for screen readers."""
     root = ET.fromstring(svg)  # noqa: S314 - our own drawing
     for element in root.iter():
         for name, value in element.attrib.items():

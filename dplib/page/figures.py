@@ -190,14 +190,7 @@ def convergence(rounds: Sequence[RoundRecord]) -> str:
 
 
 def budget_bar(total: Fraction, before: Fraction, this: Fraction, currency: str) -> str:
-    """Draw an account as one bar: spent before, this release, what is left.
-
-    Args:
-        total: the account's budget, above 0.
-        before: spent by earlier releases.
-        this: spent by this one.
-        currency: the unit of all three, for the axis.
-    """
+    """Draw an account as one bar, in its currency: spent before, this release, what is left of the total."""
     parts = (("spent before", before, "muted"), ("this release", this, "accent"))
 
     def paint(figure: Figure) -> None:

@@ -6,8 +6,10 @@ References:
     Dwork, Roth, "The algorithmic foundations of differential privacy", 2014 (odds, groups, post-processing).
 """
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Self
 
 from dplib.errors import ConfigError
 from dplib.page.blocks import (
@@ -26,7 +28,7 @@ from dplib.page.number_text import bound_text, count_text, counted, exact_text, 
 from dplib.privacy.accountant import Total
 from dplib.privacy.budget import ZCDP, ApproxDP, Budget, PureDP
 from dplib.privacy.neighbors import Neighbors, group_privacy
-from dplib.privacy.noise import Law
+from dplib.privacy.noise import Law, Noise
 from dplib.privacy.rounding import as_fraction, exp_above, round_down, round_up
 
 _LARGE = 20
@@ -82,7 +84,7 @@ class NoiseRow:
         n_counts: how many counts it has.
         mechanism: ``discrete_laplace`` or ``discrete_gaussian``; empty where the group was not measured.
         noise: scale ``b`` of Laplace, ``sigma^2`` of Gaussian noise; None where not measured or private.
-        variance: of one noisy count; ``inf`` where not measured.
+        variance: of one noisy count; NaN where not measured.
         sensitivity: L1 for Laplace, squared L2 for Gaussian noise; None where not measured.
         share: of the budget; 0 where not measured.
     """
@@ -94,6 +96,13 @@ class NoiseRow:
     variance: float
     sensitivity: Fraction | None
     share: Fraction
+
+    @classmethod
+    def of(cls, label: str, n_counts: int, noise: Noise | None, share: Fraction, mechanism: str = "") -> Self:
+        """The row of a noise on every count; where there is none of one law, of a mechanism that is named."""
+        if noise is None:
+            return cls(label, n_counts, mechanism, None, math.nan, None, share)
+        return cls(label, n_counts, noise.law, noise.parameter, noise.variance, noise.sensitivity, share)
 
 
 @dataclass(frozen=True)

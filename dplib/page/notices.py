@@ -79,13 +79,7 @@ def caps_caveat(public: Mapping[str, Any]) -> str:
 
 
 def release_notices(faint: FaintTotals, public: Mapping[str, Any], quality: Sequence[str] = ()) -> tuple[Callout, ...]:
-    """What stands above all sections of a page.
-
-    Args:
-        faint: the comparison of totals with their noise.
-        public: the release's public settings.
-        quality: sentences on how much of the input was counted.
-    """
+    """What stands above all sections of a page: faint totals, quality of the input, what intervals are of."""
     caveat = caps_caveat(public)
     found = faint_callouts(faint)
     found += (Callout("How much of the input was counted", " ".join(quality)),) if quality else ()

@@ -29,14 +29,7 @@ from dplib.page.drawing import embedded
 
 
 def render_page(title: str, subtitle: str, sections: Sequence[Section], notices: Sequence[Callout] = ()) -> str:
-    """Return the page as HTML text, to be written as UTF-8.
-
-    Args:
-        title: the page's heading.
-        subtitle: one line below it.
-        sections: in reading order; each gets an entry in the contents.
-        notices: what must not be missed, above all sections.
-    """
+    """Return the page as HTML text, to be written as UTF-8; each section gets an entry in the contents."""
     anchors = _anchors([section.title for section in sections])
     page = _environment().get_template("page.html.j2")
     return page.render(

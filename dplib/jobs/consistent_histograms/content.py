@@ -60,17 +60,10 @@ def _noise(design: Design) -> tuple[NoiseRow, ...]:
     for place, measurement in enumerate(design.measurements):
         level, column = divmod(place, columns.n_columns)
         nodes = design.tree.level_slice(level)
-        found.append(
-            NoiseRow(
-                label=", ".join([design.days.names[level], *columns.names[column : column + 1]]),
-                n_counts=nodes.stop - nodes.start,
-                mechanism=measurement.noise.law if measurement else "",
-                noise=measurement.noise.parameter if measurement else None,
-                variance=measurement.noise.variance if measurement else float("inf"),
-                sensitivity=measurement.noise.sensitivity if measurement else None,
-                share=Fraction(design.days.shares[level] * columns.shares[column]),
-            )
-        )
+        label = ", ".join([design.days.names[level], *columns.names[column : column + 1]])
+        share = Fraction(design.days.shares[level] * columns.shares[column])
+        noise = measurement.noise if measurement else None
+        found.append(NoiseRow.of(label, nodes.stop - nodes.start, noise, share))
     return tuple(found)
 
 

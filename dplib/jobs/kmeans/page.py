@@ -92,27 +92,17 @@ def _released(design: Design, frame: PageFrame) -> Section:
 
 
 def _noise(design: Design, results: Results) -> NoiseTable:
-    rows = []
-    for event, times in Counter(results.clustering.events).items():
-        rows.append(_noise_row(design, event, times))
-    return NoiseTable(
-        "The noise of every question; sums are in 65,536ths of the space's radius", "Question", "Times", tuple(rows)
-    )
+    events = Counter(results.clustering.events).items()
+    caption = "The noise of every question; sums are in 65,536ths of the space's radius"
+    return NoiseTable(caption, "Question", "Times", tuple(_noise_row(design, *each) for each in events))
 
 
 def _noise_row(design: Design, event: Event, times: int) -> NoiseRow:
     noise = event.noise if isinstance(event, NoiseEvent) else None
     spent = event.rho if design.gaussian else event.epsilon
     share = Fraction(0) if spent is None else times * spent / design.budget
-    return NoiseRow(
-        label=event.statistic,
-        n_counts=times,
-        mechanism=event.to_dict()["mechanism"],
-        noise=None if noise is None else noise.parameter,
-        variance=float("nan") if noise is None else noise.variance,
-        sensitivity=None if noise is None else noise.sensitivity,
-        share=share.limit_denominator(10**6),
-    )
+    mechanism = event.to_dict()["mechanism"]
+    return NoiseRow.of(event.statistic, times, noise, share.limit_denominator(10**6), mechanism)
 
 
 def _expected(design: Design) -> Section:

@@ -95,22 +95,12 @@ def _title(statistic: Statistic) -> str:
 
 
 def _noise(design: Design) -> NoiseTable:
-    rows = []
-    for each in design.measurements:
-        noise = each.noise
-        rows.append(
-            NoiseRow(
-                label=_title(each.statistic),
-                n_counts=each.size,
-                mechanism=each.mechanism,
-                noise=None if noise is None else noise.parameter,
-                variance=float("nan") if noise is None else noise.variance,
-                sensitivity=None if noise is None else noise.sensitivity,
-                share=each.share,
-            )
-        )
+    rows = tuple(
+        NoiseRow.of(_title(each.statistic), each.size, each.noise, each.share, each.mechanism)
+        for each in design.measurements
+    )
     caption = "The noise of each statistic (– where it follows the graph, or decides pairs or candidates)"
-    return NoiseTable(caption, "Statistic", "Numbers", tuple(rows))
+    return NoiseTable(caption, "Statistic", "Numbers", rows)
 
 
 def _expected_errors(design: Design) -> Section:

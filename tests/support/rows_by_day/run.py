@@ -85,7 +85,6 @@ def publish(job: Resources[Design], run: MeasuredRun, account: AccountState, dir
 def build_page(design: Design, noisy: FloatArray, frame: PageFrame) -> str:
     """The page as HTML text."""
     span, counts, margin = f"{design.days[0]} to {design.days[-1]}", design.counts.noise, margin_of(design)
-    noise = (counts.law, counts.parameter, counts.variance, counts.sensitivity, Fraction(1))
     released = frame.released(
         f"the number of rows of each day, {span}",
         f"It gives no ground for conclusions about a single {frame.guarantee.unit}.",
@@ -95,7 +94,7 @@ def build_page(design: Design, noisy: FloatArray, frame: PageFrame) -> str:
     shown = (" ± ".join(with_margin(count, margin)) for count in noisy)
     rows = tuple(zip(map(str, design.days), shown, strict=True))
     table = DataTable(INTERVALS, (Column("Day"), Column("Rows", numeric=True)), rows)
-    noises = NoiseTable("The noise", "Counts", "Days", (NoiseRow("a day", len(noisy), *noise),))
+    noises = NoiseTable("The noise", "Counts", "Days", (NoiseRow.of("a day", len(noisy), counts, Fraction(1)),))
     use = frame.use(f"rows by day, {span}", (f"--from {design.days[0]}", "Rows of each day"), ())
     return frame.page("Rows by day", "Counts", released, noises, (Section("Rows by day", (table,)),), use)
 
