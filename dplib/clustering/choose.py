@@ -11,7 +11,6 @@ References:
     Su, Cao, Li, Bertino, Jin: Differentially private k-means clustering. CODASPY 2016 (grids win in few dimensions).
 """
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -32,19 +31,19 @@ from dplib.clustering.rejected_methods import refuse
 from dplib.clustering.source import NoiseSource, PointSource
 from dplib.privacy.budget import ZCDP, Budget, PureDP, rho_of
 from dplib.privacy.noise import Law
+from dplib.privacy.rounding import sqrt_below
 from dplib.validate import one_of, require
 
-METHODS = (
-    "grid",
-    "quadtree",
-    "tree_coreset",
-    "lloyd",
-    "local_search",
-    "max_cover",
-    "sample_aggregate",
-    "kvariates",
-    "privgene",
-)
+_BY_NAME: Mapping[str, Method] = {
+    "grid": grid,
+    "quadtree": quadtree,
+    "tree_coreset": tree_coreset,
+    "local_search": local_search,
+    "max_cover": max_cover,
+    "kvariates": kvariates,
+    "privgene": privgene,
+}
+METHODS = (*_BY_NAME, "lloyd", "sample_aggregate")
 FEW_DIMENSIONS = 3
 QUADTREE_FROM = 4.0
 """In n epsilon / k, of format 1."""
@@ -69,13 +68,7 @@ class Plan:
 
 
 def plan_method(problem: Problem, budget: Budget, method: str = "auto", noise: Law | None = None) -> Plan:
-    """Decide from settings alone.
-
-    Args:
-        problem: the settings.
-        budget: of the whole.
-        method: ``auto`` or one of `METHODS`.
-        noise: the law, a choice for `lloyd` and `sample_aggregate` only; the method's own where None.
+    """Decide from settings alone; the method's own law where ``noise`` is None, a choice for two methods only.
 
     Raises:
         ConfigError: if the method is unknown, refused, needs another budget, or does not go with the dimension.
@@ -109,31 +102,20 @@ def run_plan(source: PointSource, noise: NoiseSource, problem: Problem, plan: Pl
             return _BY_NAME[plan.method](source, noise, problem, plan.amount)
 
 
-_BY_NAME: Mapping[str, Method] = {
-    "grid": grid,
-    "quadtree": quadtree,
-    "tree_coreset": tree_coreset,
-    "local_search": local_search,
-    "max_cover": max_cover,
-    "kvariates": kvariates,
-    "privgene": privgene,
-}
-
-
 def _automatic(d: int, pure: bool, budget: Budget, rules: int) -> Plan:
-    if d <= FEW_DIMENSIONS and rules > 1:
-        reason = (
-            f"{d} dimension{'s' if d > 1 else ''}: a noisy grid, of which the cells are kept that stand out from noise"
-        )
-        return Plan("grid", Law.LAPLACE, reason, _amount(budget, Law.LAPLACE))
     if d <= FEW_DIMENSIONS:
+        name, law = ("grid" if rules > 1 else "grid or quadtree"), Law.LAPLACE
         reason = f"{d} dimensions: a noisy grid; adaptive unless the noisy number of points says that there are too few"
-        return Plan("grid or quadtree", Law.LAPLACE, reason, _amount(budget, Law.LAPLACE))
-    if pure:
+        if rules > 1:
+            plural = "s" if d > 1 else ""
+            reason = f"{d} dimension{plural}: a noisy grid, of which the cells are kept that stand out from noise"
+    elif pure:
+        name, law = "local_search", Law.LAPLACE
         reason = f"{d} dimensions and a pure epsilon: exchanges on private candidates; a delta would allow tree_coreset"
-        return Plan("local_search", Law.LAPLACE, reason, _amount(budget, Law.LAPLACE))
-    reason = f"{d} dimensions and a delta: coreset of a hashing tree, refined by Gaussian rounds"
-    return Plan("tree_coreset", Law.GAUSSIAN, reason, _amount(budget, Law.GAUSSIAN))
+    else:
+        name, law = "tree_coreset", Law.GAUSSIAN
+        reason = f"{d} dimensions and a delta: coreset of a hashing tree, refined by Gaussian rounds"
+    return Plan(name, law, reason, _amount(budget, law))
 
 
 def _law(method: str, noise: Law | None, d: int, pure: bool) -> Law:
@@ -154,8 +136,7 @@ def _amount(budget: Budget, law: Law) -> Fraction:
         return rho_of(budget)
     if isinstance(budget, ZCDP):
         # Pure epsilon costs epsilon^2 / 2 of rho.
-        scaled = math.isqrt(int(2 * budget.rho * 10**24))
-        return Fraction(scaled, 10**12)
+        return sqrt_below(2 * budget.rho, 12)
     return budget.epsilon
 
 

@@ -212,7 +212,7 @@ class LedgerState:
         """Raise `BudgetError` if the account cannot pay a new reservation, or its plan is not approved."""
         if account.needs_approval:
             require_approved(account.dataset, plan, self.approvals[account.dataset].get(plan or ""))
-        _check_balance(account, cost, self.balance(account.dataset, period), period)
+        check_balance(account, cost, self.balance(account.dataset, period), period)
 
     def _move(self, run: Run, state: RunState, cost: Fraction) -> None:
         held = self._held.setdefault((run.key.dataset, run.period), {})
@@ -233,7 +233,8 @@ class LedgerState:
         return run
 
 
-def _check_balance(account: Account, cost: Fraction, balance: Balance, period: str) -> None:
+def check_balance(account: Account, cost: Fraction, balance: Balance, period: str) -> None:
+    """Raise `BudgetError` if the account has less left than a new reservation costs."""
     if cost > balance.left:
         unit = "rho" if account.terms.currency is Currency.ZCDP else "epsilon"
         when = f" in {period}" if period else ""

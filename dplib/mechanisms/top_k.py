@@ -21,13 +21,13 @@ References:
 """
 
 from fractions import Fraction
-from math import isqrt
 
 import numpy as np
 
 from dplib.arrays import IntArray
 from dplib.mechanisms.exponential import count_losses, draw_weighted
 from dplib.privacy.budget import Budget, PureDP, rho_of
+from dplib.privacy.rounding import sqrt_below
 from dplib.randomness.integers import BitSource, uniform_below
 from dplib.validate import at_least, require
 
@@ -43,8 +43,7 @@ def draw_epsilon(budget: Budget, n_draws: int) -> Fraction:
     at_least("n_draws", n_draws, 1)
     if isinstance(budget, PureDP):
         return budget.epsilon / n_draws
-    square = 8 * rho_of(budget) / n_draws
-    return Fraction(isqrt(square.numerator * 10 ** (2 * _DECIMALS) // square.denominator), 10**_DECIMALS)
+    return sqrt_below(8 * rho_of(budget) / n_draws, _DECIMALS)
 
 
 def peel(stream: BitSource, losses: IntArray, n_draws: int, rate: Fraction) -> IntArray:

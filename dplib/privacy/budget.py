@@ -14,14 +14,27 @@ References:
 from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
+from typing import Self
 
 from dplib.privacy.calibration import rho_from_approx
 from dplib.privacy.rounding import as_fraction, exp_above, fraction_text, round_up, sqrt_above
 from dplib.validate import between, positive
 
 
+class _Amounts:
+    """What budgets of all kinds do with their numbers, which are exact."""
+
+    def scaled(self, weight: Fraction) -> Self:
+        """Return the share ``weight`` of every number, so that shares which sum to one sum to this budget."""
+        return type(self)(*(amount * weight for amount in vars(self).values()))
+
+    def to_dict(self) -> dict[str, str]:
+        """Return the budget as exact text, in the form of the configuration."""
+        return {name: fraction_text(amount) for name, amount in vars(self).items()}
+
+
 @dataclass(frozen=True, order=True)
-class PureDP:
+class PureDP(_Amounts):
     """Pure differential privacy: no event's probability changes by more than a factor ``e^epsilon``."""
 
     epsilon: Fraction
@@ -29,21 +42,13 @@ class PureDP:
     def __post_init__(self) -> None:
         object.__setattr__(self, "epsilon", positive("epsilon", as_fraction("epsilon", self.epsilon)))
 
-    def scaled(self, weight: Fraction) -> "PureDP":
-        """Return the share ``weight`` of this budget."""
-        return PureDP(self.epsilon * weight)
-
-    def to_dict(self) -> dict[str, str]:
-        """Return the budget as exact text, in the form of the configuration."""
-        return {"epsilon": fraction_text(self.epsilon)}
-
     def describe(self) -> str:
         """Say in plain words what the budget promises."""
         return f"epsilon {_shown(self.epsilon)}: {_likelihood(self.epsilon)}"
 
 
 @dataclass(frozen=True)
-class ApproxDP:
+class ApproxDP(_Amounts):
     """Approximate privacy: ``P(E) <= e^epsilon P'(E) + delta`` for every event ``E``."""
 
     epsilon: Fraction
@@ -54,14 +59,6 @@ class ApproxDP:
         delta = as_fraction("delta", self.delta)
         object.__setattr__(self, "delta", between("delta", delta, Fraction(0), Fraction(1)))
 
-    def scaled(self, weight: Fraction) -> "ApproxDP":
-        """Return the share ``weight`` of both numbers, so that shares which sum to one sum to this budget."""
-        return ApproxDP(self.epsilon * weight, self.delta * weight)
-
-    def to_dict(self) -> dict[str, str]:
-        """Return the budget as exact text, in the form of the configuration."""
-        return {"epsilon": fraction_text(self.epsilon), "delta": fraction_text(self.delta)}
-
     def describe(self) -> str:
         """Say in plain words what the budget promises."""
         return (
@@ -71,21 +68,13 @@ class ApproxDP:
 
 
 @dataclass(frozen=True, order=True)
-class ZCDP:
+class ZCDP(_Amounts):
     """Zero-concentrated privacy: the Rényi divergence of every order ``alpha > 1`` is at most ``alpha rho``."""
 
     rho: Fraction
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "rho", positive("rho", as_fraction("rho", self.rho)))
-
-    def scaled(self, weight: Fraction) -> "ZCDP":
-        """Return the share ``weight`` of this budget."""
-        return ZCDP(self.rho * weight)
-
-    def to_dict(self) -> dict[str, str]:
-        """Return the budget as exact text, in the form of the configuration."""
-        return {"rho": fraction_text(self.rho)}
 
     def describe(self) -> str:
         """Say in plain words what the budget promises."""

@@ -50,14 +50,7 @@ class QualityPlan:
 
     @classmethod
     def of(cls, budget: PureDP | ZCDP, rows_per_unit: int, replaces: bool, has_cap: bool) -> "QualityPlan":
-        """Divide the share.
-
-        Args:
-            budget: the share.
-            rows_per_unit: q.
-            replaces: whether neighbours may replace what a unit adds, and not only add or remove it.
-            has_cap: whether units have a cap.
-        """
+        """Divide the share; neighbours may replace what a unit adds, or only add or remove it."""
         part = UNITS_PART if has_cap else Fraction(0)
         factor = 2 if replaces else 1
         rows = _measured(ROWS, budget, 1 - part, factor * rows_per_unit, factor * rows_per_unit**2)

@@ -94,6 +94,11 @@ def sqrt_above(x: Fraction) -> Fraction:
     return Fraction(root) if Fraction(root) ** 2 >= x else Fraction(_UP.next_plus(root))
 
 
+def sqrt_below(x: Fraction, decimals: int) -> Fraction:
+    """Return the square root of ``x >= 0``, rounded down to this many decimals."""
+    return Fraction(math.isqrt(x.numerator * 100**decimals // x.denominator), 10**decimals)
+
+
 def round_up(x: Fraction, digits: int = _SHORT) -> Fraction:
     """Return the smallest decimal of ``digits`` significant digits that is at least ``x``."""
     context = Context(prec=digits, rounding=ROUND_CEILING, Emin=MIN_EMIN, Emax=MAX_EMAX)

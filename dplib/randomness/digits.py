@@ -16,7 +16,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
 
-from dplib.validate import at_least, positive, require
+from dplib.validate import at_least, positive
 
 _ARGUMENT_BITS = 8  # the series runs on an argument below 2^-8
 _FIRST_GUARD_BITS = 32
@@ -28,20 +28,6 @@ class Probability(ABC):
     @abstractmethod
     def prefix(self, n: int) -> int:
         """The integer floor(p 2^n)."""
-
-
-@dataclass(frozen=True)
-class Rational(Probability):
-    """The rational probability ``value``."""
-
-    value: Fraction
-
-    def __post_init__(self) -> None:
-        require(0 <= self.value <= 1, "probability", "lie between 0 and 1", self.value)
-
-    def prefix(self, n: int) -> int:
-        """The integer floor(p 2^n)."""
-        return (self.value.numerator << n) // self.value.denominator
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dplib.arrays import BoolArray, IntArray, Word32Array, WordArray
-from dplib.randomness.digits import ExpNegative, Probability, Rational
+from dplib.randomness.digits import ExpNegative, Probability
 from dplib.validate import at_least, between
 
 _WORD = 16
@@ -105,12 +105,6 @@ def uniform_below(stream: BitSource, bound: int, size: int) -> IntArray:
     return drawn
 
 
-def bernoulli(stream: BitSource, p: Fraction, size: int) -> BoolArray:
-    """Draw Bernoulli(p) for a rational p in [0, 1], shape (size,)."""
-    drawn: BoolArray = BernoulliTable.from_laws(Rational(p)).draw(stream, size)[0]
-    return drawn
-
-
 def bernoulli_exp(stream: BitSource, gamma: Fraction, size: int) -> BoolArray:
     """Draw Bernoulli(e^-gamma) for a rational gamma >= 0, shape (size,)."""
     drawn: BoolArray = BernoulliTable.from_laws(ExpNegative(gamma)).draw(stream, size)[0]
@@ -118,11 +112,7 @@ def bernoulli_exp(stream: BitSource, gamma: Fraction, size: int) -> BoolArray:
 
 
 def resolve_ties(stream: BitSource, probability: Probability, known: int, size: int) -> BoolArray:
-    """Decide U < p for uniform reals U whose first ``known`` bits are those of p.
-
-    Returns:
-        Shape (size,).
-    """
+    """Decide U < p for uniform reals U whose first ``known`` bits are those of p, shape (size,)."""
     drawn = np.zeros(size, dtype=np.bool_)
     open_draws = np.arange(size)
     while len(open_draws):

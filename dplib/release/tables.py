@@ -31,6 +31,7 @@ Filter: TypeAlias = tuple[str, str, Any]
 _ROW_GROUP = 1 << 20
 _FORMULA = frozenset("=+-@'\t\r\uff1d\uff0b\uff0d\uff20")
 """First characters that make a formula of a cell, the wide ones too, and the shield itself."""
+_COMPARISONS = ("==", "!=", "<", "<=", ">", ">=", "in")
 _TEXT = pa.dictionary(pa.int32(), pa.string())
 
 
@@ -107,22 +108,9 @@ def read_table(
 
 
 def _expression(where: Sequence[Filter]) -> Any:
-    expression = None
-    for name, comparison, value in where:
-        field = pa_dataset.field(name)
-        made = {
-            "==": lambda f=field, v=value: f == v,
-            "!=": lambda f=field, v=value: f != v,
-            "<": lambda f=field, v=value: f < v,
-            "<=": lambda f=field, v=value: f <= v,
-            ">": lambda f=field, v=value: f > v,
-            ">=": lambda f=field, v=value: f >= v,
-            "in": lambda f=field, v=value: f.isin(list(v)),
-        }
-        require(comparison in made, "comparison", f"be one of {' '.join(made)}", comparison)
-        condition = made[comparison]()
-        expression = condition if expression is None else expression & condition
-    return expression
+    for _, comparison, _ in where:
+        require(comparison in _COMPARISONS, "comparison", f"be one of {' '.join(_COMPARISONS)}", comparison)
+    return pa_parquet.filters_to_expression(list(where)) if where else None
 
 
 def _column(name: str, values: Column) -> Any:

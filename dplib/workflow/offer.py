@@ -5,11 +5,10 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
-from dplib.errors import BudgetError, ConfigError, IntegrityError
+from dplib.errors import ConfigError, IntegrityError
 from dplib.ledger.approvals import plan_hash
-from dplib.ledger.replay import amount
+from dplib.ledger.replay import check_balance
 from dplib.ledger.runs import Account, Run, Terms
-from dplib.privacy.budget import Currency
 from dplib.workflow.design import JobDesign, cost_of, neighbors_of
 from dplib.workflow.prepared import Prepared
 
@@ -111,12 +110,6 @@ def require_payable(run: Prepared[JobDesign]) -> None:
         return
     account = offer.account
     account.require_terms(offer.terms)
-    left = ledger.balance(account.dataset, period=offer.period).left
     ledger.check_place(run.key)
-    if ledger.find_run(run.key) is None and offer.cost > left:
-        unit = "rho" if account.terms.currency is Currency.ZCDP else "epsilon"
-        when = f" in {offer.period}" if offer.period else ""
-        raise BudgetError(
-            f"dataset {account.dataset} must have {unit} {amount(offer.cost)} left{when} for this release, "
-            f"got {amount(left)} of {amount(account.total)}"
-        )
+    if ledger.find_run(run.key) is None:
+        check_balance(account, offer.cost, ledger.balance(account.dataset, period=offer.period), offer.period)

@@ -1,11 +1,14 @@
-"""Bit sources for tests: scripted words, to lead a sampler where chance would not."""
+"""Bit sources for tests: scripted words, to lead a sampler where chance would not; probabilities that are known."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 import numpy.typing as npt
 
 from dplib.arrays import Word32Array, WordArray
+from dplib.randomness.digits import Probability
 
 
 class ScriptedStream:
@@ -31,3 +34,14 @@ class ScriptedStream:
     @property
     def used_up(self) -> bool:
         return not any(self.left.values())
+
+
+@dataclass(frozen=True)
+class Rational(Probability):
+    """The rational probability ``value``."""
+
+    value: Fraction
+
+    def prefix(self, n: int) -> int:
+        """The integer floor(p 2^n)."""
+        return (self.value.numerator << n) // self.value.denominator

@@ -8,8 +8,6 @@ Everything a method does is in units of the radius, so that questions and noise 
 """
 
 from dataclasses import dataclass, replace
-from fractions import Fraction
-from math import isqrt
 
 from dplib.clustering.central.bounds import private_radius
 from dplib.clustering.choose import Plan as MethodPlan
@@ -18,10 +16,10 @@ from dplib.clustering.source import Keyed, NoiseSource
 from dplib.clustering.space import Space
 from dplib.jobs.kmeans.design import Design
 from dplib.privacy.events import Event
+from dplib.privacy.rounding import sqrt_below
 
 FALLBACK = 1.0
 """Radius where none was found."""
-_ROOT = 10**12
 
 
 @dataclass(frozen=True)
@@ -51,11 +49,7 @@ def find_bounds(design: Design, counted: Keyed, noise: NoiseSource) -> ResolvedS
         return ResolvedSpace(design.frame, design.central)
     share = design.config.clustering.radius_share
     amount = design.budget * share
-    if design.gaussian:
-        square = 2 * amount * _ROOT**2
-        epsilon = Fraction(isqrt(square.numerator // square.denominator), _ROOT)
-    else:
-        epsilon = amount
+    epsilon = sqrt_below(2 * amount, 12) if design.gaussian else amount
     found = private_radius(counted, noise, epsilon, design.rows)
     radius = FALLBACK if found.radius is None else found.radius
     space = Space.ball(design.frame.space.center, radius)

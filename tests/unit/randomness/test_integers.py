@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from dplib.errors import ConfigError
-from dplib.randomness.digits import ExpNegative, Rational
-from dplib.randomness.integers import BernoulliTable, bernoulli, bernoulli_exp, resolve_ties, uniform_below
+from dplib.randomness.digits import ExpNegative
+from dplib.randomness.integers import BernoulliTable, bernoulli_exp, resolve_ties, uniform_below
 from dplib.randomness.keyed import KeyedStream
 from tests.support.goodness_of_fit import PASS, REJECT
-from tests.support.streams import ScriptedStream
+from tests.support.streams import Rational, ScriptedStream
 
 KEY = bytes(range(32))
 
@@ -47,13 +47,13 @@ def test_uniform_refuses_bounds_out_of_range(bound: int) -> None:
 )
 def test_bernoulli_has_its_rate(p: Fraction) -> None:
     n = 1_000_000
-    hits = int(bernoulli(KeyedStream(KEY, "rate"), p, n).sum())
+    hits = int(BernoulliTable.from_laws(Rational(p)).draw(KeyedStream(KEY, "rate"), n)[0].sum())
     assert stats.binomtest(hits, n, float(p)).pvalue > PASS
 
 
 def test_a_bernoulli_rate_ten_percent_off_is_rejected() -> None:
     n = 1_000_000
-    hits = int(bernoulli(KeyedStream(KEY, "rate"), Fraction(11, 100), n).sum())
+    hits = int(BernoulliTable.from_laws(Rational(Fraction(11, 100))).draw(KeyedStream(KEY, "rate"), n)[0].sum())
     assert stats.binomtest(hits, n, 0.1).pvalue < REJECT
 
 
@@ -65,17 +65,17 @@ def test_bernoulli_exp_has_its_rate(gamma: Fraction) -> None:
 
 
 def test_certain_and_impossible_events() -> None:
-    assert bernoulli(KeyedStream(KEY), Fraction(1), 200_000).all()
-    assert not bernoulli(KeyedStream(KEY), Fraction(0), 200_000).any()
+    assert BernoulliTable.from_laws(Rational(Fraction(1))).draw(KeyedStream(KEY), 200_000)[0].all()
+    assert not BernoulliTable.from_laws(Rational(Fraction(0))).draw(KeyedStream(KEY), 200_000)[0].any()
     assert bernoulli_exp(KeyedStream(KEY), Fraction(0), 200_000).all()
     assert not bernoulli_exp(KeyedStream(KEY), Fraction(10**30), 200_000).any()
 
 
 def test_no_draws() -> None:
-    assert bernoulli(KeyedStream(KEY), Fraction(1, 2), 0).shape == (0,)
+    assert BernoulliTable.from_laws(Rational(Fraction(1, 2))).draw(KeyedStream(KEY), 0)[0].shape == (0,)
     assert uniform_below(KeyedStream(KEY), 5, 0).shape == (0,)
     with pytest.raises(ConfigError, match="size must be at least 0"):
-        bernoulli(KeyedStream(KEY), Fraction(1, 2), -1)
+        BernoulliTable.from_laws(Rational(Fraction(1, 2))).draw(KeyedStream(KEY), -1)[0]
     with pytest.raises(ConfigError, match="size must be at least 0"):
         uniform_below(KeyedStream(KEY), 5, -1)
 

@@ -7,9 +7,10 @@ import pytest
 from scipy import stats
 
 from dplib.errors import ConfigError
-from dplib.randomness.digits import Logistic, Probability, Rational
+from dplib.randomness.digits import Logistic, Probability
 from dplib.randomness.user_streams import UserStreams, name_users, number_users
 from tests.support.goodness_of_fit import PASS
+from tests.support.streams import Rational
 
 KEY = bytes(range(32))
 
