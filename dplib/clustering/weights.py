@@ -14,15 +14,7 @@ from dplib.arrays import FloatArray
 
 
 def nearest_weights(noisy: FloatArray, totals: FloatArray) -> FloatArray:
-    """The nearest non-negative rows with given sums.
-
-    Args:
-        noisy: noisy counts, shape (m, c).
-        totals: the sum of each row; rows with a total of at most 0 become zeros; shape (m,).
-
-    Returns:
-        Shape (m, c).
-    """
+    """The nearest non-negative rows, (m, c), with given sums, (m,); rows of a sum of at most 0 become zeros."""
     totals = np.maximum(totals, 0.0)[:, np.newaxis]
     falling = -np.sort(-noisy, axis=1)
     excess = (np.cumsum(falling, axis=1) - totals) / np.arange(1, noisy.shape[1] + 1)

@@ -239,12 +239,7 @@ def _check_option(format_name: str, name: str, value: str) -> None:
 
 
 def counted_options(format_name: str, options: Mapping[str, str]) -> dict[str, str]:
-    """The options that decide what is counted, by canonical name: the part that belongs into measurement settings.
-
-    Args:
-        format_name: a format of `OPTIONS`, in any capitals.
-        options: `input.options`, as checked.
-    """
+    """The checked options that decide what is counted, by canonical name: what belongs into measurement settings."""
     known = _known(format_name)
     found = {}
     for name, value in options.items():

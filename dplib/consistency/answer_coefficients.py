@@ -105,7 +105,7 @@ def series_coefficients(
     lo: int,
     hi: int,
 ) -> FloatArray:
-    """The same where constraints link the series of a day, by the cheapest exact solver.
+    """The same where constraints link the series of a day, by the cheapest exact solver, shape (n_nodes, n_series).
 
     Args:
         tree: the tree.
@@ -114,9 +114,6 @@ def series_coefficients(
         weights: of the series in the answer, shape (n_series,).
         lo: first day.
         hi: one past the last.
-
-    Returns:
-        Shape (n_nodes, n_series).
     """
     nodes, asked = tree.leaf_nodes[lo:hi], np.flatnonzero(weights)
     known = np.array(variance)

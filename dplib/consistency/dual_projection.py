@@ -71,13 +71,10 @@ class DualProjection:
         return int(self.expansion.shape[0])
 
     def __call__(self, values: FloatArray) -> FloatArray:
-        """Project rows, all right-hand sides being 0.
+        """Project rows, all right-hand sides being 0, shape (n, n_series).
 
         Args:
             values: shape (n, n_series); entries of unmeasured series do not matter but must be finite.
-
-        Returns:
-            Shape (n, n_series).
         """
         moved = values[:, self.measured]
         multipliers = self.dual.solve(np.asarray(moved @ self.dual.rows.T, dtype=np.float64).T)
@@ -122,15 +119,12 @@ class DualProjection:
         return np.maximum(plain - self.dual.inverse.forms(left, left), 0.0)
 
     def squares(self, column: IntArray, n_columns: int, series: IntArray | None = None) -> FloatArray:
-        """Sums of the squared coefficients of some series over the noisy series of each column.
+        """Sums of the squared coefficients of some series over the noisy series of each column, shape (n_columns, k).
 
         Args:
             column: of each series, shape (n_series,).
             n_columns: number of columns.
             series: whose coefficients; all where None.
-
-        Returns:
-            Shape (n_columns, k).
         """
         answers = self.expansion if series is None else self.expansion[series]
         own = column[self.measured]

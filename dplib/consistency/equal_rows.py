@@ -65,14 +65,11 @@ class ClassIndex:
         return list(np.split(order, np.cumsum(np.bincount(self.of, minlength=self.n_classes))[:-1]))
 
     def apply(self, matrices: FloatArray, vectors: FloatArray) -> FloatArray:
-        """Multiply each node's vector by its class's matrix.
+        """Multiply each node's vector by its class's matrix, shape (n_nodes, c).
 
         Args:
             matrices: shape (n_classes, c, c).
             vectors: shape (n_nodes, c).
-
-        Returns:
-            Shape (n_nodes, c).
         """
         if self.n_classes == 1:
             return np.asarray(vectors @ matrices[0].T, dtype=np.float64)

@@ -34,13 +34,10 @@ class MeasuredPart:
     is_measured: BoolArray
 
     def restore(self, values: FloatArray) -> FloatArray:
-        """Add the unmeasured series.
+        """Add the unmeasured series, shape (n_nodes, n_series).
 
         Args:
             values: of the part, consistent, shape (n_nodes, n_measured).
-
-        Returns:
-            Shape (n_nodes, n_series).
         """
         if self.is_measured.all():
             return values

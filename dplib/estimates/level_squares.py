@@ -26,15 +26,12 @@ from dplib.trees.interval_tree import IntervalTree
 
 
 def level_squares(tree: IntervalTree, level_variance: FloatArray) -> FloatArray:
-    """Sums of squared coefficients of every node's estimate.
+    """Sums of squared coefficients of every node's estimate, shape (n_nodes, n_levels).
 
     Args:
         tree: all leaves on the last level.
         level_variance: by which least squares weigh, inf where a level is not measured, finite for the last one, shape
             (n_levels,).
-
-    Returns:
-        Shape (n_nodes, n_levels).
     """
     n_nodes, n_levels = tree.n_nodes, tree.n_levels
     squares, sums = np.zeros((n_nodes, n_levels)), np.zeros((n_nodes, n_levels))

@@ -50,14 +50,11 @@ class RangeVariance:
         self._after, self._before, self._left, self.final = _variances(tree.parent, tree.child_count, variance)
 
     def of(self, lo: npt.ArrayLike, hi: npt.ArrayLike) -> FloatArray:
-        """Variance of the answers to the ranges ``lo <= bin < hi``.
+        """Variance of the answers to the ranges ``lo <= bin < hi``, shape (m,), in counts squared.
 
         Args:
             lo: first bins, shape (m,).
             hi: one past the last bins, shape (m,).
-
-        Returns:
-            Shape (m,), in counts squared.
 
         Raises:
             ConfigError: if a range is empty or leaves the bins.

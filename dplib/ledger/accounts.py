@@ -63,12 +63,7 @@ class Accounts(Book):
         return sorted(self.state().accounts.values(), key=lambda account: account.dataset)
 
     def balance(self, dataset: str, at: int | None = None, period: str = "") -> Balance:
-        """Exact balance of an account, now or just after the ledger entry ``at``.
-
-        Args:
-            dataset: name of the account.
-            at: sequence of an entry.
-            period: which period, of an account that renews.
+        """Exact balance of an account, or of a period of one that renews, now or just after the ledger entry ``at``.
 
         Raises:
             ConfigError: if there is no such account, or it renews and no period is named.

@@ -46,15 +46,7 @@ class Approval:
 
 
 def plan_hash(settings: Mapping[str, object], date: str, cost: Fraction, unit: str, neighbors: str) -> str:
-    """Return the hash, hex, that an approval names.
-
-    Args:
-        settings: the resolved measurement settings.
-        date: the logical date, which is left open; empty where there is none.
-        cost: in the account's currency.
-        unit: the privacy unit.
-        neighbors: the neighbour relation.
-    """
+    """Return the hash, hex, that an approval names; the settings have their date left open, empty where none is."""
     plan = {"settings": undated(settings, date), "cost": cost, "unit": unit, "neighbors": neighbors}
     return hashlib.sha256(b"dplib plan 1\n" + canonical_json(plan)).hexdigest()
 

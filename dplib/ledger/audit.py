@@ -34,7 +34,7 @@ def audit_entries(
     Args:
         book: every entry in order.
         tip: sequence and digest of the newest one, as kept apart.
-        known: pairs (sequence, digest) kept elsewhere.
+        known: such pairs kept elsewhere.
         pricing: works costs and plans of reservations out again; they are taken as stated where None.
     """
     findings = check_chain(book, tip, known)

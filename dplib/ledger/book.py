@@ -68,12 +68,7 @@ class Book:
             return read_entries(connection), (tip.sequence, tip.digest)
 
     def audit(self, known: Iterable[tuple[int, str]] = (), pricing: Pricing | None = None) -> list[Finding]:
-        """Check the hash chain and replay every entry by the rules; an empty list means all is well.
-
-        Args:
-            known: pairs (sequence, digest) from earlier exports kept elsewhere; they catch a chain rewritten whole.
-            pricing: works costs and plans of reservations out again; they are taken as stated where None.
-        """
+        """Check the hash chain and replay every entry by the rules (`audit_entries`); empty means all is well."""
         book, tip = self.entries()
         return audit_entries(book, tip, known, pricing)
 

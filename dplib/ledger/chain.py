@@ -122,13 +122,7 @@ def sound_entries(rows: Iterable[Sequence[Any]], tip: tuple[int, str], dataset: 
 
 
 def check_chain(entries: Iterable[Entry], tip: tuple[int, str], known: Iterable[tuple[int, str]] = ()) -> list[Finding]:
-    """Return what is wrong with the chain of all entries in order.
-
-    Args:
-        entries: every entry of the ledger by sequence.
-        tip: sequence and digest of the newest entry, as kept apart.
-        known: tips taken from the same ledger earlier and kept elsewhere.
-    """
+    """Return what is wrong with the chain of all entries in order, its tip and tips that were kept elsewhere."""
     findings: list[Finding] = []
     digests = {0: GENESIS}
     last, previous = 0, GENESIS

@@ -40,11 +40,7 @@ class Moved:
 
 
 def migrate(source_url: str, target_url: str) -> Moved:
-    """Move a ledger; the same call again completes one that was interrupted.
-
-    Args:
-        source_url: resolved address of the ledger in use.
-        target_url: resolved address of an empty database or a new file.
+    """Move a ledger to an empty database or a new file; the same call again completes one that was interrupted.
 
     Raises:
         ConfigError: if the target is not empty, or the source was moved before.

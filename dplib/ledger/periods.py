@@ -90,11 +90,7 @@ class Renewal:
         return unit if unit == "event" or unit.endswith(f"-{self.every}") else f"{unit}-{self.every}"
 
     def period_of(self, account: str, window: DayWindow | None) -> str:
-        """The one period that a run reads.
-
-        Args:
-            account: name of the account.
-            window: the days that the run reads.
+        """The one period that a run of these days reads.
 
         Raises:
             ConfigError: if it declares no days, or days of two periods, or reads them by another clock.

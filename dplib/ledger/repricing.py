@@ -97,13 +97,7 @@ def window_of(days: Mapping[str, Any] | None) -> DayWindow | None:
 
 
 def forged(entries: Iterable[Entry], accounts: Mapping[str, Account], pricing: Pricing) -> list[Finding]:
-    """What is wrong with the reservations of entries in order, by the settings that they hold.
-
-    Args:
-        entries: that keep the ledger's rules.
-        accounts: after them, by name.
-        pricing: works cost and hash out from settings.
-    """
+    """What is wrong with the reservations of sound entries, in order, by the settings that they hold."""
     newest: dict[str, int] = {}
     findings = []
     for entry in entries:

@@ -96,18 +96,13 @@ def draw_weighted(
 ) -> IntArray:
     """Draw entries independently, entry g standing for ``multiplicities[g]`` candidates of loss ``losses[g]``.
 
-    Args:
-        stream: where the bits come from.
-        losses: integers in non-decreasing order, at least one.
-        multiplicities: integers above 0, as many; any size.
-        rate: r, an exact fraction above 0.
-        size: number of draws.
+    Losses do not decrease; multiplicities are integers above 0 of any size.
 
     Returns:
         Positions of the drawn entries, shape (size,); which of the entry's candidates is left to the caller.
 
     Raises:
-        ConfigError: see above.
+        ConfigError: if there is no entry, or the numbers are others.
     """
     _require_entries(losses, multiplicities, rate)
     at_least("size", size, 0)

@@ -139,13 +139,9 @@ class ThresholdLaw:
 
 
 def threshold_for(noisy_edges: float, n_pairs: int, epsilon: Fraction, steps: int = DEFAULT_STEPS) -> ThresholdLaw:
-    """The law with the smallest threshold at which no more edges are expected than the noisy count.
+    """The law with the smallest threshold at which no more edges are expected than a count that is already private.
 
-    Args:
-        noisy_edges: an edge count that is already private.
-        n_pairs: all pairs.
-        epsilon: privacy of the adjacency matrix.
-        steps: g; more steps hit the count more closely.
+    More steps hit the count more closely.
     """
     wanted = min(max(noisy_edges, 1.0), float(n_pairs))
     thresholds = range(1, max(1, int(MAX_EXPONENT * steps / Fraction(epsilon))) + 1)

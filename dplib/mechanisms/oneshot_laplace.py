@@ -71,13 +71,7 @@ def oneshot_error(scale: Fraction, n_candidates: int, beta: float) -> float:
 
 
 def draw_oneshot(stream: BitSource, losses: IntArray, k: int, scale: Fraction) -> IntArray:
-    """Draw the set of the k smallest noisy losses.
-
-    Args:
-        stream: where the bits come from.
-        losses: int64, shape (n_candidates,), below 2^58 in magnitude.
-        k: size of the set.
-        scale: lambda, see `oneshot_scale`; at most 2^36.
+    """Draw the set of the k smallest noisy losses (int64, below 2^58 in magnitude), at a scale of at most 2^36.
 
     Returns:
         Positions of the set in increasing order, shape (k,).

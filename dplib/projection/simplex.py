@@ -28,7 +28,7 @@ def project_simplex(
     weights: FloatArray | None = None,
     allowed: BoolArray | None = None,
 ) -> FloatArray:
-    """Project each column of each group of rows on ``{h >= 0, sum h = total}``.
+    """Project each column of each group of rows on ``{h >= 0, sum h = total}``, shape (n_rows, n_columns).
 
     Args:
         values: finite, shape (n_rows, n_columns).
@@ -36,9 +36,6 @@ def project_simplex(
         totals: at least 0, shape (n_groups, n_columns).
         weights: above 0, shape (n_rows, n_columns); None for equal weights.
         allowed: entries that may differ from 0, shape (n_rows, n_columns); None for all.
-
-    Returns:
-        Shape (n_rows, n_columns).
 
     Raises:
         SolverError: if a total is negative, or above 0 where no entry of its group is allowed.

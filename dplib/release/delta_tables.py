@@ -48,12 +48,7 @@ def require_library() -> None:
 
 
 def require_tables(release: Path, names: Iterable[str], may_lack: frozenset[str]) -> None:
-    """Refuse names of tables that releases of these settings do not have.
-
-    Args:
-        release: one of them, finished.
-        names: of tables, as in `append_release`.
-        may_lack: tables that a release of these settings may have or lack.
+    """Refuse names of tables that releases of these settings, of which one is finished, neither have nor may lack.
 
     Raises:
         ConfigError: naming the first that there is not.

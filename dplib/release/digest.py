@@ -28,15 +28,10 @@ _ALL = b"dplib counts digest 1"
 
 
 def block_digest(key: bytes, block_name: str, counts: IntArray) -> bytes:
-    """Return the 32-byte digest of one logical block of exact counts.
-
-    Args:
-        key: sub-key of the secret kept for digests, at least 16 bytes.
-        block_name: name of the block, fixed by the settings.
-        counts: exact counts of dtype int64, any shape.
+    """Return the 32-byte digest of one logical block, named by the settings, of exact int64 counts of any shape.
 
     Raises:
-        ConfigError: if the key is too short or the counts are not int64.
+        ConfigError: if the key has fewer than 16 bytes or the counts are not int64.
     """
     require(len(key) >= 16, "digest key", "have at least 16 bytes", f"{len(key)} bytes")
     require(counts.dtype == np.int64, "counts", "be of type int64", counts.dtype)

@@ -29,11 +29,7 @@ def file_sha256(path: Path) -> str:
 
 
 def list_files(directory: Path, hidden: bool = False) -> dict[str, Path]:
-    """All files below a directory by relative name with forward slashes.
-
-    Args:
-        directory: the directory.
-        hidden: list what has a dot in front of its name, or of a folder's, too.
+    """All files below a directory by relative name with forward slashes, ``hidden`` ones, below a dot, too.
 
     Raises:
         IntegrityError: if something there is neither a file nor a directory, such as a link.

@@ -125,11 +125,9 @@ class Manifest(_Part):
 
 
 def build_manifest(directory: Path, content: Mapping[str, Any]) -> Manifest:
-    """Return the manifest of a directory whose files are all written.
+    """Return the manifest of a directory whose files are all written, from its fields but ``files``.
 
-    Args:
-        directory: the release before its manifest.
-        content: the fields of `Manifest` but ``files``; fractions, dates, enums and numpy scalars are converted.
+    Fractions, dates, enums and numpy scalars are converted.
 
     Raises:
         ConfigError: if a field is missing, unknown or has no canonical form.

@@ -132,14 +132,7 @@ class Staging:
 def store_measurement(output: Path, release_id: str, staged: str, content_sha256: str) -> Path:
     """Move the measurement that the ledger names from staging into its release's directory; again without effect.
 
-    Args:
-        output: the output directory.
-        release_id: the run's public name.
-        staged: name of the staging directory, as the ledger has it.
-        content_sha256: the hash recorded with it.
-
-    Returns:
-        The directory of the stored measurement.
+    ``staged`` and ``content_sha256`` are as the ledger has them. Returns the directory of the stored measurement.
 
     Raises:
         IntegrityError: if it is nowhere to be found, or is not what was recorded.
@@ -161,11 +154,8 @@ def store_measurement(output: Path, release_id: str, staged: str, content_sha256
 def remove_leftovers(output: Path, release_id: str, recorded: Callable[[], str | None]) -> None:
     """Remove what dead runs of one release left in staging.
 
-    Args:
-        output: the output directory.
-        release_id: the run's public name.
-        recorded: asks the ledger for the staging directory that it names; called once the writers of all leftovers
-            are known to be gone, so that its answer is final.
+    ``recorded`` asks the ledger for the staging directory that it names; it is called once the writers of all leftovers
+    are known to be gone, so that its answer is final.
     """
     with locked(output):
         _recover(output, release_id)

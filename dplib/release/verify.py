@@ -66,10 +66,7 @@ def verify_content(check: Callable[[], list[Check]]) -> list[Check]:
 def verify_against_ledger(manifest: Manifest, ledger: "Ledger", pricing: Pricing | None = None) -> list[Check]:
     """Check that the ledger knows this release, with these settings, this cost and this very manifest.
 
-    Args:
-        manifest: the release's.
-        ledger: the open ledger.
-        pricing: works the costs of the ledger's reservations out again; they are taken as stated where None.
+    ``pricing`` works the costs of the ledger's reservations out again; they are taken as stated where None.
     """
     try:
         run = ledger.run(manifest.release_id)

@@ -83,11 +83,7 @@ class KeyRing:
 
 
 def load_secret(spec: str, base: Path) -> KeyRing:
-    """Read the secret from where ``spec`` says.
-
-    Args:
-        spec: ``file:PATH``, ``env:NAME`` or ``command:WORDS``.
-        base: directory from which a relative path counts and in which the command runs.
+    """Read the secret from where ``spec`` says (`dplib.secret.places.read_place`).
 
     Raises:
         ConfigError: if the place cannot be read, is open to others, or holds no secret; the message never carries

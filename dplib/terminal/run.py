@@ -47,16 +47,7 @@ def run_and_show(
     pricing: Pricing,
     kept: ExitStack | None = None,
 ) -> None:
-    """Run a job and print what it made; the last line is the release alone (its id after ``measure``).
-
-    Args:
-        prepared: the job and its configuration.
-        stage: measure, publish or all.
-        release_id: with ``publish``, which stored measurement.
-        again: measure anew and spend again.
-        pricing: works the costs of the account's reservations out again.
-        kept: ends what outlasts this run, where others follow: Spark.
-    """
+    """Run a job and print what it made; the last line is the release alone (its id after ``measure``)."""
     config = prepared.design.config
     log.about(job=config.job, dataset=config.dataset, logical_date=prepared.date)
     log.event("started", stage=stage)

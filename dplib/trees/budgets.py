@@ -60,15 +60,12 @@ def unit_variance(shares: npt.ArrayLike, noise: LawName) -> FloatArray:
 
 
 def node_coefficients(tree: IntervalTree, coverage: FloatArray, noise: LawName = "laplace") -> FloatArray:
-    """The coefficients c of conclusion 3.5 (CNP).
+    """The coefficients c of conclusion 3.5 (CNP), shape (n_nodes,).
 
     Args:
         tree: the tree.
         coverage: p of each node, at least 0, shape (n_nodes,).
         noise: which law the budgets feed.
-
-    Returns:
-        Shape (n_nodes,).
     """
     require(len(coverage) == tree.n_nodes, "coverage", f"have {tree.n_nodes} entries", len(coverage))
     good = bool(np.isfinite(coverage).all() and (coverage >= 0).all())
@@ -140,14 +137,11 @@ def checked_level_shares(tree: IntervalTree, level_shares: npt.ArrayLike) -> Flo
 
 
 def spread_level_shares(tree: IntervalTree, level_shares: npt.ArrayLike) -> FloatArray:
-    """Give each node its level's share, and a leaf above the last level all that is left on its path.
+    """Give each node its level's share, and a leaf above the last level all that is left on its path, shape (n_nodes,).
 
     Args:
         tree: the tree.
         level_shares: at least 0, summing to at most 1, shape (n_levels,).
-
-    Returns:
-        Shape (n_nodes,).
 
     Raises:
         ConfigError: if the shares do not fit the levels or sum to more than 1.

@@ -30,17 +30,9 @@ def write_release_manifest(
     faint: FaintTotals,
     quality: QualityReport | None,
 ) -> None:
-    """Write ``manifest.json``, the last file of the release.
+    """Write ``manifest.json``, the last file of the release, into the staging directory with all other files.
 
-    Args:
-        directory: the staging directory, all other files written.
-        design: the design.
-        run: the ledger's run.
-        currency: of the account that paid.
-        guarantee: as the page states it.
-        job_fields: what the job says (`dplib.workflow.publication.Made`), and the hashes of the settings.
-        faint: series that do not stand out from their noise; noted among the details where there are any.
-        quality: of the input, same shape.
+    ``job_fields`` is what the job says (`dplib.workflow.publication.Made`), and the hashes of the settings.
     """
     config = design.config
     details = {"design": design.public()} | job_fields["details"]

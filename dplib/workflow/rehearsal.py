@@ -52,13 +52,10 @@ def on_generated_rows(
     folder: Path,
     resolve: Resolve[AnyDesign] | None = None,
 ) -> PreparedJob[AnyDesign]:
-    """The same job on other rows, with a ledger, a secret and an output of its own.
+    """The same job on other rows, with a ledger, a secret and an output of its own in a temporary folder.
 
-    Args:
-        prepared: a checked configuration.
-        changed: sections that replace those of the configuration, the input at least.
-        folder: a temporary folder, to which the paths of the input are relative.
-        resolve: derives the design from the changed settings and the folder; as the job does where None.
+    ``changed`` are sections that replace those of the configuration, the input at least; ``resolve`` derives the design
+    from them, as the job does where None.
     """
     config = prepared.config
     own = {"ledger": f"sqlite:///{_LEDGER}", "secret": f"file:{_KEY}"}

@@ -184,13 +184,7 @@ def _payable(
 ) -> KeyRing:
     """Refuse early what could not be reserved or measured, before Spark starts; returns the secret's keys.
 
-    Args:
-        prepared: the job and its configuration.
-        ledger: the ledger; its reservation decides again.
-        offer: what the run asks.
-        again: measure anew and spend.
-        open_run: the reservation that a first attempt left behind.
-        pricing: works the costs of the account's other reservations out again.
+    The ledger's reservation decides again; ``open_run`` is one that a first attempt left behind.
     """
     config, account = prepared.config, offer.account
     ledger.check_payable(prepared.key, offer.cost, again, offer.plan, prepared.window)

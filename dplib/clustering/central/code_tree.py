@@ -104,7 +104,7 @@ def grow(counted: Keyed, bits: int, depth: int, measure: Measure, expand: Expand
 
 
 def leaves_of(levels: Sequence[Level], bits: int, depth: int, variances: Sequence[float]) -> Leaves:
-    """The leaves with weights that add up along the tree, by all counts weighted with their variances.
+    """The leaves of a tree's levels with weights that add up along it, by all counts weighted with their variances.
 
     Args:
         levels: of `grow`.

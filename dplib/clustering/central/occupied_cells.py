@@ -24,7 +24,7 @@ MAX_OF_ALL = 0.98
 
 
 def occupied_cells(noisy: FloatArray, inside: BoolArray, scale: float, total: float, n_cells: int) -> BoolArray:
-    """Which cells to keep.
+    """Which cells to keep, shape (n_cells^d,); only cells inside.
 
     Args:
         noisy: noisy counts of all cells, in the order of their keys, shape (n_cells^d,).
@@ -32,9 +32,6 @@ def occupied_cells(noisy: FloatArray, inside: BoolArray, scale: float, total: fl
         scale: of the Laplace noise in each cell.
         total: noisy number of points.
         n_cells: cells an axis.
-
-    Returns:
-        shape (n_cells^d,); only cells inside.
     """
     d = round(np.log(len(noisy)) / np.log(n_cells))
     shape = (n_cells,) * d

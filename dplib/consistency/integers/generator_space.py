@@ -119,13 +119,10 @@ class GeneratorSpace:
         return [(int(number), np.flatnonzero(daily == number)[:, None]) for number in numbers]
 
     def series_counts(self, counts: IntArray) -> IntArray:
-        """Map generator counts to series, exactly: ``u -> G u``.
+        """Map generator counts to series, exactly: ``u -> G u``, shape (n, n_series).
 
         Args:
             counts: shape (n, n_generators), at least 0.
-
-        Returns:
-            Shape (n, n_series).
         """
         return np.asarray(counts @ self.matrix.T, dtype=np.int64)
 

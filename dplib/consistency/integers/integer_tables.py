@@ -176,7 +176,7 @@ def _divide_narrowed(
 def root_counts(
     space: GeneratorSpace, target: FloatArray, estimate: FloatArray, weights: FloatArray | None = None
 ) -> IntArray:
-    """The root's non-negative integer generator counts.
+    """The root's non-negative integer generator counts, shape (n_generators,).
 
     With many generators of small counts, replacing each negative one by 0 would push their sum up by a large
     multiple of its error. So sums come first here as well: the sum of all generators, then the sums that are series
@@ -187,9 +187,6 @@ def root_counts(
         target: real generator counts of the whole range, shape (n_generators,).
         estimate: the root's estimates, shape (n_series,); used where generators are dependent.
         weights: weight of each series, shape (n_series,).
-
-    Returns:
-        Shape (n_generators,).
     """
     if not space.n_generators:
         return np.zeros(0, dtype=np.int64)

@@ -88,9 +88,7 @@ def count_standard_cuts(cactus: Cactus) -> int:
 def canonical_cuts(cuts: npt.ArrayLike) -> BoolArray:
     """Return a set of cuts in its one form: rows without vertex 0, sorted by size and then by vertices.
 
-    Args:
-        cuts: shape (n_cuts, n_vertices), True on one side of each cut; a cut may come more than once and by either
-            side.
+    Of ``cuts``, shape (n_cuts, n_vertices), one may come more than once and by either side.
 
     Raises:
         ConfigError: the matrix has no two dimensions, or a side is empty.

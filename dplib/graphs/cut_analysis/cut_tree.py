@@ -85,11 +85,9 @@ def cut_tree(p_cuts: BoolArray) -> CutTree:
 
 
 def bundle_of(tree: CutTree, t_cut: BoolArray) -> tuple[int, IntArray]:
-    """Return the node whose bundle a t-cut belongs to, and the p-cuts below it whose outer sides make up the t-cut.
+    """Return the node of the tree of all p-cuts whose bundle a t-cut (its side without vertex 0) belongs to.
 
-    Args:
-        tree: of all p-cuts.
-        t_cut: shape (n_vertices,), the side without vertex 0.
+    With it come the p-cuts below it whose outer sides make up the t-cut.
 
     Raises:
         ConfigError: the cut belongs to no bundle.

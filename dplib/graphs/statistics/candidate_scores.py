@@ -30,15 +30,12 @@ from dplib.validate import at_least, require
 
 
 def split_scores(graph: SimpleGraph, candidates: Sequence[IntArray], resolution: Fraction = Fraction(0)) -> IntArray:
-    """Score splits into communities.
+    """Score splits into communities, shape (n_candidates,).
 
     Args:
         graph: the graph.
         candidates: for each candidate the group of every vertex, from 0, shape (n,).
         resolution: gamma, the density above which two groups are worth merging.
-
-    Returns:
-        Shape (n_candidates,).
     """
     at_least("resolution", resolution, Fraction(0))
     inside, pairs = [], []

@@ -153,14 +153,7 @@ class Sensitivity:
 def sensitivity(
     statistic: Statistic, neighbors: Neighbors, n_vertices: int, bound: DegreeBound = UNBOUNDED, stars: int = 2
 ) -> Sensitivity:
-    """The sensitivity of a statistic; derivations are in the module's text.
-
-    Args:
-        statistic: what is measured.
-        neighbors: edge or vertex.
-        n_vertices: n, the declared vertices.
-        bound: what is known of the degrees.
-        stars: edges of a star, for ``k_stars``.
+    """The sensitivity of a statistic (``stars``: edges of a star); derivations are in the module's text.
 
     Raises:
         ConfigError: for neighbours other than these, and where the statistic has no useful sensitivity: the reason is

@@ -42,11 +42,7 @@ def colour_tasks(n_colours: int) -> IntArray:
 
 
 def tasks_of_edges(source: IntArray, target: IntArray, n_colours: int) -> IntArray:
-    """The tasks that need each edge: one for each third colour.
-
-    Returns:
-        Shape (m, n_colours).
-    """
+    """The tasks that need each edge: one for each third colour, shape (m, n_colours)."""
     ends = np.stack([vertex_colours(source, n_colours), vertex_colours(target, n_colours)], axis=1)
     triples = np.empty((len(source), n_colours, 3), dtype=np.int64)
     triples[:, :, :2] = ends[:, np.newaxis]

@@ -164,16 +164,13 @@ class Errors:
         return np.bincount(series, minlength=len(self._design.series)).astype(np.float64)
 
     def half_widths(self, lo: int, hi: int, series: IntArray, most: int = MAX_KINDS) -> FloatArray:
-        """Half widths of the 95 % intervals of some series' counts over the days ``lo <= t < hi``.
+        """Half widths of the 95 % intervals of some series' counts over the days ``lo <= t < hi``, shape (m,).
 
         Args:
             lo: first day.
             hi: one past the last.
             series: numbers of the series, shape (m,).
             most: how many different laws are worked out (`dplib.privacy.noise_quantile.half_widths`).
-
-        Returns:
-            Shape (m,).
         """
         errors = self.std_errors(lo, hi, series)
         return half_widths(errors, lambda at: self.half_width(lo, hi, int(series[at])), most)

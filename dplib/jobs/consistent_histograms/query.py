@@ -51,11 +51,7 @@ class Answer:
 
 
 def design_of(manifest: Manifest) -> Design:
-    """The design of a release.
-
-    Raises:
-        ConfigError: if the release is of another job.
-    """
+    """The design of a release; `ConfigError` if it is of another job."""
     return Design.from_public(public_design(manifest, NAME))
 
 

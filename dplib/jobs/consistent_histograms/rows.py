@@ -67,14 +67,11 @@ class SeriesCounts:
         self._width = int(constraints.measured.sum())
 
     def of(self, counts: IntArray, first_day: int = 0) -> IntArray:
-        """Counts of the measured series.
+        """Counts of the measured series, shape (n, n_measured_series).
 
         Args:
             counts: by day and row kind, shape (n, n_kinds), for the days from ``first_day``.
             first_day: first day of ``counts``.
-
-        Returns:
-            Shape (n, n_measured_series).
         """
         series = np.zeros((len(counts), self._width), dtype=np.int64)
         for first, end, incidence in self._day_constraints:

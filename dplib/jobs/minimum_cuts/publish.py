@@ -153,13 +153,5 @@ def manifest_fields(design: Design) -> dict[str, Any]:
 
 def _sampler(plan: SamplerPlan, enumeration: Enumeration) -> dict[str, Any]:
     """The public numbers of sampled_cuts."""
-    return {
-        "lowest": plan.lowest,
-        "gate": plan.gate,
-        "target": plan.target,
-        "value_epsilon": plan.value_epsilon,
-        "padding_epsilon": plan.padding_epsilon,
-        "draw_epsilon": plan.draw_epsilon,
-        "failure": plan.failure,
-        "enumeration_failure": enumeration.failure,
-    }
+    names = ("lowest", "gate", "target", "value_epsilon", "padding_epsilon", "draw_epsilon", "failure")
+    return {name: getattr(plan, name) for name in names} | {"enumeration_failure": enumeration.failure}

@@ -57,11 +57,7 @@ class Answer:
 
 
 def design_of(manifest: Manifest) -> Design:
-    """The design of a release.
-
-    Raises:
-        ConfigError: if the release is of another job.
-    """
+    """The design of a release; `ConfigError` if it is of another job."""
     return Design.from_public(public_design(manifest, NAME))
 
 
@@ -76,15 +72,10 @@ def ask(directory: Path, manifest: Manifest, asked: Question) -> list[Answer]:
 
 
 def query_release(directory: Path, manifest: Manifest, names: Sequence[str]) -> list[Answer]:
-    """Answer for statistics or for vertices.
-
-    Args:
-        directory: the release.
-        manifest: its manifest.
-        names: statistics, or vertices by number or name; all numbers where empty.
+    """Answer for statistics or for vertices by number or name; with all numbers where none is named.
 
     Raises:
-        ConfigError: if a name is none of the release.
+        ConfigError: if a name is none of the release or a range is given.
     """
     design = design_of(manifest)
     tables = Tables(directory, design)

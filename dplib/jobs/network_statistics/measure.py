@@ -154,14 +154,9 @@ def measure_edges(design: Design, graph: SimpleGraph, keys: RunKeys, directory: 
 
 
 def write_noisy(design: Design, counts: ExactCounts, graph: SimpleGraph, key: bytes, directory: Path) -> None:
-    """Draw the noise of every statistic once and store the measurement.
+    """Draw the noise of every statistic once, under a key that depends on the edges, and store the measurement.
 
-    Args:
-        design: the design.
-        counts: of the graph, projected where the design does.
-        graph: that graph; looked at where the design needs edges only.
-        key: that depends on the edges.
-        directory: staging directory; gets ``measurement/``.
+    The counts are of the graph, projected where the design does, which is looked at where the design needs edges only.
     """
     parts = draw_whole_graph(design, graph, key)
     Tables(directory, design).write_measurement(noisy_numbers(design, counts, key) | parts.numbers)

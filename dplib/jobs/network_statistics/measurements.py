@@ -128,14 +128,7 @@ def measurements_of(
     declared: Declared,
     noise_format: int = NOISE_FORMAT,
 ) -> tuple[Measurement, ...]:
-    """What is measured, in the order of `MEASURED`.
-
-    Args:
-        config: the configuration.
-        n: the declared vertices.
-        bound: what is known of the degrees.
-        declared: candidates and blocks.
-        noise_format: up to `NOISE_FORMAT`; an older one to open an older release.
+    """What is measured, in the order of `MEASURED`; ``noise_format`` is an older one to open an older release.
 
     Raises:
         ConfigError: naming the setting that is wrong.

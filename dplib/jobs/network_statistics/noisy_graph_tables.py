@@ -118,14 +118,7 @@ def block_names(design: Design) -> list[tuple[str, str]]:
 def write_published_graph(
     tables: Tables, parts: WholeGraph, edges: FloatArray | None, std_error: FloatArray | None
 ) -> None:
-    """Write the published tables.
-
-    Args:
-        tables: of the release, with the design of the configuration.
-        parts: from `read_whole_graph`.
-        edges: estimated edges by key of ``adjacency``; None where it is not measured.
-        std_error: their standard errors.
-    """
+    """Write the published tables, with estimates and errors by key of ``adjacency``, None where it is not measured."""
     design, published = tables.design, tables.directory / PUBLISHED
     csv = design.config.publish.output.csv
     if parts.graph is not None and edges is not None and std_error is not None:

@@ -23,14 +23,7 @@ from dplib.workflow.run_keys import MeasurementKeys, RunKeys
 
 
 def measure_reports(design: Design, judged: DataFrame, keys: RunKeys, directory: Path) -> MeasurementKeys:
-    """Collect the reports and store them as the measurement.
-
-    Args:
-        design: of the local model, its input being reports.
-        judged: from `dplib.spark.graphs.reports.judge_reports`.
-        keys: the run's sub-keys.
-        directory: staging directory; gets ``measurement/``.
-    """
+    """Collect the reports (`dplib.spark.graphs.reports.judge_reports`) and store them as ``measurement/``."""
     assert design.reported is not None
     return store_reports(design, collect_reports(judged), keys, directory)
 

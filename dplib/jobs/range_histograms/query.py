@@ -44,11 +44,7 @@ class Answer:
 
 
 def design_of(directory: Path, manifest: Manifest) -> Design:
-    """The design of a release.
-
-    Raises:
-        ConfigError: if the release is of another job.
-    """
+    """The design of a release; `ConfigError` if it is of another job."""
     release = RangesRelease.model_validate(public_design(manifest, NAME))
     return Design.of(release, read_strategy(directory, noise_of(release)))
 

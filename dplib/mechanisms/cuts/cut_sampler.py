@@ -82,16 +82,9 @@ class SampledCuts:
 
 
 def sample_cuts(graph: PaddedGraph, plan: SamplerPlan, key: Key, statistic: str) -> SampledCuts:
-    """Release near-minimum cuts; see the module's statement.
+    """Release near-minimum cuts; see the module's statement. The key must depend on the whole graph.
 
-    Args:
-        graph: the private graph.
-        plan: from `dplib.mechanisms.cuts.cut_sampler_plan.plan_cut_sampler`.
-        key: the measurement key, which must depend on the whole graph; at least 32 bytes.
-        statistic: what is measured; part of the streams' names.
-
-    Returns:
-        The same for the same key and graph, whatever the order of the enumerated cuts.
+    The same comes of the same key and graph, whatever the order of the enumerated cuts.
     """
     scale = plan.weight_cap / plan.value_epsilon
     noise = draw_discrete_laplace(KeyedStream(key, statistic, "minimum cut value"), scale, 1)

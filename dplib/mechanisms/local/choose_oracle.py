@@ -53,13 +53,9 @@ _MAKE: dict[OracleName, Callable[[int, Fraction], Oracle]] = {
 def choose_oracle(
     n_values: int, epsilon: Fraction, name: str = OracleName.AUTO, most_report_bits: int = MAX_REPORT_BITS
 ) -> Oracle:
-    """The oracle for a domain that the server can enumerate.
+    """The oracle for a domain that the server can enumerate, from 2 to 2^24 values, by name or by the rule above.
 
-    Args:
-        n_values: size of the domain, from 2 to 2^24.
-        epsilon: privacy of one report, an exact fraction above 0.
-        name: an oracle, or ``auto`` for the rule above.
-        most_report_bits: longest report that ``auto`` accepts; generalized response and hashing are never too long.
+    Generalized response and hashing are never too long for ``most_report_bits``.
 
     Raises:
         ConfigError: if the name is unknown or the domain too large.

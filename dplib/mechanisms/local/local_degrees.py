@@ -73,14 +73,7 @@ class DegreeProtocol:
 
 
 def report_degree(key: Key, user: int, degree: int, protocol: DegreeProtocol) -> int:
-    """The report of one user; the same call gives the same report, so that nobody reports twice.
-
-    Args:
-        key: the key of this collection, on the user's device or of the simulation.
-        user: the user's vertex.
-        degree: what the protocol tells the user to count.
-        protocol: the agreement.
-    """
+    """The report of one user; the same call gives the same report, so that nobody reports twice."""
     stream = KeyedStream(key, "degree report", protocol.counting.value, int(user))
     return int(degree) + int(draw_discrete_laplace(stream, protocol.scale, 1)[0])
 

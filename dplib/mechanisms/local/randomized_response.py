@@ -48,15 +48,7 @@ def _table(epsilon: Fraction) -> BernoulliTable:
 def report_later_neighbors(key: Key, user: int, neighbors: IntArray, n_vertices: int, epsilon: Fraction) -> BoolArray:
     """The report of one user: a randomized bit for each vertex after the user's own number.
 
-    Args:
-        key: the key of this collection, on the user's device or of the simulation; the same call gives the same report.
-        user: the user's vertex, from 0 to n_vertices - 1.
-        neighbors: vertices that the user is connected to; those before ``user`` report the pair themselves.
-        n_vertices: the declared number of vertices.
-        epsilon: privacy of each relationship.
-
-    Returns:
-        Bits of the vertices user + 1, ..., n_vertices - 1.
+    Neighbours before ``user`` report the pair themselves. Bits of the vertices user + 1, ..., n_vertices - 1.
     """
     require(0 <= user < n_vertices, "user", "be a declared vertex", user)
     bits = np.zeros(n_vertices - user - 1, dtype=np.bool_)

@@ -25,15 +25,12 @@ NO_DAY = -1
 
 
 def count_cells(rows: DataFrame, n_days: int, n_row_types: int) -> IntArray:
-    """Sum the quantities by day and row type on the driver.
+    """Sum the quantities by day and row type on the driver, shape (n_days, n_row_types).
 
     Args:
         rows: columns day, row_type, quantity; days and row types inside the domain (`resolve_rows`).
         n_days: number of days.
         n_row_types: number of row types.
-
-    Returns:
-        shape (n_days, n_row_types).
 
     Raises:
         SchemaError: if the input cannot be read.
