@@ -43,7 +43,17 @@ _BY_NAME: Mapping[str, Method] = {
     "kvariates": kvariates,
     "privgene": privgene,
 }
-METHODS = (*_BY_NAME, "lloyd", "sample_aggregate")
+METHODS = (
+    "grid",
+    "quadtree",
+    "tree_coreset",
+    "lloyd",
+    "local_search",
+    "max_cover",
+    "sample_aggregate",
+    "kvariates",
+    "privgene",
+)
 FEW_DIMENSIONS = 3
 QUADTREE_FROM = 4.0
 """In n epsilon / k, of format 1."""
