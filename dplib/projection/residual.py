@@ -32,13 +32,16 @@ def daily_residual(
 
 
 def mean_square_residual(tree: IntervalTree, day_constraints: Sequence[DayConstraints], values: FloatArray) -> float:
-    """Equation 14: the sum of ``psi^2`` over all constraints, divided by the number of values."""
+    """Equation 14, in counts squared: the sum of ``psi^2`` over all constraints, divided by the number of values.
+
+    It depends on how the rows of a day's matrix are scaled.
+    """
     total = float((tree_residual(tree, values) ** 2).sum())
     total += sum(float((part**2).sum()) for part in daily_residual(tree, day_constraints, values))
     return total / values.size
 
 
 def largest_residual(tree: IntervalTree, day_constraints: Sequence[DayConstraints], values: FloatArray) -> float:
-    """The largest absolute ``psi`` of any constraint."""
+    """The largest absolute ``psi`` of any constraint, in counts."""
     parts = [tree_residual(tree, values), *daily_residual(tree, day_constraints, values)]
     return max(float(np.abs(part).max(initial=0.0)) for part in parts)

@@ -35,10 +35,10 @@ from dplib.consistency.general import constraint_matrix
 from dplib.consistency.problem import ConsistencyProblem, SolverOptions
 from dplib.constraints.resolve import resolve
 from dplib.constraints.specs import Package
-from dplib.metrics.consistency import mse_s
 from dplib.metrics.error import err_s
 from dplib.progress import SILENT
 from dplib.projection.alternating import Map, alternate
+from dplib.projection.residual import mean_square_residual
 from dplib.trees.interval_tree import IntervalTree
 from dplib.trees.shapes import regular_edges
 from scripts.marked import with_marked
@@ -93,7 +93,7 @@ def _trace(n_days: int, key: int) -> dict[str, list[float]]:
     def look(values: FloatArray) -> float:
         found["err_s"].append(err_s(values, true))
         found["grand total"].append(float(np.abs(values[0] - best[0]).max()))
-        found["mse_s"].append(mse_s(problem.tree, problem.day_constraints, values))
+        found["mse_s"].append(mean_square_residual(problem.tree, problem.day_constraints, values))
         return found["mse_s"][-1]
 
     alternate(algorithm_1(problem), problem.noisy, 0.0, ROUNDS, look, lambda *_: None)

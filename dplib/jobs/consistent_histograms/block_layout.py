@@ -39,7 +39,6 @@ from dplib.jobs.consistent_histograms.errors import Errors
 from dplib.jobs.consistent_histograms.estimate import PublishedTable, choice_of, day_constraints_of, options
 from dplib.jobs.consistent_histograms.nearest_table import nearest_in_blocks
 from dplib.jobs.consistent_histograms.publish import Results
-from dplib.jobs.consistent_histograms.solver_config import ITERATIVE
 from dplib.jobs.consistent_histograms.tables import Tables, block_nodes
 from dplib.jobs.consistent_histograms.work_blocks import StoredBlocks, in_work_blocks
 from dplib.progress import SILENT, Progress
@@ -78,10 +77,9 @@ def results_in_blocks(
     with ExitStack() as stack:
         laid_out = _persisted(stack, blocks_from(spark, stored.blocks(), n_partitions))
         top = stored.top()
-        iterative = design.config.publish.solver.method in ITERATIVE
         solution, estimated = (
             _iterative(stack, design, shapes, laid_out, top, progress)
-            if iterative
+            if design.config.publish.solver.by_rounds
             else _exact(stack, design, shapes, laid_out, top)
         )
         return _results(stack, design, shapes, estimated, solution)

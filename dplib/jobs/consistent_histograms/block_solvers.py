@@ -25,7 +25,7 @@ from dplib.estimates import tree_blue
 from dplib.estimates.tree_blue import TreeGains, tree_gains
 from dplib.jobs.consistent_histograms.block_shapes import BlockShapes, days_by_constraints, miniature, top_days
 from dplib.jobs.consistent_histograms.design import Design
-from dplib.jobs.consistent_histograms.estimate import choice_of, least_squares_groups, level_factors_of, solver_name
+from dplib.jobs.consistent_histograms.estimate import choice_of, least_squares_groups, level_factors_of
 from dplib.progress import SILENT
 
 OPEN = "tree", "determine every count from its measured nodes", "settings that leave some open"
@@ -63,7 +63,7 @@ def series_groups(design: Design) -> list[SeriesGroup]:
         SolverError: if the configured solver does not take the constraints.
     """
     found = []
-    wanted = solver_name(design.config.publish.solver)
+    wanted = design.config.publish.solver.method
     for series, day_constraints in least_squares_groups(design):
         levels, variance = level_factors_of(design, series)
         name = choice_of(design, series, day_constraints).name if wanted == "auto" else wanted

@@ -10,7 +10,7 @@ from dplib.jobs.consistent_histograms.design import Design
 from dplib.jobs.consistent_histograms.estimate import groups, with_day_constraints
 from dplib.jobs.consistent_histograms.query import design_of
 from dplib.jobs.consistent_histograms.tables import ESTIMATES, PUBLISHED, Tables, block_names
-from dplib.metrics.consistency import largest_violation
+from dplib.projection.residual import largest_residual
 from dplib.release.manifest import Manifest
 from dplib.release.tables import read_table
 from dplib.release.verify import Check
@@ -57,7 +57,7 @@ def check_tables(directory: Path, manifest: Manifest) -> list[Check]:
 def violation(design: Design, values: FloatArray, kept: BoolArray) -> float:
     """Largest absolute difference in any equation of the kept series, in counts."""
     found = [
-        largest_violation(design.tree, day_constraints, values[:, group])
+        largest_residual(design.tree, day_constraints, values[:, group])
         for group, day_constraints in with_day_constraints(design, groups(design, design.constraints.components))
         if kept[group].all()
     ]

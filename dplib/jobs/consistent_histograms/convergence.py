@@ -18,7 +18,7 @@ from dplib.consistency.unmeasured import measured_part
 from dplib.errors import ConfigError, SolverError
 from dplib.jobs.consistent_histograms.design import Design
 from dplib.jobs.consistent_histograms.estimate import day_constraints_of, groups
-from dplib.jobs.consistent_histograms.solver_config import ITERATIVE, Solver
+from dplib.jobs.consistent_histograms.solver_config import Solver
 from dplib.jobs.consistent_histograms.split import is_paper_split, split_of
 
 MAX_WORK = 1 << 23
@@ -54,7 +54,7 @@ def require_reachable(design: Design) -> None:
         SolverError: saying which setting to change; nothing was spent.
     """
     solver = design.config.publish.solver
-    if solver.method not in ITERATIVE:
+    if not solver.by_rounds:
         return
     # One group tells how rounds of this tree go; the publication that is tried goes through all of few.
     group = groups(design, design.constraints.components)[0]

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from dplib.arrays import BoolArray, FloatArray, IntArray
-from dplib.consistency.choose import SOLVERS, Choice, choice, solve
+from dplib.consistency.choose import Choice, choice, solve
 from dplib.consistency.commuting import CommutingPlan, factor_variances, product_plan, same_null_space
 from dplib.consistency.integers.publication import PublicationPlan, TableMethod, plan_publication, publish_tables
 from dplib.consistency.problem import ConsistencyProblem, Solution, SolverOptions
@@ -128,13 +128,6 @@ def options(solver: Solver) -> SolverOptions:
     return SolverOptions(solver.tol, solver.max_rounds, accelerated=solver.acceleration != "none")
 
 
-def solver_name(solver: Solver) -> str:
-    """Key of `SOLVERS` that a configuration means, or ``auto``."""
-    name = "alternating" if solver.method == "krylov" else solver.method
-    assert name == "auto" or name in SOLVERS
-    return name
-
-
 def chosen_solvers(design: Design, solver: Solver) -> list[tuple[str, str]]:
     """Name and reason of the solver of each group, each pair once; settings only."""
     if solver.method != "auto":
@@ -167,8 +160,7 @@ def estimate(design: Design, noisy: FloatArray, solver: Solver, progress: Progre
     """
     values, solutions = np.empty(noisy.shape), []
     for group, day_constraints in least_squares_groups(design):
-        name = solver_name(solver)
-        name = choice_of(design, group, day_constraints).name if name == "auto" else name
+        name = choice_of(design, group, day_constraints).name if solver.method == "auto" else solver.method
         plan = commuting_plan_of(design, group, day_constraints) if name == "commuting" else None
         if plan is not None:
             solutions.append(Solution(plan.values(noisy[:, group]), name))

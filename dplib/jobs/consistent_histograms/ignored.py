@@ -4,7 +4,6 @@ from collections.abc import Iterator
 
 from dplib.jobs.consistent_histograms.design import Design
 from dplib.jobs.consistent_histograms.estimate import layout_of
-from dplib.jobs.consistent_histograms.solver_config import ITERATIVE
 
 ROUNDS = ("tol", "max_rounds", "accept_unconverged")
 """Settings of rounds."""
@@ -28,7 +27,7 @@ def ignored_settings(design: Design) -> Iterator[str]:
     if privacy.max_rows_per_day is not None and privacy.max_rows_per_day > privacy.rows_per_unit:
         yield f"privacy.max_rows_per_day decides nothing: a unit keeps {privacy.rows_per_unit} rows on all days."
     rounds = [name for name in ROUNDS if name in given]
-    if rounds and solver.method not in ITERATIVE and config.publish.counts == "integers":
+    if rounds and not solver.by_rounds and config.publish.counts == "integers":
         places = ", ".join(f"publish.solver.{name}" for name in rounds)
         yield f"{places} decides nothing: the solver makes no rounds, and neither do integer tables."
     if solver.block_days is not None and layout_of(design) == "driver":

@@ -36,7 +36,6 @@ from dplib.jobs.consistent_histograms.node_ranges import NodeRanges, joined, mat
 from dplib.jobs.consistent_histograms.publish import Results, published_table
 from dplib.jobs.consistent_histograms.reference_gradients import CUT_EVERY, gradient_rounds
 from dplib.jobs.consistent_histograms.round_groups import RoundGroup
-from dplib.jobs.consistent_histograms.solver_config import ITERATIVE
 from dplib.jobs.consistent_histograms.tables import Tables
 from dplib.jobs.consistent_histograms.work_blocks import in_work_blocks
 from dplib.progress import Progress, Round
@@ -55,7 +54,7 @@ from dplib.trees.interval_tree import IntervalTree
 
 def takes(design: Design) -> bool:
     """Whether the settings can be solved in this layout."""
-    if design.config.publish.solver.method in ITERATIVE:
+    if design.config.publish.solver.by_rounds:
         return True
     by_grouping = design.columns.n_columns > 1 and design.exact_weights
     return not by_grouping and all(group.solver in ("tree_blue", "commuting") for group in series_groups(design))
@@ -83,7 +82,7 @@ def results_by_item_and_day(
     with ExitStack() as stack:
         start = blocks_from(spark, rows, n_partitions).persist()
         stack.callback(start.unpersist)
-        if design.config.publish.solver.method in ITERATIVE:
+        if design.config.publish.solver.by_rounds:
             solution = _iterated(stack, design, ranges, start, noisy, progress)
             require_converged(design.config.publish.solver, solution)
         else:

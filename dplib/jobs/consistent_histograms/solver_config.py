@@ -12,14 +12,11 @@ Method = Literal[
     "boosting",
     "lblue",
     "alternating",
-    "krylov",
     "tree_blue",
     "commuting",
     "tree_smoother",
     "matrix_free",
 ]
-ITERATIVE = ("alternating", "krylov")
-"""Methods that go by rounds of projections; krylov is the older name of accelerated ones."""
 Acceleration = Literal["conjugate_gradients", "none"]
 
 
@@ -44,6 +41,11 @@ class Solver(Section):
     block_days: Annotated[int, Field(ge=1)] | None = Field(default=None, exclude_if=lambda days: days is None)
     """Days that a block of the estimates has at most; as many as stay small where absent. Changes no number."""
 
+    @property
+    def by_rounds(self) -> bool:
+        """Whether the estimates are computed by rounds of projections."""
+        return self.method == "alternating"
+
     @model_validator(mode="before")
     @classmethod
     def _accelerated(cls, given: object) -> object:
@@ -54,9 +56,9 @@ class Solver(Section):
 
     @model_validator(mode="after")
     def _alternates(self) -> Self:
-        if self.acceleration is not None and self.method != "alternating":
+        if self.acceleration is not None and not self.by_rounds:
             raise ValueError(f"acceleration must be given only with method alternating, got {self.method}")
-        if self.split is not None and self.method != "alternating":
+        if self.split is not None and not self.by_rounds:
             raise ValueError(f"split must be given only with method alternating, got {self.method}")
         if self.acceleration == "none" and "sums" in (self.split or ()) and self.layout not in ("auto", "driver"):
             raise ValueError(f"layout must be driver where plain rounds go through sums one by one, got {self.layout}")

@@ -26,7 +26,7 @@ _WHAT = {
     "(Stemmer 2020)",
     "noisy_coordinates": "noise on every user's own coordinates, and k-means of the noisy points",
 }
-_WARNINGS = {
+WARNINGS = {
     "lloyd": "Its start knows nothing of the points: in many dimensions it stays in poor local optima.",
     "kvariates": "Its noise is as wide as the space unless epsilon is above 2 k: about as good as random centers.",
     "sample_aggregate": "It is for comparison; its error is far above that of the default method.",
@@ -34,6 +34,7 @@ _WARNINGS = {
     "max_cover": "It is for comparison; the grid has less error.",
     "noisy_coordinates": "It is for comparison: k-means parts the noise, and more users do not help.",
 }
+"""What to know before taking a named method."""
 
 
 def cluster_points(design: Design, resolved: ResolvedSpace, source: PointSource, noise: NoiseSource) -> Clustering:
@@ -105,8 +106,3 @@ def errors_text(clustering: Clustering) -> str:
         case "noisy_coordinates":
             return "No error of a center is stated: how far it is from a mean of points depends on where these are."
     return "No error is stated: the noise of the cubes does not tell which points are nearest to a center."
-
-
-def warning_text(method: str) -> str | None:
-    """What to know before taking a named method; None where there is nothing."""
-    return _WARNINGS.get(method)

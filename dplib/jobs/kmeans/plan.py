@@ -7,7 +7,7 @@ from typing import Any
 from dplib.clustering.central.grid import COUNT_SHARE, cells_an_axis
 from dplib.clustering.central.quadtree import levels_around
 from dplib.jobs.kmeans.design import Design
-from dplib.jobs.kmeans.methods import method_text, reason_text, warning_text
+from dplib.jobs.kmeans.methods import WARNINGS, method_text, reason_text
 from dplib.mechanisms.local.choose_oracle import choose_oracle, rare_variance
 from dplib.mechanisms.local.vector_sums import VectorSums
 from dplib.workflow.plan import JobPlan, PlanFrame
@@ -112,7 +112,7 @@ def plan_notes(design: Design) -> tuple[str, ...]:
             f"{share:g} % of the budget finds the radius. With few rows no radius stands out: the release then says "
             "so, costs the same, and its centers mean nothing. Bounds that are known are better."
         )
-    warning = warning_text(design.method)
+    warning = WARNINGS.get(design.method)
     if warning is not None:
         notes.append(warning)
     notes += _model_notes(design)

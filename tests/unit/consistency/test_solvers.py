@@ -19,10 +19,10 @@ from dplib.constraints.day_constraints import DayConstraints
 from dplib.constraints.resolve import resolve
 from dplib.constraints.specs import Equation, Total
 from dplib.errors import SolverError
-from dplib.metrics.consistency import largest_violation, mse_s
 from dplib.progress import Progress, Round
 from dplib.projection.affine import project
 from dplib.projection.alternating import alternate, conjugate_sweeps
+from dplib.projection.residual import largest_residual, mean_square_residual
 from tests.support.oracles import dense_estimate
 from tests.support.strategies import paper_problem, random_day_constraints, random_problem, regular_tree
 from tests.support.tree_oracles import random_tree
@@ -45,7 +45,7 @@ def test_paper_example(n_days: int) -> None:
     once = alternating.solve(problem, SolverOptions(tol=1e-9, split=(TREES, NODES)))
     np.testing.assert_allclose(once.values, values, atol=1e-9)
     assert len(once.rounds) == 2
-    assert largest_violation(problem.tree, problem.day_constraints, values) < 1e-8
+    assert largest_residual(problem.tree, problem.day_constraints, values) < 1e-8
 
 
 @pytest.mark.parametrize("n_days", [8, 32, 64])
@@ -70,7 +70,7 @@ def test_rounds_are_recorded_with_falling_deviation() -> None:
     assert [each.number for each in seen] == list(range(1, len(seen) + 1))
     deviations = [each.deviation for each in seen]
     assert deviations == sorted(deviations, reverse=True)
-    assert deviations[-1] == pytest.approx(mse_s(problem.tree, problem.day_constraints, found.values))
+    assert deviations[-1] == pytest.approx(mean_square_residual(problem.tree, problem.day_constraints, found.values))
     assert found.converged == (seen[-1].change <= 1e-3)
     assert not alternating.solve(problem, SolverOptions(tol=0.0, max_rounds=3)).converged
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from dplib.consistency.general import constraint_matrix
-from dplib.metrics.consistency import largest_violation, mse_s
 from dplib.metrics.error import err_s, range_sums
+from dplib.projection.residual import largest_residual, mean_square_residual
 from tests.support.strategies import paper_problem, random_problem
 
 
@@ -14,9 +14,9 @@ def test_mse_s_is_the_mean_square_of_the_dense_residual(seed: int) -> None:
     problem = random_problem(np.random.default_rng(seed), rhs=True)
     matrix, rhs = constraint_matrix(problem)
     psi = matrix @ problem.noisy.ravel() - rhs
-    found = mse_s(problem.tree, problem.day_constraints, problem.noisy)
+    found = mean_square_residual(problem.tree, problem.day_constraints, problem.noisy)
     assert found == pytest.approx((psi**2).sum() / problem.noisy.size)
-    worst = largest_violation(problem.tree, problem.day_constraints, problem.noisy)
+    worst = largest_residual(problem.tree, problem.day_constraints, problem.noisy)
     assert worst == pytest.approx(np.abs(psi).max(initial=0.0))
 
 
@@ -32,4 +32,4 @@ def test_range_sums() -> None:
 def test_consistent_values_have_no_deviation() -> None:
     problem = paper_problem(32)
     sold = np.random.default_rng(1).poisson(9, (32, 3)) @ np.array([[2, 1, 1, 0, 1], [0, 2, 2, 1, 0], [1, 1, 0, 1, 1]])
-    assert mse_s(problem.tree, problem.day_constraints, problem.tree.sums(sold).astype(float)) == 0
+    assert mean_square_residual(problem.tree, problem.day_constraints, problem.tree.sums(sold).astype(float)) == 0

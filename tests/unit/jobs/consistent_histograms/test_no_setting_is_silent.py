@@ -17,7 +17,6 @@ from dplib.jobs.consistent_histograms.config import HistogramsRelease
 from dplib.jobs.consistent_histograms.estimate import chosen_solvers, layout_of, options
 from dplib.jobs.consistent_histograms.ignored import ignored_settings
 from dplib.jobs.consistent_histograms.plan import plan_notes
-from dplib.jobs.consistent_histograms.solver_config import ITERATIVE
 from dplib.jobs.consistent_histograms.work_blocks import in_work_blocks
 from tests.unit.jobs.consistent_histograms.test_design import GROUPED, design
 
@@ -174,7 +173,7 @@ def effect(settings: str) -> str:
     except ConfigError as error:
         return f"refused: {error}"
     config, own, layout = made.config, made.config.publish, layout_of(made)
-    rounds = own.solver.method in ITERATIVE or own.counts == "reals"
+    rounds = own.solver.by_rounds or own.counts == "reals"
     blocks = in_work_blocks(made).blocks.n_blocks if layout == "blocks" else 0
     making = (options(own.solver), own.solver.accept_unconverged) if rounds else ()
     days = [(each.first, each.end, each.matrix.toarray().tolist()) for each in made.constraints.day_constraints]

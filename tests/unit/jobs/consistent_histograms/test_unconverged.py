@@ -22,7 +22,7 @@ from tests.unit.jobs.consistent_histograms.test_design import TOTALS, design
 
 @pytest.mark.parametrize(("rounds", "converged"), [(2, False), (500, True)])
 def test_errors_are_stated_of_an_optimum_only(rounds: int, converged: bool, tmp_path: Path) -> None:
-    solver = {"method": "krylov", "tol": 1e-6, "max_rounds": rounds, "accept_unconverged": True}
+    solver = {"method": "alternating", "tol": 1e-6, "max_rounds": rounds, "accept_unconverged": True}
     made = design(constraints=TOTALS, publish={"solver": solver, "output": {"path": "none"}})
     Tables(tmp_path, made).write_tree()
     domain = row_domain(made)
