@@ -1,159 +1,54 @@
 """A wrong setting: one sentence that names it, the right exit code, nothing spent, nothing written."""
 
 import re
+from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
 import pytest
+from ruamel.yaml import YAML
 
+from tests.jobs.test_minimum_cuts import new_contacts
+from tests.jobs.test_network_statistics import new_network
+from tests.jobs.test_range_histograms import new_visits
 from tests.support.jobs import DROP, JOB, Shop, content, dplib, named, new_shop, refuse_spark, require_refused
+from tests.support.places import new_places
 
-PACKAGES: dict[str, Any] = {
-    "input__columns": {"day": "date", "package": "product"},
-    "privacy": {"unit": "event", "budget": {"epsilon": 1}},
-    "constraints": [{"packages": {"meal": {"bread": 1, "tea": 2}}}],
-}
-"""Changes that make rows packages."""
-EQUATIONS: dict[str, Any] = {
-    "input__columns": {"day": "date", "item": "product"},
-    "privacy": {"unit": "event", "neighbors": "replace_one", "budget": {"epsilon": 1}},
-    "constraints": [{"equations": {"seats": {"coefficients": {"bread": 1, "milk": 1, "tea": 1}, "value": 100}}}],
-}
-"""Changes that make the total of a day a public invariant."""
+DATA = Path(__file__).parents[1] / "data"
 
-WRONG: list[tuple[str, dict[str, Any]]] = [
-    ("privcy", {"privcy": {}}),
-    ("privacy.max_quantty", {"privacy__max_quantty": 3}),
-    ("input.columns.price", {"input__columns__price": "p"}),
-    ("config_version", {"config_version": 2}),
-    ("config_version", {"config_version": DROP}),
-    ("job", {"job": "histogram"}),
-    ("dataset", {"dataset": "a/b"}),
-    ("dataset", {"dataset": "another-shop"}),
-    ("privacy", {"privacy": DROP}),
-    ("privacy", {"privacy": "strict"}),
-    ("privacy.budget", {"privacy__budget": {}}),
-    ("privacy.budget", {"privacy__budget": {"epsilon": 1, "rho": 1}}),
-    ("privacy.budget.epsilon", {"privacy__budget": {"epsilon": 0}}),
-    ("privacy.budget.epsilon", {"privacy__budget": {"epsilon": -1}}),
-    ("privacy.budget.epsilon", {"privacy__budget": {"epsilon": "much"}}),
-    ("privacy.budget.epsilon", {"privacy__budget": {"epsilon": True}}),
-    ("privacy.budget.epsilon", {"privacy__budget": {"epsilon": ".nan"}}),
-    ("privacy.budget.delta", {"privacy__budget": {"epsilon": 1, "delta": 1}}),
-    ("privacy.budget", {"privacy__budget": {"epsilon": "1e-20"}}),
-    ("privacy.budget", {"privacy__budget": {"epsilon": "1e100"}}),
-    ("privacy.noise", {"privacy__noise": "laplace"}),
-    ("privacy.noise", {"privacy__budget": {"rho": 1}}),  # the account is pure
-    ("privacy.unit", {"privacy__unit": "customer"}),  # the account's is another
-    ("privacy.unit", {"privacy__unit": DROP}),
-    ("privacy.neighbors", {"privacy__neighbors": "replace_one"}),  # the account's are others
-    ("privacy.neighbors", {"privacy__neighbors": "swap"}),
-    ("privacy.max_rows_per_unit", {"privacy__max_rows_per_unit": -3}),
-    ("privacy.max_rows_per_unit", {"privacy__max_rows_per_unit": DROP}),
-    ("privacy.max_rows_per_unit", {"privacy__max_rows_per_unit": 10**30}),
-    ("privacy.max_rows_per_unit", {"privacy__max_rows_per_unit": "many"}),
-    ("privacy.max_rows_per_day", {"privacy__max_rows_per_day": 0}),
-    ("privacy.max_quantity", {"privacy__max_quantity": -1}),
-    ("privacy.max_quantity", {"privacy__max_quantity": 1.5}),
-    ("privacy.max_quantity", {"privacy__max_quantity": True}),
-    ("privacy.max_quantity", {"input__columns__quantity": DROP}),
-    ("input.columns.unit", {"input__columns__unit": DROP}),
-    ("input.columns.unit", {"privacy__unit": "event", "privacy__max_rows_per_unit": 1}),
-    ("input.columns", {"input__columns__package": "product"}),
-    ("input.columns", {"input__columns__item": DROP}),
-    ("input.columns.day", {"input__columns__day": DROP}),
-    ("input", {"input__table": "db.orders"}),
-    ("input", {"input__path": DROP}),
-    ("input.path", {"input__path": ""}),
-    ("input.path", {"input__path": "${DPLIB_TEST_ABSENT}/orders.csv"}),
-    ("input.timezone", {"input__timezone": "Mars/Olympus"}),
-    ("input.options.header", {"input__options": {"header": True}}),
-    ("domain", {"domain": DROP}),
-    ("domain.items", {"domain__items": []}),
-    ("domain.items", {"domain__items": ["bread", "milk", "tea", "bread"]}),
-    ("domain.items", {"domain__items": ["bread", "milk", "tea", "bread "]}),
-    ("domain.items", {"domain__items": ["bread", "milk", "tea", " "]}),
-    ("domain.items", {"domain__items": "bread"}),
-    ("domain.items.3", {"domain__items": ["bread", "milk", "tea", 7]}),
-    ("domain.items.file", {"domain__items": {"file": "items.txt"}}),
-    ("domain.items.column", {"domain__items": {"file": "orders.csv", "column": "article"}}),
-    ("domain.items.colum", {"domain__items": {"file": "orders.csv", "colum": "article"}}),
-    ("domain.last_day", {"domain__last_day": "2023-12-31"}),
-    ("domain.last_day", {"domain__last_day": "14/01/2024"}),
-    ("domain.last_day", {"domain__last_day": DROP}),
-    ("constraints.0.totals.drinks", {"constraints__0__totals": {"drinks": ["milk", "water"]}}),
-    ("constraints.0.totals.drinks", {"constraints__0__totals": {"drinks": []}}),
-    ("constraints.0.totals.drinks", {"constraints__0__totals": {"drinks": ["milk", "milk"]}}),
-    ("constraints.0.totals.drinks", {"constraints__0__totals": {"drinks": ["drinks", "milk"]}}),
-    ("constraints.0.totals.bread", {"constraints__0__totals": {"bread": ["milk", "tea"]}}),
-    ("constraints.1.totals.drinks", {"constraints": [{"totals": {"drinks": ["milk", "tea"]}}] * 2}),
-    ("constraints.0", {"constraints": [{"from": "2025-01-01", "totals": {"drinks": ["milk", "tea"]}}]}),
-    ("constraints.0", {"constraints": [{"from": "2024-01-09", "to": "2024-01-02", "totals": {"d": ["milk"]}}]}),
-    ("constraints.0", {"constraints": [{"from": "2024-01-09"}]}),
-    ("constraints.0", {"constraints": [{"totals": {"d": ["milk"]}, "equations": {}}]}),
-    ("constraints.0.fro", {"constraints": [{"fro": "2024-01-09", "totals": {"d": ["milk"]}}]}),
-    ("constraints", {"constraints": {"totals": {"d": ["milk"]}}}),
-    (
-        "constraints.0.packages.meal",
-        {"constraints": [{"packages": {"meal": {"bread": 1, "tea": 2}}}]},
-    ),  # over item lines
-    ("constraints.0.equations.seats", {"constraints": EQUATIONS["constraints"]}),  # with add_remove
-    ("constraints.0.equations.seats", EQUATIONS | {"input__columns__quantity": "quantity"}),
-    ("constraints.0.equations.seats", EQUATIONS | {"constraints__0__equations__seats__coefficients": {"beer": 1}}),
-    ("constraints.0.equations.seats", EQUATIONS | {"constraints__0__equations__seats__coefficients": {}}),
-    ("constraints.0.equations.seats.value", EQUATIONS | {"constraints__0__equations__seats__value": "all"}),
-    ("constraints.0.packages.meal", PACKAGES | {"constraints__0__packages__meal": {}}),
-    ("constraints.0.packages.meal", PACKAGES | {"constraints__0__packages__meal": {"bread": 1, "beer": 1}}),
-    ("constraints.0.packages.meal.bread", PACKAGES | {"constraints__0__packages__meal": {"bread": -1}}),
-    (
-        "constraints.0.packages.Meal (big).bread",
-        PACKAGES | {"constraints": [{"packages": {"Meal (big)": {"bread": []}}}]},
-    ),
-    ("constraints.0.packages.meal ", PACKAGES | {"constraints": [{"packages": {"meal ": {"bread": 1}}}]}),
-    ("constraints.1.packages.meal", PACKAGES | {"constraints": PACKAGES["constraints"] * 2}),
-    ("constraints", PACKAGES | {"constraints": []}),
-    ("tree.branching", {"tree": {"branching": [2, 6]}}),
-    ("tree.branching", {"tree": {"branching": 1}}),
-    ("tree.branching.0", {"tree": {"branching": [1, 14]}}),
-    ("tree.levels", {"tree": {"levels": ["week", "month", "day"]}}),
-    ("tree.levels", {"tree": {"levels": []}}),
-    ("tree.levels.0", {"tree": {"levels": ["decade", "day"]}}),
-    ("tree", {"tree": {"levels": "calendar", "branching": [2, 7]}}),
-    ("tree", {"tree": "deep"}),
-    ("tree.shares", {"tree__shares": [1, 1, 1]}),
-    ("tree.shares", {"tree__shares": [1, 0]}),
-    ("queries.0", {"queries": ["hour"]}),
-    ("publish.solver.method", {"publish__solver": {"method": "magic"}}),
-    ("publish.solver.tol", {"publish__solver": {"tol": 0}}),
-    ("publish.solver.max_rounds", {"publish__solver": {"max_rounds": 0}}),
-    ("publish.output.csv", {"publish__output__csv": "perhaps"}),
-    ("publish.output.path", {"publish__output__path": "${DPLIB_TEST_ABSENT}"}),
-    ("publish.output.path", {"publish__output__path": "s3a://bucket/releases"}),
-    ("ledger", {"ledger": "sqlite:///absent.db"}),
-    ("ledger", {"ledger": "sqlite://"}),
-    ("ledger", {"ledger": "mysql://server/db"}),
-    ("ledger", {"ledger": "ledger.db"}),
-    ("secret", {"secret": "file:absent.key"}),
-    ("secret", {"secret": "env:DPLIB_TEST_ABSENT"}),
-    ("secret", {"secret": "command:false"}),
-    ("secret", {"secret": "file:orders.csv"}),
-    ("secret", {"secret": "00" * 32}),
-]
+WRONG: dict[str, list[tuple[str, dict[str, Any]]]] = YAML(typ="safe").load(DATA / "wrong_settings.yaml")
+CASES = [(job, *case) for job, cases in WRONG.items() if job != "bases" for case in cases]
 
 
 @pytest.fixture(scope="module")
-def shop(tmp_path_factory: pytest.TempPathFactory) -> Shop:
-    """One shop for all: a refusal must leave it as it was."""
-    return new_shop(tmp_path_factory.mktemp("shop"))
+def places(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Shop]:
+    """One place of each for all: a refusal must leave it as it was."""
+    folder = tmp_path_factory.mktemp("places")
+    return {
+        "consistent-histograms": new_shop(folder / "shop"),
+        "range-histograms": new_visits(folder / "visits"),
+        "kmeans": new_places(folder / "points"),
+        "network-statistics": new_network(folder / "network"),
+        "noisy graphs": new_network(folder / "noisy", graph__statistics={"adjacency": 1}),
+        "minimum-cuts": new_contacts(folder / "cuts"),
+    }
 
 
-@pytest.mark.parametrize(("name", "changes"), WRONG, ids=[f"{number}-{name}" for number, (name, _) in enumerate(WRONG)])
+@pytest.fixture
+def shop(places: dict[str, Shop]) -> Shop:
+    return places["consistent-histograms"]
+
+
+@pytest.mark.parametrize(("job", "name", "changes"), CASES, ids=[f"{n}-{name}" for n, (_, name, _) in enumerate(CASES)])
 def test_a_wrong_setting_is_named_and_nothing_happens(
-    name: str, changes: dict[str, Any], shop: Shop, monkeypatch: pytest.MonkeyPatch
+    job: str, name: str, changes: dict[str, Any], places: dict[str, Shop], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     refuse_spark(monkeypatch)
     monkeypatch.delenv("DPLIB_TEST_ABSENT", raising=False)
-    assert named(require_refused(Shop(shop.folder).set(**changes), 2)) == name
+    right = places[job]
+    wrong = type(right)(right.folder, deepcopy(right.settings))
+    wrong.set(**{setting.replace(".", "__"): value for setting, value in changes.items()})
+    assert named(require_refused(wrong, 2)) == name
 
 
 @pytest.mark.parametrize(

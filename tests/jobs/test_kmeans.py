@@ -13,7 +13,7 @@ from dplib.jobs.kmeans.collection import Collection
 from dplib.jobs.kmeans.report_text import report_of
 from dplib.release.tables import read_table
 from dplib.spark.points.point_rows import open_points
-from tests.support.jobs import content, dplib, named
+from tests.support.jobs import content, dplib, named, require_refused
 from tests.support.places import EXACT, GROUPS, LOCAL, Places, new_places
 
 
@@ -217,3 +217,7 @@ def test_plan_and_rehearsal(tmp_path: Path, spark: object) -> None:
     assert ratio["plain k-means"] == 1
     assert 0.99 < ratio["this job"] < 1.5 < ratio["one center"]
     assert places.spent() == 0
+
+
+def test_a_wrong_schema_is_named_and_nothing_happens(places: Places) -> None:
+    require_refused(places.rows(GROUPS, ("east", "west", "person")), 3)

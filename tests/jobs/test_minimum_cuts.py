@@ -14,24 +14,14 @@ from dplib.privacy.budget import Currency
 from dplib.privacy.neighbors import Neighbors
 from dplib.release.tables import read_table
 from tests.support.cut_mechanism_laws import all_cuts, all_sides
-from tests.support.jobs import Shop, content, dplib, named, new_place, require_refused
+from tests.support.every_job import WEIGHTS, Weights
+from tests.support.jobs import content, dplib, named, new_place, require_refused
 
 pytestmark = pytest.mark.usefixtures("spark")
-JOB = "minimum-cuts"
 N = 8
 EDGES = [(0, 1, 4), (0, 2, 3), (1, 2, 5), (2, 3, 1), (3, 4, 6), (4, 5, 7), (3, 5, 2), (5, 6, 9), (6, 7, 8), (4, 7, 1)]
-HEADER = ("one", "other", "times")
-SETTINGS: dict[str, Any] = {
-    "config_version": 1,
-    "job": JOB,
+SETTINGS: dict[str, Any] = WEIGHTS | {
     "dataset": "contacts",
-    "input": {
-        "path": "orders.csv",
-        "format": "csv",
-        "options": {"header": "true"},
-        "columns": {"source": "one", "target": "other", "weight": "times"},
-    },
-    "privacy": {"unit": "contact", "neighbors": "edge", "weight_cap": 1, "budget": {"epsilon": 1}},
     "graph": {"vertices": {"count": N, "first": 10}, "weights": {"largest": 9, "capped": "promised"}},
     "cuts": {
         "releases": {
@@ -40,23 +30,16 @@ SETTINGS: dict[str, Any] = {
             "top_cuts": {"share": 7, "k": 2, "values_share": "2/7"},
         }
     },
-    "publish": {"output": {"path": "releases"}},
-    "ledger": "sqlite:///ledger.db",
-    "secret": "file:shop.key",
 }
 EXACT = {"epsilon": 31 * 9}
 """Noise of scale 1/31: 0 but for a chance below 1e-11 a number."""
 SAMPLED: dict[str, Any] = {"sampled_cuts": {"k": 2, "when_small": "refuse"}}
 APPROX = {"epsilon": 2, "delta": "0.000001"}
-
-
 APPROX_TERMS = Terms(Currency.APPROX, "contact", Neighbors.EDGE)
 
 
-class Contacts(Shop):
+class Contacts(Weights):
     """A shop whose rows are weighted edges between vertices 10 to 17."""
-
-    job, header = JOB, HEADER
 
 
 def rows_of(edges: list[tuple[int, int, int]]) -> list[tuple[int, int, int]]:

@@ -17,10 +17,10 @@ from dplib.config.load import check
 from dplib.jobs.network_statistics.config import NetworkStatisticsConfig
 from dplib.jobs.network_statistics.design import Design
 from dplib.release.tables import read_table
-from tests.support.jobs import Shop, content, dplib, new_place, require_refused
+from tests.support.every_job import GRAPH, Graph
+from tests.support.jobs import content, dplib, new_place, require_refused
 
 pytestmark = pytest.mark.usefixtures("spark")
-JOB = "network-statistics"
 N = 8
 EDGES = [(0, 1), (0, 2), (1, 2), (2, 3), (3, 4), (2, 4), (5, 2)]
 """Two triangles and a leaf at vertex 2; vertices 6 and 7 are isolated."""
@@ -35,29 +35,11 @@ ALL = {
 }
 EXACT: dict[str, Any] = {"privacy__budget": {"epsilon": 30 * sum(ALL.values())}, "graph__statistics": ALL}
 """Weights as the sensitivities, hence noise that is 0 but for a chance below 1e-10 a number."""
-SETTINGS: dict[str, Any] = {
-    "config_version": 1,
-    "job": JOB,
-    "dataset": "friends",
-    "input": {
-        "path": "orders.csv",
-        "format": "csv",
-        "options": {"header": "true"},
-        "columns": {"source": "one", "target": "other"},
-    },
-    "privacy": {"unit": "friendship", "neighbors": "edge", "budget": {"epsilon": 1}},
-    "graph": {"vertices": {"count": N}, "statistics": {"edge_count": 1, "degree_histogram": 2, "triangles": 3}},
-    "publish": {"output": {"path": "releases"}},
-    "ledger": "sqlite:///ledger.db",
-    "secret": "file:shop.key",
-}
-HEADER = ("one", "other")
+SETTINGS: dict[str, Any] = GRAPH | {"dataset": "friends"}
 
 
-class Network(Shop):
+class Network(Graph):
     """A shop whose rows are edges."""
-
-    job, header = JOB, HEADER
 
     def published(self, *words: str) -> dict[str, list[int]]:
         """Published integers by statistic."""
@@ -236,6 +218,6 @@ def test_rehearse_meets_what_it_predicts(tmp_path: Path) -> None:
     assert network.spent() == 0
 
 
-@pytest.mark.parametrize(("header", "path"), [(("old", "other"), "orders.csv"), (HEADER, "absent.csv")])
+@pytest.mark.parametrize(("header", "path"), [(("old", "other"), "orders.csv"), (Graph.header, "absent.csv")])
 def test_a_wrong_schema_is_named_and_nothing_happens(network: Network, header: tuple[str, ...], path: str) -> None:
     require_refused(network.rows(EDGES, header).set(input__path=path), 3)

@@ -2,7 +2,6 @@
 
 import json
 import pickle
-from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +16,7 @@ from dplib.jobs.table import job_named
 from dplib.release.tables import read_table
 from dplib.spark.engine.blocks import SparkSession
 from tests.support.every_job import RANGES, Ranges
-from tests.support.jobs import DROP, content, dplib, named, new_place, refuse_spark, require_refused
+from tests.support.jobs import DROP, content, dplib, new_place, require_refused
 
 pytestmark = pytest.mark.usefixtures("spark")
 JOB = "range-histograms"
@@ -258,59 +257,6 @@ def test_rehearse_meets_what_it_predicts(visits: Visits) -> None:
     ratios = [float(line[3]) / float(line[2]) for line in lines[:4]]
     assert all(0.5 < ratio < 1.7 for ratio in ratios)
     assert visits.spent() == 0
-
-
-WRONG: list[tuple[str, dict[str, Any]]] = [
-    ("histogram", {"histogram": {"groups": SITES}}),
-    ("histogram", {"histogram__categories": ["a"]}),
-    ("histogram.edges", {"histogram__edges": [1]}),
-    ("histogram.edges", {"histogram__edges": [1, 3, 2]}),
-    ("histogram.edges", {"histogram__edges": {"start": 0, "stop": 10, "width": 3}}),
-    ("histogram.edges", {"histogram__edges": {"start": 0, "stop": 10, "width": 0}}),
-    ("histogram.edges", {"histogram__edges": {"start": 0, "stop": 10, "width": "1/1000000"}}),
-    ("histogram.edges.step", {"histogram__edges": {"start": 0, "stop": 10, "width": 1, "step": 2}}),
-    ("histogram.days", {"histogram": {"groups": SITES, "days": {"first": "2024-02-01", "last": "2024-01-01"}}}),
-    ("histogram.days.last", {"histogram": {"groups": SITES, "days": {"first": "2024-02-01", "last": "soon"}}}),
-    ("histogram.categories", {"histogram": {"groups": SITES, "categories": ["a", "a"]}}),
-    ("histogram.categories.file", {"histogram": {"groups": SITES, "categories": {"file": "absent.txt"}}}),
-    ("histogram.groups", {"histogram__groups": ["north", "north"]}),
-    ("histogram.groups", {"histogram__groups": []}),
-    ("histogram.groups", {"histogram__groups": DROP}),
-    ("input.columns.group", {"input__columns__group": DROP}),
-    ("input.columns.unit", {"input__columns__unit": DROP}),
-    ("input.columns.day", {"input__columns__day": "age"}),
-    ("histogram.outside", {"histogram": {"groups": SITES, "categories": ["a"], "outside": "clamp"}}),
-    ("privacy.neighbors", {"histogram__total_is_public": True}),
-    ("privacy.max_rows_per_unit", {"privacy__max_rows_per_unit": 0}),
-    ("privacy.max_quantity", {"privacy__max_quantity": 3}),
-    ("privacy.budget.epsilon", {"privacy__budget": {"epsilon": 0}}),
-    ("privacy.budget", {"privacy__budget": {"epsilon": 1000}}),
-    ("tree.method", {"tree": {"method": "magic"}}),
-    ("tree.branching", {"tree": {"method": "dwork", "branching": 3}}),
-    ("tree.branching", {"tree": {"branching": 1}}),
-    ("tree.method", {"tree": {"method": "adaptive"}, "privacy__budget": {"rho": 1}}),
-    ("tree.queries", {"tree": {"queries": {}}}),
-    ("tree.queries", {"tree": {"queries": {"length": 3, "ranges": [[0, 2]]}}}),
-    ("tree.queries.length", {"tree": {"queries": {"length": 21}}}),
-    ("tree.queries.ranges", {"tree": {"queries": {"ranges": [[3, 3]]}}}),
-    ("tree.queries.starts and ends", {"tree": {"queries": {"starts": [1.0], "ends": [1.0]}}}),
-    ("publish.layout", {"publish__layout": "moon"}),
-    ("dataset", {"dataset": "unknown"}),
-]
-
-
-@pytest.fixture(scope="module")
-def untouched(tmp_path_factory: pytest.TempPathFactory) -> Visits:
-    return new_visits(tmp_path_factory.mktemp("visits"))
-
-
-@pytest.mark.parametrize(("name", "changes"), WRONG, ids=[f"{n}-{name}" for n, (name, _) in enumerate(WRONG)])
-def test_a_wrong_setting_is_named_and_nothing_happens(
-    name: str, changes: dict[str, Any], untouched: Visits, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    refuse_spark(monkeypatch)
-    wrong = Visits(untouched.folder, deepcopy(SETTINGS)).set(**changes)
-    assert named(require_refused(wrong, 2)) == name
 
 
 def test_a_wrong_schema_is_named_and_nothing_happens(visits: Visits) -> None:
