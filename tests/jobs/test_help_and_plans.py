@@ -2,6 +2,8 @@
 
 import json
 import re
+import runpy
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +16,7 @@ from dplib.cli.main import app
 from dplib.jobs.table import JOBS
 from dplib.page.number_text import terminal_number
 from dplib.terminal import output as cli
-from tests.support.jobs import ROOT, Outcome, content, dplib, named, python_process, refuse_spark
+from tests.support.jobs import ROOT, Outcome, content, dplib, named, refuse_spark
 
 FRAME = {
     "plan_version", "dataset", "job", "budget", "unit", "neighbors", "caps", "totals", "notes", "settings_hash",
@@ -98,11 +100,20 @@ def test_the_first_steps_name_every_job_and_commands_that_exist() -> None:
     assert all(name in text for name in JOBS)
 
 
-def test_a_file_for_spark_submit_takes_what_run_takes(job: str) -> None:
-    found = python_process(str(ROOT / "jobs" / f"{job.replace('-', '_')}.py"), "--help")
+def test_a_file_for_spark_submit_takes_what_run_takes(
+    job: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def submitted(*words: str) -> Outcome:
+        monkeypatch.setattr(sys, "argv", ["job.py", *words])
+        with pytest.raises(SystemExit) as ended:
+            runpy.run_path(str(ROOT / "jobs" / f"{job.replace('-', '_')}.py"), run_name="__main__")
+        return Outcome(int(ended.value.code or 0), *capsys.readouterr())
+
+    monkeypatch.setenv("COLUMNS", "200")
+    found = submitted("--help")
     assert found.code == 0, found.err
     assert {name for name in options_of(command_tree().commands["run"]) if name not in found.out} <= {"job"}
-    refused = python_process(str(ROOT / "jobs" / f"{job.replace('-', '_')}.py"), "--config", "nowhere.yaml", "--yes")
+    refused = submitted("--config", "nowhere.yaml", "--yes")
     assert (refused.code, named(refused)) == (2, "--config")
 
 

@@ -2,7 +2,7 @@
 
 import json
 import shutil
-import signal
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 
 from dplib.jobs.table import JOBS
+from dplib.ledger.ledger import Ledger
 from tests.support.every_job import ONE_RUN, entries_of
-from tests.support.jobs import ROOT, Outcome, Shop, content, dplib, new_place, python_process, require_refused, visible
+from tests.support.jobs import ROOT, Shop, content, dplib, new_place, python_process, require_refused, visible
 from tests.support.rows_by_day.config import NAME
 from tests.support.rows_by_day.run import read_days
 
@@ -29,14 +30,6 @@ SETTINGS: dict[str, Any] = {
 }
 ROWS = [(f"2026-01-{day:02d}", f"v{day}-{visitor}") for day in range(1, 15) for visitor in range(10 * day)]
 MODULE = "tests.support.rows_by_day"
-KILLED = f"""
-import os, signal
-from dplib.ledger.ledger import Ledger
-from {MODULE}.__main__ import main, register
-Ledger.{{step}} = lambda *_, **__: os.kill(os.getpid(), signal.SIGKILL)
-register()
-main()
-"""
 PROGRAM = f"""
 from dplib.cli.main import submit
 from {MODULE}.__main__ import register
@@ -67,15 +60,9 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Visits:
     """A place with its release, made by the job's own program as spark-submit or Airflow starts it."""
     place = new_place(Visits, tmp_path_factory.mktemp("made"), SETTINGS, "10").rows(ROWS)
     (place.folder / "rows_by_day.py").write_text(PROGRAM, encoding="utf-8")
-    for stage in ("measure", "publish"):
-        done = program(place, "--stage", stage)
-        assert done.code == 0, done.err
+    done = python_process(str(place.folder / "rows_by_day.py"), "--config", str(place.config))
+    assert done.code == 0, done.err
     return place
-
-
-def program(place: Visits, *words: str) -> Outcome:
-    """The job's file for spark-submit."""
-    return python_process(str(place.folder / "rows_by_day.py"), "--config", str(place.config), *words)
 
 
 def release_of(place: Visits) -> Path:
@@ -111,7 +98,7 @@ def test_a_run_by_the_program_is_the_run_of_the_command_and_is_paid_once(made: V
     again = made.run()
     assert (again.code, again.last) == (0, str(release_of(made))), again.err
     assert content(made.output) == before
-    assert program(made, "--again", "--stage", "publish").code == 2
+    assert made.run("--again", "--stage", "publish").code == 2
     assert entries_of(made) == ONE_RUN
     assert made.spent() == 1
     true = np.arange(10, 141, 10)
@@ -144,11 +131,13 @@ def test_the_ledger_s_audit_works_its_costs_out_again(made: Visits) -> None:
 
 
 @pytest.mark.parametrize("step", ["record_measurement", "record_published"])
-def test_a_killed_process_is_met_by_a_retry(step: str, made: Visits, visits: Visits) -> None:
-    killed = python_process("-c", KILLED.format(step=step), "run", NAME, "--config", str(visits.config))
-    assert killed.code == -signal.SIGKILL, killed.err
-    retried = python_process("-m", MODULE, "run", NAME, "--config", str(visits.config))
-    assert retried.code == 0, retried.err
+def test_a_run_that_breaks_off_is_met_by_a_retry(
+    step: str, made: Visits, visits: Visits, spark: object, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as broken:
+        broken.setattr(Ledger, step, lambda *_, **__: sys.exit("killed"))
+        assert visits.run().code == 1
+    assert visits.run().code == 0
     assert entries_of(visits) == ONE_RUN
     assert content(release_of(visits)) == content(release_of(made))
 
