@@ -15,7 +15,7 @@ from tests.support.every_job import JOBS, ONE_RUN, entries_of, new_place_of
 from tests.support.fault_points import POINTS, PUBLICATION_POINTS, WAIT
 from tests.support.jobs import ROOT, Outcome, Shop, content, dplib, python_process, visible
 
-pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("spark")]
+pytestmark = [pytest.mark.slow, pytest.mark.pictures, pytest.mark.usefixtures("spark")]
 MEASURING = [point for point in POINTS if point != WAIT]
 MAIN = ("in the middle of the first table", "before the measurement is recorded", "after the measurement is recorded")
 MAIN_PUBLISHING = ("in the middle of the manifest", "between the two renames")

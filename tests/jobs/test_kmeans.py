@@ -33,7 +33,7 @@ def places(tmp_path: Path, spark: object) -> Places:
     return new_places(tmp_path)
 
 
-def test_a_run_publishes_answers_and_comes_again_for_nothing(places: Places) -> None:
+def test_a_run_publishes_answers_and_comes_again_for_nothing(places: Places, pictures: None) -> None:
     first = places.run()
     release = first.release
     manifest = json.loads((release / "manifest.json").read_text())

@@ -20,6 +20,7 @@ from dplib.release.manifest import load_manifest
 from tests.support.jobs import content
 from tests.support.places import GROUPS, new_places
 
+pytestmark = pytest.mark.pictures
 CASES: dict[str, dict[str, Any]] = {
     "grid": {"clustering__method": "grid"},
     "lloyd": {"clustering__method": "lloyd", "privacy__budget": {"rho": "0.5"}, "privacy__max_rows_per_unit": 3},

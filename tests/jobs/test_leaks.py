@@ -24,6 +24,7 @@ from dplib.workflow.run_keys import RunKeys
 from tests.support.every_job import JOBS, new_place_of
 from tests.support.jobs import ROOT, Outcome, Shop, python_process
 
+pytestmark = pytest.mark.pictures
 N_ROWS, N_KEPT = 7919, 283
 """Primes that stand nowhere but for the number of rows read and of rows kept; their difference is looked for too."""
 QUANTITY, COORDINATE, STRANGER = "999983", "17.982451653", "CanaryStranger"

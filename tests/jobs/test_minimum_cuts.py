@@ -97,7 +97,7 @@ def test_a_release_without_noise_is_the_list_of_all_cuts(tmp_path: Path) -> None
     assert sorted(row["vertex"] for row in nodes) == list(range(10, 18))
 
 
-def test_a_run_publishes_and_comes_again_for_nothing(contacts: Contacts) -> None:
+def test_a_run_publishes_and_comes_again_for_nothing(contacts: Contacts, pictures: None) -> None:
     release = contacts.run().release
     manifest = json.loads((release / "manifest.json").read_text())
     assert manifest["cost"] == "1"

@@ -91,7 +91,7 @@ def test_counts_are_those_of_the_graph(tmp_path: Path) -> None:
     assert exact.published("--again") == oracle(N, [])
 
 
-def test_a_run_publishes_and_comes_again_for_nothing(network: Network) -> None:
+def test_a_run_publishes_and_comes_again_for_nothing(network: Network, pictures: None) -> None:
     release = network.run().release
     manifest = json.loads((release / "manifest.json").read_text())
     assert manifest["cost"] == "1"

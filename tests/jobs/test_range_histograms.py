@@ -45,7 +45,7 @@ def visits(tmp_path: Path) -> Visits:
     return new_visits(tmp_path)
 
 
-def test_a_run_publishes_and_comes_again_for_nothing(visits: Visits) -> None:
+def test_a_run_publishes_and_comes_again_for_nothing(visits: Visits, pictures: None) -> None:
     release = visits.run().release
     manifest = json.loads((release / "manifest.json").read_text())
     assert manifest["domain"]["groups"] == SITES

@@ -35,7 +35,7 @@ def forbid_rows(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
     (shop.folder / "shop.key").unlink()
 
 
-def test_a_second_run_reads_and_spends_nothing(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_second_run_reads_and_spends_nothing(shop: Shop, pictures: None, monkeypatch: pytest.MonkeyPatch) -> None:
     found = shop.run()
     first = found.release
     assert (found.last, first.name) == (str(shop.output / first.name), "shop-consistent-histograms-undated-000002")

@@ -16,6 +16,7 @@ from tests.support.jobs import ROOT, Shop, content, dplib, new_place, python_pro
 from tests.support.rows_by_day.config import NAME
 from tests.support.rows_by_day.run import read_days
 
+pytestmark = pytest.mark.pictures
 SETTINGS: dict[str, Any] = {
     "config_version": 1,
     "job": NAME,

@@ -9,6 +9,7 @@ from tests.support.jobs import refuse_spark
 from tests.support.stored_releases import used
 
 
+@pytest.mark.usefixtures("pictures")
 @pytest.mark.parametrize("job", JOBS)
 def test_a_stored_release_and_its_ledger_are_as_good_as_new_ones(
     job: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
