@@ -141,11 +141,5 @@ def unequal_losses() -> Iterator[Result]:
 
 
 CHECKS: tuple[Check, ...] = (
-    *faults_coverage.CHECKS,
-    real_stars,
-    losses,
-    unequal_losses,
-    attacks,
-    a_long_chain,
-    drawn_configurations,
-)
+    *faults_coverage.CHECKS, real_stars, losses, unequal_losses, attacks, a_long_chain, drawn_configurations,
+)  # fmt: skip

@@ -150,11 +150,5 @@ def million_points(folder: Path) -> Path:
 
 
 CHECKS: tuple[Check, ...] = (
-    mixture_losses,
-    point_set_losses,
-    local_loss,
-    held_out,
-    job,
-    kernel_speed,
-    whole_speed,
-)
+    mixture_losses, point_set_losses, local_loss, held_out, job, kernel_speed, whole_speed,
+)  # fmt: skip

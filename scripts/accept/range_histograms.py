@@ -179,12 +179,5 @@ def job() -> Iterator[Result]:
 
 
 CHECKS: tuple[Check, ...] = (
-    mean_errors,
-    stability,
-    figures,
-    orders,
-    sparse_data,
-    speed,
-    thousand_groups,
-    job,
-)
+    mean_errors, stability, figures, orders, sparse_data, speed, thousand_groups, job,
+)  # fmt: skip

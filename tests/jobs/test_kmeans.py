@@ -93,16 +93,9 @@ def test_assign_is_apart_from_the_release_and_says_what_it_is(places: Places) ->
 
 
 BAD = [
-    ("nan", "5", "p1"),
-    ("SECRETVALUE", "5", "p2"),
-    ("", "5", "p3"),
-    ("5", "5", ""),
-    ("5",),
-    ("inf", "5", "p4"),
-    ("-1e999", "5", "p5"),
-    (" 7 ", " 8", "p6"),
-    ("500", "-500", "p7"),
-]
+    ("nan", "5", "p1"), ("SECRETVALUE", "5", "p2"), ("", "5", "p3"), ("5", "5", ""), ("5",), ("inf", "5", "p4"),
+    ("-1e999", "5", "p5"), (" 7 ", " 8", "p6"), ("500", "-500", "p7"),
+]  # fmt: skip
 
 
 def test_bad_rows_follow_the_rule_and_appear_nowhere(tmp_path: Path, spark: object) -> None:

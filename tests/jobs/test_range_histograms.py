@@ -74,18 +74,10 @@ def test_numbers_fall_into_half_open_bins_and_the_last_is_closed(tmp_path: Path)
 
 
 BAD = [
-    ("-0.001", "north", "p1"),
-    ("20.5", "north", "p2"),
-    ("inf", "south", "p3"),
-    ("nan", "south", "p4"),
-    ("SECRETVALUE", "south", "p5"),
-    ("", "south", "p6"),
-    ("5", "east SECRETVALUE", "p7"),
-    ("5", "", "p8"),
-    ("5", "north", ""),
-    (" 6 ", " south ", "p9"),
-    ("7",),
-]
+    ("-0.001", "north", "p1"), ("20.5", "north", "p2"), ("inf", "south", "p3"), ("nan", "south", "p4"),
+    ("SECRETVALUE", "south", "p5"), ("", "south", "p6"), ("5", "east SECRETVALUE", "p7"), ("5", "", "p8"),
+    ("5", "north", ""), (" 6 ", " south ", "p9"), ("7",),
+]  # fmt: skip
 
 
 def test_bad_values_follow_the_rule_and_appear_nowhere(tmp_path: Path) -> None:

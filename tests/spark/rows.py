@@ -24,15 +24,8 @@ Resolved = tuple[int, int, int, str]
 """Day, row type, quantity and unit."""
 
 BAD_DAYS = (
-    None,
-    "",
-    "yesterday",
-    "31/02/2020 10:00",
-    "2020-02-26",
-    "26/02/2020",
-    "26/02/2020 25:00",
-    "24/02/2020 23:59",
-)
+    None, "", "yesterday", "31/02/2020 10:00", "2020-02-26", "26/02/2020", "26/02/2020 25:00", "24/02/2020 23:59",
+)  # fmt: skip
 BAD_QUANTITIES = (None, "", "NaN", "two", "1,000", "--1")
 ODD_QUANTITIES = ("-5", "2.7", " 3 ", "1e400", "-Infinity", "0.99", "999999999999999999999", "1e-3", "-0.0")
 BAD_ITEMS = (None, "", "NAAN", "naan!", "curry")

@@ -49,15 +49,9 @@ def test_lines_may_end_as_they_like(spark: SparkSession, tmp_path: Path) -> None
 def test_a_line_of_json_is_at_most_one_row(spark: SparkSession, tmp_path: Path) -> None:
     good = json.dumps({"day": "2024-01-01", "item": "a"})
     lines = [
-        good,
-        f"[{good},{good}]",
-        f"[{good},{{broken",
-        '{"day":' + "[" * 3_000 + "]" * 3_000 + "}",
-        '{"day":1' + "0" * 5_000 + "}",
-        '{"day":"cut',
-        "null",
-        good,
-    ]
+        good, f"[{good},{good}]", f"[{good},{{broken", '{"day":' + "[" * 3_000 + "]" * 3_000 + "}",
+        '{"day":1' + "0" * 5_000 + "}", '{"day":"cut', "null", good,
+    ]  # fmt: skip
     write(tmp_path, {"in": "\n".join(lines)})
     found = rows(spark, tmp_path, format="json")
     assert len(found) == len(lines)

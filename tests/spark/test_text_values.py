@@ -10,32 +10,9 @@ from dplib.spark.rows.timestamps import check_date_format
 
 NUMBERS = ["5", "+5", "-5.", ".5", "5e2", "1E-3", " 7 ", "1e400", "05", "Infinity", "-inf"]
 NO_NUMBERS = [
-    "5f",
-    "5D",
-    "1F",
-    "2d",
-    "0x5",
-    "2L",
-    "NaN",
-    "nan",
-    "infin",
-    "++inf",
-    "1,000",
-    "1_0",
-    "0x1p3",
-    "٣",
-    "",
-    ".",
-    "e5",
-    "1e",
-    "--1",
-    "1-2",
-    "1 2",
-    "True",
-    "½",
-    "5e2.5",
-    "1.2.3",
-]
+    "5f", "5D", "1F", "2d", "0x5", "2L", "NaN", "nan", "infin", "++inf", "1,000", "1_0", "0x1p3", "٣", "", ".", "e5",
+    "1e", "--1", "1-2", "1 2", "True", "½", "5e2.5", "1.2.3",
+]  # fmt: skip
 
 
 def test_only_plain_decimal_numbers_are_numbers(spark: SparkSession) -> None:

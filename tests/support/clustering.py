@@ -45,14 +45,8 @@ METHODS: Mapping[str, Method] = {
 }
 """Every central method at its defaults; the budget is epsilon or rho."""
 PURE = (
-    "grid",
-    "quadtree",
-    "lloyd_laplace",
-    "local_search",
-    "kvariates",
-    "sample_aggregate_laplace",
-    "privgene",
-)
+    "grid", "quadtree", "lloyd_laplace", "local_search", "kvariates", "sample_aggregate_laplace", "privgene",
+)  # fmt: skip
 """The methods whose budget is a pure epsilon."""
 
 

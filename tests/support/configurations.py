@@ -127,17 +127,9 @@ def range_histograms(draw: Draw) -> Settings:
         histogram["groups"] = draw.names(1, 6)
     tree: Settings = {}
     methods = (
-        "auto",
-        "blue",
-        "workload_aware",
-        "adaptive",
-        "lue_dptree",
-        "boost",
-        "boost_un",
-        "hierarchical_bins",
-        "dwork",
+        "auto", "blue", "workload_aware", "adaptive", "lue_dptree", "boost", "boost_un", "hierarchical_bins", "dwork",
         "no",
-    )
+    )  # fmt: skip
     draw.maybe(tree, "method", 0.6, *methods)
     draw.maybe(tree, "branching", 0.3, 2, 3, 16, 10**9)
     law = {"starts": draw.one([1.0] * n_bins, [0.0] * n_bins, [1e300] * n_bins), "ends": [1.0] * n_bins}
@@ -275,12 +267,8 @@ def minimum_cuts(draw: Draw) -> Settings:
 
 
 JOBS: tuple[Callable[[Draw], Settings], ...] = (
-    consistent_histograms,
-    range_histograms,
-    kmeans,
-    network_statistics,
-    minimum_cuts,
-)
+    consistent_histograms, range_histograms, kmeans, network_statistics, minimum_cuts,
+)  # fmt: skip
 
 
 def _with_quality(draw: Draw, settings: Settings) -> None:

@@ -14,13 +14,8 @@ from tests.support.streams import ScriptedStream
 
 KEY = bytes(range(32))
 PARAMETERS = [
-    Fraction(1, 1000),
-    Fraction(1, 3),
-    Fraction(1),
-    Fraction(55**2),
-    Fraction(1234567, 1000),
-    Fraction(2**78),
-]
+    Fraction(1, 1000), Fraction(1, 3), Fraction(1), Fraction(55**2), Fraction(1234567, 1000), Fraction(2**78),
+]  # fmt: skip
 parameters = st.fractions(min_value=Fraction(1, 1000), max_value=10**6, max_denominator=10**6)
 
 

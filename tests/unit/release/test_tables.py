@@ -153,18 +153,9 @@ def test_missing_broken_or_unknown_parts_are_clear_errors(tmp_path: Path) -> Non
 
 def test_no_text_of_a_csv_file_is_a_formula_and_each_comes_back(tmp_path: Path) -> None:
     names = [
-        '=HYPERLINK("http://a.example","x")',
-        "+1",
-        "-1",
-        "@SUM(A1)",
-        "'",
-        "'=1",
-        "''",
-        "\uff1d1+1",
-        "a=1",
-        "",
+        '=HYPERLINK("http://a.example","x")', "+1", "-1", "@SUM(A1)", "'", "'=1", "''", "\uff1d1+1", "a=1", "",
         'a,b"c',
-    ]
+    ]  # fmt: skip
     write_table(tmp_path, "top", {"item": names, "count": np.arange(len(names)) - 5}, ["item"], csv=True)
     read = pd.read_csv(tmp_path / "top.csv", keep_default_na=False)
     assert not any(cell.startswith(tuple("=+-@\uff1d")) for cell in read["item"])

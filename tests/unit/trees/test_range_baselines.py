@@ -101,13 +101,8 @@ def test_the_formula_of_hb() -> None:
 def test_the_default_beats_every_baseline() -> None:
     n = 1000
     others = [
-        dwork(n),
-        regular(n),
-        boost(n),
-        boost_un(n),
-        hierarchical_bins(n, root=False),
-        lue_dptree(kary_tree(n, 10)),
-    ]
+        dwork(n), regular(n), boost(n), boost_un(n), hierarchical_bins(n, root=False), lue_dptree(kary_tree(n, 10)),
+    ]  # fmt: skip
     assert mean_range_variance(blue(n)) < min(mean_range_variance(other) for other in others)
     assert mean_range_variance(blue(n, "gaussian")) < haar_mean_error(n, "gaussian")
 
