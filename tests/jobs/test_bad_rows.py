@@ -8,6 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from dplib.arrays import IntArray
+from tests.support.every_job import OWN_SPARK
 from tests.support.jobs import ITEMS, JOB, ROOT, Outcome, Shop, content, dplib, new_shop, noisy_days, python_process
 
 CANARY = "Canary"
@@ -99,7 +100,7 @@ def test_bad_values_follow_the_rule(
 
 def test_the_job_file_in_a_process_of_its_own_shows_no_value(tmp_path: Path) -> None:
     shop = nearly_exact(new_shop(tmp_path, budget="900"), HEADER + BAD + GOOD + LATIN + TRUNCATED)
-    shop.set(spark={"master": "local[1]"})
+    shop.set(spark=OWN_SPARK)
     config = os.path.relpath(shop.config, tmp_path)
     found = python_process(str(ROOT / "jobs" / "consistent_histograms.py"), "--config", config, cwd=tmp_path)
     text = seen(found, found.release)

@@ -67,7 +67,7 @@ def test_a_large_design_that_fails_only_in_publishing_costs_nothing(
 def test_a_solver_that_does_not_take_a_large_design_costs_nothing(
     method: str, sentence: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    place = new_place_of("consistent-histograms", tmp_path, **LARGE["consistent-histograms"])
+    place = new_place_of("consistent-histograms", tmp_path, domain__last_day="2053-12-31", tree="auto")
     refused_by_both(place.set(publish__solver={"method": method}), sentence, monkeypatch)
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from dplib.jobs.table import JOBS
 from dplib.ledger.ledger import Ledger
-from tests.support.every_job import ONE_RUN, entries_of
+from tests.support.every_job import ONE_RUN, OWN_SPARK, entries_of
 from tests.support.jobs import ROOT, Shop, content, dplib, new_place, python_process, require_refused, visible
 from tests.support.rows_by_day.config import NAME
 from tests.support.rows_by_day.run import read_days
@@ -24,7 +24,7 @@ SETTINGS: dict[str, Any] = {
     "input": {"path": "orders.csv", "options": {"header": "true"}, "columns": {"value": "date", "unit": "visitor"}},
     "privacy": {"unit": "visitor", "max_rows_per_unit": 2, "budget": {"epsilon": 1}},
     "days": {"first": "2026-01-01", "last": "2026-01-14"},
-    "spark": {"master": "local[1]"},
+    "spark": OWN_SPARK,
     "publish": {"output": {"path": "releases"}},
     "ledger": "sqlite:///ledger.db",
     "secret": "file:shop.key",

@@ -109,12 +109,12 @@ ONE_PROCESS = 0
     [
         ("plain", 64, ONE_PROCESS, None),
         ("packages", 64, ONE_PROCESS, None),
-        ("packages", 1 << 20, 1, None),
+        ("packages", 1 << 20, ONE_PROCESS, None),
         ("packages", 5, 7, {"branching": [3, 4, 10], "root": True}),
         ("menus", 64, ONE_PROCESS, None),
         ("menus", 300, 2, {"levels": ["month", "day"]}),
         ("totals", 64, ONE_PROCESS, None),
-        ("equations", 64, 2, None),
+        ("equations", 64, ONE_PROCESS, None),
     ],
 )
 def test_exact_solvers_in_blocks(
@@ -153,14 +153,14 @@ PLAIN_ROUNDS = FIVE_ROUNDS | {"acceleration": "none"}
     [
         ("blocks", "menus", PLAIN_ROUNDS, 64, 2),
         ("blocks", "totals", PLAIN_ROUNDS, 300, ONE_PROCESS),
-        ("blocks", "equations", FIVE_ROUNDS, 64, 1),
+        ("blocks", "equations", FIVE_ROUNDS, 64, ONE_PROCESS),
         ("blocks", "menus", FIVE_ROUNDS, 64, 2),
         ("blocks", "plain", FIVE_ROUNDS, 300, ONE_PROCESS),
-        ("reference", "plain", {}, 300, 1),
+        ("reference", "plain", {}, 300, ONE_PROCESS),
         ("reference", "packages", {}, 64, ONE_PROCESS),
         ("reference", "totals", {}, 1 << 20, 7),
         ("reference", "equations", {}, 64, ONE_PROCESS),
-        ("reference", "menus", PLAIN_ROUNDS, 64, 2),
+        ("reference", "menus", PLAIN_ROUNDS, 64, ONE_PROCESS),
         ("reference", "totals", PLAIN_ROUNDS, 300, ONE_PROCESS),
         ("reference", "menus", FIVE_ROUNDS, 64, ONE_PROCESS),
         ("reference", "equations", FIVE_ROUNDS, 64, 1),

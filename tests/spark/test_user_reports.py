@@ -31,12 +31,12 @@ def _summaries(collection: Collection) -> Summaries:
 def test_reports_are_the_same_in_every_partitioning_order_and_recomputation(spark: Any, method: str) -> None:
     design = design_of(local_settings_of(method))
     summaries, found = _summaries(design.collection), list[list[Keyed]]()
-    for rows, parts in ((ROWS, 1), (ROWS[::-1], 3), (ROWS[100:] + ROWS[:100], 7)):
+    for rows, parts in ((ROWS[::-1], 1), (ROWS[100:] + ROWS[:100], 5)):
         table = spark.createDataFrame(rows, "x0 double, x1 double, unit binary").repartition(parts)
         # Never loaded, so that every pass reads and keeps the rows anew.
         source = SparkPoints(block_users(table, design.frame, KEY), NAME_WORDS + 2)
         asked = [*summaries, UserDigest(KEY)]
-        found += [[source.total(summary) for summary in asked] for _ in range(2 if parts == 3 else 1)]
+        found += [[source.total(summary) for summary in asked] for _ in range(2 if parts == 1 else 1)]
     for other in found[1:]:
         for one, same in zip(found[0], other, strict=True):
             assert np.array_equal(one[0], same[0])

@@ -81,8 +81,14 @@ MEASURED: dict[str, tuple[str, str]] = {
     "minimum-cuts": ("dplib.jobs.minimum_cuts.run", "measure_graph"),
 }
 """The function of each job that gets the exact statistics, draws the noise and writes the measurement."""
-
-
+OWN_SPARK: dict[str, Any] = {
+    "master": "local[1]",
+    "conf": {
+        "spark.sql.shuffle.partitions": "1",
+        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+    },
+}
+"""Of a process that makes one small run: the second compiler costs more than it saves."""
 ONE_RUN = ["reserve", "measure", "publish"]
 """Entries of one run that was paid once."""
 
