@@ -16,7 +16,6 @@ from dplib.trees.coverage import (
     node_coverage_probabilities,
     raw_mean_error,
 )
-from tests.support.thesis_blue import thesis_blue
 from tests.support.tree_oracles import CASE_NAMES, CASES, case_tree, tree_blue
 
 pytestmark = pytest.mark.parametrize("case", CASES, ids=CASE_NAMES)
@@ -53,4 +52,3 @@ def test_least_squares(case: dict[str, Any], weights: str, blue: str) -> None:
     variance = (1 / weight)[:, None]
     close(tree_blue(tree, noisy[:, None], variance)[:, 0], case[blue])
     close(tree_blue_deep(tree, noisy[:, None], variance)[:, 0], case[blue])
-    close(thesis_blue(tree, noisy, weight), case[blue])
