@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from ruamel.yaml import YAML
 
+from tests.jobs.test_items_of_a_table import stores
 from tests.jobs.test_minimum_cuts import new_contacts
 from tests.jobs.test_network_statistics import new_network
 from tests.jobs.test_range_histograms import new_visits
@@ -31,6 +32,7 @@ def places(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Shop]:
         "network-statistics": new_network(folder / "network"),
         "noisy graphs": new_network(folder / "noisy", graph__statistics={"adjacency": 1}),
         "minimum-cuts": new_contacts(folder / "cuts"),
+        "items of a table": stores(folder / "stores"),
     }
 
 

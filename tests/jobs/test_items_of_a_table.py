@@ -15,7 +15,7 @@ from dplib.jobs.consistent_histograms.job import JOB
 from dplib.release.manifest import Manifest, public_design
 from dplib.release.tables import read_table
 from dplib.workflow.settings import free_settings
-from tests.support.jobs import DROP, Shop, content, dplib, named, new_shop, refuse_spark
+from tests.support.jobs import Shop, dplib, new_shop, refuse_spark
 
 PRODUCTS = """\
 store,sku,region,category,from,to
@@ -132,35 +132,6 @@ WRONG = [
     (("--sum",), "--sum must be given with --item or --where, got neither"),
     (("--sum", "--item", "s1 / 1", "--item", "region=north"), "got s1 / 1 and region=north, which both hold s1 / 1"),
 ]
-
-
-REFUSED = [
-    ("domain.items.columns", {"domain__items__columns": ["stor", "sku"], "domain__groupings": DROP}),
-    ("domain.items.attributes", {"domain__items__attributes": ["region", "kind"], "domain__groupings": DROP}),
-    ("domain.items.atributes", {"domain__items": {"file": "p.csv", "columns": ["store", "sku"], "atributes": []}}),
-    ("domain.groupings.0", {"domain__groupings": [["regoin"]]}),
-    ("domain.groupings.1", {"domain__groupings": [["region", "category"], ["category", "region"]]}),
-    ("domain.groupings.0", {"domain__groupings": [["sku", "store"]]}),
-    ("domain.groupings.0.measured", {"domain__groupings": [{"by": ["region"], "measured": "perhaps"}]}),
-    ("domain.groupings", {"domain__items": ["bread"], "input__columns__item": "sku"}),
-    ("domain.groupings", {"domain__groupings": "region"}),
-    ("input.columns.item", {"input__columns__item": "sku"}),
-    ("input.columns.item", {"input__columns__item": ["sku"]}),
-    ("constraints.0.totals.grand total", {"constraints": [{"totals": {"grand total": ["s1 / 1"]}}]}),
-]
-
-
-@pytest.mark.parametrize(("setting", "changes"), REFUSED, ids=[f"{n}-{name}" for n, (name, _) in enumerate(REFUSED)])
-def test_wrong_settings_are_one_sentence_and_cost_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, setting: str, changes: dict[str, Any]
-) -> None:
-    shop = stores(tmp_path / "shop", **changes)
-    refuse_spark(monkeypatch)
-    before = content(shop.folder)
-    found = shop.run()
-    assert found.code == 2
-    assert named(found) == setting
-    assert content(shop.folder) == before
 
 
 def test_names_of_totals_may_not_be_those_of_items(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
