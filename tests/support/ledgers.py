@@ -32,7 +32,7 @@ PUBLICATION = Publication("/releases/x", "p" * 64, "m" * 64)
 
 # Real processes that share nothing with the test, forked from a server that has imported the library once.
 SERVER = multiprocessing.get_context("forkserver")
-SERVER.set_forkserver_preload(["dplib.ledger.ledger"])
+SERVER.set_forkserver_preload(["tests.support.jobs", "tests.support.ledgers"])
 SCRIPT = Path(__file__).parents[2] / "scripts" / "postgres.sh"
 
 
