@@ -1,7 +1,8 @@
 """Acceptance of the faults that outside readers found: what can be measured of them.
 
-Each reproduction that is right or wrong is a test; here stand drawn configurations, attacks on ledgers, the coverage
-of stated errors (`scripts.accept.faults_coverage`), and the errors and losses that were to fall.
+Each reproduction that is right or wrong is a test, and so is the coverage of stated errors
+(`tests.statistical.test_coverage_of_histograms`, `test_coverage_of_graphs`, `test_kmeans_errors`); here stand drawn
+configurations, attacks on ledgers, and the errors and losses that were to fall.
 """
 
 import gzip
@@ -24,7 +25,6 @@ from dplib.mechanisms.discrete_laplace import draw_discrete_laplace
 from dplib.mechanisms.ladder import draw_ladder
 from dplib.privacy.budget import PureDP
 from dplib.randomness.keyed import KeyedStream
-from scripts.accept import faults_coverage
 from scripts.accept.claims import Check, Result, at_least, at_most
 from scripts.accept.kmeans import SQUARE, ratio_of
 from scripts.accept.runs import needs_shared, session, shared
@@ -141,5 +141,5 @@ def unequal_losses() -> Iterator[Result]:
 
 
 CHECKS: tuple[Check, ...] = (
-    *faults_coverage.CHECKS, real_stars, losses, unequal_losses, attacks, a_long_chain, drawn_configurations,
+    real_stars, losses, unequal_losses, attacks, a_long_chain, drawn_configurations,
 )  # fmt: skip
