@@ -24,7 +24,7 @@ JOB_FILE = re.compile(r"> (\S+)$")
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """A folder with conf/, the samples of `make data` (few of the flights), and rows for the example's configuration."""
+    """A folder with conf/, the samples of `make data` (few flights), and rows of the example's configuration."""
     folder = tmp_path_factory.mktemp("readme")
     shutil.copytree(readme.ROOT / "conf", folder / "conf")
     (folder / "data").mkdir()
