@@ -35,7 +35,7 @@ from dplib.spark.graphs.edges import collect_edges, judge_edges, open_edges
 from scripts.accept.claims import Check, Result, at_most, load, unless_busy
 from scripts.accept.network_parts import FACEBOOK, KEY, choices, local_model, noisy_graph, rms
 from scripts.accept.runs import as_it_stands, needs_shared, run_command, session, shared, verifies
-from scripts.bench.network_counting import Timing, time_in_process
+from scripts.bench.network_counting import time_in_process
 from tests.support.network_statistics import design_of
 
 GRAPHS = (
@@ -139,23 +139,14 @@ def job() -> Iterator[Result]:
 
 @needs_shared
 def times_on_spark() -> Iterator[Result]:
-    """From rows of edges, after the session has started; three rounds, each from the rows."""
+    """From rows of edges, after the session has started; three rounds, each from the rows (`scripts.bench.network_counting`: one core too)."""
     before = load()
-    both = time_in_process("local[2]")
-    for each in both:
+    for each in time_in_process("local[2]"):
         title = f"{each.graph} on Spark, local[2], {each.stage}"
         yield Result(f"{title}: that of one process", "equal", f"{each.count:,}", each.right)
         if each.stage.endswith("triangles"):
             claim = f"{title}, from rows, median of 3, the first {each.first:.1f} s ({before} at the start)"
             yield unless_busy(at_most(claim, each.median, TARGETS[each.graph], " s"))
-    yield from _scaling(both, time_in_process("local[1]"))
-
-
-def _scaling(both: list[Timing], one: list[Timing]) -> Iterator[Result]:
-    """One core against two: a note without a target, since other processes share the machine."""
-    for two, alone in zip(both, one, strict=True):
-        measured = f"{alone.median:.1f} s on one core, {two.median:.1f} s on two: {alone.median / two.median:.2f} times"
-        yield Result(f"{two.graph}, {two.stage}: local[1] against local[2] ({load()})", "a note", measured, alone.right)
 
 
 CHECKS: tuple[Check, ...] = (real_graphs, large_graph, job, times_on_spark)
