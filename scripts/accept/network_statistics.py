@@ -139,7 +139,7 @@ def job() -> Iterator[Result]:
 
 @needs_shared
 def times_on_spark() -> Iterator[Result]:
-    """From rows of edges, after the session has started; three rounds, each from the rows (`scripts.bench.network_counting`: one core too)."""
+    """From rows of edges, after the session has started; three rounds, each from the rows."""
     before = load()
     for each in time_in_process("local[2]"):
         title = f"{each.graph} on Spark, local[2], {each.stage}"
