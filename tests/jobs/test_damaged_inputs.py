@@ -14,7 +14,7 @@ import pytest
 from tests.support.jobs import HEADER, new_shop
 
 pytestmark = pytest.mark.usefixtures("spark")
-N_ROWS = 30_000
+N_ROWS = 100_000
 TABLE = pa.table(
     {
         "date": ["2024-01-01"] * N_ROWS,
