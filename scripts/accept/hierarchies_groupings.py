@@ -25,13 +25,9 @@ from scripts.accept.runs import run_command, verifies, written
 from tests.support.dense_histograms import DenseHistograms
 
 GROUPINGS = [
-    {"by": ["region", "category"], "measured": True},
-    {"by": ["category"], "measured": True},
-    {"by": ["region"], "measured": True},
-    {"by": [], "measured": True},
-    ["store"],
-    ["product"],
-]
+    {"by": ["region", "category"], "measured": True}, {"by": ["category"], "measured": True},
+    {"by": ["region"], "measured": True}, {"by": [], "measured": True}, ["store"], ["product"],
+]  # fmt: skip
 N_ROWS = 500_000
 
 

@@ -181,15 +181,7 @@ def job_above_1414_vertices() -> Iterator[Result]:
 
 
 CHECKS: tuple[Check, ...] = (
-    *minimum_cuts_graphs.CHECKS,
-    *minimum_cuts_speed.CHECKS,
-    *minimum_cuts_any_n.CHECKS,
-    *minimum_cuts_audit.CHECKS,
-    recall_of_releases,
-    oneshot_is_worse,
-    the_true_cut_is_listed,
-    least_values_of_the_plan,
-    sampled_cuts_keep_their_bound,
-    enron_end_to_end,
-    job_above_1414_vertices,
-)
+    *minimum_cuts_graphs.CHECKS, *minimum_cuts_speed.CHECKS, *minimum_cuts_any_n.CHECKS, *minimum_cuts_audit.CHECKS,
+    recall_of_releases, oneshot_is_worse, the_true_cut_is_listed, least_values_of_the_plan,
+    sampled_cuts_keep_their_bound, enron_end_to_end, job_above_1414_vertices,
+)  # fmt: skip

@@ -1,4 +1,7 @@
-"""Laws of the exact estimate, for problems of any shape: feasible, idempotent, optimal, invariant."""
+"""Laws of the exact estimate, for problems of any shape: idempotent, optimal, invariant.
+
+That it is feasible and the dense optimum: `tests.unit.consistency.test_tree_smoother`.
+"""
 
 from dataclasses import replace
 
@@ -10,8 +13,6 @@ from hypothesis import strategies as st
 from dplib.consistency import general, tree_smoother
 from dplib.consistency.answer_variance import AnswerVariance
 from dplib.consistency.problem import ConsistencyProblem
-from dplib.projection.residual import largest_residual
-from tests.support.oracles import dense_estimate
 from tests.support.strategies import problems
 
 QUICK = settings(max_examples=60, deadline=None)
@@ -19,15 +20,6 @@ QUICK = settings(max_examples=60, deadline=None)
 
 def cost(problem: ConsistencyProblem, values: np.ndarray) -> float:
     return float(((values - problem.noisy) ** 2 / problem.variance).sum())
-
-
-@QUICK
-@given(problems())
-def test_feasible_and_equal_to_the_dense_optimum(problem: ConsistencyProblem) -> None:
-    values = tree_smoother.solve(problem).values
-    size = 1 + np.abs(values).max()
-    assert largest_residual(problem.tree, problem.day_constraints, values) < 1e-9 * size
-    np.testing.assert_allclose(values, dense_estimate(problem), atol=1e-9 * size)
 
 
 @QUICK

@@ -22,16 +22,10 @@ from tests.support.local_oracles import Law, exact_law, largest_ratio
 KEY = bytes(range(32))
 EPSILONS = [Fraction(1, 2), Fraction(1), Fraction(3)]
 SMALL: list[Callable[[Fraction], Oracle]] = [
-    lambda e: GeneralizedResponse(2, e),
-    lambda e: GeneralizedResponse(5, e),
-    lambda e: UnaryEncoding(2, e),
-    lambda e: UnaryEncoding(4, e),
-    lambda e: HadamardResponse(2, e),
-    lambda e: HadamardResponse(5, e),
-    lambda e: LocalHashing(3, e, 2),
-    lambda e: LocalHashing(2, e, 4),
-    lambda e: LocalHashing(2, e, 8),
-]
+    lambda e: GeneralizedResponse(2, e), lambda e: GeneralizedResponse(5, e), lambda e: UnaryEncoding(2, e),
+    lambda e: UnaryEncoding(4, e), lambda e: HadamardResponse(2, e), lambda e: HadamardResponse(5, e),
+    lambda e: LocalHashing(3, e, 2), lambda e: LocalHashing(2, e, 4), lambda e: LocalHashing(2, e, 8),
+]  # fmt: skip
 
 
 def _laws(oracle: Oracle) -> list[Law]:

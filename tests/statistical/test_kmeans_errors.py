@@ -29,17 +29,10 @@ LAPLACE, GAUSSIAN = (Fraction(1, 2), Fraction(2)), (Fraction(1, 50), Fraction(3,
 LEAST, MOST = 0.92, 0.99
 N_KEYS = {"tree_coreset": 10}
 METHODS_WITH_ERRORS = [
-    ("grid", 2, LAPLACE),
-    ("quadtree", 2, LAPLACE),
-    ("lloyd_laplace", 2, LAPLACE),
-    ("lloyd_laplace", 12, LAPLACE),
-    ("lloyd_gaussian", 2, GAUSSIAN),
-    ("lloyd_gaussian", 12, GAUSSIAN),
-    ("local_search", 2, LAPLACE),
-    ("max_cover", 2, GAUSSIAN),
-    ("tree_coreset", 2, GAUSSIAN),
-    ("tree_coreset", 12, GAUSSIAN),
-]
+    ("grid", 2, LAPLACE), ("quadtree", 2, LAPLACE), ("lloyd_laplace", 2, LAPLACE), ("lloyd_laplace", 12, LAPLACE),
+    ("lloyd_gaussian", 2, GAUSSIAN), ("lloyd_gaussian", 12, GAUSSIAN), ("local_search", 2, LAPLACE),
+    ("max_cover", 2, GAUSSIAN), ("tree_coreset", 2, GAUSSIAN), ("tree_coreset", 12, GAUSSIAN),
+]  # fmt: skip
 
 
 def _require_held(held: int, of: int, least: float = LEAST, most: float = MOST) -> None:

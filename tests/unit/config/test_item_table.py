@@ -14,6 +14,7 @@ FIRST, LAST = dt.date(2024, 1, 1), dt.date(2024, 12, 31)
 SETTINGS: dict[str, Any] = {"file": "p.csv", "columns": ["store", "sku"], "attributes": ["region"]}
 GOOD = "store,sku,region\ns1,a,north\n"
 DAYS = SETTINGS | {"first_day": "from", "last_day": "to"}
+DATED = "store,sku,region,from,to\ns1,a,n,"
 
 
 def read(folder: Path, text: str | bytes, **settings: Any) -> ItemTable:
@@ -64,41 +65,21 @@ def test_names_of_items_may_not_meet(tmp_path: Path) -> None:
         (b"store,sku,region\ns1,\xff,north\n", {}, "domain.items.file must name a readable text file, in UTF-8"),
         ("", {}, "domain.items.columns must name columns of p.csv, got store"),
         ("store,sku,region\n", {}, "domain.items must hold at least one item, got none"),
-        (
-            "stor,sku,region\ns1,a,n\n",
-            {},
-            "domain.items.columns must name columns of p.csv, got store; did you mean stor?",
-        ),
+        ("stor,sku,region\ns1,a,n\n", {}, "domain.items.columns must name .* p.csv, got store; did you mean stor?"),
         ("store,sku,Region\ns1,a,n\n", {}, "domain.items.attributes must .* got region; did you mean Region?"),
         ("store,sku,region,sku\ns1,a,n,a\n", {}, "domain.items.columns must .* got sku, which stands there twice"),
         (GOOD, {"first_day": "from"}, "domain.items.first_day must name columns of p.csv, got from"),
         (GOOD + "s1,a,north\n", {}, "domain.items must hold each item once, got s1 / a twice"),
-        (
-            GOOD + "s1,a,south\n",
-            {},
-            "domain.items must give each item one value of region, got north and south for s1 / a",
-        ),
+        (GOOD + "s1,a,south\n", {}, "must give each item one value of region, got north and south for s1 / a"),
         (GOOD + "s2,,south\n", {}, "domain.items must have a value in each row, got none in column sku, line 3"),
         (GOOD + "s2,b, \n", {}, "domain.items must have a value in each row, got none in column region, line 3"),
         (GOOD + "s2,b\n", {}, "domain.items.file must have as many cells .* got 2 in place of 3 in line 3"),
         (GOOD + 's2,"b\nc",x\n', {}, "domain.items must hold values without control characters, got one in column sku"),
         (GOOD + 's2,"b"c,x\n', {}, "domain.items.file must be a CSV file, got p.csv"),
-        (
-            "store,sku,region,from,to\ns1,a,n,1/2/24,\n",
-            DAYS,
-            "hold days YYYY-MM-DD in column from, got 1/2/24 in line 2",
-        ),
-        ("store,sku,region,from,to\ns1,a,n,20240102,\n", DAYS, "hold days YYYY-MM-DD in column from, got 20240102"),
-        (
-            "store,sku,region,from,to\ns1,a,n,2024-05-02,2024-05-01\n",
-            DAYS,
-            "domain.items.last_day must hold no day before .* got 2024-05-01 before 2024-05-02 for s1 / a",
-        ),
-        (
-            "store,sku,region,from,to\ns1,a,n,2025-01-01,\n",
-            DAYS,
-            "must hold an item that exists on a day of the domain",
-        ),
+        (DATED + "1/2/24,\n", DAYS, "hold days YYYY-MM-DD in column from, got 1/2/24 in line 2"),
+        (DATED + "20240102,\n", DAYS, "hold days YYYY-MM-DD in column from, got 20240102"),
+        (DATED + "2024-05-02,2024-05-01\n", DAYS, "hold no day .* got 2024-05-01 before 2024-05-02 for s1 / a"),
+        (DATED + "2025-01-01,\n", DAYS, "must hold an item that exists on a day of the domain"),
     ],
 )
 def test_a_wrong_table_is_one_sentence(

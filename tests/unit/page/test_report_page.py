@@ -42,15 +42,10 @@ FIGURE = Figure(budget_bar(Fraction(2), Fraction(0), Fraction(1), "epsilon"), HO
 
 def _page(text: str = "plain") -> str:
     blocks = (
-        Paragraphs((text, (text, Mono(text), Strong(text)))),
-        Bullets((text,)),
-        KeyValues(((text, text),)),
-        DataTable(text, (Column(text), Column("n", numeric=True)), ((text, "1"), ("b", "2"))),
-        FIGURE,
-        FIGURE,
-        Callout(text, text, tone="warning"),
-        Code(text, text),
-    )
+        Paragraphs((text, (text, Mono(text), Strong(text)))), Bullets((text,)), KeyValues(((text, text),)),
+        DataTable(text, (Column(text), Column("n", numeric=True)), ((text, "1"), ("b", "2"))), FIGURE, FIGURE,
+        Callout(text, text, tone="warning"), Code(text, text),
+    )  # fmt: skip
     return render_page(text, text, (Section("One", blocks), Section("One", (Paragraphs((text,)),))))
 
 
