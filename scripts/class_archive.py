@@ -4,6 +4,7 @@ A small job that uses what ours use runs once; Java writes the classes that it h
 cannot keep an archive, nothing is kept and the exit code is 1: all works without, and starts some seconds later.
 """
 
+import datetime as dt
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -14,9 +15,14 @@ from pyspark import SparkContext
 from pyspark.sql import SparkSession, Window
 from pyspark.sql import functions as F
 
-from dplib.config.sections import SparkSettings
+from dplib.config.event_input import Input
+from dplib.config.sections import EventPrivacySettings, SparkSettings
 from dplib.spark.engine.java import class_archive
 from dplib.spark.engine.session import JAVA_OPTIONS, start_session, stop
+from dplib.spark.rows.contributions import bound_rows
+from dplib.spark.rows.counts import count_cells
+from dplib.spark.rows.read import open_rows
+from dplib.spark.rows.resolve import RowDomain, resolve_rows
 
 SECONDS_TO_WRITE = 120
 
@@ -41,7 +47,7 @@ def main() -> None:
 
 
 def _use(spark: SparkSession, folder: Path) -> None:
-    """Formats, joins, windows and Python tasks, as the jobs use them."""
+    """Formats, joins, windows and Python tasks, as the jobs use them, and rows that are read, bounded and counted."""
     numbers = spark.range(1000).select("id", (F.col("id") % 7).alias("key"), F.rand(0).alias("x"))
     numbers.write.parquet(str(folder / "parquet"))
     numbers.write.csv(str(folder / "csv"), header=True)
@@ -53,6 +59,13 @@ def _use(spark: SparkSession, folder: Path) -> None:
     held = rows.select("id", "x").mapInArrow(_same, "id long, x double").persist()
     held.groupBy("id").applyInArrow(_first, "id long, x double").toArrow()
     spark.sparkContext.parallelize(range(4), 2).map(str).collect()
+    (folder / "rows.csv").write_text('day,item,who\n2024-01-01,a,u\n2024-1-1,"a",u\n', encoding="utf-8")
+    columns = {"day": "day", "item": "item", "unit": "who"}
+    source = Input.model_validate({"path": "rows.csv", "options": {"header": "true"}, "columns": columns})
+    privacy = EventPrivacySettings.model_validate({"unit": "who", "budget": {"epsilon": 1}, "max_rows_per_unit": 1})
+    domain = RowDomain(dt.date(2024, 1, 1), 1, ["a"])
+    resolved = resolve_rows(open_rows(spark, source, folder), source, privacy, domain)
+    count_cells(bound_rows(resolved, 1, 1, bytes(16)), 1, 1)
 
 
 def _same(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

@@ -1,17 +1,21 @@
 """What commands and runs take, beside a plain count of the same rows by Spark in the same minutes.
 
-``python -m scripts.bench.speed [commands|cut|cold|days ...]`` measures these parts, or all, and writes what it found to
-``build/bench/speed.json``, where ``make accept NAME=speed`` reads it. Commands are told in processor time; runs by the
-clock, as ratios of pairs that take turns, so that a machine with other work disturbs both alike.
+``python -m scripts.bench.speed [commands|cut|cold|warm|rows|days ...]`` measures these parts, or all, and writes what
+it found to ``build/bench/speed.json``, where ``make accept NAME=speed`` reads it. Commands and rows are told in
+processor time, that of all processes together; runs by the clock, as ratios of pairs that take turns, so that a machine
+with other work disturbs both alike.
 """
 
+import ctypes
 import json
+import os
 import resource
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -23,7 +27,10 @@ from scripts.accept.runs import ROOT
 
 RECORD = ROOT / "build" / "bench" / "speed.json"
 PAIRS = 3
-N_ROWS, N_ITEMS, N_DAYS, N_CUSTOMERS = 1_000_000, 1_000, 30, 150_000
+N_ROWS, N_ITEMS, N_DAYS = 1_000_000, 1_000, 30
+MILLIONS = (1, 5, 20)
+PR_SET_CHILD_SUBREAPER = 36
+"""Of the Linux kernel's prctl."""
 TEN_DAYS = 10
 CONSOLE = [str(Path(sys.executable).parent / "dplib")]
 PLAIN = """
@@ -32,6 +39,26 @@ from pyspark.sql import SparkSession
 spark = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false").getOrCreate()
 rows = spark.read.csv(sys.argv[1], header=True).groupBy("day", "item").count()
 print(len(rows.toArrow()))
+"""
+WARM = """
+import sys, time
+from contextlib import ExitStack
+from pathlib import Path
+from dplib.jobs.table import job_named
+from dplib.progress import SILENT
+from dplib.spark.engine.session import open_session
+from dplib.workflow.run import run_job
+prepared = job_named("consistent-histograms").prepare(Path(sys.argv[1]))
+with ExitStack() as kept:
+    spark = kept.enter_context(open_session("warm", prepared.config.spark))
+    for _ in range(2):
+        started = time.monotonic()
+        spark.read.csv(sys.argv[2], header=True).groupBy("day", "item").count().toArrow()
+        plain = time.monotonic() - started
+        started = time.monotonic()
+        run_job(prepared, again=True, progress=SILENT, kept=kept)
+        own = time.monotonic() - started
+print(own - plain)
 """
 CUT = """
 import time
@@ -50,15 +77,20 @@ for _ in range(2):
 
 
 def processor_seconds(words: list[str], folder: Path) -> float:
-    """Processor time of a whole process and its children.
+    """Processor time of a process and of all that it starts, Java and its workers too.
 
     Raises:
         RuntimeError: if it fails, with what it said.
     """
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    # Java outlives the Python that started it: who is left without a parent becomes a child of this process.
+    ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     done = subprocess.run(words, cwd=folder, capture_output=True, text=True, check=False)
     if done.returncode:
         raise RuntimeError(f"{' '.join(words)} ended with {done.returncode}: {done.stderr}")
+    with suppress(ChildProcessError):
+        while True:
+            os.wait()
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
@@ -66,7 +98,7 @@ def processor_seconds(words: list[str], folder: Path) -> float:
 def seconds(words: list[str], folder: Path) -> float:
     """Time of a whole process by the clock."""
     started = time.monotonic()
-    processor_seconds(words, folder)
+    subprocess.run(words, cwd=folder, capture_output=True, check=True)
     return time.monotonic() - started
 
 
@@ -101,20 +133,51 @@ def cut(folder: Path) -> dict[str, float]:
 
 def cold(folder: Path) -> dict[str, float]:
     """New processes: runs with rows and with customers as the unit, as multiples of a plain count."""
-    rng = np.random.default_rng(0)
-    day, item, customer = (rng.integers(0, n, N_ROWS) for n in (N_DAYS, N_ITEMS, N_CUSTOMERS))
-    lines = (f"2024-01-{d + 1:02},i{i},c{c}" for d, i, c in zip(day, item, customer, strict=True))
-    (folder / "rows.csv").write_text("day,item,customer\n" + "\n".join(lines) + "\n", encoding="utf-8")
-    for unit in ("event", "customer"):
-        _configuration(folder, unit, N_DAYS, "rows.csv")
-    runs = {unit: [*CONSOLE, "run", "consistent-histograms", "--again", "--yes", "--config", f"{unit}.yaml"] for unit in
-            ("event", "customer")}  # fmt: skip
+    runs = _counted(folder, N_ROWS)
     found: dict[str, list[float]] = {unit: [] for unit in runs}
     for _ in range(PAIRS):
         plain = seconds([sys.executable, "-c", PLAIN, "rows.csv"], folder)
         for unit, words in runs.items():
             found[unit].append(seconds(words, folder) / plain)
     return {unit: median(ratios) for unit, ratios in found.items()}
+
+
+def warm(folder: Path) -> dict[str, float]:
+    """Seconds of a second run in one session of Spark beyond those of a second plain count."""
+    found = {}
+    for unit, words in _counted(folder, N_ROWS).items():
+        script = [sys.executable, "-c", WARM, words[-1], "rows.csv"]
+        done = (subprocess.run(script, cwd=folder, capture_output=True, text=True, check=True) for _ in range(PAIRS))
+        found[unit] = median(float(each.stdout) for each in done)
+    return found
+
+
+def rows(folder: Path) -> dict[str, float]:
+    """Processor seconds a million rows more, from one million to five and to twenty."""
+    taken: dict[str, list[float]] = {}
+    for millions in MILLIONS:
+        for unit, words in _counted(folder, millions * 1_000_000).items():
+            taken.setdefault(unit, []).append(processor_seconds(words, folder))
+    steps = [more - MILLIONS[0] for more in MILLIONS[1:]]
+    return {
+        f"{unit}, to {more} million": (last - found[0]) / step
+        for unit, found in taken.items()
+        for more, last, step in zip(MILLIONS[1:], found[1:], steps, strict=True)
+    }
+
+
+def _counted(folder: Path, n_rows: int) -> dict[str, list[str]]:
+    """Rows of days, items and customers in a file, and for each unit the words of a run that counts them."""
+    rng = np.random.default_rng(0)
+    day, item, customer = (rng.integers(0, n, n_rows) for n in (N_DAYS, N_ITEMS, max(n_rows * 3 // 20, 1)))
+    with (folder / "rows.csv").open("w", encoding="utf-8") as file:
+        file.write("day,item,customer\n")
+        file.writelines(f"2024-01-{d + 1:02},i{i},c{c}\n" for d, i, c in zip(day, item, customer, strict=True))
+    for unit in ("event", "customer"):
+        if not (folder / f"{unit}.yaml").exists():
+            _configuration(folder, unit, N_DAYS, "rows.csv")
+    words = [*CONSOLE, "run", "consistent-histograms", "--again", "--yes", "--config"]
+    return {unit: [*words, f"{unit}.yaml"] for unit in ("event", "customer")}
 
 
 def days(folder: Path) -> dict[str, float]:
@@ -152,7 +215,9 @@ def _configuration(folder: Path, unit: str, n_days: int, path: str) -> None:
                        *(["--date", "2024-01-01"] if n_days == 1 else [])], folder)  # fmt: skip
 
 
-PARTS: dict[str, Callable[[Path], dict[str, float]]] = {"commands": commands, "cut": cut, "cold": cold, "days": days}
+PARTS: dict[str, Callable[[Path], dict[str, float]]] = {
+    "commands": commands, "cut": cut, "cold": cold, "warm": warm, "rows": rows, "days": days
+}  # fmt: skip
 
 
 def main() -> None:
@@ -162,7 +227,7 @@ def main() -> None:
         with tempfile.TemporaryDirectory(prefix="dplib-speed-") as folder:
             known[name] = PARTS[name](Path(folder))
         for what, number in known[name].items():
-            print(f"{name:9} {what:12} {number:8.3f}", flush=True)
+            print(f"{name:9} {what:24} {number:8.3f}", flush=True)
         RECORD.parent.mkdir(parents=True, exist_ok=True)
         RECORD.write_text(json.dumps(known, indent=2), encoding="utf-8")
 

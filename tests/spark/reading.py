@@ -10,7 +10,7 @@ from pyspark.sql import functions as F
 
 from dplib.config.event_input import Columns, Input
 from dplib.spark.rows.read import MOMENT_TYPES, open_columns, open_rows
-from dplib.spark.rows.timestamps import day_number
+from dplib.spark.rows.timestamps import with_day_number
 
 HEADER = "day,item\n"
 
@@ -37,5 +37,5 @@ def days_of(spark: SparkSession, folder: Path, **settings: Any) -> list[int | No
     section = source(**settings)
     found = open_columns(spark, section, {"day": "day"}, {"day": MOMENT_TYPES}, folder)
     kind = found.schema["day"].dataType.typeName()
-    number = day_number(F.col("day"), kind, section, dt.date(2023, 11, 14), 2)
-    return [row[0] for row in found.select(number).collect()]
+    numbered = with_day_number(found, F.col("day"), kind, section, dt.date(2023, 11, 14), 2)
+    return [row["day_number"] for row in numbered.select("day_number").collect()]

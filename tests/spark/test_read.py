@@ -1,3 +1,4 @@
+import itertools
 import json
 from pathlib import Path
 from typing import Any
@@ -60,6 +61,21 @@ def test_malformed_lines_become_rows_and_nothing_stops(spark: SparkSession, tmp_
     assert ("2020-01-05", "na", None, None) in rows
     assert ("2020-01-04", None, None, None) in rows
     assert len(rows) == 8
+
+
+@pytest.mark.parametrize("sep", [",", "\t", "|"])
+def test_lines_that_are_cut_are_read_as_the_parser_reads_them(sep: str, spark: SparkSession, tmp_path: Path) -> None:
+    signs = [sep, "a", "1", " ", '"', "\\", "\0", "\t", "\ufeff", "é", "#", "'"]
+    lines = ["".join(line) for size in range(1, 4) for line in itertools.product(signs, repeat=size)]
+    lines += [sep.join(["2020-01-01", "naan", "1", "u", "more"][:size]) for size in range(1, 6)]
+    text = b"\n".join(
+        [*(line.encode() for line in lines), b"a\xff" + sep.encode() + b"b\xc3", b"\xed\xa0\x80" + sep.encode()]
+    )
+    (tmp_path / "rows.csv").write_bytes(sep.join(["when", "what", "n", "who"]).encode() + b"\n" + text)
+    options = {"header": "true", "sep": sep}
+    cut, parsed = (read(spark, tmp_path, source(options=options | own)) for own in ({}, {"nullValue": ""}))
+    assert cut == parsed
+    assert len(cut) > 1_000
 
 
 def test_csv_without_header_is_read_by_position_without_asking_a_row(spark: SparkSession, tmp_path: Path) -> None:

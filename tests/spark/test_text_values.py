@@ -1,12 +1,23 @@
 """Texts are numbers by a grammar, and days by a pattern that loses none."""
 
+import datetime as dt
+from functools import reduce
+
 import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from dplib.errors import ConfigError
 from dplib.spark.rows.resolve import number_column
-from dplib.spark.rows.timestamps import check_date_format
+from dplib.spark.rows.timestamps import (
+    KNOWN_PATTERNS,
+    OUTSIDE,
+    check_date_format,
+    plain_date,
+    probe_date_format,
+    with_day_number,
+)
+from tests.spark.reading import source
 
 NUMBERS = ["5", "+5", "-5.", ".5", "5e2", "1E-3", " 7 ", "1e400", "05", "Infinity", "-inf"]
 NO_NUMBERS = [
@@ -60,3 +71,25 @@ def test_patterns_that_lose_days_are_refused_with_the_one_that_is_meant(
 )
 def test_patterns_that_lose_none_are_accepted(pattern: str, spark: SparkSession) -> None:
     check_date_format(spark, pattern)
+
+
+@pytest.mark.parametrize("pattern", sorted(KNOWN_PATTERNS))
+def test_known_patterns_are_read_by_position_as_by_spark(pattern: str, spark: SparkSession) -> None:
+    probe_date_format(spark, pattern)
+    years, months, days = (0, 1, 1900, 2023, 2024, 9999), (0, 1, 2, 12, 13), (0, 1, 28, 29, 30, 31, 32)
+    moments = [f"{h:02}:{m:02}:{s:02}" for h in (0, 9, 23, 24) for m in (0, 59, 60) for s in (0, 59, 60)]
+    marks = {"yyyy": "{0:04}", "MM": "{1:02}", "dd": "{2:02}", "HH:mm:ss": "{3}", "'T'": "T"}
+    form = reduce(lambda text, mark: text.replace(mark, marks[mark]), marks, pattern)
+    texts = [form.format(y, m, d, moments[(y + m + d) % 36]) for y in years for m in months for d in days]
+    texts += [form.format(2024, 2, 29, moment) for moment in moments]
+    good = form.format(2024, 2, 29, "23:59:59")
+    texts += [f"+{good}", f"+0{good}", good[:-1], f"{good}x", f"{good}\n", good.replace("2", "\u0662"), good.lower()]
+    frame = spark.createDataFrame([(text,) for text in texts], "t string")
+    assert frame.where(plain_date(F.col("t"), pattern).isNotNull()).count() > 30
+    for first, n_days in ((dt.date(1, 1, 1), 3_652_059), (dt.date(2024, 2, 1), 29)):
+        # In brackets the same pattern is left to Spark.
+        both = [source(date_format=each) for each in (pattern, f"[{pattern}]")]
+        frames = [with_day_number(frame, F.col("t"), "string", each, first, n_days) for each in both]
+        by_position, by_spark = ([row["day_number"] for row in each.collect()] for each in frames)
+        assert by_position == by_spark
+        assert n_days > 29 or {None, OUTSIDE, 28} <= set(by_spark)

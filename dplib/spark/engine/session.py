@@ -117,7 +117,8 @@ def _get_or_create(app_name: str, settings: "SparkSettings") -> SparkSession:
         _set_python(settings.master)
         prepare_java()
         conf = _local_defaults(settings.master) | QUIET | settings.conf | PINNED
-        conf[JAVA_OPTIONS] = " ".join([*java_options(), settings.conf.get(JAVA_OPTIONS, "")]).strip()
+        own = settings.conf.get(JAVA_OPTIONS, "")
+        conf[JAVA_OPTIONS] = " ".join([*java_options(own), own]).strip()
         builder = builder.master(settings.master)
     for key, value in conf.items():
         builder = builder.config(key, value)

@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
-from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from dplib.arrays import BoolArray, FloatArray, Int32Array, IntArray
@@ -28,7 +28,7 @@ from dplib.spark.points.point_batches import has_unit
 from dplib.spark.rows.contributions import Batches
 from dplib.spark.rows.read import KEY_TYPES, MOMENT_TYPES, NUMBER_TYPES, open_columns
 from dplib.spark.rows.resolve import number_column, text_column, trimmed_column
-from dplib.spark.rows.timestamps import check_date_format, day_number
+from dplib.spark.rows.timestamps import check_date_format, with_day_number
 
 BIN_RULES = ("unit is given", "value can be read", "value is in a bin", "group is declared")
 _UNIT, _VALUE, _BIN, _GROUP = range(4)
@@ -85,7 +85,14 @@ def judge_values(rows: DataFrame, source: HistogramInput, domain: BinDomain, for
     """
     types = {field.name: field.dataType.typeName() for field in rows.schema.fields}
     with_unit = "unit" in types
-    columns = [_value(F.col("value"), types["value"], source, domain).alias("value")]
+    if domain.first_day is not None:
+        moment = trimmed_column(F.col("value"), types["value"])
+        rows = with_day_number(rows, moment, types["value"], source, domain.first_day, domain.n_days)
+        columns = [F.col("day_number").alias("value")]
+    elif domain.categories is not None:
+        columns = [text_column(F.col("value")).cast("binary").alias("value")]
+    else:
+        columns = [number_column(F.col("value"), types["value"]).alias("value")]
     # As bytes: a table's text need not be valid UTF-8.
     columns += [text_column(F.col(name)).cast("binary").alias(name) for name in ("group", "unit") if name in types]
     schema = "failed int, day int, row_type int, quantity long" + (", unit binary" if with_unit else "")
@@ -102,13 +109,6 @@ def judge_values(rows: DataFrame, source: HistogramInput, domain: BinDomain, for
         if for_owner
         else judged
     )
-
-
-def _value(value: Column, type_name: str, source: HistogramInput, domain: BinDomain) -> Column:
-    if domain.first_day is not None:
-        moment = trimmed_column(value, type_name)
-        return day_number(moment, type_name, source, domain.first_day, domain.n_days)
-    return text_column(value).cast("binary") if domain.categories is not None else number_column(value, type_name)
 
 
 def _judge(domain: BinDomain, with_unit: bool) -> Callable[[Batches], Batches]:

@@ -39,6 +39,10 @@ _TASK_BYTES = "spark.sql.files.maxPartitionBytes"
 _HEAD = 2 * MAX_LINE
 _THREADS = 8
 _BLANK = bytes(range(33))
+_WORDS = rb"\w+(?:%s\w+)*"
+"""A header line that every reader takes apart alike."""
+_SEPARATORS = frozenset(",;|\t")
+_PLAIN_OPTIONS = frozenset({"mode", "maxcolumns", "sep", "delimiter", "quote", "escape"})
 _SPARK_ONLY = (".zst", ".zstd", ".snappy", ".lz4", ".deflate")
 T = TypeVar("T")
 
@@ -172,7 +176,7 @@ def header_of(
         if len(line) >= MAX_LINE:
             raise SchemaError(f"input.path must name files whose first line has less than {MAX_LINE:,} bytes, got more")
         if line not in known:
-            known[line] = _parsed(spark, source, file, options)
+            known[line] = _words(line, options) or _parsed(spark, source, file, options)
         first = known[line] if first is None else first
         if known[line] != first:
             raise SchemaError(
@@ -242,6 +246,20 @@ def _first_line_by_spark(spark: SparkSession, source: Source, file: str, options
         lines = lines.where(~F.startswith(text, F.lit(options["comment"])))
     found = lines.select(F.col("value").cast("binary")).limit(1).collect()
     return bytes(found[0][0]) if found else None
+
+
+def separator_of(options: Mapping[str, str]) -> str | None:
+    """The separator of CSV that any other program would read so too; None with options that change more than it."""
+    separator = options.get("sep", options.get("delimiter", ","))
+    return separator if separator in _SEPARATORS and set(options) <= _PLAIN_OPTIONS else None
+
+
+def _words(line: bytes, options: Mapping[str, str]) -> tuple[str, ...]:
+    """The fields of a header line of words alone; none where the reader must be asked, which takes a job of Spark's."""
+    separator = separator_of(options)
+    if separator is None or not re.fullmatch(_WORDS % re.escape(separator.encode()), line):
+        return ()
+    return tuple(line.decode().split(separator))
 
 
 def _parsed(spark: SparkSession, source: Source, file: str, options: Mapping[str, str]) -> tuple[str, ...]:

@@ -13,8 +13,11 @@ No row may delete, merge or fail others, whatever stands in it:
 - *Delta.* The live Parquet files of the log; the format stores microseconds, which Spark reads as they are.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
+from operator import or_
 from pathlib import Path
 
 from pyspark.sql import Column, DataFrame, SparkSession
@@ -35,6 +38,7 @@ from dplib.spark.rows.input_files import (
     list_files,
     open_lines,
     require_same_types,
+    separator_of,
     side_by_side,
 )
 from dplib.spark.rows.parquet_times import footer_types, moment_of, stored_time
@@ -92,16 +96,32 @@ def _open_csv(spark: SparkSession, source: Source, columns: Mapping[str, str], b
         # Up to the last column that the configuration names: no row is asked how many there are.
         names = tuple(f"_c{i}" for i in range(max(positions.values(), default=0) + 1))
     line = F.col(LINE)
-    rows = open_lines(spark, source, base).where(F.btrim(line, F.lit(_BLANK)) != "")
+    rows = open_lines(spark, source, base).where((line >= "!") | (F.ltrim(line, F.lit(_BLANK)) != ""))
     if headers:
         rows = rows.where(~line.cast("binary").isin(headers))
     if options.get("comment"):
         rows = rows.where(~F.startswith(line, F.lit(options["comment"])))
     text = _decoded(line, options.get("encoding", options.get("charset", "UTF-8")).upper())
     fields = [f"__{i}" for i in range(len(names))]
-    record = F.from_csv(text, ", ".join(f"{field} string" for field in fields), options)
-    frame = _fields(rows, record, fields, files.partitions)
+    rows = rows.withColumn("__parts", _parts(line, options, len(fields)))
+    # What a parser is given is interpreted, not compiled: a column.
+    asked = F.when(F.isnull("__parts"), text)
+    record = F.from_csv(asked, ", ".join(f"{field} string" for field in fields), options)
+    frame = _fields(rows, record, fields, files.partitions, F.col("__parts"))
     return Opened(frame, names + files.partitions, separator)
+
+
+def _parts(line: Column, options: Mapping[str, str], n_fields: int) -> Column:
+    """The fields of a line in which nothing but separators has a meaning; null for others, and with other options.
+
+    Such a line costs the reader's parser several times what cutting it does. Bytes that are no UTF-8 are the parser's.
+    """
+    separator = separator_of(options)
+    if separator is None:
+        return F.lit(None).cast("array<string>")
+    signs = sorted({'"', "\\", "\0", *options.get("quote", ""), *options.get("escape", "")})
+    plain = F.is_valid_utf8(line) & ~reduce(or_, (F.contains(line, F.lit(sign)) for sign in signs))
+    return F.when(plain, F.split(line, re.escape(separator), n_fields + 1))
 
 
 def _decoded(line: Column, encoding: str) -> Column:
@@ -125,11 +145,25 @@ def _open_json(
     return Opened(frame, tuple(wanted) + files.partitions)
 
 
-def _fields(lines: DataFrame, record: Column, fields: Sequence[str], partitions: Sequence[str]) -> DataFrame:
-    """The fields of each line's record by position, then the columns of partition folders."""
+def _fields(
+    lines: DataFrame, record: Column, fields: Sequence[str], partitions: Sequence[str], parts: Column | None = None
+) -> DataFrame:
+    """The fields of each line's record by position, then the columns of partition folders.
+
+    Args:
+        lines: the lines.
+        record: what the format's parser makes of one.
+        fields: of the record.
+        partitions: columns of partition folders.
+        parts: the fields as they are where the parser is not asked, an empty one for null; null elsewhere.
+    """
     folders = [F.col(f"`{_quoted(name)}`") for name in partitions]
-    parsed = lines.select(record.alias("record"), *folders)
-    return parsed.select(*(F.col("record").getField(name).alias(f"__{i}") for i, name in enumerate(fields)), *folders)
+    both = [record.alias("__record")] + ([] if parts is None else [parts])
+    found = [F.col("__record").getField(name) for name in fields]
+    if parts is not None:
+        cut = (F.nullif(F.get("__parts", F.lit(i)), F.lit("")) for i in range(len(fields)))
+        found = [F.when(F.isnotnull("__parts"), own).otherwise(asked) for own, asked in zip(cut, found, strict=True)]
+    return lines.select(*both, *folders).select(*(each.alias(f"__{i}") for i, each in enumerate(found)), *folders)
 
 
 def _open_parquet(

@@ -13,7 +13,7 @@ import re
 from calendar import monthrange
 
 import pyarrow as pa
-from pyspark.sql import Column, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from dplib.config.date_patterns import check_pattern, suggestion
@@ -25,6 +25,11 @@ EPOCH = dt.date(1970, 1, 1)
 MICROS_PER_DAY = 86_400_000_000
 OUTSIDE = -1
 """Day number of every moment outside the domain."""
+KNOWN_PATTERNS = frozenset({"yyyy-MM-dd", "yyyy-MM-dd HH:mm:ss", "yyyy-MM-dd'T'HH:mm:ss", "dd/MM/yyyy", "yyyyMMdd"})
+"""Patterns that the tests have Spark write and read; asking it takes a second of a run."""
+_HOUR, _MINUTE = "(?:[01][0-9]|2[0-3])", "[0-5][0-9]"
+_WIDE = {"yyyy": "[0-9]{4}", "MM": "[0-9]{2}", "dd": "[0-9]{2}", "HH": _HOUR, "mm": _MINUTE, "ss": _MINUTE}
+"""Fields of one width and what their texts are."""
 
 
 def check_date_format(spark: SparkSession, pattern: str) -> None:
@@ -37,6 +42,16 @@ def check_date_format(spark: SparkSession, pattern: str) -> None:
         ConfigError: naming `input.date_format`.
     """
     check_pattern(pattern)
+    if pattern not in KNOWN_PATTERNS:
+        probe_date_format(spark, pattern)
+
+
+def probe_date_format(spark: SparkSession, pattern: str) -> None:
+    """Let Spark write and read moments with a pattern.
+
+    Raises:
+        ConfigError: naming `input.date_format`.
+    """
     # A literal query: the texts are made inside Spark, so nothing of the input is touched.
     probes = spark.createDataFrame(pa.table({"seconds": pa.array(_PROBES, pa.int64())}))
     moment = F.timestamp_seconds("seconds")
@@ -75,20 +90,30 @@ def _probes() -> list[int]:
 _PROBES = _probes()
 
 
-def day_number(moment: Column, type_name: str, source: Timestamps, first_day: dt.date, n_days: int) -> Column:
-    """Number of days since the domain's first day, int: null where it cannot be read, `OUTSIDE` the domain -1.
+def with_day_number(
+    rows: DataFrame, moment: Column, type_name: str, source: Timestamps, first_day: dt.date, n_days: int
+) -> DataFrame:
+    """The rows with a column ``day_number``: days since the domain's first day, int.
+
+    Null where the moment cannot be read, `OUTSIDE` the domain -1.
 
     Args:
-        moment: text without blanks at its ends, date, timestamp, or timestamp without zone.
+        rows: the rows.
+        moment: of a row: text without blanks at its ends, date, timestamp, or timestamp without zone.
         type_name: `typeName()` of its type.
         source: pattern and time zone.
         first_day: day 0.
         n_days: number of days of the domain.
     """
     first = (first_day - EPOCH).days
+    rows, moment, plain = rows.withColumn("moment", moment), F.col("moment"), F.lit(None).cast("int")
     has_instant = type_name == "timestamp"
     if type_name == "string":
-        moment, has_instant = parse_moment(moment, source.date_format), has_zone(source.date_format)
+        pattern, has_instant = source.date_format, has_zone(source.date_format)
+        number = F.unix_date(plain_date(moment, pattern)) - first
+        # A column, since what a formatter is given is interpreted, not compiled.
+        rows, plain = rows.withColumn("plain", F.when(number.between(0, n_days - 1), number)), F.col("plain")
+        moment = parse_moment(moment, pattern, plain.isNull())
     if has_instant:
         local = F.unix_micros(F.from_utc_timestamp(moment, source.timezone))
         day = (local - F.pmod(local, F.lit(MICROS_PER_DAY))) / MICROS_PER_DAY - first
@@ -98,14 +123,41 @@ def day_number(moment: Column, type_name: str, source: Timestamps, first_day: dt
     else:
         day = F.unix_date(moment.cast("date")).cast("long") - first
     inside = day.between(0, n_days - 1)
-    return F.when(moment.isNull(), None).when(inside, day.cast("int")).otherwise(OUTSIDE)
+    # Every condition asks for the moment: what all of them need Spark works out once a row.
+    found = F.when(moment.isNull() & plain.isNotNull(), plain).when(moment.isNull(), None)
+    return rows.withColumn("day_number", found.when(inside, day.cast("int")).otherwise(OUTSIDE))
 
 
-def parse_moment(text: Column, pattern: str) -> Column:
-    """A timestamp from text, with an instant if the pattern reads a zone; null where the text does not follow it."""
+def plain_date(text: Column, pattern: str) -> Column:
+    """The date in a text whose fields are all of full width; null where a text, or the pattern, is another.
+
+    Such texts have one meaning, and taking them apart by position costs a tenth of what a formatter does.
+    """
+    pieces = [found[0] for found in re.finditer(r"([a-zA-Z])\1*|'[A-Z]'|[-/.:, ]", pattern)]
+    fields = [piece for piece in pieces if piece.isalpha()]
+    if "".join(pieces) != pattern or not {"yyyy", "MM", "dd"} <= set(fields) <= set(_WIDE):
+        return F.lit(None).cast("date")
+    place, places = 1, {}
+    for piece in pieces:
+        places[piece] = place
+        place += len(piece.strip("'"))
+    parts = [F.substr(text, F.lit(places[name]), F.lit(len(name))) for name in ("yyyy", "MM", "dd")]
+    whole = "".join(_WIDE.get(piece, re.escape(piece.strip("'"))) for piece in pieces)
+    return F.when(text.rlike(rf"\A{whole}\z"), F.concat_ws("-", *parts).try_cast("date"))
+
+
+def parse_moment(text: Column, pattern: str, asked: Column | None = None) -> Column:
+    """A timestamp from text, with an instant if the pattern reads a zone; null where the text does not follow it.
+
+    Args:
+        text: the text.
+        pattern: the pattern.
+        asked: where it is wanted: null elsewhere.
+    """
     kind, option = ("timestamp", "timestampFormat") if has_zone(pattern) else ("timestamp_ntz", "timestampNTZFormat")
     options = {option: pattern, "timeZone": "UTC", "mode": "PERMISSIVE", "enableDateTimeParsingFallback": "false"}
-    return F.from_json(F.to_json(F.struct(text.alias("text"))), f"text {kind}", options)["text"]
+    written = F.to_json(F.struct(text.alias("text")))
+    return F.from_json(written if asked is None else F.when(asked, written), f"text {kind}", options)["text"]
 
 
 def has_zone(pattern: str) -> bool:
