@@ -2,6 +2,9 @@
 
 import csv
 from pathlib import Path
+from typing import Self
+
+from pydantic import Field, model_validator
 
 from dplib.config.paths import local_path, read_text
 from dplib.config.sections import Section
@@ -15,23 +18,38 @@ BLANKS = " \t\r\n\f\v\ufeff"
 
 
 class ListFile(Section):
-    """A public text file with one name a line, or a public CSV file with the names in one column."""
+    """A public text file with one name a line, a public CSV file with the names in one column, or a release of keys."""
 
-    file: str
+    file: str | None = None
     """Path relative to the configuration; `${NAME}` is an environment variable."""
+    release: str | None = Field(default=None, exclude_if=lambda release: release is None)
+    """In place of it the folder of a release of `key-selection`, whose keys are the names."""
     column: str | None = None
-    """Column of a CSV file with a header; absent for a plain list."""
+    """Column of a CSV file with a header, absent for a plain list; of keys of several columns key_0, key_1, ..."""
+
+    @model_validator(mode="after")
+    def _one_place(self) -> Self:
+        if (self.file is None) == (self.release is None):
+            raise ValueError("must name either file or release, got " + ("both" if self.file else "neither"))
+        return self
 
     def names(self, base: Path, setting: str) -> list[str]:
-        """The names in file order, white space at the ends and empty lines removed.
+        """The names in file order, white space at the ends and empty lines removed; of a release in the order of text.
 
         Args:
             base: folder that the path is relative to.
             setting: for messages.
 
         Raises:
-            ConfigError: if the file cannot be read or lacks the column.
+            ConfigError: if the file or the release cannot be read or lacks the column.
         """
+        if self.release is not None:
+            # Imported where it is needed: it brings pyarrow.
+            from dplib.config.key_release import released_keys
+
+            folder = local_path(f"{setting}.release", self.release, base)
+            return released_keys(folder, self.column, f"{setting}.release", self.release)
+        assert self.file is not None
         path = local_path(f"{setting}.file", self.file, base)
         text = read_text(f"{setting}.file", path, MAX_BYTES, self.file)
         cells = text.splitlines() if self.column is None else self._cells(text, setting, self.column)

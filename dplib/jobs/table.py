@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
 JOBS = {
     "consistent-histograms": "dplib.jobs.consistent_histograms.job",
+    "key-selection": "dplib.jobs.key_selection.job",
     "kmeans": "dplib.jobs.kmeans.job",
     "minimum-cuts": "dplib.jobs.minimum_cuts.job",
     "network-statistics": "dplib.jobs.network_statistics.job",

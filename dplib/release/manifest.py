@@ -187,7 +187,7 @@ def public_design(manifest: Manifest, job: str) -> dict[str, Any]:
     return design
 
 
-_LISTS = {"file", "column", "columns", "attributes", "first_day", "last_day", "table"}
+_LISTS = {"file", "release", "column", "columns", "attributes", "first_day", "last_day", "table"}
 """Keys of a reference to a file of names."""
 
 
@@ -198,7 +198,7 @@ def _require_own_names(value: Any) -> None:
         IntegrityError: if it does.
     """
     if isinstance(value, dict):
-        place = value.get("file")
+        place = value.get("file") or value.get("release")
         if isinstance(place, str) and set(value) <= _LISTS:
             raise IntegrityError(f"{MANIFEST} must hold the names of its release, got a reference to the file {place}")
         # The keys of coefficients are items, one of which may be called file.

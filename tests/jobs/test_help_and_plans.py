@@ -27,6 +27,7 @@ OWN = {
         "row_l1", "row_l2_squared", "levels", "errors", "solvers", "n_series", "n_days", "n_nodes", "n_blocks",
         "kinds",
     },
+    "key-selection": {"mechanism", "rounds", "threshold", "std_error", "sizes"},
     "kmeans": {
         "n_clusters", "coordinates", "space", "method", "what", "why", "spent_as", "relative_noise", "collection",
         "expected_accuracy",

@@ -133,7 +133,7 @@ class Shop:
         """Create the ledger and the account that pays."""
         ledger = Ledger.open(resolve_ledger_url("sqlite:///ledger.db", self.folder), create=True)
         neighbors = Neighbors(terms.get("neighbors", "add_remove"))
-        delta = Fraction(1, 10**6) if currency is Currency.ZCDP else None
+        delta = {Currency.ZCDP: Fraction(1, 10**6), Currency.APPROX: Fraction(1, 1000)}.get(currency)
         ledger.create_account(
             self.settings["dataset"], Terms(currency, terms.get("unit", "order"), neighbors), Fraction(budget), delta
         )
@@ -178,6 +178,7 @@ def new_place(kind: type[AnyShop], folder: Path, settings: dict[str, Any], budge
     place = kind(new_shop(folder, budget="1").folder, deepcopy(settings)).set(**changes)
     privacy = place.settings["privacy"]
     currency = Currency.ZCDP if "rho" in privacy["budget"] else Currency.PURE
+    currency = Currency.APPROX if "max_keys_per_unit" in privacy else currency
     return place.account(budget, currency, **{name: privacy[name] for name in ("unit", "neighbors") if name in privacy})
 
 

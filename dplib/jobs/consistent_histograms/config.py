@@ -38,8 +38,9 @@ class Domain(Section):
         list[str]
         | Annotated[Annotated[ListFile, Tag("list")] | Annotated[ItemTable, Tag("table")], Discriminator(kind_of_names)]
     )
-    """Item names, or `{file: items.txt}` with one name a line, or `{file: items.csv, column: name}`, or a table with
-    several key columns, attributes or days: `{file: items.csv, columns: [store, sku], attributes: [region]}`."""
+    """Item names, or `{file: items.txt}` with one name a line, or `{file: items.csv, column: name}`, a release of
+    `key-selection`, `{release: releases/shop-000001}`, or a table with several key columns, attributes or days:
+    `{file: items.csv, columns: [store, sku], attributes: [region]}`."""
     groupings: Annotated[list[Grouping] | None, Field(exclude_if=lambda groupings: groupings is None)] = None
     """Totals of the items of a table: `[[region], [region, category], []]`, or `{by: [region], measured: true}`."""
     first_day: dt.date

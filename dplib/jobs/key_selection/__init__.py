@@ -1,0 +1,1 @@
+"""The job ``key-selection``: which keys enough units share."""

@@ -1,0 +1,58 @@
+"""The report page of a selection."""
+
+from dplib.jobs.key_selection.design import Design
+from dplib.jobs.key_selection.plan import sizes_of
+from dplib.jobs.key_selection.tables import Selected
+from dplib.page.blocks import Column, DataTable, Paragraphs, Section, heads
+from dplib.page.frame import PageFrame, tables_of_release
+from dplib.page.guarantee import NoiseRow, NoiseTable
+from dplib.page.number_text import count_text, counted, with_margin
+
+MAX_SHOWN = 500
+"""Keys on the page; the tables hold all."""
+REFERENCES = (
+    "Desfontaines, Voss, Gipson, Mandayam, Differentially private partition selection, PoPETs 2022.",
+    "Swanberg, Desfontaines, Haney, DP-SIPS, PoPETs 2023 (rounds).",
+)
+
+
+def build_page(design: Design, found: Selected, frame: PageFrame) -> str:
+    """The page as HTML text."""
+    unit, number = frame.guarantee.unit, counted(len(found.keys), "key")
+    weights = "" if design.noisy is None else " with noisy weights"
+    released = frame.released(
+        f"{number}{weights} that enough units share",
+        "Keys that few share are missing, and some that many share: that a key is missing says little about it.",
+        ("Keys", count_text(len(found.keys))),
+        tables_of_release("Not made by this job.", f"The keys{weights}.", "The keys and their rounds as drawn."),
+    )
+    shown = frame.use(f"keys, {number}", ("--item NAME", "Whether a key was released"), REFERENCES)
+    middle = (Section("The keys", (_keys(design, found),)), _sizes(design, unit))
+    return frame.page("Keys", "Keys", released, _noise(design, len(found.keys)), middle, shown)
+
+
+def _keys(design: Design, found: Selected) -> DataTable:
+    order = sorted(range(len(found.keys)), key=lambda at: (-found.noisy[at], found.keys[at]))[:MAX_SHOWN]
+    more = f", the first {MAX_SHOWN} of {count_text(len(found.keys))}" if len(found.keys) > MAX_SHOWN else ""
+    if design.noisy is None:
+        rows = tuple((found.names[at], str(found.rounds[at])) for at in order)
+        return DataTable(f"Released keys{more}", (Column("Key"), Column("Round", numeric=True)), rows, tall=True)
+    errors = [with_margin(found.noisy[at] / design.scale, design.std_error) for at in order]
+    weighed = tuple((found.names[at], " ± ".join(error)) for at, error in zip(order, errors, strict=True))
+    return DataTable(f"Released keys{more}", heads("Key", numbers=["Noisy weight"]), weighed, tall=True)
+
+
+def _sizes(design: Design, unit: str) -> Section:
+    rows = tuple((f"{s.keys_per_unit}", count_text(s.half), count_text(s.sure)) for s in sizes_of(design))
+    text = f"A key is released by chance; the more a {unit} has, the less it adds to each of its keys."
+    columns = heads(f"Keys of each {unit}", numbers=["Released with 1/2", "With 0.99"])
+    return Section("How many must share a key", (Paragraphs((text,)), DataTable("Units that share it", columns, rows)))
+
+
+def _noise(design: Design, n_keys: int) -> NoiseTable:
+    rule = design.noisy
+    if rule is None:
+        return NoiseTable("No number is released, only keys; each decision is a draw of its own", "Keys", "Number", ())
+    noise, variance = rule.noise, rule.noise.variance
+    row = NoiseRow("weights", n_keys, noise.law, noise.parameter, variance, noise.sensitivity, 1)  # type: ignore[arg-type]
+    return NoiseTable(f"The noise of weights, in units of 1/{design.scale}", "Weights", "Keys", (row,))
