@@ -9,13 +9,13 @@ from scripts.accept import (
     faults,
     hierarchies,
     house,
+    keys_and_reading,
     kmeans,
     main_job,
     minimum_cuts,
     network_statistics,
     operations,
     range_histograms,
-    reading,
     speed,
 )
 from scripts.accept.claims import Check, accept
@@ -30,8 +30,8 @@ ISSUES = {
     "faults": faults.CHECKS,
     "hierarchies": hierarchies.CHECKS,
     "house": house.CHECKS,
+    "keys-and-reading": keys_and_reading.CHECKS,
     "speed": speed.CHECKS,
-    "keys-and-reading": reading.CHECKS,
 }
 
 

@@ -3,11 +3,14 @@
 from dataclasses import dataclass
 from pathlib import Path
 
+import pyarrow as pa
+
 from dplib.jobs.key_selection.config import NAME
 from dplib.jobs.key_selection.design import Design
 from dplib.jobs.key_selection.tables import PUBLISHED, read_selected
 from dplib.release.manifest import Manifest
 from dplib.release.question import Question
+from dplib.release.tables import read_table
 
 
 @dataclass(frozen=True)
@@ -44,3 +47,8 @@ def ask(directory: Path, manifest: Manifest, asked: Question) -> list[Answer]:
         return Answer(key, True, weights[key] / design.scale, design.std_error)
 
     return [answer(key) for key in asked.names or found.names]
+
+
+def tidy(directory: Path, _: Manifest) -> pa.Table:
+    """The keys, with weights and their errors where there are some."""
+    return read_table(directory / PUBLISHED)
