@@ -49,7 +49,7 @@ def share_variances(law: Law, shares: FloatArray, costs: FloatArray) -> FloatArr
 
 
 def best_shares(
-    objective: Objective, law: Law, costs: FloatArray, screen: Objective | None = None
+    objective: Objective, law: Law, costs: FloatArray, screen: Objective | None = None, most: int = MAX_SETS
 ) -> tuple[Fraction, ...]:
     """Search the shares with the least objective.
 
@@ -58,6 +58,7 @@ def best_shares(
         law: of the noise.
         costs: variance of each measurement that gets the whole budget, shape (n,), above 0.
         screen: a cheap objective near to it, by which sets of measurements are compared.
+        most: sets of measurements up to which every one is a start.
 
     Returns:
         The shares; the last one, of what must be measured, is above 0.
@@ -80,18 +81,20 @@ def best_shares(
         found = scipy.optimize.minimize(value, start, method="L-BFGS-B", bounds=bounds, options={"ftol": 1e-13})
         return float(found.fun), shares_of(found.x)
 
-    rounded = on_grid(_best_of_sets(lambda kept: search(kept, screen or objective), n, law)[1])
+    rounded = on_grid(_best_of_sets(lambda kept: search(kept, screen or objective), n, law, most)[1])
     # What falls off the grid was worth next to nothing; what is left is divided anew.
     kept = np.flatnonzero([share > 0 for share in rounded])
     return on_grid(search(kept, objective)[1])
 
 
-def _best_of_sets(search: Callable[[IntArray], tuple[float, FloatArray]], n: int, law: Law) -> tuple[float, FloatArray]:
+def _best_of_sets(
+    search: Callable[[IntArray], tuple[float, FloatArray]], n: int, law: Law, most: int
+) -> tuple[float, FloatArray]:
     last, others = n - 1, range(n - 1)
     best = search(np.arange(n))
     if law.exponent == 1:
         return best
-    if 2 ** (n - 1) <= MAX_SETS:
+    if 2 ** (n - 1) <= most:
         sets = [np.array([*chosen, last]) for size in range(n - 2, -1, -1) for chosen in combinations(others, size)]
         # The first of nearly equal ones, so that last bits decide nothing.
         for each in sets:

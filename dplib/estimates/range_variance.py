@@ -47,7 +47,7 @@ class RangeVariance:
         require(measured, "variance", "be finite for every bin and above 0 but for a known root", "another")
         self.tree = tree
         self.variance = variance
-        self._after, self._before, self._left, self.final = _variances(tree.parent, tree.child_count, variance)
+        self.after, self.before, self.left, self.final = _variances(tree.parent, tree.child_count, variance)
 
     def of(self, lo: npt.ArrayLike, hi: npt.ArrayLike) -> FloatArray:
         """Variance of the answers to the ranges ``lo <= bin < hi``, shape (m,), in counts squared.
@@ -69,12 +69,16 @@ class RangeVariance:
                 tree.level,
                 tree.leaf_nodes[first],
                 tree.leaf_nodes[last],
-                self._after,
-                self._before,
-                self._left,
+                self.after,
+                self.before,
+                self.left,
                 self.final,
             )
         )
+
+    def nodes(self, nodes: IntArray) -> FloatArray:
+        """Variance of the estimates of some nodes, shape (m,)."""
+        return self.final[nodes]
 
     def mean(self, starts: npt.ArrayLike | None = None, ends: npt.ArrayLike | None = None) -> float:
         """Mean variance over all ranges, weighted by ``starts[first bin] * ends[last bin]``.

@@ -49,6 +49,11 @@ class Law(StrEnum):
         return "l1" if self is Law.LAPLACE else "l2_squared"
 
     @property
+    def is_pure(self) -> bool:
+        """Whether it spends epsilon alone."""
+        return self is Law.LAPLACE
+
+    @property
     def exponent(self) -> int:
         """A share s of a budget (epsilon or rho) has noise of a variance in proportion to ``s^-exponent``."""
         return 2 if self is Law.LAPLACE else 1

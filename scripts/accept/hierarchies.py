@@ -5,6 +5,7 @@ from scripts.accept import (
     hierarchies_auto,
     hierarchies_experiments,
     hierarchies_groupings,
+    hierarchies_ranges,
     hierarchies_scale,
 )
 from scripts.accept.claims import Check
@@ -13,6 +14,7 @@ CHECKS: tuple[Check, ...] = (
     *hierarchies_scale.CHECKS,
     *hierarchies_groupings.CHECKS,
     *hierarchies_auto.CHECKS,
+    *hierarchies_ranges.CHECKS,
     *hierarchies_alternation.CHECKS,
     *hierarchies_experiments.CHECKS,
 )

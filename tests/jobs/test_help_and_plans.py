@@ -36,6 +36,7 @@ OWN = {
     "network-statistics": {"n_vertices", "statistics", "triangles", "stars", "graphs", "choices", "models"},
     "range-histograms": {
         "n_groups", "n_bins", "n_nodes", "n_levels", "n_blocks", "method", "queries", "levels", "methods", "lengths",
+        "kinds", "columns",
     },
 }  # fmt: skip
 """Keys of version 1 of each job's plan: one that goes, or means something else, raises PLAN_VERSION."""

@@ -41,7 +41,7 @@ def release_of(folder: Path, case: str, secret: bytes = SECRET) -> dict[str, str
     config = check(RangeHistogramsConfig, settings)
     design = Design.resolve(config, folder)
     keys = golden_keys("range-histograms", measurement_settings(config, design), secret)
-    write_strategy(folder, design.strategy)
+    write_strategy(folder, design)
     measure_on_driver(design, np.arange(32).reshape(2, 16) * 11 % 29, keys, folder)
     write_tables(design, results_on_driver(design, folder), folder)
     noisy = read_table(folder / "measurement", ["group", "node", "noisy"]).to_pylist()

@@ -247,5 +247,30 @@ def test_rehearse_meets_what_it_predicts(visits: Visits) -> None:
     assert visits.spent() == 0
 
 
+def test_groups_of_a_table_add_up(tmp_path: Path) -> None:
+    """From rows to answers: totals are measured, published and answered, and the release verifies."""
+    groups = {"file": "sites.csv", "columns": ["site"], "attributes": ["region"]}
+    histogram = {"histogram__groups": groups, "histogram__groupings": [["region"], []]}
+    more = {"queries": ["bin", "total"], "tree": "auto", "privacy__budget": {"epsilon": 60}}
+    visits = new_visits(tmp_path, **histogram, **more, measure={"shares": [1, 1, 1]})
+    (tmp_path / "sites.csv").write_text("site,region\nnorth,hills\nsouth,hills\neast,coast\n", encoding="utf-8")
+    release = visits.run().release
+    table = read_table(release / "published").to_pandas().pivot(index="group", columns="bin", values="count")
+    assert (table.loc["region=hills"] == table.loc["north"] + table.loc["south"]).all()
+    assert (table.loc["grand total"] == table.loc["region=hills"] + table.loc["region=coast"]).all()
+    assert table.loc["grand total"].sum() == pytest.approx(len(ROWS), abs=2)
+    manifest = json.loads((release / "manifest.json").read_text())
+    spent = ["range counts, groups", "range counts, by region", "range counts, grand total"]
+    assert [each["statistic"] for each in manifest["mechanisms"]] == spent
+    assert manifest["details"]["design"]["measure"] == {"shares": ["1/3", "1/3", "1/3"]}
+    assert dplib("verify", str(release)).code == 0
+    one = json.loads(dplib("query", str(release), "--where", "region=hills", "--json").out)[0]
+    both = json.loads(dplib("query", str(release), "--group", "north", "--group", "south", "--sum", "--json").out)[0]
+    assert one["estimate"] == pytest.approx(both["estimate"], abs=1e-6)
+    assert one["std_error"] == pytest.approx(both["std_error"], rel=1e-9)
+    assert "by region" in visits.command("rehearse", "--rows", "20").out
+    assert "region=hills" in (release / "report.html").read_text(encoding="utf-8")
+
+
 def test_a_wrong_schema_is_named_and_nothing_happens(visits: Visits) -> None:
     require_refused(visits.rows(ROWS, ("old", "site", "patient")), 3)

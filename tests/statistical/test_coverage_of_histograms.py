@@ -57,7 +57,7 @@ def range_noise(design: RangeDesign) -> FloatArray:
     shares, noise = design.strategy.shares, np.zeros((design.strategy.tree.n_nodes, N_KEYS))
     for share in np.unique(shares[shares > 0]).tolist():
         nodes = np.flatnonzero(shares == share)
-        law = DrawLaw(f"discrete_{design.noise}", design.noise_parameter(share))
+        law = DrawLaw(f"discrete_{design.noise}", float(design.noise_parameter(share)))
         noise[nodes] = drawn(law, len(nodes) * N_KEYS, "ranges", share).reshape(len(nodes), N_KEYS)
     return noise
 
@@ -80,7 +80,9 @@ def test_ranges(method: str, n_bins: int, budget: dict[str, Any]) -> None:
         answer = values[lo:hi].sum(axis=0)
         require_coverage(answer, half, (method, budget, lo, hi))
         # The sum of two groups, which have noise of their own.
-        require_coverage(answer[::2] + answer[1::2], errors.sum_half_width(lo, hi, 2), (method, budget, lo, hi, "sum"))
+        require_coverage(
+            answer[::2] + answer[1::2], errors.sum_half_width(lo, hi, np.arange(2)), (method, budget, lo, hi, "sum")
+        )
 
 
 def test_ranges_under_a_public_total() -> None:

@@ -20,10 +20,12 @@ from dplib.jobs.consistent_histograms.publish import (
 )
 from dplib.jobs.consistent_histograms.rehearse import shown_rehearsal
 from dplib.jobs.consistent_histograms.rows import row_domain
-from dplib.jobs.consistent_histograms.tables import Tables, read_measure, read_tree
+from dplib.jobs.consistent_histograms.tables import Tables, read_tree
 from dplib.jobs.consistent_histograms.trial import TRIAL
 from dplib.ledger.runs import MeasuredRun
 from dplib.page.account_state import AccountState
+from dplib.release.release_tables import read_measure
+from dplib.release.staging import MEASUREMENT
 from dplib.spark.engine.blocks import DataFrame, SparkSession
 from dplib.spark.rows.contributions import bound_rows
 from dplib.spark.rows.counts import count_cells
@@ -67,7 +69,7 @@ def judge(job: Resources[Design], rows: DataFrame) -> JudgedRows:
 
 def publish(job: Resources[Design], run: MeasuredRun, account: AccountState, directory: Path) -> None:
     """Estimate from the stored measurement and write the rest of the release."""
-    design = job.design.as_measured(read_tree(directory), read_measure(directory))
+    design = job.design.as_measured(read_tree(directory), read_measure(directory / MEASUREMENT))
     design = _laid_out(job, design, run.key.settings_hash)
     with job.stage("estimating"):
         results = _results(job, design, directory)

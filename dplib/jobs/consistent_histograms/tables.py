@@ -23,17 +23,16 @@ import pyarrow as pa
 
 from dplib.arrays import BoolArray, FloatArray, IntArray
 from dplib.canonical import canonical_json
-from dplib.config.measure import Measure
 from dplib.errors import IntegrityError
 from dplib.jobs.consistent_histograms.config import Tree
 from dplib.jobs.consistent_histograms.design import Design
-from dplib.release.release_tables import ReleaseTables
+from dplib.release.release_tables import ReleaseTables, write_measure
 from dplib.release.staging import MEASUREMENT
 from dplib.release.tables import Column, read_table, write_table
 from dplib.trees.block_plan import TOP
 
 ESTIMATES, PUBLISHED = "estimates", "published"
-TREE, MEASURE = "tree.json", "measure.json"
+TREE = "tree.json"
 KEYS = ("item", "node", "level", "first_day", "last_day")
 
 
@@ -91,25 +90,15 @@ def read_tree(directory: Path) -> Tree:
         raise IntegrityError(f"measurement must name its tree in {TREE}, got {directory.name} without it") from None
 
 
-def read_measure(directory: Path) -> Measure | None:
-    """The shares by grouping of a stored measurement; None where all measured series have the same noise."""
-    place = directory / MEASUREMENT / MEASURE
-    try:
-        return Measure.model_validate_json(place.read_bytes()) if place.exists() else None
-    except (OSError, ValueError):
-        raise IntegrityError(f"{MEASURE} of the measurement must hold shares, got {directory.name} without") from None
-
-
 class Tables(ReleaseTables[Design]):
     """The job's."""
 
     def write_tree(self) -> None:
         """Store what was measured, tree and shares, beside the measurement: ``auto`` may choose others later."""
-        measurement, measure = self.directory / MEASUREMENT, self.design.columns.measure
+        measurement = self.directory / MEASUREMENT
         measurement.mkdir(parents=True, exist_ok=True)
         (measurement / TREE).write_bytes(canonical_json(self.design.days.shape.model_dump(mode="json")))
-        if measure is not None:
-            (measurement / MEASURE).write_bytes(canonical_json(measure.model_dump(mode="json")))
+        write_measure(measurement, self.design.columns.measure)
 
     def write_measurement(self, name: str, noisy: IntArray) -> None:
         """Write one block of ``measurement/``.

@@ -25,12 +25,13 @@ def check_tables(directory: Path, manifest: Manifest) -> list[Check]:
         table = read_table(directory / PUBLISHED, ["group", "count"], blocks=[name])
         counts = table.column("count").to_numpy()
         least = min(least, int(counts.min()))
-        sums = np.bincount(tables.group_numbers(table), counts, minlength=len(design.groups))
+        sums = np.bincount(tables.group_numbers(table), counts, minlength=len(design.series))
         complete &= len(counts) == len(design.block_groups(block)) * design.bins.n_bins
         if design.total_is_public:
             groups = slice(int(design.group_bounds[block]), int(design.group_bounds[block + 1]))
             public = tables.read_noisy(block)[:, 0]
-            total_gap = max(total_gap, int(np.abs(sums[groups] - public).max()))
+            gaps = np.abs(sums[groups] - public)[design.measured[groups]]
+            total_gap = max(total_gap, int(gaps.max(initial=0)))
         if not design.adaptive:
             table = read_table(directory / ESTIMATES, ["group", "node", "estimate"], blocks=[name])
             values = tables.scatter(table, "estimate", block).T
@@ -43,6 +44,31 @@ def check_tables(directory: Path, manifest: Manifest) -> list[Check]:
         Check("published: every bin of every group once", complete, f"{design.bins.n_bins} bins a group"),
         Check("published: no negative count", least >= 0, f"smallest count below 0: {least}"),
     ]
+    if design.sums is not None:
+        checks += _totals(tables, scale)
     if design.total_is_public:
         checks.append(Check("published: public totals are kept", total_gap == 0, f"largest gap {total_gap}"))
     return checks
+
+
+def _totals(tables: Tables, scale: float) -> list[Check]:
+    """Every node and bin of a total is the sum of its groups'."""
+    design, places = tables.design, {ESTIMATES: ("node", "estimate"), PUBLISHED: ("bin", "count")}
+    assert design.sums is not None
+    adds, found = design.sums.constraints.incidence[0], {}
+    for name, (key, value) in places.items():
+        table = read_table(tables.directory / name, ["group", key, value])
+        width = design.strategy.tree.n_nodes if key == "node" else design.bins.n_bins
+        values = np.zeros((len(design.series), width))
+        values[tables.group_numbers(table), table.column(key).to_numpy()] = table.column(value).to_numpy()
+        found[name] = float(np.abs(adds @ values[: adds.shape[1]] - values).max())
+    return [
+        Check(
+            "estimates: totals are the sums of their groups",
+            found[ESTIMATES] <= TOLERANCE * scale,
+            f"largest gap {found[ESTIMATES]:.3g}",
+        ),
+        Check(
+            "published: totals are the sums of their groups", found[PUBLISHED] == 0, f"largest gap {found[PUBLISHED]:g}"
+        ),
+    ]

@@ -1,20 +1,24 @@
 """Configuration of the job ``range-histograms``.
 
-*Measurement settings* (``privacy``, ``histogram``, ``tree``, and how the ``input`` is read) decide the counts and the
-noise, and changing one of them spends anew; *publish settings* (``publish``) only shape what is made of the stored
-measurement and never spend. The file says besides where things are (`dplib.config.job_config.Surroundings`).
+*Measurement settings* (``privacy``, ``histogram``, ``tree``, ``queries``, ``measure``, and how the ``input`` is read)
+decide the counts and the noise, and changing one of them spends anew; *publish settings* (``publish``) only shape what
+is made of the stored measurement and never spend. The file says besides where things are
+(`dplib.config.job_config.Surroundings`).
 """
 
 import datetime as dt
 from fractions import Fraction
 from itertools import pairwise
 from pathlib import Path
-from typing import Annotated, Literal, Self
+from typing import Annotated, ClassVar, Literal, Self, TypeGuard
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import Discriminator, Field, Tag, field_validator, model_validator
 
 from dplib.config.day_window import DayClock, DayWindow
+from dplib.config.item_groupings import Grouping, check_groupings, kind_of_names, listed_groupings
+from dplib.config.item_table import ItemTable, TableItems
 from dplib.config.job_config import JobConfig, Publication, ReleaseSettings, require_unit_column
+from dplib.config.measure import Measure, Target
 from dplib.config.names import ListFile, declared_names
 from dplib.config.sections import Exact, RowPrivacySettings, Section
 from dplib.config.value_input import HistogramInput
@@ -69,6 +73,42 @@ class Days(Section):
         return self
 
 
+class GroupTable(ItemTable):
+    """A public CSV file with one row a group: the column that names it, and attributes."""
+
+    setting: ClassVar[str] = "histogram.groups"
+    reserved: ClassVar[frozenset[str]] = frozenset(
+        ["group", "grouping", "bin", "node", "level", "lo", "hi", "noisy", "variance", "estimate", "std_error", "count"]
+    )
+
+    @model_validator(mode="after")
+    def _groups_alone(self) -> Self:
+        if len(self.columns) > 1 or self.first_day or self.last_day:
+            got = "days" if self.first_day or self.last_day else f"{len(self.columns)} columns"
+            raise ValueError(f"histogram.groups must have one column that names a group and no days, got {got}")
+        return self
+
+    @property
+    def listed(self) -> TableItems:
+        """The groups, once the table is read."""
+        return self.items(dt.date.min, dt.date.max)
+
+
+def _absent(value: object) -> bool:
+    return value is None
+
+
+class Totals(Section):
+    """Sums of groups."""
+
+    totals: dict[str, list[str]]
+    """Total's name to its members, which are groups or other totals."""
+    name: Annotated[str | None, Field(min_length=1)] = Field(default=None, exclude_if=_absent)
+    """What these are called together, such as regions; made of their place where absent."""
+    measured: Annotated[bool | None, Field(exclude_if=_absent)] = None
+    """Whether they get noisy counts of their own, where `measure` does not say so; false where absent."""
+
+
 class HistogramSettings(Section):
     """The public keys of the release: every bin of every group, whether or not rows exist."""
 
@@ -78,8 +118,19 @@ class HistogramSettings(Section):
     """Timestamps: {first, last}, one bin a day or every `days_per_bin` days."""
     categories: list[str] | ListFile | None = None
     """Categories in their order; neighbours in it share a range."""
-    groups: list[str] | ListFile | None = None
-    """One histogram for each; needs input.columns.group."""
+    groups: (
+        list[str]
+        | Annotated[
+            Annotated[ListFile, Tag("list")] | Annotated[GroupTable, Tag("table")], Discriminator(kind_of_names)
+        ]
+        | None
+    ) = None
+    """One histogram for each; needs input.columns.group. Names, `{file: groups.txt}`, or a table with attributes:
+    `{file: shops.csv, columns: [shop], attributes: [region]}`."""
+    groupings: Annotated[list[Grouping] | None, Field(exclude_if=_absent)] = None
+    """Sums of the groups of a table: `[[region], []]`, or `{by: [region], measured: true}`."""
+    totals: Annotated[list[Totals] | None, Field(exclude_if=_absent)] = None
+    """Sums of listed groups: `[{totals: {coast: [north, east]}, measured: true}]`."""
     outside: Literal["drop", "clamp"] = "drop"
     """Numbers beyond the edges: dropped, or counted in the first or the last bin."""
     total_is_public: bool = False
@@ -92,9 +143,17 @@ class HistogramSettings(Section):
             raise ValueError(
                 f"histogram must have one of edges, days or categories, got {' and '.join(given) or 'none'}"
             )
+        check_groupings("histogram", self.groupings, self.groups, "groups")
+        if self.totals is not None and self.groups is None:
+            raise ValueError("histogram.totals must be absent unless histogram.groups is given, got some")
         if self.edges is None and self.outside == "clamp":
             raise ValueError(f"histogram.outside must be drop where bins are {given[0]}, got clamp")
         return self
+
+    @field_validator("groupings", mode="before")
+    @classmethod
+    def _lists(cls, given: object) -> object:
+        return listed_groupings(given)
 
     @field_validator("edges")
     @classmethod
@@ -107,7 +166,14 @@ class HistogramSettings(Section):
 
     def group_names(self, base: Path) -> tuple[str, ...] | None:
         """The groups; None where there is one histogram."""
+        if isinstance(self.groups, GroupTable):
+            return self.groups.read(base, dt.date.min, dt.date.max).listed.names
         return None if self.groups is None else declared_names(self.groups, base, "histogram.groups")
+
+    @property
+    def add_up(self) -> bool:
+        """Whether sums of groups are declared."""
+        return bool(self.groupings or self.totals)
 
     def category_names(self, base: Path) -> tuple[str, ...]:
         """The categories in order; empty where bins are numbers or days."""
@@ -136,11 +202,23 @@ class WorkloadSettings(Section):
         return self
 
 
+class RangeQuestion(Section):
+    """A kind of range that readers ask for, of each group and of each kind of sums of groups."""
+
+    range: Literal["bin", "total", "uniform", "prefix"] | WorkloadSettings
+    """Single bins, all bins together, all ranges, those that begin with the first bin, or a law of ranges."""
+    weight: Annotated[Exact, Field(gt=0)] = Fraction(1)
+    """How much its error counts where the tree and shares of the budget are chosen, beside the other queries'."""
+    target: Annotated[Target | None, Field(exclude_if=_absent)] = None
+    """The plan says whether it is met, and at which budget it would be."""
+
+
 class TreeSettings(Section):
     """How the histogram is measured."""
 
     method: Method = "auto"
-    """auto: `blue` for uniform queries, `workload_aware` for others."""
+    """auto: for the section `queries` where it is given, else `blue` for uniform queries, `workload_aware` for
+    others."""
     branching: Annotated[int, Field(ge=2, le=65_536, strict=True)] | None = None
     """Children of every node; for blue, lue_dptree, boost and boost_un; found by the method where absent."""
     queries: Literal["uniform", "prefix"] | WorkloadSettings = "uniform"
@@ -170,6 +248,10 @@ class RangePublish(Publication):
     """Where it runs: one process, or groups in parallel on Spark."""
 
 
+def _several(given: object) -> TypeGuard[list[object] | tuple[object, ...]]:
+    return isinstance(given, list | tuple)
+
+
 class RangesRelease(ReleaseSettings):
     """Range counts of one or many histograms, each on its own interval tree."""
 
@@ -177,7 +259,48 @@ class RangesRelease(ReleaseSettings):
     privacy: RowPrivacySettings
     histogram: HistogramSettings
     tree: TreeSettings = TreeSettings()
+    measure: Annotated[Measure | Literal["auto"] | None, Field(exclude_if=_absent)] = None
+    """auto: the shares of the groups and of each kind of their sums that serve the queries best, or `{shares: ..}`;
+    where absent, what is measured has the same noise at each node."""
+    queries: Annotated[tuple[RangeQuestion, ...] | None, Field(exclude_if=_absent, min_length=1)] = None
+    """Kinds of ranges that the tree (method auto) and the shares (measure: auto) serve and whose errors the plan shows:
+    `[bin, {range: {length: 7}, weight: 2}, total]`."""
     publish: RangePublish = RangePublish()
+
+    @field_validator("tree", mode="before")
+    @classmethod
+    def _auto(cls, tree: object) -> object:
+        return {} if tree == "auto" else tree
+
+    @field_validator("queries", mode="before")
+    @classmethod
+    def _plain(cls, queries: object) -> object:
+        return (
+            [{"range": each} if isinstance(each, str) else each for each in queries] if _several(queries) else queries
+        )
+
+    @model_validator(mode="after")
+    def _sums_of_groups(self) -> Self:
+        if self.queries is not None and self.tree.queries != "uniform":
+            raise ValueError("tree.queries must be absent where queries is given, got both")
+        if self.measure is not None and not self.histogram.add_up:
+            raise ValueError("measure must be absent unless histogram.groupings or histogram.totals are given, got it")
+        if self.method == "adaptive" and (self.histogram.add_up or self.queries is not None):
+            given = "queries" if self.queries is not None else "sums of groups"
+            raise ValueError(f"tree.method must be another one than adaptive with {given}, got adaptive")
+        if self.histogram.add_up and self.publish.layout == "blocks":
+            raise ValueError("publish.layout must be auto or driver where groups add up, got blocks")
+        return self
+
+    @property
+    def method(self) -> str:
+        """The method after `auto` is decided."""
+        return "questions" if self.queries is not None and self.tree.method == "auto" else self.tree.resolved_method
+
+    @property
+    def questions(self) -> tuple[RangeQuestion, ...]:
+        """What is asked for: the section `queries`, or the law of `tree.queries`."""
+        return self.queries or (RangeQuestion(range=self.tree.queries),)
 
 
 class RangeHistogramsConfig(RangesRelease, JobConfig):
@@ -197,7 +320,7 @@ class RangeHistogramsConfig(RangesRelease, JobConfig):
         if histogram.total_is_public and privacy.neighbors != "replace_one":
             raise ValueError("privacy.neighbors must be replace_one where histogram.total_is_public, got add_remove")
         if self.tree.resolved_method == "adaptive":
-            if privacy.mechanism != "discrete_laplace":
+            if not privacy.mechanism.is_pure:
                 raise ValueError("tree.method must be another one than adaptive for Gaussian noise, got adaptive")
             if histogram.total_is_public:
                 raise ValueError("histogram.total_is_public must be false for tree.method adaptive, got true")
@@ -217,7 +340,9 @@ class RangeHistogramsConfig(RangesRelease, JobConfig):
         """The settings of the release, with the contents of listed files."""
         given, groups = self.histogram, self.histogram.group_names(base)
         read = {
-            "groups": None if groups is None else list(groups),
+            "groups": given.groups.read(base, dt.date.min, dt.date.max)
+            if isinstance(given.groups, GroupTable)
+            else (None if groups is None else list(groups)),
             "categories": None if given.categories is None else list(given.category_names(base)),
         }
         return RangesRelease.of(self, histogram=given.model_copy(update=read))

@@ -11,6 +11,25 @@ that bin's path. With shares ``s_x`` of the budget whose sums along every path a
 Replacing a unit removes one such vector and adds another: D doubles (the norms add), and so does D2 (both vectors are
 non-negative, so the square of their difference is at most the sum of their squares).
 
+*Groups that add up.* The histograms are the groups' and their totals', in columns (`dplib.jobs.range_histograms.sums`):
+a row of group j adds ``A_hj`` to histogram h at every node on its bin's path. A column c gets the share ``s_c`` of the
+budget, with noise for ``D r_c`` (``D2 q_c``), r_c the largest L1 norm of a group's entries in the column and q_c their
+largest squared L2 norm: 1 and 1 for the groups and for each grouping, more where listed totals overlap.
+
+* Laplace: the ratio of one row at one node and column is at most ``r_c / b = s_x s_c epsilon / m``; over the path and
+  all columns ``epsilon / m``, over the unit's rows epsilon.
+* Gaussian: the n_x rows of the unit that meet in node x change a column by a vector of squared norm at most ``n_x^2
+  q_c`` (the triangle inequality), so ``sum_c sum_x n_x^2 q_c s_x s_c rho / (m^2 q_c)``, which with ``sum_c s_c = 1``
+  is the sum above: at most rho.
+
+Replacing a unit doubles both, as above: all entries of A are at least 0. Each column is an event of its own, whose
+epsilons (rhos) are exact parts of the budget. Without ``measure`` all measured histograms are one column, r and q the
+norms over them.
+
+*Weights.* Least squares weigh a cell by a node's factor times a column's, the variances of continuous noise, which
+makes them two passes over the trees and one projection a node (`dplib.consistency.commuting`); with one column, by the
+exact variances. Stated errors are those of the exact discrete variances under these weights.
+
 *Total is public.* The number of rows that count is published for every group, exactly. The guarantee is then
 conditional: it compares data sets that differ in one unit and agree in these numbers. The root of each tree has no
 noise and no share.
@@ -30,36 +49,31 @@ from typing import Any
 
 import numpy as np
 
-from dplib.arrays import FloatArray, IntArray
+from dplib.arrays import BoolArray, FloatArray, IntArray
 from dplib.config.input_quality import quality_events
+from dplib.config.measure import Measure
+from dplib.config.selection import NamedSeries
+from dplib.consistency.commuting import CommutingPlan, product_plan
+from dplib.consistency.question_tree import Asked
 from dplib.estimates.adaptive_partition import PARTITION_SHARE
-from dplib.estimates.workload_aware import workload_aware
 from dplib.jobs.range_histograms.bins import Bins
 from dplib.jobs.range_histograms.config import COUNTING_VERSION, RangeHistogramsConfig, RangesRelease
-from dplib.jobs.range_histograms.workload import workload_of
+from dplib.jobs.range_histograms.strategy import asked_of, choose_strategy, noise_of
+from dplib.jobs.range_histograms.sums import GroupSums, named_histograms, target_names
 from dplib.mechanisms.node_counts import NodeMechanism
 from dplib.privacy.budget import epsilon_or_rho
 from dplib.privacy.events import Event
-from dplib.privacy.noise import SAMPLER_FORMAT, Law, Noise, require_useful_noise
-from dplib.trees.budgets import LawName, name_of, noise_parameter
-from dplib.trees.complete import kary_tree
+from dplib.privacy.noise import SAMPLER_FORMAT, Noise, require_useful_noise
+from dplib.trees.budgets import WHOLE, LawName, noise_parameter, unit_variance
 from dplib.trees.coverage import RangeQueries
-from dplib.trees.strategies import (
-    TreeStrategy,
-    blue,
-    boost,
-    boost_un,
-    dwork,
-    hierarchical_bins,
-    lue_dptree,
-)
+from dplib.trees.strategies import TreeStrategy, blue
 from dplib.validate import integer_norms, require
 
 STATISTIC = "range counts"
 BLOCK_CELLS = 1 << 19
 """Cells (nodes x histograms) a block should stay below; a single histogram may exceed it."""
-LUE_BRANCHING = {"laplace": 16, "gaussian": 2}
-"""Children of a node for `lue_dptree` where none are given: near the best of its table of errors."""
+MAX_CELLS = 1 << 25
+"""Nodes of all histograms that are held in one process where groups add up: 256 MiB of counts."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,12 +86,14 @@ class Design:
         law: which ranges the plan's errors are for.
         strategy: tree and exact shares, the same for every group; for ``adaptive`` the one that would be used if every
             bin were a bucket of its own.
+        sums: the totals of the groups; None where groups do not add up.
     """
 
     config: RangesRelease
     bins: Bins
     law: RangeQueries
     strategy: TreeStrategy
+    sums: GroupSums | None = None
 
     @classmethod
     def resolve(cls, config: RangeHistogramsConfig, base: Path) -> "Design":
@@ -90,29 +106,75 @@ class Design:
         Raises:
             ConfigError: naming the setting that is wrong.
         """
-        return cls.of(config.release(base))
+        found = cls.of(config.release(base))
+        target_names(found.config, found.sums)  # Refuses names of nothing.
+        return found
 
     @classmethod
-    def of(cls, config: RangesRelease, strategy: TreeStrategy | None = None) -> "Design":
+    def of(
+        cls, config: RangesRelease, strategy: TreeStrategy | None = None, measure: Measure | None = None
+    ) -> "Design":
         """Derive the design of a release.
 
         Args:
             config: its settings, all names listed.
             strategy: that of a stored measurement, which another version might choose differently.
+            measure: likewise its shares by column.
 
         Raises:
             ConfigError: naming the setting that is wrong.
         """
         bins = Bins.resolve(config.histogram, Path())
-        law = workload_of(config.tree.queries, bins.n_bins)
-        found = cls(config, bins, law, strategy or choose_strategy(config, bins.n_bins, law))
+        law = asked_of(config, bins.n_bins)[0][1]
+        shared = config if measure is None else config.model_copy(update={"measure": measure})
+        sums = GroupSums.of(shared, bins.groups, bins.n_bins)
+        found = cls(config, bins, law, strategy or choose_strategy(config, bins.n_bins, law), sums)
+        if sums is not None:
+            cells, rule = found.strategy.tree.n_nodes * len(found.series), f"give at most {MAX_CELLS} nodes of trees"
+            require(cells <= MAX_CELLS, "histogram.groups", f"{rule} in all where groups add up", cells)
         found.check_noise()
         return found
 
+    @cached_property
+    def names(self) -> NamedSeries:
+        """What the histograms are called, and which groups each adds up."""
+        return named_histograms(self.config, self.bins.groups, self.sums)
+
     @property
-    def groups(self) -> tuple[str, ...]:
-        """Names of the histograms."""
-        return self.bins.groups
+    def series(self) -> tuple[str, ...]:
+        """Names of the histograms: the groups, then their totals."""
+        return self.names.series
+
+    @cached_property
+    def series_number(self) -> dict[str, int]:
+        """Number of each histogram."""
+        return self.names.number
+
+    @property
+    def n_columns(self) -> int:
+        """Number of columns of histograms, each with noise of its own."""
+        return 1 if self.sums is None else self.sums.columns.n_columns
+
+    @cached_property
+    def column_of(self) -> IntArray:
+        """Column of each histogram, shape (n_histograms,)."""
+        return np.zeros(len(self.series), dtype=np.int64) if self.sums is None else self.sums.columns.of
+
+    @cached_property
+    def measured(self) -> BoolArray:
+        """Whether each histogram has noisy counts, shape (n_histograms,)."""
+        return np.ones(len(self.series), dtype=np.bool_) if self.sums is None else self.sums.constraints.measured
+
+    def with_totals(self, counts: IntArray) -> IntArray:
+        """Exact counts of the groups, shape (n_groups, n_bins), with those of the totals below."""
+        if self.sums is None:
+            return counts
+        return np.asarray(self.sums.constraints.incidence[0] @ counts, dtype=np.int64)
+
+    @property
+    def asked(self) -> Asked:
+        """The questions' weights and laws."""
+        return asked_of(self.config, self.bins.n_bins)
 
     @property
     def adaptive(self) -> bool:
@@ -136,12 +198,21 @@ class Design:
 
     @property
     def sensitivity(self) -> int:
-        """D (Laplace: L1) or D2 (Gaussian: squared L2) of the module's docstring."""
+        """D (Laplace: L1) or D2 (Gaussian: squared L2) of the module's docstring, of the first column."""
+        return self.sensitivity_of(0)
+
+    def sensitivity_of(self, column: int) -> int:
+        """The same, of a column."""
         privacy = self.config.privacy
         neighbors = 2 if privacy.neighbors == "replace_one" else 1
-        rows = privacy.rows_per_unit
-        l1, l2_squared = integer_norms("sensitivity of a level", neighbors * rows, neighbors * rows**2)
-        return l1 if self.config.privacy.mechanism is Law.LAPLACE else l2_squared
+        rows, (l1, square) = privacy.rows_per_unit, (1, 1) if self.sums is None else self.sums.norms[column]
+        norms = integer_norms("sensitivity of a level", neighbors * rows * l1, neighbors * rows**2 * square)
+        return privacy.mechanism.sensitivity(*norms)
+
+    def counts_budget(self, column: int = 0) -> Fraction:
+        """Part of the budget that the counts of a column get, along a path together."""
+        share = Fraction(1) if self.sums is None else self.sums.columns.shares[column]
+        return (self.budget - self.partition_budget) * share
 
     @property
     def partition_budget(self) -> Fraction:
@@ -150,15 +221,20 @@ class Design:
 
     @property
     def events(self) -> tuple[Event, ...]:
-        """What the release spends: one event for all nodes of a path together, and one for the buckets."""
-        counts, sensitivity = self.budget - self.partition_budget, Fraction(self.sensitivity)
-        quality = quality_events(self.config)
-        law = self.config.privacy.mechanism
-        measured = Noise(law, law.parameter(sensitivity, counts), sensitivity).event(STATISTIC)
+        """What the release spends: one event for all nodes of a path and a column together, and one for the buckets."""
+        quality, law = quality_events(self.config), self.config.privacy.mechanism
+        measured = [self._event(column) for column in range(self.n_columns) if self.counts_budget(column) > 0]
         if not self.adaptive:
-            return (measured, *quality)
+            return (*measured, *quality)
+        sensitivity = Fraction(self.sensitivity)
         buckets = Noise(law, law.parameter(sensitivity, self.partition_budget), sensitivity).event("buckets")
-        return (buckets, measured, *quality)
+        return (buckets, *measured, *quality)
+
+    def _event(self, column: int) -> Event:
+        law, sensitivity = self.config.privacy.mechanism, Fraction(self.sensitivity_of(column))
+        names = () if self.sums is None else self.sums.columns.names
+        statistic = f"{STATISTIC}, {names[column]}" if names else STATISTIC
+        return Noise(law, law.parameter(sensitivity, self.counts_budget(column)), sensitivity).event(statistic)
 
     @property
     def formats(self) -> dict[str, int]:
@@ -170,18 +246,53 @@ class Design:
         """The settings that shape a release and never spend."""
         return self.config.shaping() | {"publish_format": 1}
 
-    def mechanism(self, key: bytes, group: str) -> NodeMechanism:
+    def mechanism(self, key: bytes, group: str, column: int = 0) -> NodeMechanism:
         """The noise of one histogram's nodes."""
-        counts = self.budget - self.partition_budget
-        return NodeMechanism(key, f"{STATISTIC} of {group}", self.noise, counts, Fraction(self.sensitivity))
+        budget, sensitivity = self.counts_budget(column), Fraction(self.sensitivity_of(column))
+        return NodeMechanism(key, f"{STATISTIC} of {group}", self.noise, budget, sensitivity)
+
+    @property
+    def variance(self) -> FloatArray:
+        """Noise variance of a group's nodes, shape (n_nodes,): inf where not measured, 0 at a public root."""
+        return np.asarray(self.noise_variance[0])
 
     @cached_property
-    def variance(self) -> FloatArray:
-        """Noise variance of every node, shape (n_nodes,): inf where not measured, 0 at a public root."""
-        variance = self.node_variance(self.strategy)
+    def noise_variance(self) -> FloatArray:
+        """The same by column, shape (n_columns, n_nodes)."""
+        found = np.full((self.n_columns, self.strategy.tree.n_nodes), np.inf)
+        for column in range(self.n_columns):
+            if self.counts_budget(column) > 0:
+                found[column] = self.mechanism(bytes(32), "", column).variances(self.strategy.shares)
         if self.total_is_public:
-            variance[0] = 0.0
-        return variance
+            found[:, 0] = 0.0
+        return found
+
+    @cached_property
+    def _scales(self) -> FloatArray:
+        """Variance of continuous noise of each column at share 1 over that at unit budget; inf without a share."""
+        law, budgets = self.config.privacy.mechanism, [self.counts_budget(column) for column in range(self.n_columns)]
+        parameters = [
+            float(law.parameter(Fraction(self.sensitivity_of(column)), budget)) if budget > 0 else np.inf
+            for column, budget in enumerate(budgets)
+        ]
+        return np.asarray(np.array(parameters) ** law.exponent)
+
+    @cached_property
+    def weights(self) -> FloatArray:
+        """The nodes' factor of the variances that least squares weigh by, shape (n_nodes,)."""
+        if self.n_columns == 1:
+            return self.variance
+        found = np.asarray(unit_variance(self.strategy.shares / WHOLE, self.noise) * self._scales[0])
+        if self.total_is_public:
+            found[0] = 0.0
+        return found
+
+    @cached_property
+    def plan(self) -> CommutingPlan:
+        """Least squares over all histograms and nodes where groups add up."""
+        assert self.sums is not None
+        factor = np.where(self.measured, (self._scales / self._scales[0])[self.column_of], np.inf)
+        return product_plan(self.strategy.tree, self.weights, factor, self.sums.constraints.day_constraints)
 
     def bucket_strategy(self, n_buckets: int) -> TreeStrategy:
         """The tree over a group's buckets, where they are chosen from the data."""
@@ -191,10 +302,9 @@ class Design:
         """Noise variances of a strategy under this design's budget, shape (n_nodes,)."""
         return self.mechanism(bytes(32), "").variances(strategy.shares)
 
-    def noise_parameter(self, share: int) -> float:
+    def noise_parameter(self, share: int, column: int = 0) -> Fraction:
         """Scale b, or sigma^2, of the noise of a node with an exact share above 0."""
-        counts = self.budget - self.partition_budget
-        return float(noise_parameter(share, counts, Fraction(self.sensitivity), self.noise))
+        return noise_parameter(share, self.counts_budget(column), Fraction(self.sensitivity_of(column)), self.noise)
 
     def check_noise(self) -> None:
         """Refuse a budget whose noise is too small or too large to be drawn and used.
@@ -205,18 +315,19 @@ class Design:
         shares = self.strategy.shares[self.strategy.shares > 0]
         name = self.config.privacy.mechanism.parameter_name
         for share in {int(shares.min()), int(shares.max())}:
-            counts = self.budget - self.partition_budget
-            require_useful_noise(name, noise_parameter(share, counts, Fraction(self.sensitivity), self.noise))
+            for column in range(self.n_columns):
+                if self.counts_budget(column) > 0:
+                    require_useful_noise(name, self.noise_parameter(share, column))
 
     @cached_property
     def group_bounds(self) -> IntArray:
         """Boundaries of the blocks' groups, shape (n_blocks + 1,); settings only."""
         size = max(1, BLOCK_CELLS // self.strategy.tree.n_nodes)
-        return np.append(np.arange(0, len(self.groups), size), len(self.groups)).astype(np.int64)
+        return np.append(np.arange(0, len(self.series), size), len(self.series)).astype(np.int64)
 
     @property
     def n_blocks(self) -> int:
-        """Number of logical blocks: runs of groups."""
+        """Number of logical blocks: runs of histograms."""
         return len(self.group_bounds) - 1
 
     def block_name(self, block: int) -> str:
@@ -224,37 +335,10 @@ class Design:
         return f"block-{block:06d}"
 
     def block_groups(self, block: int) -> tuple[str, ...]:
-        """The groups of a block."""
-        return self.groups[int(self.group_bounds[block]) : int(self.group_bounds[block + 1])]
+        """The histograms of a block."""
+        return self.series[int(self.group_bounds[block]) : int(self.group_bounds[block + 1])]
 
     def public(self) -> dict[str, Any]:
         """The settings that a reader of the release needs, from which `of` builds the design again."""
-        return self.config.measured()
-
-
-def noise_of(config: RangesRelease) -> LawName:
-    """Which law the noise has."""
-    return name_of(config.privacy.mechanism)
-
-
-def choose_strategy(config: RangesRelease, n_bins: int, law: RangeQueries) -> TreeStrategy:
-    """The strategy of the configured method; settings only."""
-    noise, k = noise_of(config), config.tree.branching
-    match config.tree.resolved_method:
-        case "blue" | "adaptive":
-            strategy = blue(n_bins, noise, k)
-        case "workload_aware":
-            strategy = workload_aware(n_bins, law, noise)
-        case "lue_dptree":
-            strategy = lue_dptree(kary_tree(n_bins, k or LUE_BRANCHING[noise]), noise, law)
-        case "boost":
-            strategy = boost(n_bins, k or 2, noise)
-        case "boost_un":
-            strategy = boost_un(n_bins, k or 2, noise)
-        case "hierarchical_bins":
-            strategy = hierarchical_bins(n_bins)
-        case _:
-            strategy = dwork(n_bins, noise)
-    rule = "be one that measures every bin under these queries"
-    require(strategy.measures_every_bin, "tree.method", rule, config.tree.resolved_method)
-    return strategy
+        measure = None if self.sums is None else self.sums.columns.measure
+        return self.config.measured() | ({} if measure is None else {"measure": measure.model_dump(mode="json")})

@@ -10,11 +10,13 @@ import numpy as np
 
 from dplib.arrays import FloatArray, IntArray
 from dplib.consistency.answer_coefficients import range_coefficients
+from dplib.consistency.integers.publication import plan_publication, publish_tables
+from dplib.estimates.range_noise import RangeNoise
 from dplib.estimates.range_publication import publish_range_counts
 from dplib.estimates.range_variance import RangeVariance
 from dplib.estimates.tree_blue_deep import tree_blue_deep
 from dplib.jobs.range_histograms.design import Design
-from dplib.privacy.noise_quantile import DrawLaw, Draws, grouped, half_width, half_widths
+from dplib.privacy.noise_quantile import DrawLaw, Draws, grouped, half_width, half_widths, product_grouped
 from dplib.trees.budgets import distinct_shares
 from dplib.trees.strategies import TreeStrategy
 
@@ -79,45 +81,131 @@ def _spread(totals: IntArray, edges: IntArray) -> IntArray:
     return np.asarray(np.repeat(totals // widths, widths) + units, dtype=np.int64)
 
 
+def estimate_sums(design: Design, noisy: FloatArray) -> BlockResults:
+    """Least squares and integers over all histograms together, where groups add up.
+
+    Args:
+        design: the design.
+        noisy: the measurement, shape (n_histograms, n_nodes); ignored where not measured.
+    """
+    assert design.sums is not None
+    tree, constraints = design.strategy.tree, design.sums.constraints
+    values = design.plan.values(np.ascontiguousarray(noisy.T))
+    how = plan_publication(constraints.day_constraints)
+    weights = design.measured.astype(np.float64)
+    published = publish_tables(how, tree, values, constraints.day_constraints, weights)
+    assert published is not None  # Totals of groups have generators.
+    return BlockResults(np.arange(tree.n_nodes), values.T, published[tree.leaf_nodes].T)
+
+
 class Errors:
-    """Exact errors of the least-squares estimates, from settings alone; none for ``adaptive``."""
+    """Exact errors of the least-squares estimates, from settings alone; none for ``adaptive``.
+
+    An answer is a sum over nodes and histograms whose coefficients are a tree's times those of one node's histograms;
+    its variance is the sum over the columns of the one's squares, weighted by the column's noise, times the other's.
+    """
 
     def __init__(self, design: Design) -> None:
-        self._design = design
-        self._variance = None if design.adaptive else RangeVariance(design.strategy.tree, design.variance)
+        self._design, tree, column_of = design, design.strategy.tree, design.column_of
+        self._trees: list[RangeVariance | RangeNoise] = []
+        self._outer: dict[tuple[int, int], FloatArray] = {}
+        if design.sums is not None:
+            # A column that is not measured has coefficients of 0 whatever its noise.
+            noise = np.where(np.isfinite(design.noise_variance), design.noise_variance, 0.0)
+            self._trees = [RangeNoise(tree, design.weights, each) for each in noise]
+            self._squares = design.plan.series.squares(column_of, design.n_columns)
+        elif not design.adaptive:
+            self._trees = [RangeVariance(tree, design.variance)]
+            self._squares = np.ones((1, len(design.series)))
 
-    def nodes(self, nodes: IntArray) -> FloatArray:
-        """Standard error of the given nodes, NaN where it is not stated."""
-        if self._variance is None:
-            return np.full(len(nodes), np.nan)
-        return np.sqrt(np.maximum(self._variance.final[nodes], 0.0))
+    @property
+    def stated(self) -> bool:
+        """Whether errors are known."""
+        return bool(self._trees)
 
-    def ranges(self, lo: IntArray, hi: IntArray) -> FloatArray:
-        """Standard error of the ranges of bins ``[lo, hi)``, NaN where it is not stated."""
-        if self._variance is None:
-            return np.full(len(lo), np.nan)
-        return np.sqrt(np.maximum(self._variance.of(lo, hi), 0.0))
+    def squares(self, series: int) -> FloatArray:
+        """Sums of the squared coefficients of one histogram's estimate on a node, by column, shape (n_columns,)."""
+        return np.asarray(self._squares[:, series])
 
-    def half_widths(self, lo: IntArray, hi: IntArray) -> FloatArray:
+    def nodes(self, nodes: IntArray, series: IntArray) -> FloatArray:
+        """Standard errors of nodes of histograms, NaN where not stated, shape (n_series, n_nodes)."""
+        if not self.stated:
+            return np.full((len(series), len(nodes)), np.nan)
+        return self._errors([each.nodes(nodes) for each in self._trees], series)
+
+    def by_series(self, lo: IntArray, hi: IntArray, series: IntArray) -> FloatArray:
+        """Standard errors of ranges of bins ``[lo, hi)`` of histograms, NaN where not stated, shape (n_series, m)."""
+        if not self.stated:
+            return np.full((len(series), len(lo)), np.nan)
+        return self._errors([each.of(lo, hi) for each in self._trees], series)
+
+    def _errors(self, by_column: list[FloatArray], series: IntArray) -> FloatArray:
+        found: FloatArray = self._squares[:, series].T @ np.array(by_column)
+        return np.asarray(np.sqrt(np.maximum(found, 0.0)), dtype=np.float64)
+
+    def mean_squares(self, lo: IntArray, hi: IntArray, weights: FloatArray) -> FloatArray:
+        """Weighted mean variance of some ranges, by histogram, shape (n_histograms,)."""
+        return np.asarray(self._squares.T @ np.array([each.of(lo, hi) @ weights for each in self._trees]))
+
+    def ranges(self, lo: IntArray, hi: IntArray, series: int = 0) -> FloatArray:
+        """Standard errors of ranges of one histogram, shape (m,)."""
+        return np.asarray(self.by_series(lo, hi, np.array([series]))[0])
+
+    def half_widths(self, lo: IntArray, hi: IntArray, series: int = 0) -> FloatArray:
         """Half widths of the 95 % intervals of the ranges ``[lo, hi)``, NaN where none is stated.
 
         Exact for up to `MAX_EXACT` kinds of ranges (`dplib.privacy.noise_quantile.half_widths`).
         """
-        return half_widths(self.ranges(lo, hi), lambda at: self._half_width(int(lo[at]), int(hi[at])))
+        one = np.array([series])
+        found = self.ranges(lo, hi, series)
+        return half_widths(found, lambda at: self.sum_half_width(int(lo[at]), int(hi[at]), one))
 
-    def sum_error(self, lo: int, hi: int, n_groups: int) -> float:
-        """Standard error of the sum of some groups' counts of the bins ``[lo, hi)``, NaN where it is not stated."""
-        return float(np.sqrt(n_groups) * self.ranges(np.array([lo]), np.array([hi]))[0])
+    def whole_half_widths(self, series: IntArray) -> FloatArray:
+        """Half widths of the 95 % intervals of histograms' totals over all bins, shape (n_series,)."""
+        n_bins = self._design.bins.n_bins
+        found = self.by_series(np.zeros(1, dtype=np.int64), np.array([n_bins]), series)[:, 0]
+        return half_widths(found, lambda at: self.sum_half_width(0, n_bins, series[at : at + 1]))
 
-    def sum_half_width(self, lo: int, hi: int, n_groups: int) -> float:
-        """Half width of its 95 % interval: groups have independent noise of the same laws."""
-        if self._variance is None:
+    def sum_error(self, lo: int, hi: int, series: IntArray) -> float:
+        """Standard error of a sum of histograms over the bins ``[lo, hi)``, covariances included; NaN if unstated."""
+        if not self.stated:
             return float("nan")
-        draws = range_draws(self._design, self._design.strategy, self._design.variance, lo, hi)
-        return half_width([replace(each, count=each.count * n_groups) for each in draws])
+        squares = np.bincount(self._design.column_of, self._joined(series) ** 2, self._design.n_columns)
+        trees = np.array([each.of(np.array([lo]), np.array([hi]))[0] for each in self._trees])
+        return float(np.sqrt(max(squares @ trees, 0.0)))
 
-    def _half_width(self, lo: int, hi: int) -> float:
-        return self.sum_half_width(lo, hi, 1)
+    def sum_half_width(self, lo: int, hi: int, series: IntArray) -> float:
+        """Half width of its 95 % interval."""
+        design = self._design
+        if not self.stated:
+            return float("nan")
+        if design.sums is None:
+            draws = range_draws(design, design.strategy, design.variance, lo, hi)
+            return half_width([replace(each, count=each.count * len(series)) for each in draws])
+        if (lo, hi) not in self._outer:
+            self._outer[lo, hi] = range_coefficients(design.strategy.tree, design.weights, lo, hi)
+        outer, inner = self._outer[lo, hi], self._joined(series)
+        found: list[Draws] = []
+        for column in np.unique(design.column_of[inner != 0]).tolist():
+            own = inner[design.column_of == column]
+            drawn, laws, place = _node_laws(design, design.strategy, outer, column)
+            found.extend(product_grouped(outer[drawn], laws, place, own))
+        return half_width(found)
+
+    def _joined(self, series: IntArray) -> FloatArray:
+        """Coefficients of the histograms of one node in a sum of some, shape (n_histograms,)."""
+        weights = np.bincount(series, minlength=len(self._design.series)).astype(np.float64)
+        return np.asarray(weights if self._design.sums is None else self._design.plan.series.coefficients(weights))
+
+
+def _node_laws(
+    design: Design, strategy: TreeStrategy, coefficients: FloatArray, column: int
+) -> tuple[IntArray, list[DrawLaw], IntArray]:
+    """The nodes that draw noise and have a coefficient, the laws of a column's noise there, and the place of each's."""
+    drawn = np.flatnonzero((coefficients != 0) & (strategy.shares > 0))
+    shares, place = distinct_shares(strategy.shares[drawn])
+    law = design.config.privacy.mechanism.value
+    return drawn, [DrawLaw(law, float(design.noise_parameter(int(share), column))) for share in shares], place
 
 
 def range_draws(design: Design, strategy: TreeStrategy, variance: FloatArray, lo: int, hi: int) -> tuple[Draws, ...]:
@@ -131,9 +219,7 @@ def range_draws(design: Design, strategy: TreeStrategy, variance: FloatArray, lo
         hi: one past the last.
     """
     coefficients = range_coefficients(strategy.tree, variance, lo, hi)
-    drawn = np.flatnonzero(coefficients)
-    shares, place = distinct_shares(strategy.shares[drawn])
-    laws = [DrawLaw(f"discrete_{design.noise}", design.noise_parameter(int(share))) for share in shares]
+    drawn, laws, place = _node_laws(design, strategy, coefficients, 0)
     return grouped(coefficients[drawn], laws, place)
 
 

@@ -24,13 +24,18 @@ histogram:
   edges: {start: 0, stop: 120, width: 1}   # or a list of edges; bins [a, b), the last one closed
   # days: {first: 2024-01-01, last: 2024-12-31, days_per_bin: 1}
   # categories: [mild, moderate, severe]   # or {file: categories.txt}
-  groups: [north, south]             # or {file: groups.txt}; without it (and input.columns.group) one histogram
+  groups: [north, south]             # or {file: groups.txt}; without it (and input.columns.group) one histogram;
+                                     # or {file: sites.csv, columns: [site], attributes: [region]}, whose groups add up:
+  # groupings: [[region], []]        # sums of groups by attribute, [] of all; or of listed groups:
+  # totals: [{totals: {both: [north, south]}}]
   outside: drop                      # or clamp: numbers beyond the edges count in the first or last bin
   total_is_public: false             # true: the number of rows of each group is published exactly (replace_one)
 tree:
   method: auto                       # blue, workload_aware, lue_dptree, boost, boost_un, hierarchical_bins, dwork, or
                                      # adaptive (sparse data; no error is stated)
   queries: uniform                   # or prefix, {length: 7}, {ranges: [[0, 18], [18, 65]]}, {starts: .., ends: ..}
+# queries: [bin, {range: {length: 7}, weight: 2}, total]   # in place of tree.queries: several kinds of ranges
+# measure: auto                      # of groups that add up: shares of groups and sums; or {shares: [2, 1, 1]}
 
 # --- what only shapes the result: changing it never spends ---
 publish:

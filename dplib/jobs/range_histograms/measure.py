@@ -11,7 +11,7 @@ to if a recomputed block no longer has the digest that entered the key.
 Cost: one pass over the rows, then one draw a node.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -43,7 +43,7 @@ class NoisyHistogram:
     edges: IntArray | None = None
 
 
-def noisy_histogram(design: Design, group: str, counts: IntArray, key: bytes) -> NoisyHistogram:
+def noisy_histogram(design: Design, group: str, counts: IntArray, key: bytes, column: int = 0) -> NoisyHistogram:
     """Draw the noise of one histogram.
 
     Args:
@@ -51,8 +51,9 @@ def noisy_histogram(design: Design, group: str, counts: IntArray, key: bytes) ->
         group: its name.
         counts: exact counts of its bins, shape (n_bins,).
         key: the noise key.
+        column: its column.
     """
-    measure = design.mechanism(key, group)
+    measure = design.mechanism(key, group, column)
     strategy, edges = design.strategy, None
     if design.adaptive:
         noise = PartitionNoise(key, f"{STATISTIC} of {group}")
@@ -66,6 +67,22 @@ def noisy_histogram(design: Design, group: str, counts: IntArray, key: bytes) ->
     if design.total_is_public:
         noisy[0] = nodes[0]
     return NoisyHistogram(noisy, edges)
+
+
+def noisy_block(design: Design, block: int, counts: IntArray, key: bytes) -> Iterator[NoisyHistogram]:
+    """Draw the noise of a block's histograms, zeros for those that are not measured.
+
+    Args:
+        design: the design.
+        block: its number.
+        counts: exact counts by histogram and bin, shape (histograms of the block, n_bins).
+        key: the noise key.
+    """
+    for number, row in enumerate(counts, start=int(design.group_bounds[block])):
+        if design.measured[number]:
+            yield noisy_histogram(design, design.series[number], row, key, int(design.column_of[number]))
+        else:
+            yield NoisyHistogram(np.zeros(design.strategy.tree.n_nodes, dtype=np.int64))
 
 
 def store_block(tables: Tables, block: int, histograms: Iterable[NoisyHistogram]) -> None:
@@ -87,7 +104,7 @@ def measure_on_driver(design: Design, counts: IntArray, keys: RunKeys, directory
         keys: the run's sub-keys.
         directory: staging directory; gets ``measurement/``.
     """
-    bounds = design.group_bounds
+    bounds, counts = design.group_bounds, design.with_totals(counts)
     parts = [np.ascontiguousarray(counts[bounds[block] : bounds[block + 1]]) for block in range(design.n_blocks)]
     digests = [
         (design.block_name(block), block_digest(keys.digest, design.block_name(block), part))
@@ -96,9 +113,7 @@ def measure_on_driver(design: Design, counts: IntArray, keys: RunKeys, directory
     digest = combine_digests(keys.digest, digests)
     key = keys.measurement(digest)
     for block, part in enumerate(parts):
-        groups = design.block_groups(block)
-        drawn = (noisy_histogram(design, group, row, key) for group, row in zip(groups, part, strict=True))
-        store_block(Tables(directory, design), block, drawn)
+        store_block(Tables(directory, design), block, noisy_block(design, block, part, key))
     return keys.recorded(digest)
 
 
@@ -144,8 +159,7 @@ def _draw(
     counts, name = block_counts(columns["counts"], design.bins.n_bins), design.block_name(block)
     if block_digest(digest_key, name, counts) != digests[name]:
         return {"noisy": b"", "edges": b""}
-    groups = design.block_groups(block)
-    found = [noisy_histogram(design, group, row, key) for group, row in zip(groups, counts, strict=True)]
+    found = list(noisy_block(design, block, counts, key))
     edges = [each.edges for each in found if each.edges is not None]
     joined = np.concatenate(edges).astype("<i8").tobytes() if edges else b""
     return {"noisy": np.concatenate([each.noisy for each in found]).astype("<i8").tobytes(), "edges": joined}

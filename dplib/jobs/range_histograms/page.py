@@ -14,9 +14,10 @@ import numpy as np
 from dplib.arrays import FloatArray, IntArray
 from dplib.jobs.range_histograms.design import Design
 from dplib.jobs.range_histograms.estimate import Errors
+from dplib.jobs.range_histograms.kinds import kind_errors
 from dplib.jobs.range_histograms.plan import length_errors, method_errors, plan_notes
 from dplib.jobs.range_histograms.publish import Summary, level_noise
-from dplib.jobs.range_histograms.workload import workload_text
+from dplib.jobs.range_histograms.workload import asked_text, question_text, workload_text
 from dplib.page.blocks import (
     DataTable,
     Figure,
@@ -67,7 +68,9 @@ def build_page(design: Design, summary: Summary, layout: str, frame: PageFrame) 
 
 def _released(design: Design, frame: PageFrame) -> Section:
     bins = design.bins
-    many = f"{count_text(len(design.groups))} histograms" if len(design.groups) > 1 else "a histogram"
+    groups, totals = len(bins.groups), len(design.series) - len(bins.groups)
+    many = f"{count_text(groups)} histograms" if groups > 1 else "a histogram"
+    many += f" and {count_text(totals)} of their sums," if totals else ""
     serves = (
         "It answers how many rows lie in any range of bins, and gives no ground for conclusions about a single "
         f"{frame.guarantee.unit}. Rows outside the bins and groups, and rows beyond the public caps, were not counted."
@@ -149,7 +152,13 @@ def _expected_errors(design: Design) -> Section:
     )
     return Section(
         "Expected error by query",
-        (Paragraphs((words,)), figure, DataTable("The same in numbers", columns, rows), _methods(design)),
+        (
+            Paragraphs((words,)),
+            figure,
+            DataTable("The same in numbers", columns, rows),
+            *_kinds(design),
+            _methods(design),
+        ),
     )
 
 
@@ -163,7 +172,24 @@ def _methods(design: Design) -> DataTable:
         )
         for each in method_errors(design)
     )
-    return DataTable(f"Methods with the same budget: {workload_text(design.config.tree.queries)}", columns, rows)
+    return DataTable(f"Methods with the same budget: {_first_law(design)}", columns, rows)
+
+
+def _first_law(design: Design) -> str:
+    config = design.config
+    return workload_text(config.tree.queries) if config.queries is None else question_text(config.queries[0].range)
+
+
+def _kinds(design: Design) -> tuple[DataTable, ...]:
+    """Errors of each kind of answer; nothing where neither questions nor sums of groups are declared."""
+    kinds, _ = kind_errors(design)
+    names = ("This release", "Best shares", "Equal shares", "Groups only")
+    rows = tuple(
+        (each.query, each.of, *(number_text(x, 3) for x in (each.chosen, each.best, each.equal, each.items_only)))
+        for each in kinds
+    )
+    caption = "Standard error by kind of answer and division of the same budget"
+    return (DataTable(caption, heads("Query", "Of", numbers=names), rows),) if kinds else ()
 
 
 def _charts(design: Design, summary: Summary) -> Section:
@@ -182,8 +208,8 @@ def _figure(design: Design, group: int, estimates: FloatArray, counts: IntArray)
     lo = np.arange(0, n_bins, width)
     hi = np.minimum(lo + width, n_bins)
     middle, whole = np.add.reduceat(estimates, lo), np.add.reduceat(counts, lo)
-    margin = np.nan_to_num(Errors(design).half_widths(lo, hi))
-    name, each = design.groups[group], "count a bin" if width == 1 else f"count for {width} bins"
+    margin = np.nan_to_num(Errors(design).half_widths(lo, hi, group))
+    name, each = design.series[group], "count a bin" if width == 1 else f"count for {width} bins"
     caption = f"{design.bins.shown(0, n_bins)}, one point {'a bin' if width == 1 else f'for {width} bins'}."
     if not design.adaptive:
         caption += f" 95 % intervals: up to ±\N{NO-BREAK SPACE}{number_text(float(margin.max()), 3)}."
@@ -208,16 +234,15 @@ def _positions(design: Design, lo: IntArray, hi: IntArray) -> list[dt.date] | li
 
 def _totals(design: Design, summary: Summary) -> DataTable:
     order = np.argsort(-summary.totals, kind="stable")[:MAX_ROWS]
-    half = float(Errors(design).half_widths(np.array([0]), np.array([design.bins.n_bins]))[0])
-    rows = []
-    for group in order:
+    halves, rows = Errors(design).whole_half_widths(order), []
+    for group, half in zip(order.tolist(), halves.tolist(), strict=True):
         total = float(summary.totals[group])
         value, margin = (number_text(total), "–") if np.isnan(half) else with_margin(total, half)
-        rows.append((design.groups[group], value, margin, count_text(summary.published[group])))
+        rows.append((design.series[group], value, margin, count_text(summary.published[group])))
     columns = heads("Group", numbers=("Estimate", "± 95 %", "Published"))
     caption = "Every group over all bins, the largest first"
-    if len(order) < len(design.groups):
-        caption += f"; the first {count_text(len(order))} of {count_text(len(design.groups))}"
+    if len(order) < len(design.series):
+        caption += f"; the first {count_text(len(order))} of {count_text(len(design.series))}"
     return DataTable(caption, columns, tuple(rows), tall=len(rows) > _SCROLLING)
 
 
@@ -233,6 +258,11 @@ def _how_made(design: Design, layout: str) -> Section:
             "A private choice cut the bins into buckets of nearly equal counts; a tree over the buckets was measured, "
             "and each bucket's count was spread evenly over its bins."
         )
+    if design.sums is not None:
+        text += (
+            " It holds of the groups and their totals too: the same was done with all trees at once, and a total's "
+            "count is that of its groups."
+        )
     rounding = (
         "The published integers are made from the top down: a parent's integer is divided among its children, "
         "nearest to "
@@ -240,8 +270,8 @@ def _how_made(design: Design, layout: str) -> Section:
     )
     values = KeyValues(
         (
-            ("Method", design.config.tree.resolved_method),
-            ("Made for", workload_text(design.config.tree.queries)),
+            ("Method", design.config.method),
+            ("Made for", asked_text(design.config)),
             ("Tree", f"{count_text(tree.n_nodes)} intervals on {count_text(tree.n_levels)} levels"),
             ("Where it ran", _LAYOUTS[layout]),
         )
@@ -253,7 +283,7 @@ def _how_made(design: Design, layout: str) -> Section:
 def _use(design: Design, frame: PageFrame) -> Section:
     bins = design.bins
     first, last = (str(end[0]) for end in bins.ends(np.array([0]), np.array([max(1, bins.n_bins // 2)])))
-    group = f"--group {shlex.quote(design.groups[0])} " if bins.grouped else ""
+    group = f"--group {shlex.quote(bins.groups[0])} " if bins.grouped else ""
     return frame.use(
         f"range counts, {bins.shown(0, bins.n_bins)}",
         (

@@ -10,10 +10,12 @@ from dplib.arrays import FloatArray
 from dplib.estimates.haar import haar_mean_error, haar_range_variances
 from dplib.estimates.range_estimates import mean_range_variance
 from dplib.estimates.workload_aware import workload_aware
-from dplib.jobs.range_histograms.design import LUE_BRANCHING, Design
+from dplib.jobs.range_histograms.design import Design
 from dplib.jobs.range_histograms.estimate import length_variance
-from dplib.jobs.range_histograms.publish import invariants, level_noise
-from dplib.jobs.range_histograms.workload import workload_text
+from dplib.jobs.range_histograms.kinds import kind_errors
+from dplib.jobs.range_histograms.publish import column_noise, invariants, level_noise
+from dplib.jobs.range_histograms.strategy import LUE_BRANCHING
+from dplib.jobs.range_histograms.workload import asked_text
 from dplib.trees.complete import kary_tree
 from dplib.trees.coverage import UniformRanges
 from dplib.trees.strategies import (
@@ -27,6 +29,7 @@ from dplib.trees.strategies import (
     regular,
     struct_construct_strategy,
 )
+from dplib.workflow.kind_errors import KindError
 from dplib.workflow.plan import JobPlan, PlanFrame
 
 COMPARED_BINS = 1 << 16
@@ -77,30 +80,43 @@ class Plan(JobPlan):
     levels: tuple[dict[str, Any], ...]
     methods: tuple[MethodError, ...]
     lengths: tuple[LengthError, ...]
+    kinds: tuple[KindError, ...]
+    columns: tuple[dict[str, Any], ...]
 
 
 def make_plan(design: Design, settings_hash: str) -> Plan:
     """Make the plan of a design."""
     config, tree = design.config, design.strategy.tree
     caps = {"rows a unit": config.privacy.rows_per_unit}
+    kinds, said = kind_errors(design)
     return Plan(
-        frame=PlanFrame.of(design, caps, plan_notes(design), settings_hash),
-        n_groups=len(design.groups),
+        frame=PlanFrame.of(design, caps, (*plan_notes(design), *said), settings_hash),
+        n_groups=len(design.bins.groups),
         n_bins=design.bins.n_bins,
         n_nodes=tree.n_nodes,
         n_levels=tree.n_levels,
         n_blocks=design.n_blocks,
-        method=config.tree.resolved_method,
-        queries=workload_text(config.tree.queries),
+        method=config.method,
+        queries=asked_text(config),
         levels=tuple(level_noise(design)),
         methods=method_errors(design),
         lengths=length_errors(design),
+        kinds=kinds,
+        columns=() if design.sums is None else tuple(column_noise(design)),
     )
 
 
 def plan_notes(design: Design) -> tuple[str, ...]:
     """Sentences about what the settings mean."""
     notes = list(invariants(design))
+    if design.sums is not None:
+        groupings = () if design.sums.groupings is None else design.sums.groupings.sizes
+        notes += [*design.sums.columns.notes, *design.sums.constraints.notes]
+        notes += [
+            f"Grouping {each.label}: {each.n_totals} totals of {each.least} to {each.most} groups."
+            for each in groupings
+        ]
+        notes.append("Errors by method and by length of the range are those of a group by itself, with its share.")
     if design.adaptive:
         notes.append(
             "The buckets are chosen from the data with 3/20 of the budget: errors depend on the data, can be much "
@@ -135,7 +151,7 @@ def alternatives(design: Design) -> list[TreeStrategy]:
 
 def method_errors(design: Design) -> tuple[MethodError, ...]:
     """Expected errors of all methods under the law of the queries, the largest first; settings only."""
-    chosen = design.config.tree.resolved_method
+    chosen = design.config.method
     found = []
     if design.bins.n_bins <= COMPARED_BINS:
         for strategy in alternatives(design):

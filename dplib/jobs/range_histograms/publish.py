@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -11,12 +11,17 @@ import numpy as np
 
 from dplib.arrays import FloatArray, IntArray
 from dplib.jobs.range_histograms.design import Design
-from dplib.jobs.range_histograms.estimate import BlockResults, Errors, estimate_block, estimate_buckets
+from dplib.jobs.range_histograms.estimate import (
+    BlockResults,
+    Errors,
+    estimate_block,
+    estimate_buckets,
+    estimate_sums,
+)
 from dplib.jobs.range_histograms.tables import Tables
 from dplib.page.guarantee import Promise, rows_text
 from dplib.privacy.rounding import fraction_text
 from dplib.spark.engine.blocks import Block, SparkSession, blocks_from, iterate_blocks, map_blocks
-from dplib.trees.budgets import noise_parameter
 
 N_SHOWN = 3
 """Groups that the page draws: those with the largest estimated totals."""
@@ -29,18 +34,30 @@ def layout_of(design: Design) -> str:
     layout = design.config.publish.layout
     if layout != "auto":
         return layout
-    nodes = design.strategy.tree.n_nodes * len(design.groups)
-    return "driver" if design.n_blocks == 1 or nodes <= DRIVER_NODES else "blocks"
+    nodes = design.strategy.tree.n_nodes * len(design.series)
+    together = design.sums is not None or design.n_blocks == 1
+    return "driver" if together or nodes <= DRIVER_NODES else "blocks"
 
 
 def results_on_driver(design: Design, directory: Path) -> Iterator[tuple[int, BlockResults]]:
     """The results of all blocks, one after the other in this process."""
     tables = Tables(directory, design)
+    if design.sums is not None:
+        yield from _results_of_sums(tables)
+        return
     for block in range(design.n_blocks):
         if design.adaptive:
             yield block, estimate_buckets(design, tables.read_buckets(block))
         else:
             yield block, estimate_block(design, tables.read_noisy(block))
+
+
+def _results_of_sums(tables: Tables) -> Iterator[tuple[int, BlockResults]]:
+    """The results of all histograms together, block by block."""
+    design, bounds = tables.design, tables.design.group_bounds.tolist()
+    found = estimate_sums(design, np.concatenate([tables.read_noisy(block) for block in range(design.n_blocks)]))
+    for block, (first, end) in enumerate(pairwise(bounds)):
+        yield block, BlockResults(found.nodes, found.estimates[first:end], found.counts[first:end])
 
 
 def results_in_blocks(
@@ -54,7 +71,7 @@ def results_in_blocks(
         directory: holds ``measurement/``.
         n_partitions: how many tasks hold the blocks; as many as there are blocks or shuffle partitions where absent.
     """
-    if design.adaptive:
+    if design.adaptive or design.sums is not None:
         # Buckets are few by design: shipping them would cost more than the work.
         yield from results_on_driver(design, directory)
         return
@@ -93,9 +110,9 @@ class Summary:
 def write_tables(design: Design, results: Iterator[tuple[int, BlockResults]], directory: Path) -> Summary:
     """Write ``estimates/`` and ``published/``, a block at a time."""
     tables, errors, bins = Tables(directory, design), Errors(design), design.strategy.tree.leaf_nodes
-    summary = Summary(np.zeros(len(design.groups)), np.zeros(len(design.groups), dtype=np.int64), {})
+    summary = Summary(np.zeros(len(design.series)), np.zeros(len(design.series), dtype=np.int64), {})
     for block, found in results:
-        std_error = np.broadcast_to(errors.nodes(found.nodes), found.estimates.shape)
+        std_error = errors.nodes(found.nodes, np.arange(*design.group_bounds[block : block + 2]))
         values = {"estimate": found.estimates, "std_error": std_error}
         tables.write_estimates(block, found.nodes, values)
         tables.write_published(block, found.counts)
@@ -124,28 +141,47 @@ def manifest_fields(design: Design, layout: str) -> dict[str, Any]:
         },
         "mechanisms": [event.to_dict() for event in design.events],
         "solver": {
-            "name": "least squares on each tree" if not design.adaptive else "least squares on the tree of buckets",
+            "name": _solver(design),
             "layout": layout,
             "integer_tables": "top-down division and controlled rounding",
         },
         "domain": design.bins.public(),
         "details": {
-            "method": design.config.tree.resolved_method,
+            "method": design.config.method,
             "levels": level_noise(design),
-        },
+        }
+        | ({} if design.sums is None else {"columns": column_noise(design)}),
     }
 
 
+def _solver(design: Design) -> str:
+    if design.sums is not None:
+        return "least squares on all trees together"
+    return "least squares on the tree of buckets" if design.adaptive else "least squares on each tree"
+
+
+def column_noise(design: Design) -> list[dict[str, Any]]:
+    """The groups and each kind of totals: how many, their share of the budget and their sensitivity, as JSON values."""
+    assert design.sums is not None
+    sums, grouping, found = design.sums, design.sums.constraints.series_grouping, []
+    for number, name in enumerate(sums.names):
+        own = grouping == number
+        column = int(sums.columns.of[own][0])
+        measured = bool(design.measured[own].any())
+        share = fraction_text(sums.columns.shares[column]) if measured else None
+        row = {"name": name, "n_histograms": int(own.sum()), "share": share, "together": not sums.columns.names}
+        found.append(row | {design.config.privacy.mechanism.norm: design.sensitivity_of(column) if measured else None})
+    return found
+
+
 def level_noise(design: Design) -> list[dict[str, Any]]:
-    """The range of the noise's parameter on each level of the tree, as JSON values."""
+    """The range of the noise's parameter on each level of a group's tree, as JSON values."""
     tree, found = design.strategy.tree, []
-    counts = design.budget - design.partition_budget
     for level in range(tree.n_levels):
         shares = design.strategy.shares[tree.level_slice(level)]
         measured = shares[shares > 0]
         ends = [
-            noise_parameter(int(share), counts, Fraction(design.sensitivity), design.noise)
-            for share in ((measured.max(), measured.min()) if len(measured) else ())
+            design.noise_parameter(int(share)) for share in ((measured.max(), measured.min()) if len(measured) else ())
         ]
         found.append(
             {

@@ -26,7 +26,6 @@ from dplib.consistency.answer_coefficients import leaf_coefficients
 from dplib.jobs.range_histograms.design import Design
 from dplib.jobs.range_histograms.estimate import Errors
 from dplib.jobs.range_histograms.query import bin_counts, design_of
-from dplib.privacy.noise import Law
 from dplib.privacy.noise_quantile import LAPLACE95, Z95
 from dplib.release.manifest import Manifest
 from dplib.validate import require
@@ -74,12 +73,12 @@ class _Bins:
 
     @classmethod
     def of(cls, design: Design, name: str) -> "_Bins":
-        bins, laplace = design.bins, f"discrete_{design.noise}" == Law.LAPLACE
+        bins, pure = design.bins, design.config.privacy.mechanism.is_pure
         require(bins.kind != "categories" or name == "share", name, "be of numbers or days", "categories")
         ends = bins.edges if bins.kind == "edges" else np.arange(bins.n_bins + 1.0)
         if bins.kind == "days":
             ends = np.minimum(ends * bins.days_per_bin, bins.n_days)
-        factor = None if design.adaptive else LAPLACE95 if laplace else Z95
+        factor = None if design.adaptive else LAPLACE95 if pure else Z95
         return cls(design, ends, bins.first_day if bins.kind == "days" else None, factor)
 
     def value(self, at: float | None, last: bool = False) -> Value | None:
@@ -88,11 +87,12 @@ class _Bins:
             return at
         return self.days + dt.timedelta(days=math.ceil(at) - 1 if last else min(math.floor(at), int(self.ends[-1]) - 1))
 
-    def covariance(self, weights: FloatArray) -> FloatArray:
-        """Of weighted sums of the bins' estimates, whose weights are the rows."""
-        variance = self.design.variance
-        drawn = [leaf_coefficients(self.design.strategy.tree, variance, row) for row in weights]
-        sums = np.stack(drawn) * np.sqrt(np.where(np.isfinite(variance), variance, 0.0))
+    def covariance(self, weights: FloatArray, series: int) -> FloatArray:
+        """Of weighted sums of the estimates of a histogram's bins, whose weights are the rows."""
+        design, squares = self.design, Errors(self.design).squares(series)
+        drawn = np.stack([leaf_coefficients(design.strategy.tree, design.weights, row) for row in weights])
+        noise = np.where(np.isfinite(design.noise_variance), design.noise_variance, 0.0)
+        sums = drawn * np.sqrt(squares @ noise)
         return np.asarray(sums @ sums.T)
 
 
@@ -106,12 +106,12 @@ def quantile(directory: Path, manifest: Manifest, groups: Sequence[str], q: Sequ
     bins, n = _Bins.of(design, "quantile"), design.bins.n_bins
     for each in q:
         require(0 <= each <= 1, "quantile", "be between 0 and 1", each)
-    errors, at = Errors(design), np.arange(1, n)
-    total = float(errors.ranges(np.array([0]), np.array([n]))[0]) ** 2
-    before = np.concatenate([[0.0], errors.ranges(np.zeros_like(at), at) ** 2, [total]])
-    after = np.concatenate([[total], errors.ranges(at, np.full_like(at, n)) ** 2, [0.0]])
-    found = []
+    errors, at, found = Errors(design), np.arange(1, n), []
     for group, estimates, counts in bin_counts(directory, design, groups):
+        own = design.series_number[group]
+        total = float(errors.ranges(np.array([0]), np.array([n]), own)[0]) ** 2
+        before = np.concatenate([[0.0], errors.ranges(np.zeros_like(at), at, own) ** 2, [total]])
+        after = np.concatenate([[total], errors.ranges(at, np.full_like(at, n), own) ** 2, [0.0]])
         for each in q:
             # Of (1 - q) times the count before less q times that after; both together have the total's variance.
             spread = (1 - each) * before - each * (1 - each) * total + each * after
@@ -156,8 +156,8 @@ def mean(directory: Path, manifest: Manifest, groups: Sequence[str]) -> list[Sha
     lower, upper = bins.ends[:-1], bins.ends[1:]
     found = []
     for group, estimates, counts in bin_counts(directory, design, groups):
-        middle, error, _, _ = _ratio(bins, (lower + upper) / 2, estimates)
-        low, high = _ratio(bins, lower, estimates)[2], _ratio(bins, upper, estimates)[3]
+        middle, error, _, _ = _ratio(bins, (lower + upper) / 2, estimates, group)
+        low, high = _ratio(bins, lower, estimates, group)[2], _ratio(bins, upper, estimates, group)[3]
         whole = float(counts @ (lower + upper) / 2 / counts.sum()) if counts.sum() else None
         ends = (bins.value(low), bins.value(high, last=True)) if bins.factor else (None, None)
         found.append(Shape(group, "mean", bins.value(middle), error, *ends, bins.value(whole)))
@@ -178,21 +178,23 @@ def share(
     inside[lo:hi] = 1.0
     found = []
     for group, estimates, counts in bin_counts(directory, design, groups):
-        middle, error, low, high = _ratio(bins, inside, estimates)
+        middle, error, low, high = _ratio(bins, inside, estimates, group)
         whole = float(counts[lo:hi].sum() / counts.sum()) if counts.sum() else None
         name, stated = f"share of {design.bins.shown(lo, hi)}", bins.factor is not None
         found.append(Shape(group, name, middle, error, low if stated else None, high if stated else None, whole))
     return found
 
 
-def _ratio(bins: _Bins, weights: FloatArray, estimates: FloatArray) -> tuple[float | None, float | None, float, float]:
+def _ratio(
+    bins: _Bins, weights: FloatArray, estimates: FloatArray, group: str
+) -> tuple[float | None, float | None, float, float]:
     """The ratio of a weighted sum of estimates to their sum, its standard error, and the ends of its interval."""
     top, total = float(weights @ estimates), float(estimates.sum())
     least, most = float(weights.min()), float(weights.max())
     middle = top / total if total > 0 else None
     if bins.factor is None:
         return middle, None, least, most
-    (a, b), (_, d) = bins.covariance(np.stack([weights, np.ones(len(weights))]))
+    (a, b), (_, d) = bins.covariance(np.stack([weights, np.ones(len(weights))]), bins.design.series_number[group])
     error = None if middle is None else math.sqrt(max(a - 2 * middle * b + middle**2 * d, 0.0)) / total
     square = bins.factor**2
     curve, slope, rest = total**2 - square * d, top * total - square * b, top**2 - square * a

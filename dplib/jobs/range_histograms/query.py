@@ -10,14 +10,20 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from dplib.arrays import FloatArray, IntArray
+from dplib.config.selection import Selection, select
 from dplib.jobs.range_histograms.config import NAME, RangesRelease
-from dplib.jobs.range_histograms.design import Design, noise_of
+from dplib.jobs.range_histograms.design import Design
 from dplib.jobs.range_histograms.estimate import Errors
+from dplib.jobs.range_histograms.strategy import noise_of
 from dplib.jobs.range_histograms.tables import ESTIMATES, PUBLISHED, Tables, read_strategy
+from dplib.privacy.noise_quantile import half_widths
 from dplib.release.manifest import Manifest, public_design
 from dplib.release.question import Question
 from dplib.release.tables import Filter, read_table
 from dplib.validate import did_you_mean, require
+
+MAX_LAWS = 1000
+"""Answers of different laws to one question whose intervals are worked out one by one."""
 
 
 @dataclass(frozen=True)
@@ -25,7 +31,7 @@ class Answer:
     """One answer.
 
     Attributes:
-        group: histogram, ``all`` where there is one; or which ones are summed.
+        group: histogram, ``all`` where there is one; or which ones, or which values of their table, are summed.
         range: the bins in their public names.
         estimate: unbiased estimate, in counts; may be negative (method adaptive: biased).
         std_error: its exact standard error; None where it is not stated (method adaptive).
@@ -53,10 +59,10 @@ def ask(directory: Path, manifest: Manifest, asked: Question) -> list[Answer]:
     """Counts of a range of bins, or of each bin or period of it.
 
     Raises:
-        ConfigError: as of `query_release`, or if something is asked for that the job has not.
+        ConfigError: as of `query_release`.
     """
-    asked.require_only(NAME, "names", "start", "end", "add_up", "by")
-    return query_release(directory, manifest, asked.names, asked.start, asked.end, asked.add_up, asked.by)
+    ranges = (asked.start, asked.end)
+    return query_release(directory, manifest, asked.names, *ranges, asked.add_up, asked.by, asked.where)
 
 
 def query_release(
@@ -67,50 +73,71 @@ def query_release(
     end: str | None,
     add_up: bool = False,
     by: str | None = None,
+    where: Sequence[str] = (),
 ) -> list[Answer]:
-    """Answer one range, or each part of it, for some groups.
+    """Answer one range, or each part of it, for some groups or totals.
 
     Args:
         directory: the release.
         manifest: its manifest.
-        groups: all where empty.
+        groups: groups or totals; all where neither these nor values are named.
         start: lower edge, first day or first category; the first bin's where None.
         end: upper edge, or last day or category; the last bin's where None.
-        add_up: whether the sum of the groups is asked for, in place of each.
+        add_up: whether the sum is asked for, in place of each; of all groups where none is named.
         by: ``bin``, or a period of the calendar where bins are of days; the whole range where None.
+        where: texts ``column=value`` of the groups' table (`dplib.config.selection`).
 
     Returns:
         The parts in order, of a group after the other.
 
     Raises:
-        ConfigError: if a group or an end is not of the release, a sum would count a group twice, or periods end inside
-            bins.
+        ConfigError: if a group, a value or an end is not of the release, a sum would count a group twice, or periods
+            end inside bins.
     """
     design = design_of(directory, manifest)
-    tables = Tables(directory, design)
-    wanted = known_groups(design, groups)
+    tables, wanted = Tables(directory, design), _wanted(design, groups, where, add_up)
     edges = design.bins.part_edges(*design.bins.range_of(start, end), by)
     spans = list(zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True))
-    sets = {name: [design.groups.index(name)] for name in wanted}
-    if add_up:
-        require(len(sets) == len(wanted), "--group", "name each group of a sum once", "one twice")
-        name = f"sum of {', '.join(groups)}" if groups else "sum of all groups"
-        sets = {name: [number for numbers in sets.values() for number in numbers]}
+    named = [design.series[number] for number in np.unique(np.concatenate([each.series for each in wanted]))]
     tree = design.strategy.tree
     covers = [tree.leaf_nodes[lo:hi] if design.adaptive else tree.cover(lo, hi) for lo, hi in spans]
-    estimates = _sums(tables, ESTIMATES, "node", "estimate", covers, wanted)
-    published = _sums(tables, PUBLISHED, "bin", "count", [np.arange(lo, hi) for lo, hi in spans], wanted)
-    errors, n_groups, found = Errors(design), len(wanted) if add_up else 1, []
-    stated = [(errors.sum_error(*span, n_groups), errors.sum_half_width(*span, n_groups)) for span in spans]
-    for name, numbers in sets.items():
-        for place, (span, (error, half)) in enumerate(zip(spans, stated, strict=True)):
-            value, count = float(estimates[place, numbers].sum()), sum(published[place, numbers].tolist())
-            shown = design.bins.shown(*span)
+    estimates = _sums(tables, ESTIMATES, "node", "estimate", covers, named)
+    published = _sums(tables, PUBLISHED, "bin", "count", [np.arange(lo, hi) for lo, hi in spans], named)
+    std_errors, halves = _errors(design, [each.series for each in wanted], spans)
+    found = []
+    for row, each in enumerate(wanted):
+        for place, span in enumerate(spans):
+            value, count = float(estimates[place, each.series].sum()), sum(published[place, each.series].tolist())
+            shown, error, half = design.bins.shown(*span), float(std_errors[row, place]), float(halves[row, place])
             if np.isnan(error):
-                found.append(Answer(name, shown, value, None, None, None, count))
+                found.append(Answer(each.name, shown, value, None, None, None, count))
             else:
-                found.append(Answer(name, shown, value, error, value - half, value + half, count))
+                found.append(Answer(each.name, shown, value, error, value - half, value + half, count))
     return found
+
+
+def _wanted(design: Design, groups: Sequence[str], where: Sequence[str], add_up: bool) -> list[Selection]:
+    """The groups, totals and sums that are asked for."""
+    named = groups if add_up else list(dict.fromkeys(groups))
+    every = design.bins.groups if add_up and not (groups or where) else ()
+    found = select(design.names, every or named, where, add_up)
+    if not add_up or where:
+        return found
+    return [Selection(f"sum of {', '.join(groups)}" if groups else "sum of all groups", found[0].series)]
+
+
+def _errors(
+    design: Design, wanted: Sequence[IntArray], spans: Sequence[tuple[int, int]]
+) -> tuple[FloatArray, FloatArray]:
+    """Standard errors and half widths of the 95 % intervals, each of shape (n_answers, n_spans)."""
+    errors = Errors(design)
+    found = np.array([[errors.sum_error(*span, each) for span in spans] for each in wanted])
+
+    def exact(at: int) -> float:
+        row, place = divmod(at, len(spans))
+        return errors.sum_half_width(*spans[place], wanted[row])
+
+    return found, half_widths(found.reshape(-1), exact, MAX_LAWS).reshape(found.shape)
 
 
 def _sums(
@@ -129,7 +156,7 @@ def _cells(
     where: list[Filter] = [("group", "in", groups), (key, "in", keys.tolist())]
     rows = read_table(tables.directory / table, ["group", key, column], where)
     values = rows.column(column).to_numpy()
-    cells = np.zeros((len(keys), len(tables.design.groups)), values.dtype)  # integers stay integers
+    cells = np.zeros((len(keys), len(tables.design.series)), values.dtype)  # integers stay integers
     cells[np.searchsorted(keys, rows.column(key).to_numpy()), tables.group_numbers(rows)] = values
     return cells
 
@@ -145,24 +172,24 @@ def bin_counts(
     tables, wanted = Tables(directory, design), known_groups(design, groups)
     nodes, at = design.strategy.tree.leaf_nodes, np.arange(design.bins.n_bins)
     order = np.argsort(nodes)
-    estimates = np.empty((len(at), len(design.groups)))
+    estimates = np.empty((len(at), len(design.series)))
     estimates[order] = _cells(tables, ESTIMATES, "node", "estimate", nodes[order], wanted)
     counts = _cells(tables, PUBLISHED, "bin", "count", at, wanted)
     for name in wanted:
-        number = design.groups.index(name)
+        number = design.series_number[name]
         yield name, estimates[:, number], counts[:, number]
 
 
 def known_groups(design: Design, groups: Sequence[str]) -> list[str]:
-    """The groups that are named, all where none is.
+    """The groups and totals that are named, all where none is.
 
     Raises:
         ConfigError: if one is not of the release.
     """
     for group in groups:
-        hint = did_you_mean(group, design.groups)
-        require(group in design.groups, "--group", "be a group of the release", group + hint)
-    return list(groups) or list(design.groups)
+        hint = did_you_mean(group, design.series)
+        require(group in design.series_number, "--group", f"be {design.names.word} of the release", group + hint)
+    return list(groups) or list(design.series)
 
 
 def tidy(directory: Path, manifest: Manifest) -> pa.Table:
@@ -171,10 +198,13 @@ def tidy(directory: Path, manifest: Manifest) -> pa.Table:
     tables, tree = Tables(directory, design), design.strategy.tree
     rows = read_table(directory / ESTIMATES, ["group", "node", "level", "lo", "hi", "estimate", "std_error"])
     nodes, groups = rows.column("node").to_numpy(), tables.group_numbers(rows)
-    counts = _cells(tables, PUBLISHED, "bin", "count", np.arange(design.bins.n_bins), list(design.groups))
+    counts = _cells(tables, PUBLISHED, "bin", "count", np.arange(design.bins.n_bins), list(design.series))
     before = np.vstack([np.zeros_like(counts[:1]), np.cumsum(counts, axis=0)])
     kinds, place = np.unique(nodes, return_inverse=True)
-    half = Errors(design).half_widths(tree.lo[kinds], tree.hi[kinds])[place]
+    errors, alike = Errors(design), design.sums is None
+    lo, hi = tree.lo[kinds], tree.hi[kinds]
+    halves = np.array([errors.half_widths(lo, hi, number) for number in range(1 if alike else len(design.series))])
+    half = halves[0 if alike else groups, place]
     estimate = rows.column("estimate").to_numpy()
     columns = {"low": estimate - half, "high": estimate + half}
     columns["published"] = before[tree.hi[nodes], groups] - before[tree.lo[nodes], groups]

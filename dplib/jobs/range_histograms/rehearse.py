@@ -7,6 +7,7 @@ from rows to tables works with these settings.
 import csv
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -14,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from dplib.arrays import FloatArray, IntArray
-from dplib.jobs.range_histograms.config import RangeHistogramsConfig
+from dplib.jobs.range_histograms.config import GroupTable, RangeHistogramsConfig
 from dplib.jobs.range_histograms.design import Design
 from dplib.jobs.range_histograms.estimate import Errors
 from dplib.jobs.range_histograms.plan import lengths_of
@@ -37,13 +38,14 @@ MAX_STARTS = 512
 
 @dataclass(frozen=True)
 class RehearsedError:
-    """Ranges of one length: the predicted and the met error (root mean squares); None where none is predicted."""
+    """Ranges of one length, of groups or a kind of totals: root mean square errors; None where none is predicted."""
 
     length: int
     n_answers: int
     predicted: float | None
     measured: float
     published: float
+    of: str = ""
 
 
 def rehearse(prepared: PreparedJob[Design], rows_per_group: int, seed: int, progress: Progress) -> list[RehearsedError]:
@@ -57,29 +59,32 @@ def rehearse(prepared: PreparedJob[Design], rows_per_group: int, seed: int, prog
     """
     with TemporaryDirectory(prefix="dplib-rehearsal-") as name:
         folder = Path(name)
-        true = _write_rows(prepared.design, folder / "rows.csv", rows_per_group, seed)
+        true = prepared.design.with_totals(_write_rows(prepared.design, folder / "rows.csv", rows_per_group, seed))
         rehearsed = _prepare(prepared, folder)
         _, release = run_job(rehearsed, progress=progress)
         assert release is not None
         design = rehearsed.design
         estimates, published = _bin_values(Tables(release, design))
-    errors, found = Errors(design), []
-    for length in lengths_of(design.bins.n_bins):
-        last = design.bins.n_bins - length
+    errors, found, kinds = Errors(design), [], np.zeros(len(design.series), dtype=np.int64)
+    names = [""] if design.sums is None else list(design.sums.names)
+    if design.sums is not None:
+        kinds = design.sums.constraints.series_grouping
+    for kind, length in product(range(len(names)), lengths_of(design.bins.n_bins)):
+        last, own = design.bins.n_bins - length, np.flatnonzero(kinds == kind)
         lo = np.unique(np.linspace(0, last, min(last + 1, MAX_STARTS)).astype(np.int64))
-        right = range_sums(true.T.astype(np.float64), lo, lo + length)
-        gaps = [range_sums(values.T, lo, lo + length) - right for values in (estimates, published)]
-        predicted = errors.ranges(lo, lo + length)
+        right = range_sums(true[own].T.astype(np.float64), lo, lo + length)
+        gaps = [range_sums(values[own].T, lo, lo + length) - right for values in (estimates, published)]
+        predicted = errors.by_series(lo, lo + length, own)
         met, whole = (float(np.sqrt((gap**2).mean())) for gap in gaps)
         stated = None if np.isnan(predicted).any() else float(np.sqrt((predicted**2).mean()))
-        found.append(RehearsedError(length, right.size, stated, met, whole))
+        found.append(RehearsedError(length, right.size, stated, met, whole, names[kind]))
     return found
 
 
 def _bin_values(tables: Tables) -> tuple[FloatArray, FloatArray]:
     """Estimates and published counts of the bins, each of shape (n_groups, n_bins)."""
     design, release = tables.design, tables.directory
-    shape = (len(design.groups), design.bins.n_bins)
+    shape = (len(design.series), design.bins.n_bins)
     place = np.full(design.strategy.tree.n_nodes, -1)
     place[design.strategy.tree.leaf_nodes] = np.arange(shape[1])
     table = read_table(release / ESTIMATES, ["group", "node", "estimate"])
@@ -113,7 +118,8 @@ def _prepare(prepared: PreparedJob[Design], folder: Path) -> PreparedJob[Design]
     columns |= {"group": "group"} if bins.grouped else {}
     columns |= {"unit": "unit"} if config.privacy.unit != "event" else {}
     histogram = config.histogram.model_dump(mode="json")
-    histogram["groups"] = list(bins.groups) if bins.grouped else None
+    if not isinstance(config.histogram.groups, GroupTable):
+        histogram["groups"] = list(bins.groups) if bins.grouped else None
     histogram["categories"] = list(bins.categories) if bins.kind == "categories" else None
     changed = {
         "input": {"path": "rows.csv", "format": "csv", "options": {"header": "true"}, "columns": columns},
@@ -121,7 +127,8 @@ def _prepare(prepared: PreparedJob[Design], folder: Path) -> PreparedJob[Design]
     }
 
     def resolve(config: RangeHistogramsConfig, base: Path) -> Design:
-        return Design.of(config.release(base), prepared.design.strategy)
+        sums = prepared.design.sums
+        return Design.of(config.release(base), prepared.design.strategy, sums.columns.measure if sums else None)
 
     return on_generated_rows(prepared, changed, folder, resolver(RangeHistogramsConfig, resolve))
 
@@ -131,6 +138,7 @@ def shown_rehearsal(prepared: PreparedJob[Design], rows: int | None, seed: int, 
     found = rehearse(prepared, rows or ROWS_PER_GROUP, seed, progress)
     shown = [
         [
+            *([each.of] if each.of else []),
             f"{each.length:,}",
             f"{each.n_answers:,}",
             "not stated" if each.predicted is None else f"{each.predicted:.2f}",
@@ -139,5 +147,12 @@ def shown_rehearsal(prepared: PreparedJob[Design], rows: int | None, seed: int, 
         ]
         for each in found
     ]
-    columns = ["length in bins", "answers", "predicted error", "measured error", "of published integers"]
+    columns = [
+        *(["of"] if found[0].of else []),
+        "length in bins",
+        "answers",
+        "predicted error",
+        "measured error",
+        "of published integers",
+    ]
     yield TextTable("Rehearsal on generated rows (no ledger, no private data)", columns, shown, frozenset(columns))

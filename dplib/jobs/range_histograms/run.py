@@ -20,6 +20,8 @@ from dplib.jobs.range_histograms.tables import read_strategy, write_strategy
 from dplib.jobs.range_histograms.trial import TRIAL
 from dplib.ledger.runs import MeasuredRun
 from dplib.page.account_state import AccountState
+from dplib.release.release_tables import read_measure
+from dplib.release.staging import MEASUREMENT
 from dplib.spark.engine.blocks import DataFrame, SparkSession
 from dplib.spark.rows.bins import bin_rows, open_values
 from dplib.spark.rows.contributions import bound_rows
@@ -43,12 +45,12 @@ def open_input(job: Resources[Design]) -> DataFrame:
 def measure(job: Resources[Design], rows: DataFrame, keys: RunKeys, directory: Path) -> MeasurementKeys:
     """Count, draw the noise once and store it."""
     design, cap = job.design, job.design.config.privacy.rows_per_unit
-    write_strategy(directory, design.strategy)
+    write_strategy(directory, design)
     counted = bin_rows(rows, job.prepared.source(HistogramInput), design.bins.row_domain)
     bounded = bound_rows(counted, cap, cap, keys.bounding)
-    if layout_of(design) == "driver" and design.n_blocks == 1:
+    if design.sums is not None or (layout_of(design) == "driver" and design.n_blocks == 1):
         with job.stage("counting"):
-            counts = count_cells(bounded, len(design.groups), design.bins.n_bins)
+            counts = count_cells(bounded, len(design.bins.groups), design.bins.n_bins)
         with job.stage("drawing noise"):
             return measure_on_driver(design, counts, keys, directory)
     with job.stage("counting and drawing noise, groups in parallel"):
@@ -64,7 +66,7 @@ def judge(job: Resources[Design], rows: DataFrame) -> JudgedRows:
 def publish(job: Resources[Design], run: MeasuredRun, account: AccountState, directory: Path) -> None:
     """Estimate from the stored measurement and write the rest of the release."""
     strategy = read_strategy(directory, job.design.noise)
-    design = Design.of(job.design.config, strategy)
+    design = Design.of(job.design.config, strategy, read_measure(directory / MEASUREMENT))
     layout = layout_of(design)
     with job.stage("estimating and writing"):
         if layout == "driver":

@@ -3,11 +3,13 @@
     measurement/         group, node, level, lo, hi, noisy, variance     measured nodes only
     measurement/tree/    node, parent, lo_bin, hi_bin, share             the tree and its exact shares, the same for all
     measurement/choices/ group, bucket, first_bin, end_bin               method adaptive: the chosen buckets
+    measurement/measure.json                                             shares of the groups and each kind of totals
     estimates/           group, node, level, lo, hi, estimate, std_error
     published/           group, bin, lo, hi, count
 
-``lo`` and ``hi`` are the ends of a range in the bins' public names: edges for numbers, first and last (inside) for days
-and categories. Nodes are numbered breadth first from the root.
+Where groups add up, totals stand among the groups under their names. ``lo`` and ``hi`` are the ends of a range in the
+bins' public names: edges for numbers, first and last (inside) for days and categories. Nodes are numbered breadth first
+from the root.
 """
 
 from collections.abc import Mapping, Sequence
@@ -20,7 +22,7 @@ import pyarrow as pa
 from dplib.arrays import FloatArray, IntArray
 from dplib.errors import IntegrityError
 from dplib.jobs.range_histograms.design import Design
-from dplib.release.release_tables import ReleaseTables
+from dplib.release.release_tables import ReleaseTables, write_measure
 from dplib.release.staging import MEASUREMENT
 from dplib.release.tables import Column, read_table, write_table
 from dplib.trees.budgets import LawName
@@ -36,9 +38,9 @@ def _groups(names: Sequence[str], times: int | IntArray) -> pa.DictionaryArray:
     return pa.DictionaryArray.from_arrays(pa.array(places), pa.array(list(names)))
 
 
-def write_strategy(directory: Path, strategy: TreeStrategy) -> None:
-    """Store which tree was measured, beside the measurement: another version may choose another one."""
-    tree = strategy.tree
+def write_strategy(directory: Path, design: Design) -> None:
+    """Store what was measured, tree and shares, beside the measurement: another version may choose others."""
+    strategy, tree = design.strategy, design.strategy.tree
     columns = {
         "node": np.arange(tree.n_nodes),
         "parent": tree.parent,
@@ -47,6 +49,7 @@ def write_strategy(directory: Path, strategy: TreeStrategy) -> None:
         "share": strategy.shares,
     }
     write_table(directory / MEASUREMENT / TREE, strategy.name, columns, sort_by=("node",))
+    write_measure(directory / MEASUREMENT, None if design.sums is None else design.sums.columns.measure)
 
 
 def read_strategy(directory: Path, noise: LawName) -> TreeStrategy:
@@ -83,10 +86,13 @@ class Tables(ReleaseTables[Design]):
             block: its number.
             noisy: shape (groups of the block, n_nodes).
         """
-        kept = np.flatnonzero(np.isfinite(self.design.variance))
-        columns = self._node_keys(block, kept) | {
-            "noisy": noisy[:, kept].reshape(-1),
-            "variance": np.tile(self.design.variance[kept], len(noisy)),
+        design = self.design
+        kept = np.flatnonzero(np.isfinite(design.variance))
+        first = int(design.group_bounds[block])
+        own = np.flatnonzero(design.measured[first : first + len(noisy)])
+        columns = self._node_keys(block, kept, own) | {
+            "noisy": noisy[np.ix_(own, kept)].reshape(-1),
+            "variance": design.noise_variance[np.ix_(design.column_of[first + own], kept)].reshape(-1),
         }
         write_table(self.directory / MEASUREMENT, self.design.block_name(block), columns, sort_by=("group", "node"))
 
@@ -189,13 +195,14 @@ class Tables(ReleaseTables[Design]):
     def group_numbers(self, table: pa.Table) -> IntArray:
         """Numbers of the groups of a table's rows."""
         column = table.column("group").combine_chunks()
-        number = {name: position for position, name in enumerate(self.design.groups)}
+        number = self.design.series_number
         lookup = np.array([number[name] for name in column.dictionary.to_pylist()], dtype=np.int64)
         return np.asarray(lookup[column.indices.to_numpy(zero_copy_only=False)], dtype=np.int64)
 
-    def _node_keys(self, block: int, nodes: IntArray) -> dict[str, Column]:
-        """Key columns of all pairs of the block's groups and the given nodes."""
+    def _node_keys(self, block: int, nodes: IntArray, own: IntArray | None = None) -> dict[str, Column]:
+        """Key columns of all pairs of the block's histograms, or ``own`` of them, and the given nodes."""
         tree, groups = self.design.strategy.tree, self.design.block_groups(block)
+        groups = groups if own is None else tuple(groups[number] for number in own.tolist())
         lo, hi = self.design.bins.ends(tree.lo[nodes], tree.hi[nodes])
         times = len(groups)
         return {

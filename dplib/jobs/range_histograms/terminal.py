@@ -8,6 +8,7 @@ from typing import Any
 from dplib.jobs.range_histograms.plan import Plan
 from dplib.jobs.range_histograms.query import Answer, total_answers
 from dplib.page.number_text import terminal_number
+from dplib.privacy.rounding import share_text
 from dplib.release.manifest import Manifest
 from dplib.workflow.shown import Shown, TextTable
 
@@ -62,6 +63,22 @@ def shown_plan(made: Plan) -> Iterator[Shown]:
     ]
     columns = ["method", "answers", "mean variance", "std error"]
     yield TextTable("\nExpected error of a query (* chosen)", columns, rows, frozenset(columns[2:]))
+    if made.columns:
+        rows = [[each["name"], f"{each['n_histograms']:,}", _share(each), _norm(each)] for each in made.columns]
+        columns = ["of", "histograms", "share of the budget", "sensitivity"]
+        yield TextTable("\nThe groups and their totals", columns, rows, frozenset(columns[1:]))
+    if made.kinds:
+        rows = [
+            [
+                each.query,
+                each.of,
+                *(terminal_number(x, 3) for x in (each.chosen, each.best, each.equal, each.items_only)),
+            ]
+            for each in made.kinds
+        ]
+        columns = ["query", "of", "this plan", "best shares", "equal shares", "groups only"]
+        title = "\nStandard error by kind of answer and division of the budget"
+        yield TextTable(title, columns, rows, frozenset(columns[2:]))
     rows = [
         [f"{each.length:,}", *(terminal_number(value) for value in (each.ours, each.flat, each.binary, each.privelet))]
         for each in made.lengths
@@ -75,3 +92,14 @@ def _noise_text(level: dict[str, Any]) -> str:
         return "not measured"
     least, most = (terminal_number(Fraction(level[end]), 6) for end in ("least", "most"))
     return least if level["least"] == level["most"] else f"{least} to {most}"
+
+
+def _share(column: dict[str, Any]) -> str:
+    if column["share"] is None:
+        return "not measured"
+    return "together" if column["together"] else share_text(Fraction(column["share"]))
+
+
+def _norm(column: dict[str, Any]) -> str:
+    value = column.get("l1", column.get("l2_squared"))
+    return "" if value is None else f"{value}"

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from dplib.arrays import IntArray
-from dplib.jobs.range_histograms.config import WorkloadSettings
+from dplib.jobs.range_histograms.config import GroupTable, WorkloadSettings
 from dplib.jobs.range_histograms.design import Design
 from dplib.jobs.range_histograms.measure import measure_on_driver
 from dplib.jobs.range_histograms.publish import layout_of
@@ -28,10 +28,10 @@ def thinned(design: Design, size: int) -> Design:
     """The design on about ``size`` groups, and as many bins, `BINS` at least."""
     config, bins = design.config, design.bins
     stride = -(-bins.n_bins // max(BINS, size))
-    if stride == 1 and len(bins.groups) <= size:
+    if stride == 1 and (len(bins.groups) <= size or config.histogram.totals):
         return design
     starts = np.arange(0, bins.n_bins, stride)
-    changes: dict[str, Any] = {"groups": list(bins.groups[:size]) if bins.grouped else None}
+    changes: dict[str, Any] = {"groups": _fewer_groups(design, size)}
     if bins.kind == "edges":
         changes["edges"] = [Fraction(edge) for edge in bins.edges[np.append(starts, bins.n_bins)].tolist()]
     elif bins.kind == "categories":
@@ -42,9 +42,24 @@ def thinned(design: Design, size: int) -> Design:
     fewer = {
         "histogram": config.histogram.model_copy(update=changes),
         "tree": config.tree.model_copy(update={"queries": _fewer_queries(config.tree.queries, starts, stride)}),
+        "queries": None
+        if config.queries is None
+        else tuple(
+            each.model_copy(update={"range": _fewer_queries(each.range, starts, stride)}) for each in config.queries
+        ),
         "publish": config.publish.model_copy(update={"layout": layout_of(design)}),
     }
-    return Design.of(config.model_copy(update=fewer))
+    return Design.of(config.model_copy(update=fewer), measure=design.sums.columns.measure if design.sums else None)
+
+
+def _fewer_groups(design: Design, size: int) -> list[str] | GroupTable | None:
+    """The first groups; all where listed totals name them."""
+    given, groups = design.config.histogram, design.bins.groups
+    if isinstance(given.groups, GroupTable):
+        assert given.groups.table is not None
+        lines = given.groups.table.splitlines(keepends=True)
+        return given.groups if given.totals else given.groups.model_copy(update={"table": "".join(lines[: size + 1])})
+    return list(groups if given.totals else groups[:size]) if design.bins.grouped else None
 
 
 def _fewer_queries(queries: str | WorkloadSettings, starts: IntArray, stride: int) -> str | WorkloadSettings:
@@ -61,8 +76,8 @@ def _fewer_queries(queries: str | WorkloadSettings, starts: IntArray, stride: in
 
 def measure_nothing(design: Design, keys: RunKeys, directory: Path) -> MeasurementKeys:
     """Draw the noise of counts that are all 0."""
-    write_strategy(directory, design.strategy)
-    counts = np.zeros((len(design.groups), design.bins.n_bins), dtype=np.int64)
+    write_strategy(directory, design)
+    counts = np.zeros((len(design.bins.groups), design.bins.n_bins), dtype=np.int64)
     return measure_on_driver(design, counts, keys, directory)
 
 

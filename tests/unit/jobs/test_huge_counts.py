@@ -94,7 +94,7 @@ def test_range_histograms(tree: str, bits: int, tmp_path: Path) -> None:
     }
     config = check(RangeHistogramsConfig, settings)
     design = RangeDesign.resolve(config, tmp_path)
-    write_strategy(tmp_path, design.strategy)
+    write_strategy(tmp_path, design)
     counts = np.random.default_rng(bits).integers(1 << bits, 1 << (bits + 1), (2, 16))
     keys = golden_keys("range-histograms", measurement_settings(config, design))
     range_measure.measure_on_driver(design, counts, keys, tmp_path)

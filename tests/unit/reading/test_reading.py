@@ -81,7 +81,7 @@ def test_parts_add_up_to_the_whole_and_the_table_says_the_same(releases: dict[st
 def _on_counts(release: Release, truth: np.ndarray, noise: np.ndarray, patch: pytest.MonkeyPatch) -> Release:
     """The release as if these were its bins' estimates."""
     counts = np.maximum(np.rint(truth + noise), 0).astype(np.int64)
-    patch.setattr(quantiles, "bin_counts", lambda *_: iter([("all", truth + noise, counts)]))
+    patch.setattr(quantiles, "bin_counts", lambda _, design, __: iter([(design.series[0], truth + noise, counts)]))
     return release
 
 

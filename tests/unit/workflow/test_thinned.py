@@ -45,7 +45,7 @@ def consistent(whole: Design, thin: Design) -> None:
 
 
 def ranges(whole: Design, thin: Design) -> None:
-    assert (len(thin.groups), thin.bins.n_bins) == (2, 63)  # strides of 16 bins
+    assert (len(thin.series), thin.bins.n_bins) == (2, 63)  # strides of 16 bins
     assert (thin.bins.edges[0], thin.bins.edges[-1]) == (whole.bins.edges[0], whole.bins.edges[-1])
     assert (thin.config.tree.resolved_method, thin.noise) == (whole.config.tree.resolved_method, whole.noise)
 

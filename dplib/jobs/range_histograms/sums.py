@@ -1,0 +1,114 @@
+"""Groups that add up: their totals, which of these are measured, and with which share of the budget.
+
+Totals come from groupings of a public table or are listed; a histogram of a total is the sum of those of its groups.
+The groups and each kind of totals are a *column* of histograms: with ``measure`` each has a share of the budget of its
+own, else all measured histograms share one. The proof that columns together keep to the budget:
+`dplib.jobs.range_histograms.design`.
+
+Notation: ``A`` has the number of times that a row of a group counts in a histogram, shape (n_histograms, n_groups).
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from dplib.config.item_groupings import resolve_groupings
+from dplib.config.item_table import TableItems
+from dplib.config.selection import NamedSeries
+from dplib.consistency.columns import Columns, columns_of, series_norms, unshared
+from dplib.constraints.groupings import Groupings
+from dplib.constraints.resolve import resolve
+from dplib.constraints.resolved import ResolvedConstraints
+from dplib.constraints.specs import Total
+from dplib.jobs.range_histograms.config import GroupTable, RangesRelease
+from dplib.validate import require
+
+GROUPS = "groups"
+"""What the groups are called among the kinds of histograms."""
+
+
+@dataclass(frozen=True, eq=False)
+class GroupSums:
+    """The totals of a release.
+
+    Attributes:
+        groupings: those of the groups' table; None without any.
+        constraints: what links the histograms of a bin: the groups, then the totals.
+        columns: which of them share their noise, and the shares of the budget.
+        names: what the groups and each kind of totals are called, by the constraints' `series_grouping`.
+        norms: largest L1 and squared L2 norm of what a row adds to one node, by column: columns of ``A``.
+    """
+
+    groupings: Groupings | None
+    constraints: ResolvedConstraints
+    columns: Columns
+    names: tuple[str, ...]
+    norms: tuple[tuple[int, int], ...]
+
+    @classmethod
+    def of(cls, config: RangesRelease, groups: tuple[str, ...], n_bins: int) -> "GroupSums | None":
+        """Resolve the settings; None where no totals are declared.
+
+        Raises:
+            ConfigError: naming the setting that is wrong.
+        """
+        given = config.histogram
+        if not given.add_up:
+            return None
+        table = table_of(config)
+        groupings = resolve_groupings(given.groupings or (), table, "histogram") if table is not None else None
+        totals = [
+            Total(name, tuple(own), bool(each.measured), setting=f"histogram.totals.{place}.totals.{name}", block=place)
+            for place, each in enumerate(given.totals or ())
+            for name, own in each.totals.items()
+        ]
+        constraints = resolve(groups, n_bins, totals=totals, groupings=groupings)
+        names = [GROUPS, *(each.name or f"totals.{place}" for place, each in enumerate(given.totals or ()))]
+        names += [f"by {each.label}" if each.by else each.label for each in given.groupings or ()]
+        require(len(set(names)) == len(names), "histogram.totals", "have a name of their own each", "one twice")
+        columns = unshared(constraints)
+        if config.measure is not None:
+            called, law = tuple(names), config.privacy.mechanism
+            columns, constraints = columns_of(constraints, called, called, config.measure, law)
+        norms: tuple[tuple[int, int], ...] = ((constraints.row_l1, constraints.row_l2_squared),)
+        if columns.names:
+            norms = tuple(series_norms(constraints, columns.of == column) for column in range(columns.n_columns))
+        return cls(groupings, constraints, columns, tuple(names), norms)
+
+
+def table_of(config: RangesRelease) -> TableItems | None:
+    """The table of the groups; None where they are listed."""
+    groups = config.histogram.groups
+    return groups.listed if isinstance(groups, GroupTable) else None
+
+
+def named_histograms(config: RangesRelease, groups: tuple[str, ...], sums: GroupSums | None) -> NamedSeries:
+    """What the histograms are called, and which groups each adds up."""
+    table = table_of(config)
+    if sums is None:
+        alone = np.zeros(len(groups), dtype=np.int64)
+        return NamedSeries(groups, len(groups), (), alone, table, option="--group", word="a group")
+    members = {name: own for each in config.histogram.totals or () for name, own in each.totals.items()}
+    declared = [each.by for each in config.histogram.groupings or ()]
+    own = (sums.names, sums.constraints.series_grouping)
+    series = sums.constraints.series
+    return NamedSeries(
+        series, len(groups), *own, table, sums.groupings, declared, members, "--group", "a group or total"
+    )
+
+
+def target_names(config: RangesRelease, sums: GroupSums | None) -> list[str]:
+    """What the target of each question is of, by its name; the groups where there is none.
+
+    Raises:
+        ConfigError: if a target names neither that nor a place in the configuration.
+    """
+    names, given, found = (GROUPS,) if sums is None else sums.names, config.histogram, []
+    places = ["items", *(f"histogram.totals.{place}" for place in range(len(given.totals or ())))]
+    places += [f"histogram.groupings.{place}" for place in range(len(given.groupings or ()))]
+    known = dict(zip(places, names, strict=True)) | {name: name for name in names}
+    for place, each in enumerate(config.questions):
+        of = GROUPS if each.target is None else each.target.of
+        require(of in known, f"queries.{place}.target.of", f"be one of {', '.join(names)}", of)
+        found.append(known[of])
+    return found
