@@ -27,6 +27,10 @@ FAR = 100.0
 """Million rows that the picture goes to."""
 
 
+BUSY = 5
+"""Load of the machine from which seconds on the wall say nothing."""
+
+
 def rewrite(text: str, runs: Sequence[Run]) -> str:
     """The page with its tables made anew."""
     costs = {kind: fit([run for run in runs if run.workload.kind == kind]) for kind in _kinds(runs)}
@@ -90,7 +94,7 @@ def _measured(runs: Sequence[Run]) -> str:
                 f"{run.workload.joined:,}" if run.workload.joined else "-",
                 str(run.workload.rounds or "-"),
                 str(run.workload.tasks),
-                f"{run.seconds:.0f}",
+                f"{run.seconds:.0f}" if run.load < BUSY else "-",
                 " / ".join(f"{run.cpu[kind]:.0f}" for kind in ("driver", "java", "workers")),
                 " / ".join(f"{run.memory[kind] / 2**30:.2f}" for kind in ("driver", "java", "workers")),
                 f"{run.shuffle / 2**20:,.0f}",
