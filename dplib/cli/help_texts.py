@@ -40,6 +40,7 @@ SUMMARIES = {
     "doctor": "Java, Spark, packages, secret, ledger, disk: what is wrong and how to fix it; exits 1 if something is "
     "bad.",
     "ledger": "Show, check, correct and move the privacy ledger; approve plans.",
+    "stream": "Show what of a stream is measured and final, or close it.",
     "secret": "Show the ids of the secret's keys, rotate it, drop old keys.",
 }
 """By command, in the order of the list: what it does."""
@@ -60,6 +61,7 @@ EXAMPLES = {
     "doctor": "dplib doctor\ndplib doctor --config my.yaml --json",
     "guide": "dplib guide\ndplib guide proofs",
     "ledger": "dplib ledger show",
+    "stream": "dplib stream show --config my.yaml\ndplib stream close --config my.yaml --why 'the year is over'",
     "secret": "dplib secret show --config my.yaml",
 }
 """By command: what to type."""
@@ -70,6 +72,7 @@ REMARKS = {
     "release and spends nothing.",
     "query": "Asking is free: answers come from the release, not from rows.",
     "ledger": "dplib ledger COMMAND --help tells more.",
+    "stream": "dplib stream COMMAND --help tells more; dplib guide streams.",
     "secret": "dplib secret COMMAND --help tells more.",
 }
 """By command: a sentence where it helps."""

@@ -115,3 +115,8 @@ class JobConfig(ReleaseSettings, Surroundings):
         depends on them.
         """
         return None
+
+    @property
+    def horizon(self) -> tuple[str, str] | None:
+        """First and last day of a stream, ISO 8601; None where all is measured in one run."""
+        return None

@@ -99,7 +99,10 @@ def read_settings(path: Path, assignments: Sequence[str] = (), date: str = "") -
     """
     settings = override(read_yaml(path), assignments)
     if isinstance(settings.get("input"), dict) and "path" in settings["input"]:
-        settings["input"]["path"] = fill_date(settings["input"]["path"], date)
+        dated = fill_date(settings["input"]["path"], date)
+        if settings.get("stream") is not None and dated != settings["input"]["path"]:
+            raise ConfigError("input.path", "name the rows of all days in a stream, without {date}", "a day's")
+        settings["input"]["path"] = dated
     if "domain" in settings:
         settings["domain"] = fill_date(settings["domain"], date)
     return settings

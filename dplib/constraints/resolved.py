@@ -5,7 +5,7 @@ row of type ``j`` adds to series ``s``; G and B are its day's generators and con
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -53,6 +53,20 @@ class ResolvedConstraints:
     generator_components: tuple[IntArray, ...]
     has_invariants: bool
     notes: tuple[str, ...]
+
+
+def on_days(constraints: ResolvedConstraints, lo: int, hi: int) -> ResolvedConstraints:
+    """The constraints of the days ``lo <= t < hi``, counted from the first of them."""
+    kept = [n for n, daily in enumerate(constraints.day_constraints) if daily.first < hi and daily.end > lo]
+    return replace(
+        constraints,
+        day_constraints=tuple(
+            replace(daily, first=max(daily.first, lo) - lo, end=min(daily.end, hi) - lo)
+            for daily in (constraints.day_constraints[n] for n in kept)
+        ),
+        incidence=tuple(constraints.incidence[n] for n in kept),
+        valid=constraints.valid[kept],
+    )
 
 
 def linked(rows: Iterable[SparseFloat | SparseInt], n_series: int) -> tuple[IntArray, ...]:

@@ -27,7 +27,7 @@ class Entry:
     Attributes:
         sequence: 1, 2, 3, ... over all accounts.
         previous: digest of the entry before, hex.
-        kind: account | reserve | measure | publish | void | require | approve | revoke | close | moved.
+        kind: account | reserve | measure | day | end | publish | void | require | approve | revoke | close | moved.
         dataset: the account.
         run: sequence of the reservation that the entry belongs to; None for an account.
         body: what the kind needs, as canonical JSON.

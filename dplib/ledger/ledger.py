@@ -40,6 +40,7 @@ from dplib.ledger.accounts import Accounts, known_account
 from dplib.ledger.replay import LedgerState
 from dplib.ledger.repricing import settings_body
 from dplib.ledger.runs import (
+    MeasuredDay,
     Publication,
     Run,
     RunKey,
@@ -91,6 +92,7 @@ class Ledger(Accounts):
         plan: str | None = None,
         window: DayWindow | None = None,
         settings: Mapping[str, Any] | None = None,
+        horizon: tuple[str, str] | None = None,
     ) -> Run:
         """Reserve a run's cost, or return the run that was paid for already; never both.
 
@@ -108,9 +110,10 @@ class Ledger(Accounts):
             plan: hash of the run's plan, for an account that requires approval.
             window: the days that the run reads, for an account that renews.
             settings: what the plan is of, without anything secret: from them cost and plan can be worked out again.
+            horizon: first and last day of a stream, which is measured day by day under this one reservation.
 
         Returns:
-            The run; this ledger object holds its lease if it is reserved.
+            The run; this ledger object holds its lease if it is reserved, or a stream.
 
         Raises:
             ConfigError: if the dataset has no account or one with other terms, the run's days are not of one period, or
@@ -128,13 +131,14 @@ class Ledger(Accounts):
                 body: dict[str, Any] = {name: getattr(key, name) for name in ("job", "logical_date", "settings_hash")}
                 body |= {"cost": cost, "nonce": secrets.token_hex(16)} | ({"key_id": key_id} if key_id else {})
                 body |= {} if key.place is None else {"input": list(key.place)}
+                body |= {} if horizon is None else {"stream": list(horizon)}
                 body |= settings_body(settings)
                 body |= {"plan": plan} if account.needs_approval else {}
                 body |= {"days": asdict(window)} if account.renewal is not None and window is not None else {}
                 run = writer.state.runs[writer.append("reserve", None, body, reason)]
             elif run.state is RunState.RESERVED:
                 writer.state.check_not_revoked(run)
-            if run.state is RunState.RESERVED:
+            if run.state is RunState.RESERVED or horizon is not None:
                 leases.take(writer.connection, run.sequence, run.release_id, self._owner)
             return run
 
@@ -196,6 +200,38 @@ class Ledger(Accounts):
             if _reservation(writer.state, run).measurement is None:
                 writer.append("measure", run.sequence, asdict(measurement))
                 leases.drop(writer.connection, run.sequence)
+            return writer.state.runs[run.sequence]
+
+    def record_day(self, run: Run, day: MeasuredDay) -> Run:
+        """Commit a stream to its one measurement of a day: the first to record wins.
+
+        Returns:
+            The run as it stands. What it measured on the day is the caller's if the caller won. Where it is another
+            job's, or is missing since another day was recorded after the same table of used contributions, the caller
+            discards its own: it uses the other's, or counts again.
+
+        Raises:
+            IntegrityError: if the stream was closed meanwhile, or the ledger holds another reservation in its place;
+                the caller discards its measurement.
+        """
+        with self.writing(run.key.dataset) as writer:
+            present = _reservation(writer.state, run)
+            if present.measured_on(day.date) is None and day.used_before == present.used:
+                writer.append("day", run.sequence, asdict(day))
+            return writer.state.runs[run.sequence]
+
+    def end_stream(self, run: Run, reason: str) -> Run:
+        """Close a stream: it takes no more days, and what it published is final.
+
+        Raises:
+            ConfigError: if the run is not an open stream with a measured day.
+        """
+        with self.writing(run.key.dataset) as writer:
+            present = _reservation(writer.state, run)
+            is_open = present.horizon is not None and bool(present.days) and not present.is_closed
+            require(is_open, run.release_id, "be an open stream with a measured day", "another run")
+            writer.append("end", run.sequence, {}, reason)
+            leases.drop(writer.connection, run.sequence)
             return writer.state.runs[run.sequence]
 
     def record_published(self, run: Run, publication: Publication) -> Run:

@@ -21,6 +21,7 @@ from dplib.ledger.repricing import window_of
 from dplib.ledger.runs import (
     Account,
     Balance,
+    MeasuredDay,
     Publication,
     Run,
     RunKey,
@@ -54,6 +55,8 @@ class LedgerState:
             "account": self._create,
             "reserve": self._reserve,
             "measure": self._measure,
+            "day": self._day,
+            "end": self._end,
             "publish": self._publish,
             "void": self._void,
             "require": self._require,
@@ -136,6 +139,7 @@ class LedgerState:
             key_id=body.get("key_id"),
             at=entry.at,
             nonce=body.get("nonce"),
+            horizon=_horizon(body.get("stream")),
         )
         if account.needs_approval:
             approval = self.approvals[entry.dataset][check_plan(plan or "")]
@@ -147,20 +151,52 @@ class LedgerState:
 
     def _measure(self, entry: Entry, body: dict[str, Any]) -> None:
         run = self._run(entry, RunState.RESERVED)
+        if run.horizon is not None:
+            raise IntegrityError(
+                f"ledger entry {entry.sequence} must measure a day, since {run.release_id} is a stream"
+            )
         measurement = StoredMeasurement(**body)
+        self._check_key(run, measurement)
+        self._spend(replace(run, state=RunState.MEASURED, measurement=measurement))
+
+    def _day(self, entry: Entry, body: dict[str, Any]) -> None:
+        run = self._run(entry, RunState.RESERVED, RunState.MEASURED, RunState.PUBLISHED)
+        day = MeasuredDay(**(body | {"measurement": StoredMeasurement(**body["measurement"])}))
+        if run.horizon is None or not run.horizon[0] <= day.date <= run.horizon[1]:
+            raise IntegrityError(f"ledger entry {entry.sequence} must be of a day of a stream, got {day.date}")
+        if run.is_closed or run.measured_on(day.date) is not None:
+            raise IntegrityError(f"{run.release_id} must measure each day once and none after its end, got {day.date}")
+        if day.used_before != run.used:
+            raise IntegrityError(f"ledger entry {entry.sequence} must follow the newest table of used contributions")
+        self._check_key(run, day.measurement)
+        self._spend(replace(run, state=RunState.MEASURED, days=(*run.days, day)))
+
+    def _end(self, entry: Entry, _body: dict[str, Any]) -> None:
+        run = self._run(entry, RunState.MEASURED, RunState.PUBLISHED)
+        if run.horizon is None or run.is_closed:
+            raise IntegrityError(f"ledger entry {entry.sequence} must end an open stream, got {run.release_id}")
+        self.runs[run.sequence] = replace(run, is_closed=True)
+
+    def _check_key(self, run: Run, measurement: StoredMeasurement) -> None:
         if run.key_id not in (None, measurement.key_id):
             raise IntegrityError(
                 f"{run.release_id} must be measured with the key {run.key_id} that it was reserved under, got "
                 f"{measurement.key_id}"
             )
         self.check_not_revoked(run)
-        self.runs[run.sequence] = replace(run, state=RunState.MEASURED, measurement=measurement)
-        self._move(run, RunState.RESERVED, -run.cost)
-        self._move(run, RunState.MEASURED, run.cost)
+
+    def _spend(self, run: Run) -> None:
+        """Take a run with one measurement more; its cost counts as spent from the first on."""
+        if self.runs[run.sequence].state is RunState.RESERVED:
+            self._move(run, RunState.RESERVED, -run.cost)
+            self._move(run, RunState.MEASURED, run.cost)
+        self.runs[run.sequence] = run
 
     def _publish(self, entry: Entry, body: dict[str, Any]) -> None:
         run = self._run(entry, RunState.MEASURED, RunState.PUBLISHED)
-        self.runs[run.sequence] = replace(run, state=RunState.PUBLISHED, publication=Publication(**body))
+        self.runs[run.sequence] = replace(
+            run, state=RunState.PUBLISHED, publications=(*run.publications, Publication(**body))
+        )
 
     def _void(self, entry: Entry, _body: dict[str, Any]) -> None:
         run = self._run(entry, RunState.RESERVED)
@@ -231,6 +267,13 @@ class LedgerState:
             names = " or ".join(allowed)
             raise IntegrityError(f"{run.release_id} must be {names} before this {entry.kind}, got {run.state}")
         return run
+
+
+def _horizon(given: Any) -> tuple[str, str] | None:
+    if given is None:
+        return None
+    first, last = given
+    return str(first), str(last)
 
 
 def check_balance(account: Account, cost: Fraction, balance: Balance, period: str) -> None:

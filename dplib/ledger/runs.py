@@ -7,6 +7,9 @@ period anew, where the period is part of the unit (`dplib.ledger.periods`).
     reserved -> measured -> published (again and again, as publish settings change)
         \-> voided
 
+*Stream*: a run that is reserved for a horizon of days and measured day by day (`Run.days`); it costs the same
+however many its days, and is measured from its first day on.
+
 A run counts as *reserved* while it is reserved, as *spent* once it is measured, and as nothing once it is voided; it
 can be voided only while no measurement exists.
 """
@@ -169,6 +172,24 @@ class StoredMeasurement:
 
 
 @dataclass(frozen=True)
+class MeasuredDay:
+    """What a stream measured on one day: all nodes whose last day it is.
+
+    Attributes:
+        date: the day, ISO 8601.
+        measurement: where it is stored.
+        used_before: keyed digest of the table of used contributions that it was counted with, hex; empty where units
+            use none.
+        used: that of the table after it.
+    """
+
+    date: str
+    measurement: StoredMeasurement
+    used_before: str = field(default="", repr=False)
+    used: str = field(default="", repr=False)
+
+
+@dataclass(frozen=True)
 class Publication:
     """The newest release made of a run's measurement; ``publish_hash`` is that of its publish settings."""
 
@@ -185,7 +206,9 @@ class Run:
     from before keys could change. ``period`` is the one whose budget pays, empty where the budget does not renew.
     ``plan`` is the approved plan that it used, None where none was needed. ``at`` is when it was reserved. ``nonce`` is
     random text that was drawn with the reservation: it stands beside the measurement and in the manifest, so that
-    what lies on a disk is known as this ledger's or another's; None in entries of earlier versions.
+    what lies on a disk is known as this ledger's or another's; None in entries of earlier versions. ``horizon`` are the
+    first and the last day of a stream, ``days`` what it measured, in the order of recording, and ``is_closed`` whether
+    it takes no more.
     """
 
     sequence: int
@@ -193,12 +216,41 @@ class Run:
     cost: Fraction
     state: RunState
     measurement: StoredMeasurement | None = None
-    publication: Publication | None = None
+    publications: tuple[Publication, ...] = ()
     key_id: str | None = None
     period: str = ""
     plan: str | None = None
     at: str = ""
     nonce: str | None = None
+    horizon: tuple[str, str] | None = None
+    days: tuple[MeasuredDay, ...] = ()
+    is_closed: bool = False
+
+    @property
+    def publication(self) -> Publication | None:
+        """The newest release."""
+        return self.publications[-1] if self.publications else None
+
+    def is_measured(self, date: str) -> bool:
+        """Whether nothing is left to measure: of a stream, on a day."""
+        if self.horizon is None:
+            return self.state is not RunState.RESERVED
+        return self.measured_on(date) is not None
+
+    @property
+    def stored(self) -> tuple[StoredMeasurement, ...]:
+        """All that was measured: one measurement, or one a day."""
+        one = () if self.measurement is None else (self.measurement,)
+        return (*one, *(day.measurement for day in self.days))
+
+    @property
+    def used(self) -> str:
+        """Digest of the stream's newest table of used contributions; empty before its first day."""
+        return self.days[-1].used if self.days else ""
+
+    def measured_on(self, date: str) -> MeasuredDay | None:
+        """What a stream measured on a day."""
+        return next((day for day in self.days if day.date == date), None)
 
     def is_same_reservation(self, other: "Run") -> bool:
         """Whether two runs are one reservation of one ledger, whatever became of it."""
@@ -214,7 +266,7 @@ class Run:
 
 @dataclass(frozen=True)
 class MeasuredRun(Run):
-    """A run whose noise was drawn and stored: all that a release can be made from."""
+    """A run whose noise was drawn and stored, a stream's at least on one day: all that a release can be made from."""
 
     measurement: StoredMeasurement = field()
 
@@ -225,6 +277,7 @@ class MeasuredRun(Run):
         Raises:
             IntegrityError: if it has no measurement.
         """
-        if run.measurement is None:
+        if not run.stored:
             raise IntegrityError(f"{run.release_id} must have a measurement before it is published")
-        return cls(**{each.name: getattr(run, each.name) for each in fields(run)})
+        given = {each.name: getattr(run, each.name) for each in fields(run)}
+        return cls(**given | {"measurement": run.stored[-1]})

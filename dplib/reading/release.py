@@ -26,7 +26,7 @@ from dplib.jobs.table import JOBS
 from dplib.privacy.neighbors import Neighbors
 from dplib.release.answers import table_of
 from dplib.release.files import require_release
-from dplib.release.manifest import Manifest, load_manifest
+from dplib.release.manifest import Manifest, load_manifest, version_as_of
 from dplib.release.question import OPTIONS, Question
 from dplib.validate import one_of, require
 
@@ -240,17 +240,18 @@ def shape_answers(release: Release, statistic: str, groups: Sequence[str], **ask
     return found
 
 
-def open_release(path: str | Path) -> Release:
+def open_release(path: str | Path, as_of: str | None = None) -> Release:
     """Open a release, after a look at its manifest and that its files are there in their sizes.
 
     Args:
-        path: its folder. `dplib verify` checks every byte.
+        path: its folder; of a stream, its newest version. `dplib verify` checks every byte.
+        as_of: of a stream: the version that knew no day after this one, YYYY-MM-DD.
 
     Raises:
         ConfigError: if the folder holds no release.
         IntegrityError: if the manifest is not what was written, or a file is missing or has another size.
     """
-    directory = require_release(Path(path))
+    directory = require_release(Path(path)) if as_of is None else version_as_of(Path(path), as_of)
     manifest = load_manifest(directory)
     for entry in manifest.files:
         file = directory / entry.path

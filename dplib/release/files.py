@@ -13,13 +13,22 @@ REPORT = "report.html"
 
 
 def require_release(directory: Path) -> Path:
-    """A directory that holds a release.
+    """A directory that holds a release: the one given, or the newest version of a stream.
 
     Raises:
-        ConfigError: if it does not.
+        ConfigError: if there is none.
     """
-    require((directory / MANIFEST).is_file(), "RELEASE", f"be a directory with a {MANIFEST}", directory)
+    if not (directory / MANIFEST).is_file():
+        versions = versions_in(directory)
+        require(bool(versions), "RELEASE", f"be a directory with a {MANIFEST}", directory)
+        return versions[-1]
     return directory
+
+
+def versions_in(stream: Path) -> list[Path]:
+    """The versions in a stream's folder, in their order."""
+    named = sorted(stream.iterdir()) if stream.is_dir() else []
+    return [path for path in named if path.name.isdecimal() and (path / MANIFEST).is_file()]
 
 
 def file_sha256(path: Path) -> str:

@@ -16,9 +16,11 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError, f
 from dplib.canonical import canonical_json, plain
 from dplib.errors import ConfigError, IntegrityError
 from dplib.privacy.neighbors import Neighbors
-from dplib.release.files import MANIFEST, file_sha256, list_files
+from dplib.release.files import MANIFEST, file_sha256, list_files, versions_in
 from dplib.validate import require
 
+STREAM = "stream"
+"""Among the details of a stream's version: its horizon, its days, and what of them is final."""
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 FractionText = Annotated[str, Field(pattern=r"^[0-9]+(/[1-9][0-9]*)?$")]
 
@@ -206,6 +208,19 @@ def _require_own_names(value: Any) -> None:
     elif isinstance(value, list):
         for inner in value:
             _require_own_names(inner)
+
+
+def version_as_of(stream: Path, day: str) -> Path:
+    """The newest version of a stream that knows no day after ``day``, ISO 8601.
+
+    Raises:
+        ConfigError: if there is none.
+    """
+    for version in reversed(versions_in(stream)):
+        days: Any = load_manifest(version).details[STREAM]
+        if max(days["days"]) <= day:
+            return version
+    raise ConfigError("--as-of", f"be a day on which {stream.name} had a version", day)
 
 
 def _wrong_field(error: ValidationError) -> ConfigError:

@@ -93,6 +93,6 @@ def unknown(found: Found, runs: Mapping[int, Run]) -> str | None:
         return "of another reservation than the ledger's of this name, which may be an older backup that went on"
     if found.nonce is None and found.settings_hash not in (None, run.key.settings_hash):
         return "of other settings than the ledger's run of this name, which may be an older backup that went on"
-    if run.measurement is None and not found.staged:
+    if not run.stored and not found.staged:
         return "measured, which the ledger does not know; it may be an older backup"
     return None

@@ -151,10 +151,43 @@ def store_measurement(output: Path, release_id: str, staged: str, content_sha256
     return stored
 
 
-def remove_leftovers(output: Path, release_id: str, recorded: Callable[[], str | None]) -> None:
+def place_day(output: Path, release_id: str, date: str, staged: str) -> Path:
+    """Move what a stream measured on a day from staging into its folder; again without effect.
+
+    Raises:
+        IntegrityError: if it is nowhere to be found.
+    """
+    place = output / release_id / MEASUREMENT / date
+    if Path(staged).name != staged or not output.is_dir():
+        raise IntegrityError(f"{release_id} must have its measured days in {output}, got none")
+    with locked(output):
+        if not place.is_dir() and (output / staged / MEASUREMENT).is_dir():
+            place.parent.mkdir(parents=True, exist_ok=True)
+            os.rename(output / staged / MEASUREMENT, place)
+            _flush_directory(place.parent)
+            shutil.rmtree(output / staged, ignore_errors=True)
+    if not place.is_dir():
+        raise IntegrityError(f"{release_id} must have the day {date} in {output}, got none")
+    return place
+
+
+def place_version(staging: Staging, number: int) -> Path:
+    """Put a staged directory, which holds a whole release, in the place of a stream's version; returns that."""
+    flush_tree(staging.path)
+    place = staging.output / staging.release_id / f"{number:06d}"
+    with locked(staging.output):
+        shutil.rmtree(place, ignore_errors=True)
+        (staging.path / _LOCK).unlink(missing_ok=True)
+        os.rename(staging.path, place)
+        place.chmod(staging.output.stat().st_mode & 0o777)
+        _flush_directory(place.parent)
+    return place.resolve()
+
+
+def remove_leftovers(output: Path, release_id: str, recorded: Callable[[], set[str]]) -> None:
     """Remove what dead runs of one release left in staging.
 
-    ``recorded`` asks the ledger for the staging directory that it names; it is called once the writers of all leftovers
+    ``recorded`` asks the ledger for the staging directories that it names, once the writers of all leftovers
     are known to be gone, so that its answer is final.
     """
     with locked(output):
@@ -162,9 +195,9 @@ def remove_leftovers(output: Path, release_id: str, recorded: Callable[[], str |
         own = re.compile(rf"\.staging-{re.escape(release_id)}-[0-9a-f]{{16}}")
         found = [path for path in sorted(output.iterdir()) if own.fullmatch(path.name)]
         dead = [path for path in found if not _is_alive(path)]
-        keep = recorded() if dead else None
+        keep = recorded() if dead else set()
         for path in dead:
-            if path.name != keep:
+            if path.name not in keep:
                 shutil.rmtree(path)
 
 

@@ -15,7 +15,7 @@ from dplib.ledger.chain import Entry
 from dplib.ledger.replay import LedgerState
 from dplib.ledger.repricing import Pricing
 from dplib.release.files import MANIFEST, file_sha256, list_files
-from dplib.release.manifest import FileEntry, Manifest, load_manifest
+from dplib.release.manifest import STREAM, FileEntry, Manifest, load_manifest
 from dplib.release.membership import FORGOTTEN, found_in, unknown
 
 if TYPE_CHECKING:
@@ -42,7 +42,8 @@ def verify_files(directory: Path) -> list[Check]:
     missing = sorted(set(listed) - set(present))
     extra = sorted(set(present) - set(listed) - {MANIFEST})
     changed = [name for name, entry in listed.items() if name in present and not _is_intact(present[name], entry)]
-    folder = directory.resolve().name
+    place = directory.resolve()
+    folder = place.parent.name if STREAM in manifest.details else place.name
     return [
         Check("manifest", True, f"version {manifest.manifest_version}, canonical"),
         Check("name", folder == manifest.release_id, _named(folder, manifest.release_id)),
@@ -76,6 +77,12 @@ def verify_against_ledger(manifest: Manifest, ledger: "Ledger", pricing: Pricing
         return [Check("ledger entry", False, str(error))]
     publication, measurement = run.publication, run.measurement
     recorded = None if publication is None else publication.manifest_sha256
+    if run.horizon is not None:
+        # Every version of a stream stays.
+        own = [each for each in run.publications if each.manifest_sha256 == manifest.sha256()]
+        publication = own[-1] if own else publication
+        recorded = None if publication is None else publication.manifest_sha256
+        measurement = run.stored[-1] if run.stored else None
     pairs = [
         ("dataset", manifest.dataset, run.key.dataset),
         ("job", manifest.job, run.key.job),

@@ -1,14 +1,17 @@
 """Calendar levels of a day range: which days belong to which year, quarter, month or week.
 
-Weeks are ISO 8601 weeks (Monday to Sunday). The first and the last node of a level may be cut by the range. Weeks
-nest in neither months, quarters nor years, so a tree has either weeks or those.
+Weeks are ISO 8601 weeks (Monday to Sunday); `13 weeks` are as many, counted from the first one of the range. The first
+and the last node of a level may be cut by the range. Weeks nest in neither months, quarters nor years, so a tree has
+either weeks or those.
 
 Cost: O(n_days), vectorised.
 """
 
 import datetime as dt
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +23,8 @@ DateArray = npt.NDArray[np.datetime64]
 
 COARSE_TO_FINE = ("year", "quarter", "month", "week", "day")
 MONDAY_EPOCH = np.datetime64("1969-12-29", "D")
+WEEKS = r"([2-9]|[1-9][0-9]{1,2}) weeks"
+"""Levels of several weeks."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,28 +48,28 @@ def calendar_levels(first_day: dt.date, last_day: dt.date, levels: Sequence[str]
     Args:
         first_day: first day.
         last_day: last day.
-        levels: of `year`, `quarter`, `month`, `week`, `day`; in any order, `day` among them.
+        levels: of `year`, `quarter`, `month`, `13 weeks` (any number), `week`, `day`; in any order, `day` among them.
 
     Raises:
-        ConfigError: if a level is unknown, stands twice or is missing, if weeks stand beside months, quarters or
-            years, or if the range is empty.
+        ConfigError: if a level is unknown, stands twice or is missing, if levels do not nest, or if the range is empty.
     """
     require(last_day >= first_day, "domain.last_day", "not be before domain.first_day", last_day)
     listed = ", ".join(levels)
-    require(set(levels) <= set(COARSE_TO_FINE), "tree.levels", f"be of {', '.join(COARSE_TO_FINE)}", listed)
+    weeks = {level: _n_weeks(level) for level in levels}
+    known = all(level in COARSE_TO_FINE or weeks[level] > 1 for level in levels)
+    require(known, "tree.levels", f"be of {', '.join(COARSE_TO_FINE)}, or several weeks, such as 13 weeks", listed)
     require(len(set(levels)) == len(levels), "tree.levels", "name each level once", listed)
     require("day" in levels, "tree.levels", "include day", listed or "none")
-    require(
-        "week" not in levels or set(levels) <= {"week", "day"},
-        "tree.levels",
-        "nest, and weeks do not nest in months, quarters or years",
-        listed,
-    )
+    of_weeks = sorted((number for number in weeks.values() if number), reverse=True)
+    alone = not of_weeks or len(of_weeks) == len(levels) - 1
+    require(alone, "tree.levels", "nest, and weeks do not nest in months, quarters or years", listed)
+    nested = all(coarse % fine == 0 for coarse, fine in pairwise(of_weeks))
+    require(nested, "tree.levels", "nest, each number of weeks dividing the next", listed)
     days = np.arange(np.datetime64(first_day, "D"), np.datetime64(last_day, "D") + 1)
     edges = [np.array([0, len(days)], dtype=np.int64)]
     labels: list[tuple[str, ...]] = [("all",)]
     level_of = {"all": 0}
-    for name in (level for level in COARSE_TO_FINE if level in levels):
+    for name in sorted(levels, key=_coarse_first):
         starts = np.flatnonzero(np.diff(_period(days, name), prepend=-(10**9)))
         level = np.append(starts, len(days)).astype(np.int64)
         if len(level) > len(edges[-1]):
@@ -85,12 +90,26 @@ def period_edges(first_day: dt.date, last_day: dt.date, by: str | None) -> IntAr
     return found.edges[found.level_of[by or "all"]]
 
 
+def _n_weeks(level: str) -> int:
+    """Weeks of a level's nodes, 0 where it has none."""
+    several = re.fullmatch(WEEKS, level)
+    return int(several[1]) if several else int(level == "week")
+
+
+def _coarse_first(level: str) -> tuple[int, int]:
+    weeks = _n_weeks(level)
+    return (COARSE_TO_FINE.index("week" if weeks else level), -weeks)
+
+
 def _period(days: DateArray, level: str) -> IntArray:
     """A number that changes exactly where a new period of the level starts."""
+    weeks = (days - MONDAY_EPOCH).astype(np.int64) // 7
+    if level.endswith(" weeks"):
+        return np.asarray((weeks - weeks[0]) // _n_weeks(level))
     months = days.astype("datetime64[M]").astype(np.int64)
     numbers = {
         "day": days.astype(np.int64),
-        "week": (days - MONDAY_EPOCH).astype(np.int64) // 7,
+        "week": weeks,
         "month": months,
         "quarter": months // 3,
         "year": months // 12,
@@ -99,9 +118,10 @@ def _period(days: DateArray, level: str) -> IntArray:
 
 
 def _label(day: dt.date, level: str) -> str:
-    if level == "week":
+    if _n_weeks(level):
         year, week, _ = day.isocalendar()
-        return f"{year:04d}-W{week:02d}"
+        own = f"{year:04d}-W{week:02d}"
+        return own if level == "week" else f"{level} from {own}"
     quarter = (day.month - 1) // 3 + 1
     return {
         "day": day.isoformat(),

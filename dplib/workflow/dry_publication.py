@@ -35,6 +35,7 @@ from dplib.page.account_state import AccountState
 from dplib.page.drawn_text import clean_text
 from dplib.page.few_pictures import few_of_a_kind
 from dplib.progress import SILENT
+from dplib.release.staging import MEASUREMENT
 from dplib.release.tables import shielded_text
 from dplib.spark.engine.blocks import SparkSession
 from dplib.spark.engine.in_process import session_in_process
@@ -43,6 +44,7 @@ from dplib.workflow.job import PreparedJob, Resources
 from dplib.workflow.publication import without_page
 from dplib.workflow.quality import assumed_input, measured_with_quality
 from dplib.workflow.run_keys import RunKeys
+from dplib.workflow.stream import StreamVersion
 
 KEYS = RunKeys("0" * 16, bytes(32), bytes(32), bytes(32))
 """Known to everybody: no row is protected by them."""
@@ -104,8 +106,12 @@ def try_publication(
                 keys,
                 folder,
             )
+            resources = _InProcess(few)
+            if few.config.horizon is not None:
+                dates = sorted(path.name for path in (folder / MEASUREMENT).iterdir())
+                resources.version = StreamVersion(tuple(dates), False, folder / MEASUREMENT)
             with few_of_a_kind() if page else without_page():
-                stages.publish(_InProcess(few), run, account, folder)
+                stages.publish(resources, run, account, folder)
             show(folder)
             _try_tables(prepared, folder)
     except ConfigError:

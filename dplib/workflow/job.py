@@ -23,6 +23,7 @@ from dplib.workflow.plan import JobPlan
 from dplib.workflow.prepared import Design_co, Prepared, Resolve, prepare
 from dplib.workflow.run_keys import MeasurementKeys, RunKeys
 from dplib.workflow.shown import Shown
+from dplib.workflow.stream import StreamVersion
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -150,6 +151,8 @@ class Resources(Generic[AnyDesign]):
         self.prepared = prepared
         self.progress = progress
         self.stage = progress.stage
+        self.version: StreamVersion | None = None
+        """Of a stream: what is measured of it already."""
         self._spark: SparkSession | None = None
         self._resources = ExitStack()
         self._kept = kept or self._resources

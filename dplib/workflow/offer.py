@@ -53,7 +53,7 @@ class Offer:
 
     def _plan_of(self, settings: dict[str, Any]) -> str:
         terms = self.account.terms
-        return plan_hash(settings, self.prepared.date, self.cost, terms.unit, terms.neighbors)
+        return plan_hash(settings, self.prepared.logical_date, self.cost, terms.unit, terms.neighbors)
 
     def require_own_price(self, run: Run) -> None:
         """Refuse an open reservation that was made for less than its settings cost, or under another plan's approval.

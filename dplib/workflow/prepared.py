@@ -67,7 +67,13 @@ class Prepared(Generic[Design_co]):
         # Under which versions before would have made the run.
         former = settings_hash(self.settings)
         known = () if former == counted else (former,)
-        return RunKey(config.dataset, config.job, self.date, counted, known, input_place(config.input, self.base))
+        place = input_place(config.input, self.base)
+        return RunKey(config.dataset, config.job, self.logical_date, counted, known, place)
+
+    @property
+    def logical_date(self) -> str:
+        """The date that tells runs of the same settings apart; all days of a stream are one run."""
+        return self.date if self.config.horizon is None else STREAM
 
     @property
     def plan_settings(self) -> dict[str, Any]:
@@ -80,7 +86,8 @@ class Prepared(Generic[Design_co]):
         A run that was made under a former hash holds the free settings already.
         """
         free = free_settings(self.plan_settings) if run.key.settings_hash == self.key.settings_hash else {}
-        return settings_hash(self.design.publish_settings | free)
+        days = {"days": sorted(day.date for day in run.days), "closed": run.is_closed} if run.days else {}
+        return settings_hash(self.design.publish_settings | free | days)
 
     @property
     def window(self) -> DayWindow | None:
@@ -96,6 +103,8 @@ class Prepared(Generic[Design_co]):
         return Ledger.open(resolve_ledger_url(self.config.ledger, self.base))
 
 
+STREAM = "stream"
+"""Stands for the logical date of all days of a stream."""
 Resolve = Callable[[Mapping[str, object], Path, str], Prepared[Design_co]]
 
 
@@ -119,6 +128,9 @@ def prepare(resolve: "Resolve[Design_co]", path: Path, assignments: Sequence[str
     """
     require(not date or _is_moment(date), "--date", "be a day such as 2024-05-03, or a moment of ISO 8601", date)
     found = resolve(read_settings(path, assignments, date), path.resolve().parent, date)
+    horizon = found.config.horizon
+    if horizon is not None and date:
+        require(horizon[0] <= date <= horizon[1], "--date", f"be a day from {horizon[0]} to {horizon[1]}", date)
     # Environment variables that paths name are missed here, not when something was spent.
     found.config.input.paths(found.base)
     _ = found.output

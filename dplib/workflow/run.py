@@ -15,7 +15,7 @@ from dplib.config.paths import expand
 from dplib.errors import ConfigError
 from dplib.ledger.ledger import Ledger
 from dplib.ledger.repricing import Pricing
-from dplib.ledger.runs import MeasuredRun, Run, RunState
+from dplib.ledger.runs import MeasuredRun, Run
 from dplib.page.account_state import AccountState
 from dplib.privacy.budget import Currency
 from dplib.progress import Progress
@@ -32,6 +32,7 @@ from dplib.workflow.offer import Offer
 from dplib.workflow.quality import count_input, measured_with_quality
 from dplib.workflow.run_keys import MeasurementKeys, RunKeys, secret_of
 from dplib.workflow.storing import measure_run, publish_run, require_sound_output, run_to_publish
+from dplib.workflow.stream import measure_day, publish_version, version_of
 
 STAGES = ("measure", "publish", "all")
 
@@ -72,6 +73,9 @@ def run_job(
     )
     _require_unseen(prepared.config.secret)
     places = _table_places(prepared)
+    if prepared.config.horizon is not None:
+        require(bool(prepared.date) or stage == "publish", "--date", "name the day of the stream to measure", "none")
+        require(not again, "--again", "not be given for a stream, which measures each day once", "it")
     ledger = prepared.open_ledger()
     resources = Resources(prepared, progress, kept)
     with ExitStack() as stack:
@@ -137,13 +141,16 @@ def _measured(
     offer = Offer(prepared, ledger.account(config.dataset))
     offer.account.require_terms(offer.terms)
     found = ledger.find_run(prepared.key)
-    if found is not None and found.state is not RunState.RESERVED and not again:
+    if found is not None and found.is_measured(prepared.date) and not again:
         return MeasuredRun.of(found)
-    open_run = found if found is not None and found.state is RunState.RESERVED else None
+    open_run = found if found is not None and not found.is_measured(prepared.date) else None
+    if found is not None and found.is_closed:
+        raise ConfigError("--date", f"name a day of an open stream, and {found.release_id} is closed", prepared.date)
     ring = _payable(prepared, ledger, offer, again, open_run, pricing)
     opened = _opened(resources, ledger, offer, show)
     before_measuring()
     require_sound_output(ledger, config.dataset, prepared.output)
+    horizon = prepared.config.horizon
     run = ledger.reserve(
         prepared.key,
         offer.terms,
@@ -154,11 +161,13 @@ def _measured(
         plan=offer.plan,
         window=prepared.window,
         settings=prepared.plan_settings,
+        horizon=horizon,
     )
 
     def measure(reserved: Run, directory: Path) -> MeasurementKeys:
         offer.require_own_price(reserved)
         resources.progress.event("reserved", release_id=reserved.release_id)
+        resources.version = None if horizon is None else version_of(prepared.output, reserved)
         keys = RunKeys.derive(secret_of(ring, reserved), reserved)
         stages = prepared.job.stages()
         return measured_with_quality(
@@ -169,7 +178,10 @@ def _measured(
             directory,
         )
 
-    measured = measure_run(ledger, run, prepared.output, measure)
+    if horizon is None:
+        measured = measure_run(ledger, run, prepared.output, measure)
+    else:
+        measured = measure_day(ledger, run, prepared.output, prepared.date, measure)
     resources.progress.event("measured", release_id=measured.release_id)
     return measured
 
@@ -221,7 +233,11 @@ def _published(resources: Resources[AnyDesign], ledger: Ledger, run: MeasuredRun
     def publish(measured: MeasuredRun, directory: Path) -> None:
         prepared.job.stages().publish(resources, measured, _account_around(ledger, measured), directory)
 
-    release = publish_run(ledger, run, prepared.output, prepared.publish_hash(run), publish)
+    if run.horizon is None:
+        release = publish_run(ledger, run, prepared.output, prepared.publish_hash(run), publish)
+    else:
+        resources.version = version_of(prepared.output, run)
+        release = publish_version(ledger, run, prepared.output, prepared.publish_hash(run), publish)
     resources.progress.event("published", release_id=run.release_id)
     return release
 

@@ -53,7 +53,7 @@ def measure_run(ledger: Ledger, run: Run, output: Path, measure: Measure) -> Mea
     if run.state is not RunState.RESERVED:
         return MeasuredRun.of(run)
     with disk_errors(), ledger.holding(run):
-        remove_leftovers(output, run.release_id, lambda: _recorded(ledger, run))
+        remove_leftovers(output, run.release_id, lambda: recorded(ledger, run))
         return _measure_into_staging(ledger, run, output, measure)
 
 
@@ -62,7 +62,7 @@ def _check_members(ledger: Ledger, dataset: str, output: Path) -> None:
 
     Such a ledger would give out the numbers, and the budget, of those releases a second time.
     """
-    stored = {Path(run.measurement.location).parent for run in ledger.runs(dataset) if run.measurement is not None}
+    stored = {Path(each.location).parent for run in ledger.runs(dataset) for each in run.stored}
     folders = sorted({output.resolve(), *stored})
     lying = [found for folder in folders for found in found_in(folder) if found.dataset == dataset]
     # Read after the folders: what other jobs made meanwhile was in the ledger before it lay there.
@@ -80,9 +80,9 @@ def _check_members(ledger: Ledger, dataset: str, output: Path) -> None:
             )
 
 
-def _recorded(ledger: Ledger, run: Run) -> str | None:
-    measurement = ledger.run(run.release_id).measurement
-    return measurement.staged if measurement else None
+def recorded(ledger: Ledger, run: Run) -> set[str]:
+    """Staging folders that the ledger names."""
+    return {each.staged for each in ledger.run(run.release_id).stored}
 
 
 def _measure_into_staging(ledger: Ledger, run: Run, output: Path, measure: Measure) -> MeasuredRun:
@@ -155,7 +155,7 @@ def publish_run(ledger: Ledger, run: MeasuredRun, output: Path, publish_hash: st
 
 def _published_from(ledger: Ledger, run: MeasuredRun, output: Path, stored: Path, publish: Publish) -> tuple[Path, str]:
     """Make a release beside its place and put it there; returns it and its manifest's SHA-256."""
-    remove_leftovers(output, run.release_id, lambda: _recorded(ledger, run))
+    remove_leftovers(output, run.release_id, lambda: recorded(ledger, run))
     with Staging(output, run.release_id) as staging:
         try:
             staging.link_measurement(stored)
@@ -175,7 +175,7 @@ def run_to_publish(ledger: Ledger, key: RunKey, release_id: str | None) -> Measu
         ConfigError: if the named one was measured with other settings.
     """
     run = ledger.run(release_id) if release_id else ledger.find_run(key)
-    if run is None or run.measurement is None:
+    if run is None or not run.stored:
         named = release_id or "these settings and date"
         raise DplibError(f"--stage publish must find a stored measurement, got none for {named}")
     if not replace(key, logical_date=run.key.logical_date).has_settings_of(run.key):

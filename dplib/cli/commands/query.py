@@ -51,12 +51,15 @@ def query(
     ] = None,
     mean: Annotated[bool, typer.Option("--mean", help="Mean of range-histograms.")] = False,
     share: Annotated[bool, typer.Option("--share", help="The part of all that lies in the range.")] = False,
+    as_of: Annotated[
+        str | None, typer.Option("--as-of", help="Of a stream: the version that knew no day after this one.")
+    ] = None,
     as_json: AsJson = False,
     as_csv: Annotated[bool, typer.Option("--csv", help="Print comma-separated values.")] = False,
 ) -> None:
     """Print the answers of a release, as JSON, CSV or as its job does; what to know of them on standard error."""
     with exit_codes():
-        opened = [open_release(path) for path in releases]
+        opened = [open_release(path, as_of) for path in releases]
         first, asked = opened[0], Question(name or (), start, end, where or (), add_up, by)
         require(not (as_json and as_csv), "--csv", "be left out beside --json", "both")
         if len(opened) > 1 or quantile or mean or share:

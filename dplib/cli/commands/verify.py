@@ -38,7 +38,8 @@ def verify(
             release, opened = _released(config, date)
         if release is None:
             raise ConfigError("RELEASE", "be given, or --config", "neither")
-        checks = verify_files(release if config is not None else require_release(release))
+        release = release if config is not None else require_release(release)
+        checks = verify_files(release)
         if all(check.ok for check in checks):
             manifest = load_manifest(release)
             checks += verify_content(lambda: job_named(manifest.job).verify(release, manifest))

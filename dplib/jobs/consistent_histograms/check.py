@@ -8,7 +8,8 @@ import pyarrow as pa
 from dplib.arrays import BoolArray, FloatArray
 from dplib.jobs.consistent_histograms.design import Design
 from dplib.jobs.consistent_histograms.estimate import groups, with_day_constraints
-from dplib.jobs.consistent_histograms.query import design_of
+from dplib.jobs.consistent_histograms.query import design_of, stream_state
+from dplib.jobs.consistent_histograms.stream_parts import StreamState
 from dplib.jobs.consistent_histograms.tables import ESTIMATES, PUBLISHED, Tables, block_names
 from dplib.projection.residual import largest_residual
 from dplib.release.manifest import Manifest
@@ -22,6 +23,9 @@ TOLERANCE = 1e-6
 def check_tables(directory: Path, manifest: Manifest) -> list[Check]:
     """Check a release's tables against the tree and the constraints of its manifest."""
     design = design_of(manifest)
+    state = stream_state(design, manifest)
+    if state is not None:
+        return _check_stream(directory, state)
     names = block_names(design)
     tables = Tables(directory, design)
     table = read_table(directory / ESTIMATES, ["item", "node", "estimate"], blocks=names)
@@ -51,6 +55,27 @@ def check_tables(directory: Path, manifest: Manifest) -> list[Check]:
         allowed = 0.0 if whole else TOLERANCE * scale
         checks.append(Check("published: sums and constraints", gap <= allowed, f"largest difference {gap:g}"))
         checks.append(Check("published: no negative count", least >= 0, f"smallest count {least:g}"))
+    return checks
+
+
+def _check_stream(directory: Path, state: StreamState) -> list[Check]:
+    """The same of every part of a stream's version."""
+    checks = []
+    for table, column in ((ESTIMATES, "estimate"), (PUBLISHED, "count")):
+        if not (directory / table).is_dir():
+            continue
+        rows = read_table(directory / table, ["item", "node", column])
+        values = Tables(directory, state.design).scatter(rows, column)
+        written = set(rows.column("item").combine_chunks().dictionary.to_pylist())
+        kept = np.array([name in written for name in state.design.series])
+        parts = [part for top in state.tops.tolist() for part in state.parts(top)]
+        gap = max(violation(part.design, values[part.nodes], kept) for part in parts)
+        exact = pa.types.is_integer(rows.schema.field(column).type)
+        allowed = 0.0 if exact else TOLERANCE * max(1.0, float(np.abs(values).max()))
+        checks.append(Check(f"{table}: sums and constraints", gap <= allowed, f"largest difference {gap:.3g}"))
+        if table == PUBLISHED:
+            least = float(values.min())
+            checks.append(Check("published: no negative count", least >= 0, f"smallest count {least:g}"))
     return checks
 
 

@@ -7,6 +7,7 @@ input is read decides counts.
 """
 
 import datetime as dt
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
 from typing import Annotated, Literal, Self
@@ -22,13 +23,16 @@ from dplib.config.measure import Measure, Target
 from dplib.config.names import ListFile, declared_names
 from dplib.config.sections import EventPrivacySettings, Exact, Section
 from dplib.jobs.consistent_histograms.solver_config import Solver
+from dplib.trees.calendar import WEEKS
 
 NAME = "consistent-histograms"
 COUNTING_VERSION = 1
 """Raised when the code that turns rows into counts changes its result."""
 
-CalendarLevel = Literal["day", "week", "month", "quarter", "year"]
+CalendarLevel = Literal["day", "week", "month", "quarter", "year"] | Annotated[str, Field(pattern=f"^{WEEKS}$")]
 Query = Literal["day", "week", "month", "quarter", "year", "total"]
+RecentDays = Annotated[str, Field(pattern=r"^(last ([2-9]|[1-9][0-9]{1,3}) days|(week|month|quarter|year) to date)$")]
+"""Ranges that end on the day on which they are asked for: of streams."""
 
 
 class Domain(Section):
@@ -128,7 +132,7 @@ class Tree(Section):
     """The tree over days whose nodes are measured."""
 
     levels: Literal["calendar"] | list[CalendarLevel] | None = None
-    """calendar (year, month, day), or a list of levels that nest."""
+    """calendar (year, month, day), or a list of levels that nest: `[quarter, month, day]`, `[13 weeks, week, day]`."""
     branching: int | list[Annotated[int, Field(ge=2)]] | None = None
     """Children a node at each level from the root down, or one number for all levels; short last nodes are padded."""
     root: bool = False
@@ -148,10 +152,28 @@ class Tree(Section):
         return self
 
 
+class Stream(Section):
+    """A release that grows day by day: reserved once for its horizon, measured as its days end."""
+
+    horizon: Annotated[list[dt.date], Field(min_length=2, max_length=2)]
+    """First and last day, in place of `domain.first_day` and `domain.last_day`."""
+    levels: Literal["auto"] | list[CalendarLevel] = "auto"
+    """Levels of the tree over days that are measured; auto chooses levels and shares for the `queries`, each as it is
+    known on its last day."""
+    shares: list[Exact] | None = None
+    """Share of the budget of each level from the coarsest down, in any unit; equal where absent."""
+
+    @model_validator(mode="after")
+    def _shares_of_levels(self) -> Self:
+        if self.levels == "auto" and self.shares is not None:
+            raise ValueError("stream.shares must be absent where stream.levels is auto, which chooses them, got some")
+        return self
+
+
 class Question(Section):
     """A kind of answer that readers ask for."""
 
-    range: Query
+    range: Query | RecentDays
     weight: Annotated[Exact, Field(gt=0)] = Fraction(1)
     """How much its error counts where the shares of the budget are chosen, beside the other queries'."""
     target: Target | None = Field(default=None, exclude_if=lambda target: target is None)
@@ -178,10 +200,37 @@ class HistogramsRelease(ReleaseSettings):
     measure: Measure | Literal["auto"] | None = Field(default=None, exclude_if=lambda measure: measure is None)
     """auto: the shares of the tree's levels, of the items and of each group of totals that serve the queries best;
     `measured` of constraints is then not asked. Where absent, what is measured has the same noise at each level."""
-    queries: tuple[Query | Question, ...] = ("day", "month", "total")
+    stream: Stream | None = Field(default=None, exclude_if=lambda stream: stream is None)
+    """Measured and published day by day under one reservation (`dplib guide streams`)."""
+    queries: tuple[Query | RecentDays | Question, ...] = ("day", "month", "total")
     """Range lengths whose expected error the plan and the report show, and which `auto` serves: `week`, or
     `{range: week, weight: 2}`."""
     publish: Publish = Publish()
+
+    @model_validator(mode="before")
+    @classmethod
+    def _horizon(cls, given: object) -> object:
+        """The days of a stream are its horizon."""
+        if not isinstance(given, Mapping) or not isinstance(given.get("stream"), Mapping):
+            return given
+        ends, domain = given["stream"].get("horizon"), given.get("domain")
+        if not isinstance(ends, Sequence) or len(ends) != 2 or not isinstance(domain, Mapping):
+            return given
+        days = dict(zip(("first_day", "last_day"), ends, strict=True))
+        for name, end in days.items():
+            if domain.get(name, end) != end:
+                raise ValueError(f"domain.{name} must be absent where stream.horizon says it, got {domain[name]}")
+        recent = given.get("queries", ("day", "last 7 days", "last 28 days", "year to date"))
+        return {**given, "domain": {**domain, **days}, "queries": recent}
+
+    @model_validator(mode="after")
+    def _of_streams(self) -> Self:
+        for question in self.questions:
+            if self.stream is None and (" to date" in question.range or question.range.startswith("last ")):
+                raise ValueError(f"queries must be of whole periods where there is no stream, got {question.range}")
+        if self.stream is not None and self.privacy.quality_share is not None:
+            raise ValueError("privacy.quality_share must be absent in a stream, got one")
+        return self
 
     @field_validator("tree", mode="before")
     @classmethod
@@ -215,6 +264,24 @@ class ConsistentHistogramsConfig(HistogramsRelease, JobConfig):
         return self
 
     @model_validator(mode="after")
+    def _stream_alone(self) -> Self:
+        if self.stream is None:
+            return self
+        if self.shape != Tree():
+            raise ValueError("tree must be absent where stream.levels says it, got one")
+        if self.measure is not None:
+            raise ValueError("measure must be absent in a stream, got one")
+        if self.publish.output.tables:
+            raise ValueError("publish.output.tables must be absent in a stream, whose rows are revised, got some")
+        if self.publish.solver.layout not in ("auto", "driver"):
+            raise ValueError(
+                f"publish.solver.layout must be auto or driver in a stream, got {self.publish.solver.layout}"
+            )
+        if self.privacy.unit != "event":
+            raise ValueError(f"privacy.unit must be event in a stream, got {self.privacy.unit}")
+        return self
+
+    @model_validator(mode="after")
     def _item_columns(self) -> Self:
         items, given = self.domain.items, self.input.columns.item
         if given is None:
@@ -232,6 +299,12 @@ class ConsistentHistogramsConfig(HistogramsRelease, JobConfig):
         """The days that the domain declares."""
         clock = DayClock(self.input.columns.day, self.input.date_format, self.input.timezone)
         return DayWindow(self.domain.first_day, self.domain.last_day, clock)
+
+    @property
+    def horizon(self) -> tuple[str, str] | None:
+        """That of the stream."""
+        days = self.domain
+        return None if self.stream is None else (days.first_day.isoformat(), days.last_day.isoformat())
 
     def release(self, base: Path) -> HistogramsRelease:
         """The settings of the release, with the contents of listed files."""

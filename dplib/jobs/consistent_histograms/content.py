@@ -46,7 +46,7 @@ def page_content(design: Design, results: Results) -> PageContent:
         first_day=domain.first_day,
         last_day=domain.last_day,
         n_items=design.constraints.n_items,
-        noise=_noise(design),
+        noise=noise_rows(design),
         errors=_errors(design, errors),
         charts=_charts(design, results, errors),
         totals=_totals(design, results, errors),
@@ -54,7 +54,8 @@ def page_content(design: Design, results: Results) -> PageContent:
     )
 
 
-def _noise(design: Design) -> tuple[NoiseRow, ...]:
+def noise_rows(design: Design) -> tuple[NoiseRow, ...]:
+    """The noise on each level, and within it of each column."""
     found = []
     columns = design.columns
     for place, measurement in enumerate(design.measurements):
@@ -70,14 +71,14 @@ def _noise(design: Design) -> tuple[NoiseRow, ...]:
 def _errors(design: Design, errors: Errors) -> ExpectedErrors:
     found = query_errors(design, errors)
     return ExpectedErrors(
-        of=_of_items(found),
+        of=of_items(found),
         queries=tuple(each.query for each in found),
         ours=np.array([each.items for each in found]),
         baselines={"days only, same budget": np.array([each.days_only for each in found])},
     )
 
 
-def _of_items(found: Sequence[QueryError]) -> str:
+def of_items(found: Sequence[QueryError]) -> str:
     """Which series the errors are for; their span where they differ."""
     wide = [each for each in found if each.items_span[1] > 1.05 * each.items_span[0]]
     if not wide:

@@ -8,6 +8,7 @@ mean of the standard errors over the declared queries at this budget. Shares are
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
@@ -16,11 +17,12 @@ from dplib.arrays import FloatArray, IntArray
 from dplib.config.sections import EventPrivacySettings
 from dplib.consistency.best_shares import GRID, on_grid
 from dplib.consistency.question_shares import Ranges, level_objective, level_shares
-from dplib.jobs.consistent_histograms.config import CalendarLevel, HistogramsRelease, Query, Question, Tree
+from dplib.consistency.stream_levels import choose_levels
+from dplib.jobs.consistent_histograms.config import CalendarLevel, HistogramsRelease, Query, Question, Stream, Tree
 from dplib.privacy.budget import PureDP, rho_of
 from dplib.privacy.rounding import share_text
 from dplib.trees.budgets import name_of
-from dplib.trees.calendar import COARSE_TO_FINE, calendar_levels
+from dplib.trees.calendar import calendar_levels
 from dplib.trees.interval_tree import IntervalTree
 from dplib.trees.shapes import branching_edges, default_branching, regular_edges
 from dplib.validate import require
@@ -73,7 +75,7 @@ def build_day_tree(config: HistogramsRelease) -> DayTree:
         return _regular(config, edges, [shape.branching] * (len(edges) - 1))
     if shape.branching is not None:
         return _regular(config, branching_edges(n_days, shape.branching), shape.branching)
-    return _best(config)
+    return _best(config) if config.stream is None else _growing(config, config.stream)
 
 
 def query_edges(config: HistogramsRelease, query: str) -> IntArray:
@@ -96,7 +98,7 @@ def _calendar(config: HistogramsRelease, levels: Sequence[CalendarLevel]) -> Day
     found = calendar_levels(config.domain.first_day, config.domain.last_day, levels)
     names = ["all days"] * len(found.edges)
     notes = []
-    for level in (name for name in COARSE_TO_FINE if name in found.level_of):
+    for level in (name for name in found.level_of if name != "all"):
         if names[found.level_of[level]] == "all days":
             names[found.level_of[level]] = level if found.level_of[level] else "all days"
         if found.level_of[level] == 0 or names[found.level_of[level]] != level:
@@ -196,6 +198,25 @@ def _best(config: HistogramsRelease) -> DayTree:
     best = _without_rounding(config, best) if config.measure is None and not large else best
     note = f"tree: auto chose the levels {', '.join(best.names)} for the queries {_query_text(config)}."
     return replace(best, notes=(note, *best.notes))
+
+
+def _growing(config: HistogramsRelease, stream: Stream) -> DayTree:
+    """The tree of a stream."""
+    first, last = config.domain.first_day, config.domain.last_day
+    if stream.levels == "auto":
+        asked = [(each.range, float(each.weight)) for each in config.questions]
+        costs = partial(level_costs, config.privacy)
+        chosen = choose_levels(first, last, asked, config.privacy.mechanism, costs)
+        own = chosen.shares if chosen.shares[0] else chosen.shares[1:]
+        shape = Tree(levels=list(chosen.levels), root=chosen.shares[0] > 0, shares=list(own))
+        note = f"stream.levels: auto chose {', '.join(chosen.levels)} for the queries {_query_text(config)}."
+    else:
+        whole = calendar_levels(first, last, stream.levels).level_of
+        root = any(whole[level] == 0 for level in stream.levels)
+        shape, note = Tree(levels=stream.levels, root=root, shares=stream.shares), ""
+    found = build_day_tree(config.model_copy(update={"tree": shape}))
+    notes = [each for each in found.notes if "root is not measured" not in each]
+    return replace(found, notes=(*([note] if note else []), *notes))
 
 
 def _without_rounding(config: HistogramsRelease, days: DayTree) -> DayTree:

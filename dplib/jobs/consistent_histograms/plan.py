@@ -14,6 +14,7 @@ from dplib.jobs.consistent_histograms.design import Design
 from dplib.jobs.consistent_histograms.errors import Errors
 from dplib.jobs.consistent_histograms.estimate import chosen_solvers, publication_sentences
 from dplib.jobs.consistent_histograms.ignored import ignored_settings
+from dplib.jobs.consistent_histograms.stream_errors import KnownErrors
 from dplib.privacy.budget import ZCDP, PureDP
 from dplib.privacy.noise import Noise
 from dplib.workflow.kind_errors import KindError
@@ -85,7 +86,7 @@ def make_plan(design: Design, settings_hash: str) -> Plan:
         "quantity of a row": privacy.max_quantity,
     }
     errors = Errors(design)
-    kinds, advice = kind_errors(design, errors)
+    kinds, advice = kind_errors(design, errors) if config.stream is None else ((), ())
     return Plan(
         frame=PlanFrame.of(design, caps, (*plan_notes(design), *ignored_settings(design), *advice), settings_hash),
         row_l1=design.constraints.row_l1,
@@ -132,19 +133,23 @@ def level_plans(design: Design) -> tuple[LevelPlan, ...]:
 def query_errors(design: Design, errors: Errors) -> tuple[QueryError, ...]:
     """Expected errors of the configured queries."""
     n_items, found = design.constraints.n_items, []
-    daily = days_only_variance(design)
+    daily, growing = days_only_variance(design), KnownErrors(design, errors)
     for query in (each.range for each in design.config.questions):
-        ranges = query_ranges(design.config, query)
-        mean = np.mean([errors.range_std_error(lo, hi) for lo, hi in ranges], axis=0)
+        if design.config.stream is None:
+            ranges = query_ranges(design.config, query)
+            days = np.array([float(hi - lo) for lo, hi in ranges])
+            mean = np.mean([errors.range_std_error(lo, hi) for lo, hi in ranges], axis=0)
+        else:
+            mean, days = growing.of(query)
         found.append(
             QueryError(
                 query=query,
-                days=max(hi - lo for lo, hi in ranges),
+                days=int(days.max()),
                 items=_mean(mean[:n_items]),
                 items_span=_span(mean[:n_items]),
                 totals=_mean(mean[n_items:]) if len(mean) > n_items else None,
                 totals_span=_span(mean[n_items:]) if len(mean) > n_items else None,
-                days_only=float(np.mean([np.sqrt(daily * (hi - lo)) for lo, hi in ranges])),
+                days_only=float(np.mean(np.sqrt(daily * days))),
             )
         )
     return tuple(found)

@@ -5,19 +5,22 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from dplib.arrays import FloatArray
+from dplib.arrays import FloatArray, IntArray
 from dplib.config.selection import Selection, select
 from dplib.errors import ConfigError
-from dplib.jobs.consistent_histograms.config import NAME
+from dplib.jobs.consistent_histograms.config import NAME, Domain
 from dplib.jobs.consistent_histograms.design import Design
 from dplib.jobs.consistent_histograms.errors import MAX_KINDS, Errors
+from dplib.jobs.consistent_histograms.stream_errors import StreamErrors
+from dplib.jobs.consistent_histograms.stream_parts import StreamState
 from dplib.jobs.consistent_histograms.tables import ESTIMATES, PUBLISHED
 from dplib.privacy.noise_quantile import half_widths
-from dplib.release.manifest import Manifest, public_design
+from dplib.release.manifest import STREAM, Manifest, public_design
 from dplib.release.question import Question
 from dplib.release.tables import Filter, read_table
 from dplib.trees.calendar import period_edges
@@ -88,8 +91,8 @@ def query_release(
         directory: the release.
         manifest: its manifest.
         items: items, totals, or what several are called together; all where neither these nor values are named.
-        first_day: first day; the domain's where None.
-        last_day: last day, inclusive; the domain's where None.
+        first_day: first day; where None the domain's, or that of a stream's newest days without a gap.
+        last_day: last day, inclusive; where None the last of these.
         where: texts ``column=value`` (`dplib.config.selection`).
         add_up: whether the sum of all is asked for, in place of each.
         by: periods of the calendar, of which the first and the last end with the range; the whole range where None.
@@ -102,17 +105,20 @@ def query_release(
     """
     design = design_of(manifest)
     domain = design.config.domain
-    first, last = first_day or domain.first_day, last_day or domain.last_day
+    state = stream_state(design, manifest)
+    newest = domain if state is None else _newest_days(state)
+    first, last = first_day or newest.first_day, last_day or newest.last_day
     within = f"be days from {domain.first_day} to {domain.last_day} in order"
     require(domain.first_day <= first <= last <= domain.last_day, "--from and --to", within, f"{first} and {last}")
     wanted = select(design.names, items, where, add_up)
     edges = design.day(first) + period_edges(first, last, by)
     spans = list(zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True))
-    estimates = sums_of(directory / ESTIMATES, "estimate", design, wanted, spans)
+    covers = [design.tree.cover(*days) if state is None else _nodes_of_stream(state, days) for days in spans]
+    estimates = sums_of(directory / ESTIMATES, "estimate", design, wanted, covers)
     published: list[list[int | float | None]] = [[None] * len(wanted)] * len(spans)
     if (directory / PUBLISHED).is_dir():
-        published = sums_of(directory / PUBLISHED, "count", design, wanted, spans)
-    errors, halves = _errors(design, wanted, spans)
+        published = sums_of(directory / PUBLISHED, "count", design, wanted, covers)
+    errors, halves = _errors(Errors(design) if state is None else StreamErrors(state), wanted, spans)
     errors = errors if manifest.solver["converged"] else np.full(errors.shape, np.nan)
     answers = []
     for place, each in enumerate(wanted):
@@ -128,11 +134,41 @@ def query_release(
     return answers
 
 
+def stream_state(design: Design, manifest: Manifest) -> StreamState | None:
+    """What of a stream its version knows; None of other releases."""
+    stream: Any = manifest.details.get(STREAM)
+    return None if stream is None else StreamState.of(design, stream["days"], stream["closed"])
+
+
+def _newest_days(state: StreamState) -> Domain:
+    """The newest measured days without a gap between them."""
+    last = int(np.flatnonzero(state.days)[-1])
+    first = last + 1 - int(np.argmin(np.append(state.days[last::-1], False)))
+    days = {"first_day": state.design.date(first), "last_day": state.design.date(last)}
+    return state.design.config.domain.model_copy(update=days)
+
+
+def _nodes_of_stream(state: StreamState, days: tuple[int, int]) -> IntArray:
+    """The fewest nodes of the parts that make up a range.
+
+    Raises:
+        ConfigError: if a day of it is not measured.
+    """
+    missing = np.flatnonzero(~state.days[slice(*days)])
+    if len(missing):
+        day = state.design.date(days[0] + int(missing[0]))
+        raise ConfigError("--from and --to", "be days that the stream has measured", f"{day}, which it has not")
+    found = [
+        part.nodes[part.design.tree.cover(max(days[0], part.lo) - part.lo, min(days[1], part.hi) - part.lo)]
+        for part in state.parts_of_range(*days)
+    ]
+    return np.concatenate(found)
+
+
 def sums_of(
-    table: Path, column: str, design: Design, wanted: Sequence[Selection], spans: Sequence[tuple[int, int]]
+    table: Path, column: str, design: Design, wanted: Sequence[Selection], covers: Sequence[IntArray]
 ) -> list[list[int | float | None]]:
-    """The sums of a table's numbers over each range of days, of the series of each answer; None where it lacks one."""
-    covers = [design.tree.cover(*days) for days in spans]
+    """The sums of a table's numbers over the nodes of each range, of each answer's series; None where it lacks one."""
     series = np.unique(np.concatenate([each.series for each in wanted]))
     nodes = np.unique(np.concatenate(covers))
     # Naming nearly all would take longer than reading them.
@@ -157,10 +193,9 @@ def sums_of(
 
 
 def _errors(
-    design: Design, wanted: Sequence[Selection], spans: Sequence[tuple[int, int]]
+    errors: Errors | StreamErrors, wanted: Sequence[Selection], spans: Sequence[tuple[int, int]]
 ) -> tuple[FloatArray, FloatArray]:
     """Standard errors and half widths of the 95 % intervals, each of shape (n_spans, n_answers)."""
-    errors = Errors(design)
     std_errors, halves = np.empty((2, len(spans), len(wanted)))
     single = np.array([place for place, each in enumerate(wanted) if len(each.series) == 1], dtype=np.int64)
     numbers = np.array([int(wanted[place].series[0]) for place in single], dtype=np.int64)
@@ -179,14 +214,15 @@ def tidy(directory: Path, manifest: Manifest) -> pa.Table:
     """Every node and series: keys, level, first_day, last_day, estimate, std_error, low, high, published."""
     design = design_of(manifest)
     rows = read_table(directory / ESTIMATES)
-    nodes, tree, errors = rows.column("node").to_numpy(), design.tree, Errors(design)
+    nodes, tree, state = rows.column("node").to_numpy(), design.tree, stream_state(design, manifest)
+    errors = Errors(design) if state is None else StreamErrors(state)
     items, names = rows.column("item").combine_chunks(), design.series_number
     lookup = np.array([names[name] for name in items.dictionary.to_pylist()], dtype=np.int64)
     series = lookup[items.indices.to_numpy(zero_copy_only=False)]
     stated = rows.column("std_error").to_numpy() if manifest.solver["converged"] else np.full(len(nodes), np.nan)
 
     def exact(at: int) -> float:
-        return errors.half_width(int(tree.lo[nodes[at]]), int(tree.hi[nodes[at]]), int(series[at]))
+        return errors.sum_half_width(int(tree.lo[nodes[at]]), int(tree.hi[nodes[at]]), series[at : at + 1])
 
     half, estimate = half_widths(stated, exact, MAX_KINDS), rows.column("estimate").to_numpy()
     level = pa.DictionaryArray.from_arrays(rows.column("level").combine_chunks(), pa.array(design.days.names))

@@ -16,6 +16,7 @@ import numpy as np
 from dplib.arrays import FloatArray, IntArray
 from dplib.config.event_input import Input
 from dplib.config.item_table import KEY_SEPARATOR
+from dplib.errors import ConfigError
 from dplib.jobs.consistent_histograms.day_tree import query_ranges
 from dplib.jobs.consistent_histograms.design import Design
 from dplib.jobs.consistent_histograms.errors import Errors
@@ -61,6 +62,8 @@ def rehearse(prepared: PreparedJob[Design], rows_per_day: int, seed: int, progre
         seed: of the generated rows.
         progress: told of the stages.
     """
+    if prepared.config.horizon is not None:
+        raise ConfigError("stream", "be absent in a rehearsal, which runs a batch of the whole domain", "one")
     with TemporaryDirectory(prefix="dplib-rehearsal-") as name:
         folder = Path(name)
         counts = _write_rows(prepared.design, folder / "rows.csv", rows_per_day, seed)

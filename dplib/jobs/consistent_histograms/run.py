@@ -20,6 +20,7 @@ from dplib.jobs.consistent_histograms.publish import (
 )
 from dplib.jobs.consistent_histograms.rehearse import shown_rehearsal
 from dplib.jobs.consistent_histograms.rows import row_domain
+from dplib.jobs.consistent_histograms.stream_run import measure_day, publish_version
 from dplib.jobs.consistent_histograms.tables import Tables, read_tree
 from dplib.jobs.consistent_histograms.trial import TRIAL
 from dplib.ledger.runs import MeasuredRun
@@ -48,6 +49,8 @@ def open_input(job: Resources[Design]) -> DataFrame:
 
 def measure(job: Resources[Design], rows: DataFrame, keys: RunKeys, directory: Path) -> MeasurementKeys:
     """Count, draw the noise once and store it."""
+    if job.design.config.stream is not None:
+        return measure_day(job, rows, keys, directory)
     design, privacy = _laid_out(job, job.design, keys.settings_hash), job.design.config.privacy
     Tables(directory, design).write_tree()
     domain = row_domain(design)
@@ -69,6 +72,9 @@ def judge(job: Resources[Design], rows: DataFrame) -> JudgedRows:
 
 def publish(job: Resources[Design], run: MeasuredRun, account: AccountState, directory: Path) -> None:
     """Estimate from the stored measurement and write the rest of the release."""
+    if job.design.config.stream is not None:
+        publish_version(job, run, account, directory)
+        return
     design = job.design.as_measured(read_tree(directory), read_measure(directory / MEASUREMENT))
     design = _laid_out(job, design, run.key.settings_hash)
     with job.stage("estimating"):

@@ -84,10 +84,15 @@ def _present(design: Design, nodes: IntArray, series: IntArray, columns: dict[st
 
 def read_tree(directory: Path) -> Tree:
     """The tree of a stored measurement."""
+    return tree_in(directory / MEASUREMENT)
+
+
+def tree_in(measurement: Path) -> Tree:
+    """The tree that a folder of a measurement names."""
     try:
-        return Tree.model_validate_json((directory / MEASUREMENT / TREE).read_bytes())
+        return Tree.model_validate_json((measurement / TREE).read_bytes())
     except (OSError, ValueError):
-        raise IntegrityError(f"measurement must name its tree in {TREE}, got {directory.name} without it") from None
+        raise IntegrityError(f"measurement must name its tree in {TREE}, got {measurement.name} without it") from None
 
 
 class Tables(ReleaseTables[Design]):
@@ -107,7 +112,11 @@ class Tables(ReleaseTables[Design]):
             name: the block's name.
             noisy: shape (nodes of the block, n_measured_series).
         """
-        design, nodes = self.design, block_nodes(self.design, name)
+        self.write_noisy(name, block_nodes(self.design, name), noisy)
+
+    def write_noisy(self, name: str, nodes: IntArray, noisy: IntArray) -> None:
+        """Write noisy counts of some nodes to one file of ``measurement/``, shape (n_nodes, n_measured_series)."""
+        design = self.design
         kept = np.isfinite(design.level_variance[design.tree.level[nodes]])
         measured = design.by_name[design.constraints.measured[design.by_name]]
         place = np.cumsum(design.constraints.measured)[measured] - 1
@@ -145,9 +154,19 @@ class Tables(ReleaseTables[Design]):
             values: columns, each of shape (nodes of the block, n_series).
             kept: which series to write, shape (n_series,); all where absent.
         """
+        self.write_nodes(table, name, block_nodes(self.design, name), values, kept)
+
+    def write_nodes(
+        self,
+        table: str,
+        name: str,
+        nodes: IntArray,
+        values: Mapping[str, npt.NDArray[np.generic]],
+        kept: BoolArray | None = None,
+    ) -> None:
+        """Write some nodes to one file; columns of shape (n_nodes, n_series)."""
         series = self.design.by_name
         series = series if kept is None else series[kept[series]]
-        nodes = block_nodes(self.design, name)
         columns = _keys(self.design, nodes, series)
         columns |= {
             name: _repeated(codes[series], words, len(nodes))

@@ -24,6 +24,11 @@ NO_DAY = -1
 """Day of the row that makes a block be there without rows."""
 
 
+def rows_of_days(rows: DataFrame, first: int, end: int) -> DataFrame:
+    """The rows of the days ``first <= day < end``, counted from the first of them."""
+    return rows.where(F.col("day").between(first, end - 1)).withColumn("day", F.col("day") - first)
+
+
 def count_cells(rows: DataFrame, n_days: int, n_row_types: int) -> IntArray:
     """Sum the quantities by day and row type on the driver, shape (n_days, n_row_types).
 

@@ -107,7 +107,7 @@ def test_answers_of_huge_published_counts_are_exact(tmp_path: Path) -> None:
     _consistent(tmp_path, "totals", 58)
     _, design = _design(tmp_path, "totals")
     wanted = select(design.names, ("a", "b"), (), add_up=True)
-    ((found,),) = sums_of(tmp_path / "published", "count", design, wanted, [(1, 7)])
+    ((found,),) = sums_of(tmp_path / "published", "count", design, wanted, [design.tree.cover(1, 7)])
     table = read_table(tmp_path / "published", ["item", "node", "count"])
     cells = zip(*(table.column(name).to_pylist() for name in ("item", "node", "count")), strict=True)
     days = design.tree.leaf_nodes[1:7].tolist()

@@ -189,7 +189,7 @@ def test_a_crash_at_any_step_of_a_swap_leaves_the_old_or_the_new_release(
             crashed = True
     monkeypatch.undo()
     assert crashed == (step <= (5 if had_release else 4))
-    remove_leftovers(tmp_path, RELEASE, lambda: None)
+    remove_leftovers(tmp_path, RELEASE, set)
     found = (tmp_path / RELEASE / MANIFEST).read_text() if (tmp_path / RELEASE).exists() else None
     assert found in ({"old", "new"} if had_release else {None, "new"})
     assert visible(tmp_path) == ([RELEASE] if found else [])
@@ -219,7 +219,7 @@ def test_leftovers_of_killed_runs_go_but_living_recorded_and_other_releases_stay
     other = Staging(tmp_path, other_id)
     other.__exit__(None, None, None)
     with Staging(tmp_path, RELEASE) as living:
-        remove_leftovers(tmp_path, RELEASE, lambda: recorded)
+        remove_leftovers(tmp_path, RELEASE, lambda: {recorded})
         assert set(visible(tmp_path)) == {recorded, living.name, other.name}
         assert unrecorded not in visible(tmp_path)
         living.discard()
@@ -231,8 +231,8 @@ def test_leftovers_of_killed_runs_go_but_living_recorded_and_other_releases_stay
 def test_the_ledger_is_asked_only_once_the_writers_are_known_to_be_gone(tmp_path: Path) -> None:
     with Staging(tmp_path, RELEASE):
         remove_leftovers(tmp_path, RELEASE, lambda: pytest.fail("asked about a living writer"))
-    asked = []
-    remove_leftovers(tmp_path, RELEASE, lambda: asked.append(True))
+    asked: list[bool] = []
+    remove_leftovers(tmp_path, RELEASE, lambda: {str(asked.append(True))})
     assert asked == [True]
     assert visible(tmp_path) == []
 

@@ -1,0 +1,186 @@
+"""The life of a stream: one reservation, one measurement a day, and a version after each.
+
+    <output>/<release id>/.reservation            which reservation paid
+    <output>/<release id>/measurement/2026-03-31  what was measured on a day, written once
+    <output>/<release id>/000090                  a version: a release of its own, which later ones leave as it is
+
+The ledger takes each day once (`Ledger.record_day`), so days may be run late, in any order, again after a crash, or by
+two jobs at once: nothing is measured twice, and a measurement that the ledger does not name is never seen. A crash
+before the record leaves nothing; one after it leaves a staging folder that the ledger names, which the next run of any
+day puts in place.
+"""
+
+import datetime as dt
+import hashlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from dplib.errors import BudgetError, ConfigError, IntegrityError
+from dplib.ledger.ledger import Ledger
+from dplib.ledger.runs import MeasuredDay, MeasuredRun, Publication, Run, StoredMeasurement
+from dplib.release.files import MANIFEST, content_hash, file_sha256
+from dplib.release.manifest import STREAM, load_manifest
+from dplib.release.membership import mark
+from dplib.release.staging import (
+    MEASUREMENT,
+    Staging,
+    check_writable,
+    disk_errors,
+    place_day,
+    place_version,
+    remove_leftovers,
+)
+from dplib.workflow.run_keys import MeasurementKeys
+from dplib.workflow.storing import recorded
+
+Measure = Callable[[Run, Path], MeasurementKeys]
+
+
+@dataclass(frozen=True)
+class StreamVersion:
+    """What a version is made from.
+
+    Attributes:
+        dates: that are measured, ISO 8601, in order.
+        is_closed: whether no day is measured any more.
+        measurement: folder of the measured days.
+        previous: the version before; None where there is none.
+    """
+
+    dates: tuple[str, ...]
+    is_closed: bool
+    measurement: Path
+    previous: Path | None = None
+
+    def was_final(self, top: int) -> bool:
+        """Whether the numbers of a top (by its place) were final in the version before."""
+        if self.previous is None or not (self.previous / MANIFEST).is_file():
+            return False
+        details = load_manifest(self.previous).details[STREAM]
+        return top in details["final"]  # type: ignore[index,call-overload,operator]  # JSON: written so
+
+
+def folder_of(output: Path, run: Run) -> Path:
+    """The stream's folder."""
+    return output.resolve() / run.release_id
+
+
+def version_of(output: Path, run: Run) -> StreamVersion:
+    """What is measured, and the newest version."""
+    previous = None if run.publication is None else Path(run.publication.location)
+    return StreamVersion(
+        tuple(sorted(day.date for day in run.days)), run.is_closed, folder_of(output, run) / MEASUREMENT, previous
+    )
+
+
+def measure_day(ledger: Ledger, run: Run, output: Path, date: str, measure: Measure) -> MeasuredRun:
+    """Return a stream whose day is measured, made now only if it is not.
+
+    Args:
+        ledger: the open ledger, which holds the stream's lease.
+        run: what `Ledger.reserve` returned.
+        output: folder of all releases.
+        date: the day, ISO 8601.
+        measure: the private part.
+
+    Raises:
+        DplibError: if the disk is full.
+        IntegrityError: if a measured day is missing or changed.
+    """
+    with disk_errors(), ledger.holding(run):
+        remove_leftovers(output, run.release_id, lambda: recorded(ledger, run))
+        # Before anything is measured: a crash may have left a day in staging, and the tree is that of the first day.
+        _stored(run, output)
+        while run.measured_on(date) is None:
+            run = _measure_into_staging(ledger, run, output, date, measure)
+        _stored(run, output)
+    return MeasuredRun.of(run)
+
+
+def _measure_into_staging(ledger: Ledger, run: Run, output: Path, date: str, measure: Measure) -> Run:
+    with Staging(output, run.release_id) as staging:
+        try:
+            mark(staging.path, run)
+            keys = measure(run, staging.path)
+            content = staging.seal()
+        except BaseException:
+            staging.discard()
+            raise
+        stored = StoredMeasurement(
+            staged=staging.name,
+            location=str(folder_of(output, run)),
+            content_sha256=content,
+            key_id=keys.key_id,
+            key_commitment=hashlib.sha256(keys.measurement_key).hexdigest(),
+            data_digest=keys.data_digest.hex(),
+        )
+        mine = MeasuredDay(date, stored, used_before=run.used, used=run.used)
+        try:
+            found = ledger.record_day(run, mine)
+        except (BudgetError, ConfigError, IntegrityError):
+            staging.discard()
+            raise
+        if found.measured_on(date) != mine:
+            staging.discard()
+    return found
+
+
+def _stored(run: Run, output: Path) -> None:
+    """Put every measured day in place that a crash left in staging, and hold each against the ledger's hash."""
+    for day in run.days:
+        folder = Path(day.measurement.location)
+        place = place_day(folder.parent, run.release_id, day.date, day.measurement.staged)
+        if content_hash(place) != day.measurement.content_sha256:
+            raise IntegrityError(
+                f"{run.release_id} must have the day {day.date} that the ledger names, got a changed one"
+            )
+    if run.days:
+        mark(folder_of(output, run), run)
+
+
+def publish_version(
+    ledger: Ledger, run: MeasuredRun, output: Path, publish_hash: str, publish: Callable[[MeasuredRun, Path], None]
+) -> Path:
+    """Return the newest version of a stream under the given publish settings, made now only if it does not exist.
+
+    Args:
+        ledger: the open ledger.
+        run: with what was measured so far.
+        output: folder of all releases.
+        publish_hash: of the publish settings and what was measured.
+        publish: the post-processing; writes a whole release into the given directory.
+
+    Raises:
+        IntegrityError: if a measured day is missing or changed.
+        ConfigError: if the output cannot be written.
+        DplibError: if the disk is full.
+    """
+    newest = run.publication
+    if newest is not None and newest.publish_hash == publish_hash:
+        manifest = Path(newest.location) / MANIFEST
+        if manifest.is_file() and file_sha256(manifest) == newest.manifest_sha256:
+            return Path(newest.location)
+    check_writable(output)
+    with disk_errors():
+        _stored(run, output)
+        with Staging(output, run.release_id) as staging:
+            try:
+                publish(run, staging.path)
+                manifest_sha256 = file_sha256(staging.path / MANIFEST)
+                # Before the version is recorded nobody was told of it: one that a crash left there makes room.
+                version = place_version(staging, len(run.publications) + 1)
+            except BaseException:
+                staging.discard()
+                raise
+    ledger.record_published(run, Publication(str(version), publish_hash, manifest_sha256))
+    return version
+
+
+def holes(dates: Sequence[str], horizon: tuple[str, str]) -> list[str]:
+    """Days before the newest measured one that are not measured."""
+    if not dates:
+        return []
+    first, known = dt.date.fromisoformat(horizon[0]), set(dates)
+    n_days = (dt.date.fromisoformat(max(dates)) - first).days
+    return [day for day in ((first + dt.timedelta(days=n)).isoformat() for n in range(n_days)) if day not in known]

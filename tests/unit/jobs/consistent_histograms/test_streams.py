@@ -1,0 +1,307 @@
+"""Streams: every answer against dense least squares over the nodes that closed, and a life with crashes and holes."""
+
+import datetime as dt
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from dplib.arrays import FloatArray
+from dplib.errors import ConfigError, IntegrityError
+from dplib.jobs.consistent_histograms import stream_measure
+from dplib.jobs.consistent_histograms.design import Design
+from dplib.jobs.consistent_histograms.estimate import estimate
+from dplib.jobs.consistent_histograms.query import query_release
+from dplib.jobs.consistent_histograms.tables import Tables
+from dplib.ledger.runs import RunState
+from dplib.release.manifest import STREAM, load_manifest, version_as_of
+from dplib.release.staging import check_writable
+from dplib.release.tables import read_table
+from dplib.workflow import stream as stream_module
+from dplib.workflow.stream import measure_day
+from tests.support.jobs import content, dplib
+from tests.support.stream_shop import StreamShop, days, new_stream
+
+CHANGING = [
+    {"totals": {"drinks": ["milk", "tea"]}, "measured": True},
+    {"totals": {"all": ["bread", "drinks"]}, "measured": True, "from": "2026-02-04"},
+]
+
+
+def noisy_counts(shop: StreamShop, design: Design) -> FloatArray:
+    """All that was measured, shape (n_nodes, n_series); NaN elsewhere."""
+    found = np.full((design.tree.n_nodes, len(design.series)), np.nan)
+    for place in (shop.stream / "measurement").iterdir():
+        rows = read_table(place, ["item", "node", "noisy"])
+        for item, node, noisy in zip(*(rows.column(name).to_pylist() for name in rows.column_names), strict=True):
+            found[node, design.series_number[item]] = noisy
+    return found
+
+
+def dense(shop: StreamShop, design: Design, recorded: list[int]) -> tuple[FloatArray, FloatArray]:
+    """Estimates of items by recorded day and their covariance: nodes whose days are all recorded, weighed exactly."""
+    noisy, tree, n_items = noisy_counts(shop, design), design.tree, design.constraints.n_items
+    rows, values, weights = [], [], []
+    place = {day: number for number, day in enumerate(recorded)}
+    for node in range(tree.n_nodes):
+        own = range(int(tree.lo[node]), int(tree.hi[node]))
+        if not set(own) <= set(recorded):
+            continue
+        for series in np.flatnonzero(np.isfinite(noisy[node])):
+            row = np.zeros((len(recorded), n_items))
+            for day in own:
+                at = next(n for n, each in enumerate(design.constraints.day_constraints) if day < each.end)
+                row[place[day]] = design.constraints.incidence[at].toarray()[series]
+            rows.append(row.reshape(-1))
+            values.append(noisy[node, series])
+            weights.append(1 / design.variance[node, series])
+    matrix, weight = np.array(rows), np.array(weights)
+    covariance = np.linalg.inv(matrix.T @ (weight[:, None] * matrix))
+    return (covariance @ (matrix.T @ (weight * np.array(values)))).reshape(-1, n_items), covariance
+
+
+@pytest.mark.parametrize("constraints", [[], CHANGING[:1], CHANGING])
+@pytest.mark.parametrize("order", [range(9), [13, 0, 2, 1, 4, 5, 6, 12, 8, 9, 10, 11, 7]])
+def test_answers_are_least_squares_over_the_nodes_that_closed(
+    tmp_path: Path, constraints: list[object], order: list[int]
+) -> None:
+    shop = new_stream(tmp_path, constraints=constraints, stream__levels=["2 weeks", "week", "day"])
+    for date in days(*order):
+        version = shop.day(date)
+    design, recorded = shop.prepared().design, sorted(order)
+    expected, covariance = dense(shop, design, recorded)
+    for lo, hi in [(0, 3), (4, 7), (8, 9), (0, 9)]:
+        if not set(range(lo, hi)) <= set(recorded):
+            continue
+        asked = np.zeros((len(recorded), 3))
+        for item in range(3):
+            asked[:] = 0
+            asked[[recorded.index(day) for day in range(lo, hi)], item] = 1
+            first, last = (dt.date.fromisoformat(date) for date in days(lo, hi - 1))
+            manifest = load_manifest(version)
+            (answer,) = query_release(version, manifest, [design.items[item]], first, last)
+            assert answer.estimate == pytest.approx((asked * expected).sum(), abs=1e-8)
+            assert answer.std_error == pytest.approx(np.sqrt(asked.reshape(-1) @ covariance @ asked.reshape(-1)))
+
+
+def test_after_the_last_day_the_stream_is_the_batch_release_of_its_tree(tmp_path: Path) -> None:
+    shop = new_stream(tmp_path)
+    for date in days(*range(21)):
+        version = shop.day(date)
+    design = shop.prepared().design
+    noisy = np.nan_to_num(noisy_counts(shop, design))
+    batch = estimate(design, noisy, design.config.publish.solver).values
+    rows = read_table(version / "estimates", ["item", "node", "estimate", "status"])
+    nodes = np.unique(rows.column("node").to_numpy())
+    assert set(rows.column("status").to_pylist()) == {"final"}
+    own = Tables(version, design).scatter(rows, "estimate")
+    assert nodes.tolist() == list(range(1, design.tree.n_nodes))
+    np.testing.assert_allclose(own[nodes], batch[nodes], rtol=0, atol=1e-9)
+    assert shop.spent() == Fraction(1)
+
+
+def test_every_order_of_the_days_gives_the_same_final_bytes(tmp_path: Path) -> None:
+    finals = []
+    for number, seed in enumerate((0, 1, 2)):
+        # One folder after the other at one place: the same account, entry and key.
+        shop = new_stream(tmp_path / str(number), stream__horizon=["2026-01-26", "2026-02-02"])
+        for date in days(*np.random.default_rng(seed).permutation(8).tolist()):
+            version = shop.day(date)
+        measured = content(shop.stream / "measurement")
+        finals.append((measured, content(version / "estimates"), content(version / "published")))
+    assert finals[0] == finals[1] == finals[2]
+
+
+def test_final_numbers_never_change_and_old_versions_stay(tmp_path: Path) -> None:
+    shop, kept, final = new_stream(tmp_path), {}, {}
+    for date in days(*range(15)):
+        version = shop.day(date)
+        kept[version] = content(version)
+        rows = read_table(version / "published").to_pylist()
+        now = {(row["item"], row["node"]): row["count"] for row in rows if row["status"] == "final"}
+        assert final.items() <= now.items()
+        final = now
+    assert len(final) == 2 * 8 * 4
+    assert {version: content(version) for version in kept} == kept
+    assert version_as_of(shop.stream, days(3)[0]) == list(kept)[3]
+    with pytest.raises(ConfigError, match="--as-of must be a day on which"):
+        version_as_of(shop.stream, "2026-01-01")
+
+
+def test_a_day_is_measured_once_whatever_is_run_again(tmp_path: Path) -> None:
+    shop = new_stream(tmp_path)
+    version = shop.day(days(0)[0])
+    before, entries = content(shop.stream / "measurement"), shop.entries()
+    shop.counts[0] += 100
+    assert shop.day(days(0)[0]) == version
+    assert content(shop.stream / "measurement") == before
+    assert shop.entries() == entries == ["account", "account", "reserve", "day", "publish"]
+    shop.day(days(1)[0])
+    assert shop.spent() == 1
+    assert [day.date for day in shop.ledger.runs("counts")[0].days] == days(0, 1)
+
+
+def test_a_crash_after_the_record_is_taken_up_and_before_it_nothing_was_seen(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shop, date = new_stream(tmp_path), days(0)[0]
+
+    def fails(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(stream_module, "place_day", fails)
+        with pytest.raises(KeyboardInterrupt):
+            shop.day(date)
+    assert shop.entries() == ["account", "account", "reserve", "day"]
+    shop.counts += 1  # rows that came later change nothing
+    shop.day(date)
+    assert shop.entries() == ["account", "account", "reserve", "day", "publish"]
+    prepared = shop.prepared(days(1)[0])
+    ledger = prepared.open_ledger()
+    run, _ = shop.reserve(prepared, ledger)
+    with pytest.raises(KeyboardInterrupt):
+        measure_day(ledger, run, prepared.output, prepared.date, fails)  # type: ignore[arg-type]
+    assert shop.ledger.runs("counts")[0].measured_on(days(1)[0]) is None
+    assert [path.name for path in shop.output.iterdir() if path.name.startswith(".staging")] == []
+
+
+def test_a_retry_repeats_its_noise_and_other_counts_never_share_it(tmp_path: Path) -> None:
+    shop = new_stream(tmp_path)
+    prepared = shop.prepared(days(6)[0])
+    run, measure = shop.reserve(prepared, prepared.open_ledger())
+    noise = []
+    for number, more in enumerate((0, 0, 1)):
+        shop.counts[6, 0] += more
+        place = tmp_path / f"try-{number}"
+        place.mkdir()
+        measure(run, place)
+        rows = read_table(place / "measurement", ["item", "node", "noisy"]).to_pylist()
+        noise.append({(row["item"], row["node"]): row["noisy"] for row in rows})
+    assert noise[0] == noise[1]
+    assert {node for _, node in noise[0]} == {1, 10}
+    moved = {key: noise[2][key] - noise[0][key] for key in noise[0]}
+    # Both nodes that hold the day draw anew, in every series: not the difference of 1 is seen.
+    assert all(value not in (0, 1) for value in moved.values()) or len(set(moved.values())) > 2
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_neighbouring_histories_differ_by_no_more_than_one_row_at_each_level(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int
+) -> None:
+    # Snapshots of the input change between runs, days are out of order; without noise all that is measured shows.
+    monkeypatch.setattr(stream_measure, "measure_levels", lambda counts, *_: counts)
+    generator = np.random.default_rng(seed)
+    order, day = generator.permutation(21).tolist(), int(generator.integers(21))
+    seen = []
+    for number, more in enumerate((0, 5)):
+        shop, snapshots = new_stream(tmp_path / str(number)), np.random.default_rng(seed)
+        for each in order:
+            shop.counts = snapshots.poisson(3, shop.counts.shape).astype(np.int64)
+            shop.counts[day, 1] += more
+            prepared = shop.prepared(days(each)[0])
+            ledger = prepared.open_ledger()
+            check_writable(prepared.output)
+            run, measure = shop.reserve(prepared, ledger)
+            measure_day(ledger, run, prepared.output, prepared.date, measure)
+        seen.append(noisy_counts(shop, shop.prepared().design))
+    design = shop.prepared().design
+    moved = np.nan_to_num(seen[1] - seen[0])
+    for level in (1, 2):
+        own = moved[design.tree.level_slice(level)]
+        assert np.abs(own).sum() == 5 * design.constraints.row_l1
+        assert (own**2).sum() == 25 * design.constraints.row_l2_squared
+        assert design.noise_of(level)[0].noise.sensitivity == 25 * design.constraints.row_l2_squared  # type: ignore[union-attr]
+
+
+def test_a_closed_stream_takes_no_more_days_and_all_of_it_is_final(tmp_path: Path) -> None:
+    shop = new_stream(tmp_path)
+    shop.day(days(0)[0])
+    run = shop.ledger.runs("counts")[0]
+    assert run.state is RunState.PUBLISHED
+    with pytest.raises(ConfigError, match="reservation without a measurement"):
+        shop.ledger.void(run, "no")
+    outcome = dplib("stream", "close", "--config", str(shop.config), "--why", "over")
+    assert outcome.code == 0, outcome.err
+    version = outcome.release
+    assert set(read_table(version / "estimates", ["status"]).column("status").to_pylist()) == {"final"}
+    assert shop.ledger.runs("counts")[0].is_closed
+    with pytest.raises(IntegrityError, match="none after its end"):
+        shop.day(days(1)[0])
+    assert shop.run("--date", days(1)[0]).code == 2
+    assert dplib("stream", "close", "--config", str(shop.config), "--why", "again").code == 2
+    assert not shop.ledger.audit()
+
+
+def test_commands_show_a_stream(tmp_path: Path) -> None:
+    shop = new_stream(tmp_path)
+    for date in days(0, 1, 3):
+        shop.day(date)
+    shown = dplib("stream", "show", "--config", str(shop.config))
+    assert shown.code == 0, shown.err
+    assert "3 of 21 days" in shown.out
+    assert f"missing    {days(2)[0]}" in shown.out
+    asked = dplib("query", str(shop.stream), "--item", "tea", "--from", days(0)[0], "--to", days(1)[0])
+    assert asked.code == 0, asked.err
+    missing = dplib("query", str(shop.stream), "--from", days(0)[0], "--to", days(3)[0])
+    assert missing.err == (
+        f"dplib: --from and --to must be days that the stream has measured, got {days(2)[0]}, which it has not\n"
+    )
+    sound = dplib("verify", str(shop.stream), "--ledger", f"sqlite:///{shop.folder}/ledger.db")
+    assert sound.code == 0, sound.out + sound.err
+    details = load_manifest(shop.stream / "000003").details[STREAM]
+    assert details["missing"] == days(2)  # type: ignore[index,call-overload]
+    assert shop.ledger.runs("counts")[0].state is RunState.PUBLISHED
+    old = dplib("verify", str(shop.stream / "000001"), "--ledger", f"sqlite:///{shop.folder}/ledger.db")
+    assert old.code == 0, old.out + old.err
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        ({"domain__first_day": "2026-01-01"}, "domain.first_day must be absent"),
+        ({"tree": {"levels": ["day"]}}, "tree must be absent"),
+        ({"measure": "auto"}, "measure must be absent"),
+        ({"publish__output": {"tables": {"published": "t"}}}, "publish.output.tables must be absent"),
+        ({"publish": {"solver": {"layout": "blocks"}}}, "publish.solver.layout must be auto or driver"),
+        ({"stream__shares": [1, 1], "stream__levels": "auto"}, "stream.shares must be absent"),
+        ({"stream__levels": ["13 weeks", "2 weeks", "day"]}, "each number of weeks dividing the next"),
+        ({"stream__levels": ["month", "week", "day"]}, "weeks do not nest in months"),
+        ({"stream__levels": ["week"]}, "include day"),
+        ({"stream__horizon": ["2026-02-15", "2026-01-26"]}, "must not be before"),
+        ({"input__path": "rows-{date}.csv"}, "input.path must name the rows of all days"),
+        ({"privacy__quality_share": "1/10"}, "privacy.quality_share must be absent"),
+        ({"queries": ["last 1 days"]}, "queries"),
+    ],
+)
+def test_wrong_settings_get_one_sentence(tmp_path: Path, changes: dict[str, object], sentence: str) -> None:
+    shop = new_stream(tmp_path)
+    shop.set(**changes)
+    outcome = shop.run("--date", "2026-01-26")
+    assert (outcome.code, sentence in outcome.err) == (2, True), outcome.err
+    assert shop.spent() == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        ((), "--date must name the day of the stream to measure"),
+        (("--date", "2026-03-01"), "--date must be a day from 2026-01-26 to 2026-02-15"),
+        (("--date", "2026-01-26", "--again"), "--again must not be given for a stream"),
+    ],
+)
+def test_wrong_days_get_one_sentence(tmp_path: Path, words: tuple[str, ...], sentence: str) -> None:
+    shop = new_stream(tmp_path)
+    outcome = shop.run(*words)
+    assert (outcome.code, sentence in outcome.err) == (2, True), outcome.err
+    assert shop.spent() == 0
+
+
+def test_questions_about_recent_days_are_of_streams(tmp_path: Path) -> None:
+    shop = new_stream(tmp_path)
+    settings = {name: value for name, value in shop.settings.items() if name != "stream"}
+    settings["domain"] |= {"first_day": "2026-01-26", "last_day": "2026-02-15"}
+    shop.settings = settings | {"queries": ["last 7 days"]}
+    outcome = shop.set().run()
+    assert (outcome.code, "queries must be of whole periods" in outcome.err) == (2, True), outcome.err
