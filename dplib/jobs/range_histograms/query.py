@@ -118,7 +118,8 @@ def query_release(
 
 def _wanted(design: Design, groups: Sequence[str], where: Sequence[str], add_up: bool) -> list[Selection]:
     """The groups, totals and sums that are asked for."""
-    named = groups if add_up else list(dict.fromkeys(groups))
+    named = list(dict.fromkeys(groups))
+    require(not add_up or len(named) == len(groups), "--group", "name each group of a sum once", "one twice")
     every = design.bins.groups if add_up and not (groups or where) else ()
     found = select(design.names, every or named, where, add_up)
     if not add_up or where:

@@ -149,6 +149,12 @@ def test_names_of_questions(tmp_path: Path) -> None:
         (NESTED, {"tree": {"method": "adaptive"}}, "tree.method must be another one than adaptive"),
         (NESTED, {"publish": {"layout": "blocks"}}, "publish.layout must be auto or driver"),
         ({}, {"queries": ["bin"], "tree": {"queries": "prefix"}}, "tree.queries must be absent"),
+        ({}, {"queries": ["bin", {"range": {"length": 14}}]}, "queries.1.range.length must be at most 13"),
+        (
+            NESTED,
+            {"queries": [{"range": "bin", "target": {"count": 1, "relative_error": 1, "of": "shops"}}]},
+            "queries.0.target.of must be one of groups, by region, grand total, got shops",
+        ),
     ],
 )
 def test_wrong_settings_are_refused(
