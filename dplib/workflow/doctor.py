@@ -79,9 +79,12 @@ def check_python() -> Finding:
     return Finding("Python", Verdict.BAD, f"Python must be 3.11, 3.12 or 3.13, got {version}", fix)
 
 
+_RUN = ("extra == 'run'", 'extra == "run"')
+
+
 def check_packages(lock: Path) -> Finding:
     """Whether the required packages are there, in the versions of the lock where there is one."""
-    declared = [each for each in metadata.requires("dplib") or () if "extra ==" not in each]
+    declared = [each for each in metadata.requires("dplib") or () if "extra ==" not in each or each.endswith(_RUN)]
     required = [_normal(_REQUIREMENT.match(each)) for each in declared]
     locked: dict[str, set[str]] = {}
     if lock.is_file():

@@ -36,6 +36,7 @@ from dplib.page.drawn_text import clean_text
 from dplib.page.few_pictures import few_of_a_kind
 from dplib.progress import SILENT
 from dplib.release.staging import MEASUREMENT
+from dplib.release.stream_version import StreamVersion
 from dplib.release.tables import shielded_text
 from dplib.spark.engine.blocks import SparkSession
 from dplib.spark.engine.in_process import session_in_process
@@ -44,7 +45,6 @@ from dplib.workflow.job import PreparedJob, Resources
 from dplib.workflow.publication import without_page
 from dplib.workflow.quality import assumed_input, measured_with_quality
 from dplib.workflow.run_keys import RunKeys
-from dplib.workflow.stream import StreamVersion
 
 KEYS = RunKeys("0" * 16, bytes(32), bytes(32), bytes(32))
 """Known to everybody: no row is protected by them."""

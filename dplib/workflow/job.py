@@ -17,13 +17,13 @@ from dplib.page.account_state import AccountState
 from dplib.progress import Progress
 from dplib.release.manifest import Manifest
 from dplib.release.question import Question
+from dplib.release.stream_version import StreamVersion
 from dplib.release.verify import Check
 from dplib.workflow.design import AnyDesign, JobDesign
 from dplib.workflow.plan import JobPlan
 from dplib.workflow.prepared import Design_co, Prepared, Resolve, prepare
 from dplib.workflow.run_keys import MeasurementKeys, RunKeys
 from dplib.workflow.shown import Shown
-from dplib.workflow.stream import StreamVersion
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance

@@ -10,17 +10,14 @@ before the record leaves nothing; one after it leaves a staging folder that the 
 day puts in place.
 """
 
-import datetime as dt
 import hashlib
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable
 from pathlib import Path
 
 from dplib.errors import BudgetError, ConfigError, IntegrityError
 from dplib.ledger.ledger import Ledger
 from dplib.ledger.runs import MeasuredDay, MeasuredRun, Publication, Run, StoredMeasurement
 from dplib.release.files import MANIFEST, content_hash, file_sha256
-from dplib.release.manifest import STREAM, load_manifest
 from dplib.release.membership import mark
 from dplib.release.staging import (
     MEASUREMENT,
@@ -31,34 +28,11 @@ from dplib.release.staging import (
     place_version,
     remove_leftovers,
 )
+from dplib.release.stream_version import StreamVersion
 from dplib.workflow.run_keys import MeasurementKeys
 from dplib.workflow.storing import recorded
 
 Measure = Callable[[Run, Path], MeasurementKeys]
-
-
-@dataclass(frozen=True)
-class StreamVersion:
-    """What a version is made from.
-
-    Attributes:
-        dates: that are measured, ISO 8601, in order.
-        is_closed: whether no day is measured any more.
-        measurement: folder of the measured days.
-        previous: the version before; None where there is none.
-    """
-
-    dates: tuple[str, ...]
-    is_closed: bool
-    measurement: Path
-    previous: Path | None = None
-
-    def was_final(self, top: int) -> bool:
-        """Whether the numbers of a top (by its place) were final in the version before."""
-        if self.previous is None or not (self.previous / MANIFEST).is_file():
-            return False
-        details = load_manifest(self.previous).details[STREAM]
-        return top in details["final"]  # type: ignore[index,call-overload,operator]  # JSON: written so
 
 
 def folder_of(output: Path, run: Run) -> Path:
@@ -175,12 +149,3 @@ def publish_version(
                 raise
     ledger.record_published(run, Publication(str(version), publish_hash, manifest_sha256))
     return version
-
-
-def holes(dates: Sequence[str], horizon: tuple[str, str]) -> list[str]:
-    """Days before the newest measured one that are not measured."""
-    if not dates:
-        return []
-    first, known = dt.date.fromisoformat(horizon[0]), set(dates)
-    n_days = (dt.date.fromisoformat(max(dates)) - first).days
-    return [day for day in ((first + dt.timedelta(days=n)).isoformat() for n in range(n_days)) if day not in known]

@@ -66,7 +66,10 @@ def test_a_plan_that_the_account_does_not_pay_is_read_and_ends_so(as_json: bool,
     words = ("--json",) if as_json else ()
     poor = shop.set(privacy__budget={"epsilon": 11}).command("plan", *words)
     assert poor.code == 4
-    assert poor.err == "dplib: dataset shop must have epsilon 11 left for this release, got 10 of 10\n"
+    assert (
+        poor.err
+        == "dplib: dataset shop must have epsilon 11 left for this release, got 10 of 10 (0 spent, 0 reserved)\n"
+    )
     other = shop.set(privacy={"unit": "customer", "max_rows_per_unit": 1, "budget": {"epsilon": 1}})
     other.set(input__columns__quantity="(dropped)")
     refused = other.command("plan", *words)

@@ -60,7 +60,7 @@ def test_a_wrong_setting_is_named_and_nothing_happens(
         (("--set", "=1"), "--set"),
         (("--set", "dataset.name=1"), "--set"),
         (("--set", "domain.items={"), "--set"),
-        (("--set", "domain.items.0=tea"), "--set"),
+        (("--set", "domain.items.9=tea"), "--set"),
         (("--set", "privacy.budget.epsilon=-2"), "privacy.budget.epsilon"),
         (("--set", "privacy.budgt.epsilon=2"), "privacy.budgt"),
         (("--stage", "reap"), "--stage"),

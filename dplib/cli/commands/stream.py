@@ -14,11 +14,12 @@ from dplib.jobs.table import prepare_file
 from dplib.ledger.ledger import Ledger
 from dplib.ledger.runs import Run
 from dplib.release.manifest import STREAM, load_manifest
+from dplib.release.stream_version import holes
 from dplib.terminal.output import exit_codes, out
 from dplib.terminal.progress import log
 from dplib.workflow.job import PreparedJob
 from dplib.workflow.run import run_job
-from dplib.workflow.stream import holes, version_of
+from dplib.workflow.stream import version_of
 
 stream = typer.Typer(help=SUMMARIES["stream"], epilog=example_of("stream"), no_args_is_help=True, add_completion=False)
 SHOWN = 10

@@ -23,8 +23,8 @@ from dplib.jobs.consistent_histograms.stream_parts import StreamState
 from dplib.jobs.consistent_histograms.tables import ESTIMATES, PUBLISHED, Tables
 from dplib.page.number_text import counted
 from dplib.privacy.noise_quantile import half_widths
+from dplib.release.stream_version import StreamVersion
 from dplib.release.tables import read_table
-from dplib.workflow.stream import StreamVersion
 
 
 def stream_content(state: StreamState, version: StreamVersion, directory: Path) -> PageContent:

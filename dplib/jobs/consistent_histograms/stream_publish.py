@@ -26,8 +26,8 @@ from dplib.jobs.consistent_histograms.stream_measure import NODES
 from dplib.jobs.consistent_histograms.stream_parts import StreamPart, StreamState
 from dplib.jobs.consistent_histograms.tables import ESTIMATES, PUBLISHED, Tables
 from dplib.progress import SILENT, Progress
+from dplib.release.stream_version import StreamVersion
 from dplib.release.tables import read_table
-from dplib.workflow.stream import StreamVersion
 
 FINAL, PRELIMINARY = "final", "preliminary"
 

@@ -22,6 +22,7 @@ from dplib.metrics.faint_totals import FaintTotals
 from dplib.page.account_state import AccountState
 from dplib.release.manifest import STREAM, load_manifest
 from dplib.release.staging import MEASUREMENT
+from dplib.release.stream_version import StreamVersion, holes
 from dplib.spark.engine.blocks import DataFrame
 from dplib.spark.rows.contributions import bound_rows
 from dplib.spark.rows.counts import count_cells, rows_of_days
@@ -29,7 +30,6 @@ from dplib.spark.rows.resolve import resolve_rows
 from dplib.workflow.job import Resources
 from dplib.workflow.publication import Made, finish_release
 from dplib.workflow.run_keys import MeasurementKeys, RunKeys
-from dplib.workflow.stream import StreamVersion, holes
 
 if TYPE_CHECKING:
     from dplib.page.frame import PageFrame

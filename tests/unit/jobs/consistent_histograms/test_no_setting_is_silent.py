@@ -21,7 +21,8 @@ from dplib.jobs.consistent_histograms.work_blocks import in_work_blocks
 from tests.unit.jobs.consistent_histograms.test_design import GROUPED, design
 
 ELSEWHERE = {"job", "dataset", "publish.output.path", "publish.output.tables", "domain.items.table"}
-"""Names, places, and what a file becomes."""
+ELSEWHERE |= {"domain.items.release", "stream.horizon", "stream.levels", "stream.shares"}
+"""Names, places, what a file or a release becomes, and streams, which have tests of their own."""
 LISTED = {"items": ["a", "b", "c"], "first_day": "2024-01-01", "last_day": "2024-01-20"}
 TOTALS = [{"totals": {"ab": ["a", "b"]}}, {"totals": {"bc": ["b", "c"]}}]
 ORDERS = {"unit": "order", "max_rows_per_unit": 4, "max_quantity": 2, "budget": {"rho": 1}}

@@ -1,0 +1,42 @@
+"""What a version of a stream is made from, and which of its days are missing."""
+
+import datetime as dt
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from dplib.release.files import MANIFEST
+from dplib.release.manifest import STREAM, load_manifest
+
+
+@dataclass(frozen=True)
+class StreamVersion:
+    """What a version is made from.
+
+    Attributes:
+        dates: that are measured, ISO 8601, in order.
+        is_closed: whether no day is measured any more.
+        measurement: folder of the measured days.
+        previous: the version before; None where there is none.
+    """
+
+    dates: tuple[str, ...]
+    is_closed: bool
+    measurement: Path
+    previous: Path | None = None
+
+    def was_final(self, top: int) -> bool:
+        """Whether the numbers of a top (by its place) were final in the version before."""
+        if self.previous is None or not (self.previous / MANIFEST).is_file():
+            return False
+        details = load_manifest(self.previous).details[STREAM]
+        return top in details["final"]  # type: ignore[index,call-overload,operator]  # JSON: written so
+
+
+def holes(dates: Sequence[str], horizon: tuple[str, str]) -> list[str]:
+    """Days before the newest measured one that are not measured."""
+    if not dates:
+        return []
+    first, known = dt.date.fromisoformat(horizon[0]), set(dates)
+    n_days = (dt.date.fromisoformat(max(dates)) - first).days
+    return [day for day in ((first + dt.timedelta(days=n)).isoformat() for n in range(n_days)) if day not in known]
