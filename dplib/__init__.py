@@ -2,12 +2,13 @@
 
 from typing import TYPE_CHECKING, Any
 
+from dplib.version import __version__ as __version__
+
 if TYPE_CHECKING:
     from dplib.reading.combined import combine as combine
     from dplib.reading.release import Release as Release
     from dplib.reading.release import open_release as open_release
 
-__version__ = "0.1.0"
 _READING = {"open_release": "release", "Release": "release", "combine": "combined"}
 
 

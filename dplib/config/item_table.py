@@ -12,6 +12,7 @@ import datetime as dt
 import io
 from collections import Counter
 from collections.abc import Collection, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -32,21 +33,8 @@ NAME_SEPARATOR = " / "
 """Between the values of an item's name."""
 KEY_SEPARATOR = "\x1f"
 """Between the values by which rows name an item: no value of the table holds it, so no row means another item."""
-RESERVED = frozenset(
-    [
-        "item",
-        "grouping",
-        "node",
-        "level",
-        "first_day",
-        "last_day",
-        "noisy",
-        "variance",
-        "estimate",
-        "std_error",
-        "count",
-    ]
-)
+RESERVED = frozenset(["item", "grouping", "node", "level", "first_day", "last_day"])
+RESERVED |= {"noisy", "variance", "estimate", "std_error", "count"}
 """Columns that the tables of a release have besides those of the items' table."""
 
 
@@ -310,13 +298,11 @@ class _Rows:
         return np.array([known[cell] for cell in cells[name]], dtype=np.int64)
 
     def _ordinal(self, cell: str, name: str, line: int) -> int:
-        try:
+        with suppress(ValueError):
             day = dt.date.fromisoformat(cell)
-        except ValueError:
-            day = None
-        if day is None or day.isoformat() != cell:
-            raise ConfigError(self._table.setting, f"hold days YYYY-MM-DD in column {name}", f"{cell} in line {line}")
-        return day.toordinal()
+            if day.isoformat() == cell:
+                return day.toordinal()
+        raise ConfigError(self._table.setting, f"hold days YYYY-MM-DD in column {name}", f"{cell} in line {line}")
 
     def _require_distinct(self, codes: IntArray) -> None:
         """Refuse two rows of one item; codes are in the order of the keys."""

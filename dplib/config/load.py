@@ -11,11 +11,11 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-import dplib
 from dplib.config.messages import first_error
 from dplib.config.paths import read_text
 from dplib.config.yaml_text import parse_yaml
 from dplib.errors import ConfigError
+from dplib.version import __version__
 
 MAX_BYTES = 1 << 26
 """Of a configuration."""
@@ -133,5 +133,5 @@ def _require_version(settings: Mapping[str, Any]) -> None:
         way, got = "install a newer dplib, or start again from dplib example JOB", str(given)
     else:
         way, got = "a whole number without quotes", repr(given)
-    rule = f"be {CONFIG_VERSION}, the version of settings that dplib {dplib.__version__} reads ({way})"
+    rule = f"be {CONFIG_VERSION}, the version of settings that dplib {__version__} reads ({way})"
     raise ConfigError("config_version", rule, got)

@@ -14,8 +14,8 @@ import numpy as np
 from dplib.arrays import BoolArray, IntArray
 from dplib.config.measure import Measure
 from dplib.consistency.question_shares import grouping_shares
-from dplib.constraints.resolve import row_norms
 from dplib.constraints.resolved import ResolvedConstraints
+from dplib.constraints.row_norms import row_norms
 from dplib.privacy.noise import Law
 from dplib.privacy.rounding import share_text
 from dplib.validate import require

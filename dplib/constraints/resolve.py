@@ -28,8 +28,9 @@ from dplib.constraints.groupings import Groupings
 from dplib.constraints.invariants import invariant_rows
 from dplib.constraints.packages import generator_names, implied, while_items_exist
 from dplib.constraints.resolved import ResolvedConstraints, linked, same_constraints
+from dplib.constraints.row_norms import row_norms
 from dplib.constraints.specs import Equation, Package, Total
-from dplib.validate import at_least, integer_norms
+from dplib.validate import at_least
 
 Spec = TypeVar("Spec", Package, Total, Equation)
 
@@ -110,10 +111,26 @@ def resolve(
     row_types = tuple(dict.fromkeys(package.name for package in packages)) if rows_are_packages else tuple(items)
     total_names = tuple(dict.fromkeys(total.name for total in totals))
     names = _Names({item: number for number, item in enumerate(items)}, total_names, groupings, row_types)
+    labels = generator_names(packages) if rows_are_packages else None
+    segments = _segments(names, n_days, packages, totals, equations, labels, item_days)
+    measured = _measured(len(items), totals, groupings)
+    found = _assemble(names, totals, segments, measured, rows_are_packages, day_name)
+    return replace(found, notes=(*notes, *found.notes))
+
+
+def _segments(
+    names: _Names,
+    n_days: int,
+    packages: Sequence[Package],
+    totals: Sequence[Total],
+    equations: Sequence[Equation],
+    labels: dict[int, str] | None,
+    item_days: IntArray | None,
+) -> list[_Segment]:
+    """Runs of days on which the same holds."""
     specs: list[Package | Total | Equation] = [*packages, *totals, *equations]
     changes = {0, n_days} | {day for spec in specs for day in (spec.first, spec.end or 0)}
     ends = sorted(changes.union(() if item_days is None else item_days.reshape(-1).tolist()))
-    labels = generator_names(packages) if rows_are_packages else None
     segments: list[_Segment] = []
     for first, end in pairwise(ends):
         before = segments[-1].incidence if segments else None
@@ -131,9 +148,7 @@ def resolve(
             segments[-1] = replace(segments[-1], daily=merged, redundant=segments[-1].redundant | segment.redundant)
         else:
             segments.append(segment)
-    measured = _measured(len(items), totals, groupings)
-    found = _assemble(names, totals, segments, measured, rows_are_packages, day_name)
-    return replace(found, notes=(*notes, *found.notes))
+    return segments
 
 
 def _measured(n_items: int, totals: Sequence[Total], groupings: Groupings | None) -> BoolArray:
@@ -300,20 +315,6 @@ def _series_grouping(names: _Names, totals: Sequence[Total]) -> IntArray:
     number = {each: place for place, each in enumerate(dict.fromkeys(block[name] for name in names.totals), start=1)}
     found = np.array([0] * len(names.items) + [number[block[name]] for name in names.totals], dtype=np.int64)
     return found if names.groupings is None else np.concatenate([found, names.groupings.grouping + len(number) + 1])
-
-
-def row_norms(touched: Sequence[SparseInt]) -> tuple[int, int]:
-    """Largest L1 and squared L2 norm of a column; no setting is large enough to wrap around."""
-    l1 = square = 0
-    for counts in touched:
-        exact = float(counts.max()) ** 2 * counts.shape[0] < 2.0**62 if counts.nnz else True
-        # Python's integers where 64 bits could be too few.
-        sure = counts.data if exact else counts.data.astype(object)
-        sums, squares = np.zeros((2, counts.shape[1]), dtype=sure.dtype)
-        np.add.at(sums, counts.indices, sure)
-        np.add.at(squares, counts.indices, sure**2)
-        l1, square = max(l1, int(sums.max(initial=0))), max(square, int(squares.max(initial=0)))
-    return integer_norms("norms of a row", l1, square)
 
 
 def _notes(

@@ -125,16 +125,33 @@ def _variances(
         total += o * o * (own_sums[node] - between - own[i] - own[j])
         for side in range(2):
             steps = n if side == 0 else m
-            k = share[side, steps] + o
-            for step in range(steps, 0, -1):
-                node, below = path[side, step], path[side, step - 1]
-                inner = k * alpha[node] - share[side, step]
-                before_it = own_left[below]
-                behind = own_sums[node] - before_it - own[below]
-                inside, outside = (behind, before_it) if side == 0 else (before_it, behind)
-                total += (1.0 + inner) ** 2 * inside + inner * inner * outside
-                total += (k * (1.0 - alpha[node])) ** 2 * noise[node]
-                k = share[side, step - 1] + inner
-            total += k * k * own[path[side, 0]]
+            own_path, own_share = path[side, : steps + 1], share[side, : steps + 1]
+            total += _side(side == 0, own_path, own_share, o, alpha, own, own_left, own_sums, noise)
         found[query] = total
     return found
+
+
+@compiled
+def _side(
+    is_first: bool,
+    path: IntArray,
+    share: FloatArray,
+    outside_of: float,
+    alpha: FloatArray,
+    own: FloatArray,
+    own_left: FloatArray,
+    own_sums: FloatArray,
+    noise: FloatArray,
+) -> float:
+    """What the nodes below the meeting one add on the side of the first bin, or of the last."""
+    total, k = 0.0, share[-1] + outside_of
+    for step in range(len(path) - 1, 0, -1):
+        node, below = path[step], path[step - 1]
+        inner = k * alpha[node] - share[step]
+        before_it = own_left[below]
+        behind = own_sums[node] - before_it - own[below]
+        inside, outside = (behind, before_it) if is_first else (before_it, behind)
+        total += (1.0 + inner) ** 2 * inside + inner * inner * outside
+        total += (k * (1.0 - alpha[node])) ** 2 * noise[node]
+        k = share[step - 1] + inner
+    return float(total + k * k * own[path[0]])

@@ -8,7 +8,6 @@ import shlex
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-import dplib
 from dplib.page.account import budget_section
 from dplib.page.account_state import AccountState
 from dplib.page.blocks import (
@@ -27,6 +26,7 @@ from dplib.page.blocks import (
 )
 from dplib.page.guarantee import Guarantee, NoiseTable, budget_text, guarantee_section, unit_text
 from dplib.page.page import render_page
+from dplib.version import __version__
 
 INTERVALS = (
     "A 95 % interval is a quantile of the noise's own law: 1.96 standard errors where many draws add up, 2.12 where "
@@ -134,7 +134,7 @@ class PageFrame:
         cite = (
             f"{self.dataset}: {cited}. Differentially private release {self.release_id} "
             f"({budget_text(self.guarantee.budget)} for one {self.guarantee.unit}). Made with dplib "
-            f"{dplib.__version__}."
+            f"{__version__}."
         )
         where: Text = (
             "Run these where the release's directory is, or give its path in place of ",

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-import dplib
 from dplib.config.input_quality import quality_events
 from dplib.ledger.runs import MeasuredRun
 from dplib.metrics.faint_totals import FaintTotals
@@ -16,6 +15,7 @@ from dplib.page.notices import FAINT
 from dplib.privacy.budget import Currency
 from dplib.privacy.noise import SAMPLER_FORMAT
 from dplib.release.manifest import build_manifest, write_manifest
+from dplib.version import __version__
 from dplib.workflow.design import JobDesign
 from dplib.workflow.quality import QUALITY, QualityReport
 
@@ -53,7 +53,7 @@ def write_release_manifest(
         "constraints": job_fields.get("constraints", []),
         "details": details,
         "versions": {
-            "dplib": dplib.__version__,
+            "dplib": __version__,
             "numpy": np.__version__,
             "python": platform.python_version(),
             "sampler_format": str(SAMPLER_FORMAT),

@@ -95,11 +95,13 @@ def rooms() -> Iterator[Result]:
 
 
 def room_of(module: str) -> str:
-    """``dplib.ROOM`` or ``dplib.jobs.JOB``; what stands in no folder is the ground floor."""
+    """``dplib.ROOM`` or ``dplib.jobs.JOB``; what is in no folder is the ground floor, the package the roof."""
     parts = module.split(".")
+    if len(parts) == 1:
+        return "roof"
     if len(parts) > 2 and (ROOT / "dplib" / "jobs" / parts[2]).is_dir() and parts[1] == "jobs":
         return ".".join(parts[:3])
-    return ".".join(parts[:2]) if len(parts) > 1 and (ROOT / "dplib" / parts[1]).is_dir() else "dplib"
+    return ".".join(parts[:2]) if (ROOT / "dplib" / parts[1]).is_dir() else "dplib"
 
 
 def no_any_at_the_seam() -> Iterator[Result]:

@@ -13,7 +13,8 @@ from scipy.sparse import csr_array
 
 from dplib.config.load import check
 from dplib.constraints.checks import MAX_OF_ITEM
-from dplib.constraints.resolve import resolve, row_norms
+from dplib.constraints.resolve import resolve
+from dplib.constraints.row_norms import row_norms
 from dplib.constraints.specs import Package, Total
 from dplib.errors import ConfigError
 from dplib.graphs.statistics.network_sensitivity import Bounding, DegreeBound, Statistic, sensitivity

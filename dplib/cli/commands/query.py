@@ -5,7 +5,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -85,7 +85,7 @@ def query(
 
 def _rows(
     opened: Sequence[Release], asked: Question, quantile: Sequence[float], mean: bool, share: bool
-) -> list[dict[str, Any]]:
+) -> list[dict[str, object]]:
     """Answers that are no counts of one release."""
     if not (quantile or mean or share):
         return combine(opened).answers(asked)
@@ -101,7 +101,7 @@ def _rows(
     return [row_of(answer) for answer in found]
 
 
-def _print(rows: list[dict[str, Any]], as_json: bool, as_csv: bool) -> None:
+def _print(rows: list[dict[str, object]], as_json: bool, as_csv: bool) -> None:
     """Rows of one kind in one of three forms."""
     columns = list(rows[0]) if rows else []
     if as_json:
@@ -109,16 +109,17 @@ def _print(rows: list[dict[str, Any]], as_json: bool, as_csv: bool) -> None:
     elif as_csv:
         writer = csv.writer(sys.stdout, lineterminator="\n")
         writer.writerow(columns)
-        writer.writerows([_cell(row[name]) for name in columns] for row in rows)
+        cells: list[list[object]] = [[_cell(row[name]) for name in columns] for row in rows]
+        writer.writerows(cells)
     else:
         texts = {name for name in columns if any(isinstance(row[name], str) for row in rows)}
         shown = [["-" if row[name] is None else _shown(row[name]) for name in columns] for row in rows]
         out.print(table("", [name.replace("_", " ") for name in columns], shown, frozenset(columns) - texts))
 
 
-def _cell(value: Any) -> Any:
+def _cell(value: object) -> object:
     return shielded_text(value) if isinstance(value, str) else value
 
 
-def _shown(value: Any) -> str:
+def _shown(value: object) -> str:
     return f"{value:,.6g}" if isinstance(value, float) else str(value)

@@ -2,8 +2,9 @@
 
 import datetime as dt
 import json
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -17,6 +18,7 @@ from dplib.release.manifest import STREAM, load_manifest
 from dplib.release.stream_version import holes
 from dplib.terminal.output import exit_codes, out
 from dplib.terminal.progress import log
+from dplib.workflow.design import JobDesign
 from dplib.workflow.job import PreparedJob
 from dplib.workflow.run import run_job
 from dplib.workflow.stream import version_of
@@ -26,29 +28,75 @@ SHOWN = 10
 """Missing days that are named."""
 
 
+@dataclass(frozen=True)
+class StreamSummary:
+    """What of a stream is measured.
+
+    Attributes:
+        stream: its release id.
+        horizon: first and last day.
+        n_days: days of the horizon.
+        n_measured: those that are measured.
+        newest: the last of them; None before the first run.
+        missing: days before it that are not measured.
+        final_days: days whose numbers change no more.
+        closed: whether no day is measured any more.
+        cost: what the account paid, once.
+        version: folder of the newest version; None before the first.
+    """
+
+    stream: str
+    horizon: tuple[str, str]
+    n_days: int
+    n_measured: int
+    newest: str | None
+    missing: list[str]
+    final_days: int
+    closed: bool
+    cost: str
+    version: str | None
+
+    @classmethod
+    def of(cls, output: Path, run: Run) -> "StreamSummary":
+        """Of a stream that was started."""
+        assert run.horizon is not None
+        version, (first, last) = version_of(output, run), map(dt.date.fromisoformat, run.horizon)
+        stated = {} if version.previous is None else load_manifest(version.previous).details[STREAM]
+        final = stated.get("final_days", 0) if isinstance(stated, dict) else 0
+        return cls(
+            stream=run.release_id,
+            horizon=run.horizon,
+            n_days=(last - first).days + 1,
+            n_measured=len(version.dates),
+            newest=version.dates[-1] if version.dates else None,
+            missing=holes(version.dates, run.horizon),
+            final_days=final if isinstance(final, int) else 0,
+            closed=run.is_closed,
+            cost=str(run.cost),
+            version=None if version.previous is None else str(version.previous),
+        )
+
+
 @stream.command("show")
 def stream_show(config: ConfigFile, as_json: AsJson = False) -> None:
     """What is measured, missing and final, and what it cost."""
     with exit_codes():
         prepared, _, run = _found(config)
-        state = _state(prepared, run)
+        found = StreamSummary.of(prepared.output, run)
         if as_json:
-            print(json.dumps(state, indent=2))
+            print(json.dumps(asdict(found), indent=2))
             return
-        n_missing, missing = len(state["missing"]), ", ".join(state["missing"][:SHOWN])
-        out.print(f"{state['stream']}, {state['horizon'][0]} to {state['horizon'][1]}", markup=False)
-        out.print(f"  measured   {state['n_measured']} of {state['n_days']} days, the newest {state['newest'] or '-'}")
+        n_missing, missing = len(found.missing), ", ".join(found.missing[:SHOWN])
+        out.print(f"{found.stream}, {found.horizon[0]} to {found.horizon[1]}", markup=False)
+        out.print(f"  measured   {found.n_measured} of {found.n_days} days, the newest {found.newest or '-'}")
         out.print(f"  missing    {missing or 'none'}{f' ... ({n_missing} in all)' if n_missing > SHOWN else ''}")
-        out.print(f"  final      {state['final_days']} days{', closed' if state['closed'] else ''}")
-        out.print(f"  cost       {state['cost']}, paid once for the horizon")
-        out.print(f"  version    {state['version'] or 'none'}", markup=False)
+        out.print(f"  final      {found.final_days} days{', closed' if found.closed else ''}")
+        out.print(f"  cost       {found.cost}, paid once for the horizon")
+        out.print(f"  version    {found.version or 'none'}", markup=False)
 
 
 @stream.command("close")
-def stream_close(
-    config: ConfigFile,
-    why: Annotated[str, typer.Option("--why", help="Why, for the record.")],
-) -> None:
+def stream_close(config: ConfigFile, why: Annotated[str, typer.Option("--why", help="Why, for the record.")]) -> None:
     """End a stream: no day is measured any more, and its last version says that all is final."""
     with exit_codes():
         prepared, ledger, run = _found(config)
@@ -57,7 +105,7 @@ def stream_close(
         print(version)
 
 
-def _found(config: Path) -> tuple[PreparedJob[Any], Ledger, Run]:
+def _found(config: Path) -> tuple[PreparedJob[JobDesign], Ledger, Run]:
     """The stream of a configuration.
 
     Raises:
@@ -71,24 +119,3 @@ def _found(config: Path) -> tuple[PreparedJob[Any], Ledger, Run]:
     if run is None:
         raise ConfigError("--config", "name a stream that was started (dplib run --date)", "one that was not")
     return prepared, ledger, run
-
-
-def _state(prepared: PreparedJob[Any], run: Run) -> dict[str, Any]:
-    """As JSON values."""
-    horizon = prepared.config.horizon
-    assert horizon is not None
-    version = version_of(prepared.output, run)
-    details: Any = {} if version.previous is None else load_manifest(version.previous).details[STREAM]
-    first, last = map(dt.date.fromisoformat, horizon)
-    return {
-        "stream": run.release_id,
-        "horizon": list(horizon),
-        "n_days": (last - first).days + 1,
-        "n_measured": len(version.dates),
-        "newest": version.dates[-1] if version.dates else None,
-        "missing": holes(version.dates, horizon),
-        "final_days": details.get("final_days", 0),
-        "closed": run.is_closed,
-        "cost": str(run.cost),
-        "version": None if version.previous is None else str(version.previous),
-    }

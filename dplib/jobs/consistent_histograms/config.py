@@ -271,6 +271,8 @@ class ConsistentHistogramsConfig(HistogramsRelease, JobConfig):
             raise ValueError("tree must be absent where stream.levels says it, got one")
         if self.measure is not None:
             raise ValueError("measure must be absent in a stream, got one")
+        if isinstance(self.domain.items, ItemTable) and "status" in self.domain.items.named:
+            raise ValueError("domain.items must name no column status in a stream, whose tables have one, got it")
         if self.publish.output.tables:
             raise ValueError("publish.output.tables must be absent in a stream, whose rows are revised, got some")
         if self.publish.solver.layout not in ("auto", "driver"):
