@@ -73,13 +73,14 @@ class StreamShop(Shop):
 
         return run, measure
 
-    def day(self, date: str) -> Path:
-        """Measure a day and publish; returns the version."""
-        prepared = self.prepared(date)
-        ledger = prepared.open_ledger()
-        run, measure = self.reserve(prepared, ledger)
-        check_writable(prepared.output)
-        measured = measure_day(ledger, run, prepared.output, date, measure)
+    def day(self, *dates: str) -> Path:
+        """Measure days and publish after the last one; returns the version."""
+        for date in dates:
+            prepared = self.prepared(date)
+            ledger = prepared.open_ledger()
+            run, measure = self.reserve(prepared, ledger)
+            check_writable(prepared.output)
+            measured = measure_day(ledger, run, prepared.output, date, measure)
         return self.publish(prepared, measured)
 
     def publish(self, prepared: PreparedJob[Design], run: MeasuredRun) -> Path:

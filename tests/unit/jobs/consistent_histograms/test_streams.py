@@ -67,8 +67,7 @@ def test_answers_are_least_squares_over_the_nodes_that_closed(
     tmp_path: Path, constraints: list[object], order: list[int]
 ) -> None:
     shop = new_stream(tmp_path, constraints=constraints, stream__levels=["2 weeks", "week", "day"])
-    for date in days(*order):
-        version = shop.day(date)
+    version = shop.day(*days(*order))
     design, recorded = shop.prepared().design, sorted(order)
     expected, covariance = dense(shop, design, recorded)
     for lo, hi in [(0, 3), (4, 7), (8, 9), (0, 9)]:
@@ -87,8 +86,7 @@ def test_answers_are_least_squares_over_the_nodes_that_closed(
 
 def test_after_the_last_day_the_stream_is_the_batch_release_of_its_tree(tmp_path: Path) -> None:
     shop = new_stream(tmp_path)
-    for date in days(*range(21)):
-        version = shop.day(date)
+    version = shop.day(*days(*range(21)))
     design = shop.prepared().design
     noisy = np.nan_to_num(noisy_counts(shop, design))
     batch = estimate(design, noisy, design.config.publish.solver).values
@@ -106,8 +104,7 @@ def test_every_order_of_the_days_gives_the_same_final_bytes(tmp_path: Path) -> N
     for number, seed in enumerate((0, 1, 2)):
         # One folder after the other at one place: the same account, entry and key.
         shop = new_stream(tmp_path / str(number), stream__horizon=["2026-01-26", "2026-02-02"])
-        for date in days(*np.random.default_rng(seed).permutation(8).tolist()):
-            version = shop.day(date)
+        version = shop.day(*days(*np.random.default_rng(seed).permutation(8).tolist()))
         measured = content(shop.stream / "measurement")
         finals.append((measured, content(version / "estimates"), content(version / "published")))
     assert finals[0] == finals[1] == finals[2]
@@ -115,16 +112,16 @@ def test_every_order_of_the_days_gives_the_same_final_bytes(tmp_path: Path) -> N
 
 def test_final_numbers_never_change_and_old_versions_stay(tmp_path: Path) -> None:
     shop, kept, final = new_stream(tmp_path), {}, {}
-    for date in days(*range(15)):
+    for date in days(*range(5, 15)):
         version = shop.day(date)
         kept[version] = content(version)
         rows = read_table(version / "published").to_pylist()
         now = {(row["item"], row["node"]): row["count"] for row in rows if row["status"] == "final"}
         assert final.items() <= now.items()
         final = now
-    assert len(final) == 2 * 8 * 4
+    assert len(final) == 8 * 4
     assert {version: content(version) for version in kept} == kept
-    assert version_as_of(shop.stream, days(3)[0]) == list(kept)[3]
+    assert version_as_of(shop.stream, days(8)[0]) == list(kept)[3]
     with pytest.raises(ConfigError, match="--as-of must be a day on which"):
         version_as_of(shop.stream, "2026-01-01")
 
@@ -186,7 +183,7 @@ def test_a_retry_repeats_its_noise_and_other_counts_never_share_it(tmp_path: Pat
     assert all(value not in (0, 1) for value in moved.values()) or len(set(moved.values())) > 2
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_neighbouring_histories_differ_by_no_more_than_one_row_at_each_level(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int
 ) -> None:
