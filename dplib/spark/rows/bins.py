@@ -27,7 +27,7 @@ from dplib.config.value_input import BinDomain, HistogramInput
 from dplib.spark.points.point_batches import has_unit
 from dplib.spark.rows.contributions import Batches
 from dplib.spark.rows.read import KEY_TYPES, MOMENT_TYPES, NUMBER_TYPES, open_columns
-from dplib.spark.rows.resolve import number_column, text_column, trimmed_column
+from dplib.spark.rows.resolve import number_column, read_column
 from dplib.spark.rows.timestamps import check_date_format, with_day_number
 
 BIN_RULES = ("unit is given", "value can be read", "value is in a bin", "group is declared")
@@ -86,19 +86,19 @@ def judge_values(rows: DataFrame, source: HistogramInput, domain: BinDomain, for
     types = {field.name: field.dataType.typeName() for field in rows.schema.fields}
     with_unit = "unit" in types
     if domain.first_day is not None:
-        moment = trimmed_column(F.col("value"), types["value"])
+        moment = read_column("value") if types["value"] == "string" else F.col("value")
         rows = with_day_number(rows, moment, types["value"], source, domain.first_day, domain.n_days)
         columns = [F.col("day_number").alias("value")]
     elif domain.categories is not None:
-        columns = [text_column(F.col("value")).cast("binary").alias("value")]
+        columns = [read_column("value").cast("binary").alias("value")]
     else:
         columns = [number_column(F.col("value"), types["value"]).alias("value")]
     # As bytes: a table's text need not be valid UTF-8.
-    columns += [text_column(F.col(name)).cast("binary").alias(name) for name in ("group", "unit") if name in types]
+    columns += [read_column(name).cast("binary").alias(name) for name in ("group", "unit") if name in types]
     schema = "failed int, day int, row_type int, quantity long" + (", unit binary" if with_unit else "")
     if for_owner:
-        columns.append(text_column(F.col("value")).cast("binary").alias("text"))
-        both = [text_column(F.col(name)).alias(name) for name in ("value", "group") if name in types]
+        columns.append(read_column("value").cast("binary").alias("text"))
+        both = [read_column(name).alias(name) for name in ("value", "group") if name in types]
         columns.append(F.to_json(F.struct(*both)).cast("binary").alias("content"))
         schema += ", shown binary, content binary"
     judged = rows.select(*columns).mapInArrow(_judge(domain, with_unit), schema)

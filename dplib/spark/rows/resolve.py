@@ -142,15 +142,15 @@ def judge_rows(rows: DataFrame, source: Input, privacy: EventPrivacySettings, do
     types = {field.name: field.dataType.typeName() for field in rows.schema.fields}
     has_unit = "unit" in types
     number = number_column(F.col("quantity"), types["quantity"]) if "quantity" in types else F.lit(1.0)
-    moment = trimmed_column(F.col("day"), types["day"])
+    moment = read_column("day") if types["day"] == "string" else F.col("day")
     numbered = with_day_number(rows, moment, types["day"], source, domain.first_day, domain.n_days)
     typed = numbered.select(
         F.col("day_number").alias("day"),
-        text_column(F.col("name")).alias("name"),
+        read_column("name").alias("name"),
         number.alias("number"),
-        *([text_column(F.col("unit")).alias("unit")] if has_unit else []),
-        text_column(F.col("day")).alias("day_text"),
-        (text_column(F.col("quantity")) if "quantity" in types else F.lit(None)).alias("number_text"),
+        *([read_column("unit").alias("unit")] if has_unit else []),
+        read_column("day").alias("day_text"),
+        (read_column("quantity") if "quantity" in types else F.lit(None)).alias("number_text"),
     )
     joined = typed.join(F.broadcast(_constraint_table(rows, domain)), "name", "left")
     if domain.has_one_window:
@@ -210,7 +210,12 @@ def _constraint_table(rows: DataFrame, domain: RowDomain) -> DataFrame:
 def text_column(column: Column) -> Column:
     """Any column as text without blanks at its ends."""
     # The cast also leaves a table's collation, under which two names could be equal, behind.
-    text = column.cast("string")
+    return F.btrim(column.cast("string"), F.lit(BLANKS))
+
+
+def read_column(name: str) -> Column:
+    """The same of a column as it was read: an expression would be worked out again for each sign that is looked for."""
+    text = F.col(name).cast("string")
     # Few texts have blanks, and to look for one costs a fifth of cutting them; all but the last sort below "!".
     has_blanks = reduce(or_, (text.endswith(sign) for sign in BLANKS), (text < "!") | text.startswith(BLANKS[-1]))
     return F.when(has_blanks, F.btrim(text, F.lit(BLANKS))).otherwise(text)
@@ -228,8 +233,3 @@ def number_column(column: Column, type_name: str) -> Column:
     # Of these signs alone Java reads decimal numbers only: no suffix (5f), no hexadecimal one, no NaN.
     plain = ~text.rlike(_NO_NUMBER_SIGN)
     return F.when(plain | F.lower(text).isin(*_INFINITIES), text.try_cast("double"))
-
-
-def trimmed_column(column: Column, type_name: str) -> Column:
-    """A text column without blanks at its ends; columns of other types as they are."""
-    return text_column(column) if type_name == "string" else column

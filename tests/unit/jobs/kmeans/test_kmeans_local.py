@@ -229,7 +229,7 @@ for name in ("pyspark", "pandas", "pyarrow", "pydantic", "sqlalchemy", "networkx
 from dplib.jobs.kmeans.collection import Collection
 from dplib.jobs.kmeans.report_text import report_of
 print(report_of(Collection.from_json(sys.argv[1]), bytes(32), [0.25, -0.5]))
-shared = {"arrays", "compiled", "errors", "hashing", "jobs", "kept_code", "validate"}
+shared = {"arrays", "compiled", "errors", "hashing", "jobs", "kept_code", "validate", "version"}
 kernels = {"clustering", "mechanisms", "privacy", "randomness", "trees"}
 loaded = {name.split(".")[1] for name in sys.modules if name.startswith("dplib.")}
 assert loaded <= kernels | shared, loaded
