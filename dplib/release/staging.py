@@ -171,12 +171,16 @@ def place_day(output: Path, release_id: str, date: str, staged: str) -> Path:
     return place
 
 
-def place_version(staging: Staging, number: int) -> Path:
-    """Put a staged directory, which holds a whole release, in the place of a stream's version; returns that."""
+def place_version(staging: Staging) -> Path:
+    """Put a staged directory, which holds a whole release, behind a stream's versions; returns its place.
+
+    A version is never replaced, so readers of one keep it: one that a crash left unrecorded stays, made as any other.
+    """
     flush_tree(staging.path)
-    place = staging.output / staging.release_id / f"{number:06d}"
+    stream = staging.output / staging.release_id
     with locked(staging.output):
-        shutil.rmtree(place, ignore_errors=True)
+        number = max((int(path.name) for path in stream.iterdir() if path.name.isdecimal()), default=0) + 1
+        place = stream / f"{number:06d}"
         (staging.path / _LOCK).unlink(missing_ok=True)
         os.rename(staging.path, place)
         place.chmod(staging.output.stat().st_mode & 0o777)

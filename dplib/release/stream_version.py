@@ -1,7 +1,7 @@
 """What a version of a stream is made from, and which of its days are missing."""
 
 import datetime as dt
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,23 +14,35 @@ class StreamVersion:
     """What a version is made from.
 
     Attributes:
-        dates: that are measured, ISO 8601, in order.
+        days: that are measured, ISO 8601, in order, with the hash of each one's measurement.
         is_closed: whether no day is measured any more.
         measurement: folder of the measured days.
         previous: the version before; None where there is none.
     """
 
-    dates: tuple[str, ...]
+    days: Mapping[str, str]
     is_closed: bool
     measurement: Path
     previous: Path | None = None
 
-    def was_final(self, top: int) -> bool:
-        """Whether the numbers of a top (by its place) were final in the version before."""
+    @property
+    def dates(self) -> tuple[str, ...]:
+        """The measured days."""
+        return tuple(self.days)
+
+    def was_final(self, top: int, shaping: str) -> bool:
+        """Whether the numbers of a top (by its place) were final in the version before, made by the same settings.
+
+        Args:
+            top: its place.
+            shaping: hash of the settings that shape a release.
+        """
         if self.previous is None or not (self.previous / MANIFEST).is_file():
             return False
         details = load_manifest(self.previous).details[STREAM]
-        return top in details["final"]  # type: ignore[index,call-overload,operator]  # JSON: written so
+        assert isinstance(details, dict)
+        final = details["final"]
+        return details["shaping"] == shaping and isinstance(final, list) and top in final
 
 
 def holes(dates: Sequence[str], horizon: tuple[str, str]) -> list[str]:

@@ -151,7 +151,8 @@ def unknown_releases(folder: Path, book: Iterable[Entry], own_accounts: bool = F
 
 def output_folders(book: Iterable[Entry]) -> list[Path]:
     """The folders on this machine in which the entries of a ledger say that measurements were stored."""
-    folders = {Path(str(entry.content().get("location"))).parent for entry in book if entry.kind == "measure"}
+    bodies = [entry.content() for entry in book if entry.kind in ("measure", "day")]
+    folders = {Path(str(body.get("measurement", body).get("location"))).parent for body in bodies}
     return sorted(folder for folder in folders if folder.is_dir())
 
 

@@ -35,6 +35,7 @@ from dplib.page.account_state import AccountState
 from dplib.page.drawn_text import clean_text
 from dplib.page.few_pictures import few_of_a_kind
 from dplib.progress import SILENT
+from dplib.release.files import content_hash
 from dplib.release.staging import MEASUREMENT
 from dplib.release.stream_version import StreamVersion
 from dplib.release.tables import shielded_text
@@ -108,8 +109,8 @@ def try_publication(
             )
             resources = _InProcess(few)
             if few.config.horizon is not None:
-                dates = sorted(path.name for path in (folder / MEASUREMENT).iterdir())
-                resources.version = StreamVersion(tuple(dates), False, folder / MEASUREMENT)
+                days = {path.name: content_hash(path) for path in sorted((folder / MEASUREMENT).iterdir())}
+                resources.version = StreamVersion(days, False, folder / MEASUREMENT)
             with few_of_a_kind() if page else without_page():
                 stages.publish(resources, run, account, folder)
             show(folder)

@@ -85,9 +85,16 @@ class Prepared(Generic[Design_co]):
 
         A run that was made under a former hash holds the free settings already.
         """
-        free = free_settings(self.plan_settings) if run.key.settings_hash == self.key.settings_hash else {}
         days = {"days": sorted(day.date for day in run.days), "closed": run.is_closed} if run.days else {}
-        return settings_hash(self.design.publish_settings | free | days)
+        return settings_hash(self._shaping(run) | days)
+
+    def shaping_hash(self, run: Run) -> str:
+        """The same but for which days a stream has measured."""
+        return settings_hash(self._shaping(run))
+
+    def _shaping(self, run: Run) -> dict[str, Any]:
+        free = free_settings(self.plan_settings) if run.key.settings_hash == self.key.settings_hash else {}
+        return self.design.publish_settings | free
 
     @property
     def window(self) -> DayWindow | None:

@@ -54,7 +54,10 @@ def measure_run(ledger: Ledger, run: Run, output: Path, measure: Measure) -> Mea
         return MeasuredRun.of(run)
     with disk_errors(), ledger.holding(run):
         remove_leftovers(output, run.release_id, lambda: recorded(ledger, run))
-        return _measure_into_staging(ledger, run, output, measure)
+        found = measure_into_staging(run, output, measure, lambda mine: ledger.record_measurement(run, mine))
+        measured = MeasuredRun.of(found)
+        _stored(measured)
+        return measured
 
 
 def _check_members(ledger: Ledger, dataset: str, output: Path) -> None:
@@ -85,7 +88,15 @@ def recorded(ledger: Ledger, run: Run) -> set[str]:
     return {each.staged for each in ledger.run(run.release_id).stored}
 
 
-def _measure_into_staging(ledger: Ledger, run: Run, output: Path, measure: Measure) -> MeasuredRun:
+def measure_into_staging(run: Run, output: Path, measure: Measure, record: Callable[[StoredMeasurement], Run]) -> Run:
+    """Measure into a staging folder and record it; what the ledger does not name afterwards is gone, unseen.
+
+    Args:
+        run: with its lease.
+        output: folder of all releases.
+        measure: the private part.
+        record: commits to the measurement, or returns the run with the one that was recorded before.
+    """
     with Staging(output, run.release_id) as staging:
         try:
             mark(staging.path, run)
@@ -104,15 +115,14 @@ def _measure_into_staging(ledger: Ledger, run: Run, output: Path, measure: Measu
             data_digest=keys.data_digest.hex(),
         )
         try:
-            measured = MeasuredRun.of(ledger.record_measurement(run, mine))
+            found = record(mine)
         except (BudgetError, ConfigError, IntegrityError):
             # Refused, and so rolled back. An answer that got lost is no refusal: the ledger may name this one by now.
             staging.discard()
             raise
-        if measured.measurement != mine:
+        if mine not in found.stored:
             staging.discard()
-    _stored(measured)
-    return measured
+    return found
 
 
 def _stored(run: MeasuredRun) -> Path:

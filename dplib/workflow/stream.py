@@ -10,11 +10,11 @@ before the record leaves nothing; one after it leaves a staging folder that the 
 day puts in place.
 """
 
-import hashlib
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
-from dplib.errors import BudgetError, ConfigError, IntegrityError
+from dplib.errors import IntegrityError
 from dplib.ledger.ledger import Ledger
 from dplib.ledger.runs import MeasuredDay, MeasuredRun, Publication, Run, StoredMeasurement
 from dplib.release.files import MANIFEST, content_hash, file_sha256
@@ -29,10 +29,7 @@ from dplib.release.staging import (
     remove_leftovers,
 )
 from dplib.release.stream_version import StreamVersion
-from dplib.workflow.run_keys import MeasurementKeys
-from dplib.workflow.storing import recorded
-
-Measure = Callable[[Run, Path], MeasurementKeys]
+from dplib.workflow.storing import Measure, measure_into_staging, recorded
 
 
 def folder_of(output: Path, run: Run) -> Path:
@@ -43,9 +40,8 @@ def folder_of(output: Path, run: Run) -> Path:
 def version_of(output: Path, run: Run) -> StreamVersion:
     """What is measured, and the newest version."""
     previous = None if run.publication is None else Path(run.publication.location)
-    return StreamVersion(
-        tuple(sorted(day.date for day in run.days)), run.is_closed, folder_of(output, run) / MEASUREMENT, previous
-    )
+    days = {day.date: day.measurement.content_sha256 for day in sorted(run.days, key=lambda day: day.date)}
+    return StreamVersion(days, run.is_closed, folder_of(output, run) / MEASUREMENT, previous)
 
 
 def measure_day(ledger: Ledger, run: Run, output: Path, date: str, measure: Measure) -> MeasuredRun:
@@ -67,37 +63,14 @@ def measure_day(ledger: Ledger, run: Run, output: Path, date: str, measure: Meas
         # Before anything is measured: a crash may have left a day in staging, and the tree is that of the first day.
         _stored(run, output)
         while run.measured_on(date) is None:
-            run = _measure_into_staging(ledger, run, output, date, measure)
+            # Loops where another day was recorded after the same table of used contributions: it is counted again.
+            run = measure_into_staging(run, output, measure, partial(_record, ledger, run, date))
         _stored(run, output)
     return MeasuredRun.of(run)
 
 
-def _measure_into_staging(ledger: Ledger, run: Run, output: Path, date: str, measure: Measure) -> Run:
-    with Staging(output, run.release_id) as staging:
-        try:
-            mark(staging.path, run)
-            keys = measure(run, staging.path)
-            content = staging.seal()
-        except BaseException:
-            staging.discard()
-            raise
-        stored = StoredMeasurement(
-            staged=staging.name,
-            location=str(folder_of(output, run)),
-            content_sha256=content,
-            key_id=keys.key_id,
-            key_commitment=hashlib.sha256(keys.measurement_key).hexdigest(),
-            data_digest=keys.data_digest.hex(),
-        )
-        mine = MeasuredDay(date, stored, used_before=run.used, used=run.used)
-        try:
-            found = ledger.record_day(run, mine)
-        except (BudgetError, ConfigError, IntegrityError):
-            staging.discard()
-            raise
-        if found.measured_on(date) != mine:
-            staging.discard()
-    return found
+def _record(ledger: Ledger, run: Run, date: str, mine: StoredMeasurement) -> Run:
+    return ledger.record_day(run, MeasuredDay(date, mine, used_before=run.used, used=run.used))
 
 
 def _stored(run: Run, output: Path) -> None:
@@ -142,8 +115,7 @@ def publish_version(
             try:
                 publish(run, staging.path)
                 manifest_sha256 = file_sha256(staging.path / MANIFEST)
-                # Before the version is recorded nobody was told of it: one that a crash left there makes room.
-                version = place_version(staging, len(run.publications) + 1)
+                version = place_version(staging)
             except BaseException:
                 staging.discard()
                 raise

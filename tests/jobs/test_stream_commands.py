@@ -36,6 +36,10 @@ def test_days_run_in_one_call_count_the_rows_of_their_nodes(tmp_path: Path) -> N
     assert again.release == ran.release
     late = shop.run("--date", days(0)[0], "--yes")
     assert late.release == shop.stream / "000004"
+    # The stages of a schedule's run.
+    measured = shop.run("--date", days(1)[0], "--yes", "--stage", "measure")
+    published = shop.run("--date", days(1)[0], "--stage", "publish", "--release", measured.last)
+    assert published.release == shop.stream / "000005"
     checked = dplib("verify", "--config", str(shop.config), "--date", days(0)[0])
     assert checked.code == 0, checked.out + checked.err
     planned = shop.command("plan")

@@ -97,10 +97,11 @@ def stream_show(config: ConfigFile, as_json: AsJson = False) -> None:
 
 @stream.command("close")
 def stream_close(config: ConfigFile, why: Annotated[str, typer.Option("--why", help="Why, for the record.")]) -> None:
-    """End a stream: no day is measured any more, and its last version says that all is final."""
+    """End a stream: no day is measured any more, and its last version says that all is final; again, the same."""
     with exit_codes():
         prepared, ledger, run = _found(config)
-        ledger.end_stream(run, why)
+        if not run.is_closed:
+            ledger.end_stream(run, why)
         _, version = run_job(prepared, stage="publish", progress=log.progress)
         print(version)
 

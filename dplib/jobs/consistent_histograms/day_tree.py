@@ -214,9 +214,11 @@ def _growing(config: HistogramsRelease, stream: Stream) -> DayTree:
         whole = calendar_levels(first, last, stream.levels).level_of
         root = any(whole[level] == 0 for level in stream.levels)
         shape, note = Tree(levels=stream.levels, root=root, shares=stream.shares), ""
-    found = build_day_tree(config.model_copy(update={"tree": shape}))
+    shaped = config.model_copy(update={"tree": shape})
+    found = build_day_tree(shaped)
     notes = [each for each in found.notes if "root is not measured" not in each]
-    return replace(found, notes=(*([note] if note else []), *notes))
+    found = replace(found, notes=(*([note] if note else []), *notes))
+    return _without_rounding(config, found) if stream.levels == "auto" else found
 
 
 def _without_rounding(config: HistogramsRelease, days: DayTree) -> DayTree:

@@ -106,6 +106,8 @@ def plan_notes(design: Design) -> tuple[str, ...]:
     """Sentences about the tree, the groupings, the constraints and the integer tables."""
     groupings = (f"Grouping {size}." for size in design.grouping_sizes)
     notes = (*design.columns.notes, *groupings, *design.constraints.notes)
+    if design.config.stream is not None and len(design.constraints.day_constraints) > 1:
+        notes += ("Constraints change over the days: errors as they are known on a day are about those stated.",)
     return (*design.days.notes, *notes, *publication_sentences(design))
 
 

@@ -1,6 +1,7 @@
 """Exact errors of a stream's answers: sums over its independent parts, and as they are known on each day."""
 
 import math
+from collections.abc import Sequence
 from functools import cached_property
 
 import numpy as np
@@ -49,12 +50,17 @@ class StreamErrors:
 
     def sum_half_width(self, lo: int, hi: int, series: IntArray) -> float:
         """Half width of the 95 % interval of the sum of some series' counts."""
+        return self.half_width_of([(lo, hi)], series)
+
+    def half_width_of(self, stretches: Sequence[tuple[int, int]], series: IntArray) -> float:
+        """The same over several stretches of days, none of which shares a day with another."""
         draws: list[Draws] = []
-        for errors, first, end in self._parts(lo, hi):
+        for errors, first, end in (part for lo, hi in stretches for part in self._parts(lo, hi)):
             own = errors.sum_draws(first, end, series)
             if own is None:
                 law = self._state.design.config.privacy.mechanism
-                return (LAPLACE95 if law is Law.LAPLACE else Z95) * self.sum_std_error(lo, hi, series)
+                error = math.hypot(*(self.sum_std_error(lo, hi, series) for lo, hi in stretches))
+                return (LAPLACE95 if law is Law.LAPLACE else Z95) * error
             draws.extend(own)
         return half_width(draws)
 

@@ -127,22 +127,12 @@ def _totals(state: StreamState, days: IntArray, estimates: FloatArray, counts: F
     design, known = state.design, StreamErrors(state)
     order = np.argsort(-estimates.sum(axis=0), kind="stable")
     runs = np.split(days, np.flatnonzero(np.diff(days) > 1) + 1)
-    variances = [known.std_errors(int(run[0]), int(run[-1]) + 1, order) ** 2 for run in runs]
-    errors = np.sqrt(np.sum(variances, axis=0))
-    whole = len(runs) == 1
-
-    def half(at: int) -> float:
-        if whole:
-            return known.sum_half_width(int(days[0]), int(days[-1]) + 1, order[at : at + 1])
-        # Several stretches of days: the larger of their multiples of the standard error.
-        each = [(int(run[0]), int(run[-1]) + 1) for run in runs]
-        one = order[at : at + 1]
-        most = max(known.sum_half_width(lo, hi, one) / float(known.std_errors(lo, hi, one)[0]) for lo, hi in each)
-        return most * float(errors[at])
-
+    stretches = [(int(run[0]), int(run[-1]) + 1) for run in runs]
+    # A node lies in one stretch: the days that it has are all measured.
+    errors = np.sqrt(np.sum([known.std_errors(lo, hi, order) ** 2 for lo, hi in stretches], axis=0))
     return SeriesTotals(
         names=tuple(design.series[series] for series in order),
         estimate=estimates.sum(axis=0)[order],
-        half_width=half_widths(errors, half),
+        half_width=half_widths(errors, lambda at: known.half_width_of(stretches, order[at : at + 1])),
         published=None if counts is None else counts.sum(axis=0)[order],
     )

@@ -101,15 +101,28 @@ def read_noisy(design: Design, measurement: Path, part: StreamPart) -> FloatArra
     return noisy
 
 
-def write_tops(state: StreamState, version: StreamVersion, directory: Path, progress: Progress) -> list[TopResults]:
+def write_tops(
+    state: StreamState, version: StreamVersion, shaping: str, directory: Path, progress: Progress
+) -> list[TopResults]:
     """Write ``estimates/`` and ``published/`` of a version; final tops take their files over from the version before.
+
+    Args:
+        state: what is measured.
+        version: its days, and the version before.
+        shaping: hash of the settings that shape a release: others make other files.
+        directory: the staging directory.
+        progress: told of the rounds.
 
     Returns:
         What was made of the tops that were worked out.
     """
     tables, made = Tables(directory, state.design), []
     for number, top in enumerate(state.tops.tolist()):
-        if state.is_final(top) and version.was_final(number) and _took_over(version, top_name(number), directory):
+        if (
+            state.is_final(top)
+            and version.was_final(number, shaping)
+            and _took_over(version, top_name(number), directory)
+        ):
             continue
         found = estimate_top(state, top, version.measurement, progress)
         if found is None:

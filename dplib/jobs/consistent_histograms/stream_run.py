@@ -87,16 +87,17 @@ def publish_version(job: Resources[Design], run: MeasuredRun, account: AccountSt
     assert version is not None
     design = as_started(job.design, version)
     state = StreamState.of(design, version.dates, version.is_closed)
+    shaping = job.prepared.shaping_hash(run)
     with job.stage("estimating"):
-        made = write_tops(state, version, directory, job.progress)
+        made = write_tops(state, version, shaping, directory, job.progress)
     with job.stage("writing"):
-        fields = _fields(state, version, made[-1].results if made else None)
+        fields = _fields(state, version, shaping, made[-1].results if made else None)
         page = partial(_page, state, version, directory)
         parts = Made(promise(design), FaintTotals(0, ()), fields, page)
         finish_release(replace(job.prepared, design=design), directory, run, account, parts)
 
 
-def _fields(state: StreamState, version: StreamVersion, newest: Results | None) -> dict[str, Any]:
+def _fields(state: StreamState, version: StreamVersion, shaping: str, newest: Results | None) -> dict[str, Any]:
     """What the manifest says; how estimates were made where all of them are those of the version before."""
     design = state.design
     if newest is None:
@@ -108,7 +109,8 @@ def _fields(state: StreamState, version: StreamVersion, newest: Results | None) 
     horizon = (design.date(0).isoformat(), design.date(len(state.days) - 1).isoformat())
     stream = {
         "horizon": list(horizon),
-        "days": list(version.dates),
+        "days": dict(version.days),
+        "shaping": shaping,
         "missing": holes(version.dates, horizon),
         "final": final,
         "final_days": int(sum(state.days[design.tree.lo[x] : design.tree.hi[x]].sum() for x in state.tops[final])),

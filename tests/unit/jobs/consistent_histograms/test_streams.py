@@ -1,6 +1,7 @@
 """Streams: every answer against dense least squares over the nodes that closed, and a life with crashes and holes."""
 
 import datetime as dt
+import shutil
 from fractions import Fraction
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from dplib.jobs.consistent_histograms.design import Design
 from dplib.jobs.consistent_histograms.estimate import estimate
 from dplib.jobs.consistent_histograms.query import query_release
 from dplib.jobs.consistent_histograms.tables import Tables
+from dplib.jobs.pricing import price
 from dplib.ledger.runs import RunState
 from dplib.release.manifest import STREAM, load_manifest, version_as_of
 from dplib.release.staging import check_writable
@@ -227,8 +229,51 @@ def test_a_closed_stream_takes_no_more_days_and_all_of_it_is_final(tmp_path: Pat
     with pytest.raises(IntegrityError, match="none after its end"):
         shop.day(days(1)[0])
     assert shop.run("--date", days(1)[0]).code == 2
-    assert dplib("stream", "close", "--config", str(shop.config), "--why", "again").code == 2
+    again = dplib("stream", "close", "--config", str(shop.config), "--why", "again")
+    assert (again.code, again.last) == (0, str(version))
     assert not shop.ledger.audit()
+
+
+def test_other_publish_settings_make_final_numbers_anew_and_a_version_is_never_replaced(tmp_path: Path) -> None:
+    shop = new_stream(tmp_path)
+    first = shop.day(*days(*range(8)))
+    before = content(first)
+    other = shop.set(publish={"counts": "reals", "output": {"path": "releases", "csv": True}}).day(days(0)[0])
+    assert (other.name, content(first)) == ("000002", before)
+    assert (other / "published" / "top-00000.csv").is_file()
+    assert str(read_table(other / "published", ["count"]).schema.field("count").type) == "double"
+    assert shop.spent() == 1
+    # What a crash left unrecorded stays as it is; the next version stands behind it.
+    shutil.copytree(other, shop.stream / "000003")
+    assert shop.day(days(8)[0]).name == "000004"
+
+
+def test_a_measured_day_that_was_changed_or_lost_is_found(tmp_path: Path) -> None:
+    shop = new_stream(tmp_path)
+    shop.day(*days(0, 1))
+    place = shop.stream / "measurement" / days(0)[0] / "nodes.parquet"
+    whole = place.read_bytes()
+    place.write_bytes(whole[:-1] + bytes([whole[-1] ^ 1]))
+    found = dplib("verify", str(shop.stream))
+    failed = next(line for line in found.out.splitlines() if line.startswith("FAILED"))
+    assert (found.code, failed.split()) == (1, ["FAILED", "measured", "days", days(0)[0]])
+    with pytest.raises(IntegrityError, match="a changed one"):
+        shop.day(days(2)[0])
+    place.unlink()
+    with pytest.raises(IntegrityError):
+        shop.day(days(2)[0])
+    assert [day.date for day in shop.ledger.runs("counts")[0].days] == days(0, 1)
+
+
+@pytest.mark.parametrize("rho", ["37/100", "0.123456789"])
+def test_the_cost_of_chosen_levels_hangs_on_no_query(tmp_path: Path, rho: str) -> None:
+    costs = []
+    for number, queries in enumerate((["day"], ["year to date", {"range": "last 7 days", "weight": 3}])):
+        shop = new_stream(tmp_path / str(number), queries=queries, privacy__budget={"rho": rho}, stream__levels="auto")
+        shop.day(days(0)[0])
+        costs.append(shop.spent())
+        assert not shop.ledger.audit(pricing=price)
+    assert costs[0] == costs[1]
 
 
 def test_commands_show_a_stream(tmp_path: Path) -> None:
