@@ -65,6 +65,11 @@ def level_shares(
         return shares, objective(costs / parts**law.exponent)
 
 
+def unjudged(variances: FloatArray) -> float:
+    """The objective where packages link many series: no division of a budget is known to be better than another."""
+    return 0.0
+
+
 def grouping_objective(constraints: ResolvedConstraints, column: IntArray) -> tuple[Objective, Objective]:
     """Mean logarithm of the variances of the series of each column, as a function of the columns' variances.
 
@@ -85,8 +90,7 @@ def grouping_objective(constraints: ResolvedConstraints, column: IntArray) -> tu
     if len(column) <= MAX_LINKED and not (rows_are_items and daily.generators is not None):
         return (_linked(daily, column),) * 2
     if not rows_are_items:
-        # Many packages: no division of the budget is known to be better than another.
-        return ((lambda variances: 0.0),) * 2
+        return (unjudged,) * 2
     membership = csr_array(incidence[n_items:])
     membership.data = np.minimum(membership.data, 1)
     return _by_classes(membership, grouping)

@@ -7,19 +7,18 @@ estimates are of the same number where releases count the same rows under the sa
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pyarrow as pa
 
 from dplib.privacy.noise_quantile import LAPLACE95, Z95
-from dplib.reading.release import Bound, Release, arguments, frame_of, question_of
+from dplib.reading.release import Askable, Release
 from dplib.release.answers import row_of
 from dplib.release.question import Question
 from dplib.validate import require
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 COMBINED = ("consistent-histograms", "network-statistics", "range-histograms")
 """Jobs whose answers are numbers with standard errors."""
@@ -29,7 +28,7 @@ _SAME = ("job", "dataset", "domain", "histogram", "graph", "constraints", "stati
 
 
 @dataclass(frozen=True, eq=False)
-class Combined:
+class Combined(Askable):
     """Several releases that are asked together.
 
     Attributes:
@@ -53,25 +52,9 @@ class Combined:
         laplace = any("laplace" in str(part.get("mechanism")) for r in self.releases for part in r.manifest.mechanisms)
         return [_mean(rows, LAPLACE95 if laplace else Z95) for rows in zip(*of_each, strict=True)]
 
-    def query(
-        self,
-        items: str | Sequence[str] = (),
-        *,
-        where: Mapping[str, str | Sequence[str]] | None = None,
-        start: Bound | None = None,
-        end: Bound | None = None,
-        by: str | None = None,
-        sum: bool = False,  # noqa: A002 - the word of the command line
-    ) -> "pd.DataFrame":
-        """Answers as of `Release.query`, with estimate, std_error, low and high of all releases together.
-
-        Raises:
-            ConfigError: as of `Release.query`, or if an error is not stated.
-        """
-        import pyarrow as pa
-
-        with arguments():
-            return frame_of(pa.Table.from_pylist(self.answers(question_of(items, where, start, end, by, sum))))
+    def answer_table(self, asked: Question) -> pa.Table:
+        """The combined answers, a row each."""
+        return pa.Table.from_pylist(self.answers(asked))
 
 
 def _mean(rows: Sequence[dict[str, Any]], factor: float) -> dict[str, Any]:

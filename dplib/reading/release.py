@@ -9,6 +9,7 @@ not made up from the errors of its days. Intervals are of 95 %, from the very la
 """
 
 import datetime as dt
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -84,8 +85,46 @@ def question_of(
     return Question([items] if isinstance(items, str) else list(items), first, last, values, add_up, by)
 
 
+class Askable(ABC):
+    """What answers questions: a release, or several together."""
+
+    @abstractmethod
+    def answer_table(self, asked: Question) -> pa.Table:
+        """Answers to a question, a row each."""
+
+    def query(
+        self,
+        items: str | Sequence[str] = (),
+        *,
+        where: Mapping[str, str | Sequence[str]] | None = None,
+        start: Bound | None = None,
+        end: Bound | None = None,
+        by: str | None = None,
+        sum: bool = False,  # noqa: A002 - the word of the command line
+    ) -> "pd.DataFrame":
+        """Answers with their standard errors and 95 % intervals.
+
+        Args:
+            items: items, totals, groups, statistics, vertices or centers; all where empty.
+            where: values of columns of the items' table: ``{"region": "north", "kind": ["tea", "coffee"]}``.
+            start: first day, lower edge or first category; the first there is where None. Of k-means a point ``"x,y"``.
+            end: last day or category, inclusive, or upper edge.
+            by: day, week, month, quarter, year (the first and last are cut by the range), or bin.
+            sum: the sum of all that is named, in place of each.
+
+        Returns:
+            A row an answer: keys, the interval of days or bins, estimate, std_error, low, high; of one release
+            published too.
+
+        Raises:
+            ConfigError: if a release does not have what is named, or an error that is to be combined is not stated.
+        """
+        with arguments():
+            return frame_of(self.answer_table(question_of(items, where, start, end, by, sum)))
+
+
 @dataclass(frozen=True, eq=False)
-class Release:
+class Release(Askable):
     """A release that was opened.
 
     Attributes:
@@ -132,34 +171,9 @@ class Release:
         found: list[DataclassInstance] = query_module(self.job).ask(self.path, self.manifest, asked)
         return found
 
-    def query(
-        self,
-        items: str | Sequence[str] = (),
-        *,
-        where: Mapping[str, str | Sequence[str]] | None = None,
-        start: Bound | None = None,
-        end: Bound | None = None,
-        by: str | None = None,
-        sum: bool = False,  # noqa: A002 - the word of the command line
-    ) -> "pd.DataFrame":
-        """Answers with their exact standard errors and 95 % intervals.
-
-        Args:
-            items: items, totals, groups, statistics, vertices or centers; all where empty.
-            where: values of columns of the items' table: ``{"region": "north", "kind": ["tea", "coffee"]}``.
-            start: first day, lower edge or first category; the first there is where None. Of k-means a point ``"x,y"``.
-            end: last day or category, inclusive, or upper edge.
-            by: day, week, month, quarter, year (the first and last are cut by the range), or bin.
-            sum: the sum of all that is named, in place of each.
-
-        Returns:
-            A row an answer: keys, the interval of days or bins, estimate, std_error, low, high, published.
-
-        Raises:
-            ConfigError: if the release does not have what is named.
-        """
-        with arguments():
-            return frame_of(table_of(self.answers(question_of(items, where, start, end, by, sum))))
+    def answer_table(self, asked: Question) -> pa.Table:
+        """Answers to a question, a row each."""
+        return table_of(self.answers(asked))
 
     def to_pandas(self) -> "pd.DataFrame":
         """Every number of the release, a row each: keys, interval, estimate, std_error, low, high, published."""

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from dplib.config.selection import select
-from dplib.consistency import choose
+from dplib.consistency import choose, question_shares
 from dplib.consistency.choose import MAX_CLASSES
 from dplib.errors import ConfigError
 from dplib.jobs.consistent_histograms.compare import kind_errors
@@ -23,7 +23,7 @@ from dplib.spark.engine.in_process import session_in_process
 from dplib.workflow.settings import counted_settings, free_settings
 from tests.spark.test_layouts import stored
 from tests.support.dense_histograms import DenseHistograms
-from tests.unit.jobs.consistent_histograms.test_design import design
+from tests.unit.jobs.consistent_histograms.test_design import PACKAGES, design
 
 ITEMS = [f"i{number}" for number in range(7)]
 TOTALS = [
@@ -205,3 +205,13 @@ def test_constraints_that_change_are_solved_in_blocks(
     np.testing.assert_allclose(found.solution.values, wanted.solution.values, rtol=1e-9, atol=1e-7)
     np.testing.assert_allclose(found.std_error, wanted.std_error, rtol=1e-9)
     np.testing.assert_array_equal(found.tables.counts, wanted.tables.counts)
+
+
+def test_a_plan_says_where_automatic_shares_of_many_packages_are_equal(monkeypatch: pytest.MonkeyPatch) -> None:
+    constraints = [*PACKAGES["constraints"], {"totals": {"ab": ["a", "b"]}}]
+    few = design(**PACKAGES | {"constraints": constraints, "measure": "auto"})
+    assert "decides nothing" not in " ".join(few.columns.notes)
+    monkeypatch.setattr(question_shares, "MAX_LINKED", 1)
+    many = design(**PACKAGES | {"constraints": constraints, "measure": "auto"})
+    assert many.columns.shares == (Fraction(1, 2), Fraction(1, 2))
+    assert many.columns.notes[0].startswith("measure: auto decides nothing where packages link so many series")
