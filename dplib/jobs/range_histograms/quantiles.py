@@ -57,7 +57,7 @@ class Shape:
 
 
 @dataclass(frozen=True, eq=False)
-class _Bins:
+class ShapeBins:
     """What all of them need.
 
     Attributes:
@@ -72,7 +72,12 @@ class _Bins:
     factor: float | None
 
     @classmethod
-    def of(cls, design: Design, name: str) -> "_Bins":
+    def of(cls, design: Design, name: str) -> "ShapeBins":
+        """Of a design, for a statistic of this name.
+
+        Raises:
+            ConfigError: if bins have no numbers and the statistic needs some.
+        """
         bins, pure = design.bins, design.config.privacy.mechanism.is_pure
         require(bins.kind != "categories" or name == "share", name, "be of numbers or days", "categories")
         ends = bins.edges if bins.kind == "edges" else np.arange(bins.n_bins + 1.0)
@@ -103,7 +108,7 @@ def quantile(directory: Path, manifest: Manifest, groups: Sequence[str], q: Sequ
         ConfigError: if a group is none, q is not between 0 and 1, or bins have no numbers.
     """
     design = design_of(directory, manifest)
-    bins, n = _Bins.of(design, "quantile"), design.bins.n_bins
+    bins, n = ShapeBins.of(design, "quantile"), design.bins.n_bins
     for each in q:
         require(0 <= each <= 1, "quantile", "be between 0 and 1", each)
     errors, at, found = Errors(design), np.arange(1, n), []
@@ -122,7 +127,7 @@ def quantile(directory: Path, manifest: Manifest, groups: Sequence[str], q: Sequ
     return found
 
 
-def _crossing(bins: _Bins, counts: FloatArray, q: float, error: FloatArray) -> tuple[float | None, float, float]:
+def _crossing(bins: ShapeBins, counts: FloatArray, q: float, error: FloatArray) -> tuple[float | None, float, float]:
     """Where the counts before an edge reach the part q of all, and the ends of the bins in which the true ones may."""
     gap = np.append(0.0, np.cumsum(counts)) - q * counts.sum()
     half = (bins.factor or 0.0) * error
@@ -152,7 +157,7 @@ def mean(directory: Path, manifest: Manifest, groups: Sequence[str]) -> list[Sha
         ConfigError: if a group is none, or bins have no numbers.
     """
     design = design_of(directory, manifest)
-    bins = _Bins.of(design, "mean")
+    bins = ShapeBins.of(design, "mean")
     lower, upper = bins.ends[:-1], bins.ends[1:]
     found = []
     for group, estimates, counts in bin_counts(directory, design, groups):
@@ -173,7 +178,7 @@ def share(
         ConfigError: if a group is none, or an end is not of the bins.
     """
     design = design_of(directory, manifest)
-    bins, (lo, hi) = _Bins.of(design, "share"), design.bins.range_of(start, end)
+    bins, (lo, hi) = ShapeBins.of(design, "share"), design.bins.range_of(start, end)
     inside = np.zeros(design.bins.n_bins)
     inside[lo:hi] = 1.0
     found = []
@@ -186,7 +191,7 @@ def share(
 
 
 def _ratio(
-    bins: _Bins, weights: FloatArray, estimates: FloatArray, group: str
+    bins: ShapeBins, weights: FloatArray, estimates: FloatArray, group: str
 ) -> tuple[float | None, float | None, float, float]:
     """The ratio of a weighted sum of estimates to their sum, its standard error, and the ends of its interval."""
     top, total = float(weights @ estimates), float(estimates.sum())

@@ -16,6 +16,7 @@ from dplib.jobs.range_histograms.config import RangeHistogramsConfig
 from dplib.jobs.range_histograms.design import Design
 from dplib.jobs.range_histograms.estimate import Errors, estimate_sums
 from dplib.jobs.range_histograms.kinds import errors_by_kind
+from dplib.jobs.range_histograms.quantiles import ShapeBins
 from tests.support.dense_ranges import DenseRanges
 
 TABLE = "shop,region,kind\n" + "".join(
@@ -162,3 +163,16 @@ def test_wrong_settings_are_refused(
 ) -> None:
     with pytest.raises(ConfigError, match=message):
         design(tmp_path, histogram, **more)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_covariances_of_shapes_are_those_of_dense_least_squares(case: str, tmp_path: Path) -> None:
+    histogram, budget, more = CASES[case]
+    made = design(tmp_path, histogram, budget, **more)
+    oracle, n = DenseRanges(made), made.bins.n_bins
+    weights = np.array([[float(at < 5) for at in range(n)], [float(at >= 5) for at in range(n)]])
+    for series in range(len(made.series)):
+        first, last, whole = (oracle.error(lo, hi, np.array([series])) ** 2 for lo, hi in ((0, 5), (5, n), (0, n)))
+        both = (whole - first - last) / 2
+        found = ShapeBins.of(made, "share").covariance(weights, series)
+        np.testing.assert_allclose(found, [[first, both], [both, last]], rtol=1e-8, atol=1e-8)
