@@ -206,9 +206,8 @@ class Ledger(Accounts):
         """Commit a stream to its one measurement of a day: the first to record wins.
 
         Returns:
-            The run as it stands. What it measured on the day is the caller's if the caller won. Where it is another
-            job's, or is missing since another day was recorded after the same table of used contributions, the caller
-            discards its own: it uses the other's, or counts again.
+            The run as it stands. What it measured on the day is the caller's if the caller won; if not, the caller
+            discards its own and uses that one.
 
         Raises:
             IntegrityError: if the stream was closed meanwhile, or the ledger holds another reservation in its place;
@@ -216,7 +215,7 @@ class Ledger(Accounts):
         """
         with self.writing(run.key.dataset) as writer:
             present = _reservation(writer.state, run)
-            if present.measured_on(day.date) is None and day.used_before == present.used:
+            if present.measured_on(day.date) is None:
                 writer.append("day", run.sequence, asdict(day))
             return writer.state.runs[run.sequence]
 

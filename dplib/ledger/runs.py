@@ -178,15 +178,10 @@ class MeasuredDay:
     Attributes:
         date: the day, ISO 8601.
         measurement: where it is stored.
-        used_before: keyed digest of the table of used contributions that it was counted with, hex; empty where units
-            use none.
-        used: that of the table after it.
     """
 
     date: str
     measurement: StoredMeasurement
-    used_before: str = field(default="", repr=False)
-    used: str = field(default="", repr=False)
 
 
 @dataclass(frozen=True)
@@ -242,11 +237,6 @@ class Run:
         """All that was measured: one measurement, or one a day."""
         one = () if self.measurement is None else (self.measurement,)
         return (*one, *(day.measurement for day in self.days))
-
-    @property
-    def used(self) -> str:
-        """Digest of the stream's newest table of used contributions; empty before its first day."""
-        return self.days[-1].used if self.days else ""
 
     def measured_on(self, date: str) -> MeasuredDay | None:
         """What a stream measured on a day."""

@@ -11,12 +11,11 @@ day puts in place.
 """
 
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 
 from dplib.errors import IntegrityError
 from dplib.ledger.ledger import Ledger
-from dplib.ledger.runs import MeasuredDay, MeasuredRun, Publication, Run, StoredMeasurement
+from dplib.ledger.runs import MeasuredDay, MeasuredRun, Publication, Run
 from dplib.release.files import MANIFEST, content_hash, file_sha256
 from dplib.release.membership import mark
 from dplib.release.staging import (
@@ -32,16 +31,16 @@ from dplib.release.stream_version import StreamVersion
 from dplib.workflow.storing import Measure, measure_into_staging, recorded
 
 
-def folder_of(output: Path, run: Run) -> Path:
-    """The stream's folder."""
-    return output.resolve() / run.release_id
+def home_of(output: Path, run: Run) -> Path:
+    """The folder in which a stream's folder lies: where it began, whatever the settings say by now."""
+    return Path(run.days[0].measurement.location).parent if run.days else output.resolve()
 
 
 def version_of(output: Path, run: Run) -> StreamVersion:
     """What is measured, and the newest version."""
     previous = None if run.publication is None else Path(run.publication.location)
     days = {day.date: day.measurement.content_sha256 for day in sorted(run.days, key=lambda day: day.date)}
-    return StreamVersion(days, run.is_closed, folder_of(output, run) / MEASUREMENT, previous)
+    return StreamVersion(days, run.is_closed, home_of(output, run) / run.release_id / MEASUREMENT, previous)
 
 
 def measure_day(ledger: Ledger, run: Run, output: Path, date: str, measure: Measure) -> MeasuredRun:
@@ -58,32 +57,29 @@ def measure_day(ledger: Ledger, run: Run, output: Path, date: str, measure: Meas
         DplibError: if the disk is full.
         IntegrityError: if a measured day is missing or changed.
     """
+    output = home_of(output, run)
     with disk_errors(), ledger.holding(run):
         remove_leftovers(output, run.release_id, lambda: recorded(ledger, run))
         # Before anything is measured: a crash may have left a day in staging, and the tree is that of the first day.
         _stored(run, output)
-        while run.measured_on(date) is None:
-            # Loops where another day was recorded after the same table of used contributions: it is counted again.
-            run = measure_into_staging(run, output, measure, partial(_record, ledger, run, date))
+        if run.measured_on(date) is None:
+            run = measure_into_staging(
+                run, output, measure, lambda mine: ledger.record_day(run, MeasuredDay(date, mine))
+            )
         _stored(run, output)
     return MeasuredRun.of(run)
-
-
-def _record(ledger: Ledger, run: Run, date: str, mine: StoredMeasurement) -> Run:
-    return ledger.record_day(run, MeasuredDay(date, mine, used_before=run.used, used=run.used))
 
 
 def _stored(run: Run, output: Path) -> None:
     """Put every measured day in place that a crash left in staging, and hold each against the ledger's hash."""
     for day in run.days:
-        folder = Path(day.measurement.location)
-        place = place_day(folder.parent, run.release_id, day.date, day.measurement.staged)
+        place = place_day(output, run.release_id, day.date, day.measurement.staged)
         if content_hash(place) != day.measurement.content_sha256:
             raise IntegrityError(
                 f"{run.release_id} must have the day {day.date} that the ledger names, got a changed one"
             )
     if run.days:
-        mark(folder_of(output, run), run)
+        mark(output / run.release_id, run)
 
 
 def publish_version(
@@ -108,6 +104,7 @@ def publish_version(
         manifest = Path(newest.location) / MANIFEST
         if manifest.is_file() and file_sha256(manifest) == newest.manifest_sha256:
             return Path(newest.location)
+    output = home_of(output, run)
     check_writable(output)
     with disk_errors():
         _stored(run, output)

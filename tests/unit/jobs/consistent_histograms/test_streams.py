@@ -248,6 +248,14 @@ def test_other_publish_settings_make_final_numbers_anew_and_a_version_is_never_r
     assert shop.day(days(8)[0]).name == "000004"
 
 
+def test_a_stream_stays_where_it_began(tmp_path: Path) -> None:
+    shop = new_stream(tmp_path)
+    first = shop.day(days(0)[0])
+    second = shop.set(publish={"output": {"path": "elsewhere"}}).day(days(1)[0])
+    assert second.parent == first.parent
+    assert sorted(path.name for path in (second.parent / "measurement").iterdir()) == days(0, 1)
+
+
 def test_a_measured_day_that_was_changed_or_lost_is_found(tmp_path: Path) -> None:
     shop = new_stream(tmp_path)
     shop.day(*days(0, 1))
