@@ -1,12 +1,16 @@
 """What a version of a stream is made from, and which of its days are missing."""
 
 import datetime as dt
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
+from dplib.errors import IntegrityError
 from dplib.release.files import MANIFEST
 from dplib.release.manifest import STREAM, load_manifest
+
+AnyShape = TypeVar("AnyShape")
 
 
 @dataclass(frozen=True)
@@ -29,6 +33,20 @@ class StreamVersion:
     def dates(self) -> tuple[str, ...]:
         """The measured days."""
         return tuple(self.days)
+
+    def measured_by(self, read: Callable[[Path], AnyShape]) -> AnyShape | None:
+        """What all days were measured by, a tree and shares; None where none is.
+
+        Args:
+            read: from the folder of a day's measurement.
+
+        Raises:
+            IntegrityError: if days were measured by different ones.
+        """
+        shapes = [read(self.measurement / date) for date in self.dates]
+        if any(shape != shapes[0] for shape in shapes):
+            raise IntegrityError("days of a stream must be measured on one tree, got several")
+        return shapes[0] if shapes else None
 
     def was_final(self, top: int, shaping: str) -> bool:
         """Whether the numbers of a top (by its place) were final in the version before, made by the same settings.

@@ -1,21 +1,19 @@
 """What the numbers of a release must obey: parents are sums of their children, and every day's constraints hold."""
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from dplib.arrays import BoolArray, FloatArray
+from dplib.estimates.stream_state import StreamState
 from dplib.jobs.consistent_histograms.design import Design
 from dplib.jobs.consistent_histograms.estimate import groups, with_day_constraints
-from dplib.jobs.consistent_histograms.query import design_of, stream_state
-from dplib.jobs.consistent_histograms.stream_parts import StreamState
+from dplib.jobs.consistent_histograms.query import design_of, state_of
 from dplib.jobs.consistent_histograms.tables import ESTIMATES, PUBLISHED, Tables, block_names
 from dplib.projection.residual import largest_residual
-from dplib.release.files import content_hash
-from dplib.release.manifest import STREAM, Manifest
-from dplib.release.staging import MEASUREMENT
+from dplib.release.manifest import Manifest
+from dplib.release.stream_tops import check_days
 from dplib.release.tables import read_table
 from dplib.release.verify import Check
 
@@ -26,9 +24,9 @@ TOLERANCE = 1e-6
 def check_tables(directory: Path, manifest: Manifest) -> list[Check]:
     """Check a release's tables against the tree and the constraints of its manifest."""
     design = design_of(manifest)
-    state = stream_state(design, manifest)
+    state = state_of(design, manifest)
     if state is not None:
-        return [_check_days(directory, manifest), *_check_stream(directory, state)]
+        return [check_days(directory, manifest), *_check_stream(directory, state)]
     names = block_names(design)
     tables = Tables(directory, design)
     table = read_table(directory / ESTIMATES, ["item", "node", "estimate"], blocks=names)
@@ -61,15 +59,7 @@ def check_tables(directory: Path, manifest: Manifest) -> list[Check]:
     return checks
 
 
-def _check_days(directory: Path, manifest: Manifest) -> Check:
-    """The measured days that a version was made from, beside it."""
-    stream: Any = manifest.details[STREAM]
-    folder = directory.resolve().parent / MEASUREMENT
-    wrong = [day for day, known in stream["days"].items() if content_hash(folder / day) != known]
-    return Check("measured days", not wrong, ", ".join(wrong[:5]) or f"{len(stream['days'])} as they were measured")
-
-
-def _check_stream(directory: Path, state: StreamState) -> list[Check]:
+def _check_stream(directory: Path, state: StreamState[Design]) -> list[Check]:
     """The same of every part of a stream's version."""
     checks = []
     for table, column in ((ESTIMATES, "estimate"), (PUBLISHED, "count")):

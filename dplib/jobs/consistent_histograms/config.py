@@ -7,7 +7,6 @@ input is read decides counts.
 """
 
 import datetime as dt
-from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
 from typing import Annotated, Literal, Self
@@ -22,17 +21,12 @@ from dplib.config.job_config import JobConfig, Publication, ReleaseSettings, req
 from dplib.config.measure import Measure, Target
 from dplib.config.names import ListFile, declared_names
 from dplib.config.sections import EventPrivacySettings, Exact, Section
+from dplib.config.stream import CalendarLevel, Query, RecentDays, Stream, require_streamable, with_horizon
 from dplib.jobs.consistent_histograms.solver_config import Solver
-from dplib.trees.calendar import WEEKS
 
 NAME = "consistent-histograms"
 COUNTING_VERSION = 1
 """Raised when the code that turns rows into counts changes its result."""
-
-CalendarLevel = Literal["day", "week", "month", "quarter", "year"] | Annotated[str, Field(pattern=f"^{WEEKS}$")]
-Query = Literal["day", "week", "month", "quarter", "year", "total"]
-RecentDays = Annotated[str, Field(pattern=r"^(last ([2-9]|[1-9][0-9]{1,3}) days|(week|month|quarter|year) to date)$")]
-"""Ranges that end on the day on which they are asked for: of streams."""
 
 
 class Domain(Section):
@@ -152,24 +146,6 @@ class Tree(Section):
         return self
 
 
-class Stream(Section):
-    """A release that grows day by day: reserved once for its horizon, measured as its days end."""
-
-    horizon: Annotated[list[dt.date], Field(min_length=2, max_length=2)]
-    """First and last day, in place of `domain.first_day` and `domain.last_day`."""
-    levels: Literal["auto"] | list[CalendarLevel] = "auto"
-    """Levels of the tree over days that are measured; auto chooses levels and shares for the `queries`, each as it is
-    known on its last day."""
-    shares: list[Exact] | None = None
-    """Share of the budget of each level from the coarsest down, in any unit; equal where absent."""
-
-    @model_validator(mode="after")
-    def _shares_of_levels(self) -> Self:
-        if self.levels == "auto" and self.shares is not None:
-            raise ValueError("stream.shares must be absent where stream.levels is auto, which chooses them, got some")
-        return self
-
-
 class Question(Section):
     """A kind of answer that readers ask for."""
 
@@ -211,25 +187,13 @@ class HistogramsRelease(ReleaseSettings):
     @classmethod
     def _horizon(cls, given: object) -> object:
         """The days of a stream are its horizon."""
-        if not isinstance(given, Mapping) or not isinstance(given.get("stream"), Mapping):
-            return given
-        ends, domain = given["stream"].get("horizon"), given.get("domain")
-        if not isinstance(ends, Sequence) or len(ends) != 2 or not isinstance(domain, Mapping):
-            return given
-        days = dict(zip(("first_day", "last_day"), ends, strict=True))
-        for name, end in days.items():
-            if domain.get(name, end) != end:
-                raise ValueError(f"domain.{name} must be absent where stream.horizon says it, got {domain[name]}")
-        recent = given.get("queries", ("day", "last 7 days", "last 28 days", "year to date"))
-        return {**given, "domain": {**domain, **days}, "queries": recent}
+        return with_horizon(given, "domain", ("first_day", "last_day"))
 
     @model_validator(mode="after")
     def _of_streams(self) -> Self:
         for question in self.questions:
             if self.stream is None and (" to date" in question.range or question.range.startswith("last ")):
                 raise ValueError(f"queries must be of whole periods where there is no stream, got {question.range}")
-        if self.stream is not None and self.privacy.quality_share is not None:
-            raise ValueError("privacy.quality_share must be absent in a stream, got one")
         return self
 
     @field_validator("tree", mode="before")
@@ -273,14 +237,11 @@ class ConsistentHistogramsConfig(HistogramsRelease, JobConfig):
             raise ValueError("measure must be absent in a stream, got one")
         if isinstance(self.domain.items, ItemTable) and "status" in self.domain.items.named:
             raise ValueError("domain.items must name no column status in a stream, whose tables have one, got it")
-        if self.publish.output.tables:
-            raise ValueError("publish.output.tables must be absent in a stream, whose rows are revised, got some")
+        require_streamable(self.publish.output.tables, self.privacy.quality_share, self.privacy.unit)
         if self.publish.solver.layout not in ("auto", "driver"):
             raise ValueError(
                 f"publish.solver.layout must be auto or driver in a stream, got {self.publish.solver.layout}"
             )
-        if self.privacy.unit != "event":
-            raise ValueError(f"privacy.unit must be event in a stream, got {self.privacy.unit}")
         return self
 
     @model_validator(mode="after")

@@ -15,10 +15,11 @@ import numpy as np
 
 from dplib.arrays import FloatArray, IntArray
 from dplib.config.sections import EventPrivacySettings
+from dplib.config.stream import CalendarLevel, Query, Stream
 from dplib.consistency.best_shares import GRID, on_grid
 from dplib.consistency.question_shares import Ranges, level_objective, level_shares
 from dplib.consistency.stream_levels import choose_levels
-from dplib.jobs.consistent_histograms.config import CalendarLevel, HistogramsRelease, Query, Question, Stream, Tree
+from dplib.jobs.consistent_histograms.config import HistogramsRelease, Question, Tree
 from dplib.privacy.budget import PureDP, rho_of
 from dplib.privacy.rounding import share_text
 from dplib.trees.budgets import name_of

@@ -8,13 +8,13 @@ import numpy as np
 
 from dplib.arrays import FloatArray
 from dplib.consistency.columns import series_norms
+from dplib.consistency.known_errors import KnownErrors
 from dplib.jobs.consistent_histograms.compare import kind_errors
 from dplib.jobs.consistent_histograms.day_tree import query_ranges
 from dplib.jobs.consistent_histograms.design import Design
 from dplib.jobs.consistent_histograms.errors import Errors
 from dplib.jobs.consistent_histograms.estimate import chosen_solvers, publication_sentences
 from dplib.jobs.consistent_histograms.ignored import ignored_settings
-from dplib.jobs.consistent_histograms.stream_errors import KnownErrors
 from dplib.privacy.budget import ZCDP, PureDP
 from dplib.privacy.noise import Noise
 from dplib.workflow.kind_errors import KindError
@@ -135,9 +135,12 @@ def level_plans(design: Design) -> tuple[LevelPlan, ...]:
 def query_errors(design: Design, errors: Errors) -> tuple[QueryError, ...]:
     """Expected errors of the configured queries."""
     n_items, found = design.constraints.n_items, []
-    daily, growing = days_only_variance(design), KnownErrors(design, errors)
+    daily, domain, growing = days_only_variance(design), design.config.domain, None
+    if design.config.stream is not None:
+        whole = errors.range_std_error(0, domain.n_days)
+        growing = KnownErrors(design.tree, design.level_variance, whole, domain.first_day, domain.last_day)
     for query in (each.range for each in design.config.questions):
-        if design.config.stream is None:
+        if growing is None:
             ranges = query_ranges(design.config, query)
             days = np.array([float(hi - lo) for lo, hi in ranges])
             mean = np.mean([errors.range_std_error(lo, hi) for lo, hi in ranges], axis=0)

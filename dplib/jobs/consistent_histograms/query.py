@@ -13,11 +13,12 @@ import pyarrow as pa
 from dplib.arrays import FloatArray, IntArray
 from dplib.config.selection import Selection, select
 from dplib.errors import ConfigError
-from dplib.jobs.consistent_histograms.config import NAME, Domain
+from dplib.estimates.stream_errors import StreamErrors
+from dplib.estimates.stream_state import StreamState
+from dplib.jobs.consistent_histograms.config import NAME
 from dplib.jobs.consistent_histograms.design import Design
 from dplib.jobs.consistent_histograms.errors import MAX_KINDS, Errors
-from dplib.jobs.consistent_histograms.stream_errors import StreamErrors
-from dplib.jobs.consistent_histograms.stream_parts import StreamState
+from dplib.jobs.consistent_histograms.stream_parts import stream_errors, stream_state
 from dplib.jobs.consistent_histograms.tables import ESTIMATES, PUBLISHED
 from dplib.privacy.noise_quantile import half_widths
 from dplib.release.manifest import STREAM, Manifest, public_design
@@ -105,20 +106,20 @@ def query_release(
     """
     design = design_of(manifest)
     domain = design.config.domain
-    state = stream_state(design, manifest)
-    newest = domain if state is None else _newest_days(state)
-    first, last = first_day or newest.first_day, last_day or newest.last_day
+    state = state_of(design, manifest)
+    newest = (0, domain.n_days) if state is None else state.newest_days()
+    first, last = first_day or design.date(newest[0]), last_day or design.date(newest[1] - 1)
     within = f"be days from {domain.first_day} to {domain.last_day} in order"
     require(domain.first_day <= first <= last <= domain.last_day, "--from and --to", within, f"{first} and {last}")
     wanted = select(design.names, items, where, add_up)
     edges = design.day(first) + period_edges(first, last, by)
     spans = list(zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True))
-    covers = [design.tree.cover(*days) if state is None else _nodes_of_stream(state, days) for days in spans]
+    covers = [(design.tree if state is None else state).cover(*days) for days in spans]
     estimates = sums_of(directory / ESTIMATES, "estimate", design, wanted, covers)
     published: list[list[int | float | None]] = [[None] * len(wanted)] * len(spans)
     if (directory / PUBLISHED).is_dir():
         published = sums_of(directory / PUBLISHED, "count", design, wanted, covers)
-    errors, halves = _errors(Errors(design) if state is None else StreamErrors(state), wanted, spans)
+    errors, halves = _errors(Errors(design) if state is None else stream_errors(state), wanted, spans)
     errors = errors if manifest.solver["converged"] else np.full(errors.shape, np.nan)
     answers = []
     for place, each in enumerate(wanted):
@@ -134,35 +135,10 @@ def query_release(
     return answers
 
 
-def stream_state(design: Design, manifest: Manifest) -> StreamState | None:
+def state_of(design: Design, manifest: Manifest) -> StreamState[Design] | None:
     """What of a stream its version knows; None of other releases."""
     stream: Any = manifest.details.get(STREAM)
-    return None if stream is None else StreamState.of(design, stream["days"], stream["closed"])
-
-
-def _newest_days(state: StreamState) -> Domain:
-    """The newest measured days without a gap between them."""
-    last = int(np.flatnonzero(state.days)[-1])
-    first = last + 1 - int(np.argmin(np.append(state.days[last::-1], False)))
-    days = {"first_day": state.design.date(first), "last_day": state.design.date(last)}
-    return state.design.config.domain.model_copy(update=days)
-
-
-def _nodes_of_stream(state: StreamState, days: tuple[int, int]) -> IntArray:
-    """The fewest nodes of the parts that make up a range.
-
-    Raises:
-        ConfigError: if a day of it is not measured.
-    """
-    missing = np.flatnonzero(~state.days[slice(*days)])
-    if len(missing):
-        day = state.design.date(days[0] + int(missing[0]))
-        raise ConfigError("--from and --to", "be days that the stream has measured", f"{day}, which it has not")
-    found = [
-        part.nodes[part.design.tree.cover(max(days[0], part.lo) - part.lo, min(days[1], part.hi) - part.lo)]
-        for part in state.parts_of_range(*days)
-    ]
-    return np.concatenate(found)
+    return None if stream is None else stream_state(design, stream["days"], stream["closed"])
 
 
 def sums_of(
@@ -193,7 +169,7 @@ def sums_of(
 
 
 def _errors(
-    errors: Errors | StreamErrors, wanted: Sequence[Selection], spans: Sequence[tuple[int, int]]
+    errors: Errors | StreamErrors[Design], wanted: Sequence[Selection], spans: Sequence[tuple[int, int]]
 ) -> tuple[FloatArray, FloatArray]:
     """Standard errors and half widths of the 95 % intervals, each of shape (n_spans, n_answers)."""
     std_errors, halves = np.empty((2, len(spans), len(wanted)))
@@ -214,8 +190,8 @@ def tidy(directory: Path, manifest: Manifest) -> pa.Table:
     """Every node and series: keys, level, first_day, last_day, estimate, std_error, low, high, published."""
     design = design_of(manifest)
     rows = read_table(directory / ESTIMATES)
-    nodes, tree, state = rows.column("node").to_numpy(), design.tree, stream_state(design, manifest)
-    errors = Errors(design) if state is None else StreamErrors(state)
+    nodes, tree, state = rows.column("node").to_numpy(), design.tree, state_of(design, manifest)
+    errors = Errors(design) if state is None else stream_errors(state)
     items, names = rows.column("item").combine_chunks(), design.series_number
     lookup = np.array([names[name] for name in items.dictionary.to_pylist()], dtype=np.int64)
     series = lookup[items.indices.to_numpy(zero_copy_only=False)]

@@ -9,20 +9,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dplib.config.event_input import Input
-from dplib.errors import IntegrityError
+from dplib.estimates.stream_state import StreamState
 from dplib.jobs.consistent_histograms.design import Design
 from dplib.jobs.consistent_histograms.publish import Results, manifest_fields, promise
 from dplib.jobs.consistent_histograms.rows import row_domain
 from dplib.jobs.consistent_histograms.stream_measure import closing, measure_closing
-from dplib.jobs.consistent_histograms.stream_parts import StreamState
+from dplib.jobs.consistent_histograms.stream_parts import stream_state
 from dplib.jobs.consistent_histograms.stream_publish import estimate_top, write_tops
 from dplib.jobs.consistent_histograms.tables import tree_in
 from dplib.ledger.runs import MeasuredRun
 from dplib.metrics.faint_totals import FaintTotals
 from dplib.page.account_state import AccountState
 from dplib.release.manifest import STREAM, load_manifest
-from dplib.release.staging import MEASUREMENT
-from dplib.release.stream_version import StreamVersion, holes
+from dplib.release.stream_tops import stream_details
+from dplib.release.stream_version import StreamVersion
 from dplib.spark.engine.blocks import DataFrame
 from dplib.spark.rows.contributions import bound_rows
 from dplib.spark.rows.counts import count_cells, rows_of_days
@@ -30,26 +30,16 @@ from dplib.spark.rows.resolve import resolve_rows
 from dplib.workflow.job import Resources
 from dplib.workflow.publication import Made, finish_release
 from dplib.workflow.run_keys import MeasurementKeys, RunKeys
+from dplib.workflow.stream_noise import measure_few_days
 
 if TYPE_CHECKING:
     from dplib.page.frame import PageFrame
 
-TRIED_DAYS = 3
-"""Days that are measured before anything is spent, besides the horizon's last, on which most nodes close."""
-
 
 def as_started(design: Design, version: StreamVersion | None) -> Design:
-    """The design on the tree that the stream was started with: ``auto`` could choose another one by now.
-
-    Raises:
-        IntegrityError: if days were measured on different trees.
-    """
-    if version is None or not version.dates:
-        return design
-    shapes = [tree_in(version.measurement / date) for date in version.dates]
-    if any(shape != shapes[0] for shape in shapes):
-        raise IntegrityError("days of a stream must be measured on one tree, got several")
-    return design.as_measured(shapes[0], None)
+    """The design on the tree that the stream was started with: ``auto`` could choose another one by now."""
+    shape = None if version is None else version.measured_by(tree_in)
+    return design if shape is None else design.as_measured(shape, None)
 
 
 def measure_day(job: Resources[Design], rows: DataFrame, keys: RunKeys, directory: Path) -> MeasurementKeys:
@@ -68,17 +58,13 @@ def measure_day(job: Resources[Design], rows: DataFrame, keys: RunKeys, director
 
 def measure_no_rows(design: Design, keys: RunKeys, directory: Path) -> MeasurementKeys:
     """Draw the noise of a few days whose counts are all 0, for a publication that is only tried."""
-    n_days, n_kinds, recorded = design.config.domain.n_days, row_domain(design).n_row_types, None
-    for day in sorted({*range(min(TRIED_DAYS, n_days)), n_days - 1}):
-        staged = directory / f"day-{day}"
+    n_days, n_kinds = design.config.domain.n_days, row_domain(design).n_row_types
+
+    def measure(day: int, staged: Path) -> MeasurementKeys:
         _, first = closing(design, day)
-        counts = np.zeros((day + 1 - first, n_kinds), dtype=np.int64)
-        recorded = measure_closing(design, day, counts, keys, staged)
-        (directory / MEASUREMENT).mkdir(exist_ok=True)
-        (staged / MEASUREMENT).rename(directory / MEASUREMENT / design.date(day).isoformat())
-        staged.rmdir()
-    assert recorded is not None
-    return recorded
+        return measure_closing(design, day, np.zeros((day + 1 - first, n_kinds), dtype=np.int64), keys, staged)
+
+    return measure_few_days([design.date(day).isoformat() for day in range(n_days)], measure, directory)
 
 
 def publish_version(job: Resources[Design], run: MeasuredRun, account: AccountState, directory: Path) -> None:
@@ -86,18 +72,18 @@ def publish_version(job: Resources[Design], run: MeasuredRun, account: AccountSt
     version = job.version
     assert version is not None
     design = as_started(job.design, version)
-    state = StreamState.of(design, version.dates, version.is_closed)
+    state = stream_state(design, version.dates, version.is_closed)
     shaping = job.prepared.shaping_hash(run)
     with job.stage("estimating"):
         made = write_tops(state, version, shaping, directory, job.progress)
     with job.stage("writing"):
         fields = _fields(state, version, shaping, made[-1].results if made else None)
-        page = partial(_page, state, version, directory)
+        page = partial(_page, state, directory)
         parts = Made(promise(design), FaintTotals(0, ()), fields, page)
         finish_release(replace(job.prepared, design=design), directory, run, account, parts)
 
 
-def _fields(state: StreamState, version: StreamVersion, shaping: str, newest: Results | None) -> dict[str, Any]:
+def _fields(state: StreamState[Design], version: StreamVersion, shaping: str, newest: Results | None) -> dict[str, Any]:
     """What the manifest says; how estimates were made where all of them are those of the version before."""
     design = state.design
     if newest is None:
@@ -105,27 +91,16 @@ def _fields(state: StreamState, version: StreamVersion, shaping: str, newest: Re
         assert found is not None
         newest = found.results
     fields = manifest_fields(design, newest)
-    final = [place for place, top in enumerate(state.tops.tolist()) if state.is_final(top)]
-    horizon = (design.date(0).isoformat(), design.date(len(state.days) - 1).isoformat())
-    stream = {
-        "horizon": list(horizon),
-        "days": dict(version.days),
-        "shaping": shaping,
-        "missing": holes(version.dates, horizon),
-        "final": final,
-        "final_days": int(sum(state.days[design.tree.lo[x] : design.tree.hi[x]].sum() for x in state.tops[final])),
-        "closed": version.is_closed,
-    }
     if version.previous is not None:
         before = load_manifest(version.previous)
         # Rounds differ from version to version; whether all reached their threshold is of all tops together.
         fields["solver"]["converged"] = fields["solver"]["converged"] and bool(before.solver["converged"])
-    return fields | {"details": fields["details"] | {STREAM: stream}}
+    return fields | {"details": fields["details"] | {STREAM: stream_details(state, version, shaping)}}
 
 
-def _page(state: StreamState, version: StreamVersion, directory: Path, frame: "PageFrame") -> str:
+def _page(state: StreamState[Design], directory: Path, frame: "PageFrame") -> str:
     # Imported where it is needed: drawing takes seconds to load, and most commands draw nothing.
     from dplib.jobs.consistent_histograms.page import build_page
     from dplib.jobs.consistent_histograms.stream_page import stream_content
 
-    return build_page(stream_content(state, version, directory), frame)
+    return build_page(stream_content(state, directory), frame)

@@ -1,0 +1,82 @@
+"""The section ``stream`` of jobs that can publish day by day, and what is asked of recent days."""
+
+import datetime as dt
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, model_validator
+
+from dplib.config.sections import Exact, Section
+from dplib.trees.calendar import WEEKS
+
+CalendarLevel = Literal["day", "week", "month", "quarter", "year"] | Annotated[str, Field(pattern=f"^{WEEKS}$")]
+Query = Literal["day", "week", "month", "quarter", "year", "total"]
+RecentDays = Annotated[str, Field(pattern=r"^(last ([2-9]|[1-9][0-9]{1,3}) days|(week|month|quarter|year) to date)$")]
+"""Ranges that end on the day on which they are asked for: of streams."""
+DEFAULT_QUERIES = ("day", "last 7 days", "last 28 days", "year to date")
+"""What a stream's plan shows and `levels: auto` serves where no query is declared."""
+
+
+class Stream(Section):
+    """A release that grows day by day: reserved once for its horizon, measured as its days end."""
+
+    horizon: Annotated[list[dt.date], Field(min_length=2, max_length=2)]
+    """First and last day, in place of those that the release declares elsewhere."""
+    levels: Literal["auto"] | list[CalendarLevel] = "auto"
+    """Levels of the tree over days that are measured; auto chooses levels and shares for the `queries`, each as it is
+    known on its last day."""
+    shares: list[Exact] | None = None
+    """Share of the budget of each level from the coarsest down, in any unit; equal where absent."""
+
+    @model_validator(mode="after")
+    def _shares_of_levels(self) -> Self:
+        if self.levels == "auto" and self.shares is not None:
+            raise ValueError("stream.shares must be absent where stream.levels is auto, which chooses them, got some")
+        return self
+
+
+def with_horizon(given: object, section: str, names: tuple[str, str]) -> object:
+    """Settings with a stream's horizon as the days of another section, and the queries of streams where none is.
+
+    Args:
+        given: the settings; returned as they are where there is no stream, or what they are is none.
+        section: path of the section that declares first and last day, its names joined by points.
+        names: of these.
+
+    Raises:
+        ValueError: if that section declares other days.
+    """
+    stream = given.get("stream") if isinstance(given, Mapping) else None
+    ends = stream.get("horizon") if isinstance(stream, Mapping) else None
+    if not isinstance(given, Mapping) or not isinstance(ends, Sequence) or len(ends) != 2:
+        return given
+    filled = _filled(given, section.split("."), section, dict(zip(names, ends, strict=True)))
+    return filled if filled is given else {**filled, "queries": given.get("queries", DEFAULT_QUERIES)}
+
+
+def _filled(
+    given: Mapping[str, object], path: Sequence[str], section: str, days: Mapping[str, object]
+) -> Mapping[str, object]:
+    """The settings with days in the section that a path names; as they are where it is no section."""
+    if not path:
+        for name, end in days.items():
+            if given.get(name, end) != end:
+                raise ValueError(f"{section}.{name} must be absent where stream.horizon says it, got {given[name]}")
+        return {**given, **days}
+    inner = given.get(path[0])
+    inner = {} if inner is None and len(path) == 1 and "." in section else inner
+    return {**given, path[0]: _filled(inner, path[1:], section, days)} if isinstance(inner, Mapping) else given
+
+
+def require_streamable(tables: object, quality_share: object, unit: str) -> None:
+    """Refuse what a stream has not.
+
+    Raises:
+        ValueError: as pydantic's validators raise it.
+    """
+    if quality_share is not None:
+        raise ValueError("privacy.quality_share must be absent in a stream, got one")
+    if tables:
+        raise ValueError("publish.output.tables must be absent in a stream, whose rows are revised, got some")
+    if unit != "event":
+        raise ValueError(f"privacy.unit must be event in a stream, got {unit}")

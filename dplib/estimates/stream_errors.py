@@ -1,0 +1,95 @@
+"""Exact errors of a stream's answers: sums over its independent parts."""
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Generic, Protocol, TypeVar
+
+import numpy as np
+
+from dplib.arrays import FloatArray, IntArray
+from dplib.estimates.stream_state import StreamPart, StreamState
+from dplib.privacy.noise import Law
+from dplib.privacy.noise_quantile import LAPLACE95, MAX_EXACT, Z95, Draws, half_width, half_widths
+
+AnyDesign = TypeVar("AnyDesign")
+
+
+class PartErrors(Protocol):
+    """Errors of a release's answers over the days ``lo <= t < hi``, from its settings alone."""
+
+    def std_errors(self, lo: int, hi: int, series: IntArray) -> FloatArray:
+        """Standard errors of some series' counts, shape (m,)."""
+
+    def sum_std_error(self, lo: int, hi: int, series: IntArray) -> float:
+        """Standard error of the sum of some series' counts."""
+
+    def sum_draws(self, lo: int, hi: int, series: IntArray) -> list[Draws] | None:
+        """What the noise of that sum is made of; None where that is too much work."""
+
+
+class StreamErrors(Generic[AnyDesign]):
+    """Errors of what is measured of a stream, from settings and the measured days alone.
+
+    Args:
+        state: what is measured.
+        errors_of: errors of the release of one part.
+        law: of the noise.
+    """
+
+    def __init__(self, state: StreamState[AnyDesign], errors_of: Callable[[AnyDesign], PartErrors], law: Law) -> None:
+        self._state = state
+        self._errors_of = errors_of
+        self._law = law
+        self._errors: dict[int, PartErrors] = {}
+
+    def _parts(self, lo: int, hi: int) -> list[tuple[PartErrors, int, int]]:
+        """Errors of each part of a range, and the days of the part."""
+        return [
+            (self._of(part), max(lo, part.lo) - part.lo, min(hi, part.hi) - part.lo)
+            for part in self._state.parts_of_range(lo, hi)
+        ]
+
+    def _of(self, part: StreamPart[AnyDesign]) -> PartErrors:
+        node = int(part.nodes[0])
+        if node not in self._errors:
+            self._errors[node] = self._errors_of(part.design)
+        return self._errors[node]
+
+    def std_errors(self, lo: int, hi: int, series: IntArray) -> FloatArray:
+        """Standard errors of some series' counts over the days ``lo <= t < hi``, shape (m,)."""
+        squares = [errors.std_errors(first, end, series) ** 2 for errors, first, end in self._parts(lo, hi)]
+        return np.asarray(np.sqrt(np.sum(squares, axis=0)))
+
+    def sum_std_error(self, lo: int, hi: int, series: IntArray) -> float:
+        """Standard error of the sum of some series' counts."""
+        own = (errors.sum_std_error(first, end, series) for errors, first, end in self._parts(lo, hi))
+        return math.sqrt(math.fsum(error**2 for error in own))
+
+    def half_widths(self, lo: int, hi: int, series: IntArray) -> FloatArray:
+        """Half widths of the 95 % intervals of some series' counts, shape (m,)."""
+        errors = self.std_errors(lo, hi, series)
+        return half_widths(errors, lambda at: self.sum_half_width(lo, hi, series[at : at + 1]), MAX_EXACT)
+
+    def sum_half_width(self, lo: int, hi: int, series: IntArray) -> float:
+        """Half width of the 95 % interval of the sum of some series' counts."""
+        return self.half_width_of([(lo, hi)], series)
+
+    def half_width_of(self, stretches: Sequence[tuple[int, int]], series: IntArray) -> float:
+        """The same over several stretches of days, none of which shares a day with another."""
+        draws: list[Draws] = []
+        for errors, first, end in (part for lo, hi in stretches for part in self._parts(lo, hi)):
+            own = errors.sum_draws(first, end, series)
+            if own is None:
+                error = math.hypot(*(self.sum_std_error(lo, hi, series) for lo, hi in stretches))
+                return (LAPLACE95 if self._law is Law.LAPLACE else Z95) * error
+            draws.extend(own)
+        return half_width(draws)
+
+    def totals(self, series: IntArray) -> tuple[FloatArray, FloatArray]:
+        """Standard errors and half widths of the sums of some series over all measured days, shape (m,) each."""
+        days = np.flatnonzero(self._state.days)
+        runs = np.split(days, np.flatnonzero(np.diff(days) > 1) + 1)
+        stretches = [(int(run[0]), int(run[-1]) + 1) for run in runs]
+        # A part lies in one stretch: the days that it has are all measured.
+        errors = np.asarray(np.sqrt(np.sum([self.std_errors(lo, hi, series) ** 2 for lo, hi in stretches], axis=0)))
+        return errors, half_widths(errors, lambda at: self.half_width_of(stretches, series[at : at + 1]))

@@ -1,0 +1,32 @@
+"""What a stream's page says of its days: measured, missing, final and preliminary."""
+
+from typing import Any
+
+import numpy as np
+
+from dplib.estimates.stream_state import StreamState
+from dplib.page.number_text import counted
+
+
+def state_sentences(state: StreamState[Any]) -> list[str]:
+    """What is measured, missing, final and preliminary."""
+    tops, tree = state.tops.tolist(), state.tree
+    final = [top for top in tops if state.is_final(top)]
+    n_days, last = int(state.days.sum()), int(np.flatnonzero(state.days)[-1])
+    found = [f"A stream: {counted(n_days, 'day')} of {len(state.days):,} are measured, the newest {state.date(last)}."]
+    missing = np.flatnonzero(~state.days[:last])
+    if len(missing):
+        dates = [state.date(int(day)).isoformat() for day in missing[:5]]
+        more = ", ..." if len(missing) > len(dates) else ""
+        found.append(f"Not measured before it: {', '.join(dates)}{more}; each can still be run.")
+    if state.is_closed:
+        found.append("The stream is closed: all of its numbers are final.")
+    elif final:
+        end = state.date(int(tree.hi[final].max()) - 1)
+        found.append(f"Final: the days of {counted(len(final), 'closed period')}, to {end}.")
+    if not state.is_closed and len(final) < len(tops):
+        found.append(
+            "The others are preliminary: when a period of the tree ends, its days are estimated anew from its own "
+            "measurement."
+        )
+    return found
