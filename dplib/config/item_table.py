@@ -11,7 +11,7 @@ import csv
 import datetime as dt
 import io
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
@@ -25,6 +25,7 @@ from dplib.arrays import BoolArray, IntArray
 from dplib.config.names import BLANKS, MAX_BYTES
 from dplib.config.paths import local_path, read_text
 from dplib.config.sections import Section
+from dplib.config.table_text import with_row
 from dplib.config.yaml_text import CONTROLS
 from dplib.errors import ConfigError
 from dplib.validate import did_you_mean, require
@@ -82,13 +83,14 @@ class ItemTable(Section):
         """All columns that are read: keys, attributes, days."""
         return [*self.columns, *self.attributes, *(name for name in (self.first_day, self.last_day) if name)]
 
-    def read(self, base: Path, first_day: dt.date, last_day: dt.date) -> Self:
+    def read(self, base: Path, first_day: dt.date, last_day: dt.date, added: Mapping[str, str] | None = None) -> Self:
         """The same with what decides in place of the file.
 
         Args:
             base: folder that the path is relative to.
             first_day: of the domain.
             last_day: of the domain, inclusive.
+            added: one more row, a value by column; its days are all.
 
         Raises:
             ConfigError: if the file cannot be read, lacks a column, or a row is wrong.
@@ -98,6 +100,7 @@ class ItemTable(Section):
             assert self.file is not None
             path = local_path(f"{self.setting}.file", self.file, base)
             given = read_text(f"{self.setting}.file", path, MAX_BYTES, self.file)
+            given = given if added is None else with_row(given, added)
         rows = _Rows(self, given, first_day, last_day)
         days = {} if rows.has_days else {"first_day": None, "last_day": None}
         return self.model_copy(update={"file": None, "table": rows.text(), **days})
@@ -325,14 +328,3 @@ def _coded(cells: Sequence[str]) -> tuple[list[str], list[int]]:
     values = sorted(set(cells))
     number = {value: place for place, value in enumerate(values)}
     return values, [number[cell] for cell in cells]
-
-
-def without_columns(table: str, names: Collection[str]) -> str:
-    """The text of a table without some of its columns."""
-    if not names:
-        return table
-    rows = list(csv.reader(io.StringIO(table, newline=""), strict=True))
-    kept = [place for place, name in enumerate(rows[0]) if name not in names]
-    written = io.StringIO()
-    csv.writer(written, lineterminator="\n").writerows([row[place] for place in kept] for row in rows)
-    return written.getvalue()

@@ -21,11 +21,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from dplib.config.item_table import without_columns
 from dplib.config.job_config import JobConfig
 from dplib.config.paths import has_scheme
 from dplib.config.reader_options import counted_options
 from dplib.config.sections import Source
+from dplib.config.table_text import without_columns
 from dplib.workflow.design import JobDesign
 
 

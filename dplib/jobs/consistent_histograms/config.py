@@ -16,10 +16,11 @@ from pydantic import Discriminator, Field, Tag, field_validator, model_validator
 from dplib.config.day_window import DayClock, DayWindow
 from dplib.config.event_input import Input
 from dplib.config.item_groupings import Grouping, check_groupings, kind_of_names, listed_groupings
-from dplib.config.item_table import ItemTable, TableItems
+from dplib.config.item_table import NAME_SEPARATOR, ItemTable, TableItems
 from dplib.config.job_config import JobConfig, Publication, ReleaseSettings, require_unit_column
 from dplib.config.measure import Measure, Target
 from dplib.config.names import ListFile, declared_names
+from dplib.config.other_name import OtherName, check_other, with_other
 from dplib.config.sections import EventPrivacySettings, Exact, Section
 from dplib.config.stream import CalendarLevel, Query, RecentDays, Stream, require_streamable, with_horizon
 from dplib.jobs.consistent_histograms.solver_config import Solver
@@ -39,6 +40,9 @@ class Domain(Section):
     """Item names, or `{file: items.txt}` with one name a line, or `{file: items.csv, column: name}`, a release of
     `key-selection`, `{release: releases/shop-000001}`, or a table with several key columns, attributes or days:
     `{file: items.csv, columns: [store, sku], attributes: [region]}`."""
+    other: Annotated[OtherName | None, Field(exclude_if=lambda other: other is None)] = None
+    """The item under which rows count whose item is none of `items`, in place of being dropped; it need not be listed.
+    Of a table one of its items, or the row that it adds: `{sku: other, category: other}`."""
     groupings: Annotated[list[Grouping] | None, Field(exclude_if=lambda groupings: groupings is None)] = None
     """Totals of the items of a table: `[[region], [region, category], []]`, or `{by: [region], measured: true}`."""
     first_day: dt.date
@@ -61,6 +65,7 @@ class Domain(Section):
     @model_validator(mode="after")
     def _known_groupings(self) -> Self:
         check_groupings("domain", self.groupings, self.items)
+        check_other("domain.other", self.other, self.items)
         return self
 
     @property
@@ -75,8 +80,12 @@ class Domain(Section):
             ConfigError: if the file cannot be read, or a name is empty or stands twice.
         """
         if isinstance(self.items, ItemTable):
-            return self.model_copy(update={"items": self.items.read(base, self.first_day, self.last_day)})
-        return self.model_copy(update={"items": list(declared_names(self.items, base, "domain.items"))})
+            added = self.other if isinstance(self.other, dict) else None
+            read = self.items.read(base, self.first_day, self.last_day, added)
+            other = self.other if added is None else NAME_SEPARATOR.join(added[name] for name in read.columns)
+            return self.model_copy(update={"items": read, "other": other})
+        names = list(declared_names(self.items, base, "domain.items"))
+        return self.model_copy(update={"items": with_other("domain.other", names, self.other)})
 
     @property
     def table_items(self) -> TableItems | None:

@@ -57,6 +57,9 @@ def resolve_declared(
             Equation(each.coefficients, each.value, replace_one, first, end, f"{setting}.equations.{name}")
             for name, each in (constraint.equations or {}).items()
         )
+    other = config.domain.other
+    if rows_are_packages and isinstance(other, str):
+        packages.append(Package(other, {other: 1}, 0, config.domain.n_days, "domain.other"))
     require(bool(packages) or not rows_are_packages, "constraints", "declare packages where rows are packages", "none")
     _check_packages(packages, rows_are_packages)
     _check_equations(equations, config.privacy.unit, quantity)

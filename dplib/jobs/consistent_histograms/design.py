@@ -39,6 +39,7 @@ from dplib.config.item_groupings import resolve_groupings, series_days, table_co
 from dplib.config.item_table import ItemTable, TableItems
 from dplib.config.measure import Measure
 from dplib.config.names import declared_names
+from dplib.config.other_name import require_other
 from dplib.config.selection import NamedSeries
 from dplib.consistency.columns import Columns
 from dplib.constraints.groupings import Groupings, GroupingSize
@@ -133,6 +134,8 @@ class Design:
         else:
             assert not isinstance(listed, ItemTable)
             items, groupings = declared_names(listed, Path(), "domain.items"), None
+        assert not isinstance(config.domain.other, dict)
+        require_other("domain.other", config.domain.other, items, table)
         days_of = None if table is None else table.days
         constraints = resolve_declared(config, items, groupings, days_of, rows_are_packages, quantity)
         days = build_day_tree(config)

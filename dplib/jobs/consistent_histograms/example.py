@@ -26,6 +26,7 @@ privacy:
   noise: auto                        # discrete_laplace for pure epsilon, discrete_gaussian otherwise
 domain:
   items: [bread, milk, tea, coffee]  # or {file: items.txt}, or {file: items.csv, column: name}
+  # other: everything else           # an item for rows whose item is not listed; they are dropped without it
   first_day: 2024-01-01
   last_day: 2024-12-31               # both ends inclusive
 constraints:

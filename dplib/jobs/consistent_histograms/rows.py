@@ -14,15 +14,17 @@ from dplib.spark.rows.resolve import RowDomain
 
 def row_domain(design: Design) -> RowDomain:
     """The public keys of the rows: days, and kinds of row by name and days."""
-    kinds, table = row_kinds(design), item_rows(design)
+    kinds, table, other = row_kinds(design), item_rows(design), design.config.domain.other
     keys = design.constraints.row_types if table is None else table.keys
+    names = [design.constraints.row_types[row_type] for row_type in kinds[:, 0].tolist()]
     return RowDomain(
         first_day=design.config.domain.first_day,
         n_days=design.config.domain.n_days,
-        names=[design.constraints.row_types[row_type] for row_type in kinds[:, 0].tolist()],
+        names=names,
         valid_first=kinds[:, 1],
         valid_end=kinds[:, 2],
         keys=[keys[row_type] for row_type in kinds[:, 0].tolist()],
+        other=names.index(other) if isinstance(other, str) else None,
     )
 
 

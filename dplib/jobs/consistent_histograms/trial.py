@@ -112,10 +112,12 @@ def _few(design: Design, size: int) -> tuple[dict[int, Constraint], list[str]]:
     every = design.config.constraints
     known = {name: members for each in every for name, members in (each.totals or {}).items()}
     packages = [_first(each.packages, size) for each in every[:size]]
+    other = design.config.domain.other
     wanted = [*design.items[:size], *(name for each in every[:size] for name in list(each.totals or {})[:size])]
     wanted += [item for each in packages for contents in each.values() for item in list(contents)[:size]]
     equations = [equation for each in every[:size] for equation in (each.equations or {}).values()]
     wanted += [name for equation in equations for name in equation.coefficients]
+    wanted += [other] if isinstance(other, str) else []
     kept: set[str] = set()
     while wanted:
         name = wanted.pop()

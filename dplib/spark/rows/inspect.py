@@ -23,6 +23,7 @@ from dplib.spark.rows.resolve import RULES, RowDomain, judge_rows
 
 IN_QUANTITY_CAP, POSITIVE = "quantity is within its cap", "quantity is at least 1"
 IN_DAY_CAP, IN_UNIT_CAP = "rows are within the cap a day", "rows are within the cap a unit"
+LISTED = "name is listed"
 DAY_RULE, NAME_RULE = RULES[1], RULES[3]
 MAX_TEXTS = 500
 """Unreadable texts, the most frequent ones, by which a date pattern is guessed."""
@@ -41,15 +42,29 @@ def inspect_rows(rows: DataFrame, source: Input, privacy: EventPrivacySettings, 
 
     Returns:
         as `inspect_judged`; and hints: a date pattern, names that are close to declared ones, declared names without
-        rows.
+        rows. Where undeclared names count as other: the rule ``name is listed`` (dropped: rows that do), with them.
     """
     judged = judge_rows(rows, source, privacy, domain)
     # One name may stand for several row types, one for each of its contents.
     found = inspect_judged(judged, RULES, privacy.rows_per_unit, privacy.rows_per_day, tuple(domain.names))
     written = rows.schema["day"].dataType.typeName() == "string"
     hints = date_hints(judged, found, DAY_RULE, source.date_format) if written else []
-    hints += name_hints(found, NAME_RULE, domain.names)
+    if domain.other is not None:
+        found = _with_undeclared(found, judged)
+    hints += name_hints(found, NAME_RULE if domain.other is None else LISTED, domain.names)
     return replace(found, hints=hints + missing_hint("names", domain.names, [each.name for each in found.losses]))
+
+
+def _with_undeclared(found: Inspection, judged: DataFrame) -> Inspection:
+    """The same with the rows that count as other, and the most frequent of their names."""
+    rows = judged.where(F.col("failed").isNull() & F.col("undeclared").isNotNull())
+    with quiet_spark_errors("inspect the rows"):
+        n_rows = rows.count()
+        values = dropped_values(rows.select(F.lit(0).alias("failed"), F.col("undeclared").alias("shown")), [LISTED])
+    place = len(RULES)
+    rule = RuleCount(LISTED, found.rules[place - 1].kept - n_rows, n_rows)
+    rules = [*found.rules[:place], rule, *found.rules[place:]]
+    return replace(found, rules=rules, values=found.values | values, changing=found.changing | {LISTED})
 
 
 def inspect_values(rows: DataFrame, source: HistogramInput, domain: BinDomain, max_rows: int) -> Inspection:
@@ -199,7 +214,8 @@ def name_hints(found: Inspection, rule: str, names: Sequence[str]) -> list[str]:
         close = get_close_matches(value, names, n=1, cutoff=0.75)
         same = next((name for name in names if name.casefold() == value.casefold()), None)
         if same or close:
-            hints.append(f"Dropped as undeclared: {value}. Declared is: {same or close[0]}.")
+            what = "Counted as other" if rule == LISTED else "Dropped as undeclared"
+            hints.append(f"{what}: {value}. Declared is: {same or close[0]}.")
     return hints
 
 

@@ -9,13 +9,17 @@ value stops a run. Texts (names, units, dates, quantities as text) are compared 
 | unit is given | its unit is neither null nor empty (only where `input.columns.unit` is set) |
 | day can be read | its day is a date or a timestamp, or a text of the pattern `input.date_format` |
 | day is in the domain | the day is one of `domain.first_day` to `domain.last_day` |
-| name is in the domain | its item is a declared item, or its package a declared package |
+| name is in the domain | its item is a declared item, or its package a declared package; with `domain.other` any name |
 | name is valid on the day | the item or package is on the menu of that day |
 | quantity is a number | its quantity is a number (1 where no column is set); NaN and null are none |
 
 A text is a number where it is a plain decimal one: digits with at most one point, a sign before them or none, an
 exponent (e or E, a sign or none, digits) or none; or the word inf or infinity, with a sign or none, in any capitals.
 `5f`, `0x5`, `2L`, `1,000` and `NaN` are no numbers.
+
+With `domain.other` a row whose name is not declared counts as that row type; a null, an empty text, and of a name in
+several columns one with such a part, are no names. Still one row has one row type, which it alone decides, so caps and
+sensitivities are what they are without it. A declared name off its days is not undeclared: its row is dropped.
 
 What passes counts as its quantity cut to 0 ... `privacy.max_quantity` and rounded down: infinity counts as the cap,
 negative quantities as 0.
@@ -71,6 +75,8 @@ class RowDomain:
         valid_first: first day (0-based) on which each row type is on the menu; all days where None.
         valid_end: one past the last such day.
         keys: the text by which rows name each row type, where several columns do; the names where None.
+        other: number of the row type under which undeclared names count, on the menu on all days; None where their
+            rows are dropped.
     """
 
     first_day: dt.date
@@ -79,6 +85,7 @@ class RowDomain:
     valid_first: IntArray | None = None
     valid_end: IntArray | None = None
     keys: Sequence[str] | None = None
+    other: int | None = None
 
     @property
     def n_row_types(self) -> int:
@@ -136,8 +143,9 @@ def judge_rows(rows: DataFrame, source: Input, privacy: EventPrivacySettings, do
     Returns:
         the columns of `resolve_rows`, and ``failed``: the index in `RULES` of the first rule that the row fails, null
         where it counts; ``clamped``: whether its quantity lay outside 0 ... max_quantity; and for the data's owner and
-        the quality of the input ``series`` (the row type), ``held`` (the whole quantity before its cap), ``content``
-        (all texts) and ``shown`` (the text that the failed rule judged).
+        the quality of the input ``series`` (the row type), ``undeclared`` (the name of a row that counts as other),
+        ``held`` (the whole quantity before its cap), ``content`` (all texts) and ``shown`` (the text that the failed
+        rule judged).
     """
     types = {field.name: field.dataType.typeName() for field in rows.schema.fields}
     has_unit = "unit" in types
@@ -157,12 +165,14 @@ def judge_rows(rows: DataFrame, source: Input, privacy: EventPrivacySettings, do
         row_type = F.when(_is_on(F.col("menu")), F.col("menu")["row_type"])
     else:
         row_type = F.get(F.filter("menu", _is_on), F.lit(0))["row_type"]
-    joined = joined.withColumn("row_type", row_type)
+    undeclared = F.lit(False) if domain.other is None else F.col("menu").isNull() & _is_name()
+    joined = joined.withColumn("row_type", F.when(undeclared, F.lit(domain.other)).otherwise(row_type))
+    joined = joined.withColumn("undeclared", undeclared)
     passes = (
         F.col("unit").isNotNull() & (F.col("unit") != "") if has_unit else F.lit(True),
         F.col("day").isNotNull(),
         F.col("day").between(0, domain.n_days - 1),
-        F.col("menu").isNotNull(),
+        F.col("menu").isNotNull() | F.col("undeclared"),
         F.col("row_type").isNotNull(),
         F.col("number").isNotNull() & ~F.isnan("number"),
     )
@@ -177,6 +187,7 @@ def judge_rows(rows: DataFrame, source: Input, privacy: EventPrivacySettings, do
         (~F.col("number").between(0.0, cap)).alias("clamped"),
         # For the data's owner only (`dplib.spark.rows.inspect`); anyone who counts selects none of it.
         F.col("row_type").alias("series"),
+        F.when(F.col("undeclared"), _shown("name")).alias("undeclared"),
         F.to_json(F.struct("day_text", "name", "number_text")).cast("binary").alias("content"),
         F.floor(F.least(F.greatest("number", F.lit(0.0)), F.lit(MAX_HELD))).cast("double").alias("held"),
         F.coalesce(
@@ -189,6 +200,13 @@ def _shown(text: str) -> Column:
     """A judged text as its owner reads it: an item's columns apart."""
     column = F.col(text)
     return F.replace(column, F.lit(KEY_SEPARATOR), F.lit(NAME_SEPARATOR)) if text == "name" else column
+
+
+def _is_name() -> Column:
+    """Whether a row names something: none of its item columns is null or empty."""
+    name, separator = F.col("name"), F.lit(KEY_SEPARATOR)
+    has_gap = F.startswith(name, separator) | F.endswith(name, separator) | F.contains(name, F.lit(2 * KEY_SEPARATOR))
+    return (name != "") & ~has_gap
 
 
 def _is_on(window: Column) -> Column:

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dplib.config.item_table import ItemTable, without_columns
+from dplib.config.item_table import ItemTable
+from dplib.config.table_text import without_columns
 from dplib.errors import ConfigError
 
 FIRST, LAST = dt.date(2024, 1, 1), dt.date(2024, 12, 31)

@@ -106,6 +106,7 @@ WITH: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "domain.items.attributes": (items(attributes=["kind", "from"], table="sku,kind,from\na,x,1\nb,x,2\n"), items()),
     "domain.items.first_day": (items(first_day="from"), items()),
     "domain.items.last_day": (items(last_day="from", table="sku,kind,from\na,x,\nb,x,2024-01-05\n"), items()),
+    "domain.other": ({"domain": {"other": "d"}}, {}),
     "domain.groupings.by": (grouped([]), grouped(["kind"])),
     "domain.groupings.measured": (grouped({"by": ["kind"], "measured": True}), grouped(["kind"])),
     "domain.first_day": ({"domain": {"first_day": "2024-01-02"}}, {}),

@@ -1,0 +1,159 @@
+"""Rows whose item is not listed count under one public name: from rows to releases, in every kind of input."""
+
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from dplib.config.event_input import Input
+from dplib.errors import DplibError
+from dplib.jobs.consistent_histograms.design import Design
+from dplib.jobs.consistent_histograms.job import JOB
+from dplib.jobs.consistent_histograms.rows import row_domain
+from dplib.spark.rows.resolve import RULES, judge_rows
+from tests.support.jobs import Shop, dplib, named, new_shop, refuse_spark, require_refused
+
+ROWS = [
+    ("2024-01-01", "bread", "2", "a"),
+    ("2024-01-01", "cheese", "1", "a"),  # not listed
+    ("2024-01-03", "rest", "3", "b"),  # the other item by its name
+    ("2024-01-03", " ham ", "2", "b"),
+    ("2024-01-05", "", "1", "c"),  # no name
+    ("2024-01-14", "tea", "1", "c"),
+    ("2024-01-14", "Bread", "4", "d"),
+]
+LIST = {"items": ["bread", "milk", "tea"], "other": "rest", "first_day": "2024-01-01", "last_day": "2024-01-14"}
+TOTALS = [{"totals": {"food": ["bread", "rest"]}, "measured": True}]
+EXACT = {"epsilon": 900}
+
+
+def shop_with(folder: Path, **changes: object) -> Shop:
+    shop = new_shop(folder, ROWS, budget="100000").set(domain=LIST, constraints=TOTALS, privacy__budget=EXACT)
+    return shop.set(**changes)
+
+
+def published(release: Path) -> dict[str, int]:
+    found = dplib("query", str(release), "--json")
+    assert found.code == 0, found.err
+    return {each["item"]: each["published"] for each in json.loads(found.out)}
+
+
+@pytest.mark.usefixtures("spark")
+@pytest.mark.parametrize("layout", ["driver", "blocks"])
+def test_what_is_not_listed_counts_as_other(tmp_path: Path, layout: str) -> None:
+    shop = shop_with(tmp_path / "shop", publish__solver={"layout": layout, "method": "alternating"})
+    release = shop.run("--yes").release
+    assert published(release) == {"bread": 2, "milk": 0, "tea": 1, "rest": 10, "food": 12}
+    assert dplib("verify", str(release)).code == 0
+
+
+@pytest.mark.usefixtures("spark")
+def test_caps_hold_for_other_rows_as_for_all(tmp_path: Path) -> None:
+    rows = [("2024-01-02", f"thing {n}", "9", "a") for n in range(50)] + [("2024-01-02", "x", "1", "b")]
+    shop = shop_with(tmp_path / "shop", constraints=[]).rows(rows)
+    # Three rows of five pieces of a, and the one of b.
+    assert published(shop.run("--yes").release)["rest"] == 3 * 5 + 1
+
+
+PRODUCTS = "store,sku,region,from\ns1,1,north,\ns2,1,south,2024-01-08\n"
+OF_TABLE = {
+    "items": {"file": "products.csv", "columns": ["store", "sku"], "attributes": ["region"], "first_day": "from"},
+    "other": {"store": "any", "sku": "rest", "region": "south"},
+    "groupings": [{"by": ["region"], "measured": True}, []],
+    "first_day": "2024-01-01",
+    "last_day": "2024-01-14",
+}
+SALES = [
+    ("2024-01-01", "s1", "1", "2", "a"),
+    ("2024-01-01", "s1", "2", "1", "a"),  # no such combination
+    ("2024-01-02", "s2", "1", "4", "b"),  # is listed, and not yet sold
+    ("2024-01-09", "s2", "1", "3", "b"),
+    ("2024-01-09", "s2", "", "3", "c"),  # half a name is none
+]
+
+
+@pytest.mark.usefixtures("spark")
+def test_the_other_item_of_a_table_has_the_attributes_that_it_declares(tmp_path: Path) -> None:
+    columns = {"day": "day", "item": ["store", "sku"], "quantity": "qty", "unit": "order"}
+    shop = shop_with(tmp_path / "shop", domain=OF_TABLE, constraints=[], input__columns=columns)
+    (shop.folder / "products.csv").write_text(PRODUCTS)
+    release = shop.rows(SALES, ("day", "store", "sku", "qty", "order")).run("--yes").release
+    counts = {"any / rest": 1, "s1 / 1": 2, "s2 / 1": 3}
+    assert published(release) == counts | {"region=north": 2, "region=south": 4, "grand total": 6}
+    # The same row in the file is the same release.
+    (shop.folder / "products.csv").write_text(PRODUCTS + "any,rest,south,\n")
+    shop.set(domain__other="any / rest")
+    assert shop.run("--yes").release.name == release.name
+    public = JOB.prepare(shop.config).design.public()
+    assert Design.from_public(public).public() == public
+
+
+@pytest.mark.usefixtures("spark")
+def test_packages_that_are_not_listed_are_one_piece_of_other_each(tmp_path: Path) -> None:
+    columns = {"day": "date", "package": "product", "quantity": "quantity", "unit": "order_id"}
+    packages = [{"packages": {"bread": {"bread": 2, "tea": 1}}}, {"totals": {"all": ["bread", "tea", "rest"]}}]
+    shop = shop_with(tmp_path / "shop", input__columns=columns, constraints=packages)
+    found = published(shop.run("--yes").release)
+    # tea is an item and no package.
+    assert found == {"bread": 4, "milk": 0, "tea": 2, "rest": 11, "all": 17}
+
+
+def test_the_owner_sees_what_counts_as_other(tmp_path: Path, spark: SparkSession) -> None:
+    shop = shop_with(tmp_path / "shop")
+    seen = dplib("inspect", JOB.name, "--config", str(shop.config))
+    assert seen.code == 0, seen.err
+    lines = {" ".join(line.split()) for line in seen.out.splitlines()}
+    assert any(line.startswith("name is listed") for line in lines), seen.out
+    assert "Counted as other: Bread. Declared is: bread." in seen.out
+    frame = spark.createDataFrame([row[:3] for row in ROWS], "day string, name string, quantity string")
+    prepared = JOB.prepare(shop.config)
+    judged = judge_rows(frame, prepared.source(Input), prepared.design.config.privacy, row_domain(prepared.design))
+    found = Counter(None if row["failed"] is None else RULES[row["failed"]] for row in judged.collect())
+    assert found == {None: 6, "name is in the domain": 1}
+
+
+def test_other_spends_anew_and_its_absence_changes_no_hash(tmp_path: Path) -> None:
+    def hashed(**changes: object) -> str:
+        shop = shop_with(tmp_path / f"shop{len(list(tmp_path.iterdir()))}", **changes)
+        return JOB.prepare(shop.config).key.settings_hash
+
+    listed = LIST | {"items": [*LIST["items"], "rest"]}
+    assert hashed() == hashed(domain=listed)
+    plain = {name: value for name, value in listed.items() if name != "other"}
+    assert hashed() != hashed(domain=plain)
+    assert hashed(domain=plain) == hashed(domain=plain | {"other": None})
+
+
+WRONG: list[tuple[dict[str, Any], str]] = [
+    ({"domain__other": " rest"}, "domain.other must hold names without blanks at their ends, got ' rest'"),
+    ({"domain__other": {"sku": "x"}}, "domain.other must be one name unless the names come from a table"),
+    ({"domain__other": ["rest"]}, "domain.other must be a text"),
+]
+WRONG_TABLE: list[tuple[object, str]] = [
+    ("rest", "domain.other must be a name of the table, or a row for it, got rest"),
+    ("s2 / 1", "domain.other must be a name that exists on all days, got s2 / 1"),
+    ({"store": "any", "sku": "rest"}, "must give a value of each of store, sku, region, got none of region"),
+    ({"store": "a", "sku": "b", "regoin": "c"}, "got regoin; did you mean region?"),
+    ({"store": "s1", "sku": "1", "region": "north"}, "domain.items must hold each item once, got s1 / 1 twice"),
+]
+
+
+def test_wrong_other_items_are_refused_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    refuse_spark(monkeypatch)
+    for number, (changes, sentence) in enumerate(WRONG):
+        refused = require_refused(shop_with(tmp_path / str(number), **changes), 2)
+        assert sentence in refused.err
+        assert named(refused) == "domain.other"
+    for number, (other, sentence) in enumerate(WRONG_TABLE):
+        columns = {"day": "day", "item": ["store", "sku"], "quantity": "qty", "unit": "order"}
+        domain = OF_TABLE | {"other": other}
+        shop = shop_with(tmp_path / f"t{number}", domain=domain, constraints=[], input__columns=columns)
+        (shop.folder / "products.csv").write_text(PRODUCTS)
+        assert sentence in require_refused(shop, 2).err
+    columns = {"day": "date", "package": "product", "quantity": "quantity", "unit": "order_id"}
+    twice = shop_with(tmp_path / "p", constraints=[{"packages": {"rest": {"bread": 1}}}], input__columns=columns)
+    with pytest.raises(DplibError, match=r"domain\.other must be the only one of its name"):
+        JOB.prepare(twice.config)
