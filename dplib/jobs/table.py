@@ -1,5 +1,6 @@
 """The table of jobs. Each is loaded when it is asked for: it brings libraries that others do not need, and seconds."""
 
+from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -31,12 +32,13 @@ def job_named(name: str) -> "Job[JobDesign]":
     return found
 
 
-def prepare_file(path: Path, date: str = "") -> "PreparedJob[JobDesign]":
+def prepare_file(path: Path, date: str = "", assignments: Sequence[str] = ()) -> "PreparedJob[JobDesign]":
     """A configuration of the job that it names.
 
     Args:
         path: the configuration file.
         date: logical date, empty where there is none.
+        assignments: of the command line, ``a.b=c``, which win over the file.
 
     Raises:
         ConfigError: naming the setting that is wrong.
@@ -44,4 +46,4 @@ def prepare_file(path: Path, date: str = "") -> "PreparedJob[JobDesign]":
     # Imported where it is needed: whoever only names the jobs reads no settings.
     from dplib.config.load import read_setting
 
-    return job_named(read_setting(path, "job", "None")).prepare(path, (), date)
+    return job_named(read_setting(path, "job", "None")).prepare(path, assignments, date)

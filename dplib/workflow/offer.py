@@ -93,6 +93,7 @@ def ledger_state(run: Prepared[JobDesign]) -> dict[str, Any]:
         "approval": {"required": account.needs_approval, "runs_left": approved.get(plan, 0)},
         "existing_run": found.release_id if found else None,
         "existing_state": found.state.value if found else None,
+        "existing_release": found.publication.location if found and found.publication else None,
     }
 
 

@@ -1,4 +1,4 @@
-"""One DAG for each entry of the schedule file: plan, measure, publish, verify.
+"""One DAG for each entry of the schedule file: plan, measure, publish, verify; of an entry with `select` twice.
 
 The schedule file is ``conf/airflow/schedules.yaml`` of this checkout, or the one that the environment variable
 ``DPLIB_SCHEDULES`` names. Loading this file reads that one and nothing else: no ledger, no Spark, no dplib.
@@ -20,7 +20,7 @@ import os
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
-from airflow.sdk import DAG, CronDataIntervalTimetable
+from airflow.sdk import DAG, BaseOperator, CronDataIntervalTimetable, chain
 from dplib_operators import DplibPlanOperator, DplibSubmitOperator, DplibVerifyOperator
 from dplib_schedules import Schedule, read_schedules
 
@@ -43,6 +43,15 @@ to fix; then clear the task. To spend again on a day on purpose there is `dplib 
 
 More: `dplib guide airflow`.
 """
+_SELECTED = """
+Before it `select_plan` to `select_verify` do the same for the selection of keys of `{config}`, which pays for itself;
+the job takes what was released for the same day as its `{setting}`.
+"""
+
+
+def _doc(entry: Schedule) -> str:
+    text = _DOC.format(job=entry.job, config=entry.config, timezone=entry.timezone)
+    return text if entry.select is None else text + _SELECTED.format(**vars(entry.select))
 
 
 def make_dag(home: Path, entry: Schedule) -> DAG:
@@ -63,7 +72,7 @@ def make_dag(home: Path, entry: Schedule) -> DAG:
         is_paused_upon_creation=True,
         tags=["dplib", entry.job],
         description=f"Differentially private releases: {entry.job}",
-        doc_md=_DOC.format(job=entry.job, config=entry.config, timezone=entry.timezone),
+        doc_md=_doc(entry),
         default_args={
             "depends_on_past": False,
             "retries": entry.retries,
@@ -74,14 +83,23 @@ def make_dag(home: Path, entry: Schedule) -> DAG:
         },
     )
     with dag:
-        plan = DplibPlanOperator(task_id="plan", home=home, entry=entry)
-        measure, publish = (
-            DplibSubmitOperator(task_id=stage, home=home, entry=entry, stage=stage, pool=entry.pool)
-            for stage in ("measure", "publish")
-        )
-        verify = DplibVerifyOperator(task_id="verify", home=home, entry=entry)
-        plan >> measure >> publish >> verify
+        if entry.selection is None:
+            chain(*_tasks("", home, entry))
+        else:
+            chain(*_tasks("select_", home, entry.selection), *_tasks("", home, entry))
     return dag
+
+
+def _tasks(prefix: str, home: Path, entry: Schedule) -> list[BaseOperator]:
+    """The tasks of one job in their order."""
+    return [
+        DplibPlanOperator(task_id=f"{prefix}plan", home=home, entry=entry),
+        *(
+            DplibSubmitOperator(task_id=f"{prefix}{stage}", home=home, entry=entry, stage=stage, pool=entry.pool)
+            for stage in ("measure", "publish")
+        ),
+        DplibVerifyOperator(task_id=f"{prefix}verify", home=home, entry=entry),
+    ]
 
 
 _FILE = read_schedules(Path(os.environ.get("DPLIB_SCHEDULES") or _DEFAULT))

@@ -91,8 +91,31 @@ def start_dplib(home: str, words: Sequence[str]) -> subprocess.Popen[str]:
 
 
 def plan_words(entry: Schedule, day: str) -> list[str]:
-    """The words of ``dplib plan`` for a day."""
+    """The words of ``dplib plan`` for a day, without the keys of a selection."""
     return ["plan", entry.job, "--config", entry.config, "--date", day, "--json"]
+
+
+def given_words(home: str, entry: Schedule, day: str) -> list[str]:
+    """The words that give a job the keys that its selection released for a day; none where it has no selection.
+
+    The ledger is asked each time: every task of a day, and every retry, finds the same release of the same keys.
+
+    Raises:
+        AirflowFailException: if there is no such release, or the selection's settings are refused.
+        AirflowException: if the ledger does not answer.
+    """
+    before = entry.selection
+    if before is None or entry.select is None:
+        return []
+    process = start_dplib(home, plan_words(before, day))
+    out, err = process.communicate()
+    if process.returncode:
+        ended("dplib plan", process.returncode, err.strip())
+    release = json.loads(out)["ledger"].get("existing_release")
+    if release is None:
+        raise AirflowFailException(f"the selection must have released keys for {day}, got none (clear select_publish)")
+    keys = {"release": release} | ({} if entry.select.column is None else {"column": entry.select.column})
+    return ["--set", f"{entry.select.setting}={json.dumps(keys)}"]
 
 
 class DplibOperator(BaseOperator):
@@ -139,7 +162,8 @@ class DplibPlanOperator(DplibOperator):
             check_day(self.entry, dt.date.fromisoformat(day), dt.datetime.now(dt.UTC))
         except DayError as error:
             raise AirflowFailException(str(error)) from None
-        ledger = json.loads(self.run_dplib(plan_words(self.entry, day)))["ledger"]
+        words = plan_words(self.entry, day) + given_words(self.home, self.entry, day)
+        ledger = json.loads(self.run_dplib(words))["ledger"]
         refused = refusal(ledger)
         if refused is not None:
             ended("dplib plan", *refused)
@@ -155,7 +179,8 @@ class DplibVerifyOperator(DplibOperator):
     def execute(self, context: Context) -> None:
         """Fail where a check fails."""
         day = released_day(self.entry, context)
-        self.log.info("%s", self.run_dplib(["verify", "--config", self.entry.config, "--date", day]))
+        given = given_words(self.home, self.entry, day)
+        self.log.info("%s", self.run_dplib(["verify", "--config", self.entry.config, "--date", day, *given]))
 
 
 class DplibSubmitOperator(SparkSubmitOperator):
@@ -185,7 +210,8 @@ class DplibSubmitOperator(SparkSubmitOperator):
     def execute(self, context: Context) -> None:
         """Submit, wait, and tell a refusal from a failure."""
         day = released_day(self.entry, context)
-        self.application_args = [*(self.application_args or []), "--date", day]
+        given = given_words(self.home, self.entry, day)
+        self.application_args = [*(self.application_args or []), "--date", day, *given]
         try:
             super().execute(context)
         except Exception as error:
@@ -208,7 +234,8 @@ class DplibSubmitOperator(SparkSubmitOperator):
 
     def _asked_again(self, day: str) -> int | None:
         """The exit code with which the run would be refused now, None where it would not."""
-        process = start_dplib(self.home, plan_words(self.entry, day))
+        words = plan_words(self.entry, day) + given_words(self.home, self.entry, day)
+        process = start_dplib(self.home, words)
         out, _ = process.communicate()
         if process.returncode:
             return process.returncode

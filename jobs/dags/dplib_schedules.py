@@ -11,7 +11,7 @@ import datetime as dt
 import re
 import sys
 from collections.abc import Hashable, Mapping
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import MISSING, dataclass, fields, replace
 from pathlib import Path
 from typing import Any, NoReturn
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
@@ -21,6 +21,8 @@ from croniter import croniter
 
 JOBS = tuple(sorted(path.stem.replace("_", "-") for path in Path(__file__).resolve().parents[1].glob("*.py")))
 """A job has a file for spark-submit beside the DAGs."""
+SELECTING = "key-selection"
+"""The job of a selection."""
 PRESETS = {
     "@daily": "0 0 * * *",
     "@weekly": "0 0 * * 0",
@@ -30,6 +32,7 @@ PRESETS = {
 }
 """A release is of a day or of a period that a day begins, so nothing runs more than once a day."""
 _NAME = re.compile(r"[A-Za-z0-9_.-]{1,200}")
+_SETTING = re.compile(r"[a-z0-9_.]{1,200}")
 _FIXED_TIME = re.compile(r"\d{1,2} \d{1,2} \S+ \S+ \S+")
 
 
@@ -45,6 +48,21 @@ class _Loader(yaml.SafeLoader):
         if len(set(map(str, keys))) < len(keys):
             raise yaml.MarkedYAMLError(problem="a key stands twice", problem_mark=node.start_mark)
         return super().construct_mapping(node, deep)
+
+
+@dataclass(frozen=True)
+class Selection:
+    """A selection of keys that runs before a job, in the same DAG and for the same day.
+
+    Attributes:
+        config: the selection's configuration file, an absolute path.
+        setting: of the job, which takes the released keys, such as domain.items.
+        column: of keys of several columns the one that is taken, such as key_0; None for keys of one.
+    """
+
+    config: str
+    setting: str
+    column: str | None = None
 
 
 @dataclass(frozen=True)
@@ -66,6 +84,7 @@ class Schedule:
         timeout_hours: a task that runs longer is stopped and retried.
         connection: Airflow's connection to Spark.
         conf: further settings of Spark.
+        select: keys that are selected before, which the job takes as its names.
     """
 
     name: str
@@ -82,6 +101,14 @@ class Schedule:
     timeout_hours: int = 12
     connection: str = "spark_default"
     conf: Mapping[str, str] | None = None
+    select: Selection | None = None
+
+    @property
+    def selection(self) -> "Schedule | None":
+        """The selection before the job as an entry of its own; None where there is none."""
+        if self.select is None:
+            return None
+        return replace(self, job=SELECTING, config=self.select.config, select=None)
 
 
 @dataclass(frozen=True)
@@ -111,7 +138,7 @@ def read_schedules(path: Path) -> ScheduleFile:
     base = path.resolve().parent
     defaults = _mapping("defaults", content.get("defaults") or {})
     allowed = {field.name for field in fields(Schedule)}
-    _known_keys("defaults.", defaults, allowed - {"name", "job", "config"}, set())
+    _known_keys("defaults.", defaults, allowed - {"name", "job", "config", "select"}, set())
     entries = content["schedules"]
     if not isinstance(entries, list) or not entries:
         _refuse("schedules", "be a list of jobs to run", entries)
@@ -142,6 +169,8 @@ def _entry(place: str, entry: object, defaults: Mapping[str, Any], base: Path) -
         if name in given:
             given[name] = check(f"{place}.{name}", given[name])
     made = Schedule(**{**given, "config": str((base / given["config"]).resolve())})
+    if made.select is not None:
+        made = replace(made, select=replace(made.select, config=str((base / made.select.config).resolve())))
     if made.end_date is not None and made.end_date < made.start_date:
         _refuse(f"{place}.end_date", "not be before start_date", made.end_date)
     return made
@@ -238,6 +267,16 @@ def _settings(name: str, value: object) -> dict[str, str]:
     return {key: str(inner).lower() if isinstance(inner, bool) else str(inner) for key, inner in settings.items()}
 
 
+def _selection(name: str, value: object) -> Selection:
+    given = _mapping(name, value)
+    required = {field.name for field in fields(Selection) if field.default is MISSING}
+    _known_keys(f"{name}.", given, {field.name for field in fields(Selection)}, required)
+    for key, inner in given.items():
+        if key != "config" and (not isinstance(inner, str) or not _SETTING.fullmatch(inner)):
+            _refuse(f"{name}.{key}", "be a name such as domain.items or key_0", inner)
+    return Selection(**{**given, "config": _text(f"{name}.config", given["config"])})
+
+
 _CHECKS = {
     "name": _name,
     "job": _job,
@@ -253,6 +292,7 @@ _CHECKS = {
     "timeout_hours": _positive,
     "connection": _name,
     "conf": _settings,
+    "select": _selection,
 }
 
 

@@ -70,13 +70,21 @@ VISITS = {key: value for key, value in AGES.items() if key != "histogram"} | {
     "input": {**AGES["input"], "columns": {"value": "date", "unit": "order_id"}},
     "days": {"first": "2024-01-01", "last": "2024-01-14"},
 }
+KEYS = {key: value for key, value in COUNTS.items() if key not in ("domain", "tree")} | {
+    "job": "key-selection",
+    "input": {**AGES["input"], "columns": {"key": "product", "unit": "order_id"}},
+    # Two units are enough for a key.
+    "privacy": {"unit": "order", "max_keys_per_unit": 1, "budget": {"epsilon": 20, "delta": 0.5}},
+}
 TOO_DEAR = COUNTS | {"privacy": COUNTS["privacy"] | {"budget": {"epsilon": 100}}}
 JOBS = {"backfilled": COUNTS, "killed": COUNTS, "ages": AGES, "visits": VISITS, "poor": TOO_DEAR}
 JOBS |= dict.fromkeys(("scripted", "clustered", "first", "second"), COUNTS)
+JOBS["chained"] = COUNTS | {"domain": dict.fromkeys(("first_day", "last_day"), "{date}")}
 OWN = {
     "clustered": {"connection": "spark_cluster"},
     # A retry may meet the driver that outlived its Spark for a moment.
     "killed": {"retries": 5},
+    "chained": {"select": {"config": "chained/keys.yaml", "setting": "domain.items"}},
     # For a scheduler: two days to catch up with, and two to backfill.
     "first": {"end_date": dt.date(2024, 1, 2)},
     "second": {"catchup": True, "end_date": dt.date(2024, 1, 2)},
@@ -143,14 +151,17 @@ class World:
             program.chmod(0o755)
 
     def _make_places(self) -> None:
-        words = "init --yes --dataset shop --budget 20 --currency pure --unit order --neighbors add_remove"
-        template = self.folder / "template"
-        template.mkdir()
-        words += " --ledger sqlite:///ledger.db --secret file:shop.key"
-        subprocess.run([ROOT / ".venv/bin/dplib", *words.split()], cwd=template, check=True, capture_output=True)
+        templates = {name: self.folder / f"template_{name}" for name in ("pure", "approx")}
+        for currency, template in templates.items():
+            template.mkdir()
+            words = f"init --yes --dataset shop --currency {currency} --unit order --neighbors add_remove"
+            words += " --budget 20 --ledger sqlite:///ledger.db --secret file:shop.key"
+            words = words.replace("20", "100 --delta 0.9") if currency == "approx" else words
+            subprocess.run([ROOT / ".venv/bin/dplib", *words.split()], cwd=template, check=True, capture_output=True)
         for name, settings in JOBS.items():
             place = self.place(name)
-            shutil.copytree(template, place)
+            shutil.copytree(templates["approx" if name == "chained" else "pure"], place)
+            (place / "keys.yaml").write_text(json.dumps(KEYS), encoding="utf-8")
             (place / "shop.key").chmod(0o600)
             for rows in ("orders.csv", *(f"orders-{day}.csv" for day in DAYS)):
                 (place / rows).write_text(ROWS, encoding="utf-8")

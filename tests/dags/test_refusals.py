@@ -47,6 +47,28 @@ def test_each_task_runs_its_command_for_its_day(world: World) -> None:
         assert call.endswith(f" {job} --config {config} --stage {stage} --date {DAY}")
 
 
+def test_a_job_takes_the_keys_that_its_selection_released_for_the_day(world: World) -> None:
+    selected = planned(existing_run="shop-000002", existing_state="published", existing_release="/some where/k-2")
+    world.tell("dplib", planned(), "0 verified", *[selected, planned()], *[selected] * 2, *[selected, "0 verified"])
+    world.tell("submit", *["0 done"] * 4)
+    assert {state for state, _ in world.play("chained", DAY).tasks.values()} == {"success"}
+    place = world.place("chained")
+    ask = f"plan key-selection --config {place}/keys.yaml --date {DAY} --json"
+    given = '--set domain.items={"release": "/some where/k-2"}'
+    verify = f"--config {place}/job.yaml --date {DAY} {given}"
+    counts = f"plan consistent-histograms --config {place}/job.yaml --date {DAY} --json {given}"
+    first = [ask, f"verify --config {place}/keys.yaml --date {DAY}"]
+    assert world.calls("dplib") == [*first, ask, counts, ask, ask, ask, f"verify {verify}"]
+    assert [given in call for call in world.calls("submit")] == [False, False, True, True]
+
+
+def test_a_job_without_its_keys_is_not_tried_again(world: World, capfd: pytest.CaptureFixture[str]) -> None:
+    world.tell("dplib", planned(), "0 verified", planned())
+    world.tell("submit", *["0 done"] * 2)
+    check_refused(world.play("chained", DAY), "plan")
+    assert f"the selection must have released keys for {DAY}, got none" in capfd.readouterr().out
+
+
 @pytest.mark.parametrize("code", [2, 3, 4])
 def test_a_refused_measurement_is_not_tried_again(code: int, world: World, capfd: pytest.CaptureFixture[str]) -> None:
     world.tell("dplib", planned())

@@ -60,6 +60,17 @@ def test_another_job_runs_the_same_way(world: World) -> None:
     assert world.entries("ages") == ["account", *ONE_RUN]
 
 
+def test_a_selection_and_the_counts_of_its_keys_are_one_dag_that_repeats_its_bytes(world: World) -> None:
+    both = {f"{before}{task}": state for before in ("select_", "") for task, state in DONE.items()}
+    assert world.play("chained", DAYS[0]).tasks == both
+    made = world.releases("chained")
+    names = {name.partition("/")[0] for name in made}
+    assert names == {f"shop-key-selection-{DAYS[0]}-000002", f"shop-consistent-histograms-{DAYS[0]}-000005"}
+    assert world.play("chained", DAYS[0]).tasks == both
+    assert world.releases("chained") == made
+    assert world.entries("chained") == ["account", *ONE_RUN * 2]
+
+
 def test_spark_submit_s_refusal_is_not_tried_again(world: World, capfd: pytest.CaptureFixture[str]) -> None:
     assert world.play("poor", DAYS[0]).tasks["plan"] == ("failed", 1)
     # Without the check before it the job itself refuses.

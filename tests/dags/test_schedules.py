@@ -69,6 +69,10 @@ def test_the_example_is_right() -> None:
         ({"conf": {"spark.x": {}}}, "schedules[0].conf.spark.x"),
         ({"config": "{{ params.file }}"}, "schedules[0].config"),
         ({"config": ""}, "schedules[0].config"),
+        ({"select": "keys.yaml"}, "schedules[0].select"),
+        ({"select": {"config": "keys.yaml"}}, "schedules[0].select.setting"),
+        ({"select": {"config": "keys.yaml", "setting": "a b"}}, "schedules[0].select.setting"),
+        ({"select": {"config": "keys.yaml", "setting": "graph.vertices", "job": "kmeans"}}, "schedules[0].select.job"),
     ],
 )
 def test_a_wrong_entry_is_one_sentence(change: dict[str, Any], name: str, tmp_path: Path) -> None:

@@ -1,13 +1,14 @@
 """The command ``dplib verify``."""
 
 import json
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from dplib.cli.options import AsJson, LogicalDate
+from dplib.cli.options import AsJson, Assignments, LogicalDate
 from dplib.errors import ConfigError, DplibError
 from dplib.jobs.pricing import price
 from dplib.jobs.table import job_named, prepare_file
@@ -27,6 +28,7 @@ def verify(
         Path | None,
         typer.Option("--config", "-c", help="In place of RELEASE: the one of these settings, against their ledger."),
     ] = None,
+    assignments: Assignments = None,
     date: LogicalDate = "",
     as_json: AsJson = False,
 ) -> None:
@@ -35,7 +37,7 @@ def verify(
         opened = None
         if config is not None:
             require(release is None and ledger is None, "--config", "be given without RELEASE and --ledger", "both")
-            release, opened = _released(config, date)
+            release, opened = _released(config, date, assignments or ())
         if release is None:
             raise ConfigError("RELEASE", "be given, or --config", "neither")
         release = release if config is not None else require_release(release)
@@ -50,9 +52,9 @@ def verify(
         _print_checks(checks, as_json)
 
 
-def _released(config: Path, date: str) -> tuple[Path, Ledger]:
+def _released(config: Path, date: str, assignments: Sequence[str]) -> tuple[Path, Ledger]:
     """The release of a configuration and date, and their ledger."""
-    prepared = prepare_file(config, date)
+    prepared = prepare_file(config, date, assignments)
     opened = prepared.open_ledger()
     run = opened.find_run(prepared.key)
     publication = None if run is None else run.publication

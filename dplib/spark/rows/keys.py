@@ -157,22 +157,26 @@ def _once(rows: pa.Table) -> pa.Table:
     return rows if first.all() else rows.filter(pa.array(first))
 
 
-def _ordered(rows: pa.Table, key: bytes) -> pa.Array:
-    """Rows of one unit in the order of the keyed hash of key and unit."""
-    unit = rows.column("unit")[0].as_py()
-    texts = rows.column("key").to_pylist()
+def _ordered(rows: pa.Table, key: bytes) -> IntArray:
+    """Rows sorted by unit in the order of the keyed hash of key and unit within each, as places of rows."""
+    pairs = zip(rows.column("key").to_pylist(), rows.column("unit").to_pylist(), strict=True)
     # Lengths come first, so that different pairs are different messages.
-    return pc.sort_indices(priorities((len(text).to_bytes(4, "little") + text + unit for text in texts), key))
+    place = priorities((len(text).to_bytes(4, "little") + text + unit for text, unit in pairs), key)
+    starts = _starts(rows.column("unit"))
+    unit = np.repeat(np.arange(len(starts)), np.diff(np.append(starts, rows.num_rows)))
+    by = [("unit", "ascending"), ("place", "ascending")]
+    order: IntArray = pc.sort_indices(pa.table({"unit": unit, "place": place}), by).to_numpy().astype(np.int64)
+    return order
 
 
 def _lists(rows: pa.Table, max_keys: int, max_held: int, key: bytes) -> pa.RecordBatch:
-    starts = np.append(_starts(rows.column("unit")), rows.num_rows)
-    order, lengths = np.arange(rows.num_rows), np.diff(starts)
-    kept = np.ones(rows.num_rows, dtype=bool)
-    for unit in np.flatnonzero(lengths > max_keys):
-        first, end = starts[unit], starts[unit + 1]
-        order[first:end] = first + _ordered(rows.slice(first, end - first), key).to_numpy()
-        kept[first + max_held : end] = False
+    starts = _starts(rows.column("unit"))
+    lengths = np.diff(np.append(starts, rows.num_rows))
+    order = np.arange(rows.num_rows)
+    crowded = np.flatnonzero(np.repeat(lengths > max_keys, lengths))
+    if len(crowded):
+        order[crowded] = crowded[_ordered(rows.take(pa.array(crowded)), key)]
+    kept = np.arange(rows.num_rows) - np.repeat(starts, lengths) < max_held
     ends = np.append(0, np.cumsum(np.minimum(lengths, max_held)))
     values = rows.column("key").combine_chunks().take(pa.array(order[kept]))
     return pa.RecordBatch.from_arrays([pa.ListArray.from_arrays(pa.array(ends, pa.int32()), values)], names=["keys"])
