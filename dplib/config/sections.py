@@ -23,9 +23,7 @@ from dplib.privacy.rounding import as_fraction
 class Section(BaseModel):
     """Base of all sections: frozen, no unknown keys, field docstrings kept for the documentation."""
 
-    model_config = ConfigDict(
-        frozen=True, extra="forbid", arbitrary_types_allowed=True, use_attribute_docstrings=True, populate_by_name=True
-    )
+    model_config = ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True, populate_by_name=True)
 
 
 def _exact(value: object) -> Fraction:

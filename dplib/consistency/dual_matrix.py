@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from scipy import linalg
+import scipy
 from scipy.sparse import csr_array
 
 from dplib.arrays import FloatArray, IntArray
@@ -89,8 +89,10 @@ class DualMatrix:
         own = self.rows[group]
         product: SparseFloat = csr_array((own * self.variance[None, :]) @ own.T)
         try:
-            factor: FloatArray = linalg.cholesky(product.toarray(), lower=True, overwrite_a=True, check_finite=False)
-        except linalg.LinAlgError:
+            factor: FloatArray = scipy.linalg.cholesky(
+                product.toarray(), lower=True, overwrite_a=True, check_finite=False
+            )
+        except scipy.linalg.LinAlgError:
             raise SolverError("constraints", "be independent of each other to about 15 digits") from None
         return factor
 
@@ -106,7 +108,7 @@ class DualMatrix:
             if factor is None:
                 found[group] = self._iterate(group, right[group])
             else:
-                found[group] = linalg.cho_solve((factor, True), right[group], check_finite=False)
+                found[group] = scipy.linalg.cho_solve((factor, True), right[group], check_finite=False)
         return found
 
     def _iterate(self, group: IntArray, right: FloatArray) -> FloatArray:
@@ -122,7 +124,7 @@ class DualMatrix:
         blocks = []
         for factor in self._factors:
             assert factor is not None
-            lower, failed = linalg.lapack.dpotri(factor, lower=1)
+            lower, failed = scipy.linalg.lapack.dpotri(factor, lower=1)
             assert failed == 0
             blocks.append(np.tril(lower) + np.tril(lower, -1).T)
         return self.table(blocks)
@@ -141,8 +143,8 @@ class DualMatrix:
         blocks = []
         for group, factor in zip(self._members, self._factors, strict=True):
             assert factor is not None
-            half = linalg.cho_solve((factor, True), matrix[group][:, group].toarray(), check_finite=False)
-            blocks.append(linalg.cho_solve((factor, True), half.T, check_finite=False))
+            half = scipy.linalg.cho_solve((factor, True), matrix[group][:, group].toarray(), check_finite=False)
+            blocks.append(scipy.linalg.cho_solve((factor, True), half.T, check_finite=False))
         singles = self.table(blocks)
         return PairTable(singles.flat, singles.start, self.part, self.place, singles.size, matrix.diagonal())
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
-from scipy.sparse import coo_array, csr_array
+from scipy.sparse import csr_array
 
 from dplib.arrays import BoolArray, IntArray
 from dplib.constraints.day_constraints import DayConstraints, PartlyAbsent, SparseFloat, SparseInt, equal
@@ -81,19 +81,32 @@ def linked(rows: Iterable[SparseFloat | SparseInt], n_series: int) -> tuple[IntA
     """
     label: IntArray = np.arange(n_series, dtype=np.int64)
     for matrix in rows:
-        # A graph of rows and components so far: a row links all of its series, however many, by one edge each.
-        n_rows = matrix.shape[0]
-        ends = np.repeat(np.arange(n_rows), np.diff(matrix.indptr)), n_rows + label[matrix.indices]
-        graph = coo_array((np.ones(matrix.nnz, dtype=np.int8), ends), shape=(n_rows + n_series,) * 2)
-        # Imported where it is needed: whoever reads a release does without.
-        from scipy.sparse.csgraph import connected_components
-
-        label = connected_components(graph, directed=False)[1][n_rows:][label].astype(np.int64)
-        label = np.unique(label, return_inverse=True)[1].reshape(-1).astype(np.int64)
+        label = _joined(
+            label, np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr)), matrix.indices.astype(np.int64)
+        )
     _, first, own = np.unique(label, return_index=True, return_inverse=True)
     place = np.argsort(np.argsort(first))[own.reshape(-1)]
     sizes = np.bincount(place)
     return tuple(np.split(np.argsort(place, kind="stable").astype(np.int64), np.cumsum(sizes)[:-1]))
+
+
+def _joined(label: IntArray, row: IntArray, series: IntArray) -> IntArray:
+    """The labels of series after those that share a row have the same: the least of theirs.
+
+    Each round a component joins the least one beside it. One that stays is beside a lesser one in the next round, so
+    rounds are at most twice the logarithm of the components. (scipy's search loads all its solvers.)
+    """
+    while True:
+        own = label[series]
+        least = np.full(int(row[-1]) + 1 if len(row) else 0, len(label))
+        np.minimum.at(least, row, own)
+        root = np.arange(len(label))
+        np.minimum.at(root, own, least[row])
+        if np.array_equal(root[label], label):
+            return label
+        while not np.array_equal(root[root], root):
+            root = root[root]
+        label = root[label]
 
 
 def touched(day_constraints: Sequence[DayConstraints]) -> BoolArray:

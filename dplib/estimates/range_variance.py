@@ -25,7 +25,7 @@ import numpy.typing as npt
 from dplib.arrays import FloatArray, IntArray
 from dplib.compiled import compiled
 from dplib.trees.interval_tree import IntervalTree
-from dplib.trees.range_moments import N_COLUMNS, combine_moments, combined_variance, leaf_moments, total_of_root
+from dplib.trees.range_moments import N_COLUMNS, combine_moments, leaf_moments, total_of_root
 from dplib.validate import require
 
 
@@ -47,7 +47,7 @@ class RangeVariance:
         require(measured, "variance", "be finite for every bin and above 0 but for a known root", "another")
         self.tree = tree
         self.variance = variance
-        self.after, self.before, self.left, self.final = _variances(tree.parent, tree.child_count, variance)
+        self.after, self.before, self.left, self.final = _variances(tree, variance)
 
     def of(self, lo: npt.ArrayLike, hi: npt.ArrayLike) -> FloatArray:
         """Variance of the answers to the ranges ``lo <= bin < hi``, shape (m,), in counts squared.
@@ -62,19 +62,7 @@ class RangeVariance:
         first, last = np.atleast_1d(np.asarray(lo, dtype=np.int64)), np.atleast_1d(np.asarray(hi, dtype=np.int64)) - 1
         inside = bool(((first >= 0) & (first <= last) & (last < self.tree.n_leaves)).all())
         require(inside, "ranges", f"be non-empty ranges of bins 0 to {self.tree.n_leaves - 1}", "another")
-        tree = self.tree
-        return np.asarray(
-            _range_variances(
-                tree.parent,
-                tree.level,
-                tree.leaf_nodes[first],
-                tree.leaf_nodes[last],
-                self.after,
-                self.before,
-                self.left,
-                self.final,
-            )
-        )
+        return _range_variances(self, self.tree.leaf_nodes[first], self.tree.leaf_nodes[last])
 
     def nodes(self, nodes: IntArray) -> FloatArray:
         """Variance of the estimates of some nodes, shape (m,)."""
@@ -103,69 +91,82 @@ class RangeVariance:
         return float(self.of(starts, starts + length).mean())
 
 
-@compiled
-def _variances(
-    parent: IntArray, n_children: IntArray, variance: FloatArray
-) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-    n_nodes = len(parent)
-    after, before, left, final = np.empty(n_nodes), np.zeros(n_nodes), np.empty(n_nodes), np.empty(n_nodes)
-    for node in range(n_nodes - 1, -1, -1):
-        total = before[node]
-        after[node] = combined_variance(total, variance[node]) if n_children[node] else variance[node]
-        if node:
-            before[parent[node]] += after[node]
-    final[0] = after[0]
-    running = 0.0
-    for node in range(1, n_nodes):
-        up = parent[node]
-        if up != parent[node - 1]:
-            running = 0.0
-        left[node] = running
-        running += after[node]
-        share = after[node] / before[up]
-        final[node] = after[node] * (1.0 - share) + share * share * final[up]
-    left[0] = 0.0
+def _variances(tree: IntervalTree, variance: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+    """C of every node, S, the sum of C over the siblings to its left, and F, each of shape (n_nodes,)."""
+    n_nodes, parent = tree.n_nodes, tree.parent
+    after, before, left = variance.astype(np.float64), np.zeros(n_nodes), np.zeros(n_nodes)
+    for level in range(tree.n_levels - 1, -1, -1):
+        here = tree.level_slice(level)
+        inner = np.arange(here.start, here.stop)[tree.child_count[here] > 0]
+        after[inner] = _combined(before[inner], variance[inner])
+        if level:
+            above = tree.level_slice(level - 1)
+            # Children are added from right to left, whatever numpy does with more of them at once.
+            up = parent[here][::-1] - above.start
+            before[above] = np.bincount(up, weights=after[here][::-1], minlength=above.stop - above.start)
+    for count in np.unique(tree.child_count[tree.child_count > 1]):
+        siblings = tree.child_start[tree.child_count == count][:, np.newaxis] + np.arange(count)
+        left[siblings[:, 1:]] = np.cumsum(after[siblings[:, :-1]], axis=1)
+    final = after.copy()
+    for level in range(1, tree.n_levels):
+        here = tree.level_slice(level)
+        up = parent[here]
+        share = after[here] / before[up]
+        final[here] = after[here] * (1.0 - share) + share * share * final[up]
     return after, before, left, final
 
 
-@compiled
-def _range_variances(
-    parent: IntArray,
-    level: IntArray,
-    first: IntArray,
-    last: IntArray,
-    after: FloatArray,
-    before: FloatArray,
-    left: FloatArray,
-    final: FloatArray,
-) -> FloatArray:
-    found = np.empty(len(first))
-    for query in range(len(first)):
-        i, j = first[query], last[query]
-        if i == j:
-            found[query] = final[i]
-            continue
-        # Shares and residual variances of the suffix inside i and of the prefix inside j.
-        a, r, b, s = 1.0, 0.0, 1.0, 0.0
-        while parent[i] != parent[j]:
-            if level[i] >= level[j]:
-                up = parent[i]
-                beside = max(before[up] - left[i] - after[i], 0.0)
-                t = beside + a * after[i]
-                r += beside + a * a * after[i] - t * t / before[up]
-                a, i = t / before[up], up
-            else:
-                up = parent[j]
-                t = left[j] + b * after[j]
-                s += left[j] + b * b * after[j] - t * t / before[up]
-                b, j = t / before[up], up
-        up = parent[i]
-        between = left[j] - left[i] - after[i]
-        t = between + a * after[i] + b * after[j]
-        rest = r + s + between + a * a * after[i] + b * b * after[j] - t * t / before[up]
-        share = t / before[up]
-        found[query] = rest + share * share * final[up]
+def _combined(total: FloatArray, variance: FloatArray) -> FloatArray:
+    """Variances of the best combinations of children's sums (``total``) and nodes' own measurements."""
+    with np.errstate(invalid="ignore"):
+        return np.where(np.isinf(variance), total, total * (variance / (total + variance)))
+
+
+def _range_variances(errors: "RangeVariance", first: IntArray, last: IntArray) -> FloatArray:
+    """All walks at once, a step of each where its paths have not met: first and last leaves, shape (m,)."""
+    parent, level = errors.tree.parent, errors.tree.level
+    after, before, left, final = errors.after, errors.before, errors.left, errors.final
+    i, j = first.copy(), last.copy()
+    # Shares and residual variances of the suffix inside i and of the prefix inside j.
+    a, r, b, s = np.ones(len(i)), np.zeros(len(i)), np.ones(len(i)), np.zeros(len(i))
+    apart = np.flatnonzero(parent[i] != parent[j])
+    while len(apart):
+        of_suffix = level[i[apart]] >= level[j[apart]]
+        at = apart[of_suffix]
+        node, up, share = i[at], parent[i[at]], a[at]
+        beside = np.maximum(before[up] - left[node] - after[node], 0.0)
+        _enter(beside, share, after[node], before[up], a, r, at)
+        i[at] = up
+        at = apart[~of_suffix]
+        node, up, share = j[at], parent[j[at]], b[at]
+        _enter(left[node], share, after[node], before[up], b, s, at)
+        j[at] = up
+        apart = apart[parent[i[apart]] != parent[j[apart]]]
+    found = final[first]
+    met = np.flatnonzero(first != last)
+    i, j, a, b = i[met], j[met], a[met], b[met]
+    up = parent[i]
+    between = left[j] - left[i] - after[i]
+    t = between + a * after[i] + b * after[j]
+    rest = r[met] + s[met] + between + a * a * after[i] + b * b * after[j] - t * t / before[up]
+    share = t / before[up]
+    found[met] = rest + share * share * final[up]
     return found
+
+
+def _enter(
+    beside: FloatArray,
+    share: FloatArray,
+    child: FloatArray,
+    above: FloatArray,
+    a: FloatArray,
+    r: FloatArray,
+    at: IntArray,
+) -> None:
+    """Enter the parents of the walks ``at``: W beside, the share before, C of the child and S of the parent."""
+    t = beside + share * child
+    r[at] += beside + share * share * child - t * t / above
+    a[at] = t / above
 
 
 @compiled

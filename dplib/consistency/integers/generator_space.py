@@ -23,7 +23,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import linalg
+import scipy
 from scipy.sparse import csr_array, hstack
 
 from dplib.arrays import BoolArray, FloatArray, IntArray
@@ -180,7 +180,7 @@ def _left_inverse(generators: SparseInt, weights: FloatArray | None, independent
     root = np.ones(generators.shape[0]) if weights is None else np.sqrt(weights)
     scaled = root[:, None] * generators.toarray()
     if independent and generators.shape[1] > FEW:
-        solved: FloatArray = linalg.solve(scaled.T @ scaled, scaled.T, assume_a="pos") * root[None, :]
+        solved: FloatArray = scipy.linalg.solve(scaled.T @ scaled, scaled.T, assume_a="pos") * root[None, :]
         return solved
     inverse: FloatArray = np.linalg.pinv(scaled) * root[None, :]
     return inverse
