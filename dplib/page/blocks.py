@@ -125,7 +125,22 @@ class Code:
     label: str
 
 
-Block = Paragraphs | Bullets | KeyValues | DataTable | Figure | Callout | Code
+@dataclass(frozen=True)
+class Chooser:
+    """A drawing of any of the series, made by the page's one script; hidden where scripts are not run.
+
+    Attributes:
+        word: what a series is.
+        caption: what there is to choose from.
+        data: of `dplib.page.chooser`, JSON that cannot end an element.
+    """
+
+    word: str
+    caption: Text
+    data: str
+
+
+Block = Paragraphs | Bullets | KeyValues | DataTable | Figure | Callout | Code | Chooser
 
 
 @dataclass(frozen=True)

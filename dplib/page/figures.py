@@ -7,6 +7,7 @@ estimates and public settings only. One style for all: `dplib.page.drawing`.
 import datetime as dt
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Protocol
 
@@ -20,9 +21,10 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch, PathPatch
 from matplotlib.path import Path
-from matplotlib.ticker import FuncFormatter, MaxNLocator
+from matplotlib.ticker import FuncFormatter, MaxNLocator, NullLocator
 
-from dplib.arrays import FloatArray
+from dplib.arrays import BoolArray, FloatArray
+from dplib.page.axis_scale import linear_to
 from dplib.page.drawing import COLOURS, draw
 from dplib.page.drawn_text import clean_text, short_text
 from dplib.page.number_text import number_text
@@ -52,46 +54,81 @@ class RoundRecord(Protocol):
         """How far the values still are from the constraints."""
 
 
-def series_with_band(
-    positions: Sequence[dt.date] | Sequence[str] | Sequence[float],
-    estimate: npt.ArrayLike,
-    half_width: npt.ArrayLike | None,
-    published: npt.ArrayLike | None = None,
-    y_label: str = "count",
-) -> str:
-    """Draw estimates with their 95 % band, and published counts as dashes or dots.
+@dataclass(frozen=True, eq=False)
+class Series:
+    """One series to draw.
 
-    Args:
-        positions: dates, names in order, or numbers; at least one.
+    Attributes:
+        positions: dates, names in order, or numbers; n of them, at least one.
         estimate: shape (n,).
         half_width: of the 95 % intervals, shape (n,); None where none is stated: no band.
         published: shape (n,), or None where nothing was published.
         y_label: what is counted.
+        marked: points that are hollow or, where there are many, on grey, shape (n,); none where None.
+        mark: what the legend says of them.
     """
-    middle = np.asarray(estimate, dtype=float)
-    half = np.zeros(len(middle)) if half_width is None else np.asarray(half_width, dtype=float)
-    counts = None if published is None else np.asarray(published, dtype=float)
+
+    positions: Sequence[dt.date] | Sequence[str] | Sequence[float]
+    estimate: npt.ArrayLike
+    half_width: npt.ArrayLike | None
+    published: npt.ArrayLike | None = None
+    y_label: str = "count"
+    marked: BoolArray | None = None
+    mark: str = ""
+
+
+def series_with_band(series: Series) -> str:
+    """Draw estimates with their 95 % band, and published counts as dashes or dots.
+
+    Few counts that are many times the others are on a logarithmic axis (`dplib.page.axis_scale`).
+    """
+    middle = np.asarray(series.estimate, dtype=float)
+    half = np.zeros(len(middle)) if series.half_width is None else np.asarray(series.half_width, dtype=float)
+    counts = None if series.published is None else np.asarray(series.published, dtype=float)
+    few, linear = len(middle) <= _FEW, linear_to(middle, series.half_width)
 
     def paint(figure: Figure) -> None:
         axes = figure.add_subplot()
-        at = _positions(axes, positions)
+        at = _positions(axes, series.positions)
         if middle.min() - half.min() < 0:
             axes.axhline(0, color=COLOURS["muted"], linewidth=1)
-        if len(middle) <= _FEW:
+        if few:
             axes.vlines(at, middle - half, middle + half, color=COLOURS["accent"], linewidth=5, alpha=0.3)
             axes.plot(at, middle, "o", color=COLOURS["accent"], markersize=5, markeredgewidth=0, zorder=4)
         else:
             axes.fill_between(at, middle - half, middle + half, color=COLOURS["accent"], alpha=0.22, linewidth=0)
             axes.plot(at, middle, color=COLOURS["accent"], linewidth=1.1)
+        handles = _series_handles(counts is not None, series.half_width is not None, few)
+        if series.marked is not None and series.marked.any():
+            handles.append(_marks(axes, at, middle, series))
         if counts is not None:
             _counts(axes, at, counts)
-        axes.set_title(clean_text(y_label))
-        axes.yaxis.set_major_locator(MaxNLocator(6, integer=True))
-        axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: number_text(value)))
+        axes.set_title(clean_text(series.y_label + ("" if linear is None else ", logarithmic")))
         axes.margins(x=0.015, y=0.06)
-        _legend(axes, _series_handles(counts is not None, half_width is not None, few=len(middle) <= _FEW))
+        if linear is None:
+            axes.yaxis.set_major_locator(MaxNLocator(6, integer=True))
+        else:
+            axes.set_yscale("symlog", linthresh=linear)
+            axes.yaxis.set_minor_locator(NullLocator())
+        axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: number_text(value)))
+        _legend(axes, handles)
 
     return draw(paint, WIDTH, 300)
+
+
+def _marks(axes: Axes, at: FloatArray, middle: FloatArray, series: Series) -> Line2D | Patch:
+    """Tell marked points apart; return what the legend shows of it."""
+    assert series.marked is not None
+    marked, label = series.marked, clean_text(series.mark)
+    if len(at) <= _FEW:
+        hollow = _hollow("accent") | {"markersize": 5, "markeredgewidth": 1.4, "linestyle": "", "marker": "o"}
+        axes.plot(at[marked], middle[marked], zorder=5, **hollow)
+        return Line2D([], [], label=label, **hollow)
+    ends = np.flatnonzero(np.diff(np.concatenate([[0], marked.astype(int), [0]])))
+    step = float(np.diff(at).min()) / 2
+    for first, end in zip(ends[::2].tolist(), ends[1::2].tolist(), strict=True):
+        axes.axvspan(at[first] - step, at[end - 1] + step, color=COLOURS["grid"], alpha=0.6, linewidth=0, zorder=0)
+    return Patch(facecolor=COLOURS["grid"], alpha=0.6, label=label)
 
 
 def error_by_query(names: Sequence[str], ours: npt.ArrayLike, baselines: Mapping[str, npt.ArrayLike]) -> str:

@@ -37,6 +37,19 @@ INTERVALS = (
 
 
 @dataclass(frozen=True)
+class Released:
+    """What was released.
+
+    Attributes:
+        section: at the top of the page.
+        tables: which of the release's tables is for what, where it says how to use them.
+    """
+
+    section: Section
+    tables: DataTable
+
+
+@dataclass(frozen=True)
 class PageFrame:
     """The part of a page that all jobs share.
 
@@ -57,7 +70,7 @@ class PageFrame:
     notices: tuple[Callout, ...] = ()
 
     def page(
-        self, title: str, kind: str, released: Section, noise: NoiseTable, middle: Sequence[Section], use: Section
+        self, title: str, kind: str, released: "Released", noise: NoiseTable, middle: Sequence[Section], use: Section
     ) -> str:
         """Return the page as HTML text; the same content gives the same bytes.
 
@@ -74,11 +87,11 @@ class PageFrame:
             f"{title} of {self.dataset}",
             f"{kind} under differential privacy. Release {self.release_id}{dated}",
             (
-                released,
+                released.section,
                 *middle,
                 guarantee_section(self.guarantee, noise),
                 budget_section(self.dataset, self.account),
-                use,
+                Section(use.title, (released.tables, *use.blocks)),
             ),
             self.notices,
         )
@@ -91,7 +104,7 @@ class PageFrame:
         tables: DataTable,
         numbers: Sequence[Block] = (),
         private: str = "rows",
-    ) -> Section:
+    ) -> "Released":
         """What was released, and what may be done with it.
 
         Args:
@@ -119,7 +132,8 @@ class PageFrame:
                 ("Guarantee", f"{budget_text(self.guarantee.budget)} for one {unit}"),
             )
         )
-        return Section("What was released, and for whom it is safe", (Paragraphs((text,)), *numbers, identity, tables))
+        blocks = (Paragraphs((text,)), *numbers, identity)
+        return Released(Section("What was released, and for whom it is safe", blocks), tables)
 
     def use(self, cited: str, query: tuple[str, str], references: Sequence[str]) -> Section:
         """How to query and cite.

@@ -1,15 +1,19 @@
 """One self-contained HTML page from sections of blocks.
 
-The page needs no other file, no script and no network: style sheet and drawings are inside, and its content security
-policy forbids everything else. It follows the reader's light or dark scheme, prints well, and the same input gives the
-same bytes: no clock, no random identifiers.
+The page needs no other file and no network: style sheet and drawings are inside, and its content security policy
+forbids everything else. Where series can be chosen, one script draws them from numbers in the page; the policy names
+its hash, so that no other runs, and the page is whole without it. It follows the reader's light or dark scheme, prints
+well, and the same input gives the same bytes: no clock, no random identifiers.
 
-Every text is escaped by the template engine; only drawings, which `dplib.page.figures` made, go in as they are.
+Every text is escaped by the template engine; only drawings, which `dplib.page.figures` made, and the script with its
+numbers (`dplib.page.chooser`) go in as they are.
 """
 
 import re
+from base64 import b64encode
 from collections.abc import Callable, Sequence
 from functools import cache
+from hashlib import sha256
 from importlib.resources import files
 from itertools import count
 
@@ -18,6 +22,7 @@ from markupsafe import Markup, escape
 
 from dplib.page.blocks import (
     Callout,
+    Chooser,
     Faint,
     Figure,
     Mono,
@@ -32,20 +37,30 @@ def render_page(title: str, subtitle: str, sections: Sequence[Section], notices:
     """Return the page as HTML text, to be written as UTF-8; each section gets an entry in the contents."""
     anchors = _anchors([section.title for section in sections])
     page = _environment().get_template("page.html.j2")
+    chosen = any(isinstance(block, Chooser) for section in sections for block in section.blocks)
+    script = _resource("chooser.js") if chosen else ""
     return page.render(
         title=title,
         subtitle=subtitle,
         sections=list(zip(anchors, sections, strict=True)),
         notices=notices,
         draw=_numbered_drawings(),
+        script=script,
+        script_policy=Markup(f"; script-src 'sha256-{b64encode(sha256(script.encode()).digest()).decode()}'")  # noqa: S704
+        if script
+        else "",
     )
+
+
+def _resource(name: str) -> str:
+    """A file beside this one, read through importlib so that it is found in a zip file sent with spark-submit too."""
+    return files("dplib.page").joinpath(name).read_text(encoding="utf-8")
 
 
 @cache
 def _environment() -> Environment:
-    # Resources are read through importlib so that the page also works from a zip file sent with spark-submit.
     environment = Environment(
-        loader=FunctionLoader(lambda name: files("dplib.page").joinpath(name).read_text(encoding="utf-8")),
+        loader=FunctionLoader(_resource),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
@@ -53,6 +68,7 @@ def _environment() -> Environment:
         keep_trailing_newline=True,
     )
     environment.filters["inline"] = _inline
+    environment.filters["trusted"] = Markup
     return environment
 
 

@@ -90,6 +90,14 @@ def period_edges(first_day: dt.date, last_day: dt.date, by: str | None) -> IntAr
     return found.edges[found.level_of[by or "all"]]
 
 
+def cut_ends(first_day: dt.date, last_day: dt.date, level: str) -> tuple[bool, bool]:
+    """Whether a range cuts the first and the last of a level's periods."""
+    first, last = np.datetime64(first_day, "D"), np.datetime64(last_day, "D")
+    starts = _period(np.array([first - 1, first]), "week" if _n_weeks(level) else level)
+    ends = _period(np.array([first, last, last + 1]), level)
+    return bool(starts[0] == starts[1]), bool(ends[1] == ends[2])
+
+
 def _n_weeks(level: str) -> int:
     """Weeks of a level's nodes, 0 where it has none."""
     several = re.fullmatch(WEEKS, level)

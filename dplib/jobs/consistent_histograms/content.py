@@ -1,12 +1,14 @@
 """Fills the page of a release from its design and its results."""
 
-import datetime as dt
 from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise
 
 import numpy as np
 
+from dplib.arrays import IntArray
+from dplib.jobs.consistent_histograms.charts import LevelCounts, cut_intervals, series_charts
 from dplib.jobs.consistent_histograms.design import Design
 from dplib.jobs.consistent_histograms.errors import Errors
 from dplib.jobs.consistent_histograms.estimate import chosen_solvers, publication_sentences
@@ -14,7 +16,6 @@ from dplib.jobs.consistent_histograms.page_content import (
     Estimation,
     ExpectedErrors,
     PageContent,
-    Points,
     SeriesChart,
     SeriesTotals,
 )
@@ -25,8 +26,6 @@ from dplib.page.number_text import number_text
 from dplib.privacy.noise_quantile import half_widths
 from dplib.trees.calendar import calendar_levels
 
-CHARTS = 3
-"""Series that are drawn: those with the largest estimated totals."""
 LAYOUTS = {
     "driver": "one process on the driver",
     "blocks": "blocks of consecutive days on Spark",
@@ -88,38 +87,35 @@ def of_items(found: Sequence[QueryError]) -> str:
 
 
 def _charts(design: Design, results: Results, errors: Errors) -> tuple[SeriesChart, ...]:
-    order = np.argsort(-results.solution.values[0], kind="stable")[:CHARTS]
-    return tuple(
-        SeriesChart(
-            design.series[series],
-            tuple(_points(design, results, errors, int(series), name) for name in ("day", "month")),
-        )
-        for series in order
-    )
-
-
-def _points(design: Design, results: Results, errors: Errors, series: int, period: str) -> Points:
-    """One series by day, or by the calendar's months where the tree has them or days are summed to them."""
-    domain = design.config.domain
-    if period == "day":
-        nodes = design.tree.leaf_nodes
-        dates = tuple(domain.first_day + dt.timedelta(days=day) for day in range(domain.n_days))
-        estimate, error = results.solution.values[nodes, series], results.std_error[nodes, series]
-        ends = np.arange(domain.n_days + 1)
-        counts = results.tables.counts[nodes, series]
-    else:
-        calendar = calendar_levels(domain.first_day, domain.last_day, [period, "day"])
-        edges = calendar.edges[calendar.level_of[period]]
-        dates = tuple(design.date(int(start)) for start in edges[:-1])
-        leaves = design.tree.leaf_nodes
-        estimate = np.add.reduceat(results.solution.values[leaves, series], edges[:-1])
-        counts = np.add.reduceat(results.tables.counts[leaves, series], edges[:-1])
-        error = np.array([errors.range_std_error(int(lo), int(hi))[series] for lo, hi in pairwise(edges)])
-        ends = edges
+    levels = [_level(design, results, number) for number in range(design.tree.n_levels - 1, -1, -1)]
+    # A level of one interval is in the table of totals.
+    levels = [level for level in levels if len(level.lo) > 1 or level.name == "day"]
+    months = calendar_levels(design.config.domain.first_day, design.config.domain.last_day, ["month", "day"])
+    if "month" not in design.days.names and len(edges := months.edges[months.level_of["month"]]) > 2:
+        levels.append(_months(design, results, errors, edges))
     if not results.solution.converged:
-        error = np.full(len(dates), np.nan)
-    half = half_widths(error, lambda at: errors.half_width(int(ends[at]), int(ends[at + 1]), series))
-    return Points(period, dates, estimate, half, counts if results.tables.published[series] else None)
+        levels = [replace(level, error=np.full(level.error.shape, np.nan)) for level in levels]
+    order = np.argsort(-results.solution.values[0], kind="stable")
+    return series_charts(design, levels, order, errors.half_width, results.tables.published)
+
+
+def _level(design: Design, results: Results, number: int) -> LevelCounts:
+    """A level of the tree."""
+    tree, own = design.tree, design.tree.level_slice(number)
+    lo, hi, name = tree.lo[own], tree.hi[own], design.days.names[number]
+    name = "day" if number == tree.n_levels - 1 else name
+    values = results.solution.values[own], results.std_error[own], results.tables.counts[own]
+    return LevelCounts(name, lo, hi, *values, cut_intervals(design, name, lo, hi))
+
+
+def _months(design: Design, results: Results, errors: Errors, edges: IntArray) -> LevelCounts:
+    """The calendar's months as sums of days."""
+    lo, hi, leaves = edges[:-1], edges[1:], design.tree.leaf_nodes
+    estimate, counts = (
+        np.add.reduceat(values[leaves], lo, axis=0) for values in (results.solution.values, results.tables.counts)
+    )
+    error = np.array([errors.range_std_error(*ends) for ends in pairwise(edges.tolist())])
+    return LevelCounts("month", lo, hi, estimate, error, counts, cut_intervals(design, "month", lo, hi))
 
 
 def _totals(design: Design, results: Results, errors: Errors) -> SeriesTotals:

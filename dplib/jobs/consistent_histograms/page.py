@@ -1,12 +1,13 @@
 """The page of one release of consistent histograms: one self-contained HTML file.
 
 Post-processing: everything comes from `PageContent`, that is from the stored noisy measurement, what was computed from
-it, and public settings. Sections, in this order: what was released; the guarantee; expected errors; charts; how the
-estimates were made; the budget; how to query and cite.
+it, and public settings. Sections, in this order: what was released; counts and charts; expected errors; how the
+estimates were made; the guarantee; the budget; how to query and cite.
 """
 
 import datetime as dt
 import shlex
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from dplib.page.blocks import (
     Block,
     Bullets,
     Callout,
+    Chooser,
     DataTable,
     Faint,
     Figure,
@@ -25,15 +27,21 @@ from dplib.page.blocks import (
     Text,
     heads,
 )
-from dplib.page.figures import convergence, error_by_query, series_with_band
-from dplib.page.frame import INTERVALS, PageFrame, notes_from_plan, tables_of_release
+from dplib.page.chooser import ChoiceLevel, chooser
+from dplib.page.figures import Series, convergence, error_by_query, series_with_band
+from dplib.page.frame import INTERVALS, PageFrame, Released, notes_from_plan, tables_of_release
 from dplib.page.guarantee import NoiseTable
 from dplib.page.number_text import count_text, counted, number_text, with_margin
+from dplib.trees.calendar import COARSE_TO_FINE
 
 MAX_POINTS = 1500
 """Intervals drawn of one series at one level: the latest ones."""
 MAX_ROWS = 500
 """Series in the table of totals: the largest ones."""
+CHARTS = 3
+"""Series that are drawn where no script runs: the largest, of which the first at every level."""
+ENOUGH = 12
+"""Intervals that are enough to show a course."""
 _SCROLLING = 25
 _REFERENCES = (
     "Cai, Liu, Xiong, Ying, Wu, Approximation method of multiple consistency constraint under differential privacy, "
@@ -61,7 +69,7 @@ def build_page(content: PageContent, frame: PageFrame) -> str:
     )
 
 
-def _released(content: PageContent, frame: PageFrame) -> Section:
+def _released(content: PageContent, frame: PageFrame) -> Released:
     serves = (
         "It serves questions about many at once (a day, a month, a trend) and gives no ground for conclusions about a "
         f"single {frame.guarantee.unit}. The guarantee does not hide what many have in common, and it does not make "
@@ -131,8 +139,38 @@ def _charts(content: PageContent) -> Section:
         "" if content.estimation.unpublished else ", in orange the published counts",
         ". Intervals cover the noise: each by itself holds the bounded true count in 95 of 100 cases.",
     )
-    figures = tuple(_figure(chart, points) for chart in content.charts for points in chart.levels)
-    return Section("Counts and charts", (_totals(content), Paragraphs((intro,)), *figures))
+    state = (Callout("Preliminary and final numbers", " ".join(content.state)),) if content.state else ()
+    figures = [_figure(chart, points) for chart in content.charts[:1] for points in chart.levels]
+    figures += [_figure(chart, overview(chart)) for chart in content.charts[1:CHARTS]]
+    choice = (_choice(content.charts),) if content.charts else ()
+    return Section("Counts and charts", (*state, _totals(content), Paragraphs((intro,)), *choice, *figures))
+
+
+def overview(chart: SeriesChart) -> Points:
+    """The coarsest level that shows a course."""
+    return next((points for points in chart.levels[::-1] if len(points.dates) >= ENOUGH), chart.levels[0])
+
+
+def _choice(charts: Sequence[SeriesChart]) -> Chooser:
+    """Every series at every level."""
+    levels = []
+    for name in [points.level for points in charts[0].levels]:
+        found = [points for chart in charts for points in chart.levels if points.level == name]
+        counts = [points.published for points in found if points.published is not None]
+        first = found[0]
+        levels.append(
+            ChoiceLevel(
+                name,
+                _each(name),
+                [day.isoformat() for day in first.dates],
+                np.array([points.estimate for points in found]),
+                np.array([points.half_width for points in found]),
+                np.array(counts) if len(counts) == len(found) else None,
+                np.zeros(len(first.dates), dtype=bool) if first.marked is None else first.marked,
+                first.mark,
+            )
+        )
+    return chooser("series", [chart.name for chart in charts], levels)
 
 
 def _figure(chart: SeriesChart, points: Points) -> Figure:
@@ -140,6 +178,7 @@ def _figure(chart: SeriesChart, points: Points) -> Figure:
     shown = slice(n_all - len(dates), n_all)
     estimate, margin = points.estimate[shown], points.half_width[shown]
     published = None if points.published is None else points.published[shown]
+    marked = None if points.marked is None or not points.marked[shown].any() else points.marked[shown]
     lowest, widest = float(estimate.min()), float(margin.max())
     stated = not np.isnan(widest)
     last = "" if points.level == "day" else f" (first day of the last {points.level})"
@@ -154,8 +193,12 @@ def _figure(chart: SeriesChart, points: Points) -> Figure:
     )
     if published is not None:
         alt += f" Published counts between {_published(published.min())} and {_published(published.max())}."
-    drawing = series_with_band(dates, estimate, margin if stated else None, published, f"count a {points.level}")
-    return Figure(drawing, f"{chart.name}, by {points.level}", caption, alt)
+    series = Series(dates, estimate, margin if stated else None, published, _each(points.level), marked, points.mark)
+    return Figure(series_with_band(series), f"{chart.name}, by {points.level}", caption, alt)
+
+
+def _each(level: str) -> str:
+    return f"count a {level}" if level in COARSE_TO_FINE else f"count for {level}"
 
 
 def _published(count: np.integer[Any] | np.floating[Any]) -> str:

@@ -8,7 +8,7 @@ import datetime as dt
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from dplib.arrays import FloatArray, IntArray
+from dplib.arrays import BoolArray, FloatArray, IntArray
 from dplib.page.guarantee import NoiseRow
 from dplib.progress import Round
 
@@ -41,6 +41,8 @@ class Points:
         estimate: shape (n,).
         half_width: of the 95 % intervals, shape (n,); NaN where none is stated.
         published: shape (n,), or None where nothing is published.
+        marked: intervals that are to be told apart, shape (n,); none where None.
+        mark: what they are, such as cut by the range.
     """
 
     level: str
@@ -48,11 +50,13 @@ class Points:
     estimate: FloatArray
     half_width: FloatArray
     published: IntArray | FloatArray | None
+    marked: BoolArray | None = None
+    mark: str = ""
 
 
 @dataclass(frozen=True, eq=False)
 class SeriesChart:
-    """One series to draw, at one or more levels from fine to coarse."""
+    """One series to draw, at one or more levels from fine to coarse; coarse ones only where a page has no room."""
 
     name: str
     levels: tuple[Points, ...]
@@ -107,9 +111,10 @@ class PageContent:
         n_items: declared items, without totals.
         noise: one entry a level of the tree, from the root down.
         errors: expected errors by query.
-        charts: up to about three series.
+        charts: the series that a page has room for, the largest first.
         totals: every series over the whole range.
         estimation: how the estimates were made.
+        state: of a stream, what is known of it, a sentence each; empty elsewhere.
     """
 
     first_day: dt.date
@@ -120,6 +125,7 @@ class PageContent:
     charts: tuple[SeriesChart, ...]
     totals: SeriesTotals
     estimation: Estimation
+    state: tuple[str, ...] = ()
 
     @property
     def n_days(self) -> int:

@@ -4,9 +4,10 @@ from pathlib import Path
 
 import numpy as np
 
-from dplib.arrays import FloatArray, IntArray
+from dplib.arrays import FloatArray
 from dplib.estimates.stream_state import StreamState
-from dplib.jobs.consistent_histograms.content import CHARTS, constraint_sentences, noise_rows, of_items
+from dplib.jobs.consistent_histograms.charts import LevelCounts, series_charts
+from dplib.jobs.consistent_histograms.content import constraint_sentences, noise_rows, of_items
 from dplib.jobs.consistent_histograms.design import Design
 from dplib.jobs.consistent_histograms.errors import Errors
 from dplib.jobs.consistent_histograms.estimate import chosen_solvers, publication_sentences
@@ -14,7 +15,6 @@ from dplib.jobs.consistent_histograms.page_content import (
     Estimation,
     ExpectedErrors,
     PageContent,
-    Points,
     SeriesChart,
     SeriesTotals,
 )
@@ -22,7 +22,6 @@ from dplib.jobs.consistent_histograms.plan import plan_notes, query_errors
 from dplib.jobs.consistent_histograms.stream_parts import stream_errors
 from dplib.jobs.consistent_histograms.tables import ESTIMATES, PUBLISHED, Tables
 from dplib.page.stream_state import state_sentences
-from dplib.privacy.noise_quantile import half_widths
 from dplib.release.tables import read_table
 
 
@@ -36,9 +35,12 @@ def stream_content(state: StreamState[Design], directory: Path) -> PageContent:
     design = state.design
     days = np.flatnonzero(state.days)
     leaves = design.tree.leaf_nodes[days]
-    estimates = _read(state, directory / ESTIMATES, "estimate")[leaves]
-    errors = _read(state, directory / ESTIMATES, "std_error")[leaves]
-    counts = _read(state, directory / PUBLISHED, "count")[leaves] if (directory / PUBLISHED).is_dir() else None
+    estimates = _read(state, directory / ESTIMATES, "estimate")
+    errors = _read(state, directory / ESTIMATES, "std_error")
+    counts = _read(state, directory / PUBLISHED, "count") if (directory / PUBLISHED).is_dir() else None
+    charts = _charts(state, estimates, errors, counts)
+    estimates, errors = estimates[leaves], errors[leaves]
+    counts = None if counts is None else counts[leaves]
     found = query_errors(design, Errors(design))
     return PageContent(
         first_day=design.config.domain.first_day,
@@ -51,7 +53,7 @@ def stream_content(state: StreamState[Design], directory: Path) -> PageContent:
             ours=np.array([each.items for each in found]),
             baselines={"days only, same budget": np.array([each.days_only for each in found])},
         ),
-        charts=_charts(state, days, estimates, errors, counts),
+        charts=charts,
         totals=_totals(state, estimates, counts),
         estimation=Estimation(
             solver=", ".join(name for name, _ in chosen_solvers(design, design.config.publish.solver)),
@@ -60,9 +62,10 @@ def stream_content(state: StreamState[Design], directory: Path) -> PageContent:
             rounds=(),
             converged=not np.isnan(errors).any(),
             constraints=tuple(constraint_sentences(design)),
-            notes=(*state_sentences(state), *plan_notes(design)),
+            notes=plan_notes(design),
             unpublished="" if counts is not None else " ".join(publication_sentences(design)),
         ),
+        state=tuple(state_sentences(state)),
     )
 
 
@@ -77,21 +80,25 @@ def _read(state: StreamState[Design], table: Path, column: str) -> FloatArray:
 
 
 def _charts(
-    state: StreamState[Design], days: IntArray, estimates: FloatArray, errors: FloatArray, counts: FloatArray | None
+    state: StreamState[Design], estimates: FloatArray, errors: FloatArray, counts: FloatArray | None
 ) -> tuple[SeriesChart, ...]:
-    design = state.design
-    known = stream_errors(state)
-    dates = tuple(design.date(int(day)) for day in days)
-    found = []
-    for series in np.argsort(-estimates.sum(axis=0), kind="stable")[:CHARTS].tolist():
-
-        def half(at: int, series: int = series) -> float:
-            return known.sum_half_width(int(days[at]), int(days[at]) + 1, np.array([series]))
-
-        margin = half_widths(errors[:, series], half)
-        own = None if counts is None else counts[:, series]
-        found.append(SeriesChart(design.series[series], (Points("day", dates, estimates[:, series], margin, own),)))
-    return tuple(found)
+    """Every level of what is measured; numbers that may change are marked."""
+    design, tree, known = state.design, state.design.tree, stream_errors(state)
+    final = np.zeros(tree.n_leaves, dtype=bool)
+    for top in state.tops.tolist():
+        final[tree.lo[top] : tree.hi[top]] = state.is_final(top)
+    levels = []
+    for number in range(tree.n_levels - 1, -1, -1):
+        nodes = np.arange(tree.n_nodes)[tree.level_slice(number)]
+        nodes = nodes[~np.isnan(estimates[nodes]).any(axis=1)]
+        name = "day" if number == tree.n_levels - 1 else design.days.names[number]
+        if len(nodes) < 2 and name != "day":
+            continue
+        values = estimates[nodes], errors[nodes], None if counts is None else counts[nodes]
+        open_ = ~final[tree.lo[nodes]]
+        levels.append(LevelCounts(name, tree.lo[nodes], tree.hi[nodes], *values, open_, "preliminary"))
+    order = np.argsort(-np.nansum(estimates[tree.leaf_nodes], axis=0), kind="stable")
+    return series_charts(design, levels, order, lambda lo, hi, series: known.sum_half_width(lo, hi, np.array([series])))
 
 
 def _totals(state: StreamState[Design], estimates: FloatArray, counts: FloatArray | None) -> SeriesTotals:

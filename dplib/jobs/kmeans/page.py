@@ -25,7 +25,7 @@ from dplib.page.blocks import (
     heads,
 )
 from dplib.page.centers_figure import CenterMap, centers_over_cells
-from dplib.page.frame import PageFrame, notes_from_plan, tables_of_release
+from dplib.page.frame import PageFrame, Released, notes_from_plan, tables_of_release
 from dplib.page.guarantee import NoiseRow, NoiseTable
 from dplib.page.number_text import count_text, counted, number_text, with_margin
 from dplib.privacy.events import Event
@@ -69,7 +69,7 @@ def build_page(design: Design, results: Results, frame: PageFrame) -> str:
     )
 
 
-def _released(design: Design, frame: PageFrame) -> Section:
+def _released(design: Design, frame: PageFrame) -> Released:
     serves = (
         "The centers say where many rows lie and the weights about how many; neither says to which cluster a given "
         f"{frame.guarantee.unit} belongs. The number of centers was chosen beforehand: that a center is there does not "

@@ -36,7 +36,7 @@ from dplib.page.blocks import (
 )
 from dplib.page.cactus_figure import cactus_drawing
 from dplib.page.drawn_text import short_text
-from dplib.page.frame import INTERVALS, PageFrame, notes_from_plan, tables_of_release
+from dplib.page.frame import INTERVALS, PageFrame, Released, notes_from_plan, tables_of_release
 from dplib.page.guarantee import NoiseTable
 from dplib.page.number_text import count_text, number_text, with_margin
 
@@ -71,7 +71,7 @@ def build_page(design: Design, results: Results, frame: PageFrame) -> str:
     )
 
 
-def _released(design: Design, results: Results, frame: PageFrame) -> Section:
+def _released(design: Design, results: Results, frame: PageFrame) -> Released:
     counted = "added up" if design.config.graph.weights.repeats == "sum" else "counted once"
     serves = (
         "Rows that name an undeclared vertex, or one vertex twice, were not counted; the weights of rows that name the "

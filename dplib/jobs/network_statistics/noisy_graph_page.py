@@ -25,7 +25,7 @@ from dplib.page.blocks import (
     Text,
     heads,
 )
-from dplib.page.figures import series_with_band
+from dplib.page.figures import Series, series_with_band
 from dplib.page.number_text import count_text, number_text
 
 MAX_POINTS = 500
@@ -126,11 +126,13 @@ def _cumulative(design: Design, results: Results) -> Figure:
     last = int(np.searchsorted(whole, design.n_vertices))
     places = _places(min(last + 1, len(whole)))
     drawn = series_with_band(
-        places.astype(float).tolist(),
-        results.estimate[statistic][places],
-        np.full(len(places), half_width(design, statistic, float(results.std_error[statistic][0]))),
-        whole[places],
-        "vertices",
+        Series(
+            places.astype(float).tolist(),
+            results.estimate[statistic][places],
+            np.full(len(places), half_width(design, statistic, float(results.std_error[statistic][0]))),
+            whole[places],
+            "vertices",
+        )
     )
     caption = (
         "Vertices of at most each degree. In blue the estimates with their 95 % intervals, in orange the published "
@@ -144,11 +146,13 @@ def _sorted(design: Design, results: Results) -> Figure:
     statistic = Statistic.SORTED_DEGREES
     places = _places(design.n_vertices)
     drawn = series_with_band(
-        places.astype(float).tolist(),
-        results.estimate[statistic][places],
-        None,
-        results.count[statistic][places],
-        "degree",
+        Series(
+            places.astype(float).tolist(),
+            results.estimate[statistic][places],
+            None,
+            results.count[statistic][places],
+            "degree",
+        )
     )
     caption: Text = (
         "Degrees in ascending order, by place. In blue the isotonic estimates, in orange the published whole numbers. "

@@ -30,8 +30,8 @@ from dplib.page.blocks import (
     Text,
     heads,
 )
-from dplib.page.figures import series_with_band
-from dplib.page.frame import INTERVALS, PageFrame, notes_from_plan, tables_of_release
+from dplib.page.figures import Series, series_with_band
+from dplib.page.frame import INTERVALS, PageFrame, Released, notes_from_plan, tables_of_release
 from dplib.page.guarantee import NoiseRow, NoiseTable
 from dplib.page.number_text import count_text, number_text, with_margin
 
@@ -58,7 +58,7 @@ def build_page(design: Design, results: Results, parts: WholeGraph, frame: PageF
     )
 
 
-def _released(design: Design, results: Results, parts: WholeGraph, frame: PageFrame) -> Section:
+def _released(design: Design, results: Results, parts: WholeGraph, frame: PageFrame) -> Released:
     return frame.released(
         f"statistics of a graph with {count_text(design.n_vertices)} declared vertices",
         "Rows that name an undeclared vertex, or one vertex twice, were not counted; rows that name the same two "
@@ -163,7 +163,7 @@ def _charts(design: Design, results: Results) -> tuple[Section, ...]:
         "estimates with their 95 % intervals, in orange the published whole numbers."
     )
     alt = f"Degree distribution of {count_text(design.n_vertices)} vertices up to degree {last}."
-    drawn = series_with_band(lo.astype(float).tolist(), middle, half, whole, "vertices")
+    drawn = series_with_band(Series(lo.astype(float).tolist(), middle, half, whole, "vertices"))
     return (Section("Charts", (Figure(drawn, "Degree distribution", caption, alt),)),)
 
 

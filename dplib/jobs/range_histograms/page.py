@@ -1,19 +1,17 @@
 """The page of one release of range histograms: one self-contained HTML file.
 
 Post-processing: everything comes from the stored measurement, from what was computed from it, and from public settings.
-Sections, in this order: what was released; the guarantee; expected errors; charts; how the estimates were made; the
-budget; how to query and cite.
+Sections, in this order: what was released; counts and charts; expected errors; how the estimates were made; the
+guarantee; the budget; how to query and cite.
 """
 
-import datetime as dt
 import shlex
 from fractions import Fraction
 
 import numpy as np
 
-from dplib.arrays import FloatArray, IntArray
+from dplib.jobs.range_histograms.charts import counts_section
 from dplib.jobs.range_histograms.design import Design
-from dplib.jobs.range_histograms.estimate import Errors
 from dplib.jobs.range_histograms.kinds import kind_errors
 from dplib.jobs.range_histograms.plan import length_errors, method_errors, plan_notes
 from dplib.jobs.range_histograms.publish import Summary, level_noise
@@ -27,17 +25,12 @@ from dplib.page.blocks import (
     Strong,
     heads,
 )
-from dplib.page.figures import error_by_length, series_with_band
-from dplib.page.frame import INTERVALS, PageFrame, notes_from_plan, tables_of_release
+from dplib.page.figures import error_by_length
+from dplib.page.frame import INTERVALS, PageFrame, Released, notes_from_plan, tables_of_release
 from dplib.page.guarantee import NoiseRow, NoiseTable
-from dplib.page.number_text import count_text, number_text, with_margin
+from dplib.page.number_text import count_text, number_text
 from dplib.privacy.rounding import as_fraction
 
-MAX_POINTS = 1000
-"""Intervals drawn of one histogram; more bins are drawn in runs of equal length."""
-MAX_ROWS = 500
-"""Groups in the table of totals: the largest ones."""
-_SCROLLING = 25
 _LAYOUTS = {"driver": "one process on the driver", "blocks": "runs of groups in parallel on Spark"}
 _REFERENCES = (
     "Hay, Rastogi, Miklau, Suciu, Boosting the accuracy of differentially private histograms through consistency, "
@@ -61,12 +54,12 @@ def build_page(design: Design, summary: Summary, layout: str, frame: PageFrame) 
         "Histograms",
         _released(design, frame),
         _noise(design),
-        (_charts(design, summary), _expected_errors(design), _how_made(design, layout)),
+        (counts_section(design, summary), _expected_errors(design), _how_made(design, layout)),
         _use(design, frame),
     )
 
 
-def _released(design: Design, frame: PageFrame) -> Section:
+def _released(design: Design, frame: PageFrame) -> Released:
     bins = design.bins
     groups, totals = len(bins.groups), len(design.series) - len(bins.groups)
     many = f"{count_text(groups)} histograms" if groups > 1 else "a histogram"
@@ -190,60 +183,6 @@ def _kinds(design: Design) -> tuple[DataTable, ...]:
     )
     caption = "Standard error by kind of answer and division of the same budget"
     return (DataTable(caption, heads("Query", "Of", numbers=names), rows),) if kinds else ()
-
-
-def _charts(design: Design, summary: Summary) -> Section:
-    intro = "In blue the estimates" + ("" if design.adaptive else " with their 95 % intervals")
-    order = sorted(summary.shown, key=lambda group: (-summary.totals[group], group))
-    figures = tuple(_figure(design, group, *summary.shown[group]) for group in order)
-    return Section(
-        "Charts",
-        (Paragraphs((f"{intro}, in orange the published whole numbers.",)), *figures, _totals(design, summary)),
-    )
-
-
-def _figure(design: Design, group: int, estimates: FloatArray, counts: IntArray) -> Figure:
-    n_bins = design.bins.n_bins
-    width = -(-n_bins // MAX_POINTS)
-    lo = np.arange(0, n_bins, width)
-    hi = np.minimum(lo + width, n_bins)
-    middle, whole = np.add.reduceat(estimates, lo), np.add.reduceat(counts, lo)
-    margin = np.nan_to_num(Errors(design).half_widths(lo, hi, group))
-    name, each = design.series[group], "count a bin" if width == 1 else f"count for {width} bins"
-    caption = f"{design.bins.shown(0, n_bins)}, one point {'a bin' if width == 1 else f'for {width} bins'}."
-    if not design.adaptive:
-        caption += f" 95 % intervals: up to ±\N{NO-BREAK SPACE}{number_text(float(margin.max()), 3)}."
-    alt = (
-        f"Chart of {name}: estimates between {number_text(float(middle.min()), 3)} and "
-        f"{number_text(float(middle.max()), 3)}; published counts between {count_text(whole.min())} and "
-        f"{count_text(whole.max())}."
-    )
-    title = name if design.bins.grouped else f"All {count_text(n_bins)} bins"
-    drawing = series_with_band(_positions(design, lo, hi), middle, margin, whole, each)
-    return Figure(drawing, title, caption, alt)
-
-
-def _positions(design: Design, lo: IntArray, hi: IntArray) -> list[dt.date] | list[str] | list[float]:
-    first, last = design.bins.ends(lo, hi)
-    if design.bins.kind == "edges":
-        return [float(value) for value in first / 2 + last / 2]
-    if design.bins.kind == "categories":
-        return [str(value) for value in first]
-    return [value.item() for value in first]
-
-
-def _totals(design: Design, summary: Summary) -> DataTable:
-    order = np.argsort(-summary.totals, kind="stable")[:MAX_ROWS]
-    halves, rows = Errors(design).whole_half_widths(order), []
-    for group, half in zip(order.tolist(), halves.tolist(), strict=True):
-        total = float(summary.totals[group])
-        value, margin = (number_text(total), "–") if np.isnan(half) else with_margin(total, half)
-        rows.append((design.series[group], value, margin, count_text(summary.published[group])))
-    columns = heads("Group", numbers=("Estimate", "± 95 %", "Published"))
-    caption = "Every group over all bins, the largest first"
-    if len(order) < len(design.series):
-        caption += f"; the first {count_text(len(order))} of {count_text(len(design.series))}"
-    return DataTable(caption, columns, tuple(rows), tall=len(rows) > _SCROLLING)
 
 
 def _how_made(design: Design, layout: str) -> Section:

@@ -19,12 +19,11 @@ from dplib.jobs.range_histograms.estimate import (
     estimate_sums,
 )
 from dplib.jobs.range_histograms.tables import Tables
+from dplib.page.chooser import MAX_NUMBERS
 from dplib.page.guarantee import Promise, rows_text
 from dplib.privacy.rounding import fraction_text
 from dplib.spark.engine.blocks import Block, SparkSession, blocks_from, iterate_blocks, map_blocks
 
-N_SHOWN = 3
-"""Groups that the page draws: those with the largest estimated totals."""
 DRIVER_NODES = 1 << 25
 """Nodes of all histograms up to which `layout: auto` post-processes in one process."""
 
@@ -99,7 +98,8 @@ class Summary:
     Attributes:
         totals: estimate of each group over all bins, shape (n_groups,).
         published: published total of each group, shape (n_groups,).
-        shown: groups with the largest estimated totals: number to the bins' estimates and published counts.
+        shown: groups with the largest estimated totals, as many as a page has room for: number to the bins' estimates
+            and published counts.
     """
 
     totals: FloatArray
@@ -126,7 +126,8 @@ def _add(summary: Summary, first: int, leaves: FloatArray, counts: IntArray) -> 
     groups = slice(first, first + len(leaves))
     summary.totals[groups], summary.published[groups] = leaves.sum(axis=1), counts.sum(axis=1)
     summary.shown.update({first + row: (leaves[row], counts[row]) for row in range(len(leaves))})
-    kept = sorted(summary.shown, key=lambda group: (-summary.totals[group], group))[:N_SHOWN]
+    room = max(1, MAX_NUMBERS // leaves.shape[1])
+    kept = sorted(summary.shown, key=lambda group: (-summary.totals[group], group))[:room]
     for group in set(summary.shown) - set(kept):
         del summary.shown[group]
 

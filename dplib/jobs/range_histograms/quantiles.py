@@ -15,13 +15,13 @@ References:
 
 import datetime as dt
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
-from dplib.arrays import FloatArray
+from dplib.arrays import FloatArray, IntArray
 from dplib.consistency.answer_coefficients import leaf_coefficients
 from dplib.jobs.range_histograms.design import Design
 from dplib.jobs.range_histograms.estimate import Errors
@@ -31,6 +31,8 @@ from dplib.release.manifest import Manifest
 from dplib.validate import require
 
 Value = float | dt.date
+BinCounts = tuple[str, FloatArray, IntArray]
+"""Name, estimates and published counts of the bins of a histogram."""
 
 
 @dataclass(frozen=True)
@@ -108,11 +110,17 @@ def quantile(directory: Path, manifest: Manifest, groups: Sequence[str], q: Sequ
         ConfigError: if a group is none, q is not between 0 and 1, or bins have no numbers.
     """
     design = design_of(directory, manifest)
-    bins, n = ShapeBins.of(design, "quantile"), design.bins.n_bins
+    ShapeBins.of(design, "quantile")
     for each in q:
         require(0 <= each <= 1, "quantile", "be between 0 and 1", each)
+    return quantiles_of(design, bin_counts(directory, design, groups), q)
+
+
+def quantiles_of(design: Design, cells: Iterable[BinCounts], q: Sequence[float]) -> list[Shape]:
+    """The quantiles of histograms whose counts are given."""
+    bins, n = ShapeBins.of(design, "quantile"), design.bins.n_bins
     errors, at, found = Errors(design), np.arange(1, n), []
-    for group, estimates, counts in bin_counts(directory, design, groups):
+    for group, estimates, counts in cells:
         own = design.series_number[group]
         total = float(errors.ranges(np.array([0]), np.array([n]), own)[0]) ** 2
         before = np.concatenate([[0.0], errors.ranges(np.zeros_like(at), at, own) ** 2, [total]])
@@ -157,10 +165,16 @@ def mean(directory: Path, manifest: Manifest, groups: Sequence[str]) -> list[Sha
         ConfigError: if a group is none, or bins have no numbers.
     """
     design = design_of(directory, manifest)
+    ShapeBins.of(design, "mean")
+    return means_of(design, bin_counts(directory, design, groups))
+
+
+def means_of(design: Design, cells: Iterable[BinCounts]) -> list[Shape]:
+    """The means of histograms whose counts are given."""
     bins = ShapeBins.of(design, "mean")
     lower, upper = bins.ends[:-1], bins.ends[1:]
     found = []
-    for group, estimates, counts in bin_counts(directory, design, groups):
+    for group, estimates, counts in cells:
         middle, error, _, _ = _ratio(bins, (lower + upper) / 2, estimates, group)
         low, high = _ratio(bins, lower, estimates, group)[2], _ratio(bins, upper, estimates, group)[3]
         whole = float(counts @ (lower + upper) / 2 / counts.sum()) if counts.sum() else None

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from dplib.page.drawing import COLOURS, embedded
-from dplib.page.figures import budget_bar, convergence, error_by_query, series_with_band
+from dplib.page.figures import Series, budget_bar, convergence, error_by_query, series_with_band
 from dplib.progress import Round
 
 DAYS = [dt.date(2020, 2, 1) + dt.timedelta(days=day) for day in range(100)]
@@ -22,7 +22,7 @@ HOSTILE = "</svg><script>alert(1)</script> $\\frac{ \x00 \N{CJK UNIFIED IDEOGRAP
 def _series(n: int = 100, published: bool = True) -> str:
     values = np.linspace(-5, 60, n)
     return series_with_band(
-        DAYS[:n], values, np.full(n, 4.0), np.rint(values).clip(0) if published else None, "count a day"
+        Series(DAYS[:n], values, np.full(n, 4.0), np.rint(values).clip(0) if published else None, "count a day")
     )
 
 
@@ -88,7 +88,7 @@ def test_every_colour_is_a_variable_of_the_page(name: str, drawings: dict[str, s
 
 def test_the_band_is_as_wide_as_the_interval() -> None:
     n, error = 100, 4.0
-    svg = series_with_band(DAYS, np.full(n, 50.0), np.full(n, error), np.full(n, 30.0))
+    svg = series_with_band(Series(DAYS, np.full(n, 50.0), np.full(n, error), np.full(n, 30.0)))
     line = min(
         (_points(path) for path in _path(svg, "accent") if path.count("L") > 1), key=lambda points: np.ptp(points[:, 1])
     )
@@ -113,7 +113,7 @@ def test_published_counts_appear_only_where_there_are_some() -> None:
 
 
 def test_names_instead_of_dates() -> None:
-    texts = _texts(series_with_band(["spring", "summer"], [1, 2], [1, 1]))
+    texts = _texts(series_with_band(Series(["spring", "summer"], [1, 2], [1, 1])))
     assert {"spring", "summer"} <= set(texts)
 
 
@@ -121,7 +121,7 @@ def test_names_instead_of_dates() -> None:
 @pytest.mark.parametrize("letters", [300, 40])
 def test_long_names_are_cut_and_leave_room_for_the_drawing(letters: int) -> None:
     names = [f"{number}{'x' * letters}" for number in range(60)]
-    svg = series_with_band(names, np.arange(60), np.ones(60))
+    svg = series_with_band(Series(names, np.arange(60), np.ones(60)))
     assert {"0xxxxxxxx…", "55xxxxxxx…"} <= set(_texts(svg))
     assert max(map(len, _texts(svg))) < 20
 
@@ -138,7 +138,7 @@ def test_long_names_are_cut_and_leave_room_for_the_drawing(letters: int) -> None
     ],
 )
 def test_positions_at_the_ends_of_the_floats_are_drawn(ends: list[float], shown: set[str]) -> None:
-    svg = series_with_band(ends, np.arange(len(ends)), np.ones(len(ends)), np.arange(len(ends)))
+    svg = series_with_band(Series(ends, np.arange(len(ends)), np.ones(len(ends)), np.arange(len(ends))))
     assert shown <= set(_texts(svg))
     assert not re.search("nan|inf", svg)
 
