@@ -230,7 +230,7 @@ class ConsistentHistogramsConfig(HistogramsRelease, JobConfig):
     def _columns(self) -> Self:
         columns, privacy = self.input.columns, self.privacy
         require_unit_column(privacy.unit, columns.unit)
-        if columns.quantity is None and privacy.max_quantity != 1:
+        if columns.quantity is None and columns.items is None and privacy.max_quantity != 1:
             raise ValueError(
                 f"privacy.max_quantity must be 1 where input.columns.quantity is absent, got {privacy.max_quantity}"
             )
@@ -244,6 +244,8 @@ class ConsistentHistogramsConfig(HistogramsRelease, JobConfig):
             raise ValueError("tree must be absent where stream.levels says it, got one")
         if self.measure is not None:
             raise ValueError("measure must be absent in a stream, got one")
+        if self.input.columns.items is not None:
+            raise ValueError("input.columns.items must be absent in a stream, whose rows have one item, got some")
         if isinstance(self.domain.items, ItemTable) and "status" in self.domain.items.named:
             raise ValueError("domain.items must name no column status in a stream, whose tables have one, got it")
         require_streamable(self.publish.output.tables, self.privacy.quality_share, self.privacy.unit)

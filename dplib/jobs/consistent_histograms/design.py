@@ -13,6 +13,10 @@ part of a grouping, the pieces of all of its items: the matrix of members times 
 every item of its package and every total over one of them, by different counts, and the norms are those of this column;
 packages on sale on other days, or while an item of theirs does not exist, add no column.
 
+*Wide rows.* A row with several items adds ``sum_j q_j A e_j`` where ``q_j >= 0`` and, after it is cut
+(`dplib.spark.rows.wide`), ``sum_j q_j <= Q``: a vector that is not negative, of norms at most ``Q max_j ||A e_j||`` by
+the triangle inequality. All of the above holds for it.
+
 *Columns.* Where the shares of the budget are given by grouping (``measure``), the measured series of a level are
 several columns: the items, and each group of totals; else they are one. All of the above holds for a column with the
 rows of A that are its series, so that a level and a column have a sensitivity and noise of their own, from a stream of
@@ -34,6 +38,7 @@ from typing import Any, Literal
 import numpy as np
 
 from dplib.arrays import FloatArray, IntArray
+from dplib.config.event_input import require_item_columns
 from dplib.config.input_quality import quality_events
 from dplib.config.item_groupings import resolve_groupings, series_days, table_columns
 from dplib.config.item_table import ItemTable, TableItems
@@ -112,7 +117,9 @@ class Design:
             ConfigError: naming the setting that is wrong.
         """
         columns = config.input.columns
-        found = cls.of(config.release(base), columns.package is not None, columns.quantity)
+        quantity = columns.quantity if columns.items is None else "a column an item"
+        found = cls.of(config.release(base), columns.package is not None, quantity)
+        require_item_columns(columns.items, found.items, found.config.domain.other is not None)
         target_groups(found.config, found.constraints)  # Refuses names that are wrong or stand twice.
         return found
 

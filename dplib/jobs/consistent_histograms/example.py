@@ -13,6 +13,7 @@ input:
   format: csv                        # or json, parquet, orc, delta: dplib guide input
   options: {header: "true"}
   columns: {day: date, item: product, quantity: quantity, unit: order_id}
+  # columns: {day: date, items: all, unit: order_id}   # where a column is an item; max_quantity caps a row's sum
   date_format: yyyy-MM-dd            # Spark's pattern; ignored for columns that are dates already
   timezone: UTC                      # in which a timestamp becomes a day
 privacy:

@@ -7,9 +7,11 @@ the day's constraints for a while has two. Kinds are the columns of the exact co
 import numpy as np
 
 from dplib.arrays import IntArray
+from dplib.config.event_input import Input
 from dplib.config.item_table import TableItems
 from dplib.jobs.consistent_histograms.design import Design
 from dplib.spark.rows.resolve import RowDomain
+from dplib.workflow.prepared import Prepared
 
 
 def row_domain(design: Design) -> RowDomain:
@@ -26,6 +28,12 @@ def row_domain(design: Design) -> RowDomain:
         keys=[keys[row_type] for row_type in kinds[:, 0].tolist()],
         other=names.index(other) if isinstance(other, str) else None,
     )
+
+
+def row_source(prepared: Prepared[Design]) -> Input:
+    """How the rows are read, with a column of each item where all are meant; that of the rest needs a name."""
+    other = prepared.design.config.domain.other
+    return prepared.source(Input).listed([item for item in prepared.design.items if item != other])
 
 
 def item_rows(design: Design) -> TableItems | None:

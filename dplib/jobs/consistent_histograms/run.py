@@ -3,7 +3,6 @@
 from dataclasses import replace
 from pathlib import Path
 
-from dplib.config.event_input import Input
 from dplib.jobs.consistent_histograms.blocks import measure_in_blocks
 from dplib.jobs.consistent_histograms.content import page_content
 from dplib.jobs.consistent_histograms.design import Design
@@ -19,7 +18,7 @@ from dplib.jobs.consistent_histograms.publish import (
     write_tables,
 )
 from dplib.jobs.consistent_histograms.rehearse import shown_rehearsal
-from dplib.jobs.consistent_histograms.rows import row_domain
+from dplib.jobs.consistent_histograms.rows import row_domain, row_source
 from dplib.jobs.consistent_histograms.stream_run import measure_day, publish_version
 from dplib.jobs.consistent_histograms.tables import Tables, read_tree
 from dplib.jobs.consistent_histograms.trial import TRIAL
@@ -28,14 +27,13 @@ from dplib.page.account_state import AccountState
 from dplib.release.release_tables import read_measure
 from dplib.release.staging import MEASUREMENT
 from dplib.spark.engine.blocks import DataFrame, SparkSession
-from dplib.spark.rows.contributions import bound_rows
 from dplib.spark.rows.counts import count_cells
 from dplib.spark.rows.inspect import inspect_rows
 from dplib.spark.rows.inspection import Inspection
 from dplib.spark.rows.quality import JudgedRows
 from dplib.spark.rows.quality_rows import judged_events
 from dplib.spark.rows.read import open_rows
-from dplib.spark.rows.resolve import resolve_rows
+from dplib.spark.rows.wide import bounded_rows
 from dplib.workflow.job import Resources, Stages
 from dplib.workflow.prepared import Prepared
 from dplib.workflow.publication import Made, finish_release, page_of
@@ -44,7 +42,7 @@ from dplib.workflow.run_keys import MeasurementKeys, RunKeys
 
 def open_input(job: Resources[Design]) -> DataFrame:
     """Open the rows and check their schema."""
-    return open_rows(job.spark(), job.prepared.source(Input), job.prepared.base)
+    return open_rows(job.spark(), row_source(job.prepared), job.prepared.base)
 
 
 def measure(job: Resources[Design], rows: DataFrame, keys: RunKeys, directory: Path) -> MeasurementKeys:
@@ -54,8 +52,7 @@ def measure(job: Resources[Design], rows: DataFrame, keys: RunKeys, directory: P
     design, privacy = _laid_out(job, job.design, keys.settings_hash), job.design.config.privacy
     Tables(directory, design).write_tree()
     domain = row_domain(design)
-    resolved = resolve_rows(rows, job.prepared.source(Input), privacy, domain)
-    bounded = bound_rows(resolved, privacy.rows_per_unit, privacy.rows_per_day, keys.bounding)
+    bounded = bounded_rows(rows, row_source(job.prepared), privacy, domain, keys.bounding)
     if layout_of(design) == "driver":
         with job.stage("counting"):
             counts = count_cells(bounded, domain.n_days, domain.n_row_types)
@@ -67,7 +64,7 @@ def measure(job: Resources[Design], rows: DataFrame, keys: RunKeys, directory: P
 
 def judge(job: Resources[Design], rows: DataFrame) -> JudgedRows:
     """The rows after their rules, for the quality of the input."""
-    return judged_events(rows, job.prepared.source(Input), job.design.config.privacy, row_domain(job.design))
+    return judged_events(rows, row_source(job.prepared), job.design.config.privacy, row_domain(job.design))
 
 
 def publish(job: Resources[Design], run: MeasuredRun, account: AccountState, directory: Path) -> None:
@@ -104,7 +101,7 @@ def _results(job: Resources[Design], design: Design, directory: Path) -> Results
 
 def inspect(spark: SparkSession, prepared: Prepared[Design]) -> Inspection:
     """What each rule and cap does to the rows."""
-    source = prepared.source(Input)
+    source = row_source(prepared)
     rows = open_rows(spark, source, prepared.base)
     return inspect_rows(rows, source, prepared.design.config.privacy, row_domain(prepared.design))
 

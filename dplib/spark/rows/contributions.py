@@ -26,7 +26,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
-from dplib.arrays import IntArray
+from dplib.arrays import Int32Array, IntArray
 from dplib.validate import at_least, require
 
 KEY_BYTES = range(16, 65)
@@ -50,7 +50,8 @@ def bound_rows(rows: DataFrame, max_rows: int, max_rows_per_day: int, key: bytes
         key: derived sub-key of 16 to 64 bytes that belongs to the account, not to the measurement.
 
     Returns:
-        columns day, row_type and quantity of the rows that are kept; lazy. The rows as they are without a column unit.
+        columns day, row_type and quantity of the rows that are kept, and cells of wide ones; lazy. The rows as they are
+        without a column unit.
 
     Raises:
         ConfigError: if a cap is below 1 or the key has a wrong length.
@@ -61,9 +62,17 @@ def bound_rows(rows: DataFrame, max_rows: int, max_rows_per_day: int, key: bytes
     if "unit" not in rows.columns:
         return rows
     # As bytes: a table's text need not be valid UTF-8, and Python would refuse it with a message that quotes it.
-    binary = rows.where("quantity > 0").select("day", "row_type", "quantity", F.col("unit").cast("binary"))
+    cells, schema = ["cells"] if "cells" in rows.columns else [], "day int, row_type int, quantity long"
+    binary = rows.where("quantity > 0").select("day", "row_type", "quantity", F.col("unit").cast("binary"), *cells)
     in_order = binary.repartition("unit").sortWithinPartitions("unit", "day")
-    return in_order.mapInArrow(keep_rows(max_rows, max_rows_per_day, key), "day int, row_type int, quantity long")
+    schema += ", cells array<int>" * len(cells)
+    return in_order.mapInArrow(keep_rows(max_rows, max_rows_per_day, key), schema)
+
+
+def cells_of(batch: pa.RecordBatch) -> Int32Array:
+    """The cells of wide rows, as many of each, shape (n_rows, n_cells)."""
+    flat = batch.column("cells").flatten().to_numpy().astype("<i4", copy=False)
+    return np.asarray(flat.reshape(batch.num_rows, -1))
 
 
 def keep_rows(max_rows: int, max_rows_per_day: int, key: bytes) -> Callable[[Batches], Batches]:
@@ -74,7 +83,6 @@ def keep_rows(max_rows: int, max_rows_per_day: int, key: bytes) -> Callable[[Bat
         max_rows_per_day: r.
         key: as for `bound_rows`.
     """
-    enough = max(HELD_ROWS, 2 * max_rows)
 
     def keep(batches: Batches) -> Batches:
         held: _Rows | None = None
@@ -85,7 +93,8 @@ def keep_rows(max_rows: int, max_rows_per_day: int, key: bytes) -> Callable[[Bat
             whole, held = _Rows.of(batch).after(held).cut()
             if len(whole.unit):
                 yield whole.kept(max_rows, max_rows_per_day, key).batch()
-            if len(held.unit) > enough:
+            width = 1 if held.cells is None else held.cells.shape[1]
+            if len(held.unit) > max(HELD_ROWS // width, 2 * max_rows):
                 # What goes now would go at the end: of the first rows of a set more rows take places, and give none.
                 held = held.kept(max_rows, max_rows_per_day, key)
         if held is not None:
@@ -102,11 +111,13 @@ class _Rows:
         content: shape (n,), of `CONTENT`.
         unit: number of each row's unit, ascending, shape (n,).
         names: of the units, each once: a unit of many rows may have a long name.
+        cells: of wide rows, shape (n, n_cells); None where a row has one item.
     """
 
     content: npt.NDArray[np.void]
     unit: IntArray
     names: list[bytes]
+    cells: Int32Array | None = None
 
     @classmethod
     def of(cls, batch: pa.RecordBatch) -> "_Rows":
@@ -115,7 +126,8 @@ class _Rows:
         for name in CONTENT.names or ():
             content[name] = batch.column(name).to_numpy()
         units = batch.column("unit").dictionary_encode()  # numbered as they come
-        return cls(content, units.indices.to_numpy().astype(np.int64), units.dictionary.to_pylist())
+        cells = cells_of(batch) if "cells" in batch.schema.names else None
+        return cls(content, units.indices.to_numpy().astype(np.int64), units.dictionary.to_pylist(), cells)
 
     def after(self, held: "_Rows | None") -> "_Rows":
         """These rows behind those of one unit, which may be the first of these."""
@@ -124,13 +136,15 @@ class _Rows:
         goes_on = held.names[0] == self.names[0]
         unit = np.concatenate([np.zeros(len(held.unit), np.int64), self.unit + (not goes_on)])
         names = self.names if goes_on else held.names + self.names
-        return _Rows(np.concatenate([held.content, self.content]), unit, names)
+        cells = None if self.cells is None or held.cells is None else np.concatenate([held.cells, self.cells])
+        return _Rows(np.concatenate([held.content, self.content]), unit, names, cells)
 
     def cut(self) -> "tuple[_Rows, _Rows]":
         """The rows of all units but the last, and those of the last."""
         first = int(np.searchsorted(self.unit, self.unit[-1]))
-        last = _Rows(self.content[first:], self.unit[first:] - self.unit[-1], self.names[-1:])
-        return _Rows(self.content[:first], self.unit[:first], self.names), last
+        before, after = (None, None) if self.cells is None else (self.cells[:first], self.cells[first:])
+        last = _Rows(self.content[first:], self.unit[first:] - self.unit[-1], self.names[-1:], after)
+        return _Rows(self.content[:first], self.unit[:first], self.names, before), last
 
     def kept(self, max_rows: int, max_rows_per_day: int, key: bytes) -> "_Rows":
         """The rows of whole units that both caps keep, in their order."""
@@ -147,19 +161,27 @@ class _Rows:
         in_order = asked[np.lexsort((place[:, 1], place[:, 0]))]
         keep = ~above[unit]
         keep[_first(_first(in_order, group, max_rows_per_day), unit, max_rows)] = True
-        return _Rows(self.content[keep], unit[keep], self.names)
+        return _Rows(self.content[keep], unit[keep], self.names, None if self.cells is None else self.cells[keep])
 
     def _places(self, asked: IntArray, key: bytes) -> bytes:
         """Each asked row's place in the queue of its unit: BLAKE2b of its content under ``key``."""
         # The numbers have a fixed length and come first, so different rows are different messages.
         packed, size = self.content[asked].tobytes(), CONTENT.itemsize
+        if self.cells is not None:
+            numbers = [self.content[asked].view("u1").reshape(len(asked), -1), self.cells[asked].view("u1")]
+            packed, size = np.hstack(numbers).tobytes(), sum(each.shape[1] for each in numbers)
         rows = enumerate(self.unit[asked].tolist())
         return b"".join(_digest(packed[i * size : (i + 1) * size] + self.names[unit], key) for i, unit in rows)
 
     def batch(self) -> pa.RecordBatch:
         """What counts of the rows."""
         names = list(CONTENT.names or ())
-        return pa.RecordBatch.from_arrays([pa.array(self.content[name]) for name in names], names=names)
+        arrays = [pa.array(self.content[name]) for name in names]
+        if self.cells is not None:
+            ends = np.arange(len(self.cells) + 1, dtype=np.int32) * np.int32(self.cells.shape[1])
+            arrays.append(pa.ListArray.from_arrays(pa.array(ends), pa.array(self.cells.reshape(-1))))
+            names.append("cells")
+        return pa.RecordBatch.from_arrays(arrays, names=names)
 
 
 def _first(rows: IntArray, group: IntArray, limit: int) -> IntArray:

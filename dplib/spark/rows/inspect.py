@@ -19,7 +19,8 @@ from dplib.config.value_input import BinDomain, HistogramInput
 from dplib.spark.engine.session import quiet_spark_errors
 from dplib.spark.rows.bins import BIN_RULES, judge_values
 from dplib.spark.rows.inspection import Inspection, Loss, RuleCount, dropped_values, rule_counts
-from dplib.spark.rows.resolve import RULES, RowDomain, judge_rows
+from dplib.spark.rows.resolve import RULES, RowDomain
+from dplib.spark.rows.wide import by_cell, judge_events
 
 IN_QUANTITY_CAP, POSITIVE = "quantity is within its cap", "quantity is at least 1"
 IN_DAY_CAP, IN_UNIT_CAP = "rows are within the cap a day", "rows are within the cap a unit"
@@ -44,7 +45,7 @@ def inspect_rows(rows: DataFrame, source: Input, privacy: EventPrivacySettings, 
         as `inspect_judged`; and hints: a date pattern, names that are close to declared ones, declared names without
         rows. Where undeclared names count as other: the rule ``name is listed`` (dropped: rows that do), with them.
     """
-    judged = judge_rows(rows, source, privacy, domain)
+    judged = judge_events(rows, source, privacy, domain)
     # One name may stand for several row types, one for each of its contents.
     found = inspect_judged(judged, RULES, privacy.rows_per_unit, privacy.rows_per_day, tuple(domain.names))
     written = rows.schema["day"].dataType.typeName() == "string"
@@ -159,9 +160,8 @@ def _cap_counts(counted: DataFrame, max_rows: int, max_rows_per_day: int) -> lis
 def _losses(counted: DataFrame, max_rows: int, max_rows_per_day: int, names: Sequence[str]) -> list[Loss]:
     """What the caps take from each series: a unit's rows are kept with the probability that the hash gives each."""
     held = F.col("held") if "held" in counted.columns else F.col("quantity")
-    rows = counted.select(
-        "series", "day", "quantity", held.alias("held"), *(["unit"] if "unit" in counted.columns else [])
-    )
+    more = [name for name in ("unit", "cells", "held_cells", "series_of") if name in counted.columns]
+    rows = counted.select("series", "day", "quantity", held.alias("held"), *more)
     chance = F.lit(1.0)
     if "unit" in rows.columns:
         positive = F.col("quantity") > 0
@@ -171,6 +171,8 @@ def _losses(counted: DataFrame, max_rows: int, max_rows_per_day: int, names: Seq
         n_unit = F.sum(positive.cast("double") * F.col("in_day")).over(Window.partitionBy("unit"))
         chance = F.col("in_day") * F.least(F.lit(1.0), F.lit(float(max_rows)) / F.greatest(n_unit, F.lit(1.0)))
     rows = rows.withColumn("chance", chance)
+    if "cells" in rows.columns:
+        rows = by_cell(rows)
     sums = rows.groupBy("series").agg(
         F.sum("held").alias("held"),
         F.sum("quantity").alias("clipped"),

@@ -17,12 +17,13 @@ from dplib.spark.graphs.weighted_edges import WEIGHT_RULES, judge_weighted_edges
 from dplib.spark.points.point_rows import POINT_RULES, judge_points
 from dplib.spark.rows.bins import BIN_RULES, judge_values
 from dplib.spark.rows.quality import JudgedRows
-from dplib.spark.rows.resolve import RULES, RowDomain, judge_rows
+from dplib.spark.rows.resolve import RULES, RowDomain
+from dplib.spark.rows.wide import judge_events
 
 
 def judged_events(rows: DataFrame, source: Input, privacy: EventPrivacySettings, domain: RowDomain) -> JudgedRows:
     """Rows with a day, a name and a quantity (`dplib.spark.rows.read.open_rows`)."""
-    judged = judge_rows(rows, source, privacy, domain)
+    judged = judge_events(rows, source, privacy, domain)
     counting = F.coalesce(F.col("quantity") > 0, F.lit(False))
     frame = _columns(judged, _owner(judged), F.col("content"), F.col("clamped"), counting)
     return JudgedRows(frame, RULES, privacy.rows_per_unit)

@@ -14,6 +14,7 @@ are Spark's with Spark's defaults: quotes doubled inside quotes (RFC 4180) need 
 catalogue computes is its author's: an expression in it that fails at one row fails the run.
 """
 
+import math
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -28,7 +29,7 @@ from dplib.config.sections import Source
 from dplib.errors import ConfigError, SchemaError
 from dplib.spark.engine.session import SPARK_ERRORS, error_name, pin_session
 from dplib.spark.rows.path_input import open_path, require_column
-from dplib.spark.rows.resolve import text_column
+from dplib.spark.rows.resolve import number_column, text_column
 from dplib.spark.rows.table_input import open_table
 from dplib.spark.rows.timestamps import check_date_format
 
@@ -55,7 +56,8 @@ def open_rows(spark: SparkSession, source: Input, base: Path) -> DataFrame:
         base: folder that relative paths start from (the configuration's).
 
     Returns:
-        columns day, name (of several columns their joined texts), and quantity and unit where they are mapped.
+        columns day, name (of several columns their joined texts), and quantity and unit where they are mapped; of wide
+        rows in place of name and quantity cells (array of double) and bad_cell (text of the first that is no number).
 
     Raises:
         ConfigError: if an option, the format or `date_format` is wrong.
@@ -65,7 +67,10 @@ def open_rows(spark: SparkSession, source: Input, base: Path) -> DataFrame:
     check_date_format(spark, source.date_format)
     names = source.columns.names
     accepted = dict(EVENT_TYPES) | {role: KEY_TYPES for role in names if role.startswith("item.")}
+    accepted |= {role: NUMBER_TYPES | {"boolean"} for role in names if role.startswith("items.")}
     rows = open_columns(spark, source, names, accepted, base)
+    if source.columns.items is not None:
+        return _with_cells(rows)
     parts = [F.col(f"`{role}`") for role in rows.columns if role.startswith("item.")]
     if not parts:
         return rows.withColumnsRenamed({"item": "name", "package": "name"})
@@ -121,6 +126,20 @@ def open_columns(
             )
         selected.append(F.col(f"c{position}").alias(role))
     return numbered.select(*selected)
+
+
+def _with_cells(rows: DataFrame) -> DataFrame:
+    """Rows whose item columns are one array of numbers: 0 for an empty cell, NaN for what is no number."""
+    kinds = {field.name: field.dataType.typeName() for field in rows.schema.fields if field.name.startswith("items.")}
+    texts = [text_column(F.col(f"`{role}`")) for role in kinds]
+    numbers = [number_column(F.col(f"`{role}`"), kind) for role, kind in kinds.items()]
+    pairs = list(zip(texts, numbers, strict=True))
+    cells = [
+        F.when(F.coalesce(text, F.lit("")) != "", F.coalesce(n, F.lit(math.nan))).otherwise(0.0) for text, n in pairs
+    ]
+    bad = (F.when(F.isnan(cell), text) for cell, text in zip(cells, texts, strict=True))
+    others = [F.col(role) for role in rows.columns if role not in kinds]
+    return rows.select(*others, F.array(*cells).alias("cells"), F.coalesce(*bad).alias("bad_cell"))
 
 
 @contextmanager

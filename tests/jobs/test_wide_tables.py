@@ -1,0 +1,63 @@
+"""A column an item: from a wide file to a release."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dplib.jobs.consistent_histograms.job import JOB
+from tests.support.jobs import DROP, Shop, dplib, new_shop, refuse_spark, require_refused
+
+HEADER = ("date", "bread", "milk", "tea", "cheese", "order_id")
+ROWS = [
+    ("2024-01-01", "2", "1", "", "", "a"),
+    ("2024-01-03", "0", "", "5", "1", "b"),  # a piece above the cap of a row
+    ("2024-01-05", "1", "many", "", "", "b"),
+    ("2024-01-14", "1", "", "", "3", "c"),
+]
+COLUMNS = {"day": "date", "items": "all", "unit": "order_id"}
+
+
+def wide_shop(folder: Path, **changes: object) -> Shop:
+    shop = new_shop(folder, budget="100000").set(input__columns=COLUMNS, privacy__budget={"epsilon": 900})
+    return shop.set(**changes).rows(ROWS, HEADER)
+
+
+def published(release: Path) -> dict[str, int]:
+    return {each["item"]: each["published"] for each in json.loads(dplib("query", str(release), "--json").out)}
+
+
+@pytest.mark.usefixtures("spark")
+@pytest.mark.parametrize("layout", ["driver", "blocks"])
+def test_a_wide_file_is_counted(tmp_path: Path, layout: str) -> None:
+    shop = wide_shop(tmp_path / "shop", publish__solver={"layout": layout, "method": "alternating"})
+    assert published(shop.run("--yes").release) == {"bread": 3, "milk": 1, "tea": 5, "drinks": 6}
+    shop.set(domain__other="rest", input__columns__items=["bread", "tea", "cheese"])
+    shop.set(privacy__quality_share="0.01", constraints=[])
+    release = shop.run("--yes").release
+    found = published(release)
+    assert found == {"bread": 4, "milk": 0, "tea": 5, "rest": 3} or found == {
+        "bread": 4,
+        "milk": 0,
+        "tea": 4,
+        "rest": 4,
+    }
+    assert dplib("verify", str(release)).code == 0
+    assert dplib("inspect", JOB.name, "--config", str(shop.config)).code == 0
+
+
+WRONG: list[tuple[dict[str, Any], str]] = [
+    ({"input__columns__items": ["bread", "mlik"]}, "got mlik; did you mean milk?"),
+    ({"input__columns__items": []}, "input.columns.items must be `all` or name at least one column, each once"),
+    ({"input__columns__items": ["bread", "bread"]}, "name at least one column, each once, got others"),
+    ({"input__columns__item": "bread"}, "must name one of item, items or package, got item and items"),
+    ({"input__columns__items": DROP}, "must name one of item, items or package, got none"),
+    ({"input__columns__quantity": "bread"}, "input.columns.quantity must be absent where a row has several items"),
+]
+
+
+def test_wrong_wide_settings_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    refuse_spark(monkeypatch)
+    for number, (changes, sentence) in enumerate(WRONG):
+        assert sentence in require_refused(wide_shop(tmp_path / str(number), **changes), 2).err
