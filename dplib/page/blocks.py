@@ -34,6 +34,11 @@ class Faint:
 Text = str | tuple[str | Mono | Strong | Faint, ...]
 
 
+def set_back(row: Iterable[str], swallowed: bool) -> tuple[Text, ...]:
+    """Cells of a row, which stand back where the error of its number swallows it."""
+    return tuple((Faint(text),) if swallowed else text for text in row)
+
+
 @dataclass(frozen=True)
 class Paragraphs:
     """Running text, one entry a paragraph."""

@@ -5,7 +5,7 @@ for (const box of document.querySelectorAll('.chooser')) {
   const part = name => box.querySelector('.' + name)
   const [find, series, by, log, drawing, said] = ['find', 'series', 'by', 'log', 'drawing', 'said'].map(part)
   const SVG = 'http://www.w3.org/2000/svg', WIDE = 60
-  const text = value => value == null ? '–' : value.toLocaleString('en-US').replace('-', '−')
+  const text = (value, digits) => value == null ? '–' : value.toLocaleString('en-US', { minimumFractionDigits: digits ?? 0 }).replace('-', '−')
   let at = 0
 
   function list() {
@@ -115,7 +115,7 @@ for (const box of document.querySelectorAll('.chooser')) {
     svg.addEventListener('click', move)
     svg.addEventListener('mousemove', move)
     drawing.replaceChildren(svg)
-    const value = margin[at] == null ? text(estimate[at]) : `${text(estimate[at])} ± ${text(margin[at])}`
+    const value = [estimate[at], margin[at]].filter(each => each != null).map(each => text(each, level.digits)).join(' ± ')
     said.replaceChildren()
     said.append(`${data.names[series.value]}, ${level.labels[at]}: ${value}`)
     if (published) said.append(`; published ${text(published[at])}`)
@@ -136,5 +136,5 @@ for (const box of document.querySelectorAll('.chooser')) {
   })
   box.hidden = false
   list()
-  new ResizeObserver(() => { if (!series.disabled) draw() }).observe(drawing)
+  addEventListener('resize', () => { if (!series.disabled) draw() })
 }

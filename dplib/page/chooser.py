@@ -96,6 +96,7 @@ def _level(level: ChoiceLevel) -> dict[str, object]:
         "name": level.name,
         "of": level.of,
         "labels": list(level.labels),
+        "digits": digits,
         "estimate": [_numbers(row, digits) for row in level.estimate],
         "half": [json.loads(text) for text in margins],
         "halfOf": own,

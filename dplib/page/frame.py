@@ -34,6 +34,8 @@ INTERVALS = (
     "95 of 100 cases."
 )
 """What the error bars of all jobs mean."""
+SWALLOWED = "grey where the 95 % interval holds 0"
+"""What tables say of rows that stand back."""
 
 
 @dataclass(frozen=True)

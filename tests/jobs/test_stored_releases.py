@@ -1,19 +1,91 @@
-"""Releases and ledgers of the version before the rooms were moved: open, verified, asked and published anew."""
+"""Releases and ledgers of the version before the rooms were moved: open, verified, asked, published anew, looked at."""
 
+from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
 
-from tests.support.every_job import JOBS
+import dplib
+from dplib.page.number_text import with_margin
+from dplib.reading.release import Release
+from tests.support.browser import CHROMIUM, WIDTHS, Seen, open_pages
 from tests.support.jobs import refuse_spark
-from tests.support.stored_releases import used
+from tests.support.stored_releases import STORED, used
+
+pytestmark = pytest.mark.pictures
+JOBS = sorted(path.stem for path in STORED.glob("*.zip"))
 
 
-@pytest.mark.usefixtures("pictures")
+Place = tuple[dict[str, bool], Path]
+"""What a stored place was good for, and its release."""
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str], Place]]:
+    """From a job to its place, used once; without Spark."""
+
+    @cache
+    def place(job: str) -> Place:
+        folder = tmp_path_factory.mktemp(job) / "place"
+        seen = used(job, folder)
+        (manifest,) = (folder / "releases").glob("*/manifest.json")
+        return seen, manifest.parent
+
+    with pytest.MonkeyPatch.context() as patch:
+        refuse_spark(patch)
+        yield place
+
+
 @pytest.mark.parametrize("job", JOBS)
-def test_a_stored_release_and_its_ledger_are_as_good_as_new_ones(
-    job: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    refuse_spark(monkeypatch)
-    seen = used(job, tmp_path / "place")
+def test_a_stored_release_and_its_ledger_are_as_good_as_new_ones(job: str, place: Callable[[str], Place]) -> None:
+    seen, _ = place(job)
     assert [name for name, right in seen.items() if not right] == []
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="no Chromium")
+def test_their_pages_are_whole_in_a_browser_and_show_their_numbers(
+    place: Callable[[str], Place], tmp_path: Path
+) -> None:
+    releases = [dplib.open_release(place(job)[1]) for job in JOBS]
+    pages = [(release.path / "report.html").read_text(encoding="utf-8") for release in releases]
+    backgrounds = set()
+    for dark in (True, False):
+        seen = open_pages(pages, tmp_path, dark)
+        for number, page in enumerate(seen):
+            release, window = releases[number // len(WIDTHS)], WIDTHS[number % len(WIDTHS)]
+            assert page.wide <= page.window == window
+            assert page.faults == []
+            assert _numbers(release, page) == []
+            backgrounds.add(page.background)
+    assert len(backgrounds) == 2
+
+
+def _numbers(release: Release, page: Seen) -> list[str]:
+    """The numbers of a release that its page does not show."""
+    stated = release.query().dropna(subset=["low"]) if release.job != "kmeans" else release.query()
+    if release.job == "kmeans":
+        wanted = [f"{weight:,.0f}" for weight in stated["weight"]]
+    else:
+        halves = (stated["high"] - stated["low"]) / 2
+        wanted = [with_margin(*each)[0] for each in zip(stated["estimate"], halves, strict=True)]
+        if "published" in stated:
+            wanted += [f"{count:,}" for count in stated["published"].dropna().astype(int)]
+    missing = [number for number in wanted if number not in page.text]
+    if release.job in ("consistent-histograms", "range-histograms"):
+        assert page.said
+        missing += [f"{name}: {said}" for name, said in page.said.items() if said != _said(release, name)]
+    return missing
+
+
+def _said(release: Release, name: str) -> str:
+    """What the page should say of the last point of a series at a level."""
+    series, _, level = name.rpartition(" by ")
+    table = release.to_pandas()
+    key, first = ("item", "first_day") if "item" in table else ("group", "lo")
+    own = table[(table[key] == series) & (table["level"] == (level if key == "item" else table["level"].max()))]
+    row = own.sort_values(first).iloc[-1]
+    half = (row["high"] - row["low"]) / 2
+    shown, margin = with_margin(row["estimate"], half)
+    label = f"{row[first]:%Y-%m-%d}" if key == "item" else f"[{row['lo']:g}, {row['hi']:g}]"
+    return f"{series}, {label}: {shown} ± {margin}; published {row['published']:,}"

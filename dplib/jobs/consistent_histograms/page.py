@@ -19,17 +19,17 @@ from dplib.page.blocks import (
     Callout,
     Chooser,
     DataTable,
-    Faint,
     Figure,
     KeyValues,
     Paragraphs,
     Section,
     Text,
     heads,
+    set_back,
 )
 from dplib.page.chooser import ChoiceLevel, chooser
 from dplib.page.figures import Series, convergence, error_by_query, series_with_band
-from dplib.page.frame import INTERVALS, PageFrame, Released, notes_from_plan, tables_of_release
+from dplib.page.frame import INTERVALS, SWALLOWED, PageFrame, Released, notes_from_plan, tables_of_release
 from dplib.page.guarantee import NoiseTable
 from dplib.page.number_text import count_text, counted, number_text, with_margin
 from dplib.trees.calendar import COARSE_TO_FINE
@@ -211,7 +211,7 @@ def _totals(content: PageContent) -> DataTable:
     rows = tuple(_total_row(content, int(series)) for series in order)
     numbers = ("Estimate", "± 95 %") if totals.published is None else ("Estimate", "± 95 %", "Published")
     caption = f"Every series over the whole range, {content.first_day} to {content.last_day}, the largest first"
-    caption += "; grey where its 95 % interval holds 0"
+    caption += f"; {SWALLOWED}"
     if len(order) < len(totals.names):
         caption += f"; the first {count_text(len(order))} of {count_text(len(totals.names))}"
     return DataTable(caption, heads("Series", numbers=numbers), rows, tall=len(rows) > _SCROLLING)
@@ -223,7 +223,7 @@ def _total_row(content: PageContent, series: int) -> tuple[Text, ...]:
     estimate, margin = (number_text(value), "–") if np.isnan(half) else with_margin(value, half)
     published = () if totals.published is None else (_published(totals.published[series]),)
     row = (totals.names[series], estimate, margin, *published)
-    return tuple((Faint(text),) for text in row) if abs(value) <= half else row
+    return set_back(row, abs(value) <= half)
 
 
 def _how_made(content: PageContent) -> Section:

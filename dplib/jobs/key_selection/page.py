@@ -3,10 +3,11 @@
 from dplib.jobs.key_selection.design import Design
 from dplib.jobs.key_selection.plan import sizes_of
 from dplib.jobs.key_selection.tables import Selected
-from dplib.page.blocks import Column, DataTable, Paragraphs, Section, heads
-from dplib.page.frame import PageFrame, tables_of_release
+from dplib.page.blocks import Column, DataTable, Paragraphs, Section, heads, set_back
+from dplib.page.frame import SWALLOWED, PageFrame, tables_of_release
 from dplib.page.guarantee import NoiseRow, NoiseTable
 from dplib.page.number_text import count_text, counted, with_margin
+from dplib.privacy.noise_quantile import DrawLaw, half_width, one_draw
 
 MAX_SHOWN = 500
 """Keys on the page; the tables hold all."""
@@ -37,9 +38,18 @@ def _keys(design: Design, found: Selected) -> DataTable:
     if design.noisy is None:
         rows = tuple((found.names[at], str(found.rounds[at])) for at in order)
         return DataTable(f"Released keys{more}", (Column("Key"), Column("Round", numeric=True)), rows, tall=True)
-    errors = [with_margin(found.noisy[at] / design.scale, design.std_error) for at in order]
-    weighed = tuple((found.names[at], " ± ".join(error)) for at, error in zip(order, errors, strict=True))
-    return DataTable(f"Released keys{more}", heads("Key", numbers=["Noisy weight"]), weighed, tall=True)
+    half = half_width(one_draw(DrawLaw.of(design.noisy.noise))) / design.scale
+    weights = [found.noisy[at] / design.scale for at in order]
+    weighed = tuple(
+        set_back((found.names[at], " ± ".join(with_margin(weight, half))), abs(weight) <= half)
+        for at, weight in zip(order, weights, strict=True)
+    )
+    return DataTable(
+        f"Released keys{more}; ± is the 95 % interval; {SWALLOWED}",
+        heads("Key", numbers=["Noisy weight"]),
+        weighed,
+        tall=True,
+    )
 
 
 def _sizes(design: Design, unit: str) -> Section:

@@ -23,6 +23,7 @@ from dplib.page.blocks import (
     Paragraphs,
     Section,
     heads,
+    set_back,
 )
 from dplib.page.centers_figure import CenterMap, centers_over_cells
 from dplib.page.frame import PageFrame, Released, notes_from_plan, tables_of_release
@@ -188,9 +189,10 @@ def _table(design: Design, results: Results) -> DataTable:
         errors = results.factor * results.std_errors[center]
         cells = [_cell(results.centers[center, axis], errors[axis]) for axis in shown]
         mark = " (noise?)" if results.swallowed[center] else ""
-        rows.append((f"{center}{mark}", value, margin, *cells))
+        rows.append(set_back((f"{center}{mark}", value, margin, *cells), bool(results.swallowed[center])))
     columns = heads("Center", numbers=("Weight", "± 95 %", *(design.coordinates[axis] for axis in shown)))
     caption = f"Centers with their weights, the heaviest first; ± is {results.factor:.2f} standard errors"
+    caption += "; grey where noise alone may have made them"
     if len(order) < len(results.weights):
         caption += f"; the first {count_text(len(order))} of {count_text(len(results.weights))}"
     if len(shown) < len(design.coordinates):

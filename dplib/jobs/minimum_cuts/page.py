@@ -33,10 +33,11 @@ from dplib.page.blocks import (
     Section,
     Text,
     heads,
+    set_back,
 )
 from dplib.page.cactus_figure import cactus_drawing
 from dplib.page.drawn_text import short_text
-from dplib.page.frame import INTERVALS, PageFrame, Released, notes_from_plan, tables_of_release
+from dplib.page.frame import INTERVALS, SWALLOWED, PageFrame, Released, notes_from_plan, tables_of_release
 from dplib.page.guarantee import NoiseTable
 from dplib.page.number_text import count_text, number_text, with_margin
 
@@ -115,9 +116,11 @@ def _numbers(design: Design, results: Results) -> list[Block]:
         elif each.std_error == 0:
             rows.append((_title(each.statistic), number_text(each.estimate), "–"))
         else:
-            rows.append((_title(each.statistic), *with_margin(each.estimate, number_margin(design, each.statistic))))
+            half = number_margin(design, each.statistic)
+            row = (_title(each.statistic), *with_margin(each.estimate, half))
+            rows.append(set_back(row, abs(each.estimate) <= half))
     columns = heads("Number", numbers=("Estimate", "± 95 %"))
-    return [DataTable("Single numbers", columns, tuple(rows))] if rows else []
+    return [DataTable(f"Single numbers; {SWALLOWED}", columns, tuple(rows))] if rows else []
 
 
 def _title(statistic: str) -> str:
@@ -192,10 +195,10 @@ def _cut_table(design: Design, name: str, cuts: FoundCuts) -> DataTable:
         more = int(smaller.sum()) - len(shown)
         held = ", ".join(shown) + (f" and {count_text(more)} more" if more > 0 else "")
         value, error = float(cuts.value[cut]), float(cuts.std_error[cut])
-        margin = ("not measured", "–") if np.isnan(error) else with_margin(value, cut_margin(design, name, size))
-        rows.append(
-            (count_text(cut), f"{count_text(min(size, n - size))} | {count_text(max(size, n - size))}", held, *margin)
-        )
+        half = 0.0 if np.isnan(error) else cut_margin(design, name, size)
+        margin = ("not measured", "–") if np.isnan(error) else with_margin(value, half)
+        sizes = f"{count_text(min(size, n - size))} | {count_text(max(size, n - size))}"
+        rows.append(set_back((count_text(cut), sizes, held, *margin), abs(value) <= half))
     columns = (
         Column("Cut"),
         Column("Vertices", numeric=True),
@@ -204,7 +207,7 @@ def _cut_table(design: Design, name: str, cuts: FoundCuts) -> DataTable:
         Column("± 95 %, all cuts" if name == SYNTHETIC else "± 95 %", numeric=True),
     )
     shown_of = f", {SHOWN_CUTS} of {count_text(len(cuts.sides))}" if len(cuts.sides) > SHOWN_CUTS else ""
-    return DataTable(f"{_TITLES[name]}{shown_of}", columns, tuple(rows))
+    return DataTable(f"{_TITLES[name]}{shown_of}; {SWALLOWED}", columns, tuple(rows))
 
 
 def _cactus(design: Design, synthetic: Synthetic) -> Block:

@@ -29,9 +29,10 @@ from dplib.page.blocks import (
     Section,
     Text,
     heads,
+    set_back,
 )
 from dplib.page.figures import Series, series_with_band
-from dplib.page.frame import INTERVALS, PageFrame, Released, notes_from_plan, tables_of_release
+from dplib.page.frame import INTERVALS, SWALLOWED, PageFrame, Released, notes_from_plan, tables_of_release
 from dplib.page.guarantee import NoiseRow, NoiseTable
 from dplib.page.number_text import count_text, number_text, with_margin
 
@@ -80,14 +81,12 @@ def _single_numbers(design: Design, results: Results) -> tuple[DataTable, ...]:
         if each.size != 1 or each.statistic is Statistic.ADJACENCY:
             continue
         value, error = float(results.estimate[each.statistic][0]), float(results.std_error[each.statistic][0])
-        shown, margin = (
-            (number_text(value), "not stated")
-            if not np.isfinite(error)
-            else with_margin(value, half_width(design, each.statistic, error))
-        )
-        rows.append((_title(each.statistic), shown, margin, count_text(int(results.count[each.statistic][0]))))
+        half = half_width(design, each.statistic, error) if np.isfinite(error) else 0.0
+        shown = with_margin(value, half) if np.isfinite(error) else (number_text(value), "not stated")
+        row = (_title(each.statistic), *shown, count_text(int(results.count[each.statistic][0])))
+        rows.append(set_back(row, abs(value) <= half))
     columns = heads("Statistic", numbers=("Estimate", "± 95 %", "Published"))
-    return (DataTable("Single numbers", columns, tuple(rows)),) if rows else ()
+    return (DataTable(f"Single numbers; {SWALLOWED}", columns, tuple(rows)),) if rows else ()
 
 
 def _title(statistic: Statistic) -> str:

@@ -10,9 +10,10 @@ from dplib.jobs.range_histograms.design import Design
 from dplib.jobs.range_histograms.estimate import Errors
 from dplib.jobs.range_histograms.publish import Summary
 from dplib.jobs.range_histograms.quantiles import Shape, Value, means_of, quantiles_of
-from dplib.page.blocks import Block, Chooser, DataTable, Faint, Figure, Paragraphs, Section, Text, heads
+from dplib.page.blocks import Block, Chooser, DataTable, Faint, Figure, Paragraphs, Section, Text, heads, set_back
 from dplib.page.chooser import ChoiceLevel, chooser, series_that_fit
 from dplib.page.figures import Series, series_with_band
+from dplib.page.frame import SWALLOWED
 from dplib.page.number_text import count_text, number_text, with_margin
 from dplib.privacy.noise_quantile import half_widths
 
@@ -125,17 +126,12 @@ def _totals(design: Design, summary: Summary) -> DataTable:
         total = float(summary.totals[group])
         value, margin = (number_text(total), "–") if np.isnan(half) else with_margin(total, half)
         row = (_name(design, group), value, margin, count_text(summary.published[group]))
-        rows.append(faint(row) if abs(total) <= half else row)
+        rows.append(set_back(row, abs(total) <= half))
     columns = heads("Group", numbers=("Estimate", "± 95 %", "Published"))
-    caption = "Every group over all bins, the largest first; grey where its 95 % interval holds 0"
+    caption = f"Every group over all bins, the largest first; {SWALLOWED}"
     if len(order) < len(design.series):
         caption += f"; the first {count_text(len(order))} of {count_text(len(design.series))}"
     return DataTable(caption, columns, tuple(rows), tall=len(rows) > _SCROLLING)
-
-
-def faint(row: tuple[str, ...]) -> tuple[Text, ...]:
-    """A row whose error swallows its number."""
-    return tuple((Faint(text),) for text in row)
 
 
 def _shapes(design: Design, summary: Summary, groups: list[int]) -> tuple[DataTable, ...]:
