@@ -2,8 +2,10 @@
 
 Every number of keys is at the same epsilon 1, delta 1e-6 and cap of keys a unit. Ours are released by the functions
 that Spark's tasks run, a mean over secrets; a threshold's are the expectation over its noise of what the same cap
-keeps. PipelineDP is asked itself where the Python named by DPLIB_PEERS has it (``pip install pipeline-dp``), else its
-published formula is taken: half of delta for the noise, half for the threshold. OpenDP says a threshold's delta itself.
+keeps. PipelineDP is asked itself, in the environment of `make bench-peers` or the one that DPLIB_PEERS names (its
+Python). Without it its published formula is taken (the source of its library: google/differential-privacy,
+partition_selection: half of delta for the noise, half for the threshold), and the table says so. OpenDP, which is
+installed here, says its threshold's delta itself.
 """
 
 import csv
@@ -36,7 +38,7 @@ from dplib.privacy.calibration import rho_from_approx
 from dplib.spark.rows.keys import decide, gather_keys, weigh_keys
 from scripts.accept.claims import Check, Result, at_least, at_most, load, unless_busy
 from scripts.accept.hierarchies_groupings import with_peak
-from scripts.accept.runs import needs_shared, run_command, shared, written
+from scripts.accept.runs import ROOT, needs_shared, run_command, shared, written
 
 EPSILON, DELTA, K = Fraction(1), Fraction(1, 10**6), 10
 ASKED = """
@@ -97,8 +99,8 @@ def counts(pairs: pa.Table, max_keys: int, seed: int) -> IntArray:
 @lru_cache
 def pipeline_dp() -> tuple[str, FloatArray]:
     """PipelineDP's Gaussian threshold: where it comes from, and the probability by units, shape (1000,)."""
-    python = os.environ.get("DPLIB_PEERS")
-    if python:
+    python = os.environ.get("DPLIB_PEERS") or str(ROOT / "build/peers/pipeline-dp/bin/python")
+    if Path(python).exists():
         done = subprocess.run([python, "-c", ASKED], capture_output=True, text=True, check=True)
         return "PipelineDP itself", np.array([0.0, *json.loads(done.stdout)])
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.every_job import JOBS, entries_of, new_place_of
+from tests.support.every_job import COUNTING, JOBS, entries_of, new_place_of
 from tests.support.jobs import Shop, dplib, named
 
 LARGE: dict[str, dict[str, Any]] = {
@@ -23,6 +23,7 @@ LARGE: dict[str, dict[str, Any]] = {
     "kmeans": {"clustering__n_clusters": 4000},
     "network-statistics": {"graph__vertices": {"count": 10**7}, "graph__last_bin": 10**5},
     "minimum-cuts": {"graph__vertices": {"count": 2000}},
+    "key-selection": {"privacy__max_keys_per_unit": 10},
 }
 """Designs whose whole release would take minutes and gigabytes."""
 WIDE = {"epsilon": 14, "delta": "1e-6"}
@@ -71,7 +72,7 @@ def test_a_solver_that_does_not_take_a_large_design_costs_nothing(
     refused_by_both(place.set(publish__solver={"method": method}), sentence, monkeypatch)
 
 
-@pytest.mark.parametrize("job", JOBS)
+@pytest.mark.parametrize("job", COUNTING)
 def test_the_sentences_on_the_input_are_tried_too(job: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     place = new_place_of(job, tmp_path, privacy__quality_share="0.02", privacy__budget={"epsilon": 1})
     assert place.command("plan").code == 0

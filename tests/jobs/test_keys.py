@@ -8,7 +8,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from tests.support.every_job import ONE_RUN, entries_of
-from tests.support.jobs import Shop, content, dplib, new_place, new_shop, require_refused
+from tests.support.every_job import Words as People
+from tests.support.jobs import content, dplib, new_place, new_shop, require_refused
 
 SETTINGS: dict[str, Any] = {
     "config_version": 1,
@@ -27,10 +28,10 @@ ROWS = [(key, f"c{n}") for n in range(300) for key in COMMON] + [(key, f"d{n}") 
 BAD = [(" ", "c1"), ("control\x07", "c2"), ("nobody", "")]
 
 
-class Words(Shop):
+class Words(People):
     """Products of customers."""
 
-    job, header = "key-selection", ("product", "customer")
+    header = ("product", "customer")
 
 
 @pytest.fixture(scope="module")

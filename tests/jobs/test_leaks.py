@@ -46,6 +46,9 @@ def rows_of(job: str) -> list[tuple[Any, ...]]:
     if job == "kmeans":
         rows = [(COORDINATE, "30", f"{UNIT}{number}") for number in kept]
         return rows + [(STRANGER, "30", f"{UNIT}x{number}") for number in others]
+    if job == "key-selection":
+        rows = [("tea", f"{UNIT}{number}") for number in kept]
+        return rows + [(f"{STRANGER}{number}", f"{UNIT}x{number}") for number in others]
     pairs = [(number % 7, 1 + number % 7) for number in kept] + [(0, STRANGER)] * len(others)
     return [(*pair, 1) for pair in pairs] if job == "minimum-cuts" else pairs
 

@@ -1,4 +1,4 @@
-"""All five jobs say that nothing was counted, and how much was, where a share of the budget is for it."""
+"""All jobs that count say that nothing was counted, and how much was, where a share of the budget is for it."""
 
 import json
 from pathlib import Path
@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dplib.release.tables import read_table
-from tests.support.every_job import JOBS, new_place_of
+from tests.support.every_job import COUNTING, new_place_of
 from tests.support.jobs import Shop, dplib
 
 pytestmark = pytest.mark.usefixtures("spark")
@@ -39,7 +39,7 @@ def made(folder: Path, job: str, bad: int, good: int, **changes: object) -> Shop
     return new_place_of(job, folder, **CHANGES.get(job, {}), **changes).rows(rows)
 
 
-@pytest.mark.parametrize("job", JOBS)
+@pytest.mark.parametrize("job", COUNTING)
 def test_nothing_counted_is_said_loudly_everywhere(job: str, tmp_path: Path) -> None:
     place = made(tmp_path, job, bad=200, good=0)
     found = place.run()
@@ -55,7 +55,7 @@ def test_nothing_counted_is_said_loudly_everywhere(job: str, tmp_path: Path) -> 
     assert "got none" in inspected.err
 
 
-@pytest.mark.parametrize("job", JOBS)
+@pytest.mark.parametrize("job", COUNTING)
 def test_what_was_counted_is_told_for_a_share(job: str, tmp_path: Path) -> None:
     good = 240
     share = {"privacy__quality_share": "0.5", "privacy__budget": {"epsilon": 40}}

@@ -34,6 +34,12 @@ class Weights(Shop):
     job, header = "minimum-cuts", ("one", "other", "times")
 
 
+class Words(Shop):
+    """Products of people."""
+
+    job, header = "key-selection", ("product", "person")
+
+
 def _settings(job: str, columns: dict[str, Any], privacy: dict[str, Any], **middle: Any) -> dict[str, Any]:
     input_ = _READER | {"columns": columns}
     frame = {"config_version": 1, "job": job, "dataset": "people", "input": input_, "privacy": privacy}
@@ -65,20 +71,29 @@ WEIGHTS = _settings(
     graph={"vertices": {"count": 8}, "weights": {"largest": 9}},
     cuts={"releases": {"minimum_cut_value": {"share": 1}, "synthetic_graph": {"share": 1}}},
 )
+WORDS = _settings(
+    "key-selection",
+    {"key": "product", "unit": "person"},
+    {"unit": "person", "max_keys_per_unit": 2, "budget": {"epsilon": 1, "delta": "1e-8"}},
+)
 _RING = [(vertex, (vertex + 1) % 8) for vertex in range(8)] + [(0, 4), (2, 6)]
 _KINDS: dict[str, tuple[type[Shop], dict[str, Any], list[tuple[Any, ...]]]] = {
     "range-histograms": (Ranges, RANGES, [("3", "north", "a"), ("3.5", "north", "b"), ("19", "south", "c")]),
     "kmeans": (Points, POINTS, [(20 + i % 5, 30 + i % 3, f"a{i}") for i in range(40)]),
     "network-statistics": (Graph, GRAPH, [*_RING]),
     "minimum-cuts": (Weights, WEIGHTS, [(one, other, 1 + one % 4) for one, other in _RING]),
+    "key-selection": (Words, WORDS, [("bread" if i % 2 else "tea", f"a{i}") for i in range(200)] + [("milk", "a0")]),
 }
 JOBS = (HISTOGRAMS["job"], *_KINDS)
+COUNTING = tuple(job for job in JOBS if job != "key-selection")
+"""Jobs that release totals, and may tell how many of the rows were counted."""
 MEASURED: dict[str, tuple[str, str]] = {
     "consistent-histograms": ("dplib.jobs.consistent_histograms.run", "measure_on_driver"),
     "range-histograms": ("dplib.jobs.range_histograms.run", "measure_on_driver"),
     "kmeans": ("dplib.jobs.kmeans.run", "measure_points"),
     "network-statistics": ("dplib.jobs.network_statistics.run", "measure_edges"),
     "minimum-cuts": ("dplib.jobs.minimum_cuts.run", "measure_graph"),
+    "key-selection": ("dplib.jobs.key_selection.run", "write_measurement"),
 }
 """The function of each job that gets the exact statistics, draws the noise and writes the measurement."""
 OWN_SPARK: dict[str, Any] = {

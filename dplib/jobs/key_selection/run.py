@@ -5,7 +5,7 @@ from pathlib import Path
 from dplib.config.key_input import KeyInput
 from dplib.jobs.key_selection.design import STATISTIC, Design
 from dplib.jobs.key_selection.rehearse import rehearse
-from dplib.jobs.key_selection.tables import Selected, read_selected, write_measurement, write_published
+from dplib.jobs.key_selection.tables import Selected, read_selected, write_measurement, write_tables
 from dplib.ledger.runs import MeasuredRun
 from dplib.metrics.faint_totals import find_faint
 from dplib.page.account_state import AccountState
@@ -66,7 +66,7 @@ def publish(job: Resources[Design], run: MeasuredRun, account: AccountState, dir
     design = job.design
     with job.stage("writing"):
         found = read_selected(design, directory)
-        write_published(design, directory, found)
+        write_tables(design, directory, found)
         unit = design.config.privacy.unit
         caps = f"at most {design.max_keys} different keys of one {unit} in each round, however many rows it has"
         promise = Promise(caps, (), "Columns, cap, mechanism and budget")

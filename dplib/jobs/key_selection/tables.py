@@ -54,7 +54,7 @@ def write_measurement(design: Design, directory: Path, found: Selected) -> None:
     write_table(directory / MEASUREMENT, BLOCK, columns, design.key_columns, design.config.publish.output.csv)
 
 
-def write_published(design: Design, directory: Path, found: Selected) -> None:
+def write_tables(design: Design, directory: Path, found: Selected) -> None:
     """Write ``published/``."""
     columns: dict[str, Column] = dict(_texts(design, found))
     if design.noisy is not None:

@@ -2,7 +2,6 @@
 
 import math
 from dataclasses import replace
-from decimal import Context, Decimal
 from fractions import Fraction
 
 import numpy as np
@@ -11,73 +10,14 @@ import pytest
 from dplib.arrays import IntArray
 from dplib.errors import ConfigError
 from dplib.mechanisms.noisy_threshold import noisy_threshold
-from dplib.mechanisms.release_table import ONE, ReleaseTable, Selector, draw_uniforms, release_probability, units_needed
+from dplib.mechanisms.release_table import ONE, ReleaseTable, draw_uniforms, release_probability, units_needed
 from dplib.mechanisms.renyi_selection import SHARES, Level, release_table, renyi_tables, weights_of
 from dplib.mechanisms.truncated_geometric import truncated_geometric
 from dplib.privacy.noise import Law
 from dplib.privacy.rounding import exp_above
+from tests.support.key_selection_audit import Rounds, coin_bounds, planted, worst_delta
 
-DIGITS = Context(prec=90)
 EPSILON, DELTA, K = Fraction(1), Fraction(1, 10**6), 10
-
-
-def coin_bounds(table: ReleaseTable, order: int, level: Fraction, failure: Fraction) -> list[tuple[str, int, int]]:
-    """Which of the rules (1)-(3) of `renyi_selection` fail, by weight and degree, in fractions."""
-    odds, least, failed = [int(x) for x in table.odds], table.weights[-1], []
-    degrees = {weight: degree for degree, weight in enumerate(table.weights, 1)}
-    bounds = {degree: decimal(exp_above((order - 1) * level / degree)) for degree in degrees.values()}
-    for weight, at in enumerate(odds):
-        p = Fraction(at, ONE)
-        for own, degree in degrees.items():
-            others = weight - own
-            if others == 0 and p > failure / degree:
-                failed.append(("alone", weight, degree))
-            if others < least:
-                continue
-            q = Fraction(odds[others], ONE)
-            if p == 1:
-                if q < 1 and 1 - q > failure / degree:
-                    failed.append(("end", weight, degree))
-            elif max(divergence(p, q, order), divergence(q, p, order)) > bounds[degree]:
-                failed.append(("divergence", weight, degree))
-    return failed
-
-
-def decimal(x: Fraction) -> Decimal:
-    return DIGITS.divide(Decimal(x.numerator), Decimal(x.denominator))
-
-
-def divergence(p: Fraction, q: Fraction, order: int) -> Decimal:
-    """Of coins: e to the power of (order - 1) times the Rényi divergence of two coins."""
-    one, two, no, neither = (decimal(each) for each in (p, q, 1 - p, 1 - q))
-    heads = DIGITS.multiply(DIGITS.power(DIGITS.divide(one, two), order - 1), one)
-    tails = DIGITS.multiply(DIGITS.power(DIGITS.divide(no, neither), order - 1), no)
-    return DIGITS.add(heads, tails)
-
-
-def worst_delta(rule: Selector, epsilon: float, n_weights: int, step: int = 1) -> float:
-    """The largest delta at epsilon over one unit's coming or going: i keys that nobody else has, the others alike."""
-    worst = 0.0
-    for degree, own in enumerate(rule.weights, 1):
-        alone = rule.odds_of(own) / ONE
-        for weight in range(rule.weights[-1], n_weights, step):
-            p, q = rule.odds_of(weight + own) / ONE, rule.odds_of(weight) / ONE
-            for n_alone in {0, degree // 2, degree}:
-                shared = degree - n_alone
-                for a, b, novel in ((p, q, 1 - (1 - alone) ** n_alone), (q, p, 0.0)):
-                    kept = 1.0 if not novel else 1 - novel
-                    missing = 1.0 if novel else (1 - alone) ** n_alone
-                    terms = (
-                        math.comb(shared, j)
-                        * max(
-                            0.0,
-                            kept * a**j * (1 - a) ** (shared - j)
-                            - math.exp(epsilon) * missing * b**j * (1 - b) ** (shared - j),
-                        )
-                        for j in range(shared + 1)
-                    )
-                    worst = max(worst, novel + sum(terms))
-    return worst
 
 
 @pytest.mark.parametrize(("shares", "max_keys"), [((Fraction(1),), 3), (SHARES, 4)])
@@ -143,13 +83,17 @@ def test_exact_delta_on_worst_neighbours_and_planted_faults() -> None:
     end = len(table.odds) + 40
     assert 0.9e-6 < worst_delta(table, 1, end, 7) <= 1e-6
     assert worst_delta(truncated_geometric(EPSILON, DELTA, K), 1, 60) <= 1e-6
-    not_split = release_table(level.order, level.level, level.failures[0] * K, K)
-    at = int(np.searchsorted(table.odds, ONE // 2))
-    dip = replace(table, odds=np.where(np.arange(len(table.odds)) // 20 == at // 20, table.odds // 4, table.odds))
-    unbounded = replace(table, weights=(table.weights[0] * 3,) * K)
-    early = replace(table, odds=np.append(np.zeros(20, np.int64), np.maximum(table.odds[20:], ONE // 1000)))
-    for fault in (not_split, dip, unbounded, early):
+    for fault in planted(level, table).values():
         assert worst_delta(fault, 1, end, 7) > 1e-6
+
+
+def test_exact_delta_of_rounds_on_small_inputs_and_a_level_that_is_not_split() -> None:
+    """Two keys a unit of three: the unit more makes others' keys move up."""
+    level, tables = renyi_tables(Fraction(2), Fraction(1, 10**4), 2, SHARES)
+    sizes = (0, 6)
+    assert 0 < Rounds(tables, ("a", "b", "c")).worst(2, sizes)[0] <= 1e-4
+    whole = release_table(level.order, level.level, level.failures[-1], 2)
+    assert Rounds((whole,) * 3, ("a", "b", "c")).worst(2, sizes)[0] > 1e-4
 
 
 @pytest.mark.parametrize("even", [False, True])
