@@ -5,6 +5,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
+from dplib.config.fold import FoldedNames
 from dplib.config.sections import MappedColumns, Source, Timestamps
 from dplib.validate import did_you_mean, require
 
@@ -57,10 +58,18 @@ class Columns(MappedColumns):
         return plain | {f"item.{number}": column for number, column in enumerate(several)}
 
 
-class Input(Source, Timestamps):
+class Input(Source, Timestamps, FoldedNames):
     """Where the rows are and how to read them."""
 
     columns: Columns
+
+    @model_validator(mode="after")
+    def _names_in_rows(self) -> Self:
+        if self.fold is not None and self.columns.items is not None:
+            raise ValueError(
+                "input.fold must be absent where columns hold items, which are found by their names, got some"
+            )
+        return self
 
     def listed(self, items: Sequence[str]) -> Self:
         """The same with the items in place of `all`."""

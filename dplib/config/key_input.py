@@ -4,6 +4,7 @@ from typing import Self
 
 from pydantic import model_validator
 
+from dplib.config.fold import FoldedNames
 from dplib.config.sections import MappedColumns, Source
 
 
@@ -32,7 +33,7 @@ class KeyColumns(MappedColumns):
         return {role: column for role, column in {"key": self.key, "unit": self.unit}.items() if column} | several
 
 
-class KeyInput(Source):
+class KeyInput(Source, FoldedNames):
     """Where the rows are and how to read them."""
 
     columns: KeyColumns

@@ -4,6 +4,7 @@ import datetime as dt
 from dataclasses import dataclass
 
 from dplib.arrays import FloatArray
+from dplib.config.fold import FoldedNames
 from dplib.config.sections import MappedColumns, Source, Timestamps
 
 
@@ -18,7 +19,7 @@ class HistogramColumns(MappedColumns):
     """Whose row it is; absent where each row is its own privacy unit."""
 
 
-class HistogramInput(Source, Timestamps):
+class HistogramInput(Source, Timestamps, FoldedNames):
     """Where the rows are and how to read them."""
 
     columns: HistogramColumns

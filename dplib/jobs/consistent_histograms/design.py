@@ -39,6 +39,7 @@ import numpy as np
 
 from dplib.arrays import FloatArray, IntArray
 from dplib.config.event_input import require_item_columns
+from dplib.config.fold import folded
 from dplib.config.input_quality import quality_events
 from dplib.config.item_groupings import resolve_groupings, series_days, table_columns
 from dplib.config.item_table import ItemTable, TableItems
@@ -119,6 +120,10 @@ class Design:
         columns = config.input.columns
         quantity = columns.quantity if columns.items is None else "a column an item"
         found = cls.of(config.release(base), columns.package is not None, quantity)
+        keys = found.items if found.table is None else found.table.keys
+        keys = found.constraints.row_types if found.rows_are_packages else keys
+        # Refuses names that would be one.
+        folded(keys, config.input.fold, "constraints" if found.rows_are_packages else "domain.items")
         require_item_columns(columns.items, found.items, found.config.domain.other is not None)
         target_groups(found.config, found.constraints)  # Refuses names that are wrong or stand twice.
         return found

@@ -50,6 +50,7 @@ from typing import Any
 import numpy as np
 
 from dplib.arrays import BoolArray, FloatArray, IntArray
+from dplib.config.fold import folded
 from dplib.config.input_quality import quality_events
 from dplib.config.measure import Measure
 from dplib.config.selection import NamedSeries
@@ -108,6 +109,8 @@ class Design:
         """
         found = cls.of(config.release(base))
         target_names(found.config, found.sums)  # Refuses names of nothing.
+        for setting, names in (("groups", found.bins.groups), ("categories", found.bins.categories)):
+            folded(names, config.input.fold, f"histogram.{setting}")  # Refuses names that would be one.
         return found
 
     @classmethod

@@ -7,12 +7,13 @@ A row is judged by these rules in order and dropped at the first that it fails; 
     value is in a bin       [a, b), the last bin closed; with `outside: clamp` every number is
     group is declared       where there are groups
 
-Texts lose the blanks at their ends first. The result has the columns that bounding and counting take: ``day`` is the
-number of the histogram, ``row_type`` that of the bin, ``quantity`` 1. Search and comparison run inside an Arrow
-function on whole columns; no value reaches Python code one by one.
+Texts lose the blanks at their ends first, and names of groups and categories what `input.fold` names. The result has
+the columns that bounding and counting take: ``day`` is the number of the histogram, ``row_type`` that of the bin,
+``quantity`` 1. Search and comparison run inside an Arrow function on whole columns; no value reaches Python code one by
+one, but for names that are folded: each different one of a batch.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -23,9 +24,11 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from dplib.arrays import BoolArray, FloatArray, Int32Array, IntArray
+from dplib.config.fold import Fold, folded
 from dplib.config.value_input import BinDomain, HistogramInput
 from dplib.spark.points.point_batches import has_unit
 from dplib.spark.rows.contributions import Batches
+from dplib.spark.rows.fold import fold_array
 from dplib.spark.rows.read import KEY_TYPES, MOMENT_TYPES, NUMBER_TYPES, open_columns
 from dplib.spark.rows.resolve import number_column, read_column
 from dplib.spark.rows.timestamps import check_date_format, with_day_number
@@ -101,7 +104,7 @@ def judge_values(rows: DataFrame, source: HistogramInput, domain: BinDomain, for
         both = [read_column(name).alias(name) for name in ("value", "group") if name in types]
         columns.append(F.to_json(F.struct(*both)).cast("binary").alias("content"))
         schema += ", shown binary, content binary"
-    judged = rows.select(*columns).mapInArrow(_judge(domain, with_unit), schema)
+    judged = rows.select(*columns).mapInArrow(_judge(domain, with_unit, source.fold), schema)
     if with_unit:
         judged = judged.withColumn("unit", F.col("unit").cast("string"))
     return (
@@ -111,14 +114,16 @@ def judge_values(rows: DataFrame, source: HistogramInput, domain: BinDomain, for
     )
 
 
-def _judge(domain: BinDomain, with_unit: bool) -> Callable[[Batches], Batches]:
-    groups = None if domain.groups is None else pa.array([name.encode() for name in domain.groups], pa.binary())
-    find = _finder(domain)
+def _judge(domain: BinDomain, with_unit: bool, fold: Sequence[Fold] | None) -> Callable[[Batches], Batches]:
+    groups = None if domain.groups is None else _octets(folded(domain.groups, fold, "histogram.groups"))
+    find = _finder(domain, fold)
 
     def judge(batches: Batches) -> Batches:
         for batch in batches:
             readable, bins = find(batch.column("value"))
-            group = np.zeros(batch.num_rows, np.int32) if groups is None else _index(batch.column("group"), groups)
+            group = (
+                np.zeros(batch.num_rows, np.int32) if groups is None else _index(batch.column("group"), groups, fold)
+            )
             failed = np.where(group < 0, _GROUP, -1)
             failed = np.where(bins < 0, _BIN, failed)
             failed = np.where(readable, failed, _VALUE)
@@ -147,11 +152,18 @@ def _judged_text(batch: pa.RecordBatch, failed: npt.NDArray[np.signedinteger]) -
     return shown
 
 
-def _finder(domain: BinDomain) -> Callable[[pa.Array], tuple[BoolArray, IntArray]]:
+def _octets(names: Sequence[str]) -> pa.Array:
+    return pa.array([name.encode() for name in names], pa.binary())
+
+
+def _finder(domain: BinDomain, fold: Sequence[Fold] | None) -> Callable[[pa.Array], tuple[BoolArray, IntArray]]:
     """A function from a column of values to whether each can be read, and its bin (-1 for none)."""
     if domain.categories is not None:
-        names = pa.array([name.encode() for name in domain.categories], pa.binary())
-        return lambda values: (~values.is_null().to_numpy(zero_copy_only=False), _index(values, names).astype(np.int64))
+        names = _octets(folded(domain.categories, fold, "histogram.categories"))
+        return lambda values: (
+            ~values.is_null().to_numpy(zero_copy_only=False),
+            _index(values, names, fold).astype(np.int64),
+        )
     if domain.edges is None:
         return lambda values: _day_bins(values, domain.days_per_bin)
     edges, clamp = domain.edges, domain.clamp
@@ -173,6 +185,6 @@ def _number_bins(values: FloatArray, edges: FloatArray, clamp: bool) -> tuple[Bo
     return readable, np.where((bins < 0) | (bins > last), -1, bins)
 
 
-def _index(values: pa.Array, names: pa.Array) -> Int32Array:
-    found = pc.fill_null(pc.index_in(values.cast(pa.binary()), value_set=names), -1)
+def _index(values: pa.Array, names: pa.Array, fold: Sequence[Fold] | None) -> Int32Array:
+    found = pc.fill_null(pc.index_in(fold_array(values, fold), value_set=names), -1)
     return np.asarray(found.to_numpy(zero_copy_only=False), dtype=np.int32)

@@ -25,6 +25,7 @@ from dplib.mechanisms.release_table import Selector, draw_uniforms
 from dplib.randomness.keyed import Key
 from dplib.spark.engine.session import quiet_spark_errors
 from dplib.spark.rows.contributions import Batches, priorities
+from dplib.spark.rows.fold import fold_columns
 from dplib.spark.rows.inspection import Inspection, RuleCount, dropped_values, rule_counts
 from dplib.spark.rows.quality import JudgedRows
 from dplib.spark.rows.read import KEY_TYPES, open_columns
@@ -51,7 +52,8 @@ def open_keys(spark: SparkSession, source: KeyInput, base: Path) -> DataFrame:
         SchemaError: if the input cannot be opened, lacks a column, or a column has a type that its role cannot have.
     """
     names = source.columns.names
-    return open_columns(spark, source, names, dict.fromkeys(names, KEY_TYPES), base)
+    rows = open_columns(spark, source, names, dict.fromkeys(names, KEY_TYPES), base)
+    return fold_columns(rows, [role for role in names if role != "unit"], source.fold)
 
 
 def judge_keys(rows: DataFrame) -> DataFrame:

@@ -2,7 +2,8 @@
 
 The rules are judged in this order; a row is dropped by the first one that it fails. Nothing else drops a row, and no
 value stops a run. Texts (names, units, dates, quantities as text) are compared after blanks at both ends are cut
-(space, tab, line ends, form feed, vertical tab, byte-order mark); names must then be equal, capitals included.
+(space, tab, line ends, form feed, vertical tab, byte-order mark); names must then be equal, capitals included, unless
+`input.fold` says what makes no difference.
 
 | rule | a row passes if |
 |---|---|
@@ -42,10 +43,12 @@ from pyspark.sql import functions as F
 
 from dplib.arrays import IntArray
 from dplib.config.event_input import Input
+from dplib.config.fold import Fold, folded
 from dplib.config.item_table import KEY_SEPARATOR, NAME_SEPARATOR
 from dplib.config.names import BLANKS
 from dplib.config.sections import EventPrivacySettings
 from dplib.errors import ConfigError
+from dplib.spark.rows.fold import fold_columns
 from dplib.spark.rows.timestamps import with_day_number
 from dplib.validate import require
 
@@ -160,7 +163,8 @@ def judge_rows(rows: DataFrame, source: Input, privacy: EventPrivacySettings, do
         read_column("day").alias("day_text"),
         (read_column("quantity") if "quantity" in types else F.lit(None)).alias("number_text"),
     )
-    joined = typed.join(F.broadcast(_constraint_table(rows, domain)), "name", "left")
+    menus = F.broadcast(_constraint_table(rows, domain, source.fold))
+    joined = fold_columns(typed, ["name"], source.fold).join(menus, "name", "left")
     if domain.has_one_window:
         row_type = F.when(_is_on(F.col("menu")), F.col("menu")["row_type"])
     else:
@@ -213,7 +217,7 @@ def _is_on(window: Column) -> Column:
     return (F.col("day") >= window["first"]) & (F.col("day") < window["end"])
 
 
-def _constraint_table(rows: DataFrame, domain: RowDomain) -> DataFrame:
+def _constraint_table(rows: DataFrame, domain: RowDomain, fold: Sequence[Fold] | None) -> DataFrame:
     """Each name with its menu: its window, or a list of windows where some name has several."""
     window = pa.struct([("first", pa.int32()), ("end", pa.int32()), ("row_type", pa.int32())])
     windows = [
@@ -221,7 +225,7 @@ def _constraint_table(rows: DataFrame, domain: RowDomain) -> DataFrame:
     ]
     one = domain.has_one_window
     menu = pa.array([each[0] for each in windows], window) if one else pa.array(windows, pa.list_(window))
-    table = pa.table({"name": pa.array(list(domain.daily), pa.string()), "menu": menu})
+    table = pa.table({"name": pa.array(folded(domain.daily, fold, "names of items and packages")), "menu": menu})
     return rows.sparkSession.createDataFrame(table)
 
 
