@@ -81,10 +81,11 @@ for (const box of document.querySelectorAll('.chooser')) {
       add('line', { class: value ? 'grid' : 'zero', x1: left, x2: width - right, y1: y(value), y2: y(value) })
       add('text', { class: 'tick', x: left - 6, y: y(value) + 4, 'text-anchor': 'end' }, text(value))
     }
-    const longest = Math.max(...level.labels.map(label => label.length)), room = Math.min(longest, 16) * 7 + 18
+    const ticks = level.ticks.length ? level.ticks : level.labels
+    const longest = Math.max(...ticks.map(label => label.length)), room = Math.min(longest, 16) * 7 + 18
     const every = Math.ceil(n / Math.max(1, Math.floor((width - left - right) / room)))
     for (let i = 0; i < n; i += every) {
-      const label = level.labels[i], short = label.length > 16 ? label.slice(0, 15) + '…' : label
+      const label = ticks[i], short = label.length > 16 ? label.slice(0, 15) + '…' : label
       const place = i === 0 && !few ? 'start' : i + every >= n && x(i) > width - room / 2 ? 'end' : 'middle'
       add('text', { class: 'tick', x: x(i), y: height - 10, 'text-anchor': place }, short)
     }

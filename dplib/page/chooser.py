@@ -33,6 +33,7 @@ class ChoiceLevel:
         published: shape (m, n); None where nothing is published.
         marked: points that are hollow, shape (n,).
         mark: what that says of them.
+        ticks: shorter labels for the axis; the same where there are none.
     """
 
     name: str
@@ -42,7 +43,8 @@ class ChoiceLevel:
     half_width: FloatArray
     published: npt.NDArray[np.number] | None
     marked: BoolArray
-    mark: str
+    mark: str = ""
+    ticks: Sequence[str] = ()
 
 
 def series_that_fit(n_series: int, sizes: Sequence[int]) -> list[int]:
@@ -96,6 +98,7 @@ def _level(level: ChoiceLevel) -> dict[str, object]:
         "name": level.name,
         "of": level.of,
         "labels": list(level.labels),
+        "ticks": list(level.ticks),
         "digits": digits,
         "estimate": [_numbers(row, digits) for row in level.estimate],
         "half": [json.loads(text) for text in margins],

@@ -21,17 +21,17 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch, PathPatch
 from matplotlib.path import Path
-from matplotlib.ticker import FuncFormatter, MaxNLocator, NullLocator
+from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLocator
 
 from dplib.arrays import BoolArray, FloatArray
-from dplib.page.axis_scale import linear_to
+from dplib.page.axis_scale import linear_to, powers
 from dplib.page.drawing import COLOURS, draw
 from dplib.page.drawn_text import clean_text, short_text
 from dplib.page.number_text import number_text
 
 WIDTH = 720.0
 _FEW = 60
-_LETTERS_ACROSS, _MIN_LETTERS = 110, 10
+_LETTERS_ACROSS, _MIN_LETTERS = 100, 10
 """Letters of names that fit below an axis, and those that each name gets at least."""
 _LINES = ("contrast", "third", "muted")
 _MARKERS = ("D", "s", "^")
@@ -109,6 +109,7 @@ def series_with_band(series: Series) -> str:
             axes.yaxis.set_major_locator(MaxNLocator(6, integer=True))
         else:
             axes.set_yscale("symlog", linthresh=linear)
+            axes.yaxis.set_major_locator(FixedLocator(powers(*axes.get_ylim(), linear)))
             axes.yaxis.set_minor_locator(NullLocator())
         axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: number_text(value)))
         _legend(axes, handles)
@@ -265,7 +266,7 @@ def _positions(axes: Axes, positions: Sequence[dt.date] | Sequence[str] | Sequen
         return at / unit
     # Also days beside the ends of the calendar: ticks and margins would leave it.
     at = np.arange(len(positions), dtype=float)
-    step = -(-len(positions) // 12)
+    step = -(-len(positions) // 10)
     letters = max(_MIN_LETTERS, _LETTERS_ACROSS // len(at[::step]))
     axes.set_xticks(at[::step], [clean_text(short_text(str(name), letters)) for name in positions[::step]])
     return at

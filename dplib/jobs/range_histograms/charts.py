@@ -10,7 +10,7 @@ from dplib.jobs.range_histograms.design import Design
 from dplib.jobs.range_histograms.estimate import Errors
 from dplib.jobs.range_histograms.publish import Summary
 from dplib.jobs.range_histograms.quantiles import Shape, Value, means_of, quantiles_of
-from dplib.page.blocks import Block, Chooser, DataTable, Faint, Figure, Paragraphs, Section, Text, heads, set_back
+from dplib.page.blocks import Block, Chooser, DataTable, Figure, Paragraphs, Section, Text, heads, set_back
 from dplib.page.chooser import ChoiceLevel, chooser, series_that_fit
 from dplib.page.figures import Series, series_with_band
 from dplib.page.frame import SWALLOWED
@@ -26,10 +26,11 @@ CHARTS = 3
 MAX_SHAPES = 100
 """Histograms whose quantiles and means are on the page: the largest ones."""
 QUANTILES = (0.25, 0.5, 0.75)
+_SHAPES = {"quantile 0.25": "a quarter is below", "quantile 0.5": "median", "quantile 0.75": "a quarter is above"}
 MAX_LAWS = 48
 """Half widths of charts that are worked out, over all levels and histograms together."""
 UNEVEN = 3.0
-"""Bins this many times as wide as others are drawn side by side, at one distance."""
+"""Bins this many times as wide as others are drawn side by side, each above its lower edge."""
 _SCROLLING = 25
 
 
@@ -67,9 +68,12 @@ def _choice(design: Design, summary: Summary, order: list[int]) -> Chooser:
             np.stack([np.add.reduceat(summary.shown[group][column], lo) for group in own.tolist()]) for column in (0, 1)
         )
         labels = [design.bins.shown(*ends) for ends in zip(lo.tolist(), hi.tolist(), strict=True)]
-        name = "bin" if wide == 1 else f"{count_text(wide)} bins"
-        marked = hi - lo < wide
-        levels.append(ChoiceLevel(name, f"count for {name}", labels, estimate, half, counts, marked, "shorter"))
+        least = int(np.diff(bounds).min())
+        name = "bin" if wide == 1 else f"{count_text(wide)} bins" if least == wide else f"{least} to {wide} bins"
+        alike = np.zeros(len(lo), dtype=bool)
+        ticks = [str(day) for day in design.bins.ends(lo, hi)[0]] if design.bins.kind == "days" else ()
+        of = f"count for {name}" if wide > 1 else "count a bin"
+        levels.append(ChoiceLevel(name, of, labels, estimate, half, counts, alike, ticks=ticks))
     return chooser("histogram", [_name(design, group) for group in order], levels)
 
 
@@ -112,7 +116,7 @@ def _positions(design: Design, lo: IntArray, hi: IntArray) -> list[dt.date] | li
     if design.bins.kind == "edges":
         widths = last - first
         if widths.max() > UNEVEN * widths.min():
-            return [design.bins.shown(*ends) for ends in zip(lo.tolist(), hi.tolist(), strict=True)]
+            return [f"{value:.12g}" for value in first.tolist()]
         return [float(value) for value in first / 2 + last / 2]
     if design.bins.kind == "categories":
         return [str(value) for value in first]
@@ -139,32 +143,24 @@ def _shapes(design: Design, summary: Summary, groups: list[int]) -> tuple[DataTa
     if design.bins.kind == "categories":
         return ()
     cells = [(design.series[group], *summary.shown[group]) for group in groups]
-    by_group: dict[str, list[Shape]] = {}
-    for shape in (*quantiles_of(design, cells, QUANTILES), *means_of(design, cells)):
-        by_group.setdefault(shape.group, []).append(shape)
-    rows = []
-    for group, shapes in zip(groups, by_group.values(), strict=True):
-        rows.append((_name(design, group), *(_shape_cell(design, shape) for shape in shapes)))
-    caption = (
-        "Quantiles and means with their 95 % intervals, which end with edges of bins; grey where the interval is all "
-        "bins or there is no estimate"
-    )
+    shapes = (*quantiles_of(design, cells, QUANTILES), *means_of(design, cells))
+    place = {name: number for number, (name, _, _) in enumerate(cells)}
+    rows = [
+        _shape_row(design, groups[place[shape.group]], shape) for shape in sorted(shapes, key=lambda x: place[x.group])
+    ]
+    caption = "Quantiles and means with their 95 % intervals; grey where these are all bins, or there is no estimate"
     if len(groups) < len(design.series):
         caption += f"; of the {count_text(len(groups))} largest"
-    names = (*("median" if q == 0.5 else f"{100 * q:g} % lie below" for q in QUANTILES), "mean")
-    return (DataTable(caption, heads("Group", numbers=names), tuple(rows), tall=len(rows) > _SCROLLING),)
+    columns = heads("Group", "Of its values", numbers=("Estimate", "From", "To"))
+    return (DataTable(caption, columns, tuple(rows), tall=len(rows) > _SCROLLING),)
 
 
-def _shape_cell(design: Design, shape: Shape) -> Text:
-    first, last = (end[0] for end in design.bins.ends(np.array([0]), np.array([design.bins.n_bins])))
-    low, high = shape.low, shape.high
+def _shape_row(design: Design, group: int, shape: Shape) -> tuple[Text, ...]:
+    first, last = (end[0].item() for end in design.bins.ends(np.array([0]), np.array([design.bins.n_bins])))
     finest = _step(design)
-    estimate = "–" if shape.estimate is None else _value(shape.estimate, finest)
-    if low is None or high is None:
-        return estimate
-    text = f"{estimate} ({_value(low, finest)} to {_value(high, finest)})"
-    ends = (first.item(), last.item())
-    return (Faint(text),) if shape.estimate is None or (low, high) == ends else text
+    numbers = ("–" if each is None else _value(each, finest) for each in (shape.estimate, shape.low, shape.high))
+    swallowed = shape.estimate is None or (shape.low, shape.high) == (first, last)
+    return set_back((_name(design, group), _SHAPES.get(shape.statistic, shape.statistic), *numbers), swallowed)
 
 
 def _step(design: Design) -> float:

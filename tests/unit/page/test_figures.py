@@ -122,7 +122,7 @@ def test_names_instead_of_dates() -> None:
 def test_long_names_are_cut_and_leave_room_for_the_drawing(letters: int) -> None:
     names = [f"{number}{'x' * letters}" for number in range(60)]
     svg = series_with_band(Series(names, np.arange(60), np.ones(60)))
-    assert {"0xxxxxxxx…", "55xxxxxxx…"} <= set(_texts(svg))
+    assert {"0xxxxxxxx…", "54xxxxxxx…"} <= set(_texts(svg))
     assert max(map(len, _texts(svg))) < 20
 
 
@@ -141,6 +141,22 @@ def test_positions_at_the_ends_of_the_floats_are_drawn(ends: list[float], shown:
     svg = series_with_band(Series(ends, np.arange(len(ends)), np.ones(len(ends)), np.arange(len(ends))))
     assert shown <= set(_texts(svg))
     assert not re.search("nan|inf", svg)
+
+
+def test_skewed_counts_have_ticks_from_the_noise_on() -> None:
+    texts = _texts(series_with_band(Series(DAYS[:4], [1, -3, 2, 40000], [6.0] * 4, y_label="count")))
+    assert "count, logarithmic" in texts
+    assert {"0", "10", "100", "1,000", "10,000"} <= set(texts)
+    assert "1" not in texts
+
+
+def test_marked_points_are_told_apart_and_named() -> None:
+    for n in (12, 100):
+        marked = np.arange(n) >= n - 3
+        svg = series_with_band(Series(DAYS[:n], np.ones(n), np.ones(n), marked=marked, mark="preliminary"))
+        assert "preliminary" in _texts(svg)
+        assert svg != series_with_band(Series(DAYS[:n], np.ones(n), np.ones(n), marked=~marked, mark="preliminary"))
+        assert "preliminary" not in _texts(series_with_band(Series(DAYS[:n], np.ones(n), np.ones(n))))
 
 
 def test_errors_stand_at_their_place_on_a_logarithmic_axis() -> None:
