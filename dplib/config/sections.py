@@ -296,6 +296,11 @@ class RowPrivacySettings(PrivacySettings):
         return self
 
     @property
+    def spans_days(self) -> bool:
+        """Whether one unit can have rows on several days."""
+        return self.unit != "event"
+
+    @property
     def rows_per_unit(self) -> int:
         """The cap m of privacy statements."""
         return self.max_rows_per_unit or 1

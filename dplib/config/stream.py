@@ -68,8 +68,13 @@ def _filled(
     return {**given, path[0]: _filled(inner, path[1:], section, days)} if isinstance(inner, Mapping) else given
 
 
-def require_streamable(tables: object, quality_share: object, unit: str) -> None:
+def require_streamable(tables: object, quality_share: object, unit: str = "event") -> None:
     """Refuse what a stream has not.
+
+    Args:
+        tables: where its tables would go besides.
+        quality_share: part of the budget for the quality of the input.
+        unit: the privacy unit, of a job whose streams have none that spans days.
 
     Raises:
         ValueError: as pydantic's validators raise it.

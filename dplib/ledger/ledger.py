@@ -205,9 +205,12 @@ class Ledger(Accounts):
     def record_day(self, run: Run, day: MeasuredDay) -> Run:
         """Commit a stream to its one measurement of a day: the first to record wins.
 
+        Where units span days, it counts only after the newest table of chosen rows: who started from an older one loses
+        as well.
+
         Returns:
             The run as it stands. What it measured on the day is the caller's if the caller won; if not, the caller
-            discards its own and uses that one.
+            discards its own, and uses that one or, where there is none, counts again.
 
         Raises:
             IntegrityError: if the stream was closed meanwhile, or the ledger holds another reservation in its place;
@@ -215,8 +218,9 @@ class Ledger(Accounts):
         """
         with self.writing(run.key.dataset) as writer:
             present = _reservation(writer.state, run)
-            if present.measured_on(day.date) is None:
-                writer.append("day", run.sequence, asdict(day))
+            if present.measured_on(day.date) is None and day.follows(present):
+                body = {name: value for name, value in asdict(day).items() if value is not None}
+                writer.append("day", run.sequence, body)
             return writer.state.runs[run.sequence]
 
     def end_stream(self, run: Run, reason: str) -> Run:

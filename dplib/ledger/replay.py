@@ -166,6 +166,10 @@ class LedgerState:
             raise IntegrityError(f"ledger entry {entry.sequence} must be of a day of a stream, got {day.date}")
         if run.is_closed or run.measured_on(day.date) is not None:
             raise IntegrityError(f"{run.release_id} must measure each day once and none after its end, got {day.date}")
+        if not day.follows(run):
+            raise IntegrityError(
+                f"{run.release_id} must go on from its newest table of chosen rows on {day.date}, got another"
+            )
         self._check_key(run, day.measurement)
         self._spend(replace(run, state=RunState.MEASURED, days=(*run.days, day)))
 

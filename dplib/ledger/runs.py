@@ -14,6 +14,7 @@ A run counts as *reserved* while it is reserved, as *spent* once it is measured,
 can be voided only while no measurement exists.
 """
 
+import datetime as dt
 import re
 from dataclasses import dataclass, field, fields
 from enum import StrEnum
@@ -178,10 +179,19 @@ class MeasuredDay:
     Attributes:
         date: the day, ISO 8601.
         measurement: where it is stored.
+        chosen: name of the table of chosen rows that the run made, where units span days; private.
+        after: name of the one that it started from; None for the first.
     """
 
     date: str
     measurement: StoredMeasurement
+    chosen: str | None = field(default=None, repr=False)
+    after: str | None = field(default=None, repr=False)
+
+    def follows(self, run: "Run") -> bool:
+        """Whether it started from what the newest day of a stream left."""
+        is_of_kind = not run.days or (self.chosen is None) == (run.days[-1].chosen is None)
+        return is_of_kind and self.after == (run.days[-1].chosen if run.days else None)
 
 
 @dataclass(frozen=True)
@@ -241,6 +251,19 @@ class Run:
     def measured_on(self, date: str) -> MeasuredDay | None:
         """What a stream measured on a day."""
         return next((day for day in self.days if day.date == date), None)
+
+    @property
+    def chosen(self) -> tuple[str, ...]:
+        """Names of the tables of chosen rows that its days made, in their order."""
+        return tuple(day.chosen for day in self.days if day.chosen is not None)
+
+    @property
+    def takes_days(self) -> bool:
+        """Whether a stream has days to measure."""
+        if self.horizon is None or self.is_closed:
+            return False
+        first, last = map(dt.date.fromisoformat, self.horizon)
+        return len(self.days) <= (last - first).days
 
     def is_same_reservation(self, other: "Run") -> bool:
         """Whether two runs are one reservation of one ledger, whatever became of it."""

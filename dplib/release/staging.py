@@ -164,7 +164,7 @@ def place_day(output: Path, release_id: str, date: str, staged: str) -> Path:
         if not place.is_dir() and (output / staged / MEASUREMENT).is_dir():
             place.parent.mkdir(parents=True, exist_ok=True)
             os.rename(output / staged / MEASUREMENT, place)
-            _flush_directory(place.parent)
+            flush_directory(place.parent)
             shutil.rmtree(output / staged, ignore_errors=True)
     if not place.is_dir():
         raise IntegrityError(f"{release_id} must have the day {date} in {output}, got none")
@@ -184,7 +184,7 @@ def place_version(staging: Staging) -> Path:
         (staging.path / _LOCK).unlink(missing_ok=True)
         os.rename(staging.path, place)
         place.chmod(staging.output.stat().st_mode & 0o777)
-        _flush_directory(place.parent)
+        flush_directory(place.parent)
     return place.resolve()
 
 
@@ -239,7 +239,7 @@ def _swap(output: Path, staged: str, release_id: str) -> Path:
     os.rename(new, final)
     # It was made private; in place it can be read by anyone who can read the output directory.
     final.chmod(output.stat().st_mode & 0o777)
-    _flush_directory(output)
+    flush_directory(output)
     shutil.rmtree(old, ignore_errors=True)
     return final
 
@@ -255,7 +255,8 @@ def _recover(output: Path, release_id: str) -> None:
         os.rename(old, final)
 
 
-def _flush_directory(path: Path) -> None:
+def flush_directory(path: Path) -> None:
+    """Flush the names in a directory to disk."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from dplib.errors import IntegrityError
+from dplib.release.chosen_table import ChosenTable
 from dplib.release.files import MANIFEST
 from dplib.release.manifest import STREAM, load_manifest
 
@@ -22,12 +23,14 @@ class StreamVersion:
         is_closed: whether no day is measured any more.
         measurement: folder of the measured days.
         previous: the version before; None where there is none.
+        chosen: the table of chosen rows, where units span days; None where nobody measures.
     """
 
     days: Mapping[str, str]
     is_closed: bool
     measurement: Path
     previous: Path | None = None
+    chosen: ChosenTable | None = None
 
     @property
     def dates(self) -> tuple[str, ...]:

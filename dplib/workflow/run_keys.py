@@ -65,6 +65,7 @@ class RunKeys:
         digest: keys the digest of the exact statistics.
         parent: what the measurement key is derived from, together with that digest.
         settings_hash: public hash of the settings that the run was reserved under.
+        chosen: names what a stream remembers of the rows that it chose (`dplib.mechanisms.chosen_rows`).
     """
 
     key_id: str
@@ -72,6 +73,7 @@ class RunKeys:
     digest: bytes = field(repr=False)
     parent: bytes = field(repr=False)
     settings_hash: str = ""
+    chosen: bytes = field(default=b"", repr=False)
 
     @classmethod
     def derive(cls, secret: Secret, run: Run) -> "RunKeys":
@@ -84,6 +86,7 @@ class RunKeys:
             digest=secret.derive("digest", *entry),
             parent=secret.derive("measurement", *entry, key.settings_hash, SAMPLER_FORMAT),
             settings_hash=key.settings_hash,
+            chosen=secret.derive("chosen rows", *entry),
         )
 
     def measurement(self, digest: bytes) -> bytes:

@@ -15,7 +15,8 @@ from pathlib import Path
 
 from dplib.errors import IntegrityError
 from dplib.ledger.ledger import Ledger
-from dplib.ledger.runs import MeasuredDay, MeasuredRun, Publication, Run
+from dplib.ledger.runs import MeasuredDay, MeasuredRun, Publication, Run, StoredMeasurement
+from dplib.release.chosen_table import ChosenTable, staged_name
 from dplib.release.files import MANIFEST, content_hash, file_sha256
 from dplib.release.membership import mark
 from dplib.release.staging import (
@@ -38,9 +39,35 @@ def home_of(output: Path, run: Run) -> Path:
 
 def version_of(output: Path, run: Run) -> StreamVersion:
     """What is measured, and the newest version."""
-    previous = None if run.publication is None else Path(run.publication.location)
+    home, previous = home_of(output, run), None if run.publication is None else Path(run.publication.location)
     days = {day.date: day.measurement.content_sha256 for day in sorted(run.days, key=lambda day: day.date)}
-    return StreamVersion(days, run.is_closed, home_of(output, run) / run.release_id / MEASUREMENT, previous)
+    return StreamVersion(days, run.is_closed, home / run.release_id / MEASUREMENT, previous, chosen_of(home, run))
+
+
+def chosen_of(output: Path, run: Run) -> ChosenTable:
+    """The table of chosen rows of a stream."""
+    return ChosenTable.beside(output, run.release_id, run.chosen)
+
+
+def chosen_state(output: Path, run: Run) -> str | None:
+    """Whether the table of chosen rows is kept, lost or deleted; None where no day made one."""
+    output, table = home_of(output, run), chosen_of(home_of(output, run), run)
+    if not table.names:
+        return None
+    if not run.takes_days:
+        return "deleted"
+    staged = {staged_name(output / day.measurement.staged) for day in run.days}
+    return "kept" if set(table.names) <= table.lying() | staged else "lost"
+
+
+def end_stream(ledger: Ledger, run: Run, output: Path, reason: str) -> None:
+    """Close a stream, or see to it that one which is closed keeps no table of chosen rows.
+
+    Raises:
+        ConfigError: if the run is not a stream with a measured day.
+    """
+    closed = run if run.is_closed else ledger.end_stream(run, reason)
+    chosen_of(home_of(output, closed), closed).remove()
 
 
 def measure_day(ledger: Ledger, run: Run, output: Path, date: str, measure: Measure) -> MeasuredRun:
@@ -55,24 +82,48 @@ def measure_day(ledger: Ledger, run: Run, output: Path, date: str, measure: Meas
 
     Raises:
         DplibError: if the disk is full.
-        IntegrityError: if a measured day is missing or changed.
+        IntegrityError: if a measured day is missing or changed, a part of the table of chosen rows is missing, or the
+            stream was closed.
+        ConfigError: if the ledger is older than that table.
     """
     output = home_of(output, run)
     with disk_errors(), ledger.holding(run):
         remove_leftovers(output, run.release_id, lambda: recorded(ledger, run))
         # Before anything is measured: a crash may have left a day in staging, and the tree is that of the first day.
         _stored(run, output)
-        if run.measured_on(date) is None:
-            run = measure_into_staging(
-                run, output, measure, lambda mine: ledger.record_day(run, MeasuredDay(date, mine))
-            )
-        _stored(run, output)
+        while run.measured_on(date) is None:
+            # A day that another run recorded meanwhile changed what is chosen: what was measured is gone, unseen.
+            run = _measured_after_newest(ledger, run, output, date, measure)
+            _stored(run, output)
     return MeasuredRun.of(run)
 
 
+def _measured_after_newest(ledger: Ledger, run: Run, output: Path, date: str, measure: Measure) -> Run:
+    """Measure a day after all that the ledger knows; returns the run, with the day unless another run came first."""
+    lying = chosen_of(output, run).lying()
+    run = ledger.run(run.release_id)
+    if run.is_closed:
+        raise IntegrityError(f"{run.release_id} must measure each day once and none after its end, got {date}")
+    # What was recorded meanwhile is put in place first.
+    _stored(run, output)
+    chosen_of(output, run).require_newest(lying, run.release_id)
+    after = run.chosen[-1] if run.chosen else None
+
+    def record(mine: StoredMeasurement) -> Run:
+        return ledger.record_day(run, MeasuredDay(date, mine, staged_name(output / mine.staged), after))
+
+    return measure_into_staging(run, output, measure, record)
+
+
 def _stored(run: Run, output: Path) -> None:
-    """Put every measured day in place that a crash left in staging, and hold each against the ledger's hash."""
+    """Put every measured day in place that a crash left in staging, and hold each against the ledger's hash.
+
+    Where units span days the table of chosen rows is kept as long as there are days to measure.
+    """
+    table = chosen_of(output, run)
     for day in run.days:
+        if day.chosen is not None and run.takes_days:
+            table.place(output / day.measurement.staged, day.chosen)
         place = place_day(output, run.release_id, day.date, day.measurement.staged)
         if content_hash(place) != day.measurement.content_sha256:
             raise IntegrityError(
@@ -80,6 +131,8 @@ def _stored(run: Run, output: Path) -> None:
             )
     if run.days:
         mark(output / run.release_id, run)
+    if not run.takes_days:
+        table.remove()
 
 
 def publish_version(

@@ -2,8 +2,10 @@
 
 Privacy statement. Neighbours are histories of the input: what each run reads may differ in one unit, and may depend on
 all that was published before. Each node is measured once in the stream's life (`dplib.ledger.replay` takes each day
-once), with the noise of the batch release of the same tree. A unit of one row version and day changes one node of each
-level, by at most the sensitivity of the job's design; the levels compose adaptively.
+once), with the noise of the batch release of the same tree. What one unit changes at a level, over
+all runs, is at most the sensitivity of the job's design; the levels compose adaptively. A unit of one row version and
+day (`event`) is in one node of each level. Of a unit that spans days only rows count that were chosen once, for all
+levels and runs (`dplib.mechanisms.chosen_rows`), so it changes as much in any history as in one batch.
 
 Noise. A node's key is that of the stream and of the keyed digest of the node's own counts: a retry over the same counts
 repeats its noise, other counts never share it, and neither do two nodes, whose names the streams of noise carry.

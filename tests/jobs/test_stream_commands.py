@@ -7,7 +7,7 @@ import pytest
 
 from dplib.release.tables import read_table
 from tests.support.jobs import dplib
-from tests.support.stream_shop import days, new_stream
+from tests.support.stream_shop import days, new_customers, new_stream
 
 pytestmark = pytest.mark.spark
 
@@ -46,3 +46,24 @@ def test_days_run_in_one_call_count_the_rows_of_their_nodes(tmp_path: Path) -> N
     assert planned.code == 0, planned.err
     assert "last 7 days" in planned.out
     assert "rehearsal" in shop.command("rehearse").err
+
+
+def test_customers_count_once_for_all_levels_and_days(tmp_path: Path) -> None:
+    shop = new_customers(tmp_path, privacy__budget={"rho": 8}, privacy__max_rows_per_unit=2, privacy__max_quantity=1)
+    # One customer with a row on each day, and many within the caps.
+    lines = [(date, "tea", "1", "eve") for date in days(*range(7))]
+    lines += [(date, "milk", "1", f"{date}-{n}") for date in days(*range(7)) for n in range(30)]
+    ran = shop.rows(lines).run("--dates", f"{days(0)[0]}..{days(6)[0]}", "--yes")
+    assert ran.code == 0, ran.err
+    rows = read_table(ran.release / "estimates").to_pylist()
+    week = {row["item"]: row["estimate"] for row in rows if row["first_day"] != row["last_day"]}
+    milk = [row["estimate"] for row in rows if row["item"] == "milk" and row["first_day"] == row["last_day"]]
+    assert abs(week["milk"] - 210) < 3
+    assert np.abs(np.array(milk) - 30).max() < 4
+    assert abs(week["tea"] - 2) < 3  # not 7
+    planned = shop.command("plan")
+    assert planned.code == 0, planned.err
+    assert "chosen once" in " ".join(planned.out.split())
+    shown = dplib("stream", "show", "--config", str(shop.config))
+    assert "table of chosen rows kept" in shown.out, shown.err
+    assert "eve" not in ran.out + ran.err + shown.out

@@ -115,7 +115,7 @@ PUBLICATION_POINTS: dict[str, Callable[[], None]] = {
     "in the middle of the manifest": halfway_through_the_manifest,
     "after the manifest": after(manifest, "write_manifest"),
     "between the two renames": after(*PUBLISHING, after(os, "rename")),
-    "before the swap is flushed": after(*PUBLISHING, before(staging, "_flush_directory")),
+    "before the swap is flushed": after(*PUBLISHING, before(staging, "flush_directory")),
     "before the old release is removed": after(*PUBLISHING, before(staging.shutil, "rmtree")),
     "after the release is in place": after(Staging, "publish"),
     "in the transaction that records the release": after(Writer, "append"),

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from dplib.arrays import IntArray
 from dplib.jobs.consistent_histograms.design import Design
@@ -14,10 +15,13 @@ from dplib.jobs.consistent_histograms.stream_measure import closing, measure_clo
 from dplib.jobs.table import job_named
 from dplib.ledger.ledger import Ledger
 from dplib.ledger.runs import MeasuredRun, Run
+from dplib.mechanisms.chosen_rows import CONTENT, Caps, Chosen, Snapshot, choose, pseudonym
 from dplib.page.account_state import AccountState
 from dplib.privacy.budget import Currency
 from dplib.progress import SILENT
+from dplib.release.chosen_table import ChosenRows
 from dplib.release.staging import check_writable
+from dplib.release.stream_version import StreamVersion
 from dplib.secret.secret import load_secret
 from dplib.workflow.job import PreparedJob, Resources
 from dplib.workflow.offer import Offer
@@ -65,23 +69,39 @@ class StreamShop(Shop):
             horizon=prepared.config.horizon,
         )
 
+        return run, self.measuring(prepared)
+
+    def measuring(self, prepared: PreparedJob[Design]) -> Measure:
+        """What counts a day and draws its noise."""
+        ring = load_secret(prepared.config.secret, prepared.base)
+
         def measure(reserved: Run, directory: Path) -> MeasurementKeys:
             design, keys = prepared.design, RunKeys.derive(secret_of(ring, reserved), reserved)
             day = design.day(dt.date.fromisoformat(prepared.date))
             _, first = closing(design, day)
-            return measure_closing(design, day, self.counts[first : day + 1], keys, directory)
+            version = version_of(prepared.output, reserved)
+            counts = self.counted(design, range(first, day + 1), version, keys, directory)
+            return measure_closing(design, day, counts, keys, directory)
 
-        return run, measure
+        return measure
 
-    def day(self, *dates: str) -> Path:
-        """Measure days and publish after the last one; returns the version."""
+    def counted(self, design: Design, days: range, version: StreamVersion, keys: RunKeys, directory: Path) -> IntArray:
+        """Counts of some days, shape (len(days), n_items)."""
+        return self.counts[days.start : days.stop]
+
+    def measure(self, *dates: str) -> MeasuredRun:
+        """Measure days; returns the run."""
         for date in dates:
             prepared = self.prepared(date)
             ledger = prepared.open_ledger()
             run, measure = self.reserve(prepared, ledger)
             check_writable(prepared.output)
             measured = measure_day(ledger, run, prepared.output, date, measure)
-        return self.publish(prepared, measured)
+        return measured
+
+    def day(self, *dates: str) -> Path:
+        """Measure days and publish after the last one; returns the version."""
+        return self.publish(self.prepared(dates[-1]), self.measure(*dates))
 
     def publish(self, prepared: PreparedJob[Design], run: MeasuredRun) -> Path:
         """The newest version."""
@@ -107,3 +127,45 @@ def new_stream(folder: Path, **changes: object) -> StreamShop:
 def days(*numbers: int) -> list[str]:
     """Dates of days of the horizon."""
     return [(FIRST + dt.timedelta(days=number)).isoformat() for number in numbers]
+
+
+@dataclass
+class CustomerShop(StreamShop):
+    """A shop whose customers are the privacy unit; ``lines`` are (customer, day, item, quantity)."""
+
+    lines: list[tuple[str, int, int, int]] = field(default_factory=list)
+
+    def counted(self, design: Design, days: range, version: StreamVersion, keys: RunKeys, directory: Path) -> IntArray:
+        """Counts of the chosen rows, and what is chosen now into staging: what a run does on Spark."""
+        privacy, table = design.config.privacy, version.chosen
+        assert table is not None
+        before = table.read(keys.chosen)
+        names = sorted({row[0] for row in self.lines})
+        known = [pseudonym(name.encode(), keys.chosen) for name in names]
+        mine = [row for row in self.lines if row[1] in days and row[3]]
+        content = np.array([row[1:] for row in mine], CONTENT)
+        unit = np.array([names.index(row[0]) for row in mine], np.int64)
+        rows = Snapshot.of(unit, content, np.ones(len(mine), np.int64), known)
+        owner = [known.index(name.tobytes()) if name.tobytes() in known else len(known) for name in before.unit]
+        own = np.flatnonzero(np.array(owner, np.int64) < len(known))
+        chosen = Chosen(np.array(owner, np.int64)[own], before.entry[own], before.copies[own])
+        choice = choose(rows, chosen, Caps(privacy.rows_per_unit, privacy.rows_per_day), keys.chosen)
+        counts = np.zeros((len(days), 3), np.int64)
+        place = rows.content["day"] - days.start, rows.content["row_type"]
+        np.add.at(counts, place, rows.content["quantity"] * choice.counted)
+        new = np.flatnonzero(choice.added)
+        added = {
+            "unit": pa.array([known[each] for each in rows.unit[new].tolist()], pa.binary()),
+            "entry": pa.array([each.tobytes() for each in choice.entry[new]], pa.binary()),
+            "copies": pa.array(choice.added[new], pa.int64()),
+        }
+        table.add(ChosenRows.of(pa.table(added)), directory, keys.chosen)
+        return counts
+
+
+def new_customers(folder: Path, **changes: object) -> CustomerShop:
+    """The stream of a shop whose customers count with three rows, two of them on one day."""
+    privacy = {"unit": "customer", "max_rows_per_unit": 3, "max_rows_per_day": 2, "max_quantity": 5}
+    settings = deepcopy(STREAM) | {"privacy": privacy | {"budget": {"rho": 1}}}
+    settings["input"]["columns"] |= {"unit": "order_id"}
+    return new_place(CustomerShop, folder, settings, "10", **changes)

@@ -21,7 +21,7 @@ from dplib.terminal.progress import log
 from dplib.workflow.design import JobDesign
 from dplib.workflow.job import PreparedJob
 from dplib.workflow.run import run_job
-from dplib.workflow.stream import version_of
+from dplib.workflow.stream import chosen_state, end_stream, version_of
 
 stream = typer.Typer(help=SUMMARIES["stream"], epilog=example_of("stream"), no_args_is_help=True, add_completion=False)
 SHOWN = 10
@@ -42,6 +42,7 @@ class StreamSummary:
         final_days: days whose numbers change no more.
         closed: whether no day is measured any more.
         cost: what the account paid, once.
+        chosen_rows: the private table of chosen rows, where units span days: kept, lost or deleted; None elsewhere.
         version: folder of the newest version; None before the first.
     """
 
@@ -54,6 +55,7 @@ class StreamSummary:
     final_days: int
     closed: bool
     cost: str
+    chosen_rows: str | None
     version: str | None
 
     @classmethod
@@ -73,6 +75,7 @@ class StreamSummary:
             final_days=final if isinstance(final, int) else 0,
             closed=run.is_closed,
             cost=str(run.cost),
+            chosen_rows=chosen_state(output, run),
             version=None if version.previous is None else str(version.previous),
         )
 
@@ -92,6 +95,9 @@ def stream_show(config: ConfigFile, as_json: AsJson = False) -> None:
         out.print(f"  missing    {missing or 'none'}{f' ... ({n_missing} in all)' if n_missing > SHOWN else ''}")
         out.print(f"  final      {found.final_days} days{', closed' if found.closed else ''}")
         out.print(f"  cost       {found.cost}, paid once for the horizon")
+        if found.chosen_rows is not None:
+            end = "; close the stream, it cannot go on" if found.chosen_rows == "lost" else ""
+            out.print(f"  chosen     table of chosen rows {found.chosen_rows}{end}")
         out.print(f"  version    {found.version or 'none'}", markup=False)
 
 
@@ -100,8 +106,7 @@ def stream_close(config: ConfigFile, why: Annotated[str, typer.Option("--why", h
     """End a stream: no day is measured any more, and its last version says that all is final; again, the same."""
     with exit_codes():
         prepared, ledger, run = _found(config)
-        if not run.is_closed:
-            ledger.end_stream(run, why)
+        end_stream(ledger, run, prepared.output, why)
         _, version = run_job(prepared, stage="publish", progress=log.progress)
         print(version)
 

@@ -248,7 +248,7 @@ class ConsistentHistogramsConfig(HistogramsRelease, JobConfig):
             raise ValueError("input.columns.items must be absent in a stream, whose rows have one item, got some")
         if isinstance(self.domain.items, ItemTable) and "status" in self.domain.items.named:
             raise ValueError("domain.items must name no column status in a stream, whose tables have one, got it")
-        require_streamable(self.publish.output.tables, self.privacy.quality_share, self.privacy.unit)
+        require_streamable(self.publish.output.tables, self.privacy.quality_share)
         if self.publish.solver.layout not in ("auto", "driver"):
             raise ValueError(
                 f"publish.solver.layout must be auto or driver in a stream, got {self.publish.solver.layout}"

@@ -40,6 +40,9 @@ constraints:
   # Public invariants (privacy.neighbors: replace_one, unit: event):
   # - equations: {capacity: {coefficients: {tea: 1, coffee: 1}, value: 100}}
 tree: auto                           # or {levels: [month, day]}, {levels: calendar}, {branching: [12, 31]}
+# stream:                            # day by day under one budget, in place of tree and days: dplib guide streams
+#   horizon: [2024-01-01, 2024-12-31]  # caps of one unit hold over all of it
+#   levels: auto                     # or [quarter, month, day]
 queries: [day, month, total]         # the ranges that plan and report speak of; {range: week, weight: 2}
 measure: auto                        # shares of levels, items and totals for these queries; or {shares: [2, 1]}
 

@@ -17,6 +17,7 @@ from dplib.jobs.consistent_histograms.estimate import chosen_solvers, publicatio
 from dplib.jobs.consistent_histograms.ignored import ignored_settings
 from dplib.privacy.budget import ZCDP, PureDP
 from dplib.privacy.noise import Noise
+from dplib.workflow.chosen_note import chosen_note
 from dplib.workflow.kind_errors import KindError
 from dplib.workflow.plan import JobPlan, PlanFrame
 
@@ -108,6 +109,8 @@ def plan_notes(design: Design) -> tuple[str, ...]:
     notes = (*design.columns.notes, *groupings, *design.constraints.notes)
     if design.config.stream is not None and len(design.constraints.day_constraints) > 1:
         notes += ("Constraints change over the days: errors as they are known on a day are about those stated.",)
+    if design.config.stream is not None and design.config.privacy.spans_days:
+        notes += (chosen_note(design.config.privacy.unit),)
     return (*design.days.notes, *notes, *publication_sentences(design))
 
 

@@ -160,6 +160,8 @@ def promise(design: Design) -> Promise:
     caps = rows_text(privacy.rows_per_unit, privacy.unit)
     if privacy.max_rows_per_day is not None:
         caps += f", at most {count_text(privacy.max_rows_per_day)} of them a day"
+    if design.config.stream is not None and privacy.spans_days:
+        caps += ", chosen once for all runs of the stream"
     return Promise(
         caps=f"{caps}; each row counts at most {count_text(privacy.max_quantity)}",
         invariants=tuple(invariants(design)),

@@ -18,15 +18,16 @@ from dplib.jobs.consistent_histograms.stream_parts import stream_state
 from dplib.jobs.consistent_histograms.stream_publish import estimate_top, write_tops
 from dplib.jobs.consistent_histograms.tables import tree_in
 from dplib.ledger.runs import MeasuredRun
+from dplib.mechanisms.chosen_rows import Caps
 from dplib.metrics.faint_totals import FaintTotals
 from dplib.page.account_state import AccountState
 from dplib.release.manifest import STREAM, load_manifest
 from dplib.release.stream_tops import stream_details
 from dplib.release.stream_version import StreamVersion
 from dplib.spark.engine.blocks import DataFrame
-from dplib.spark.rows.contributions import bound_rows
 from dplib.spark.rows.counts import count_cells, rows_of_days
 from dplib.spark.rows.resolve import resolve_rows
+from dplib.workflow.chosen_rows import count_chosen
 from dplib.workflow.job import Resources
 from dplib.workflow.publication import Made, finish_release
 from dplib.workflow.run_keys import MeasurementKeys, RunKeys
@@ -49,9 +50,12 @@ def measure_day(job: Resources[Design], rows: DataFrame, keys: RunKeys, director
     _, first = closing(design, day)
     domain = row_domain(design)
     resolved = resolve_rows(rows, job.prepared.source(Input), privacy, domain)
-    bounded = bound_rows(resolved, privacy.rows_per_unit, privacy.rows_per_day, keys.bounding)
     with job.stage("counting"):
-        counts = count_cells(rows_of_days(bounded, first, day + 1), day + 1 - first, domain.n_row_types)
+        if privacy.spans_days:
+            caps, days = Caps(privacy.rows_per_unit, privacy.rows_per_day), range(first, day + 1)
+            counts = count_chosen(job.version, resolved, days, domain.n_row_types, caps, keys, directory)
+        else:
+            counts = count_cells(rows_of_days(resolved, first, day + 1), day + 1 - first, domain.n_row_types)
     with job.stage("drawing noise"):
         return measure_closing(design, day, counts, keys, directory)
 

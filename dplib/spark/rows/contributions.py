@@ -17,23 +17,20 @@ simpler, smaller, fast as MD5", ACNS 2013).
 """
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from hashlib import blake2b
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
-from dplib.arrays import Int32Array, IntArray
+from dplib.arrays import IntArray
+from dplib.mechanisms.chosen_rows import CONTENT
+from dplib.spark.rows.unit_rows import CELLS, HELD_ROWS, UnitRows, whole_units
 from dplib.validate import at_least, require
 
 KEY_BYTES = range(16, 65)
 PRIORITY_BYTES = 16
-HELD_ROWS = 1 << 16
-"""Rows of one unit that a task holds before it looks which can still be kept."""
-CONTENT = np.dtype([("day", "<i4"), ("row_type", "<i4"), ("quantity", "<i8")])
 Batches = Iterator[pa.RecordBatch]
 
 
@@ -69,12 +66,6 @@ def bound_rows(rows: DataFrame, max_rows: int, max_rows_per_day: int, key: bytes
     return in_order.mapInArrow(keep_rows(max_rows, max_rows_per_day, key), schema)
 
 
-def cells_of(batch: pa.RecordBatch) -> Int32Array:
-    """The cells of wide rows, as many of each, shape (n_rows, n_cells)."""
-    flat = batch.column("cells").flatten().to_numpy().astype("<i4", copy=False)
-    return np.asarray(flat.reshape(batch.num_rows, -1))
-
-
 def keep_rows(max_rows: int, max_rows_per_day: int, key: bytes) -> Callable[[Batches], Batches]:
     """The function that keeps rows of batches in which each unit's rows stand together, in the order of their days.
 
@@ -84,104 +75,47 @@ def keep_rows(max_rows: int, max_rows_per_day: int, key: bytes) -> Callable[[Bat
         key: as for `bound_rows`.
     """
 
+    def shorten(rows: UnitRows) -> UnitRows:
+        # What goes now would go at the end: of the first rows of a set more rows take places, and give none.
+        return _kept(rows, max_rows, max_rows_per_day, key)
+
     def keep(batches: Batches) -> Batches:
-        held: _Rows | None = None
-        for batch in batches:
-            if not batch.num_rows:
-                continue
-            # The last unit may go on in the next batch.
-            whole, held = _Rows.of(batch).after(held).cut()
-            if len(whole.unit):
-                yield whole.kept(max_rows, max_rows_per_day, key).batch()
-            width = 1 if held.cells is None else held.cells.shape[1]
-            if len(held.unit) > max(HELD_ROWS // width, 2 * max_rows):
-                # What goes now would go at the end: of the first rows of a set more rows take places, and give none.
-                held = held.kept(max_rows, max_rows_per_day, key)
-        if held is not None:
-            yield held.kept(max_rows, max_rows_per_day, key).batch()
+        for rows in whole_units(batches, CONTENT, HELD_ROWS, 2 * max_rows, shorten):
+            content = shorten(rows).content
+            columns = {name: pa.array(content[name]) for name in CONTENT.names or ()}
+            if CELLS in (content.dtype.names or ()):
+                cells = content[CELLS]
+                ends = np.arange(len(cells) + 1, dtype=np.int32) * np.int32(cells.shape[1])
+                columns[CELLS] = pa.ListArray.from_arrays(pa.array(ends), pa.array(cells.reshape(-1)))
+            yield pa.RecordBatch.from_pydict(columns)
 
     return keep
 
 
-@dataclass(frozen=True, eq=False)
-class _Rows:
-    """Rows in which each unit's stand together, in the order of their days.
+def _kept(rows: UnitRows, max_rows: int, max_rows_per_day: int, key: bytes) -> UnitRows:
+    """The rows of whole units that both caps keep, in their order."""
+    unit, day = rows.unit, rows.content["day"]
+    group = np.cumsum(np.append(False, (unit[1:] != unit[:-1]) | (day[1:] != day[:-1])))
+    of_group = np.bincount(group)
+    unit_of_group = unit[np.append(0, np.cumsum(of_group)[:-1])]
+    above = np.bincount(unit_of_group, np.minimum(of_group, max_rows_per_day)) > max_rows
+    np.logical_or.at(above, unit_of_group, of_group > max_rows_per_day)
+    asked = np.flatnonzero(above[unit])
+    if not len(asked):
+        return rows
+    place = np.frombuffer(_places(rows, asked, key), ">u8").reshape(-1, 2)
+    in_order = asked[np.lexsort((place[:, 1], place[:, 0]))]
+    keep = ~above[unit]
+    keep[_first(_first(in_order, group, max_rows_per_day), unit, max_rows)] = True
+    return rows.part(keep)
 
-    Attributes:
-        content: shape (n,), of `CONTENT`.
-        unit: number of each row's unit, ascending, shape (n,).
-        names: of the units, each once: a unit of many rows may have a long name.
-        cells: of wide rows, shape (n, n_cells); None where a row has one item.
-    """
 
-    content: npt.NDArray[np.void]
-    unit: IntArray
-    names: list[bytes]
-    cells: Int32Array | None = None
-
-    @classmethod
-    def of(cls, batch: pa.RecordBatch) -> "_Rows":
-        """The rows of a batch."""
-        content = np.empty(batch.num_rows, CONTENT)
-        for name in CONTENT.names or ():
-            content[name] = batch.column(name).to_numpy()
-        units = batch.column("unit").dictionary_encode()  # numbered as they come
-        cells = cells_of(batch) if "cells" in batch.schema.names else None
-        return cls(content, units.indices.to_numpy().astype(np.int64), units.dictionary.to_pylist(), cells)
-
-    def after(self, held: "_Rows | None") -> "_Rows":
-        """These rows behind those of one unit, which may be the first of these."""
-        if held is None:
-            return self
-        goes_on = held.names[0] == self.names[0]
-        unit = np.concatenate([np.zeros(len(held.unit), np.int64), self.unit + (not goes_on)])
-        names = self.names if goes_on else held.names + self.names
-        cells = None if self.cells is None or held.cells is None else np.concatenate([held.cells, self.cells])
-        return _Rows(np.concatenate([held.content, self.content]), unit, names, cells)
-
-    def cut(self) -> "tuple[_Rows, _Rows]":
-        """The rows of all units but the last, and those of the last."""
-        first = int(np.searchsorted(self.unit, self.unit[-1]))
-        before, after = (None, None) if self.cells is None else (self.cells[:first], self.cells[first:])
-        last = _Rows(self.content[first:], self.unit[first:] - self.unit[-1], self.names[-1:], after)
-        return _Rows(self.content[:first], self.unit[:first], self.names, before), last
-
-    def kept(self, max_rows: int, max_rows_per_day: int, key: bytes) -> "_Rows":
-        """The rows of whole units that both caps keep, in their order."""
-        unit, day = self.unit, self.content["day"]
-        group = np.cumsum(np.append(False, (unit[1:] != unit[:-1]) | (day[1:] != day[:-1])))
-        of_group = np.bincount(group)
-        unit_of_group = unit[np.append(0, np.cumsum(of_group)[:-1])]
-        above = np.bincount(unit_of_group, np.minimum(of_group, max_rows_per_day)) > max_rows
-        np.logical_or.at(above, unit_of_group, of_group > max_rows_per_day)
-        asked = np.flatnonzero(above[unit])
-        if not len(asked):
-            return self
-        place = np.frombuffer(self._places(asked, key), ">u8").reshape(-1, 2)
-        in_order = asked[np.lexsort((place[:, 1], place[:, 0]))]
-        keep = ~above[unit]
-        keep[_first(_first(in_order, group, max_rows_per_day), unit, max_rows)] = True
-        return _Rows(self.content[keep], unit[keep], self.names, None if self.cells is None else self.cells[keep])
-
-    def _places(self, asked: IntArray, key: bytes) -> bytes:
-        """Each asked row's place in the queue of its unit: BLAKE2b of its content under ``key``."""
-        # The numbers have a fixed length and come first, so different rows are different messages.
-        packed, size = self.content[asked].tobytes(), CONTENT.itemsize
-        if self.cells is not None:
-            numbers = [self.content[asked].view("u1").reshape(len(asked), -1), self.cells[asked].view("u1")]
-            packed, size = np.hstack(numbers).tobytes(), sum(each.shape[1] for each in numbers)
-        rows = enumerate(self.unit[asked].tolist())
-        return b"".join(_digest(packed[i * size : (i + 1) * size] + self.names[unit], key) for i, unit in rows)
-
-    def batch(self) -> pa.RecordBatch:
-        """What counts of the rows."""
-        names = list(CONTENT.names or ())
-        arrays = [pa.array(self.content[name]) for name in names]
-        if self.cells is not None:
-            ends = np.arange(len(self.cells) + 1, dtype=np.int32) * np.int32(self.cells.shape[1])
-            arrays.append(pa.ListArray.from_arrays(pa.array(ends), pa.array(self.cells.reshape(-1))))
-            names.append("cells")
-        return pa.RecordBatch.from_arrays(arrays, names=names)
+def _places(rows: UnitRows, asked: IntArray, key: bytes) -> bytes:
+    """Each asked row's place in the queue of its unit: BLAKE2b of its content under ``key``."""
+    # The numbers have a fixed length and come first, so different rows are different messages.
+    packed, size = rows.content[asked].tobytes(), rows.content.itemsize
+    numbered = enumerate(rows.unit[asked].tolist())
+    return b"".join(_digest(packed[i * size : (i + 1) * size] + rows.names[unit], key) for i, unit in numbered)
 
 
 def _first(rows: IntArray, group: IntArray, limit: int) -> IntArray:

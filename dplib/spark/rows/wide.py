@@ -30,10 +30,11 @@ from pyspark.sql import functions as F
 from dplib.arrays import Int32Array, IntArray
 from dplib.config.event_input import Input
 from dplib.config.sections import EventPrivacySettings
-from dplib.spark.rows.contributions import Batches, bound_rows, cells_of
+from dplib.spark.rows.contributions import Batches, bound_rows
 from dplib.spark.rows.counts import MOST
 from dplib.spark.rows.resolve import MAX_HELD, RowDomain, judge_rows, read_column, resolve_rows
 from dplib.spark.rows.timestamps import with_day_number
+from dplib.spark.rows.unit_rows import cells_of
 
 _PERSON = b"dplib wide row"
 """Tells these hashes from others under the same key."""

@@ -180,7 +180,7 @@ def test_a_crash_at_any_step_of_a_swap_leaves_the_old_or_the_new_release(
         write_release(staging, "new")
         crashing("rename", os)
         crashing("chmod", Path)
-        crashing("_flush_directory", staging_module)
+        crashing("flush_directory", staging_module)
         crashing("rmtree", staging_module.shutil)
         try:
             staging.publish()
