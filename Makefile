@@ -10,7 +10,7 @@ export JAVA_HOME := $(CURDIR)/.venv/jre
 # Small matrices in many processes: more threads than cores only get in each other's way.
 export OPENBLAS_NUM_THREADS := 1
 
-.PHONY: help setup demo test test-airflow test-slow test-postgres unit lint types imports format bench accept cluster test-connect data clean
+.PHONY: help setup demo test test-airflow test-slow test-postgres unit lint types imports format bench bench-peers accept cluster test-connect data clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-13s %s\n", $$1, $$2}'
@@ -60,6 +60,9 @@ format: setup ## Fix what ruff can fix
 
 bench: setup ## Speed and memory, paired against peers in the same run
 	$(BIN)/python -m scripts.bench
+
+bench-peers: setup ## The same work by other libraries, each in an environment of its own; writes the guide's page on peers
+	$(BIN)/python -m scripts.peers
 
 accept: setup ## Measure every claim of an issue: make accept NAME=main-job
 	$(BIN)/python -m scripts.accept $(NAME)

@@ -14,25 +14,22 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from statistics import median
-from typing import Any
-
-import numpy as np
 
 from scripts import make_data
 from scripts.accept.runs import ROOT
+from scripts.bench.counted_rows import CONSOLE, RUN, UNITS, configure, counted
 
 RECORD = ROOT / "build" / "bench" / "speed.json"
 PAIRS = 3
-N_ROWS, N_ITEMS, N_DAYS = 1_000_000, 1_000, 30
+N_ROWS = 1_000_000
 MILLIONS = (1, 5, 20)
 PR_SET_CHILD_SUBREAPER = 36
 """Of the Linux kernel's prctl."""
 TEN_DAYS = 10
-CONSOLE = [str(Path(sys.executable).parent / "dplib")]
 PLAIN = """
 import sys
 from pyspark.sql import SparkSession
@@ -41,24 +38,26 @@ rows = spark.read.csv(sys.argv[1], header=True).groupBy("day", "item").count()
 print(len(rows.toArrow()))
 """
 WARM = """
-import sys, time
+import json, sys, time
 from contextlib import ExitStack
 from pathlib import Path
 from dplib.jobs.table import job_named
 from dplib.progress import SILENT
 from dplib.spark.engine.session import open_session
 from dplib.workflow.run import run_job
-prepared = job_named("consistent-histograms").prepare(Path(sys.argv[1]))
+prepared = [job_named("consistent-histograms").prepare(Path(name)) for name in sys.argv[2:]]
+found = {}
 with ExitStack() as kept:
-    spark = kept.enter_context(open_session("warm", prepared.config.spark))
+    spark = kept.enter_context(open_session("warm", prepared[0].config.spark))
     for _ in range(2):
         started = time.monotonic()
-        spark.read.csv(sys.argv[2], header=True).groupBy("day", "item").count().toArrow()
-        plain = time.monotonic() - started
-        started = time.monotonic()
-        run_job(prepared, again=True, progress=SILENT, kept=kept)
-        own = time.monotonic() - started
-print(own - plain)
+        spark.read.csv(sys.argv[1], header=True).groupBy("day", "item").count().toArrow()
+        found["plain"] = time.monotonic() - started
+        for job in prepared:
+            started = time.monotonic()
+            run_job(job, again=True, progress=SILENT, kept=kept)
+            found[job.config.dataset] = time.monotonic() - started
+print(json.dumps(found))
 """
 CUT = """
 import time
@@ -133,7 +132,7 @@ def cut(folder: Path) -> dict[str, float]:
 
 def cold(folder: Path) -> dict[str, float]:
     """New processes: runs with rows and with customers as the unit, as multiples of a plain count."""
-    runs = _counted(folder, N_ROWS)
+    runs = counted(folder, N_ROWS)
     found: dict[str, list[float]] = {unit: [] for unit in runs}
     for _ in range(PAIRS):
         plain = seconds([sys.executable, "-c", PLAIN, "rows.csv"], folder)
@@ -144,11 +143,16 @@ def cold(folder: Path) -> dict[str, float]:
 
 def warm(folder: Path) -> dict[str, float]:
     """Seconds of a second run in one session of Spark beyond those of a second plain count."""
-    found = {}
-    for unit, words in _counted(folder, N_ROWS).items():
-        script = [sys.executable, "-c", WARM, words[-1], "rows.csv"]
-        done = (subprocess.run(script, cwd=folder, capture_output=True, text=True, check=True) for _ in range(PAIRS))
-        found[unit] = median(float(each.stdout) for each in done)
+    counted(folder, N_ROWS)
+    turns = [second_runs(folder) for _ in range(PAIRS)]
+    return {unit: median(turn[unit] - turn["plain"] for turn in turns) for unit in UNITS}
+
+
+def second_runs(folder: Path, units: Sequence[str] = UNITS) -> dict[str, float]:
+    """Seconds of the second plain count, and of the second run for each unit, in one session of Spark."""
+    words = [sys.executable, "-c", WARM, "rows.csv", *(f"{unit}.yaml" for unit in units)]
+    done = subprocess.run(words, cwd=folder, capture_output=True, text=True, check=True)
+    found: dict[str, float] = json.loads(done.stdout)
     return found
 
 
@@ -156,7 +160,7 @@ def rows(folder: Path) -> dict[str, float]:
     """Processor seconds a million rows more, from one million to five and to twenty."""
     taken: dict[str, list[float]] = {}
     for millions in MILLIONS:
-        for unit, words in _counted(folder, millions * 1_000_000).items():
+        for unit, words in counted(folder, millions * 1_000_000).items():
             taken.setdefault(unit, []).append(processor_seconds(words, folder))
     steps = [more - MILLIONS[0] for more in MILLIONS[1:]]
     return {
@@ -166,53 +170,16 @@ def rows(folder: Path) -> dict[str, float]:
     }
 
 
-def _counted(folder: Path, n_rows: int) -> dict[str, list[str]]:
-    """Rows of days, items and customers in a file, and for each unit the words of a run that counts them."""
-    rng = np.random.default_rng(0)
-    day, item, customer = (rng.integers(0, n, n_rows) for n in (N_DAYS, N_ITEMS, max(n_rows * 3 // 20, 1)))
-    with (folder / "rows.csv").open("w", encoding="utf-8") as file:
-        file.write("day,item,customer\n")
-        file.writelines(f"2024-01-{d + 1:02},i{i},c{c}\n" for d, i, c in zip(day, item, customer, strict=True))
-    for unit in ("event", "customer"):
-        if not (folder / f"{unit}.yaml").exists():
-            _configuration(folder, unit, N_DAYS, "rows.csv")
-    words = [*CONSOLE, "run", "consistent-histograms", "--again", "--yes", "--config"]
-    return {unit: [*words, f"{unit}.yaml"] for unit in ("event", "customer")}
-
-
 def days(folder: Path) -> dict[str, float]:
     """Ten days by ``--dates`` as a part of ten single runs."""
     for day in range(1, TEN_DAYS + 1):
         text = "".join(f"2024-01-{day:02},i{number % 5},c{number}\n" for number in range(200))
         (folder / f"rows-2024-01-{day:02}.csv").write_text("day,item,customer\n" + text, encoding="utf-8")
-    _configuration(folder, "event", 1, "rows-{date}.csv")
-    words = [*CONSOLE, "run", "consistent-histograms", "--again", "--yes", "--config", "event.yaml"]
+    configure(folder, "event", 1, "rows-{date}.csv")
+    words = [*RUN, "event.yaml"]
     single = sum(seconds([*words, "--date", f"2024-01-{day:02}"], folder) for day in range(1, TEN_DAYS + 1))
     together = seconds([*words, "--dates", f"2024-01-01..2024-01-{TEN_DAYS:02}"], folder)
     return {"single": single, "together": together, "ratio": together / single}
-
-
-def _configuration(folder: Path, unit: str, n_days: int, path: str) -> None:
-    """A configuration with an account that can pay for all."""
-    columns = {"day": "day", "item": "item"} | ({} if unit == "event" else {"unit": "customer"})
-    caps = {} if unit == "event" else {"max_rows_per_unit": 10, "max_rows_per_day": 10}
-    first = "2024-01-01" if n_days > 1 else "{date}"
-    settings: dict[str, Any] = {
-        "config_version": 1,
-        "job": "consistent-histograms",
-        "dataset": unit,
-        "input": {"path": path, "format": "csv", "options": {"header": "true"}, "columns": columns},
-        "privacy": {"unit": unit, "budget": {"epsilon": 1}} | caps,
-        "domain": {
-            "items": [f"i{number}" for number in range(N_ITEMS if n_days > 1 else 5)],
-            "first_day": first,
-            "last_day": f"2024-01-{n_days:02}" if n_days > 1 else first,
-        },
-        "spark": {"master": "local[2]"},
-    }
-    (folder / f"{unit}.yaml").write_text(json.dumps(settings), encoding="utf-8")
-    processor_seconds([*CONSOLE, "init", "--config", f"{unit}.yaml", "--budget", "1000", "--yes",
-                       *(["--date", "2024-01-01"] if n_days == 1 else [])], folder)  # fmt: skip
 
 
 PARTS: dict[str, Callable[[Path], dict[str, float]]] = {
