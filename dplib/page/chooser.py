@@ -71,7 +71,7 @@ def chooser(word: str, names: Sequence[str], levels: Sequence[ChoiceLevel]) -> C
     """
     n_named = max(len(level.estimate) for level in levels)
     data = {"names": list(names[:n_named]), "skewed": SKEWED, "levels": [_level(level) for level in levels]}
-    text = f"Each {word} by {' or '.join(level.name for level in levels)}; the grey band or bar is the 95 % interval."
+    text = f"Each {word} by {' or '.join(level.name for level in levels)}; the pale band or bar is the 95 % interval."
     short = [
         f"by {level.name} the {count_text(len(level.estimate))} largest"
         for level in levels

@@ -180,11 +180,13 @@ class Release(Askable):
         return frame_of(query_module(self.job).tidy(self.path, self.manifest))
 
     def to_spark(self, spark: Any) -> Any:
-        """The same as a data frame of a Spark session."""
-        frame = self.to_pandas()
-        for name in frame.select_dtypes(["category", "datetime"]):
-            frame[name] = frame[name].dt.date if frame[name].dtype.kind == "M" else frame[name].astype(object)
-        return spark.createDataFrame(frame)
+        """The same as a data frame of a Spark session: days as dates, null where there is no number."""
+        table = query_module(self.job).tidy(self.path, self.manifest)
+        plain = (
+            field.with_type(field.type.value_type) if pa.types.is_dictionary(field.type) else field
+            for field in table.schema
+        )
+        return spark.createDataFrame(table.cast(pa.schema(list(plain))))
 
     def _shape(self, statistic: str, group: str | Sequence[str] | None, **asked: Any) -> "pd.DataFrame":
         with arguments():
