@@ -1,11 +1,15 @@
 """Plots of answers with their 95 % intervals: counts by period, histograms by bin."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from matplotlib import pyplot
 from matplotlib.axes import Axes
+from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
 
+from dplib.page.axis_scale import linear_to, powers
+from dplib.trees.calendar import cut_ends
 from dplib.validate import require
 
 if TYPE_CHECKING:
@@ -17,6 +21,8 @@ MAX_LINES = 8
 """Items or groups that one plot shows."""
 ENOUGH = 12
 """Periods that are enough to show a course."""
+MANY_BINS = 60
+"""Bins from which a histogram is a line."""
 PERIODS = {"year": 366, "quarter": 92, "month": 31, "week": 7, "day": 1}
 """Days that a whole period has at most."""
 
@@ -25,6 +31,7 @@ def plot_release(release: "Release", items: str | Any, ax: Axes | None, asked: d
     """Draw a release (`dplib.reading.release.Release.plot`)."""
     jobs = ("consistent-histograms", "range-histograms")
     require(release.job in jobs, "plot", f"be of a release of {' or '.join(jobs)}", release.job)
+    cut = False
     axes = ax if ax is not None else pyplot.subplots(figsize=(9, 4.5), layout="constrained")[1]
     if release.job == "range-histograms":
         shown = release.query(items, **({"by": "bin"} | asked))
@@ -35,7 +42,7 @@ def plot_release(release: "Release", items: str | Any, ax: Axes | None, asked: d
         by = asked.get("by") or next((name for name, width in PERIODS.items() if days >= ENOUGH * width), "day")
         largest = whole.nlargest(MAX_LINES, "estimate")["item"].tolist()
         shown = release.query(items, **(asked | {"by": by}))
-        _days(axes, shown[shown["item"].isin(largest)], by)
+        cut = _days(axes, shown, largest, by)
         if len(whole) > len(largest):
             axes.set_title(f"the {len(largest)} largest of {len(whole)}", loc="left", fontsize="small")
         axes.set_ylabel(f"count of a {by}")
@@ -43,7 +50,7 @@ def plot_release(release: "Release", items: str | Any, ax: Axes | None, asked: d
     axes.spines[["top", "right"]].set_visible(False)
     budget = release.guarantee.split(":")[0]
     axes.annotate(
-        f"{budget} for one {release.privacy_unit}; bars: 95 % of the noise",
+        f"{budget} for one {release.privacy_unit}; bars: 95 % of the noise{'; hollow: cut by the range' * cut}",
         (1, 1),
         (0, 3),
         "axes fraction",
@@ -56,35 +63,50 @@ def plot_release(release: "Release", items: str | Any, ax: Axes | None, asked: d
     return axes
 
 
-def _days(axes: Axes, shown: "pd.DataFrame", by: str) -> None:
-    """A line an item; a period that the range cuts is hollow, its neighbours are not joined to it."""
-    least = {"year": 365, "quarter": 90, "month": 28, "week": 7, "day": 1}[by]
-    for name, rows in shown.groupby("item", sort=False, observed=True):
+def _days(axes: Axes, shown: "pd.DataFrame", names: Sequence[str], by: str) -> bool:
+    """A line an item, the largest first; a period that the range cuts is hollow. Returns whether there is one."""
+    first, last = shown["first_day"].min(), shown["last_day"].max()
+    starts, ends = cut_ends(first.date(), last.date(), by)
+    for name in names:
+        rows = shown[shown["item"] == name]
         at, value = rows["first_day"].to_numpy(), rows["estimate"].to_numpy()
-        whole = (rows["last_day"] - rows["first_day"]).dt.days.to_numpy() + 1 >= least
-        (line,) = axes.plot(at[whole], value[whole], "-o", markersize=3, linewidth=1, label=str(name))
+        cut = (starts & (rows["first_day"] == first) | (ends & (rows["last_day"] == last))).to_numpy()
+        (line,) = axes.plot(at[~cut], value[~cut], "-o", markersize=3, linewidth=1, label=str(name))
         colour = line.get_color()
-        axes.plot(at[~whole], value[~whole], "o", markersize=4, color=colour, markerfacecolor="none")
+        axes.plot(at[cut], value[cut], "o", markersize=4, color=colour, markerfacecolor="none")
         low, high = rows["low"].to_numpy(float), rows["high"].to_numpy(float)
         axes.vlines(at, low, high, color=colour, alpha=0.4, linewidth=2)
     axes.legend(frameon=False, fontsize="small", loc="center left", bbox_to_anchor=(1, 0.5))
+    locator = AutoDateLocator(minticks=3, maxticks=9)  # type: ignore[no-untyped-call]
+    axes.xaxis.set_major_locator(locator)
+    axes.xaxis.set_major_formatter(ConciseDateFormatter(locator))  # type: ignore[no-untyped-call]
+    return starts or ends
 
 
 def _bins(axes: Axes, shown: "pd.DataFrame", edges: bool) -> None:
-    """Points at the bins of each histogram; the axis is logarithmic far from 0 where counts are skewed."""
+    """Points at the bins of each histogram, or a line with its band where they are many."""
     names = list(dict.fromkeys(shown["group"]))[:MAX_LINES]
     labels = list(dict.fromkeys(shown["range"]))
     at = np.arange(len(labels))
     for place, name in enumerate(names):
         rows = shown[shown["group"] == name]
-        beside = at + (place - (len(names) - 1) / 2) * 0.8 / max(len(names), 1)
         value, low, high = (rows[column].to_numpy(float) for column in ("estimate", "low", "high"))
+        if len(labels) > MANY_BINS:
+            (line,) = axes.plot(at, value, linewidth=1, label=str(name))
+            axes.fill_between(at, low, high, color=line.get_color(), alpha=0.25, linewidth=0)
+            continue
+        beside = at + (place - (len(names) - 1) / 2) * 0.8 / max(len(names), 1)
         axes.errorbar(beside, value, (value - low, high - value), fmt="o", markersize=3, label=str(name), linewidth=1)
-    step = max(len(labels) // 10, 1)
+    step = -(-len(labels) // 10)
     axes.set_xticks(at[::step], labels[::step], rotation=30 if not edges or len(labels) > 4 else 0, ha="right")
     axes.set_ylabel("count of a bin")
     if len(names) > 1:
         axes.legend(frameon=False, fontsize="small", loc="center left", bbox_to_anchor=(1, 0.5))
-    top, middle = float(shown["estimate"].max()), float(np.median(np.abs(shown["estimate"])))
-    if top > 50 * max(middle, 1.0):
-        axes.set_yscale("symlog", linthresh=max(middle, 1.0))
+    linear = linear_to(shown["estimate"], (shown["high"].astype(float) - shown["low"].astype(float)) / 2)
+    if linear is not None:
+        ends = 1.5 * min(float(shown["low"].min()), 0.0), 1.5 * float(shown["high"].max())
+        ticks = powers(*ends, linear)
+        axes.set_yscale("symlog", linthresh=linear)
+        axes.set_yticks(ticks, [f"{tick:,.0f}" for tick in ticks])
+        axes.set_ylim(*ends)
+        axes.set_ylabel("count of a bin, logarithmic")
