@@ -63,14 +63,18 @@ def test_their_pages_are_whole_in_a_browser_and_show_their_numbers(
 
 def _numbers(release: Release, page: Seen) -> list[str]:
     """The numbers of a release that its page does not show."""
-    stated = release.query().dropna(subset=["low"]) if release.job != "kmeans" else release.query()
+    asked = release.query()
     if release.job == "kmeans":
-        wanted = [f"{weight:,.0f}" for weight in stated["weight"]]
+        wanted = [f"{weight:,.0f}" for weight in asked["weight"]]
+    elif release.job == "key-selection":
+        wanted = [*asked["key"], *(f"{weight:,.0f}" for weight in asked["weight"].dropna().astype(float))]
     else:
+        stated = asked.dropna(subset=["low"])
         halves = (stated["high"] - stated["low"]) / 2
         wanted = [with_margin(*each)[0] for each in zip(stated["estimate"], halves, strict=True)]
         if "published" in stated:
             wanted += [f"{count:,}" for count in stated["published"].dropna().astype(int)]
+    assert wanted
     missing = [number for number in wanted if number not in page.text]
     if release.job in ("consistent-histograms", "range-histograms"):
         assert page.said
