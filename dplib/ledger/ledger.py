@@ -24,6 +24,7 @@ The digest of the counts stands in the ledger; of the measurement key only its S
 removes no noise. Both are private to the ledger's owner, as are host and user names.
 """
 
+import json
 import secrets
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -38,7 +39,7 @@ from dplib.errors import ConfigError, DplibError, IntegrityError
 from dplib.ledger import leases
 from dplib.ledger.accounts import Accounts, known_account
 from dplib.ledger.replay import LedgerState
-from dplib.ledger.repricing import settings_body
+from dplib.ledger.repricing import settings_body, stored_settings
 from dplib.ledger.runs import (
     MeasuredDay,
     Publication,
@@ -67,6 +68,12 @@ class Ledger(Accounts):
         state = self.state(dataset)
         known_account(state, dataset)
         return list(state.runs.values())
+
+    def settings_of(self, run: Run) -> dict[str, Any] | None:
+        """The plan's settings that a run's reservation carries; None in entries of earlier versions."""
+        with self.transaction(write=False) as connection:
+            query = select(entries.c.body).where(entries.c.sequence == run.sequence)
+            return stored_settings(json.loads(connection.execute(query).scalar_one()))
 
     def run(self, release_id: str) -> Run:
         """The run of a release id; ConfigError if there is none."""

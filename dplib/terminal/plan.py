@@ -1,19 +1,23 @@
 """What ``dplib plan`` prints."""
 
 from collections.abc import Iterable
+from dataclasses import asdict
 from fractions import Fraction
 from functools import partial
 from typing import Any
 
 from dplib.page.account_state import AccountState
+from dplib.page.number_text import number_text
 from dplib.terminal.notices import tried
 from dplib.terminal.output import json_text, out, show, table
+from dplib.workflow.changed_settings import changed_settings
 from dplib.workflow.design import AnyDesign, cost_of, natural_terms
 from dplib.workflow.dry_publication import try_publication
 from dplib.workflow.job import PreparedJob
 from dplib.workflow.offer import ledger_state, require_payable
 from dplib.workflow.plan import JobPlan
 from dplib.workflow.shown import Shown
+from dplib.workflow.wanted_error import Prepare, Wanted, needed_budgets
 
 
 def show_plan(prepared: PreparedJob[AnyDesign], as_json: bool) -> None:
@@ -29,13 +33,37 @@ def show_plan(prepared: PreparedJob[AnyDesign], as_json: bool) -> None:
     # The page, which takes a second to draw, is tried by the run, before it reserves.
     try_publication(prepared, partial(tried, prepared.job), account, page=False)
     plan, shown = prepared.job.plan(prepared.design, prepared.key.settings_hash)
-    ledger = ledger_state(prepared)
+    ledger, changed = ledger_state(prepared), changed_settings(prepared)
     if as_json:
-        print(json_text(plan.to_dict() | {"ledger": ledger}))
+        beside = None if changed is None else asdict(changed)
+        print(json_text(plan.to_dict() | {"ledger": ledger, "changed": beside}))
     else:
         _print_plan(plan, ledger, shown)
+        if changed is not None:
+            out.print(f"New: {changed.text}.", markup=False)
     # Said last, so that the plan is read all the same.
     require_payable(prepared)
+
+
+def show_needed(prepare: Prepare, wanted: Wanted, as_json: bool) -> None:
+    """Print the least budget for each answer whose error is wanted: reads no rows, spends nothing."""
+    found = needed_budgets(prepare, wanted)
+    if as_json:
+        print(json_text({"most": wanted.most, "needed": [asdict(each) for each in found]}))
+        return
+    rows = [
+        [
+            each.answer,
+            number_text(each.error_now, 3),
+            each.budget or "none",
+            "-" if each.error is None else number_text(each.error, 3),
+        ]
+        for each in found
+    ]
+    setting = found[0].setting
+    columns = ["answer", "error now", "budget", "its error"]
+    out.print(f"{setting} for a standard error of at most {number_text(wanted.most, 3)}, all else the same:")
+    out.print(table("", columns, rows, frozenset(columns[1:])))
 
 
 def _print_plan(plan: JobPlan, ledger: dict[str, Any], shown: Iterable[Shown]) -> None:

@@ -12,6 +12,7 @@ from dplib.release.manifest import load_manifest
 from dplib.terminal.notices import show_quality, tried, warn_of
 from dplib.terminal.output import consent, err, out, show, someone_there
 from dplib.terminal.progress import log
+from dplib.workflow.changed_settings import changed_settings
 from dplib.workflow.design import AnyDesign, JobDesign
 from dplib.workflow.inspected import is_inspected
 from dplib.workflow.job import PreparedJob
@@ -22,9 +23,14 @@ from dplib.workflow.run import run_job
 def require_inspected(run: Prepared[JobDesign]) -> None:
     """Ask on a terminal, and warn elsewhere, before rules measure that nobody ever inspected.
 
+    Which settings make the run a new one is said first.
+
     Raises:
         ConfigError: if the answer is no.
     """
+    changed = changed_settings(run)
+    if changed is not None and changed.same_date:
+        log.warning(f"a new release, which is paid for: {changed.text}")
     if consent.given or is_inspected(run):
         return
     job = run.design.config.job

@@ -64,6 +64,10 @@ class JobPlan:
 
     frame: PlanFrame
 
+    def stated_errors(self) -> dict[str, float]:
+        """Standard errors that the settings decide, by what they are of; none unless a job's own plan states some."""
+        return {}
+
     def to_dict(self) -> dict[str, Any]:
         """The plan as JSON values, the frame's among the others."""
         fields = asdict(self)

@@ -88,6 +88,10 @@ def test_plan_says_what_a_run_then_does(shop: Shop, release: Path) -> None:
     for words in ("no row is read, nothing is spent", "epsilon", "Expected standard error", "Solver"):
         assert words in text
     assert f"{release.name} is published; running again spends nothing" in text
+    assert planned["changed"] is None
+    other = shop.command("plan", "--set", "privacy.max_quantity=4", "--set", "constraints.0.measured=false").out
+    assert f"New: constraints.0.measured, privacy.max_quantity differ from {release.name}." in other
+    assert f"New: --date differs from {release.name}." in shop.command("plan", "--date", "2024-01-14").out
     assert content(shop.folder) == before
 
 

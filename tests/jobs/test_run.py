@@ -51,12 +51,13 @@ def test_a_second_run_reads_and_spends_nothing(shop: Shop, pictures: None, monke
 
 
 def test_again_and_changed_measurements_spend(shop: Shop) -> None:
-    releases = [
-        shop.run().release,
-        shop.run("--again").release,
-        shop.run("--set", "privacy.max_quantity=4").release,
-        shop.run("--date", "2024-01-14").release,
-    ]
+    runs = [shop.run(), shop.run("--again"), shop.run("--set", "privacy.max_quantity=4")]
+    runs.append(shop.run("--date", "2024-01-14"))
+    releases = [run.release for run in runs]
+    # What is new is told where it spends unasked: by the names of settings, once.
+    told = ["a new release, which is paid for" in run.err for run in runs]
+    assert told == [False, False, True, False]
+    assert f"paid for: privacy.max_quantity differs from {releases[1].name}\n" in runs[2].err
     assert len(set(releases)) == 4
     assert shop.spent() == 4
     noisy = [(release / "measurement").joinpath("block-000000.parquet").read_bytes() for release in releases]

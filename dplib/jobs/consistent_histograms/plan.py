@@ -76,6 +76,11 @@ class Plan(JobPlan):
     n_nodes: int
     n_blocks: int
 
+    def stated_errors(self) -> dict[str, float]:
+        """Of each query, for items and totals."""
+        items = {f"{each.query} of an item": each.items for each in self.errors}
+        return items | {f"{each.query} of a total": each.totals for each in self.errors if each.totals is not None}
+
 
 def make_plan(design: Design, settings_hash: str) -> Plan:
     """Make the plan of a design."""

@@ -45,6 +45,10 @@ class Plan(JobPlan):
     std_error: float | None
     sizes: tuple[Size, ...]
 
+    def stated_errors(self) -> dict[str, float]:
+        """Of a weight, where weights are released."""
+        return {} if self.std_error is None else {"weight": self.std_error}
+
 
 def sizes_of(design: Design) -> tuple[Size, ...]:
     """Units that must share a key, by how many keys each of them has."""

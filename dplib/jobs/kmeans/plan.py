@@ -50,6 +50,10 @@ class Plan(JobPlan):
     collection: dict[str, Any] | None
     expected_accuracy: tuple[ExpectedAccuracy, ...]
 
+    def stated_errors(self) -> dict[str, float]:
+        """The relative noise by number of points."""
+        return {f"noise with {each.n_points} points": each.relative_noise for each in self.expected_accuracy}
+
 
 def make_plan(design: Design, settings_hash: str) -> Plan:
     """Make the plan of a design."""

@@ -91,6 +91,11 @@ class Plan(JobPlan):
     synthetic: tuple[SyntheticError, ...]
     expected_accuracy: tuple[ExpectedCutAccuracy, ...]
 
+    def stated_errors(self) -> dict[str, float]:
+        """Of each release with numbers, and of cuts of the synthetic graph."""
+        numbers = {each.release: each.std_error for each in self.releases if each.std_error is not None}
+        return numbers | {f"cut with {each.side_size} on a side": each.std_error for each in self.synthetic}
+
 
 def make_plan(design: Design, settings_hash: str) -> Plan:
     """Make the plan of a design."""

@@ -103,6 +103,10 @@ class Plan(JobPlan):
     choices: tuple[PlannedChoice, ...]
     models: tuple[ModelError, ...]
 
+    def stated_errors(self) -> dict[str, float]:
+        """Of each statistic whose error does not depend on the graph."""
+        return {each.statistic: each.std_error for each in self.statistics if each.std_error is not None}
+
 
 def make_plan(design: Design, settings_hash: str) -> Plan:
     """Make the plan of a design."""

@@ -83,6 +83,13 @@ class Plan(JobPlan):
     kinds: tuple[KindError, ...]
     columns: tuple[dict[str, Any], ...]
 
+    def stated_errors(self) -> dict[str, float]:
+        """By length of the range, and of the kinds of queries; none where the data choose the buckets."""
+        if not any(each.chosen for each in self.methods):
+            return {}
+        lengths = {f"range of {each.length} bins": each.ours for each in self.lengths}
+        return lengths | {f"{each.query} of {each.of}": each.chosen for each in self.kinds}
+
 
 def make_plan(design: Design, settings_hash: str) -> Plan:
     """Make the plan of a design."""
