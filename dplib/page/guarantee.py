@@ -147,8 +147,7 @@ def guarantee_section(guarantee: Guarantee, noise: NoiseTable) -> Section:
         KeyValues(_settings(guarantee)),
         Paragraphs(("What the guarantee does not cover:",)),
         Bullets(_limits(guarantee)),
-        Paragraphs((_NOISE_WORDS,)),
-        _noise_table(noise),
+        *((Paragraphs((_NOISE_WORDS,)), _noise_table(noise)) if noise.rows else (Paragraphs((f"{noise.caption}.",)),)),
         _accountants(guarantee),
     )
     return Section("The guarantee in plain words", blocks)

@@ -1,9 +1,10 @@
-"""What a stream's page says of its days: measured, missing, final and preliminary."""
+"""What a stream's page says of its days: measured, missing, final, preliminary and revised."""
 
 from typing import Any
 
 import numpy as np
 
+from dplib.arrays import FloatArray
 from dplib.estimates.stream_state import StreamState
 from dplib.page.number_text import counted
 
@@ -30,3 +31,19 @@ def state_sentences(state: StreamState[Any]) -> list[str]:
             "measurement."
         )
     return found
+
+
+def revision_sentences(state: StreamState[Any], now: FloatArray, before: FloatArray) -> list[str]:
+    """Which days have other numbers than in the version before; nothing where none has.
+
+    Args:
+        state: what is measured.
+        now: estimates of the horizon's days, shape (n_days, n_series).
+        before: those of the version before, NaN where it has none.
+    """
+    known = ~np.isnan(before).any(axis=1)
+    days = np.flatnonzero(known & (now != before).any(axis=1))
+    if not len(days):
+        return []
+    ends = f"{state.date(int(days[0]))} to {state.date(int(days[-1]))}"
+    return [f"Revised since the version before: the numbers of {counted(len(days), 'day')}, {ends}."]

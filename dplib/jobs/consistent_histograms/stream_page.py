@@ -21,16 +21,17 @@ from dplib.jobs.consistent_histograms.page_content import (
 from dplib.jobs.consistent_histograms.plan import plan_notes, query_errors
 from dplib.jobs.consistent_histograms.stream_parts import stream_errors
 from dplib.jobs.consistent_histograms.tables import ESTIMATES, PUBLISHED, Tables
-from dplib.page.stream_state import state_sentences
+from dplib.page.stream_state import revision_sentences, state_sentences
 from dplib.release.tables import read_table
 
 
-def stream_content(state: StreamState[Design], directory: Path) -> PageContent:
+def stream_content(state: StreamState[Design], directory: Path, previous: Path | None = None) -> PageContent:
     """Everything that the page of a version shows within its frame.
 
     Args:
         state: what is measured.
         directory: the version, its tables written.
+        previous: the version before; None where there is none.
     """
     design = state.design
     days = np.flatnonzero(state.days)
@@ -39,6 +40,10 @@ def stream_content(state: StreamState[Design], directory: Path) -> PageContent:
     errors = _read(state, directory / ESTIMATES, "std_error")
     counts = _read(state, directory / PUBLISHED, "count") if (directory / PUBLISHED).is_dir() else None
     charts = _charts(state, estimates, errors, counts)
+    revised: list[str] = []
+    if previous is not None:
+        before = _read(state, previous / ESTIMATES, "estimate")
+        revised = revision_sentences(state, *(each[design.tree.leaf_nodes] for each in (estimates, before)))
     estimates, errors = estimates[leaves], errors[leaves]
     counts = None if counts is None else counts[leaves]
     found = query_errors(design, Errors(design))
@@ -65,7 +70,7 @@ def stream_content(state: StreamState[Design], directory: Path) -> PageContent:
             notes=plan_notes(design),
             unpublished="" if counts is not None else " ".join(publication_sentences(design)),
         ),
-        state=tuple(state_sentences(state)),
+        state=(*state_sentences(state), *revised),
     )
 
 

@@ -82,7 +82,7 @@ def publish_version(job: Resources[Design], run: MeasuredRun, account: AccountSt
         made = write_tops(state, version, shaping, directory, job.progress)
     with job.stage("writing"):
         fields = _fields(state, version, shaping, made[-1].results if made else None)
-        page = partial(_page, state, directory)
+        page = partial(_page, state, directory, version.previous)
         parts = Made(promise(design), FaintTotals(0, ()), fields, page)
         finish_release(replace(job.prepared, design=design), directory, run, account, parts)
 
@@ -102,9 +102,9 @@ def _fields(state: StreamState[Design], version: StreamVersion, shaping: str, ne
     return fields | {"details": fields["details"] | {STREAM: stream_details(state, version, shaping)}}
 
 
-def _page(state: StreamState[Design], directory: Path, frame: "PageFrame") -> str:
+def _page(state: StreamState[Design], directory: Path, previous: Path | None, frame: "PageFrame") -> str:
     # Imported where it is needed: drawing takes seconds to load, and most commands draw nothing.
     from dplib.jobs.consistent_histograms.page import build_page
     from dplib.jobs.consistent_histograms.stream_page import stream_content
 
-    return build_page(stream_content(state, directory), frame)
+    return build_page(stream_content(state, directory, previous), frame)

@@ -9,7 +9,7 @@ from dplib.page.guarantee import NoiseRow, NoiseTable
 from dplib.page.number_text import count_text, counted, with_margin
 from dplib.privacy.noise_quantile import DrawLaw, half_width, one_draw
 
-MAX_SHOWN = 500
+MAX_SHOWN = 5_000
 """Keys on the page; the tables hold all."""
 REFERENCES = (
     "Desfontaines, Voss, Gipson, Mandayam, Differentially private partition selection, PoPETs 2022.",
@@ -34,7 +34,9 @@ def build_page(design: Design, found: Selected, frame: PageFrame) -> str:
 
 def _keys(design: Design, found: Selected) -> DataTable:
     order = sorted(range(len(found.keys)), key=lambda at: (-found.noisy[at], found.keys[at]))[:MAX_SHOWN]
-    more = f", the first {MAX_SHOWN} of {count_text(len(found.keys))}" if len(found.keys) > MAX_SHOWN else ""
+    more = (
+        f", the first {count_text(MAX_SHOWN)} of {count_text(len(found.keys))}" if len(found.keys) > MAX_SHOWN else ""
+    )
     if design.noisy is None:
         rows = tuple((found.names[at], str(found.rounds[at])) for at in order)
         return DataTable(f"Released keys{more}", (Column("Key"), Column("Round", numeric=True)), rows, tall=True)
@@ -54,8 +56,8 @@ def _keys(design: Design, found: Selected) -> DataTable:
 
 def _sizes(design: Design, unit: str) -> Section:
     rows = tuple((f"{s.keys_per_unit}", count_text(s.half), count_text(s.sure)) for s in sizes_of(design))
-    text = f"A key is released by chance; the more a {unit} has, the less it adds to each of its keys."
-    columns = heads(f"Keys of each {unit}", numbers=["Released with 1/2", "With 0.99"])
+    text = f"A key is released by chance; the more keys a {unit} has, the less it adds to each."
+    columns = heads(f"Keys of each {unit}", numbers=["Released in 1 of 2 cases", "In 99 of 100"])
     return Section("How many must share a key", (Paragraphs((text,)), DataTable("Units that share it", columns, rows)))
 
 

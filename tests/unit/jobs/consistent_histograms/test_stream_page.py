@@ -1,0 +1,39 @@
+"""The page of a stream's version shows its numbers at every level, what may still change, and what has."""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+import dplib
+from dplib.jobs.consistent_histograms.query import design_of
+from dplib.jobs.consistent_histograms.stream_page import stream_content
+from dplib.jobs.consistent_histograms.stream_parts import stream_state
+from tests.support.stream_shop import days, new_stream
+
+
+def test_a_page_shows_its_version_and_what_changed_since_the_one_before(tmp_path: Path) -> None:
+    shop = new_stream(tmp_path)
+    before = shop.day(*days(*range(4), *range(5, 12)))
+    known = [*range(12), *range(12, 17)]
+    release = dplib.open_release(shop.day(*days(*range(12, 17), 4)))
+    state = stream_state(design_of(release.manifest), days(*known))
+    content = stream_content(state, release.path, before)
+    table = release.to_pandas()
+    for chart in content.charts:
+        assert [points.level for points in chart.levels] == ["day", "week"]
+        for points in chart.levels:
+            own = table[(table["item"] == chart.name) & (table["level"] == points.level)].sort_values("first_day")
+            assert [day.isoformat() for day in points.dates] == own["first_day"].dt.strftime("%Y-%m-%d").tolist()
+            np.testing.assert_array_equal(points.estimate, own["estimate"])
+            np.testing.assert_allclose(points.half_width, (own["high"] - own["low"]) / 2)
+            np.testing.assert_array_equal(points.published, own["published"])
+            assert points.marked is not None
+            assert points.mark == "preliminary"
+            assert points.marked.tolist() == (own["status"] == "preliminary").tolist()
+    assert {points.marked.any() for points in content.charts[0].levels if points.marked is not None} == {True, False}
+    both = pd.merge(table, dplib.open_release(before).to_pandas(), on=["item", "level", "first_day"])
+    changed = both[(both["level"] == "day") & (both["estimate_x"] != both["estimate_y"])]["first_day"].dt.date
+    said = f"the numbers of {changed.nunique()} days, {changed.min()} to {changed.max()}."
+    assert content.state[-1] == f"Revised since the version before: {said}"
+    assert not any("Revised" in each for each in stream_content(state, release.path).state)
