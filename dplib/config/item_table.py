@@ -22,10 +22,10 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from dplib.arrays import BoolArray, IntArray
-from dplib.config.names import BLANKS, MAX_BYTES
+from dplib.config.names import BLANKS, MAX_BYTES, ListFile
 from dplib.config.paths import local_path, read_text
 from dplib.config.sections import Section
-from dplib.config.table_text import with_row
+from dplib.config.table_text import delimiter_of, with_names, with_row
 from dplib.config.yaml_text import CONTROLS
 from dplib.errors import ConfigError
 from dplib.validate import did_you_mean, require
@@ -52,6 +52,9 @@ class ItemTable(Section):
     """Columns of a release's tables that none of its own may be called like."""
     file: Annotated[str | None, Field(exclude_if=_absent)] = None
     """Path relative to the configuration; `${NAME}` is an environment variable."""
+    only: Annotated[ListFile | None, Field(exclude_if=_absent)] = None
+    """Which of them are items, by a list of names or a release of `key-selection`: `{release: releases/shop-000001}`;
+    all where absent."""
     columns: Annotated[list[str], Field(min_length=1)]
     """Columns whose values name an item together."""
     attributes: list[str] = Field(default_factory=list)
@@ -100,10 +103,13 @@ class ItemTable(Section):
             assert self.file is not None
             path = local_path(f"{self.setting}.file", self.file, base)
             given = read_text(f"{self.setting}.file", path, MAX_BYTES, self.file)
+            if self.only is not None:
+                wanted = self.only.names(base, f"{self.setting}.only", joined=NAME_SEPARATOR)
+                given = with_names(given, self.columns, wanted, NAME_SEPARATOR)
             given = given if added is None else with_row(given, added)
         rows = _Rows(self, given, first_day, last_day)
         days = {} if rows.has_days else {"first_day": None, "last_day": None}
-        return self.model_copy(update={"file": None, "table": rows.text(), **days})
+        return self.model_copy(update={"file": None, "only": None, "table": rows.text(), **days})
 
     def items(self, first_day: dt.date, last_day: dt.date) -> "TableItems":
         """The items of what `read` returned."""
@@ -249,7 +255,8 @@ class _Rows:
 
     def _read(self, text: str) -> tuple[list[int], dict[str, list[str]]]:
         """Line of each row, and the cells of each column that is named."""
-        reader = csv.reader(io.StringIO(text, newline=""), strict=True)
+        sign = delimiter_of(text, self._table.named)
+        reader = csv.reader(io.StringIO(text, newline=""), delimiter=sign, strict=True)
         try:
             header = [cell.strip(BLANKS) for cell in next(reader, [])]
             rows = [(reader.line_num, row) for row in reader if row]

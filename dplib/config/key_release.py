@@ -15,7 +15,7 @@ _MAX_BYTES = 1 << 26
 _MANIFEST, _TABLE, _JOB = "manifest.json", "published/keys.parquet", "key-selection"
 
 
-def released_keys(folder: Path, column: str | None, setting: str, shown: str) -> list[str]:
+def released_keys(folder: Path, column: str | None, setting: str, shown: str, joined: str | None = None) -> list[str]:
     """The keys of a release in the order of their text, each once.
 
     Args:
@@ -23,6 +23,7 @@ def released_keys(folder: Path, column: str | None, setting: str, shown: str) ->
         column: which column of keys of several (``key_0``, ...); ``key`` where None.
         setting: for messages.
         shown: the folder as configured, for messages.
+        joined: what stands between the parts of a key of several columns where no column is named.
 
     Raises:
         ConfigError: if it is no whole release of that job, or has no such column.
@@ -44,6 +45,10 @@ def released_keys(folder: Path, column: str | None, setting: str, shown: str) ->
     if own != expected or hashlib.sha256(content).hexdigest() != files.get(_TABLE):
         raise ConfigError(setting, "be a release whose files are those of its manifest (dplib verify)", shown)
     table = pa_parquet.read_table(pa.BufferReader(content))
+    several = [name for name in table.column_names if name.startswith("key_")]
+    if column is None and joined is not None and several:
+        parts = zip(*(table.column(name).to_pylist() for name in several), strict=True)
+        return sorted({joined.join(map(str, each)) for each in parts})
     name = column or "key"
     if name not in table.column_names or not name.startswith("key"):
         known = ", ".join(each for each in table.column_names if each.startswith("key"))

@@ -8,8 +8,10 @@ from pydantic import Field, model_validator
 
 from dplib.config.paths import local_path, read_text
 from dplib.config.sections import Section
+from dplib.config.table_text import delimiter_of
 from dplib.config.yaml_text import CONTROLS
 from dplib.errors import ConfigError
+from dplib.validate import did_you_mean
 
 MAX_BYTES = 1 << 28
 """Of a list of names."""
@@ -33,12 +35,13 @@ class ListFile(Section):
             raise ValueError("must name either file or release, got " + ("both" if self.file else "neither"))
         return self
 
-    def names(self, base: Path, setting: str) -> list[str]:
+    def names(self, base: Path, setting: str, joined: str | None = None) -> list[str]:
         """The names in file order, white space at the ends and empty lines removed; of a release in the order of text.
 
         Args:
             base: folder that the path is relative to.
             setting: for messages.
+            joined: what stands between the parts of a released key of several columns where no column is named.
 
         Raises:
             ConfigError: if the file or the release cannot be read or lacks the column.
@@ -48,7 +51,7 @@ class ListFile(Section):
             from dplib.config.key_release import released_keys
 
             folder = local_path(f"{setting}.release", self.release, base)
-            return released_keys(folder, self.column, f"{setting}.release", self.release)
+            return released_keys(folder, self.column, f"{setting}.release", self.release, joined)
         assert self.file is not None
         path = local_path(f"{setting}.file", self.file, base)
         text = read_text(f"{setting}.file", path, MAX_BYTES, self.file)
@@ -57,9 +60,11 @@ class ListFile(Section):
 
     def _cells(self, text: str, setting: str, column: str) -> list[str]:
         try:
-            reader = csv.DictReader(text.splitlines())
-            if column not in (reader.fieldnames or ()):
-                raise ConfigError(f"{setting}.column", f"be a column of {self.file}", column)
+            reader = csv.DictReader(text.splitlines(), delimiter=delimiter_of(text, [column]))
+            known = [name for name in reader.fieldnames or () if name]
+            if column not in known:
+                shown = column + did_you_mean(column, known)
+                raise ConfigError(f"{setting}.column", f"be a column of {self.file}", shown)
             return [row[column] or "" for row in reader]
         except csv.Error as error:
             raise ConfigError(f"{setting}.file", "be a CSV file", f"{self.file}: {error}") from error

@@ -6,6 +6,7 @@ appear by renaming a folder, under a lock: object stores and HDFS through a clie
 reader could meet half a release. They are refused instead; a finished release is copied there with its manifest last.
 """
 
+import codecs
 import glob
 import os
 import re
@@ -16,6 +17,7 @@ from dplib.errors import ConfigError, SchemaError
 
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:/")
 _FILE = re.compile(r"file:(?://)?(/[^/].*|/)", re.IGNORECASE)
+_UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _PATTERN_SIGNS = "[]{}*?\\"
 """Signs that Spark takes for a pattern's."""
 
@@ -72,7 +74,7 @@ def read_text(setting: str, path: Path, most: int, shown: str) -> str:
         shown: the path as configured, for messages.
 
     Raises:
-        ConfigError: if it cannot be read, is too long, or is no UTF-8 text.
+        ConfigError: if it cannot be read, is too long, or is neither UTF-8 nor UTF-16 with its mark.
     """
     try:
         with path.open("rb") as file:
@@ -82,7 +84,8 @@ def read_text(setting: str, path: Path, most: int, shown: str) -> str:
     if len(found) > most:
         raise ConfigError(setting, f"name a text file of at most {most >> 20} MiB", shown)
     try:
-        return found.decode("utf-8-sig")
+        # What programs write that call UTF-16 Unicode begins with a mark, which no UTF-8 text has.
+        return found.decode("utf-16" if found.startswith(_UTF_16) else "utf-8-sig")
     except UnicodeDecodeError as error:
         raise ConfigError(setting, "name a readable text file, in UTF-8", shown) from error
 

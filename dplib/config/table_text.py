@@ -4,7 +4,8 @@ import csv
 import io
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
-from dplib.config.names import BLANKS
+DELIMITERS = ",;\t|"
+"""Between the cells of public tables, the usual one first."""
 
 
 def without_columns(table: str, names: Collection[str]) -> str:
@@ -18,12 +19,42 @@ def without_columns(table: str, names: Collection[str]) -> str:
 
 def with_row(table: str, row: Mapping[str, str]) -> str:
     """The text of a table with one more row, whose cells in columns that it does not name are empty."""
-    header = next(csv.reader(io.StringIO(table, newline="")), [])
-    line = _text([[row.get(name.strip(BLANKS), "") for name in header]])
+    sign = delimiter_of(table, row)
+    line = _text([[row.get(name, "") for name in _header(table, sign)]], sign)
     return f"{table.rstrip()}\n{line}"
 
 
-def _text(rows: Iterable[Sequence[str]]) -> str:
+def with_names(table: str, columns: Sequence[str], names: Collection[str], separator: str) -> str:
+    """The text of a table with the rows only whose cells in some columns, joined, are one of some names.
+
+    Lines that are no CSV, or lack a cell, stay for those to refuse who read them.
+    """
+    sign, kept = delimiter_of(table, columns), set(names)
+    header = _header(table, sign)
+    if not set(columns) <= set(header):
+        return table
+    places = [header.index(name) for name in columns]
+    rows = csv.reader(io.StringIO(table, newline=""), delimiter=sign)
+
+    def stays(row: Sequence[str]) -> bool:
+        return len(row) != len(header) or separator.join(row[place].strip() for place in places) in kept
+
+    return _text((row for number, row in enumerate(rows) if not number or stays(row)), sign)
+
+
+def delimiter_of(table: str, names: Iterable[str]) -> str:
+    """The sign between the cells of a table: the one that makes its header hold most of the names, or most cells."""
+    headers, wanted = {sign: _header(table, sign) for sign in DELIMITERS}, set(names)
+    return max(DELIMITERS, key=lambda sign: (len(wanted & set(headers[sign])), len(headers[sign])))
+
+
+def _header(table: str, sign: str) -> list[str]:
+    # The first line alone: a quote that is not closed would take the whole table.
+    line = next(iter(table.splitlines()), "")
+    return [name.strip() for name in next(csv.reader([line], delimiter=sign), [])]
+
+
+def _text(rows: Iterable[Sequence[str]], sign: str = ",") -> str:
     written = io.StringIO()
-    csv.writer(written, lineterminator="\n").writerows(rows)
+    csv.writer(written, delimiter=sign, lineterminator="\n").writerows(rows)
     return written.getvalue()

@@ -18,6 +18,7 @@ from dplib.config.event_input import Input
 from dplib.config.item_groupings import Grouping, check_groupings, kind_of_names, listed_groupings
 from dplib.config.item_table import NAME_SEPARATOR, ItemTable, TableItems
 from dplib.config.job_config import JobConfig, Publication, ReleaseSettings, require_unit_column
+from dplib.config.master_tables import PackagesTable, TotalsTable
 from dplib.config.measure import Measure, Target
 from dplib.config.names import ListFile, declared_names
 from dplib.config.other_name import OtherName, check_other, with_other
@@ -107,6 +108,10 @@ class Constraint(Section):
     """Package name to the multiplicity of each item in it (rows are packages)."""
     totals: dict[str, list[str]] | None = None
     """Total's name to its members, which are items or other totals."""
+    totals_from: Annotated[TotalsTable | None, Field(exclude_if=lambda table: table is None)] = None
+    """Totals from a column of a public table: `{file: products.csv, item: name, by: department}`."""
+    packages_from: Annotated[PackagesTable | None, Field(exclude_if=lambda table: table is None)] = None
+    """Packages from a public table: `{file: menu.csv, package: meal, item: dish, pieces: number}`."""
     name: Annotated[str | None, Field(min_length=1)] = Field(default=None, exclude_if=lambda name: name is None)
     """totals only: what these are called together, such as departments; made of the totals' names where absent."""
     measured: bool = False
@@ -120,14 +125,29 @@ class Constraint(Section):
 
     @model_validator(mode="after")
     def _one_kind(self) -> Self:
-        kinds = [name for name in ("packages", "totals", "equations") if getattr(self, name) is not None]
+        every = ("packages", "totals", "equations", "packages_from", "totals_from")
+        kinds = [name for name in every if getattr(self, name) is not None]
         if len(kinds) != 1:
             raise ValueError(f"must be one of packages, totals or equations, got {' and '.join(kinds) or 'none'}")
         for setting in ("measured", "name"):
-            if getattr(self, setting) and self.totals is None:
+            if getattr(self, setting) and not kinds[0].startswith("totals"):
                 raise ValueError(f"must have `{setting}` on totals only, got it on {kinds[0]}")
         if self.first and self.last and self.last < self.first:
             raise ValueError(f"must have `to` not before `from`, got {self.last} before {self.first}")
+        return self
+
+    def read(self, base: Path, setting: str, items: frozenset[str]) -> Self:
+        """The constraint with totals and packages in place of the tables that they come from.
+
+        Raises:
+            ConfigError: if a table cannot be read, or is wrong.
+        """
+        if self.totals_from is not None:
+            totals = self.totals_from.read(base, f"{setting}.totals_from", items)
+            return self.model_copy(update={"totals_from": None, "totals": totals})
+        if self.packages_from is not None:
+            packages = self.packages_from.read(base, f"{setting}.packages_from")
+            return self.model_copy(update={"packages_from": None, "packages": packages})
         return self
 
 
@@ -282,4 +302,8 @@ class ConsistentHistogramsConfig(HistogramsRelease, JobConfig):
 
     def release(self, base: Path) -> HistogramsRelease:
         """The settings of the release, with the contents of listed files."""
-        return HistogramsRelease.of(self, domain=self.domain.resolved(base))
+        domain = self.domain.resolved(base)
+        table = domain.table_items
+        names = frozenset(table.names if table is not None else domain.items if isinstance(domain.items, list) else ())
+        constraints = [each.read(base, f"constraints.{n}", names) for n, each in enumerate(self.constraints)]
+        return HistogramsRelease.of(self, domain=domain, constraints=constraints)

@@ -32,6 +32,7 @@ domain:
   last_day: 2024-12-31               # both ends inclusive
 constraints:
   - totals: {drinks: [tea, coffee, milk]}
+    # totals_from: {file: products.csv, item: name, by: department}   # in place of `totals`: a column of a table
     # name: departments              # what a block of totals is called together: dplib query --item departments
     # measured: true                 # without `measure`: a count of its own, with the noise of the items
   # Where rows are packages (columns: {day: .., package: ..}):

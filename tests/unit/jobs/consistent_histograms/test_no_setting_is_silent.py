@@ -21,6 +21,10 @@ from dplib.jobs.consistent_histograms.work_blocks import in_work_blocks
 from tests.unit.jobs.consistent_histograms.test_design import GROUPED, design
 
 ELSEWHERE = {"job", "dataset", "publish.output.path", "publish.output.tables", "domain.items.table"}
+ELSEWHERE |= {"domain.items.only", "domain.items.only.file", "domain.items.only.column", "domain.items.only.release"}
+ELSEWHERE |= {f"constraints.{name}" for name in ("totals_from", "packages_from")}
+ELSEWHERE |= {f"constraints.totals_from.{name}" for name in ("file", "item", "by")}
+ELSEWHERE |= {f"constraints.packages_from.{name}" for name in ("file", "package", "item", "pieces")}
 ELSEWHERE |= {"domain.items.release", "stream.horizon", "stream.levels", "stream.shares"}
 """Names, places, what a file or a release becomes, and streams, which have tests of their own."""
 LISTED = {"items": ["a", "b", "c"], "first_day": "2024-01-01", "last_day": "2024-01-20"}
