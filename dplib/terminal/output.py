@@ -21,7 +21,8 @@ from rich.table import Table
 from dplib.errors import ConfigError, DplibError
 from dplib.terminal.progress import err as err
 from dplib.terminal.progress import log
-from dplib.terminal.text import Terminal, cell
+from dplib.terminal.tables import fitted_table
+from dplib.terminal.text import Terminal
 from dplib.workflow.shown import Shown
 
 out = Terminal()
@@ -78,13 +79,8 @@ def day_option(name: str, text: str | None) -> dt.date | None:
 def table(
     title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], right: frozenset[str] = frozenset()
 ) -> Table:
-    """A plain table; the columns named in ``right`` are aligned to the right."""
-    shown = Table(title=cell(title), title_justify="left", box=None, pad_edge=False, header_style="bold")
-    for column in columns:
-        shown.add_column(cell(column), justify="right" if column in right else "left", overflow="fold")
-    for row in rows:
-        shown.add_row(*map(cell, row))
-    return shown
+    """A plain table that fits the terminal; the columns named in ``right`` are aligned to the right."""
+    return fitted_table(title, columns, rows, right, out.width)
 
 
 class Consent:

@@ -162,6 +162,8 @@ def test_nothing_private_is_said_or_left_behind(job: str, tmp_path: Path) -> Non
     check_keys(said | left, [*keys, noise_key])
     check_values(said)
     for name, text in said.items():
+        # Digits of a digest are no number of rows.
+        text = re.sub(rb"[0-9a-f]{32,}", b"", text)
         # A noisy count may be any number near the rows kept, so that one is looked for in what is said only.
         for number in (N_ROWS, N_ROWS - N_KEPT, *((N_KEPT,) if name in ("stderr", "ledger") else ())):
             assert not stands_in(str(number), text), (name, number)

@@ -21,6 +21,7 @@ from dplib.ledger.ledger import Ledger
 from dplib.ledger.writer import Writer
 from dplib.release import staging
 from dplib.release.files import MANIFEST
+from dplib.release.manifest import Manifest
 from dplib.release.staging import Staging
 from dplib.workflow import manifest, run, storing
 
@@ -77,7 +78,7 @@ def halfway_through_a_table() -> None:
 def halfway_through_the_manifest() -> None:
     """Die when the manifest is half written."""
 
-    def write(directory: Path, content: manifest.Manifest) -> None:
+    def write(directory: Path, content: Manifest) -> None:
         text = content.to_bytes()
         (directory / MANIFEST).write_bytes(text[: len(text) // 2])
         die()
