@@ -33,12 +33,10 @@ class CalendarLevels:
 
     Attributes:
         edges: boundaries of each level's nodes, for `IntervalTree.from_level_edges`; no two levels are equal.
-        labels: names of each level's nodes: `all`, `2021`, `2021-Q3`, `2021-07`, `2021-W27`, `2021-07-01`.
         level_of: for each asked level (and `all`) its number in ``edges``; levels with the same nodes share one.
     """
 
     edges: tuple[IntArray, ...]
-    labels: tuple[tuple[str, ...], ...]
     level_of: dict[str, int]
 
 
@@ -67,16 +65,14 @@ def calendar_levels(first_day: dt.date, last_day: dt.date, levels: Sequence[str]
     require(nested, "tree.levels", "nest, each number of weeks dividing the next", listed)
     days = np.arange(np.datetime64(first_day, "D"), np.datetime64(last_day, "D") + 1)
     edges = [np.array([0, len(days)], dtype=np.int64)]
-    labels: list[tuple[str, ...]] = [("all",)]
     level_of = {"all": 0}
     for name in sorted(levels, key=_coarse_first):
         starts = np.flatnonzero(np.diff(_period(days, name), prepend=-(10**9)))
         level = np.append(starts, len(days)).astype(np.int64)
         if len(level) > len(edges[-1]):
             edges.append(level)
-            labels.append(tuple(_label(day, name) for day in days[starts].astype(object)))
         level_of[name] = len(edges) - 1
-    return CalendarLevels(tuple(edges), tuple(labels), level_of)
+    return CalendarLevels(tuple(edges), level_of)
 
 
 def period_edges(first_day: dt.date, last_day: dt.date, by: str | None) -> IntArray:
@@ -123,17 +119,3 @@ def _period(days: DateArray, level: str) -> IntArray:
         "year": months // 12,
     }
     return numbers[level]
-
-
-def _label(day: dt.date, level: str) -> str:
-    if _n_weeks(level):
-        year, week, _ = day.isocalendar()
-        own = f"{year:04d}-W{week:02d}"
-        return own if level == "week" else f"{level} from {own}"
-    quarter = (day.month - 1) // 3 + 1
-    return {
-        "day": day.isoformat(),
-        "month": f"{day.year:04d}-{day.month:02d}",
-        "quarter": f"{day.year:04d}-Q{quarter}",
-        "year": f"{day.year:04d}",
-    }[level]

@@ -10,7 +10,7 @@ before the record leaves nothing; one after it leaves a staging folder that the 
 day puts in place.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence, Set
 from pathlib import Path
 
 from dplib.errors import IntegrityError
@@ -90,22 +90,24 @@ def measure_day(ledger: Ledger, run: Run, output: Path, date: str, measure: Meas
     with disk_errors(), ledger.holding(run):
         remove_leftovers(output, run.release_id, lambda: recorded(ledger, run))
         # Before anything is measured: a crash may have left a day in staging, and the tree is that of the first day.
-        _stored(run, output)
+        checked = _stored(run, output)
         while run.measured_on(date) is None:
             # A day that another run recorded meanwhile changed what is chosen: what was measured is gone, unseen.
-            run = _measured_after_newest(ledger, run, output, date, measure)
-            _stored(run, output)
+            run = _measured_after_newest(ledger, run, output, date, measure, checked)
+            checked |= _stored(run, output, checked)
     return MeasuredRun.of(run)
 
 
-def _measured_after_newest(ledger: Ledger, run: Run, output: Path, date: str, measure: Measure) -> Run:
+def _measured_after_newest(
+    ledger: Ledger, run: Run, output: Path, date: str, measure: Measure, checked: Set[MeasuredDay]
+) -> Run:
     """Measure a day after all that the ledger knows; returns the run, with the day unless another run came first."""
     lying = chosen_of(output, run).lying()
     run = ledger.run(run.release_id)
     if run.is_closed:
         raise IntegrityError(f"{run.release_id} must measure each day once and none after its end, got {date}")
     # What was recorded meanwhile is put in place first.
-    _stored(run, output)
+    _stored(run, output, checked)
     chosen_of(output, run).require_newest(lying, run.release_id)
     after = run.chosen[-1] if run.chosen else None
 
@@ -115,13 +117,13 @@ def _measured_after_newest(ledger: Ledger, run: Run, output: Path, date: str, me
     return measure_into_staging(run, output, measure, record)
 
 
-def _stored(run: Run, output: Path) -> None:
+def _stored(run: Run, output: Path, checked: Set[MeasuredDay] = frozenset()) -> set[MeasuredDay]:
     """Put every measured day in place that a crash left in staging, and hold each against the ledger's hash.
 
     Where units span days the table of chosen rows is kept as long as there are days to measure.
     """
-    table = chosen_of(output, run)
-    for day in run.days:
+    table, days = chosen_of(output, run), [day for day in run.days if day not in checked]
+    for day in days:
         if day.chosen is not None and run.takes_days:
             table.place(output / day.measurement.staged, day.chosen)
         place = place_day(output, run.release_id, day.date, day.measurement.staged)
@@ -133,6 +135,7 @@ def _stored(run: Run, output: Path) -> None:
         mark(output / run.release_id, run)
     if not run.takes_days:
         table.remove()
+    return set(days)
 
 
 def publish_version(

@@ -17,6 +17,7 @@ from scripts.accept import (
     operations,
     range_histograms,
     speed,
+    streams,
 )
 from scripts.accept.claims import Check, accept
 
@@ -32,6 +33,7 @@ ISSUES = {
     "house": house.CHECKS,
     "keys-and-reading": keys_and_reading.CHECKS,
     "speed": speed.CHECKS,
+    "streams": streams.CHECKS,
 }
 
 

@@ -49,7 +49,7 @@ class StreamShop(Shop):
     @property
     def stream(self) -> Path:
         """The stream's folder."""
-        return next(path for path in self.output.iterdir() if path.name.startswith("counts-"))
+        return next(path for path in self.output.iterdir() if path.name.startswith(f"{self.settings['dataset']}-"))
 
     def prepared(self, date: str = "") -> PreparedJob[Design]:
         """The configuration, for a day."""
@@ -57,7 +57,7 @@ class StreamShop(Shop):
 
     def reserve(self, prepared: PreparedJob[Design], ledger: Ledger) -> tuple[Run, Measure]:
         """The reservation, and what counts the day and draws its noise."""
-        offer = Offer(prepared, ledger.account("counts"))
+        offer = Offer(prepared, ledger.account(self.settings["dataset"]))
         ring = load_secret(prepared.config.secret, prepared.base)
         run = ledger.reserve(
             prepared.key,

@@ -23,6 +23,7 @@ References:
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
@@ -46,12 +47,30 @@ MAX_TOTAL = 2.0**62
 """Counts of the whole range beyond are published as this: no number of rows ends a run."""
 
 
+@dataclass(frozen=True)
+class Start:
+    """Where the division of a tree's integers starts.
+
+    Attributes:
+        level: whose nodes are fixed first, each for itself; those above are their sums.
+        first_day: day of the day constraints that is the tree's first.
+    """
+
+    level: int = 0
+    first_day: int = 0
+
+
+WHOLE = Start()
+"""At the root of a tree over all days."""
+
+
 def publish_counts(
     tree: IntervalTree,
     estimates: FloatArray,
     day_constraints: Sequence[DayConstraints],
     weights: FloatArray | None = None,
     node_weights: FloatArray | None = None,
+    start: Start = WHOLE,
 ) -> IntArray:
     """The published table of a tree whose day constraints all have generators.
 
@@ -61,6 +80,7 @@ def publish_counts(
         day_constraints: consecutive day constraints that cover all days, sorted.
         weights: weight of each series (one over its variance), shape (n_series,); equal where absent.
         node_weights: weight of each node among its siblings (one over its variance), shape (n_nodes,).
+        start: the tree's days among those of the day constraints, and where the division starts.
 
     Returns:
         Integers of at least 0, shape (n_nodes, n_series): every inner node is the sum of its children and every
@@ -70,12 +90,27 @@ def publish_counts(
         SolverError: if some have no generators.
     """
     space = GeneratorSpace.from_day_constraints(day_constraints, weights)
-    leaf_targets = space.targets(estimates[tree.leaf_nodes])
+    leaf_targets = space.targets(estimates[tree.leaf_nodes], start.first_day)
     targets = tree.sums(leaf_targets).astype(np.float64)
-    offered = node_offers(tree, space.offered(0, tree.n_leaves))
-    root = root_counts(space, targets[0], estimates[0], weights)
-    coupling = Coupling.of(space, estimates, weights) if needs_coupling(space, tree.n_leaves) else None
-    counts = divide_counts(tree, targets, root, offered, node_weights, coupling)
+    offered = node_offers(tree, space.offered(start.first_day, tree.n_leaves))
+    n_days = day_constraints[-1].end - day_constraints[0].first
+    coupling = Coupling.of(space, estimates, weights) if needs_coupling(space, n_days) else None
+    counts = np.empty(targets.shape, dtype=np.int64)
+    for top in range(tree.n_nodes)[tree.level_slice(start.level)]:
+        own, nodes = (tree, np.arange(tree.n_nodes)) if top == 0 else tree.subtree(top)
+        offers = None if offered is None else offered[nodes]
+        root = root_counts(space, targets[top], estimates[top], weights, None if offers is None else offers[0])
+        counts[nodes] = divide_counts(
+            own,
+            targets[nodes],
+            root,
+            offers,
+            None if node_weights is None else node_weights[nodes],
+            None if coupling is None else coupling.over(estimates[nodes]),
+        )
+    if start.level:
+        above = int(tree.level_start[start.level])
+        counts[:above] = tree.sums(counts[tree.leaf_nodes])[:above]
     return space.series_counts(counts)
 
 
@@ -174,7 +209,11 @@ def _divide_narrowed(
 
 
 def root_counts(
-    space: GeneratorSpace, target: FloatArray, estimate: FloatArray, weights: FloatArray | None = None
+    space: GeneratorSpace,
+    target: FloatArray,
+    estimate: FloatArray,
+    weights: FloatArray | None = None,
+    offered: BoolArray | None = None,
 ) -> IntArray:
     """The root's non-negative integer generator counts, shape (n_generators,).
 
@@ -187,17 +226,19 @@ def root_counts(
         target: real generator counts of the whole range, shape (n_generators,).
         estimate: the root's estimates, shape (n_series,); used where generators are dependent.
         weights: weight of each series, shape (n_series,).
+        offered: which generators some day of the root offers, shape (n_generators,); None for all.
     """
-    if not space.n_generators:
-        return np.zeros(0, dtype=np.int64)
+    root = np.zeros(space.n_generators, dtype=np.int64)
+    own = np.arange(space.n_generators) if offered is None else np.flatnonzero(offered)
+    if not len(own):
+        return root
+    matrix, target = space.matrix[:, own], target[own]
     if not space.independent:
-        target = _nearest_in_cone(space.matrix.toarray().astype(np.float64), estimate, weights)
-    tree, order = _generator_tree(space.matrix)
+        target = _nearest_in_cone(matrix.toarray().astype(np.float64), estimate, weights)
+    tree, order = _generator_tree(matrix)
     nested = tree.sums(target[order, None]).astype(np.float64)
     total = np.rint(np.clip(nested[:1, 0], 0.0, MAX_TOTAL)).astype(np.int64)
-    divided = _divide(tree, nested, total)
-    root = np.empty(space.n_generators, dtype=np.int64)
-    root[order] = divided[tree.leaf_nodes, 0]
+    root[own[order]] = _divide(tree, nested, total)[tree.leaf_nodes, 0]
     return root
 
 

@@ -19,7 +19,7 @@ from enum import StrEnum
 import numpy as np
 
 from dplib.arrays import FloatArray, IntArray
-from dplib.consistency.integers.integer_tables import publish_counts
+from dplib.consistency.integers.integer_tables import WHOLE, Start, publish_counts
 from dplib.constraints.day_constraints import DayConstraints
 from dplib.errors import SolverError
 from dplib.projection.integer_programme import has_integer_point, nearest_integer_point
@@ -89,6 +89,7 @@ def publish_tables(
     day_constraints: Sequence[DayConstraints],
     weights: FloatArray | None = None,
     node_weights: FloatArray | None = None,
+    start: Start = WHOLE,
 ) -> IntArray | None:
     """The tables that the plan announces.
 
@@ -99,6 +100,7 @@ def publish_tables(
         day_constraints: consecutive day constraints that cover all days, sorted.
         weights: weight of each series (one over its variance), shape (n_series,).
         node_weights: weight of each node among its siblings, shape (n_nodes,).
+        start: the tree's days among those of the day constraints, and the level whose nodes are made each for itself.
 
     Returns:
         Integers of at least 0, shape (n_nodes, n_series), or None where nothing is published.
@@ -106,19 +108,28 @@ def publish_tables(
     if plan.method is TableMethod.NOT_PUBLISHED:
         return None
     if plan.method is TableMethod.TOP_DOWN:
-        return publish_counts(tree, estimates, day_constraints, weights, node_weights)
-    return tree.sums(solve_days(estimates[tree.leaf_nodes], day_constraints, weights)).astype(np.int64)
+        return publish_counts(tree, estimates, day_constraints, weights, node_weights, start)
+    tops = tree.level_slice(start.level)
+    days = [
+        solve_days(estimates[tree.leaf_nodes[lo:hi]], day_constraints, weights, start.first_day + lo)
+        for lo, hi in zip(tree.lo[tops].tolist(), tree.hi[tops].tolist(), strict=True)
+    ]
+    return tree.sums(np.concatenate(days)).astype(np.int64)
 
 
 def solve_days(
-    estimates: FloatArray, day_constraints: Sequence[DayConstraints], weights: FloatArray | None = None
+    estimates: FloatArray,
+    day_constraints: Sequence[DayConstraints],
+    weights: FloatArray | None = None,
+    first_day: int = 0,
 ) -> IntArray:
     """Each day's integer programme in turn.
 
     Args:
-        estimates: of the days, shape (n_days, n_series).
+        estimates: of the days from ``first_day`` on, shape (n_days, n_series).
         day_constraints: as above, each with an integer solution.
         weights: weight of each series, shape (n_series,).
+        first_day: the day of the first row.
 
     Raises:
         SolverError: if a day's constraints have no non-negative integer solution.
@@ -127,10 +138,10 @@ def solve_days(
     carried = np.zeros(estimates.shape[1])
     series_weights = np.ones(estimates.shape[1]) if weights is None else weights
     for daily in day_constraints:
-        for day in range(daily.first, daily.end):
-            wanted = np.clip(estimates[day] + carried, -MAX_DAY, MAX_DAY)
-            counts[day] = _solve_day(wanted, series_weights, daily)
-            carried = wanted - counts[day]
+        for row in range(max(daily.first - first_day, 0), min(daily.end - first_day, len(estimates))):
+            wanted = np.clip(estimates[row] + carried, -MAX_DAY, MAX_DAY)
+            counts[row] = _solve_day(wanted, series_weights, daily)
+            carried = wanted - counts[row]
     return counts
 
 

@@ -5,10 +5,11 @@ mean of the standard errors over the declared queries at this budget. Shares are
 ``measure: auto``) those with the least such mean; whatever is chosen depends on settings alone.
 """
 
+import datetime as dt
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import partial
+from functools import lru_cache, partial
 from itertools import pairwise
 
 import numpy as np
@@ -18,7 +19,7 @@ from dplib.config.sections import EventPrivacySettings
 from dplib.config.stream import CalendarLevel, Query, Stream
 from dplib.consistency.best_shares import GRID, on_grid
 from dplib.consistency.question_shares import Ranges, level_objective, level_shares
-from dplib.consistency.stream_levels import choose_levels
+from dplib.consistency.stream_levels import ChosenLevels, choose_levels
 from dplib.jobs.consistent_histograms.config import HistogramsRelease, Question, Tree
 from dplib.privacy.budget import PureDP, rho_of
 from dplib.privacy.rounding import share_text
@@ -205,9 +206,8 @@ def _growing(config: HistogramsRelease, stream: Stream) -> DayTree:
     """The tree of a stream."""
     first, last = config.domain.first_day, config.domain.last_day
     if stream.levels == "auto":
-        asked = [(each.range, float(each.weight)) for each in config.questions]
-        costs = partial(level_costs, config.privacy)
-        chosen = choose_levels(first, last, asked, config.privacy.mechanism, costs)
+        asked = tuple((each.range, float(each.weight)) for each in config.questions)
+        chosen = _chosen_levels(first, last, asked, config.privacy)
         own = chosen.shares if chosen.shares[0] else chosen.shares[1:]
         shape = Tree(levels=list(chosen.levels), root=chosen.shares[0] > 0, shares=list(own))
         note = f"stream.levels: auto chose {', '.join(chosen.levels)} for the queries {_query_text(config)}."
@@ -220,6 +220,14 @@ def _growing(config: HistogramsRelease, stream: Stream) -> DayTree:
     notes = [each for each in found.notes if "root is not measured" not in each]
     found = replace(found, notes=(*([note] if note else []), *notes))
     return _without_rounding(config, found) if stream.levels == "auto" else found
+
+
+@lru_cache(maxsize=8)
+def _chosen_levels(
+    first: dt.date, last: dt.date, asked: tuple[tuple[str, float], ...], privacy: EventPrivacySettings
+) -> ChosenLevels:
+    """The levels that `auto` chooses, searched for once in a process: every day of a stream asks for them."""
+    return choose_levels(first, last, asked, privacy.mechanism, partial(level_costs, privacy))
 
 
 def _without_rounding(config: HistogramsRelease, days: DayTree) -> DayTree:

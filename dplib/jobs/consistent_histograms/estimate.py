@@ -13,6 +13,7 @@ import numpy as np
 from dplib.arrays import BoolArray, FloatArray, IntArray
 from dplib.consistency.choose import Choice, choice, solve
 from dplib.consistency.commuting import CommutingPlan, factor_variances, product_plan, same_null_space
+from dplib.consistency.integers.integer_tables import WHOLE, Start
 from dplib.consistency.integers.publication import PublicationPlan, TableMethod, plan_publication, publish_tables
 from dplib.consistency.problem import ConsistencyProblem, Solution, SolverOptions
 from dplib.constraints.day_constraints import DayConstraints
@@ -21,6 +22,7 @@ from dplib.jobs.consistent_histograms.design import Design
 from dplib.jobs.consistent_histograms.solver_config import Solver
 from dplib.jobs.consistent_histograms.split import split_of
 from dplib.progress import SILENT, Progress
+from dplib.trees.interval_tree import IntervalTree
 
 DRIVER_CELLS = 1 << 26
 """Cells (nodes x series) up to which `layout: auto` stays in one process: 512 MB an array."""
@@ -196,18 +198,23 @@ def _publications(design: Design) -> list[tuple[IntArray, tuple[DayConstraints, 
     return [(group, day_constraints, plan_publication(day_constraints)) for group, day_constraints in found]
 
 
-def integer_tables(design: Design, values: FloatArray) -> PublishedTable:
+def integer_tables(
+    design: Design, values: FloatArray, tree: IntervalTree | None = None, start: Start = WHOLE
+) -> PublishedTable:
     """Integer tables of all groups that have one.
 
     Args:
         design: the design.
         values: the estimates, shape (n_nodes, n_series).
+        tree: of the nodes; the design's where absent, else that of some of its days.
+        start: these days among those of the design, and the level at which the division starts.
     """
     counts = np.zeros(values.shape, dtype=np.int64)
     published = np.zeros(values.shape[1], dtype=bool)
     weights = design.constraints.measured.astype(np.float64)
     for group, day_constraints, plan in _publications(design):
-        table = publish_tables(plan, design.tree, values[:, group], day_constraints, weights[group])
+        own = (values[:, group], day_constraints, weights[group])
+        table = publish_tables(plan, design.tree if tree is None else tree, *own, start=start)
         if table is not None:
             counts[:, group] = table
             published[group] = True

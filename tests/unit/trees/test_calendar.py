@@ -36,20 +36,8 @@ def test_every_asked_level_groups_days_as_the_calendar_does(first: dt.date, last
         assert [hi - lo for lo, hi in pairwise(edges)] == sizes
     tree = IntervalTree.from_level_edges(calendar.edges)
     assert tree.n_leaves == len(days)
-    counts = [len(labels) for labels in calendar.labels]
+    counts = [len(edges) for edges in calendar.edges]
     assert counts == sorted(set(counts))
-    assert all(len(set(labels)) == len(labels) for labels in calendar.labels)
-
-
-def test_labels_name_the_periods() -> None:
-    calendar = calendar_levels(dt.date(2020, 12, 30), dt.date(2021, 4, 1), ["year", "quarter", "month", "day"])
-    assert calendar.labels[0] == ("all",)
-    assert calendar.labels[1] == ("2020", "2021")
-    assert calendar.labels[2] == ("2020-Q4", "2021-Q1", "2021-Q2")
-    assert calendar.labels[3] == ("2020-12", "2021-01", "2021-02", "2021-03", "2021-04")
-    assert calendar.labels[4][:3] == ("2020-12-30", "2020-12-31", "2021-01-01")
-    weeks = calendar_levels(dt.date(2020, 12, 30), dt.date(2021, 1, 11), ["week", "day"])
-    assert weeks.labels[1] == ("2020-W53", "2021-W01", "2021-W02")
 
 
 def test_levels_with_the_same_nodes_are_one() -> None:
