@@ -51,6 +51,7 @@ from dplib.ledger.runs import (
     sequence_of,
 )
 from dplib.ledger.schema import entries
+from dplib.ledger.writer import read_entries
 from dplib.validate import positive, require
 
 
@@ -87,6 +88,12 @@ class Ledger(Accounts):
                 if run is not None and run.release_id == release_id:
                     return run
         raise ConfigError("release", "name a run of the ledger", release_id)
+
+    def settings_of(self, run: Run) -> dict[str, Any] | None:
+        """The measurement settings that a run was reserved under; None in entries of earlier versions."""
+        with self.transaction(write=False) as connection:
+            (entry,) = read_entries(connection, entries.c.sequence == run.sequence)
+        return stored_settings(entry.content())
 
     def reserve(
         self,
@@ -213,7 +220,7 @@ class Ledger(Accounts):
         """Commit a stream to its one measurement of a day: the first to record wins.
 
         Where units span days, it counts only after the newest table of chosen rows: who started from an older one loses
-        as well.
+        as well. So does who began a stream that another run began meanwhile, perhaps on another tree.
 
         Returns:
             The run as it stands. What it measured on the day is the caller's if the caller won; if not, the caller
@@ -225,7 +232,8 @@ class Ledger(Accounts):
         """
         with self.writing(run.key.dataset) as writer:
             present = _reservation(writer.state, run)
-            if present.measured_on(day.date) is None and day.follows(present):
+            begun = bool(present.days) and not run.days  # by another run, perhaps on another tree
+            if present.measured_on(day.date) is None and day.follows(present) and not begun:
                 body = {name: value for name, value in asdict(day).items() if value is not None}
                 writer.append("day", run.sequence, body)
             return writer.state.runs[run.sequence]

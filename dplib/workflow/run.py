@@ -32,7 +32,7 @@ from dplib.workflow.offer import Offer
 from dplib.workflow.quality import count_input, measured_with_quality
 from dplib.workflow.run_keys import MeasurementKeys, RunKeys, secret_of
 from dplib.workflow.storing import measure_run, publish_run, require_sound_output, run_to_publish
-from dplib.workflow.stream import measure_day, publish_version, version_of
+from dplib.workflow.stream import measure_day, publish_version, require_same_stream, version_of
 
 STAGES = ("measure", "publish", "all")
 
@@ -138,7 +138,7 @@ def _measured(
 ) -> MeasuredRun:
     """The run with its stored measurement, made now only if there is none."""
     prepared, config = resources.prepared, resources.design.config
-    offer = Offer(prepared, ledger.account(config.dataset))
+    offer, horizon = Offer(prepared, ledger.account(config.dataset)), prepared.config.horizon
     offer.account.require_terms(offer.terms)
     found = ledger.find_run(prepared.key)
     if found is not None and found.is_measured(prepared.date) and not again:
@@ -146,11 +146,12 @@ def _measured(
     open_run = found if found is not None and not found.is_measured(prepared.date) else None
     if found is not None and found.is_closed:
         raise ConfigError("--date", f"name a day of an open stream, and {found.release_id} is closed", prepared.date)
+    if found is None and horizon is not None:
+        require_same_stream(ledger, prepared.key, prepared.plan_settings, horizon)
     ring = _payable(prepared, ledger, offer, again, open_run, pricing)
     opened = _opened(resources, ledger, offer, show)
     before_measuring()
     require_sound_output(ledger, config.dataset, prepared.output)
-    horizon = prepared.config.horizon
     run = ledger.reserve(
         prepared.key,
         offer.terms,

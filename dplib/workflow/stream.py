@@ -10,12 +10,13 @@ before the record leaves nothing; one after it leaves a staging folder that the 
 day puts in place.
 """
 
-from collections.abc import Callable, Sequence, Set
+from collections.abc import Callable, Mapping, Set
 from pathlib import Path
+from typing import Any
 
-from dplib.errors import IntegrityError
+from dplib.errors import ConfigError, IntegrityError
 from dplib.ledger.ledger import Ledger
-from dplib.ledger.runs import MeasuredDay, MeasuredRun, Publication, Run, StoredMeasurement
+from dplib.ledger.runs import MeasuredDay, MeasuredRun, Publication, Run, RunKey, RunState, StoredMeasurement
 from dplib.release.chosen_table import ChosenTable, staged_name
 from dplib.release.files import MANIFEST, content_hash, file_sha256
 from dplib.release.membership import mark
@@ -35,6 +36,39 @@ from dplib.workflow.storing import Measure, measure_into_staging, recorded
 def home_of(output: Path, run: Run) -> Path:
     """The folder in which a stream's folder lies: where it began, whatever the settings say by now."""
     return Path(run.days[0].measurement.location).parent if run.days else output.resolve()
+
+
+def require_same_stream(ledger: Ledger, key: RunKey, settings: Mapping[str, Any], horizon: tuple[str, str]) -> None:
+    """Refuse to begin a stream beside an open one of the same settings that has days in common with it.
+
+    Its horizon or its levels were changed after the start: that would be another stream, which pays anew.
+
+    Raises:
+        ConfigError: naming the stream.
+    """
+    for run in ledger.runs(key.dataset):
+        if run.horizon is None or run.is_closed or run.state is RunState.VOIDED or run.key.job != key.job:
+            continue
+        apart = horizon[1] < run.horizon[0] or run.horizon[1] < horizon[0]
+        known = ledger.settings_of(run)
+        if not apart and known is not None and _but_horizon(known, run.horizon) == _but_horizon(settings, horizon):
+            levels = known["stream"]["levels"]
+            shown = levels if isinstance(levels, str) else ", ".join(levels)
+            raise ConfigError(
+                "stream",
+                f"stay as it was when {run.release_id} began (horizon {run.horizon[0]} to {run.horizon[1]}, levels "
+                f"{shown}) until that stream is closed (dplib stream close)",
+                "another one",
+            )
+
+
+def _but_horizon(settings: Any, horizon: tuple[str, str]) -> Any:
+    """Settings without the section ``stream``, the ends of the horizon blank wherever they stand."""
+    if isinstance(settings, Mapping):
+        return {name: _but_horizon(value, horizon) for name, value in settings.items() if name != "stream"}
+    if isinstance(settings, list | tuple):
+        return [_but_horizon(value, horizon) for value in settings]
+    return "" if settings in horizon else settings
 
 
 def version_of(output: Path, run: Run) -> StreamVersion:
@@ -84,7 +118,7 @@ def measure_day(ledger: Ledger, run: Run, output: Path, date: str, measure: Meas
         DplibError: if the disk is full.
         IntegrityError: if a measured day is missing or changed, a part of the table of chosen rows is missing, or the
             stream was closed.
-        ConfigError: if the ledger is older than that table.
+        ConfigError: if the ledger is older than that table, or than a measured day.
     """
     output = home_of(output, run)
     with disk_errors(), ledger.holding(run):
@@ -102,8 +136,11 @@ def _measured_after_newest(
     ledger: Ledger, run: Run, output: Path, date: str, measure: Measure, checked: Set[MeasuredDay]
 ) -> Run:
     """Measure a day after all that the ledger knows; returns the run, with the day unless another run came first."""
-    lying = chosen_of(output, run).lying()
+    place, lying = output / run.release_id / MEASUREMENT, chosen_of(output, run).lying()
+    days = {path.name for path in place.iterdir()} if place.is_dir() else set()
+    # Read after the folders: what another run measured meanwhile was in the ledger before it lay there.
     run = ledger.run(run.release_id)
+    _require_known(run, days)
     if run.is_closed:
         raise IntegrityError(f"{run.release_id} must measure each day once and none after its end, got {date}")
     # What was recorded meanwhile is put in place first.
@@ -136,6 +173,21 @@ def _stored(run: Run, output: Path, checked: Set[MeasuredDay] = frozenset()) -> 
     if not run.takes_days:
         table.remove()
     return set(days)
+
+
+def _require_known(run: Run, lying: Set[str]) -> None:
+    """Refuse, before rows are read, a ledger that does not know all days which lie in the stream's folder.
+
+    Raises:
+        ConfigError: if it was put back to an older state, by which such a day would be measured again.
+    """
+    unknown = sorted(lying - {day.date for day in run.days})
+    if unknown:
+        raise ConfigError(
+            "ledger",
+            f"be as new as the stream {run.release_id}",
+            f"one that does not know the day {unknown[0]}, which is measured; it may be an older backup",
+        )
 
 
 def publish_version(

@@ -10,10 +10,10 @@ from scipy.optimize import minimize
 
 from dplib.arrays import FloatArray
 from dplib.consistency.best_shares import Objective
+from dplib.consistency.known_errors import KnownErrors
 from dplib.consistency.stream_levels import calendar_tree, calendars, growing_objective
 from dplib.jobs.consistent_histograms.design import Design
 from dplib.jobs.consistent_histograms.errors import Errors
-from dplib.jobs.consistent_histograms.stream_errors import KnownErrors
 from scripts.accept.claims import Check, Result, at_most
 from scripts.accept.streams_flights import FIRST, N_DAYS, QUESTIONS, new_flights, settings
 
@@ -31,7 +31,10 @@ def designed(queries: Sequence[str], levels: object = "auto") -> Design:
 
 def mean_error(design: Design, question: str) -> float:
     """Mean standard error of an item over all ranges of a question, each as it is known on its last day."""
-    return float(KnownErrors(design, Errors(design)).of(question)[0][: design.constraints.n_items].mean())
+    days = design.config.domain
+    whole = Errors(design).range_std_error(0, days.n_days)
+    known = KnownErrors(design.tree, design.level_variance, whole, days.first_day, days.last_day)
+    return float(known.of(question)[0][: design.constraints.n_items].mean())
 
 
 def prefixes() -> Iterator[Result]:
@@ -73,7 +76,8 @@ def best_shares_value(objective: Objective, n_levels: int) -> float:
         return value(np.zeros(1))
     starts = (np.zeros(n_levels), np.append(np.zeros(n_levels - 1), 1.0))
     options = {"maxiter": 200, "fatol": 1e-5, "xatol": 1e-3}
-    return min(float(minimize(value, start, method="Nelder-Mead", options=options).fun) for start in starts)
+    found = [minimize(value, start, method="Nelder-Mead", options=options) for start in starts]  # type: ignore[call-overload]
+    return min(float(each.fun) for each in found)
 
 
 CHECKS: tuple[Check, ...] = (prefixes, four_questions)

@@ -14,18 +14,19 @@ import numpy as np
 from dplib.arrays import FloatArray, IntArray
 from dplib.config.load import read_yaml
 from dplib.consistency.stream_levels import asked_ranges
+from dplib.jobs.consistent_histograms.config import Publish
 from dplib.jobs.consistent_histograms.design import Design
 from dplib.jobs.consistent_histograms.measure import STATISTIC
 from dplib.jobs.consistent_histograms.publish import Results, results_on_driver
 from dplib.jobs.consistent_histograms.rows import SeriesCounts
-from dplib.jobs.consistent_histograms.stream_errors import StreamErrors
-from dplib.jobs.consistent_histograms.stream_measure import NODES, closing
-from dplib.jobs.consistent_histograms.stream_parts import StreamState
+from dplib.jobs.consistent_histograms.stream_measure import closing
+from dplib.jobs.consistent_histograms.stream_parts import stream_errors, stream_state
 from dplib.jobs.consistent_histograms.tables import Tables, block_names, block_nodes
 from dplib.mechanisms.tree_counts import measure_levels
 from dplib.metrics.error import range_sums
 from dplib.release.digest import block_digest
 from dplib.release.staging import MEASUREMENT
+from dplib.release.stream_tops import NODES
 from dplib.release.tables import read_table
 from dplib.secret.secret import load_secret
 from dplib.workflow.offer import Offer
@@ -127,9 +128,10 @@ def _as_batch(shop: StreamShop, version: Path, folder: Path) -> Iterator[Result]
 
 
 def _batch(shop: StreamShop) -> Design:
-    """The design of the batch release with the stream's tree and shares."""
+    """The design of the batch release with the stream's tree and shares, whose integers start at the tops."""
     found = shop.prepared().design
-    config = found.config.model_copy(update={"stream": None, "tree": found.days.shape})
+    publish = Publish.model_validate({"solver": {"layout": "driver"}, "divided_from": "tops"})
+    config = found.config.model_copy(update={"stream": None, "tree": found.days.shape, "publish": publish})
     return Design.of(config, rows_are_packages=False)
 
 
@@ -169,8 +171,8 @@ def _known_errors(design: Design, versions: Sequence[Path], counts: IntArray) ->
     items = np.arange(design.constraints.n_items)
     squares: dict[str, list[FloatArray]] = {question: [] for question in QUESTIONS}
     for day in range(0, N_DAYS, 4):
-        state = StreamState.of(design, [date(each) for each in range(day + 1)])
-        errors, table = StreamErrors(state), Tables(versions[day], design)
+        state = stream_state(design, [date(each) for each in range(day + 1)])
+        errors, table = stream_errors(state), Tables(versions[day], design)
         rows = read_table(versions[day] / "estimates", ["item", "node", "estimate"])
         off = table.scatter(rows, "estimate")[design.tree.leaf_nodes][:, items] - counts
         for question, found in squares.items():

@@ -12,6 +12,7 @@ import pyarrow as pa
 from dplib.arrays import IntArray
 from dplib.jobs.consistent_histograms.design import Design
 from dplib.jobs.consistent_histograms.stream_measure import closing, measure_closing
+from dplib.jobs.consistent_histograms.stream_run import as_started
 from dplib.jobs.table import job_named
 from dplib.ledger.ledger import Ledger
 from dplib.ledger.runs import MeasuredRun, Run
@@ -76,7 +77,8 @@ class StreamShop(Shop):
         ring = load_secret(prepared.config.secret, prepared.base)
 
         def measure(reserved: Run, directory: Path) -> MeasurementKeys:
-            design, keys = prepared.design, RunKeys.derive(secret_of(ring, reserved), reserved)
+            design = as_started(prepared.design, version_of(prepared.output, reserved))
+            keys = RunKeys.derive(secret_of(ring, reserved), reserved)
             day = design.day(dt.date.fromisoformat(prepared.date))
             _, first = closing(design, day)
             version = version_of(prepared.output, reserved)

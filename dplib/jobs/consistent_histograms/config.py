@@ -191,6 +191,18 @@ class Publish(Publication):
     solver: Solver = Solver()
     counts: Literal["integers", "reals"] = Field(default="integers", exclude_if=lambda kind: kind == "integers")
     """What `published/` holds: non-negative integers, or the non-negative real table nearest to the estimates."""
+    divided_from: Literal["range", "tops"] = Field(default="range", exclude_if=lambda start: start == "range")
+    """What integers are divided from: the whole range, whose sum is best kept so, or each node of the coarsest measured
+    level for itself, as in a stream, where the future is not known."""
+
+    @model_validator(mode="after")
+    def _divided_here(self) -> Self:
+        if self.divided_from == "tops" and (self.counts, self.solver.layout) != ("integers", "driver"):
+            raise ValueError(
+                "publish.divided_from must be range unless publish.counts is integers and publish.solver.layout is "
+                "driver, got tops"
+            )
+        return self
 
 
 class HistogramsRelease(ReleaseSettings):
@@ -269,6 +281,8 @@ class ConsistentHistogramsConfig(HistogramsRelease, JobConfig):
         if isinstance(self.domain.items, ItemTable) and "status" in self.domain.items.named:
             raise ValueError("domain.items must name no column status in a stream, whose tables have one, got it")
         require_streamable(self.publish.output.tables, self.privacy.quality_share)
+        if self.publish.divided_from == "tops":
+            raise ValueError("publish.divided_from must be absent in a stream, whose integers start at tops, got one")
         if self.publish.solver.layout not in ("auto", "driver"):
             raise ValueError(
                 f"publish.solver.layout must be auto or driver in a stream, got {self.publish.solver.layout}"

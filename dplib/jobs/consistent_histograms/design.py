@@ -280,6 +280,12 @@ class Design:
         return self._factors[0]
 
     @property
+    def divided_from(self) -> int:
+        """The level at which the division of integers starts: the coarsest measured one, or the whole range."""
+        tops = self.config.publish.divided_from == "tops"
+        return int(np.argmax(np.isfinite(self.level_variance))) if tops else 0
+
+    @property
     def node_variance(self) -> FloatArray:
         """The nodes' factor, shape (n_nodes,); inf where not measured."""
         return self.level_variance[self.tree.level]

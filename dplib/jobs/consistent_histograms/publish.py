@@ -10,6 +10,7 @@ import numpy as np
 
 from dplib.arrays import FloatArray
 from dplib.config.item_table import ItemTable
+from dplib.consistency.integers.integer_tables import Start
 from dplib.consistency.problem import Solution
 from dplib.constraints.day_constraints import PartlyAbsent
 from dplib.jobs.consistent_histograms.convergence import require_converged
@@ -70,7 +71,7 @@ def results_on_driver(design: Design, directory: Path, progress: Progress = SILE
 def published_table(design: Design, values: FloatArray) -> PublishedTable:
     """Non-negative counts from estimates of shape (n_nodes, n_series), all in this process."""
     if design.config.publish.counts == "integers":
-        return integer_tables(design, values)
+        return integer_tables(design, values, start=Start(design.divided_from))
     # Imported where it is needed: it brings the passes of the blocks.
     from dplib.jobs.consistent_histograms.nearest_table import nearest_on_driver
 

@@ -9,12 +9,13 @@ from pathlib import Path
 import numpy as np
 
 from dplib.arrays import FloatArray, IntArray
+from dplib.consistency.integers.integer_tables import Start
 from dplib.consistency.problem import Solution
-from dplib.estimates.stream_state import StreamState
+from dplib.estimates.stream_state import StreamPart, StreamState
 from dplib.jobs.consistent_histograms.convergence import require_converged
 from dplib.jobs.consistent_histograms.design import Design
 from dplib.jobs.consistent_histograms.errors import Errors
-from dplib.jobs.consistent_histograms.estimate import estimate
+from dplib.jobs.consistent_histograms.estimate import estimate, integer_tables
 from dplib.jobs.consistent_histograms.publish import Results, published_table
 from dplib.jobs.consistent_histograms.tables import ESTIMATES, PUBLISHED, Tables
 from dplib.progress import SILENT, Progress
@@ -52,7 +53,8 @@ def estimate_top(
     found = []
     for part in parts:
         dates = map(state.date, range(part.lo, part.hi))
-        found.append(_estimate_part(part.design, read_days(measurement, dates, part.nodes, "item", numbers), progress))
+        noisy = read_days(measurement, dates, part.nodes, "item", numbers)
+        found.append(_estimate_part(state.design, part, noisy, progress))
     solutions = [each.solution for each in found]
     solution = Solution(
         np.concatenate([each.values for each in solutions]),
@@ -66,11 +68,16 @@ def estimate_top(
     return TopResults(np.concatenate([part.nodes for part in parts]), Results(solution, errors, tables, "driver"))
 
 
-def _estimate_part(design: Design, noisy: FloatArray, progress: Progress) -> Results:
-    solver = design.config.publish.solver
+def _estimate_part(whole: Design, part: StreamPart[Design], noisy: FloatArray, progress: Progress) -> Results:
+    design, solver = part.design, part.design.config.publish.solver
     solution = estimate(design, noisy, solver, progress)
     require_converged(solver, solution)
-    return Results(solution, Errors(design).node_std_error(), published_table(design, solution.values), "driver")
+    if whole.config.publish.counts == "integers":
+        # By the constraints of all days, whose generators are those of the batch release.
+        tables = integer_tables(whole, solution.values, design.tree, Start(first_day=part.lo))
+    else:
+        tables = published_table(design, solution.values)
+    return Results(solution, Errors(design).node_std_error(), tables, "driver")
 
 
 def write_tops(

@@ -11,8 +11,10 @@ import pytest
 from dplib.arrays import FloatArray
 from dplib.errors import ConfigError, IntegrityError
 from dplib.jobs.consistent_histograms import stream_measure
+from dplib.jobs.consistent_histograms.config import Publish
 from dplib.jobs.consistent_histograms.design import Design
 from dplib.jobs.consistent_histograms.estimate import estimate
+from dplib.jobs.consistent_histograms.publish import published_table
 from dplib.jobs.consistent_histograms.query import query_release
 from dplib.jobs.consistent_histograms.tables import Tables
 from dplib.jobs.pricing import price
@@ -86,18 +88,30 @@ def test_answers_are_least_squares_over_the_nodes_that_closed(
             assert answer.std_error == pytest.approx(np.sqrt(asked.reshape(-1) @ covariance @ asked.reshape(-1)))
 
 
-def test_after_the_last_day_the_stream_is_the_batch_release_of_its_tree(tmp_path: Path) -> None:
-    shop = new_stream(tmp_path)
+@pytest.mark.parametrize("constraints", [[], CHANGING])
+def test_after_the_last_day_the_stream_is_the_batch_release_of_its_tree(
+    tmp_path: Path, constraints: list[object]
+) -> None:
+    shop = new_stream(tmp_path, constraints=constraints)
+    shop.counts //= 8  # so small that some estimates are below 0
     version = shop.day(*days(*range(21)))
-    design = shop.prepared().design
-    noisy = np.nan_to_num(noisy_counts(shop, design))
-    batch = estimate(design, noisy, design.config.publish.solver).values
+    found = shop.prepared().design
+    publish = Publish.model_validate({"divided_from": "tops", "solver": {"layout": "driver"}})
+    config = found.config.model_copy(update={"stream": None, "tree": found.days.shape, "publish": publish})
+    batch = Design.of(config, rows_are_packages=False)
+    values = estimate(batch, np.nan_to_num(noisy_counts(shop, batch)), batch.config.publish.solver).values
     rows = read_table(version / "estimates", ["item", "node", "estimate", "status"])
     nodes = np.unique(rows.column("node").to_numpy())
     assert set(rows.column("status").to_pylist()) == {"final"}
-    own = Tables(version, design).scatter(rows, "estimate")
-    assert nodes.tolist() == list(range(1, design.tree.n_nodes))
-    np.testing.assert_allclose(own[nodes], batch[nodes], rtol=0, atol=1e-9)
+    own = Tables(version, batch).scatter(rows, "estimate")
+    assert nodes.tolist() == list(range(1, batch.tree.n_nodes))
+    np.testing.assert_allclose(own[nodes], values[nodes], rtol=0, atol=1e-9)
+    counts = published_table(batch, values).counts
+    assert np.array_equal(
+        Tables(version, batch).scatter(read_table(version / "published"), "count")[nodes], counts[nodes]
+    )
+    assert np.array_equal(counts, batch.tree.sums(counts[batch.tree.leaf_nodes]))
+    assert values[batch.tree.leaf_nodes].min() < 0
     assert shop.spent() == Fraction(1)
 
 
@@ -315,6 +329,11 @@ def test_commands_show_a_stream(tmp_path: Path) -> None:
         ({"measure": "auto"}, "measure must be absent"),
         ({"publish__output": {"tables": {"published": "t"}}}, "publish.output.tables must be absent"),
         ({"publish": {"solver": {"layout": "blocks"}}}, "publish.solver.layout must be auto or driver"),
+        ({"publish__divided_from": "tops"}, "publish.divided_from must be range unless"),
+        (
+            {"publish": {"divided_from": "tops", "solver": {"layout": "driver"}}},
+            "publish.divided_from must be absent in a stream",
+        ),
         ({"stream__shares": [1, 1], "stream__levels": "auto"}, "stream.shares must be absent"),
         ({"stream__levels": ["13 weeks", "2 weeks", "day"]}, "each number of weeks dividing the next"),
         ({"stream__levels": ["month", "week", "day"]}, "weeks do not nest in months"),

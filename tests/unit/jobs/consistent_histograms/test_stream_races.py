@@ -1,0 +1,193 @@
+"""Streams under two schedulers, crashes, lost folders and older ledgers: nothing is measured twice, nothing is lost."""
+
+import shutil
+import sqlite3
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from dplib.errors import ConfigError, DplibError, IntegrityError
+from dplib.ledger.runs import Run
+from dplib.release.staging import MEASUREMENT, check_writable, place_day
+from dplib.workflow import stream as stream_module
+from dplib.workflow.run_keys import MeasurementKeys
+from dplib.workflow.stream import measure_day
+from tests.support.jobs import content, dplib
+from tests.support.stream_shop import StreamShop, days, new_stream
+
+
+def disturbed(shop: StreamShop, date: str, meanwhile: Callable[[], object]) -> Run:
+    """Measure a day while something else happens between its counts and its record."""
+    prepared = shop.prepared(date)
+    ledger = prepared.open_ledger()
+    run, measure = shop.reserve(prepared, ledger)
+    check_writable(prepared.output)
+
+    def slowly(reserved: Run, directory: Path) -> MeasurementKeys:
+        found = measure(reserved, directory)
+        meanwhile()
+        return found
+
+    return measure_day(ledger, run, prepared.output, date, slowly)
+
+
+def drop_leases(shop: StreamShop) -> None:
+    """What time does to the lease of a process that sleeps."""
+    with sqlite3.connect(shop.folder / "ledger.db") as ledger:
+        ledger.execute("DELETE FROM leases")
+
+
+def staged(shop: StreamShop) -> list[Path]:
+    """Folders that are left in staging."""
+    return sorted(shop.output.glob(".staging-*"))
+
+
+def test_a_second_run_beside_a_first_one_is_told_so(tmp_path: Path) -> None:
+    shop = new_stream(tmp_path)
+
+    def second() -> None:
+        with pytest.raises(DplibError, match="being measured by another run"):
+            shop.day(days(1)[0])
+
+    assert disturbed(shop, days(0)[0], second).measured_on(days(0)[0]) is not None
+    assert shop.entries()[2:] == ["reserve", "day"]
+
+
+def test_of_two_runs_of_one_day_the_first_to_record_wins(tmp_path: Path) -> None:
+    shop = new_stream(tmp_path)
+    shop.day(days(0)[0])
+
+    def second() -> None:
+        drop_leases(shop)
+        shop.counts[1] += 1  # rows came in between: other noise, which nobody may see beside the first
+        shop.day(days(1)[0])
+
+    run = disturbed(shop, days(1)[0], second)
+    assert shop.entries()[2:] == ["reserve", "day", "publish", "day", "publish"]
+    assert run.days == shop.ledger.runs("counts")[0].days
+    assert staged(shop) == []
+    assert dplib("verify", str(shop.stream), "--ledger", f"sqlite:///{shop.folder}/ledger.db").code == 0
+
+
+def test_a_stream_is_begun_by_one_run(tmp_path: Path) -> None:
+    # Levels that are chosen depend on queries: two runs could begin it on two trees, which together cost more.
+    shop = new_stream(tmp_path, stream__levels="auto", queries=["year to date"])
+
+    def second() -> None:
+        drop_leases(shop)
+        shop.set(queries=["day"]).day(days(1)[0])
+
+    run = disturbed(shop, days(0)[0], second)
+    assert [day.date for day in run.days] == days(1, 0)
+    assert staged(shop) == []
+    assert len({path.read_bytes() for path in shop.stream.glob(f"{MEASUREMENT}/*/tree.json")}) == 1
+
+
+def dies(*words: object) -> Path:
+    """In place of a step of the second day's run."""
+    if days(0)[0] in words:
+        return place_day(*words)  # type: ignore[arg-type]  # it is that step
+    raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize(
+    "step", ["workflow.stream.place_day", "workflow.stream.place_version", "ledger.ledger.Ledger.record_published"]
+)
+def test_a_driver_that_dies_at_a_step_is_followed_by_one_that_finishes_its_day(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str
+) -> None:
+    whole = new_stream(tmp_path / "whole")
+    expected = whole.day(*days(0, 1))
+    shop = new_stream(tmp_path / "killed")
+    kept = shop.day(days(0)[0])
+    before = content(kept)
+    with monkeypatch.context() as patch:
+        patch.setattr(f"dplib.{step}", dies)
+        with pytest.raises(KeyboardInterrupt):
+            shop.day(days(1)[0])
+    assert content(kept) == before
+    version = shop.day(days(1)[0])
+    assert shop.entries()[2:] == ["reserve", "day", "publish", "day", "publish"]
+    assert content(shop.stream / MEASUREMENT) == content(whole.stream / MEASUREMENT)
+    assert content(version / "published") == content(expected / "published")
+    assert staged(shop) == []
+
+
+def test_a_close_that_dies_is_finished_by_another(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shop = new_stream(tmp_path)
+    shop.day(days(0)[0])
+    words = ("stream", "close", "--config", str(shop.config), "--why", "over")
+
+    def full(*_: object) -> None:
+        raise DplibError("killed")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(stream_module, "place_version", full)
+        assert dplib(*words).code == 1
+    assert shop.ledger.runs("counts")[0].is_closed
+    closed = dplib(*words)
+    assert closed.code == 0, closed.err
+    assert shop.entries()[2:] == ["reserve", "day", "publish", "end", "publish"]
+
+
+def test_a_lost_staging_folder_is_said_and_nothing_is_measured_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shop = new_stream(tmp_path)
+    shop.day(days(0)[0])
+
+    with monkeypatch.context() as patch:
+        patch.setattr(stream_module, "place_day", dies)
+        with pytest.raises(KeyboardInterrupt):
+            shop.day(days(1)[0])
+    (lost,) = staged(shop)
+    shutil.rmtree(lost)
+    before = shop.entries()
+    for date in days(1, 2):
+        with pytest.raises(IntegrityError, match=f"must have the day {days(1)[0]}"):
+            shop.day(date)
+    assert shop.entries() == before
+
+
+def test_an_older_ledger_is_refused_before_rows_are_read(tmp_path: Path) -> None:
+    shop, ledger = new_stream(tmp_path), tmp_path / "ledger.db"
+    shop.day(days(0)[0])
+    shutil.copy(ledger, tmp_path / "older.db")
+    newest = shop.day(days(1)[0])
+    shutil.copy(tmp_path / "older.db", ledger)
+    before = content(shop.output)
+    for date in days(1, 2):
+        with pytest.raises(ConfigError, match=f"ledger must be as new as the stream .* the day {days(1)[0]}"):
+            shop.day(date)
+    assert content(shop.output) == before
+    assert dplib("query", str(shop.stream), "--from", days(0)[0], "--to", days(1)[0]).code == 0
+    assert newest.is_dir()
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"stream__horizon": ["2026-01-26", "2026-02-22"]},
+        {"stream__horizon": ["2026-02-01", "2026-02-15"]},
+        {"stream__levels": ["day"]},
+        {"stream__shares": [1, 2]},
+    ],
+)
+def test_a_stream_is_not_changed_after_its_start(tmp_path: Path, changes: dict[str, object]) -> None:
+    shop = new_stream(tmp_path)
+    shop.day(days(0)[0])
+    spent = shop.spent()
+    shop.set(**changes).rows([(days(6)[0], "tea", "1", "")])
+    refused = shop.run("--date", days(6)[0])
+    assert (refused.code, shop.spent()) == (2, spent)
+    assert refused.err.startswith(
+        "dplib: stream must stay as it was when counts-consistent-histograms-stream-000003 began"
+    )
+
+
+def test_a_missing_file_of_rows_is_said_before_anything_is_spent(tmp_path: Path) -> None:
+    shop = new_stream(tmp_path)
+    (tmp_path / "orders.csv").unlink()
+    refused = shop.run("--date", days(0)[0])
+    assert (refused.code, "input.path" in refused.err, shop.spent()) == (3, True, 0), refused.err
