@@ -3,8 +3,9 @@
 import datetime as dt
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from dplib.errors import IntegrityError
 from dplib.release.chosen_table import ChosenTable
@@ -58,12 +59,16 @@ class StreamVersion:
             top: its place.
             shaping: hash of the settings that shape a release.
         """
+        return self._before["shaping"] == shaping and top in self._before["final"]
+
+    @cached_property
+    def _before(self) -> Mapping[str, Any]:
+        """What the version before says of its stream."""
         if self.previous is None or not (self.previous / MANIFEST).is_file():
-            return False
+            return {"shaping": "", "final": []}
         details = load_manifest(self.previous).details[STREAM]
         assert isinstance(details, dict)
-        final = details["final"]
-        return details["shaping"] == shaping and isinstance(final, list) and top in final
+        return details
 
 
 def holes(dates: Sequence[str], horizon: tuple[str, str]) -> list[str]:

@@ -6,7 +6,7 @@ again, rows that come late, change and vanish between runs, one row version more
 """
 
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
@@ -18,7 +18,7 @@ import numpy as np
 from dplib.arrays import IntArray
 from dplib.errors import IntegrityError
 from dplib.jobs.consistent_histograms import stream_measure
-from dplib.ledger.runs import Run
+from dplib.ledger.runs import MeasuredDay, Run
 from dplib.mechanisms.tree_counts import measure_levels
 from dplib.privacy.noise import Noise
 from dplib.release.staging import check_writable
@@ -26,9 +26,11 @@ from dplib.workflow.stream import measure_day
 from scripts.accept.claims import Check, Result
 from tests.support.stream_shop import StreamShop, days, new_stream
 
-N_DAYS, N_HISTORIES = 21, 6
+N_DAYS, N_HISTORIES = 21, 4
 Step = tuple[int, IntArray, bool]
 """A run: its day, the counts of the other rows at that moment, and whether the one row is there."""
+Runs = Callable[[StreamShop, str], None]
+"""Measures a day."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,7 +56,7 @@ def history(generator: np.random.Generator) -> list[Step]:
     ]
 
 
-def recorded(folder: Path, steps: Sequence[Step], row: int, quantity: int) -> tuple[list[Drawn], Fraction]:
+def recorded(folder: Path, steps: Sequence[Step], row: int, quantity: int, runs: Runs) -> tuple[list[Drawn], Fraction]:
     """All that the ledger took of a history, a node after the other, and what the account paid.
 
     Args:
@@ -62,6 +64,7 @@ def recorded(folder: Path, steps: Sequence[Step], row: int, quantity: int) -> tu
         steps: the runs.
         row: day of the one row.
         quantity: its quantity, 0 in the neighbour without it.
+        runs: measures a day.
     """
     shop, seen, drawn = new_stream(folder), list[Drawn](), list[Drawn]()
 
@@ -76,7 +79,7 @@ def recorded(folder: Path, steps: Sequence[Step], row: int, quantity: int) -> tu
             before = shop.entries().count("day")
             drawn.clear()
             with suppress(IntegrityError):
-                run_day(shop, days(day)[0])
+                runs(shop, days(day)[0])
             if shop.entries().count("day") > before:
                 seen.extend(drawn)
     return seen, shop.spent()
@@ -91,11 +94,10 @@ def run_day(shop: StreamShop, date: str) -> None:
     measure_day(ledger, run, prepared.output, date, measure)
 
 
-def cost_of(folder: Path, steps: Sequence[Step], row: int) -> tuple[Fraction, Fraction]:
+def cost_of(folder: Path, steps: Sequence[Step], row: int, runs: Runs = run_day) -> tuple[Fraction, Fraction]:
     """What tells a history from its neighbour, and what the account paid."""
-    (one, paid), (other, _) = (
-        recorded(folder / name, steps, row, number) for name, number in (("one", 5), ("none", 0))
-    )
+    one, paid = recorded(folder / "one", steps, row, 5, runs)
+    other, _ = recorded(folder / "none", steps, row, 0, runs)
     assert len(one) == len(other)
     total, known = Fraction(0), set[tuple[bytes, bytes]]()
     for mine, theirs in zip(one, other, strict=True):
@@ -127,12 +129,31 @@ def histories_stay_below_the_claim() -> Iterator[Result]:
     )
 
 
+class Forgetful:
+    """Planted: neither a run nor the ledger knows the days that were measured before."""
+
+    def __init__(self) -> None:
+        self.forgotten = 0
+
+    def measured_on(self, run: Run, date: str) -> MeasuredDay | None:
+        """What is remembered."""
+        return next((day for day in run.days[self.forgotten :] if day.date == date), None)
+
+
 def a_node_that_is_measured_twice_is_caught() -> Iterator[Result]:
-    """Planted: neither run nor ledger knows which days were measured."""
-    generator = np.random.default_rng(0)
-    steps = [(day, others, True) for day, others, _ in history(generator)]
-    with tempfile.TemporaryDirectory() as name, patch.object(Run, "measured_on", lambda *_: None):
-        cost, paid = cost_of(Path(name), steps, steps[-1][0])
+    """Planted: a day is measured again when other rows are there."""
+    steps = [(day, others, True) for day, others, _ in history(np.random.default_rng(0))][: N_DAYS + 1]
+    mind = Forgetful()
+
+    def forgets(run: Run, date: str) -> MeasuredDay | None:
+        return mind.measured_on(run, date)
+
+    def run_again(shop: StreamShop, date: str) -> None:
+        mind.forgotten = shop.entries().count("day")
+        run_day(shop, date)
+
+    with tempfile.TemporaryDirectory() as name, patch.object(Run, "measured_on", forgets):
+        cost, paid = cost_of(Path(name), steps, steps[-1][0], run_again)
     yield Result("planted: a node is measured twice, rho", f"above {paid}", f"{cost} ({float(cost):.3g})", cost > paid)
 
 

@@ -1,9 +1,7 @@
 """A year of the flights day by day, in one process and by the command line, beside the batch release of its tree."""
 
 import datetime as dt
-import statistics
 import tempfile
-import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -31,7 +29,7 @@ from dplib.release.tables import read_table
 from dplib.secret.secret import load_secret
 from dplib.workflow.offer import Offer
 from dplib.workflow.run_keys import RunKeys, secret_of
-from scripts.accept.claims import Check, Result, at_most
+from scripts.accept.claims import Check, Result, at_most, processor_seconds
 from scripts.accept.runs import ROOT, run_command
 from tests.support.jobs import content, new_place
 from tests.support.stream_shop import StreamShop
@@ -40,8 +38,8 @@ FIRST, N_DAYS = dt.date(2013, 1, 1), 365
 QUESTIONS = ("year to date", "day", "last 7 days", "last 28 days")
 """The first is the one that levels are chosen for."""
 N_RUNS, N_ORDERS = 10, 5
-LATE = range(300, 340)
-"""Days whose time is compared with that of a stream's first one."""
+PLAIN = N_DAYS - 2
+"""A day late in the year that closes no other node."""
 
 
 def settings(**changes: object) -> dict[str, Any]:
@@ -90,19 +88,33 @@ def new_flights(folder: Path, counts: IntArray, **changes: object) -> StreamShop
 
 
 def year() -> Iterator[Result]:
-    """365 runs in one process against the batch release of the same tree, shares and key."""
+    """365 runs, one of the last by the command line, against the batch release of the same tree, shares and key."""
     rows, counts = flown()
     with tempfile.TemporaryDirectory() as name:
-        shop, seconds, versions = new_flights(Path(name, "year"), counts), [], []
+        shop, versions = new_flights(Path(name, "year"), counts).rows(rows, ("day", "route")), []
         for day in range(N_DAYS):
-            started = time.process_time()
-            versions.append(shop.day(date(day)))
-            seconds.append(time.process_time() - started)
+            if day == PLAIN:
+                version, seconds = by_command(shop, day)
+                versions.append(version)
+            else:
+                versions.append(shop.day(date(day)))
         design = shop.prepared().design
         yield from _as_batch(shop, versions[-1], Path(name))
         yield from _known_errors(design, versions, counts)
-        yield from _one_more_day(Path(name, "alone"), design, counts, seconds)
+        _, alone = by_command(new_flights(Path(name, "alone"), counts).rows(rows, ("day", "route")), PLAIN)
+        assert len(closing(design, PLAIN)[0]) == 1
+        claim = f"a real run of day {PLAIN + 1} over that day alone ({alone:.1f} s of processor time)"
+        yield at_most(claim, seconds / alone, 1.5)
         yield from _command_line(Path(name, "runs"), shop, rows, counts)
+
+
+def by_command(shop: StreamShop, day: int) -> tuple[Path, float]:
+    """Run a day by the console script; its version, and the processor time with Spark's."""
+    before = processor_seconds()
+    done = run_command("run", shop.job, "--config", str(shop.config), "--date", date(day), "--yes")
+    if done.returncode:
+        raise RuntimeError(f"dplib run ended with {done.returncode}: {done.stderr}")
+    return Path(done.stdout.splitlines()[-1]), processor_seconds() - before
 
 
 def _as_batch(shop: StreamShop, version: Path, folder: Path) -> Iterator[Result]:
@@ -187,26 +199,11 @@ def _known_errors(design: Design, versions: Sequence[Path], counts: IntArray) ->
         yield Result(claim, f"1 within {margin:.3f} (3 standard errors)", f"{ratio:.3f}", abs(ratio - 1) <= margin)
 
 
-def _one_more_day(folder: Path, design: Design, counts: IntArray, seconds: list[float]) -> Iterator[Result]:
-    """Processor time of a day late in the year that closes no other node, over that of the same day run alone."""
-    plain = [day for day in LATE if len(closing(design, day)[0]) == 1]
-    alone = []
-    for day in plain[:6]:
-        shop = new_flights(folder / str(day), counts)
-        started = time.process_time()
-        shop.day(date(day))
-        alone.append(time.process_time() - started)
-    late, first = statistics.median(seconds[day] for day in plain), statistics.median(alone)
-    yield at_most(f"one more day over that day alone ({1000 * first:.0f} ms of processor time)", late / first, 1.5)
-
-
 def _command_line(folder: Path, shop: StreamShop, rows: Sequence[Sequence[str]], counts: IntArray) -> Iterator[Result]:
     """Ten runs of the console script, out of order, from the rows: the very bytes of the year's days."""
     own, same = new_flights(folder, counts).rows(rows, ("day", "route")), 0
     for day in np.random.default_rng(10).permutation(N_RUNS).tolist():
-        done = run_command("run", own.job, "--config", str(own.config), "--date", date(day), "--yes")
-        if done.returncode:
-            raise RuntimeError(f"dplib run ended with {done.returncode}: {done.stderr}")
+        by_command(own, day)
         place = f"{MEASUREMENT}/{date(day)}"
         same += content(own.stream / place) == content(shop.stream / place)
     yield Result(
