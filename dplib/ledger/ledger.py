@@ -51,7 +51,6 @@ from dplib.ledger.runs import (
     sequence_of,
 )
 from dplib.ledger.schema import entries
-from dplib.ledger.writer import read_entries
 from dplib.validate import positive, require
 
 
@@ -88,12 +87,6 @@ class Ledger(Accounts):
                 if run is not None and run.release_id == release_id:
                     return run
         raise ConfigError("release", "name a run of the ledger", release_id)
-
-    def settings_of(self, run: Run) -> dict[str, Any] | None:
-        """The measurement settings that a run was reserved under; None in entries of earlier versions."""
-        with self.transaction(write=False) as connection:
-            (entry,) = read_entries(connection, entries.c.sequence == run.sequence)
-        return stored_settings(entry.content())
 
     def reserve(
         self,
