@@ -12,6 +12,7 @@ from unittest.mock import patch
 
 from dplib.canonical import canonical_json
 from dplib.ledger.chain import Entry, seal
+from dplib.reading.release import Release, open_release
 from tests.support.every_job import JOBS, ONE_RUN, entries_of, new_place_of
 from tests.support.jobs import Shop, content, dplib
 from tests.support.ledgers import Place, url_of
@@ -49,6 +50,13 @@ def used(job: str, folder: Path) -> dict[str, bool]:
     seen["verified anew"] = dplib("verify", str(release), "--ledger", ledger).code == 0
     seen["paid once"] = [entry for entry in entries_of(place) if entry != "publish"] == ONE_RUN[:2]
     return seen
+
+
+def stored_release(job: str, folder: Path) -> Release:
+    """A copy of the release of a job that earlier versions made, opened."""
+    shutil.unpack_archive(STORED / f"{job}.zip", folder)
+    (path,) = (folder / "releases").iterdir()
+    return open_release(path)
 
 
 def close(found: object, stored: object, but: tuple[str, ...] = ()) -> bool:
