@@ -5,18 +5,35 @@ commands that call no such function do without. How the code is kept is `dplib.k
 """
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import cached_property, update_wrapper
 from inspect import getsource
 from typing import Any, TypeVar, cast
 
 F = TypeVar("F", bound=Callable[..., Any])
+_as_written = ContextVar("_as_written", default=False)
 
 
 def compiled(function: F) -> F:
     """Compile a function of numbers and numpy arrays at its first call; it must hold no Python objects."""
     # The compiled function is called as the plain one is.
     return cast(F, Compiled(function))
+
+
+@contextmanager
+def as_written(when: bool) -> Iterator[None]:
+    """Inside, functions run as they are written, with the same result: a few small calls cost less than loading numba.
+
+    Args:
+        when: whether they do.
+    """
+    before = _as_written.set(when)
+    try:
+        yield
+    finally:
+        _as_written.reset(before)
 
 
 class Compiled:
@@ -34,7 +51,7 @@ class Compiled:
 
     def __call__(self, *arguments: Any) -> Any:
         """Call the machine code."""
-        return self.dispatcher(*arguments)
+        return self.function(*arguments) if _as_written.get() else self.dispatcher(*arguments)
 
     def __reduce__(self) -> str:
         # Tasks on executors look it up by its name, as they do with plain functions.

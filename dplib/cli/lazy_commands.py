@@ -16,8 +16,8 @@ from dplib.cli.help_texts import SUMMARIES, example_of
 from dplib.terminal.own_process import leave_pandas_out
 
 _PACKAGE = "dplib.cli.commands"
-_USE_ARROW = frozenset({"plan", "query", "verify"})
-"""Commands that read or write tables, and start no Spark."""
+_USE_ARROW = frozenset({"plan", "query", "run", "verify"})
+"""Commands that read or write tables, and convert none from or to pandas."""
 
 
 class LazyCommands(TyperGroup):

@@ -12,9 +12,14 @@ from dplib.ledger.runs import Account, Terms
 from dplib.workflow.design import cost_of, neighbors_of
 from dplib.workflow.settings import counted_settings
 
+_known: dict[tuple[str, str, Account], Priced] = {}
+
 
 def price(job: str, settings: Mapping[str, Any], account: Account) -> Priced:
     """Cost, hash, terms and days of settings, as a run with them would state them.
+
+    Equal settings are priced once in a process: an account pays for the same ones again and again, and a call with
+    many dates looks at the runs before each.
 
     Args:
         job: name of the job.
@@ -27,6 +32,13 @@ def price(job: str, settings: Mapping[str, Any], account: Account) -> Priced:
     # The ledger's writer names the job: its word is no option of a command.
     if job not in JOBS:
         raise ConfigError("job", "be a job of this version", job)
+    key = job, settings_hash(settings), account
+    if key not in _known:
+        _known[key] = _price(job, settings, account)
+    return _known[key]
+
+
+def _price(job: str, settings: Mapping[str, Any], account: Account) -> Priced:
     found = job_named(job)
     # Versions of the code stand among the settings.
     given = {name: value for name, value in settings.items() if name in found.config.model_fields}

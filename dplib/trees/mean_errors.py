@@ -17,10 +17,13 @@ import numpy as np
 import numpy.typing as npt
 
 from dplib.arrays import FloatArray, IntArray
-from dplib.compiled import compiled
+from dplib.compiled import as_written, compiled
 from dplib.trees.complete import require_radices
 from dplib.trees.range_moments import N_COLUMNS, combine_moments, leaf_moments, total_of_root
 from dplib.validate import require
+
+FEW_CHILDREN = 500
+"""Children of all levels' nodes, up to which a tree costs less in Python than loading what compiles."""
 
 
 def padded_mean_error(n_bins: int, radices: Sequence[int], variances: npt.ArrayLike) -> float:
@@ -40,7 +43,8 @@ def padded_mean_error(n_bins: int, radices: Sequence[int], variances: npt.ArrayL
     noise = np.asarray(variances, dtype=np.float64)
     require(len(noise) == len(radices) + 1, "variances", "have one entry a level", len(noise))
     require(bool(np.isfinite(noise[-1])), "variances", "be finite for bins", noise[-1])
-    total = _padded_total(n_bins, np.array(radices, dtype=np.int64), noise)
+    with as_written(sum(radices) <= FEW_CHILDREN):
+        total = _padded_total(n_bins, np.array(radices, dtype=np.int64), noise)
     return float(total) / (n_bins * (n_bins + 1) / 2)
 
 
