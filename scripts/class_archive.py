@@ -22,7 +22,8 @@ from dplib.spark.engine.session import JAVA_OPTIONS, start_session, stop
 from dplib.spark.rows.contributions import bound_rows
 from dplib.spark.rows.counts import count_cells
 from dplib.spark.rows.read import open_rows
-from dplib.spark.rows.resolve import RowDomain, resolve_rows
+from dplib.spark.rows.resolve import resolve_rows
+from dplib.spark.rows.row_domain import RowDomain
 
 SECONDS_TO_WRITE = 120
 

@@ -1,5 +1,6 @@
 """The console script ``dplib``: commands over all jobs (`dplib.cli.lazy_commands`)."""
 
+import gc
 import sys
 
 import typer
@@ -12,6 +13,8 @@ from dplib.terminal import own_process
 from dplib.terminal.output import consent, exit_codes
 from dplib.terminal.progress import log
 
+NEW_OBJECTS = 400_000
+"""After so many new objects cycles are looked for; start-up makes some 200,000 that stay, and the default is 700."""
 app = typer.Typer(
     name="dplib",
     cls=LazyCommands,
@@ -38,6 +41,7 @@ def submit(job: str) -> None:
 def main() -> None:
     """Entry point of the console script."""
     consent.can_ask = own_process.ours = True
+    gc.set_threshold(NEW_OBJECTS)
     app()
 
 

@@ -24,7 +24,7 @@ from fractions import Fraction
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
@@ -39,13 +39,14 @@ from dplib.release.files import content_hash
 from dplib.release.staging import MEASUREMENT
 from dplib.release.stream_version import StreamVersion
 from dplib.release.tables import shielded_text
-from dplib.spark.engine.blocks import SparkSession
-from dplib.spark.engine.in_process import session_in_process
 from dplib.workflow.design import AnyDesign
 from dplib.workflow.job import PreparedJob, Resources
 from dplib.workflow.publication import without_page
 from dplib.workflow.quality import assumed_input, measured_with_quality
 from dplib.workflow.run_keys import RunKeys
+
+if TYPE_CHECKING:
+    from dplib.spark.engine.blocks import SparkSession
 
 KEYS = RunKeys("0" * 16, bytes(32), bytes(32), bytes(32))
 """Known to everybody: no row is protected by them."""
@@ -65,8 +66,11 @@ class _InProcess(Resources[AnyDesign]):
     def __init__(self, prepared: PreparedJob[AnyDesign]) -> None:
         super().__init__(prepared, SILENT)
 
-    def spark(self) -> SparkSession:
+    def spark(self) -> "SparkSession":
         """What stands in for the session."""
+        # Imported where it is needed: a plan does without Spark.
+        from dplib.spark.engine.in_process import session_in_process
+
         return session_in_process()
 
 
@@ -90,8 +94,8 @@ def try_publication(
         ConfigError: if these settings can never be published.
         DplibError: if there is no room for a temporary folder.
     """
-    stages = prepared.job.stages()
-    trial = stages.trial
+    publishing = prepared.job.publishing()
+    trial = publishing.trial
     try:
         with TemporaryDirectory(prefix="dplib-dry-") as name:
             _try_names(prepared.settings, Path(name))
@@ -112,7 +116,7 @@ def try_publication(
                 days = {path.name: content_hash(path) for path in sorted((folder / MEASUREMENT).iterdir())}
                 resources.version = StreamVersion(days, False, folder / MEASUREMENT)
             with few_of_a_kind() if page else without_page():
-                stages.publish(resources, run, account, folder)
+                publishing.publish(resources, run, account, folder)
             show(folder)
             _try_tables(prepared, folder)
     except ConfigError:
@@ -131,7 +135,7 @@ def thinned(prepared: PreparedJob[AnyDesign]) -> PreparedJob[AnyDesign]:
     for size in SIZES:
         # Settings that hold of the whole may not hold of few: noise too small for so few counts, shares without levels.
         with suppress(ConfigError):
-            design = prepared.job.stages().trial.thinned(prepared.design, size)
+            design = prepared.job.publishing().trial.thinned(prepared.design, size)
             if design is not None:
                 return replace(prepared, design=design)
     return prepared
@@ -161,7 +165,7 @@ def _try_tables(prepared: PreparedJob[AnyDesign], release: Path) -> None:
         # Imported where it is needed: it brings pyarrow's data sets.
         from dplib.release.delta_tables import require_tables
 
-        require_tables(release, tables, prepared.job.stages().trial.may_lack(prepared.design))
+        require_tables(release, tables, prepared.job.publishing().trial.may_lack(prepared.design))
 
 
 def _texts(value: object) -> Iterator[str]:

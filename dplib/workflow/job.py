@@ -62,16 +62,27 @@ class Trial(Generic[Design_co]):
 
 
 @dataclass(frozen=True)
+class Publishing(Generic[Design_co]):
+    """How releases of a job come from stored measurements: Spark is loaded where a release is made on it.
+
+    Attributes:
+        publish: the rest of the release from ``measurement/`` in the staging directory, its end by
+            `dplib.workflow.publication.finish_release`.
+        trial: how the publication is tried before anything is spent.
+    """
+
+    publish: "Callable[[Resources[Design_co], MeasuredRun, AccountState, Path], None]"
+    trial: Trial[Design_co]
+
+
+@dataclass(frozen=True)
 class Stages(Generic[Design_co]):
-    """What runs of a job are made of: all that needs Spark or looks at rows.
+    """What runs of a job are made of besides: all that needs Spark or looks at rows.
 
     Attributes:
         open_input: opens the input and checks its schema, before anything is reserved; reads a header line at most.
         measure: the private part: reads what ``open_input`` returned, draws the noise and writes ``measurement/`` into
             the staging directory.
-        publish: the rest of the release from ``measurement/`` in the staging directory, its end by
-            `dplib.workflow.publication.finish_release`.
-        trial: how the publication is tried before anything is spent.
         judge: what ``open_input`` returned after its rules, for the quality of the input.
         inspect: counts what each rule and cap does to the rows. Not private: for the data's owner.
         rehearse: runs the job on this many generated rows (None: its own number) from a seed; what is shown of it.
@@ -80,8 +91,6 @@ class Stages(Generic[Design_co]):
 
     open_input: "Callable[[Resources[Design_co]], DataFrame]"
     measure: "Callable[[Resources[Design_co], DataFrame, RunKeys, Path], MeasurementKeys]"
-    publish: "Callable[[Resources[Design_co], MeasuredRun, AccountState, Path], None]"
-    trial: Trial[Design_co]
     judge: "Callable[[Resources[Design_co], DataFrame], JudgedRows]"
     inspect: "Callable[[SparkSession, Prepared[Design_co]], Inspection]"
     rehearse: "Callable[[PreparedJob[Design_co], int | None, int, Progress], Iterable[Shown]]"
@@ -101,7 +110,8 @@ class Job(Generic[Design_co]):
         show: what of a release is shown where it was made.
         query: answers a question from a release; also what of them is shown.
         verify: checks a release's numbers.
-        stages: loads what its runs are made of, which a question to a release does without.
+        publishing: loads how its releases are made, which a question to a release does without.
+        stages: loads what its runs are made of besides, which a plan does without.
     """
 
     name: str
@@ -112,6 +122,7 @@ class Job(Generic[Design_co]):
     show: Callable[[Path, Manifest], Iterable[Shown]]
     query: "Callable[[Path, Manifest, Question], tuple[Sequence[DataclassInstance], Iterable[Shown]]]"
     verify: Callable[[Path, Manifest], list[Check]]
+    publishing: Callable[[], Publishing[Design_co]]
     stages: Callable[[], Stages[Design_co]]
 
     def prepare(self, path: Path, assignments: Sequence[str] = (), date: str = "") -> "PreparedJob[Design_co]":
@@ -125,6 +136,16 @@ class PreparedJob(Prepared[Design_co]):
     """A checked configuration and the job that it is of."""
 
     job: Job[Design_co]
+
+
+def publishing_of(module: str) -> Callable[[], Publishing[AnyDesign]]:
+    """Loads the `PUBLISHING` of a module where a release is made or tried."""
+
+    def publishing() -> Publishing[AnyDesign]:
+        found: Publishing[AnyDesign] = import_module(module).PUBLISHING
+        return found
+
+    return publishing
 
 
 def stages_of(module: str) -> Callable[[], Stages[AnyDesign]]:

@@ -91,7 +91,7 @@ def run_job(
             from dplib.release.delta_tables import append_release
 
             with progress.stage("writing tables"):
-                written = append_release(release, places, prepared.job.stages().trial.may_lack(prepared.design))
+                written = append_release(release, places, prepared.job.publishing().trial.may_lack(prepared.design))
             for name in written:
                 progress.event("appended", release_id=run.release_id, table=name)
         return run, release
@@ -232,7 +232,7 @@ def _published(resources: Resources[AnyDesign], ledger: Ledger, run: MeasuredRun
     prepared = resources.prepared
 
     def publish(measured: MeasuredRun, directory: Path) -> None:
-        prepared.job.stages().publish(resources, measured, _account_around(ledger, measured), directory)
+        prepared.job.publishing().publish(resources, measured, _account_around(ledger, measured), directory)
 
     if run.horizon is None:
         release = publish_run(ledger, run, prepared.output, prepared.publish_hash(run), publish)

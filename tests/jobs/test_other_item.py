@@ -13,7 +13,8 @@ from dplib.errors import DplibError
 from dplib.jobs.consistent_histograms.design import Design
 from dplib.jobs.consistent_histograms.job import JOB
 from dplib.jobs.consistent_histograms.rows import row_domain
-from dplib.spark.rows.resolve import RULES, judge_rows
+from dplib.spark.rows.resolve import judge_rows
+from dplib.spark.rows.row_domain import RULES
 from tests.support.jobs import Shop, dplib, named, new_shop, refuse_spark, require_refused
 
 ROWS = [

@@ -4,7 +4,8 @@ from pyspark.sql import DataFrame, SparkSession
 
 from dplib.spark.rows.contributions import bound_rows
 from dplib.spark.rows.counts import MOST, block_counts, count_blocks, count_cells
-from dplib.spark.rows.resolve import RowDomain, resolve_rows
+from dplib.spark.rows.resolve import resolve_rows
+from dplib.spark.rows.row_domain import RowDomain
 from dplib.trees.block_plan import BlockPlan
 from dplib.trees.interval_tree import IntervalTree
 from tests.spark.rows import (

@@ -10,7 +10,7 @@ from dplib.config.value_input import BinDomain, HistogramInput
 from dplib.errors import SchemaError
 from dplib.spark.graphs.edges import inspect_edges, judge_edges
 from dplib.spark.rows.inspect import inspect_rows, inspect_values
-from dplib.spark.rows.resolve import RULES, RowDomain
+from dplib.spark.rows.row_domain import RULES, RowDomain
 from tests.spark.rows import FIRST_DAY, ITEMS, N_DAYS, bound_oracle, random_rows, resolve_oracle, settings
 
 DOMAIN = RowDomain(FIRST_DAY, N_DAYS, ITEMS)

@@ -18,7 +18,7 @@ from dplib.spark.rows.quality_rows import (
     judged_values,
     judged_weighted_edges,
 )
-from dplib.spark.rows.resolve import RULES, RowDomain
+from dplib.spark.rows.row_domain import RULES, RowDomain
 from tests.spark.rows import FIRST_DAY, ITEMS, N_DAYS, Row, random_rows, resolve_oracle, settings
 
 DOMAIN = RowDomain(FIRST_DAY, N_DAYS, ITEMS)

@@ -15,7 +15,8 @@ from dplib.config.sections import EventPrivacySettings
 from dplib.errors import ConfigError
 from dplib.spark.rows.counts import count_cells
 from dplib.spark.rows.read import open_rows
-from dplib.spark.rows.resolve import RULES, RowDomain, judge_rows, resolve_rows
+from dplib.spark.rows.resolve import judge_rows, resolve_rows
+from dplib.spark.rows.row_domain import RULES, RowDomain
 from dplib.spark.rows.timestamps import has_zone
 from tests.spark.rows import BAD_DAYS, BAD_ITEMS, BAD_QUANTITIES, BAD_UNITS, FIRST_DAY, ITEMS, N_DAYS, settings
 

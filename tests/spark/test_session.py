@@ -24,7 +24,8 @@ from dplib.errors import DplibError
 from dplib.spark.rows.contributions import bound_rows
 from dplib.spark.rows.counts import count_cells
 from dplib.spark.rows.read import open_rows
-from dplib.spark.rows.resolve import RowDomain, resolve_rows
+from dplib.spark.rows.resolve import resolve_rows
+from dplib.spark.rows.row_domain import RowDomain
 from dplib.spark.engine.session import quiet_spark_errors, start_session, stop
 import datetime as dt
 

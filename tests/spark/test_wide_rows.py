@@ -20,7 +20,7 @@ from dplib.spark.rows import contributions
 from dplib.spark.rows.counts import count_cells
 from dplib.spark.rows.inspect import inspect_rows
 from dplib.spark.rows.read import _with_cells
-from dplib.spark.rows.resolve import RULES, RowDomain
+from dplib.spark.rows.row_domain import RULES, RowDomain
 from dplib.spark.rows.wide import bounded_rows, judge_wide
 
 ITEMS = ("tea", "coffee", "milk", "cocoa")

@@ -113,7 +113,7 @@ class StreamShop(Shop):
 
         def publish(measured: MeasuredRun, directory: Path) -> None:
             with without_page():
-                prepared.job.stages().publish(resources, measured, account, directory)
+                prepared.job.publishing().publish(resources, measured, account, directory)
 
         return publish_version(prepared.open_ledger(), run, prepared.output, prepared.publish_hash(run), publish)
 

@@ -31,7 +31,8 @@ def kind_errors(design: Design, errors: Errors) -> tuple[tuple[KindError, ...], 
     plain = design.days.shape.model_copy(update={"root": False, "shares": None})
     equal = design.as_measured(plain, Measure(shares=[1] * n_groupings))
     items = design.as_measured(plain, Measure(shares=[1] + [0] * (n_groupings - 1)))
-    found = [_by_kind(design, errors), *(_by_kind(each, Errors(each)) for each in (best, equal, items))]
+    found = [_by_kind(design, errors)]
+    found += [found[0] if each is design else _by_kind(each, Errors(each)) for each in (best, equal, items)]
     kinds = tuple(
         KindError(question.range, names[column], float(question.weight), *(float(each[row, column]) for each in found))
         for row, question in enumerate(design.config.questions)

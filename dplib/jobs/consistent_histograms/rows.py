@@ -10,7 +10,7 @@ from dplib.arrays import IntArray
 from dplib.config.event_input import Input
 from dplib.config.item_table import TableItems
 from dplib.jobs.consistent_histograms.design import Design
-from dplib.spark.rows.resolve import RowDomain
+from dplib.spark.rows.row_domain import RowDomain
 from dplib.workflow.prepared import Prepared
 
 

@@ -1,31 +1,16 @@
-"""The job's own part of a run: open the rows, count and draw the noise once, estimate and publish."""
+"""The job's own part of a run: open the rows, count and draw the noise once."""
 
-from dataclasses import replace
 from pathlib import Path
 
 from dplib.jobs.consistent_histograms.blocks import measure_in_blocks
-from dplib.jobs.consistent_histograms.content import page_content
 from dplib.jobs.consistent_histograms.design import Design
 from dplib.jobs.consistent_histograms.estimate import layout_of
-from dplib.jobs.consistent_histograms.faint import faint_series
-from dplib.jobs.consistent_histograms.layouts import results_in_layout
 from dplib.jobs.consistent_histograms.measure import measure_on_driver
-from dplib.jobs.consistent_histograms.publish import (
-    Results,
-    manifest_fields,
-    promise,
-    results_on_driver,
-    write_tables,
-)
+from dplib.jobs.consistent_histograms.publication import laid_out
 from dplib.jobs.consistent_histograms.rehearse import shown_rehearsal
 from dplib.jobs.consistent_histograms.rows import row_domain, row_source
-from dplib.jobs.consistent_histograms.stream_run import measure_day, publish_version
-from dplib.jobs.consistent_histograms.tables import Tables, read_tree
-from dplib.jobs.consistent_histograms.trial import TRIAL
-from dplib.ledger.runs import MeasuredRun
-from dplib.page.account_state import AccountState
-from dplib.release.release_tables import read_measure
-from dplib.release.staging import MEASUREMENT
+from dplib.jobs.consistent_histograms.stream_run import measure_day
+from dplib.jobs.consistent_histograms.tables import Tables
 from dplib.spark.engine.blocks import DataFrame, SparkSession
 from dplib.spark.rows.counts import count_cells
 from dplib.spark.rows.inspect import inspect_rows
@@ -36,7 +21,6 @@ from dplib.spark.rows.read import open_rows
 from dplib.spark.rows.wide import bounded_rows
 from dplib.workflow.job import Resources, Stages
 from dplib.workflow.prepared import Prepared
-from dplib.workflow.publication import Made, finish_release, page_of
 from dplib.workflow.run_keys import MeasurementKeys, RunKeys
 
 
@@ -49,7 +33,7 @@ def measure(job: Resources[Design], rows: DataFrame, keys: RunKeys, directory: P
     """Count, draw the noise once and store it."""
     if job.design.config.stream is not None:
         return measure_day(job, rows, keys, directory)
-    design, privacy = _laid_out(job, job.design, keys.settings_hash), job.design.config.privacy
+    design, privacy = laid_out(job, job.design, keys.settings_hash), job.design.config.privacy
     Tables(directory, design).write_tree()
     domain = row_domain(design)
     bounded = bounded_rows(rows, row_source(job.prepared), privacy, domain, keys.bounding)
@@ -67,38 +51,6 @@ def judge(job: Resources[Design], rows: DataFrame) -> JudgedRows:
     return judged_events(rows, row_source(job.prepared), job.design.config.privacy, row_domain(job.design))
 
 
-def publish(job: Resources[Design], run: MeasuredRun, account: AccountState, directory: Path) -> None:
-    """Estimate from the stored measurement and write the rest of the release."""
-    if job.design.config.stream is not None:
-        publish_version(job, run, account, directory)
-        return
-    design = job.design.as_measured(read_tree(directory), read_measure(directory / MEASUREMENT))
-    design = _laid_out(job, design, run.key.settings_hash)
-    with job.stage("estimating"):
-        results = _results(job, design, directory)
-    with job.stage("writing"):
-        write_tables(design, results, directory)
-        made = Made(
-            promise(design),
-            faint_series(design, results),
-            manifest_fields(design, results),
-            lambda frame: page_of("dplib.jobs.consistent_histograms", page_content(design, results))(frame),
-        )
-        finish_release(replace(job.prepared, design=design), directory, run, account, made)
-
-
-def _laid_out(job: Resources[Design], design: Design, run_hash: str) -> Design:
-    """The design with the blocks of a run's measurement, which follow from the hash that it was reserved under."""
-    return design if run_hash == job.prepared.key.settings_hash else design.in_former_blocks()
-
-
-def _results(job: Resources[Design], design: Design, directory: Path) -> Results:
-    layout = layout_of(design)
-    if layout == "driver":
-        return results_on_driver(design, directory, job.progress)
-    return results_in_layout(job.spark(), design, directory, layout, job.progress)
-
-
 def inspect(spark: SparkSession, prepared: Prepared[Design]) -> Inspection:
     """What each rule and cap does to the rows."""
     source = row_source(prepared)
@@ -109,8 +61,6 @@ def inspect(spark: SparkSession, prepared: Prepared[Design]) -> Inspection:
 STAGES = Stages(
     open_input=open_input,
     measure=measure,
-    publish=publish,
-    trial=TRIAL,
     judge=judge,
     inspect=inspect,
     rehearse=shown_rehearsal,

@@ -21,9 +21,8 @@ from dplib.jobs.consistent_histograms.design import Design
 from dplib.jobs.consistent_histograms.estimate import groups, layout_of, publication_plans
 from dplib.jobs.consistent_histograms.measure import measure_on_driver
 from dplib.jobs.consistent_histograms.rows import row_domain
-from dplib.jobs.consistent_histograms.stream_run import measure_no_rows
 from dplib.jobs.consistent_histograms.tables import Tables
-from dplib.spark.rows.resolve import RULES
+from dplib.spark.rows.row_domain import RULES
 from dplib.workflow.job import Trial
 from dplib.workflow.run_keys import MeasurementKeys, RunKeys
 
@@ -141,6 +140,9 @@ def _first(given: dict[str, dict[str, int]] | None, size: int) -> dict[str, dict
 def measure_nothing(design: Design, keys: RunKeys, directory: Path) -> MeasurementKeys:
     """Draw the noise of counts that are all 0."""
     if design.config.stream is not None:
+        # Imported where it is needed: other plans do without Spark.
+        from dplib.jobs.consistent_histograms.stream_run import measure_no_rows
+
         return measure_no_rows(design, keys, directory)
     Tables(directory, design).write_tree()
     domain = row_domain(design)

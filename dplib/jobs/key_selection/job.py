@@ -12,7 +12,7 @@ from dplib.jobs.key_selection.tables import MEASUREMENT, PUBLISHED, read_selecte
 from dplib.release.manifest import Manifest
 from dplib.release.question import Question
 from dplib.release.verify import Check
-from dplib.workflow.job import Job, stages_of
+from dplib.workflow.job import Job, publishing_of, stages_of
 from dplib.workflow.plan import planned
 from dplib.workflow.prepared import resolver
 from dplib.workflow.shown import Shown, TextTable
@@ -69,6 +69,7 @@ JOB = Job(
     show=show,
     query=query,
     verify=verify,
+    publishing=publishing_of("dplib.jobs.key_selection.run"),
     stages=stages_of("dplib.jobs.key_selection.run"),
 )
 """The job."""

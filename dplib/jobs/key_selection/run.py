@@ -15,7 +15,7 @@ from dplib.spark.engine.blocks import DataFrame, SparkSession
 from dplib.spark.rows.inspection import Inspection
 from dplib.spark.rows.keys import KEY_RULES, inspect_keys, judged_rows, keys_of_units, open_keys, select_round
 from dplib.spark.rows.quality import JudgedRows
-from dplib.workflow.job import Resources, Stages, Trial
+from dplib.workflow.job import Publishing, Resources, Stages, Trial
 from dplib.workflow.prepared import Prepared
 from dplib.workflow.publication import Made, finish_release, page_of
 from dplib.workflow.run_keys import MeasurementKeys, RunKeys
@@ -81,11 +81,11 @@ def inspect(spark: SparkSession, prepared: Prepared[Design]) -> Inspection:
     return inspect_keys(open_keys(spark, prepared.source(KeyInput), prepared.base), prepared.design.max_keys)
 
 
+PUBLISHING = Publishing(publish=publish, trial=Trial(lambda design, _: design, measure_nothing, KEY_RULES))
+"""How releases are made."""
 STAGES = Stages(
     open_input=open_input,
     measure=measure,
-    publish=publish,
-    trial=Trial(lambda design, _: design, measure_nothing, KEY_RULES),
     judge=judge,
     inspect=inspect,
     rehearse=rehearse,

@@ -12,7 +12,7 @@ from dplib.jobs.kmeans.query import Answer, ask
 from dplib.jobs.kmeans.terminal import show_release, shown_answers, shown_plan
 from dplib.release.manifest import Manifest
 from dplib.release.question import Question
-from dplib.workflow.job import Job, stages_of
+from dplib.workflow.job import Job, publishing_of, stages_of
 from dplib.workflow.plan import planned
 from dplib.workflow.prepared import resolver
 from dplib.workflow.shown import Shown
@@ -34,6 +34,7 @@ JOB = Job(
     show=show_release,
     query=query,
     verify=check_tables,
+    publishing=publishing_of("dplib.jobs.kmeans.run"),
     stages=stages_of("dplib.jobs.kmeans.run"),
 )
 """The job."""

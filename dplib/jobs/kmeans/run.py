@@ -21,7 +21,7 @@ from dplib.spark.points.points import NAME_WORDS, SparkPoints, SparkRows, block_
 from dplib.spark.rows.inspection import Inspection
 from dplib.spark.rows.quality import JudgedRows
 from dplib.spark.rows.quality_rows import judged_points
-from dplib.workflow.job import Resources, Stages
+from dplib.workflow.job import Publishing, Resources, Stages
 from dplib.workflow.prepared import Prepared
 from dplib.workflow.publication import Made, finish_release, page_of
 from dplib.workflow.run_keys import MeasurementKeys, RunKeys
@@ -86,11 +86,11 @@ def inspect(spark: SparkSession, prepared: Prepared[Design]) -> Inspection:
     return inspect_points(rows, design.frame, design.config.privacy.rows_per_unit)
 
 
+PUBLISHING = Publishing(publish=publish, trial=TRIAL)
+"""How releases are made."""
 STAGES = Stages(
     open_input=open_input,
     measure=measure,
-    publish=publish,
-    trial=TRIAL,
     judge=judge,
     inspect=inspect,
     rehearse=shown_rehearsal,

@@ -22,7 +22,7 @@ from dplib.spark.graphs.weighted_edges import collect_graph, inspect_weighted_ed
 from dplib.spark.rows.inspection import Inspection
 from dplib.spark.rows.quality import JudgedRows
 from dplib.spark.rows.quality_rows import judged_weighted_edges
-from dplib.workflow.job import Resources, Stages
+from dplib.workflow.job import Publishing, Resources, Stages
 from dplib.workflow.prepared import Prepared
 from dplib.workflow.publication import Made, finish_release, page_of
 from dplib.workflow.run_keys import MeasurementKeys, RunKeys
@@ -87,11 +87,11 @@ def inspect(spark: SparkSession, prepared: Prepared[Design]) -> Inspection:
     return inspect_weighted_edges(judged, vertices, config.graph.weights, config.pair_cap)
 
 
+PUBLISHING = Publishing(publish=publish, trial=TRIAL)
+"""How releases are made."""
 STAGES = Stages(
     open_input=open_input,
     measure=measure,
-    publish=publish,
-    trial=TRIAL,
     judge=judge,
     inspect=inspect,
     rehearse=shown_rehearsal,

@@ -20,7 +20,7 @@ from dplib.spark.graphs.reports import inspect_reports, judge_reports, open_repo
 from dplib.spark.rows.inspection import Inspection
 from dplib.spark.rows.quality import JudgedRows
 from dplib.spark.rows.quality_rows import judged_edges
-from dplib.workflow.job import Resources, Stages
+from dplib.workflow.job import Publishing, Resources, Stages
 from dplib.workflow.prepared import Prepared
 from dplib.workflow.publication import Made, finish_release, page_of
 from dplib.workflow.run_keys import MeasurementKeys, RunKeys
@@ -79,11 +79,11 @@ def inspect(spark: SparkSession, prepared: Prepared[Design]) -> Inspection:
     return inspect_edges(judge_edges(rows, vertices, for_owner=True), vertices, bound)
 
 
+PUBLISHING = Publishing(publish=publish, trial=TRIAL)
+"""How releases are made."""
 STAGES = Stages(
     open_input=open_input,
     measure=measure,
-    publish=publish,
-    trial=TRIAL,
     judge=judge,
     inspect=inspect,
     rehearse=shown_rehearsal,

@@ -30,7 +30,7 @@ from dplib.spark.rows.inspect import inspect_values
 from dplib.spark.rows.inspection import Inspection
 from dplib.spark.rows.quality import JudgedRows
 from dplib.spark.rows.quality_rows import judged_values
-from dplib.workflow.job import Resources, Stages
+from dplib.workflow.job import Publishing, Resources, Stages
 from dplib.workflow.prepared import Prepared
 from dplib.workflow.publication import Made, finish_release, page_of
 from dplib.workflow.run_keys import MeasurementKeys, RunKeys
@@ -87,11 +87,11 @@ def inspect(spark: SparkSession, prepared: Prepared[Design]) -> Inspection:
     return inspect_values(rows, source, domain, prepared.design.config.privacy.rows_per_unit)
 
 
+PUBLISHING = Publishing(publish=publish, trial=TRIAL)
+"""How releases are made."""
 STAGES = Stages(
     open_input=open_input,
     measure=measure,
-    publish=publish,
-    trial=TRIAL,
     judge=judge,
     inspect=inspect,
     rehearse=shown_rehearsal,

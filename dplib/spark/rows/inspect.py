@@ -19,7 +19,7 @@ from dplib.config.value_input import BinDomain, HistogramInput
 from dplib.spark.engine.session import quiet_spark_errors
 from dplib.spark.rows.bins import BIN_RULES, judge_values
 from dplib.spark.rows.inspection import Inspection, Loss, RuleCount, dropped_values, rule_counts
-from dplib.spark.rows.resolve import RULES, RowDomain
+from dplib.spark.rows.row_domain import RULES, RowDomain
 from dplib.spark.rows.wide import by_cell, judge_events
 
 IN_QUANTITY_CAP, POSITIVE = "quantity is within its cap", "quantity is at least 1"

@@ -17,7 +17,7 @@ from dplib.spark.graphs.weighted_edges import WEIGHT_RULES, judge_weighted_edges
 from dplib.spark.points.point_rows import POINT_RULES, judge_points
 from dplib.spark.rows.bins import BIN_RULES, judge_values
 from dplib.spark.rows.quality import JudgedRows
-from dplib.spark.rows.resolve import RULES, RowDomain
+from dplib.spark.rows.row_domain import RULES, RowDomain
 from dplib.spark.rows.wide import judge_events
 
 

@@ -28,100 +28,27 @@ negative quantities as 0.
 Which day a moment falls on: `dplib.spark.rows.timestamps`.
 """
 
-import datetime as dt
-from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import cached_property, reduce
-from itertools import pairwise
+from functools import reduce
 from operator import or_
 
-import numpy as np
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from dplib.arrays import IntArray
 from dplib.config.event_input import Input
 from dplib.config.fold import Fold, folded
 from dplib.config.item_table import KEY_SEPARATOR, NAME_SEPARATOR
 from dplib.config.names import BLANKS
 from dplib.config.sections import EventPrivacySettings
-from dplib.errors import ConfigError
 from dplib.spark.rows.fold import fold_columns
+from dplib.spark.rows.row_domain import RowDomain
 from dplib.spark.rows.timestamps import with_day_number
-from dplib.validate import require
 
-RULES = (
-    "unit is given",
-    "day can be read",
-    "day is in the domain",
-    "name is in the domain",
-    "name is valid on the day",
-    "quantity is a number",
-)
 _JUDGED = ("unit", "day_text", "day_text", "name", "name", "number_text")
 """Which text each rule judges."""
 MAX_HELD = 2.0**53
 """Quantities above are shown to the data's owner as this."""
-
-
-@dataclass(frozen=True, eq=False)
-class RowDomain:
-    """The public keys of rows: the days, and the row types by name.
-
-    Attributes:
-        first_day: day 0.
-        n_days: number of days.
-        names: name of each row type (an item or a package). A name may stand twice where the days differ: a package
-            whose contents changed is two row types.
-        valid_first: first day (0-based) on which each row type is on the menu; all days where None.
-        valid_end: one past the last such day.
-        keys: the text by which rows name each row type, where several columns do; the names where None.
-        other: number of the row type under which undeclared names count, on the menu on all days; None where their
-            rows are dropped.
-    """
-
-    first_day: dt.date
-    n_days: int
-    names: Sequence[str]
-    valid_first: IntArray | None = None
-    valid_end: IntArray | None = None
-    keys: Sequence[str] | None = None
-    other: int | None = None
-
-    @property
-    def n_row_types(self) -> int:
-        """Number of row types."""
-        return len(self.names)
-
-    @property
-    def has_one_window(self) -> bool:
-        """Whether each key names one row type, so that no list is searched for a row."""
-        return all(len(windows) == 1 for windows in self.daily.values())
-
-    @cached_property
-    def daily(self) -> dict[str, list[tuple[int, int, int]]]:
-        """Key to the (first day, end, row type) of each of its row types.
-
-        Raises:
-            ConfigError: if a name is empty or means two row types on one day.
-        """
-        n = self.n_row_types
-        first = np.zeros(n, np.int64) if self.valid_first is None else np.asarray(self.valid_first, np.int64)
-        end = np.full(n, self.n_days, np.int64) if self.valid_end is None else np.asarray(self.valid_end, np.int64)
-        require(first.shape == end.shape == (n,), "valid days", f"be {n} pairs of first and end", first.shape)
-        found: dict[str, list[tuple[int, int, int]]] = defaultdict(list)
-        for row_type, name in enumerate(self.names if self.keys is None else self.keys):
-            trimmed = name.strip(BLANKS)
-            require(bool(trimmed), "names of items and packages", "not be blank", "a blank one")
-            found[trimmed].append((int(first[row_type]), int(end[row_type]), row_type))
-        for name, windows in found.items():
-            windows.sort()
-            for (_, before, _), (after, _, _) in pairwise(windows):
-                if after < before:
-                    raise ConfigError("names of items and packages", "mean one thing on each day", f"{name} twice")
-        return dict(found)
 
 
 def resolve_rows(rows: DataFrame, source: Input, privacy: EventPrivacySettings, domain: RowDomain) -> DataFrame:

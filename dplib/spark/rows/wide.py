@@ -32,7 +32,8 @@ from dplib.config.event_input import Input
 from dplib.config.sections import EventPrivacySettings
 from dplib.spark.rows.contributions import Batches, bound_rows
 from dplib.spark.rows.counts import MOST
-from dplib.spark.rows.resolve import MAX_HELD, RowDomain, judge_rows, read_column, resolve_rows
+from dplib.spark.rows.resolve import MAX_HELD, judge_rows, read_column, resolve_rows
+from dplib.spark.rows.row_domain import RowDomain
 from dplib.spark.rows.timestamps import with_day_number
 from dplib.spark.rows.unit_rows import cells_of
 

@@ -19,7 +19,7 @@ from dplib.spark.rows.bins import BIN_RULES, open_values
 from dplib.spark.rows.inspect import inspect_values
 from dplib.spark.rows.inspection import Inspection
 from dplib.terminal.output import day_option
-from dplib.workflow.job import Job, PreparedJob, Stages, Trial
+from dplib.workflow.job import Job, PreparedJob, Publishing, Stages, Trial
 from dplib.workflow.plan import JobPlan, PlanFrame, planned
 from dplib.workflow.prepared import Prepared, resolver
 from dplib.workflow.rehearsal import on_generated_rows
@@ -112,11 +112,11 @@ def rehearse(prepared: PreparedJob[Design], rows: int | None, seed: int, progres
     yield TextTable("Rehearsal", ["predicted error", "met"], [[f"{np.sqrt(design.variance):.2f}", f"{met:.2f}"]])
 
 
+PUBLISHING = Publishing(publish=publish, trial=Trial(lambda design, _: design, measure_nothing, BIN_RULES))
+"""How its releases are made."""
 STAGES = Stages(
     open_input=open_input,
     measure=measure,
-    publish=publish,
-    trial=Trial(lambda design, _: design, measure_nothing, BIN_RULES),
     judge=judge,
     inspect=inspect,
     rehearse=rehearse,
@@ -131,6 +131,7 @@ JOB = Job(
     show=lambda release, manifest: query(release, manifest, Question())[1],
     query=query,
     verify=verify,
+    publishing=lambda: PUBLISHING,
     stages=lambda: STAGES,
 )
 """The job."""
