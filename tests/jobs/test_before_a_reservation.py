@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from dplib.jobs.table import job_named
 from tests.support.every_job import COUNTING, JOBS, entries_of, new_place_of
 from tests.support.jobs import Shop, dplib, named
 
@@ -45,15 +46,14 @@ def test_a_large_design_that_fails_only_in_publishing_costs_nothing(
 ) -> None:
     place = new_place_of(job, tmp_path, **LARGE[job]).set(publish__output__csv=True)
     assert place.command("plan").code == 0
-    table = f"dplib.jobs.{job.replace('-', '_')}.run.write_tables"
-    module, _, name = table.rpartition(".")
-    true = getattr(import_module(module), name)
+    module = job_named(job).publishing().publish.__module__
+    true = import_module(module).write_tables
 
     def only_with_csv(design: Any, *rest: Any) -> Any:
         assert not design.config.publish.output.csv
         return true(design, *rest)
 
-    monkeypatch.setattr(table, only_with_csv)
+    monkeypatch.setattr(f"{module}.write_tables", only_with_csv)
     refused_by_both(place, "AssertionError at ", monkeypatch)
 
 
