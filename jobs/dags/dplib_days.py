@@ -6,6 +6,7 @@ returns the release that exists; so would a day in the middle of a week, which i
 """
 
 import datetime as dt
+from collections.abc import Iterator
 from zoneinfo import ZoneInfo
 
 from croniter import croniter
@@ -42,17 +43,47 @@ def check_day(schedule: Schedule, day: dt.date, now: dt.datetime) -> None:
     Raises:
         DayError: saying which.
     """
-    # The clock on the wall: on it a day has one of each time, however often or seldom the zone's clock shows it.
-    midnight = dt.datetime.combine(day, dt.time())
-    begin, following = midnight, midnight + dt.timedelta(days=1)
-    if schedule.schedule is not None:
-        ticks = croniter(schedule.schedule, midnight - dt.timedelta(seconds=1))
-        begin, following = ticks.get_next(dt.datetime), ticks.get_next(dt.datetime)
+    begin, following = period_of(schedule, day)
     if begin.date() != day:
         raise DayError(f"the logical date must be a first day of the schedule {schedule.schedule}, got {day}")
     end = moment(following, ZoneInfo(schedule.timezone))
     if now < end:
         raise DayError(f"the logical date must be a day whose period is over (from {end} on), got {day}")
+
+
+def period_of(schedule: Schedule, day: dt.date) -> tuple[dt.datetime, dt.datetime]:
+    """Begin and end of the first period that begins on a day or later, on the clock on the wall.
+
+    On it a day has one of each time, however often or seldom the zone's clock shows it.
+    """
+    midnight = dt.datetime.combine(day, dt.time())
+    if schedule.schedule is None:
+        return midnight, midnight + dt.timedelta(days=1)
+    ticks = croniter(schedule.schedule, midnight - dt.timedelta(seconds=1))
+    return ticks.get_next(dt.datetime), ticks.get_next(dt.datetime)
+
+
+def days_behind(schedule: Schedule, day: dt.date, now: dt.datetime) -> Iterator[tuple[dt.date, dt.datetime]]:
+    """The days after this one that a catch-up owes too and one session of Spark can make, with their logical dates.
+
+    They follow each other without a gap, so a weekly schedule has none; each one's period is over.
+
+    Args:
+        schedule: of the run.
+        day: of the run.
+        now: the time, with a time zone.
+    """
+    if not schedule.catchup:
+        return
+    for step in range(1, schedule.catchup_days):
+        following = day + dt.timedelta(days=step)
+        if schedule.end_date is not None and following > schedule.end_date:
+            return
+        try:
+            check_day(schedule, following, now)
+        except DayError:
+            return
+        yield following, moment(period_of(schedule, following)[0], ZoneInfo(schedule.timezone))
 
 
 def moment(wall: dt.datetime, zone: ZoneInfo) -> dt.datetime:

@@ -21,10 +21,12 @@ from typing import Any, NoReturn
 from airflow.providers.apache.spark.operators.spark_submit import SparkSubmitOperator
 from airflow.sdk import BaseOperator, Context
 from airflow.sdk.exceptions import AirflowException, AirflowFailException
-from dplib_days import DayError, check_day, day_of
+from dplib_days import DayError, check_day, day_of, days_behind
 from dplib_schedules import Schedule
 
 REFUSALS = {2: "a setting is wrong", 3: "the input cannot be opened or lacks a column", 4: "the account does not pay"}
+DONE = {"measure": ("measured", "published"), "publish": ("published",)}
+"""States of a run in the ledger in which a stage has nothing left to do."""
 _DRIVER_STATUS = re.compile(r"User application exited with status (\d+)")
 """YARN's diagnostics of a driver in cluster mode."""
 
@@ -186,6 +188,11 @@ class DplibVerifyOperator(DplibOperator):
 class DplibSubmitOperator(SparkSubmitOperator):
     """One stage of a job by the stock operator, which fails without retry where the run was refused.
 
+    A scheduled run that catches up submits with its day the days after it that no run was made for yet: one session of
+    Spark makes them all, one after the other, and their own runs find them in the ledger and start none. How the task
+    ends depends on its own day alone: a session that a later day ended is no failure, and where a session ended before
+    the own day was done, that day is submitted alone.
+
     Args:
         home: checkout of dplib; its ``scripts/submit.sh`` knows spark-submit.
         entry: entry of the schedule file.
@@ -195,7 +202,6 @@ class DplibSubmitOperator(SparkSubmitOperator):
     def __init__(self, *, home: Path, entry: Schedule, stage: str, **kwargs: Any) -> None:
         super().__init__(
             application=str(home / "jobs" / f"{entry.job.replace('-', '_')}.py"),
-            application_args=["--config", entry.config, "--stage", stage],
             conn_id=entry.connection,
             conf=dict(entry.conf or {}),
             name=f"{entry.name} {stage}",
@@ -206,17 +212,55 @@ class DplibSubmitOperator(SparkSubmitOperator):
         )
         self.home = str(home)
         self.entry = entry
+        self.stage = stage
 
     def execute(self, context: Context) -> None:
         """Submit, wait, and tell a refusal from a failure."""
         day = released_day(self.entry, context)
         given = given_words(self.home, self.entry, day)
-        self.application_args = [*(self.application_args or []), "--date", day, *given]
+        if self.entry.catchup and context["dag_run"].run_type == "scheduled" and self._caught_up(context, day, given):
+            return
         try:
-            super().execute(context)
+            self._submit(context, "--date", day, *given)
         except Exception as error:
             code, said = self._end(str(error), day)
             ended("spark-submit", code, said)
+
+    def _submit(self, context: Context, *words: str) -> None:
+        self._hook = None  # it keeps the words that it was made with
+        self.application_args = ["--config", self.entry.config, "--stage", self.stage, *words]
+        super().execute(context)
+
+    def _caught_up(self, context: Context, day: str, given: Sequence[str]) -> bool:
+        """Whether the day is done, by an earlier day's session or by one of this and the days after it."""
+        # Whoever clears a task wants it to run, with other publish settings too.
+        if context["ti"].try_number == 1 and self._is_done(day, given):
+            self.log.info("%s was made in the session of an earlier day", day)
+            return True
+        last = day if given else self._last_day(context, day)
+        if last == day:
+            return False
+        try:
+            self._submit(context, "--dates", f"{day}..{last}")
+        except Exception as error:
+            self.log.warning("the session of %s to %s ended early: %s", day, last, self._end(str(error), day)[1])
+            return self._is_done(day, given)
+        return True
+
+    def _last_day(self, context: Context, day: str) -> str:
+        """The last of the days behind that follow the day and have no run in Airflow yet."""
+        last = day
+        for following, logical_date in days_behind(self.entry, dt.date.fromisoformat(day), dt.datetime.now(dt.UTC)):
+            if context["ti"].get_dr_count(dag_id=self.dag_id, logical_dates=[logical_date]):
+                break
+            last = following.isoformat()
+        return last
+
+    def _is_done(self, day: str, given: Sequence[str]) -> bool:
+        """Whether the ledger has what the stage makes."""
+        process = start_dplib(self.home, plan_words(self.entry, day) + list(given))
+        out, _ = process.communicate()
+        return process.returncode == 0 and json.loads(out)["ledger"]["existing_state"] in DONE[self.stage]
 
     def _end(self, said: str, day: str) -> tuple[int | None, str]:
         """The driver's exit code and last words."""

@@ -78,6 +78,7 @@ class Schedule:
         end_date: last day, or None: no end.
         timezone: whose midnight a day begins at.
         catchup: also run the days since ``start_date`` that nothing ran for; each spends.
+        catchup_days: days of a catch-up that one session of Spark makes at most; 1 gives each day its own.
         pool: of measure and publish; one slot, and the same for all jobs on one ledger.
         retries: of a task that failed and was not refused.
         retry_delay: seconds before the first retry; later ones wait longer.
@@ -95,6 +96,7 @@ class Schedule:
     end_date: dt.date | None = None
     timezone: str = "UTC"
     catchup: bool = False
+    catchup_days: int = 31
     pool: str = "dplib"
     retries: int = 3
     retry_delay: int = 300
@@ -286,6 +288,7 @@ _CHECKS = {
     "end_date": _last_day,
     "timezone": _zone,
     "catchup": _flag,
+    "catchup_days": _positive,
     "pool": _name,
     "retries": _count,
     "retry_delay": _positive,

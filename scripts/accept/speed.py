@@ -1,17 +1,26 @@
-"""Acceptance of speed: what ``make bench`` recorded on this machine (`scripts.bench.speed`), against its targets."""
+"""Acceptance of speed: what ``make bench`` and ``make bench-peers`` recorded on this machine, against its targets.
+
+Records: `scripts.bench.speed`, `scripts.peers`. That stored measurements and kept rows are byte-equal is tested here.
+"""
 
 import json
+import subprocess
+import sys
 from collections.abc import Iterator
 
 from scripts.accept.claims import Check, Result, at_most
+from scripts.accept.runs import ROOT
+from scripts.bench.counted_rows import UNITS
 from scripts.bench.speed import RECORD
+from scripts.peers.record import paired_ratio, stored
 
 TARGETS: dict[str, dict[str, float]] = {
     "commands": {"--help": 0.5, "ledger show": 0.8, "query": 0.8, "plan": 1.2},
     "cut": {"ratio": 1.5},
     "cold": {"event": 1.25, "customer": 1.6},
     "warm": {"event": 2.5, "customer": 2.5},
-    "rows": {f"{unit}, to {more} million": most for unit, most in (("event", 4), ("customer", 6)) for more in (5, 20)},
+    "rows": {f"{unit}, to {more} million": most for unit, most in (("event", 4), ("customer", 6)) for more in (5, 20)}
+    | {f"{unit}, from 5 to 20 million, to those before": 1.25 for unit in UNITS},
     "days": {"ratio": 1 / 3},
 }
 CLAIMS = {
@@ -24,18 +33,56 @@ CLAIMS = {
 }
 
 
+SAME_BYTES = (
+    *(f"tests/jobs/test_{name}golden.py" for name in ("", "range_", "network_", "minimum_cuts_", "kmeans_")),
+    "tests/spark/test_contributions.py",
+)
+"""Tests that compare with numbers stored before."""
+
+
 def recorded() -> Iterator[Result]:
     """Every number beside its target."""
     known = json.loads(RECORD.read_text(encoding="utf-8")) if RECORD.is_file() else {}
     for part, targets in TARGETS.items():
         for name, target in targets.items():
             claim = CLAIMS[part].format(name)
-            if part in known:
-                yield at_most(claim, known[part][name], target, " s" if part in ("commands", "warm", "rows") else "")
+            if name in known.get(part, {}):
+                yield at_most(claim, known[part][name], target, unit_of(part, name))
             else:
                 yield Result(
                     claim, f"at most {target:.3g}", f"not recorded (make bench, or scripts.bench.speed {part})", None
                 )
 
 
-CHECKS: tuple[Check, ...] = (recorded,)
+def beside_tumult() -> Iterator[Result]:
+    """Cold runs, and the second in a session, beside Tumult Analytics in the same rounds."""
+    known = stored()
+    for unit in UNITS:
+        for name, what, target in (("first", "cold run", 1.0), ("second", "second run in a session", 0.5)):
+            claim = f"{what}, unit {unit}, to Tumult Analytics"
+            ratio = paired_ratio(known, unit, name, "dplib", "Tumult Analytics")
+            if ratio is None:
+                yield Result(claim, f"<= {target:g}", "not recorded (make bench-peers)", None)
+            else:
+                yield at_most(claim, ratio, target)
+
+
+def same_bytes() -> Iterator[Result]:
+    """Stored measurements, releases and kept rows are those of before, byte by byte."""
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *SAME_BYTES],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    last = (done.stdout.strip().splitlines() or [done.stderr[-200:]])[-1]
+    yield Result("stored measurements and kept rows are byte-equal to before", "tests pass", last, done.returncode == 0)
+
+
+def unit_of(part: str, name: str) -> str:
+    """Of a recorded number."""
+    return " s" if part in ("commands", "warm", "rows") and "those before" not in name else ""
+
+
+CHECKS: tuple[Check, ...] = (recorded, beside_tumult, same_bytes)

@@ -157,17 +157,19 @@ def second_runs(folder: Path, units: Sequence[str] = UNITS) -> dict[str, float]:
 
 
 def rows(folder: Path) -> dict[str, float]:
-    """Processor seconds a million rows more, from one million to five and to twenty."""
+    """Processor seconds a million rows more, from one million to five and to twenty; and how the last grow."""
     taken: dict[str, list[float]] = {}
     for millions in MILLIONS:
         for unit, words in counted(folder, millions * 1_000_000).items():
             taken.setdefault(unit, []).append(processor_seconds(words, folder))
-    steps = [more - MILLIONS[0] for more in MILLIONS[1:]]
-    return {
-        f"{unit}, to {more} million": (last - found[0]) / step
-        for unit, found in taken.items()
-        for more, last, step in zip(MILLIONS[1:], found[1:], steps, strict=True)
-    }
+    few, some, many = MILLIONS
+    found = {}
+    for unit, (least, middle, most) in taken.items():
+        found[f"{unit}, to {some} million"] = (middle - least) / (some - few)
+        found[f"{unit}, to {many} million"] = (most - least) / (many - few)
+        growth = (most - middle) / (many - some) * (some - few) / (middle - least)
+        found[f"{unit}, from {some} to {many} million, to those before"] = growth
+    return found
 
 
 def days(folder: Path) -> dict[str, float]:

@@ -1,7 +1,8 @@
 """What a run costs as a function of its size: non-negative least squares on the measured runs of one kind.
 
     processor seconds of the driver          fixed + b cells (+ a rows, where a job collects edges) + d joined^3
-    processor seconds of executors           fixed + a rows + b cells + c tasks + e rounds x cells
+    processor seconds of executors           fixed + a rows + b cells + c tasks + e rounds x cells; also of Java and of
+                                             the Python workers apart
     memory of the driver's Python            fixed + b cells (+ a rows, where a job collects edges) + d joined^2
     shuffle bytes                            a rows + b cells
 
@@ -62,6 +63,8 @@ class Cost:
 
     driver: Line
     executors: Line
+    java: Line
+    workers: Line
     memory: Line
     shuffle: Line
 
@@ -78,6 +81,8 @@ def fit(runs: Sequence[Run]) -> Cost:
     return Cost(
         driver=_line(runs, lambda run: run.cpu["driver"], (*own, "joined")),
         executors=_line(runs, lambda run: run.cpu["java"] + run.cpu["workers"], work),
+        java=_line(runs, lambda run: run.cpu["java"], work),
+        workers=_line(runs, lambda run: run.cpu["workers"], work),
         memory=_line(runs, lambda run: run.memory["driver"], (*own, "pairs")),
         shuffle=_line(runs, lambda run: run.shuffle, ("rows", "cells")),
     )

@@ -106,7 +106,8 @@ def _measured(runs: Sequence[Run]) -> str:
 
 def _model(costs: dict[str, Cost]) -> str:
     columns = [
-        "job", "fixed s", "driver: s per 1e6 cells", "driver: s per 1,000 joined, cubed", "executors: s per 1e6 rows",
+        "job", "fixed s", "driver: s per 1e6 cells", "driver: s per 1,000 joined, cubed",
+        "executors: s per 1e6 rows", "in Java: s per 1e6 rows", "in Python: s per 1e6 rows",
         "executors: s per 1e6 cells", "executors: s per 1e6 cells and round", "s a task", "driver: bytes a cell",
         "driver: bytes a pair joined", "shuffle: bytes a row", "largest error",
     ]  # fmt: skip
@@ -119,7 +120,7 @@ def _coefficients(cost: Cost) -> list[str]:
         f"{driver['fixed'] + executors['fixed']:.1f}",
         f"{driver['cells'] * 1e6:.2g}",
         f"{driver['joined'] * 1e9:.2g}",
-        f"{executors['rows'] * 1e6:.2g}",
+        *(f"{line.coefficients['rows'] * 1e6:.2g}" for line in (cost.executors, cost.java, cost.workers)),
         f"{executors['cells'] * 1e6:.2g}",
         f"{executors['rounds'] * 1e6:.2g}",
         f"{executors['tasks']:.2g}",
