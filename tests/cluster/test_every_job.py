@@ -5,6 +5,7 @@ The main job is in ``test_submit`` and ``test_disturbed``.
 
 from collections.abc import Callable
 from fractions import Fraction
+from functools import partial
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,7 @@ from tests.cluster.test_disturbed import executor_that_waits, finish
 from tests.jobs.test_minimum_cuts import APPROX_TERMS, N, new_contacts
 from tests.jobs.test_network_statistics import new_network
 from tests.jobs.test_range_histograms import new_visits
-from tests.support.every_job import POINTS, Points
+from tests.support.every_job import POINTS, Points, new_place_of
 from tests.support.jobs import Shop, content, new_place
 
 
@@ -65,6 +66,7 @@ CASES: dict[str, tuple[Callable[..., Shop], dict[str, Any]]] = {
     ),
     "minimum-cuts": (new_strict_contacts, {}),
     "kmeans": (new_people, {}),
+    "key-selection": (partial(new_place_of, "key-selection"), {}),
 }
 WAITING = {"range-histograms": "range noise", "minimum-cuts": "trials", "kmeans": "points"}
 """Where a task of the job waits to be killed."""

@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from tests.connect.server import Server
 from tests.jobs.test_minimum_cuts import new_contacts
 from tests.jobs.test_network_statistics import new_network
 from tests.jobs.test_range_histograms import new_visits
+from tests.support.every_job import new_place_of
 from tests.support.jobs import HEADER, ROOT, ROWS, Shop, content, new_shop, python_process
 from tests.support.places import new_places
 
@@ -73,6 +75,7 @@ CASES: dict[str, tuple[Callable[..., Shop], dict[str, Any]]] = {
     "network-statistics projected": (new_network, PROJECTED),
     "minimum-cuts": (new_contacts, {}),
     "kmeans": (new_places, {}),
+    "key-selection": (partial(new_place_of, "key-selection"), {}),
     "kmeans by local search": (new_places, {"clustering__method": "local_search"}),
 }
 

@@ -25,6 +25,7 @@ TYPES = {
     "network-statistics": {"statistic": "string", "std_error": "double", "published": "bigint"},
     "minimum-cuts": {"statistic": "string", "cut": "bigint", "low": "double"},
     "kmeans": {"center": "bigint", "weight": "double", "may_be_noise": "boolean"},
+    "key-selection": {"key": "string"},
 }
 
 

@@ -266,6 +266,25 @@ def minimum_cuts(draw: Draw) -> Settings:
     return _frame(draw, "minimum-cuts", columns, privacy, graph=graph, cuts=cuts, publish=publish)
 
 
+def key_selection(draw: Draw) -> Settings:
+    """A configuration of ``key-selection``; not among `JOBS`, whose numbers say which faults were found."""
+    columns: Settings = {"keys": ["word", "shop"]} if draw.chance(0.3) else {"key": "word"}
+    privacy: Settings = {"unit": draw.one("event", "customer", "a b_c-d")}
+    privacy["budget"] = {
+        draw.one("epsilon", "epsilon", "rho"): draw.one("1e-9", "0.1", 1, 14),
+        "delta": draw.one(*DELTAS),
+    }
+    if privacy["unit"] != "event":
+        columns["unit"] = "who"
+        privacy["max_keys_per_unit"] = draw.one(1, 2, 10)
+    selection: Settings = {}
+    draw.maybe(selection, "mechanism", 0.7, "auto", "table", "truncated_geometric", "gaussian", "laplace")
+    draw.maybe(selection, "rounds", 0.2, 1, 3)
+    draw.maybe(selection, "even", 0.2, True, False)
+    draw.maybe(selection, "max_keys", 0.3, 1, 1_000_000)
+    return _frame(draw, "key-selection", columns, privacy, selection=selection)
+
+
 JOBS: tuple[Callable[[Draw], Settings], ...] = (
     consistent_histograms, range_histograms, kmeans, network_statistics, minimum_cuts,
 )  # fmt: skip

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.configurations import JOBS, configuration
+from tests.support.configurations import JOBS, configuration, key_selection
+from tests.support.drawing import Draw
 from tests.support.drawn import outcome, outcome_of
 
 FOUND = (5, 12, 45, 535, 635, 1045)
@@ -21,6 +22,12 @@ def test_a_drawn_configuration_is_refused_or_published(first: int, tmp_path: Pat
     said = {number: outcome(number, tmp_path) for number in range(3000 + first, 3075 + first, len(JOBS))}
     assert {number: words for number, (kind, words) in said.items() if kind == "lost"} == {}
     assert set(Counter(kind for kind, _ in said.values())) == {"published", "refused"}
+
+
+def test_a_drawn_selection_is_refused_or_published(tmp_path: Path) -> None:
+    said = [outcome_of(key_selection(Draw(number)), tmp_path) for number in range(16)]
+    assert [words for kind, words in said if kind == "lost"] == []
+    assert {kind for kind, _ in said} == {"published", "refused"}
 
 
 @pytest.mark.parametrize("number", FOUND)

@@ -112,7 +112,7 @@ def test_a_tree_that_fewer_days_would_cut_keeps_its_days(branching: Any, leaves:
 
 
 def test_a_design_without_more_is_tried_whole(tmp_path: Path) -> None:
-    for job in ("range-histograms", "kmeans", "minimum-cuts", "network-statistics"):
+    for job in ("range-histograms", "kmeans", "minimum-cuts", "network-statistics", "key-selection"):
         whole, thin = few(job, tmp_path / job)
         assert thin is whole
 
