@@ -35,6 +35,22 @@ class Stream(Section):
         return self
 
 
+class StreamTree(Section):
+    """The tree of a stream, decided: what `levels: auto` chooses stays what it was on the first day."""
+
+    levels: list[CalendarLevel]
+    """Below the root, the whole horizon."""
+    root: bool
+    """Whether the root is measured."""
+    shares: list[Exact]
+    """Share of the budget of the root, where it is measured, and of each level from the coarsest down."""
+
+    @property
+    def names(self) -> list[str]:
+        """Of the levels that have shares."""
+        return ["all days", *self.levels][-len(self.shares) :]
+
+
 def with_horizon(given: object, section: str, names: tuple[str, str]) -> object:
     """Settings with a stream's horizon as the days of another section, and the queries of streams where none is.
 
@@ -68,13 +84,12 @@ def _filled(
     return {**given, path[0]: _filled(inner, path[1:], section, days)} if isinstance(inner, Mapping) else given
 
 
-def require_streamable(tables: object, quality_share: object, unit: str = "event") -> None:
+def require_streamable(tables: object, quality_share: object) -> None:
     """Refuse what a stream has not.
 
     Args:
         tables: where its tables would go besides.
         quality_share: part of the budget for the quality of the input.
-        unit: the privacy unit, of a job whose streams have none that spans days.
 
     Raises:
         ValueError: as pydantic's validators raise it.
@@ -83,5 +98,3 @@ def require_streamable(tables: object, quality_share: object, unit: str = "event
         raise ValueError("privacy.quality_share must be absent in a stream, got one")
     if tables:
         raise ValueError("publish.output.tables must be absent in a stream, whose rows are revised, got some")
-    if unit != "event":
-        raise ValueError(f"privacy.unit must be event in a stream, got {unit}")

@@ -20,12 +20,8 @@ import numpy as np
 
 from dplib.arrays import FloatArray, IntArray
 from dplib.estimates.stream_state import StreamState
-from dplib.release.files import content_hash
-from dplib.release.manifest import STREAM, Manifest
-from dplib.release.staging import MEASUREMENT
 from dplib.release.stream_version import StreamVersion, holes
 from dplib.release.tables import read_table
-from dplib.release.verify import Check
 from dplib.trees.growing import GrowingTree
 
 FINAL, PRELIMINARY = "final", "preliminary"
@@ -119,11 +115,3 @@ def stream_details(state: StreamState[Any], version: StreamVersion, shaping: str
         "final_days": int(sum(state.days[tree.lo[top] : tree.hi[top]].sum() for top in tops[final])),
         "closed": version.is_closed,
     }
-
-
-def check_days(directory: Path, manifest: Manifest) -> Check:
-    """The measured days that a version was made from, beside it."""
-    stream: Any = manifest.details[STREAM]
-    folder = directory.resolve().parent / MEASUREMENT
-    wrong = [day for day, known in stream["days"].items() if content_hash(folder / day) != known]
-    return Check("measured days", not wrong, ", ".join(wrong[:5]) or f"{len(stream['days'])} as they were measured")

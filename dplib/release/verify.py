@@ -8,15 +8,16 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from dplib.errors import ConfigError, DplibError
 from dplib.ledger.chain import Entry
 from dplib.ledger.replay import LedgerState
 from dplib.ledger.repricing import Pricing
-from dplib.release.files import MANIFEST, file_sha256, list_files
+from dplib.release.files import MANIFEST, content_hash, file_sha256, list_files
 from dplib.release.manifest import STREAM, FileEntry, Manifest, load_manifest
 from dplib.release.membership import FORGOTTEN, found_in, unknown
+from dplib.release.staging import MEASUREMENT
 
 if TYPE_CHECKING:
     from dplib.ledger.ledger import Ledger
@@ -173,3 +174,11 @@ def _listing(name: str, found: list[str], good: str = "none") -> Check:
 
 def _compared(here: str, there: str | None) -> str:
     return here if here == there else f"{here} in the manifest, {there or 'nothing'} in the ledger"
+
+
+def check_days(directory: Path, manifest: Manifest) -> Check:
+    """The measured days that a version was made from, beside it."""
+    stream: Any = manifest.details[STREAM]
+    folder = directory.resolve().parent / MEASUREMENT
+    wrong = [day for day, known in stream["days"].items() if content_hash(folder / day) != known]
+    return Check("measured days", not wrong, ", ".join(wrong[:5]) or f"{len(stream['days'])} as they were measured")

@@ -26,6 +26,18 @@ def closing_nodes(tree: IntervalTree, measured: BoolArray, day: int) -> IntArray
     return np.flatnonzero((tree.hi == day + 1) & measured[tree.level]).astype(np.int64)
 
 
+def node_sums(tree: IntervalTree, nodes: IntArray, leaves: IntArray, first: int) -> IntArray:
+    """Sums over some nodes, shape (n_nodes, ...).
+
+    Args:
+        tree: over the days.
+        nodes: their numbers.
+        leaves: values of days, from the day ``first`` on, shape (n, ...).
+        first: a day.
+    """
+    return np.stack([leaves[tree.lo[node] - first : tree.hi[node] - first].sum(axis=0) for node in nodes])
+
+
 def largest_nodes(tree: IntervalTree, recorded: BoolArray) -> IntArray:
     """The recorded nodes with no recorded node above them, by their days.
 

@@ -1,6 +1,6 @@
 """Errors of each kind of answer at several divisions of one budget, and what a plan says of them."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -44,11 +44,18 @@ def mean_error(kinds: Sequence[KindError], name: str = "chosen") -> float:
     return float(np.exp(np.average(logs, weights=[each.weight for each in kinds])))
 
 
+def chosen_errors(kinds: Sequence[KindError]) -> dict[tuple[str, str], float]:
+    """The configuration's errors by (query, of what)."""
+    return {(each.query, each.of): each.chosen for each in kinds}
+
+
 def judged_targets(
-    asked: Sequence[tuple[str, str, Target | None]], kinds: Sequence[KindError], law: Law
+    asked: Sequence[tuple[str, str, Target | None]], known: Mapping[tuple[str, str], float], law: Law
 ) -> Iterator[str]:
-    """Whether the targets of (query, of what, target) are met; errors fall with the budget by the noise's exponent."""
-    known = {(each.query, each.of): each.chosen for each in kinds}
+    """Whether the targets of (query, of what, target) are met by the ``known`` errors of (query, of what).
+
+    Errors fall with the budget by the noise's exponent.
+    """
     for query, of, target in asked:
         if target is None:
             continue

@@ -63,7 +63,7 @@ def oracle() -> Iterator[Result]:
         every, worst = np.arange(len(made.series)), 0.0
         sums = [*every[:, None], every[:3], every[[0, 5]], every[:8], every[[1, -1]]]
         for lo, hi in [*zip(tree.lo.tolist(), tree.hi.tolist(), strict=True), (0, 7), (3, 17), (6, 20)]:
-            worst = max(worst, *(abs(errors.sum_error(lo, hi, own) / dense.error(lo, hi, own) - 1) for own in sums))
+            worst = max(worst, *(abs(errors.sum_std_error(lo, hi, own) / dense.error(lo, hi, own) - 1) for own in sums))
         noisy = np.random.default_rng(3).normal(50, 20, (len(made.series), tree.n_nodes))
         gap = np.abs(estimate_sums(made, noisy).estimates - dense.estimates(noisy)).max()
         yield at_most(f"range histograms, {case}: stated errors against the dense oracle", worst, 1e-9)
@@ -113,7 +113,7 @@ def coverage() -> Iterator[Result]:
             )
             leaves = made.plan.values(noisy.T.astype(np.float64))[made.strategy.tree.leaf_nodes]
             met[copy] = [[leaves[lo:hi, own].sum() for lo, hi in ranges] for own in sums]
-        stated = np.array([[errors.sum_error(lo, hi, own) for lo, hi in ranges] for own in sums])
+        stated = np.array([[errors.sum_std_error(lo, hi, own) for lo, hi in ranges] for own in sums])
         halves = np.array([[errors.sum_half_width(lo, hi, own) for lo, hi in ranges] for own in sums])
         # A whole number on its bound is inside, however both were rounded.
         held = float((np.abs(met) <= halves + 1e-9).mean())

@@ -7,6 +7,7 @@ import pytest
 
 from dplib.release.tables import read_table
 from tests.support.jobs import dplib
+from tests.support.range_stream import GROUPS, new_range_stream
 from tests.support.stream_shop import days, new_customers, new_stream
 
 pytestmark = pytest.mark.spark
@@ -67,3 +68,51 @@ def test_customers_count_once_for_all_levels_and_days(tmp_path: Path) -> None:
     shown = dplib("stream", "show", "--config", str(shop.config))
     assert "table of chosen rows kept" in shown.out, shown.err
     assert "eve" not in ran.out + ran.err + shown.out
+
+
+def test_days_of_range_histograms_count_the_rows_of_their_groups(tmp_path: Path) -> None:
+    totals = [{"totals": {"all": GROUPS}, "measured": True}]
+    changes = {"histogram": {"groups": GROUPS, "totals": totals}, "privacy__budget": {"rho": 8}}
+    shop = new_range_stream(tmp_path, stream__horizon=[days(5)[0], days(8)[0]], **changes)
+    counts = np.random.default_rng(3).integers(0, 40, (3, 21))
+    rows = [
+        (date, group, "1", "")
+        for day, date in enumerate(days(*range(21)))
+        for group, count in zip([*GROUPS, "elsewhere"], [*counts[:, day].tolist(), 3], strict=True)
+        for _ in range(count)
+    ]
+    shop.rows(rows)
+    ran = shop.run("--dates", f"{days(6)[0]}..{days(7)[0]}", "--yes")
+    assert ran.release == shop.stream / "000002"
+    found = read_table(shop.stream / "measurement" / days(6)[0]).to_pylist()
+    noisy = {(row["group"], str(row["lo"]), str(row["hi"])): row["noisy"] for row in found}
+    for lo in (5, 6):
+        ends = (days(lo)[0], days(6)[0])
+        expected = counts[:, lo:7].sum(axis=1)
+        for group, count in zip([*GROUPS, "all"], [*expected, expected.sum()], strict=True):
+            assert abs(noisy[group, *ends] - count) <= 5
+    assert len(noisy) == 8
+    assert shop.run("--date", days(6)[0], "--yes").release == ran.release
+    late = shop.run("--date", days(5)[0], "--yes").release
+    page = (late / "report.html").read_text(encoding="utf-8")
+    assert "Preliminary and final numbers" in page
+    assert "Revised since the version before: the numbers of 1 day, " in page  # the week is whole
+
+
+def test_rows_of_a_unit_are_chosen_once_for_all_days_of_range_histograms(tmp_path: Path) -> None:
+    shop = new_range_stream(
+        tmp_path,
+        stream={"horizon": [days(0)[0], days(6)[0]], "levels": ["week", "day"]},
+        privacy={"unit": "customer", "max_rows_per_unit": 2, "budget": {"rho": 10}},  # sigma^2 of 2/5
+        input__columns={"value": "date", "group": "product", "unit": "order_id"},
+    )
+    shop.rows([(days(day)[0], GROUPS[0], "1", f"customer {n}") for day in (0, 3, 6) for n in range(40)])
+    assert shop.run("--date", days(6)[0], "--yes").code == 0
+    assert shop.run("--dates", f"{days(0)[0]}..{days(3)[0]}", "--yes").code == 0
+    noisy = {}
+    for place in (shop.stream / "measurement").iterdir():
+        noisy |= {(row["group"], row["node"]): row["noisy"] for row in read_table(place).to_pylist()}
+    own = [noisy[GROUPS[0], node] for node in (1, 4, 7, 0)]
+    assert own[3] == pytest.approx(80, abs=5)
+    assert sum(own[:3]) == pytest.approx(80, abs=8)  # not 120: two of the three rows of each
+    assert min(own[:3]) > 5

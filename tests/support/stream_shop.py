@@ -29,7 +29,7 @@ from dplib.workflow.offer import Offer
 from dplib.workflow.publication import without_page
 from dplib.workflow.run_keys import MeasurementKeys, RunKeys, secret_of
 from dplib.workflow.stream import Measure, measure_day, publish_version, version_of
-from tests.support.jobs import JOB, SETTINGS, Shop, new_place
+from tests.support.jobs import SETTINGS, Shop, new_place
 
 FIRST = dt.date(2026, 1, 26)
 STREAM: dict[str, Any] = {name: deepcopy(value) for name, value in SETTINGS.items() if name != "tree"} | {
@@ -54,7 +54,7 @@ class StreamShop(Shop):
 
     def prepared(self, date: str = "") -> PreparedJob[Design]:
         """The configuration, for a day."""
-        return job_named(JOB).prepare(self.config, (), date)  # type: ignore[return-value]  # the job's own design
+        return job_named(self.job).prepare(self.config, (), date)  # type: ignore[return-value]  # the job's own design
 
     def reserve(self, prepared: PreparedJob[Design], ledger: Ledger) -> tuple[Run, Measure]:
         """The reservation, and what counts the day and draws its noise."""
@@ -77,15 +77,20 @@ class StreamShop(Shop):
         ring = load_secret(prepared.config.secret, prepared.base)
 
         def measure(reserved: Run, directory: Path) -> MeasurementKeys:
-            design = as_started(prepared.design, version_of(prepared.output, reserved))
-            keys = RunKeys.derive(secret_of(ring, reserved), reserved)
-            day = design.day(dt.date.fromisoformat(prepared.date))
-            _, first = closing(design, day)
-            version = version_of(prepared.output, reserved)
-            counts = self.counted(design, range(first, day + 1), version, keys, directory)
-            return measure_closing(design, day, counts, keys, directory)
+            keys, version = RunKeys.derive(secret_of(ring, reserved), reserved), version_of(prepared.output, reserved)
+            return self.draw(prepared, version, keys, directory)
 
         return measure
+
+    def draw(
+        self, prepared: PreparedJob[Any], version: StreamVersion, keys: RunKeys, directory: Path
+    ) -> MeasurementKeys:
+        """Count the prepared day's nodes and draw their noise."""
+        design = as_started(prepared.design, version)
+        day = design.day(dt.date.fromisoformat(prepared.date))
+        _, first = closing(design, day)
+        counts = self.counted(design, range(first, day + 1), version, keys, directory)
+        return measure_closing(design, day, counts, keys, directory)
 
     def counted(self, design: Design, days: range, version: StreamVersion, keys: RunKeys, directory: Path) -> IntArray:
         """Counts of some days, shape (len(days), n_items)."""

@@ -13,9 +13,8 @@ from dplib.jobs.consistent_histograms.query import design_of, state_of
 from dplib.jobs.consistent_histograms.tables import ESTIMATES, PUBLISHED, Tables, block_names
 from dplib.projection.residual import largest_residual
 from dplib.release.manifest import Manifest
-from dplib.release.stream_tops import check_days
 from dplib.release.tables import read_table
-from dplib.release.verify import Check
+from dplib.release.verify import Check, check_days
 
 TOLERANCE = 1e-6
 """Largest difference allowed in the estimates, in counts (relative to the largest count where that is above 1)."""

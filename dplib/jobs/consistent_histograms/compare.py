@@ -13,7 +13,7 @@ from dplib.jobs.consistent_histograms.columns import target_groups
 from dplib.jobs.consistent_histograms.day_tree import query_ranges
 from dplib.jobs.consistent_histograms.design import Design
 from dplib.jobs.consistent_histograms.errors import Errors
-from dplib.workflow.kind_errors import KindError, advice, judged_targets, shares_text
+from dplib.workflow.kind_errors import KindError, advice, chosen_errors, judged_targets, shares_text
 
 ROUNDING = 1e-6
 """Part of the largest error up to which an error is none."""
@@ -43,7 +43,7 @@ def kind_errors(design: Design, errors: Errors) -> tuple[tuple[KindError, ...], 
     asked = [(each.range, of, each.target) for each, of in zip(design.config.questions, groups, strict=True)]
     levels = shares_text(best.days.names, best.days.shares)
     advised = f"{levels} of the tree and {shares_text(best.columns.names, best.columns.shares)}"
-    said = judged_targets(asked, kinds, design.config.privacy.mechanism)
+    said = judged_targets(asked, chosen_errors(kinds), design.config.privacy.mechanism)
     return kinds, (*said, *advice(kinds, "measure: auto", advised))
 
 

@@ -14,7 +14,7 @@ from dplib.jobs.consistent_histograms.rows import SeriesCounts
 from dplib.jobs.consistent_histograms.tables import Tables
 from dplib.mechanisms.tree_counts import measure_levels
 from dplib.release.stream_tops import NODES
-from dplib.trees.growing import closing_nodes
+from dplib.trees.growing import closing_nodes, node_sums
 from dplib.workflow.run_keys import MeasurementKeys, RunKeys
 from dplib.workflow.stream_noise import draw_nodes
 
@@ -36,8 +36,7 @@ def measure_closing(design: Design, day: int, counts: IntArray, keys: RunKeys, d
         directory: staging directory; gets ``measurement/``.
     """
     nodes, first = closing(design, day)
-    leaves, tree = SeriesCounts(design).of(counts, first), design.tree
-    values = np.stack([leaves[tree.lo[node] - first : tree.hi[node] - first].sum(axis=0) for node in nodes])
+    values = node_sums(design.tree, nodes, SeriesCounts(design).of(counts, first), first)
 
     def draw(node: int, own: IntArray, key: bytes, name: str) -> IntArray:
         return np.asarray(_noisy_node(design, node, own[None], key, name)[0])

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from dplib.arrays import FloatArray, IntArray
 from dplib.config.value_input import BinDomain
 from dplib.errors import ConfigError
-from dplib.jobs.range_histograms.config import MAX_BINS, EvenEdges, HistogramSettings
+from dplib.jobs.range_histograms.histogram_config import MAX_BINS, EvenEdges, HistogramSettings
 from dplib.trees.calendar import period_edges
 from dplib.validate import require
 

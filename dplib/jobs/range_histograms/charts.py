@@ -101,14 +101,19 @@ def _figure(design: Design, group: int, estimates: FloatArray, counts: IntArray)
     caption = f"{design.bins.shown(0, n_bins)}, one point {'a bin' if width == 1 else f'for {width} bins'}."
     if margin is not None:
         caption += f" 95 % intervals: up to ±\N{NO-BREAK SPACE}{number_text(float(margin.max()), 3)}."
-    alt = (
-        f"Chart of {name}: estimates between {number_text(float(middle.min()), 3)} and "
-        f"{number_text(float(middle.max()), 3)}; published counts between {count_text(whole.min())} and "
-        f"{count_text(whole.max())}."
-    )
+    alt = alt_text(name, middle, whole)
     title = name if design.bins.grouped else f"All {count_text(n_bins)} bins"
     drawing = series_with_band(Series(_positions(design, lo, hi), middle, margin, whole, each))
     return Figure(drawing, title, caption, alt)
+
+
+def alt_text(name: str, estimates: FloatArray, counts: IntArray) -> str:
+    """A chart in words."""
+    return (
+        f"Chart of {name}: estimates between {number_text(float(estimates.min()), 3)} and "
+        f"{number_text(float(estimates.max()), 3)}; published counts between {count_text(counts.min())} and "
+        f"{count_text(counts.max())}."
+    )
 
 
 def _positions(design: Design, lo: IntArray, hi: IntArray) -> list[dt.date] | list[str] | list[float]:

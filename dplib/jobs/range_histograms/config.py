@@ -7,177 +7,30 @@ is made of the stored measurement and never spend. The file says besides where t
 """
 
 import datetime as dt
+from collections.abc import Mapping
 from fractions import Fraction
-from itertools import pairwise
 from pathlib import Path
-from typing import Annotated, ClassVar, Literal, Self, TypeGuard
+from typing import Annotated, Literal, Self, TypeGuard
 
-from pydantic import Discriminator, Field, Tag, field_validator, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from dplib.config.day_window import DayClock, DayWindow
-from dplib.config.item_groupings import Grouping, check_groupings, kind_of_names, listed_groupings
-from dplib.config.item_table import ItemTable, TableItems
 from dplib.config.job_config import JobConfig, Publication, ReleaseSettings, require_unit_column
 from dplib.config.measure import Measure, Target
-from dplib.config.names import ListFile, declared_names
 from dplib.config.sections import Exact, RowPrivacySettings, Section
+from dplib.config.stream import Query, RecentDays, Stream, require_streamable, with_horizon
 from dplib.config.value_input import HistogramInput
+from dplib.jobs.range_histograms.histogram_config import GroupTable, HistogramSettings, absent
 
 NAME = "range-histograms"
 COUNTING_VERSION = 1
 """Raised when the code that turns rows into counts changes its result."""
-MAX_BINS = 1 << 22
-"""Bins of one histogram at most."""
 
 Method = Literal[
     "auto", "blue", "workload_aware", "lue_dptree", "boost", "boost_un", "hierarchical_bins", "dwork", "adaptive"
 ]
 WITH_CHILDREN = ("blue", "lue_dptree", "boost", "boost_un")
 """Methods whose number of children a node can be chosen."""
-
-
-class EvenEdges(Section):
-    """Bins of one width."""
-
-    start: Exact
-    """Lower end of the first bin."""
-    stop: Exact
-    """Upper end of the last bin, a whole number of widths above `start`."""
-    width: Exact
-
-    @model_validator(mode="after")
-    def _whole(self) -> Self:
-        if self.width <= 0 or self.stop <= self.start:
-            raise ValueError("must have a width above 0 and stop above start, got others")
-        if (self.stop - self.start) % self.width:
-            raise ValueError("must have a whole number of widths between start and stop, got a part left over")
-        return self
-
-    def edges(self) -> list[Fraction]:
-        """All edges, exactly."""
-        return [self.start + self.width * k for k in range(int((self.stop - self.start) / self.width) + 1)]
-
-
-class Days(Section):
-    """Bins of one or more whole days; both ends inclusive."""
-
-    first: dt.date
-    last: dt.date
-    days_per_bin: Annotated[int, Field(ge=1, strict=True)] = 1
-    """Width of a bin; the last one may be shorter."""
-
-    @model_validator(mode="after")
-    def _order(self) -> Self:
-        if self.last < self.first:
-            raise ValueError(f"must have last not before first, got {self.last} before {self.first}")
-        return self
-
-
-class GroupTable(ItemTable):
-    """A public CSV file with one row a group: the column that names it, and attributes."""
-
-    setting: ClassVar[str] = "histogram.groups"
-    reserved: ClassVar[frozenset[str]] = frozenset(
-        ["group", "grouping", "bin", "node", "level", "lo", "hi", "noisy", "variance", "estimate", "std_error", "count"]
-    )
-
-    @model_validator(mode="after")
-    def _groups_alone(self) -> Self:
-        if len(self.columns) > 1 or self.first_day or self.last_day:
-            got = "days" if self.first_day or self.last_day else f"{len(self.columns)} columns"
-            raise ValueError(f"histogram.groups must have one column that names a group and no days, got {got}")
-        return self
-
-    @property
-    def listed(self) -> TableItems:
-        """The groups, once the table is read."""
-        return self.items(dt.date.min, dt.date.max)
-
-
-def _absent(value: object) -> bool:
-    return value is None
-
-
-class Totals(Section):
-    """Sums of groups."""
-
-    totals: dict[str, list[str]]
-    """Total's name to its members, which are groups or other totals."""
-    name: Annotated[str | None, Field(min_length=1)] = Field(default=None, exclude_if=_absent)
-    """What these are called together, such as regions; made of their place where absent."""
-    measured: Annotated[bool | None, Field(exclude_if=_absent)] = None
-    """Whether they get noisy counts of their own, where `measure` does not say so; false where absent."""
-
-
-class HistogramSettings(Section):
-    """The public keys of the release: every bin of every group, whether or not rows exist."""
-
-    edges: list[Exact] | EvenEdges | None = None
-    """Numbers: bins [a, b), the last one closed; a list of edges, or {start, stop, width}."""
-    days: Days | None = None
-    """Timestamps: {first, last}, one bin a day or every `days_per_bin` days."""
-    categories: list[str] | ListFile | None = None
-    """Categories in their order; neighbours in it share a range."""
-    groups: (
-        list[str]
-        | Annotated[
-            Annotated[ListFile, Tag("list")] | Annotated[GroupTable, Tag("table")], Discriminator(kind_of_names)
-        ]
-        | None
-    ) = None
-    """One histogram for each; needs input.columns.group. Names, `{file: groups.txt}`, or a table with attributes:
-    `{file: shops.csv, columns: [shop], attributes: [region]}`."""
-    groupings: Annotated[list[Grouping] | None, Field(exclude_if=_absent)] = None
-    """Sums of the groups of a table: `[[region], []]`, or `{by: [region], measured: true}`."""
-    totals: Annotated[list[Totals] | None, Field(exclude_if=_absent)] = None
-    """Sums of listed groups: `[{totals: {coast: [north, east]}, measured: true}]`."""
-    outside: Literal["drop", "clamp"] = "drop"
-    """Numbers beyond the edges: dropped, or counted in the first or the last bin."""
-    total_is_public: bool = False
-    """The number of rows that count is public for each group and published as it is; needs replace_one."""
-
-    @model_validator(mode="after")
-    def _one_kind(self) -> Self:
-        given = [name for name in ("edges", "days", "categories") if getattr(self, name) is not None]
-        if len(given) != 1:
-            raise ValueError(
-                f"histogram must have one of edges, days or categories, got {' and '.join(given) or 'none'}"
-            )
-        check_groupings("histogram", self.groupings, self.groups, "groups")
-        if self.totals is not None and self.groups is None:
-            raise ValueError("histogram.totals must be absent unless histogram.groups is given, got some")
-        if self.edges is None and self.outside == "clamp":
-            raise ValueError(f"histogram.outside must be drop where bins are {given[0]}, got clamp")
-        return self
-
-    @field_validator("groupings", mode="before")
-    @classmethod
-    def _lists(cls, given: object) -> object:
-        return listed_groupings(given)
-
-    @field_validator("edges")
-    @classmethod
-    def _increasing(cls, edges: list[Fraction] | EvenEdges | None) -> list[Fraction] | EvenEdges | None:
-        if isinstance(edges, list):
-            numbers = [float(edge) for edge in edges]
-            if len(edges) < 2 or any(after <= before for before, after in pairwise(numbers)):
-                raise ValueError("must be at least two numbers, each above the one before, got others")
-        return edges
-
-    def group_names(self, base: Path) -> tuple[str, ...] | None:
-        """The groups; None where there is one histogram."""
-        if isinstance(self.groups, GroupTable):
-            return self.groups.read(base, dt.date.min, dt.date.max).listed.names
-        return None if self.groups is None else declared_names(self.groups, base, "histogram.groups")
-
-    @property
-    def add_up(self) -> bool:
-        """Whether sums of groups are declared."""
-        return bool(self.groupings or self.totals)
-
-    def category_names(self, base: Path) -> tuple[str, ...]:
-        """The categories in order; empty where bins are numbers or days."""
-        return () if self.categories is None else declared_names(self.categories, base, "histogram.categories")
 
 
 class WorkloadSettings(Section):
@@ -205,11 +58,12 @@ class WorkloadSettings(Section):
 class RangeQuestion(Section):
     """A kind of range that readers ask for, of each group and of each kind of sums of groups."""
 
-    range: Literal["bin", "total", "uniform", "prefix"] | WorkloadSettings
-    """Single bins, all bins together, all ranges, those that begin with the first bin, or a law of ranges."""
+    range: Literal["bin", "uniform", "prefix"] | Query | RecentDays | WorkloadSettings
+    """Single bins, all bins together (total), all ranges, those that begin with the first bin, or a law of ranges; of a
+    stream day, last 7 days, month to date, month, ..., each as it is known on its last day."""
     weight: Annotated[Exact, Field(gt=0)] = Fraction(1)
     """How much its error counts where the tree and shares of the budget are chosen, beside the other queries'."""
-    target: Annotated[Target | None, Field(exclude_if=_absent)] = None
+    target: Annotated[Target | None, Field(exclude_if=absent)] = None
     """The plan says whether it is met, and at which budget it would be."""
 
 
@@ -259,13 +113,25 @@ class RangesRelease(ReleaseSettings):
     privacy: RowPrivacySettings
     histogram: HistogramSettings
     tree: TreeSettings = TreeSettings()
-    measure: Annotated[Measure | Literal["auto"] | None, Field(exclude_if=_absent)] = None
+    measure: Annotated[Measure | Literal["auto"] | None, Field(exclude_if=absent)] = None
     """auto: the shares of the groups and of each kind of their sums that serve the queries best, or `{shares: ..}`;
     where absent, what is measured has the same noise at each node."""
-    queries: Annotated[tuple[RangeQuestion, ...] | None, Field(exclude_if=_absent, min_length=1)] = None
+    queries: Annotated[tuple[RangeQuestion, ...] | None, Field(exclude_if=absent, min_length=1)] = None
     """Kinds of ranges that the tree (method auto) and the shares (measure: auto) serve and whose errors the plan shows:
     `[bin, {range: {length: 7}, weight: 2}, total]`."""
+    stream: Annotated[Stream | None, Field(exclude_if=absent)] = None
+    """Days are measured and published one by one under one reservation (`dplib guide streams`)."""
     publish: RangePublish = RangePublish()
+
+    @model_validator(mode="before")
+    @classmethod
+    def _horizon(cls, given: object) -> object:
+        """The bins of a stream are the days of its horizon."""
+        histogram = given.get("histogram") if isinstance(given, Mapping) and given.get("stream") else None
+        for name in ("edges", "categories"):
+            if isinstance(histogram, Mapping) and histogram.get(name) is not None:
+                raise ValueError(f"histogram.{name} must be absent in a stream, whose bins are its days, got some")
+        return with_horizon(given, "histogram.days", ("first", "last"))
 
     @field_validator("tree", mode="before")
     @classmethod
@@ -292,9 +158,22 @@ class RangesRelease(ReleaseSettings):
             raise ValueError("publish.layout must be auto or driver where groups add up, got blocks")
         return self
 
+    @model_validator(mode="after")
+    def _of_days(self) -> Self:
+        for question in self.queries or ():
+            if isinstance(question.range, WorkloadSettings) or question.range in ("bin", "uniform", "prefix"):
+                if self.stream is not None:
+                    shown = question.range if isinstance(question.range, str) else "ranges of bins"
+                    raise ValueError(f"queries must be of days, such as last 7 days, in a stream, got {shown}")
+            elif self.stream is None and question.range != "total":
+                raise ValueError(f"queries must be ranges of bins where there is no stream, got {question.range}")
+        return self
+
     @property
     def method(self) -> str:
         """The method after `auto` is decided."""
+        if self.stream is not None:
+            return "calendar"
         return "questions" if self.queries is not None and self.tree.method == "auto" else self.tree.resolved_method
 
     @property
@@ -325,6 +204,28 @@ class RangeHistogramsConfig(RangesRelease, JobConfig):
             if histogram.total_is_public:
                 raise ValueError("histogram.total_is_public must be false for tree.method adaptive, got true")
         return self
+
+    @model_validator(mode="after")
+    def _stream_alone(self) -> Self:
+        if self.stream is None:
+            return self
+        require_streamable(self.publish.output.tables, self.privacy.quality_share)
+        if self.tree != TreeSettings():
+            raise ValueError("tree must be absent where stream.levels says it, got one")
+        if self.histogram.total_is_public:
+            raise ValueError("histogram.total_is_public must be false in a stream, whose total grows, got true")
+        if self.histogram.days is not None and self.histogram.days.days_per_bin != 1:
+            got = self.histogram.days.days_per_bin
+            raise ValueError(f"histogram.days.days_per_bin must be 1 in a stream, got {got}")
+        if self.publish.layout == "blocks":
+            raise ValueError("publish.layout must be auto or driver in a stream, got blocks")
+        return self
+
+    @property
+    def horizon(self) -> tuple[str, str] | None:
+        """That of the stream."""
+        days = self.histogram.days
+        return None if self.stream is None or days is None else (days.first.isoformat(), days.last.isoformat())
 
     @property
     def day_window(self) -> DayWindow | None:

@@ -11,20 +11,7 @@ that bin's path. With shares ``s_x`` of the budget whose sums along every path a
 Replacing a unit removes one such vector and adds another: D doubles (the norms add), and so does D2 (both vectors are
 non-negative, so the square of their difference is at most the sum of their squares).
 
-*Groups that add up.* The histograms are the groups' and their totals', in columns (`dplib.jobs.range_histograms.sums`):
-a row of group j adds ``A_hj`` to histogram h at every node on its bin's path. A column c gets the share ``s_c`` of the
-budget, with noise for ``D r_c`` (``D2 q_c``), r_c the largest L1 norm of a group's entries in the column and q_c their
-largest squared L2 norm: 1 and 1 for the groups and for each grouping, more where listed totals overlap.
-
-* Laplace: the ratio of one row at one node and column is at most ``r_c / b = s_x s_c epsilon / m``; over the path and
-  all columns ``epsilon / m``, over the unit's rows epsilon.
-* Gaussian: the n_x rows of the unit that meet in node x change a column by a vector of squared norm at most ``n_x^2
-  q_c`` (the triangle inequality), so ``sum_c sum_x n_x^2 q_c s_x s_c rho / (m^2 q_c)``, which with ``sum_c s_c = 1``
-  is the sum above: at most rho.
-
-Replacing a unit doubles both, as above: all entries of A are at least 0. Each column is an event of its own, whose
-epsilons (rhos) are exact parts of the budget. Without ``measure`` all measured histograms are one column, r and q the
-norms over them.
+*Groups that add up.* Columns of histograms share the budget: `dplib.jobs.range_histograms.sums`.
 
 *Weights.* Least squares weigh a cell by a node's factor times a column's, the variances of continuous noise, which
 makes them two passes over the trees and one projection a node (`dplib.consistency.commuting`); with one column, by the
@@ -54,12 +41,13 @@ from dplib.config.fold import folded
 from dplib.config.input_quality import quality_events
 from dplib.config.measure import Measure
 from dplib.config.selection import NamedSeries
+from dplib.config.stream import StreamTree
 from dplib.consistency.commuting import CommutingPlan, product_plan
 from dplib.consistency.question_tree import Asked
 from dplib.estimates.adaptive_partition import PARTITION_SHARE
 from dplib.jobs.range_histograms.bins import Bins
 from dplib.jobs.range_histograms.config import COUNTING_VERSION, RangeHistogramsConfig, RangesRelease
-from dplib.jobs.range_histograms.strategy import asked_of, choose_strategy, noise_of
+from dplib.jobs.range_histograms.strategy import asked_of, calendar_strategy, choose_strategy, noise_of, stream_tree
 from dplib.jobs.range_histograms.sums import GroupSums, named_histograms, target_names
 from dplib.mechanisms.node_counts import NodeMechanism
 from dplib.privacy.budget import epsilon_or_rho
@@ -88,6 +76,7 @@ class Design:
         strategy: tree and exact shares, the same for every group; for ``adaptive`` the one that would be used if every
             bin were a bucket of its own.
         sums: the totals of the groups; None where groups do not add up.
+        stream: the tree of a stream; None where all is measured in one run.
     """
 
     config: RangesRelease
@@ -95,6 +84,7 @@ class Design:
     law: RangeQueries
     strategy: TreeStrategy
     sums: GroupSums | None = None
+    stream: StreamTree | None = None
 
     @classmethod
     def resolve(cls, config: RangeHistogramsConfig, base: Path) -> "Design":
@@ -115,7 +105,11 @@ class Design:
 
     @classmethod
     def of(
-        cls, config: RangesRelease, strategy: TreeStrategy | None = None, measure: Measure | None = None
+        cls,
+        config: RangesRelease,
+        strategy: TreeStrategy | None = None,
+        measure: Measure | None = None,
+        stream: StreamTree | None = None,
     ) -> "Design":
         """Derive the design of a release.
 
@@ -123,6 +117,7 @@ class Design:
             config: its settings, all names listed.
             strategy: that of a stored measurement, which another version might choose differently.
             measure: likewise its shares by column.
+            stream: likewise a stream's tree.
 
         Raises:
             ConfigError: naming the setting that is wrong.
@@ -131,10 +126,14 @@ class Design:
         law = asked_of(config, bins.n_bins)[0][1]
         shared = config if measure is None else config.model_copy(update={"measure": measure})
         sums = GroupSums.of(shared, bins.groups, bins.n_bins)
-        found = cls(config, bins, law, strategy or choose_strategy(config, bins.n_bins, law), sums)
-        if sums is not None:
-            cells, rule = found.strategy.tree.n_nodes * len(found.series), f"give at most {MAX_CELLS} nodes of trees"
-            require(cells <= MAX_CELLS, "histogram.groups", f"{rule} in all where groups add up", cells)
+        if config.stream is not None:
+            stream = stream or stream_tree(config, config.stream)
+            strategy = calendar_strategy(config, config.stream, stream)
+        found = cls(config, bins, law, strategy or choose_strategy(config, bins.n_bins, law), sums, stream)
+        if sums is not None or stream is not None:
+            cells, of = found.strategy.tree.n_nodes * len(found.series), "where groups add up or days are a stream"
+            rule = f"give at most {MAX_CELLS} nodes of trees in all {of}"
+            require(cells <= MAX_CELLS, "histogram.groups", rule, cells)
         found.check_noise()
         return found
 
@@ -344,4 +343,6 @@ class Design:
     def public(self) -> dict[str, Any]:
         """The settings that a reader of the release needs, from which `of` builds the design again."""
         measure = None if self.sums is None else self.sums.columns.measure
-        return self.config.measured() | ({} if measure is None else {"measure": measure.model_dump(mode="json")})
+        own = {} if measure is None else {"measure": measure.model_dump(mode="json")}
+        tree = {} if self.stream is None else {"stream_tree": self.stream.model_dump(mode="json")}
+        return self.config.measured() | own | tree

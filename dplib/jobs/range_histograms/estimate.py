@@ -166,7 +166,11 @@ class Errors:
         found = self.by_series(np.zeros(1, dtype=np.int64), np.array([n_bins]), series)[:, 0]
         return half_widths(found, lambda at: self.sum_half_width(0, n_bins, series[at : at + 1]))
 
-    def sum_error(self, lo: int, hi: int, series: IntArray) -> float:
+    def std_errors(self, lo: int, hi: int, series: IntArray) -> FloatArray:
+        """Standard errors of histograms over the bins ``[lo, hi)``, shape (n_series,)."""
+        return np.asarray(self.by_series(np.array([lo]), np.array([hi]), series)[:, 0])
+
+    def sum_std_error(self, lo: int, hi: int, series: IntArray) -> float:
         """Standard error of a sum of histograms over the bins ``[lo, hi)``, covariances included; NaN if unstated."""
         if not self.stated:
             return float("nan")
@@ -176,12 +180,14 @@ class Errors:
 
     def sum_half_width(self, lo: int, hi: int, series: IntArray) -> float:
         """Half width of its 95 % interval."""
+        return half_width(self.sum_draws(lo, hi, series)) if self.stated else float("nan")
+
+    def sum_draws(self, lo: int, hi: int, series: IntArray) -> list[Draws]:
+        """What the noise of the sum is made of, where errors are stated."""
         design = self._design
-        if not self.stated:
-            return float("nan")
         if design.sums is None:
             draws = range_draws(design, design.strategy, design.variance, lo, hi)
-            return half_width([replace(each, count=each.count * len(series)) for each in draws])
+            return [replace(each, count=each.count * len(series)) for each in draws]
         if (lo, hi) not in self._outer:
             self._outer[lo, hi] = range_coefficients(design.strategy.tree, design.weights, lo, hi)
         outer, inner = self._outer[lo, hi], self._joined(series)
@@ -190,7 +196,7 @@ class Errors:
             own = inner[design.column_of == column]
             drawn, laws, place = _node_laws(design, design.strategy, outer, column)
             found.extend(product_grouped(outer[drawn], laws, place, own))
-        return half_width(found)
+        return found
 
     def _joined(self, series: IntArray) -> FloatArray:
         """Coefficients of the histograms of one node in a sum of some, shape (n_histograms,)."""

@@ -23,6 +23,7 @@ privacy:
 histogram:
   edges: {start: 0, stop: 120, width: 1}   # or a list of edges; bins [a, b), the last one closed
   # days: {first: 2024-01-01, last: 2024-12-31, days_per_bin: 1}
+  # and, in place of days and of the section tree, day by day: dplib guide streams
   # categories: [mild, moderate, severe]   # or {file: categories.txt}
   groups: [north, south]             # or {file: groups.txt}; without it (and input.columns.group) one histogram;
                                      # or {file: sites.csv, columns: [site], attributes: [region]}, whose groups add up:

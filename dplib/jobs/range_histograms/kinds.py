@@ -6,22 +6,28 @@ each kind of totals, and the groups alone. Errors are root mean squares over the
 means over histograms.
 """
 
+from dataclasses import dataclass
+from fractions import Fraction
+
 import numpy as np
 
 from dplib.arrays import FloatArray
 from dplib.config.measure import Measure
+from dplib.consistency.known_errors import KnownErrors
 from dplib.jobs.range_histograms.config import TreeSettings
 from dplib.jobs.range_histograms.design import Design
 from dplib.jobs.range_histograms.estimate import Errors
+from dplib.jobs.range_histograms.stream_parts import level_weights
 from dplib.jobs.range_histograms.sums import GROUPS, target_names
 from dplib.jobs.range_histograms.workload import question_text, ranges_of
-from dplib.workflow.kind_errors import KindError, advice, judged_targets, shares_text
+from dplib.privacy.noise import Noise
+from dplib.workflow.kind_errors import KindError, advice, chosen_errors, judged_targets, shares_text
 
 
 def kind_errors(design: Design) -> tuple[tuple[KindError, ...], tuple[str, ...]]:
     """Errors of every kind of answer, and what the plan says about them; nothing where neither is declared."""
     config, sums = design.config, design.sums
-    if design.adaptive or (sums is None and config.queries is None):
+    if design.adaptive or design.stream is not None or (sums is None and config.queries is None):
         return (), ()
     names = (GROUPS,) if sums is None else sums.names
     best, others = best_design(design), [design, design]
@@ -37,9 +43,55 @@ def kind_errors(design: Design) -> tuple[tuple[KindError, ...], tuple[str, ...]]
     )
     of = target_names(config, sums)
     asked = [(question_text(each.range), name, each.target) for each, name in zip(config.questions, of, strict=True)]
-    said = judged_targets(asked, kinds, config.privacy.mechanism)
+    said = judged_targets(asked, chosen_errors(kinds), config.privacy.mechanism)
     by = "tree: auto" if sums is None else "tree: auto and measure: auto"
     return kinds, (*said, *advice(kinds, by, _chosen(best)))
+
+
+@dataclass(frozen=True)
+class RecentError:
+    """Mean standard error of a question to a stream, over its ranges and the histograms of a kind.
+
+    Attributes:
+        query: day, last 7 days, month to date, ..., each as it is known on its last day.
+        of: groups, or which totals.
+        days: of the longest range.
+        error: of this stream.
+        days_only: of releases of days of the groups alone, for the same budget.
+    """
+
+    query: str
+    of: str
+    days: int
+    error: float
+    days_only: float
+
+
+def recent_errors(design: Design) -> tuple[tuple[RecentError, ...], tuple[str, ...]]:
+    """Errors of a stream's answers as they are known on the day, and which targets these meet; settings only."""
+    config, bins, sums = design.config, design.bins, design.sums
+    if design.stream is None:
+        return (), ()
+    names, kind = (GROUPS,) if sums is None else sums.names, np.zeros(len(design.series), dtype=np.int64)
+    adds = np.ones(len(design.series))
+    if sums is not None:
+        kind, adds = sums.constraints.series_grouping, sums.constraints.incidence[0].power(2).sum(axis=1)
+    whole = Errors(design).std_errors(0, bins.n_bins, np.arange(len(design.series)))
+    known = KnownErrors(design.strategy.tree, level_weights(design), whole, bins.first_day, bins.last_day)
+    law, neighbors = config.privacy.mechanism, 2 if config.privacy.neighbors == "replace_one" else 1
+    sensitivity = Fraction(law.sensitivity(neighbors, neighbors))
+    day = Noise(law, law.parameter(sensitivity, design.budget), sensitivity).variance
+    found = []
+    for question in config.questions:
+        errors, days = known.of(str(question.range))
+        for number, name in enumerate(names):
+            own = kind == number
+            flat = float(np.sqrt(np.outer(days, adds[own]) * day).mean())
+            found.append(RecentError(str(question.range), name, int(days.max()), float(errors[own].mean()), flat))
+    of = target_names(config, sums)
+    asked = [(str(each.range), name, each.target) for each, name in zip(config.questions, of, strict=True)]
+    said = judged_targets(asked, {(each.query, each.of): each.error for each in found}, law)
+    return tuple(found), tuple(said)
 
 
 def best_design(design: Design) -> Design:

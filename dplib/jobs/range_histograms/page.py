@@ -7,14 +7,17 @@ guarantee; the budget; how to query and cite.
 
 import shlex
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 
+from dplib.estimates.stream_state import StreamState
 from dplib.jobs.range_histograms.charts import counts_section
 from dplib.jobs.range_histograms.design import Design
 from dplib.jobs.range_histograms.kinds import kind_errors
 from dplib.jobs.range_histograms.plan import length_errors, method_errors, plan_notes
 from dplib.jobs.range_histograms.publish import Summary, level_noise
+from dplib.jobs.range_histograms.stream_page import days_section, recent_section
 from dplib.jobs.range_histograms.workload import asked_text, question_text, workload_text
 from dplib.page.blocks import (
     DataTable,
@@ -49,14 +52,26 @@ def build_page(design: Design, summary: Summary, layout: str, frame: PageFrame) 
         layout: where the estimates were made.
         frame: which release it is, its guarantee, account and notices.
     """
-    return frame.page(
-        "Range counts",
-        "Histograms",
-        _released(design, frame),
-        _noise(design),
-        (counts_section(design, summary), _expected_errors(design), _how_made(design, layout)),
-        _use(design, frame),
-    )
+    return _page(design, (counts_section(design, summary), _expected_errors(design), _how_made(design, layout)), frame)
+
+
+def build_stream_page(state: StreamState[Design], directory: Path, previous: Path | None, frame: PageFrame) -> str:
+    """The same of a stream's version.
+
+    Args:
+        state: what is measured.
+        directory: the version, its tables written.
+        previous: the version before; None where there is none.
+        frame: which release it is, its guarantee, account and notices.
+    """
+    design = state.design
+    counts, made = days_section(state, directory, previous), _how_made(design, "driver")
+    return _page(design, (counts, recent_section(design), _expected_errors(design), made), frame)
+
+
+def _page(design: Design, sections: tuple[Section, ...], frame: PageFrame) -> str:
+    title = ("Range counts", "Histograms")
+    return frame.page(*title, _released(design, frame), _noise(design), sections, _use(design, frame))
 
 
 def _released(design: Design, frame: PageFrame) -> Released:
@@ -150,7 +165,7 @@ def _expected_errors(design: Design) -> Section:
             figure,
             DataTable("The same in numbers", columns, rows),
             *_kinds(design),
-            _methods(design),
+            *(() if design.stream is not None else (_methods(design),)),
         ),
     )
 

@@ -12,7 +12,7 @@ from dplib.estimates.range_estimates import mean_range_variance
 from dplib.estimates.workload_aware import workload_aware
 from dplib.jobs.range_histograms.design import Design
 from dplib.jobs.range_histograms.estimate import length_variance
-from dplib.jobs.range_histograms.kinds import kind_errors
+from dplib.jobs.range_histograms.kinds import RecentError, kind_errors, recent_errors
 from dplib.jobs.range_histograms.publish import column_noise, invariants, level_noise
 from dplib.jobs.range_histograms.strategy import LUE_BRANCHING
 from dplib.jobs.range_histograms.workload import asked_text
@@ -29,7 +29,8 @@ from dplib.trees.strategies import (
     regular,
     struct_construct_strategy,
 )
-from dplib.workflow.kind_errors import KindError
+from dplib.workflow.chosen_note import chosen_note
+from dplib.workflow.kind_errors import KindError, shares_text
 from dplib.workflow.plan import JobPlan, PlanFrame
 
 COMPARED_BINS = 1 << 16
@@ -82,12 +83,14 @@ class Plan(JobPlan):
     lengths: tuple[LengthError, ...]
     kinds: tuple[KindError, ...]
     columns: tuple[dict[str, Any], ...]
+    recent: tuple[RecentError, ...]
 
     def stated_errors(self) -> dict[str, float]:
         """By length of the range, and of the kinds of queries; none where the data choose the buckets."""
         if not any(each.chosen for each in self.methods):
             return {}
         lengths = {f"range of {each.length} bins": each.ours for each in self.lengths}
+        lengths |= {f"{each.query} of {each.of}": each.error for each in self.recent}
         return lengths | {f"{each.query} of {each.of}": each.chosen for each in self.kinds}
 
 
@@ -96,8 +99,9 @@ def make_plan(design: Design, settings_hash: str) -> Plan:
     config, tree = design.config, design.strategy.tree
     caps = {"rows a unit": config.privacy.rows_per_unit}
     kinds, said = kind_errors(design)
+    recent, met = recent_errors(design)
     return Plan(
-        frame=PlanFrame.of(design, caps, (*plan_notes(design), *said), settings_hash),
+        frame=PlanFrame.of(design, caps, (*plan_notes(design), *said, *met), settings_hash),
         n_groups=len(design.bins.groups),
         n_bins=design.bins.n_bins,
         n_nodes=tree.n_nodes,
@@ -110,6 +114,7 @@ def make_plan(design: Design, settings_hash: str) -> Plan:
         lengths=length_errors(design),
         kinds=kinds,
         columns=() if design.sums is None else tuple(column_noise(design)),
+        recent=recent,
     )
 
 
@@ -123,7 +128,12 @@ def plan_notes(design: Design) -> tuple[str, ...]:
             f"Grouping {each.label}: {each.n_totals} totals of {each.least} to {each.most} groups."
             for each in groupings
         ]
-        notes.append("Errors by method and by length of the range are those of a group by itself, with its share.")
+        of = "length of the range" if design.stream is not None else "method and by length of the range"
+        notes.append(f"Errors by {of} are those of a group by itself, with its share.")
+    if design.stream is not None and design.config.stream is not None:
+        chosen = ", chosen for the queries" if design.config.stream.levels == "auto" else ""
+        notes += [chosen_note(design.config.privacy.unit)] if design.config.privacy.spans_days else []
+        notes.append(f"Levels of the stream{chosen}: {shares_text(design.stream.names, design.stream.shares)}.")
     if design.adaptive:
         notes.append(
             "The buckets are chosen from the data with 3/20 of the budget: errors depend on the data, can be much "
@@ -157,10 +167,10 @@ def alternatives(design: Design) -> list[TreeStrategy]:
 
 
 def method_errors(design: Design) -> tuple[MethodError, ...]:
-    """Expected errors of all methods under the law of the queries, the largest first; settings only."""
+    """Expected errors of all methods under the law of the queries, the largest first; of a stream its own alone."""
     chosen = design.config.method
     found = []
-    if design.bins.n_bins <= COMPARED_BINS:
+    if design.bins.n_bins <= COMPARED_BINS and design.stream is None:
         for strategy in alternatives(design):
             # Where a method leaves bins unmeasured under this law, not every range has an answer.
             if strategy.name != chosen and strategy.measures_every_bin:

@@ -199,8 +199,9 @@ def level_noise(design: Design) -> list[dict[str, Any]]:
 def promise(design: Design) -> Promise:
     """What the release promises, in the job's own words."""
     privacy = design.config.privacy
+    chosen = ", chosen once for all runs of the stream" if design.stream is not None and privacy.spans_days else ""
     return Promise(
-        caps=f"{rows_text(privacy.rows_per_unit, privacy.unit)}, in all groups together",
+        caps=f"{rows_text(privacy.rows_per_unit, privacy.unit)}, in all groups together{chosen}",
         invariants=tuple(invariants(design)),
         public_settings="Bins, groups, caps, tree and budget",
     )

@@ -78,9 +78,10 @@ class ShapeBins:
         """Of a design, for a statistic of this name.
 
         Raises:
-            ConfigError: if bins have no numbers and the statistic needs some.
+            ConfigError: of a stream; if bins have no numbers and the statistic needs some.
         """
         bins, pure = design.bins, design.config.privacy.mechanism.is_pure
+        require(design.stream is None, name, "be of a release of all its bins", "a stream, whose days end one by one")
         require(bins.kind != "categories" or name == "share", name, "be of numbers or days", "categories")
         ends = bins.edges if bins.kind == "edges" else np.arange(bins.n_bins + 1.0)
         if bins.kind == "days":

@@ -11,10 +11,13 @@ import pyarrow as pa
 
 from dplib.arrays import FloatArray, IntArray
 from dplib.config.selection import Selection, select
+from dplib.config.stream import StreamTree
+from dplib.estimates.stream_errors import StreamErrors
 from dplib.jobs.range_histograms.config import NAME, RangesRelease
 from dplib.jobs.range_histograms.design import Design
 from dplib.jobs.range_histograms.estimate import Errors
 from dplib.jobs.range_histograms.strategy import noise_of
+from dplib.jobs.range_histograms.stream_parts import state_of, stream_errors
 from dplib.jobs.range_histograms.tables import ESTIMATES, PUBLISHED, Tables, read_strategy
 from dplib.privacy.noise_quantile import half_widths
 from dplib.release.manifest import Manifest, public_design
@@ -51,7 +54,10 @@ class Answer:
 
 def design_of(directory: Path, manifest: Manifest) -> Design:
     """The design of a release; `ConfigError` if it is of another job."""
-    release = RangesRelease.model_validate(public_design(manifest, NAME))
+    public = dict(public_design(manifest, NAME))
+    tree, release = public.pop("stream_tree", None), RangesRelease.model_validate(public)
+    if tree is not None:
+        return Design.of(release, stream=StreamTree.model_validate(tree))
     return Design.of(release, read_strategy(directory, noise_of(release)))
 
 
@@ -81,8 +87,9 @@ def query_release(
         directory: the release.
         manifest: its manifest.
         groups: groups or totals; all where neither these nor values are named.
-        start: lower edge, first day or first category; the first bin's where None.
-        end: upper edge, or last day or category; the last bin's where None.
+        start: lower edge, first day or first category; where None the first bin's, or the first of a stream's newest
+            days without a gap.
+        end: upper edge, or last day or category; where None the last bin's, or the last of these.
         add_up: whether the sum is asked for, in place of each; of all groups where none is named.
         by: ``bin``, or a period of the calendar where bins are of days; the whole range where None.
         where: texts ``column=value`` of the groups' table (`dplib.config.selection`).
@@ -96,14 +103,20 @@ def query_release(
     """
     design = design_of(directory, manifest)
     tables, wanted = Tables(directory, design), _wanted(design, groups, where, add_up)
-    edges = design.bins.part_edges(*design.bins.range_of(start, end), by)
+    tree, state = design.strategy.tree, state_of(design, manifest)
+    first, last = design.bins.range_of(start, end)
+    if state is not None:
+        newest = state.newest_days()
+        first, last = (newest[0] if start is None else first), (newest[1] if end is None else last)
+        require(first < last, "--from and --to", "be ends of a range that is not empty", f"{start} and {end}")
+    edges = design.bins.part_edges(first, last, by)
     spans = list(zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True))
     named = [design.series[number] for number in np.unique(np.concatenate([each.series for each in wanted]))]
-    tree = design.strategy.tree
-    covers = [tree.leaf_nodes[lo:hi] if design.adaptive else tree.cover(lo, hi) for lo, hi in spans]
+    covers = [tree.leaf_nodes[lo:hi] if design.adaptive else (state or tree).cover(lo, hi) for lo, hi in spans]
     estimates = _sums(tables, ESTIMATES, "node", "estimate", covers, named)
     published = _sums(tables, PUBLISHED, "bin", "count", [np.arange(lo, hi) for lo, hi in spans], named)
-    std_errors, halves = _errors(design, [each.series for each in wanted], spans)
+    errors = Errors(design) if state is None else stream_errors(state)
+    std_errors, halves = _errors(errors, [each.series for each in wanted], spans)
     found = []
     for row, each in enumerate(wanted):
         for place, span in enumerate(spans):
@@ -128,11 +141,10 @@ def _wanted(design: Design, groups: Sequence[str], where: Sequence[str], add_up:
 
 
 def _errors(
-    design: Design, wanted: Sequence[IntArray], spans: Sequence[tuple[int, int]]
+    errors: Errors | StreamErrors[Design], wanted: Sequence[IntArray], spans: Sequence[tuple[int, int]]
 ) -> tuple[FloatArray, FloatArray]:
     """Standard errors and half widths of the 95 % intervals, each of shape (n_answers, n_spans)."""
-    errors = Errors(design)
-    found = np.array([[errors.sum_error(*span, each) for span in spans] for each in wanted])
+    found = np.array([[errors.sum_std_error(*span, each) for span in spans] for each in wanted])
 
     def exact(at: int) -> float:
         row, place = divmod(at, len(spans))
@@ -194,18 +206,28 @@ def known_groups(design: Design, groups: Sequence[str]) -> list[str]:
 
 
 def tidy(directory: Path, manifest: Manifest) -> pa.Table:
-    """Every interval of every histogram: group, level, lo, hi, estimate, std_error, low, high, published."""
+    """Every interval of every histogram: group, level, lo, hi, estimate, std_error, (status,) low, high, published."""
     design = design_of(directory, manifest)
     tables, tree = Tables(directory, design), design.strategy.tree
-    rows = read_table(directory / ESTIMATES, ["group", "node", "level", "lo", "hi", "estimate", "std_error"])
+    status = [] if design.stream is None else ["status"]
+    rows = read_table(directory / ESTIMATES, ["group", "node", "level", "lo", "hi", "estimate", "std_error", *status])
     nodes, groups = rows.column("node").to_numpy(), tables.group_numbers(rows)
     counts = _cells(tables, PUBLISHED, "bin", "count", np.arange(design.bins.n_bins), list(design.series))
     before = np.vstack([np.zeros_like(counts[:1]), np.cumsum(counts, axis=0)])
-    kinds, place = np.unique(nodes, return_inverse=True)
-    errors, alike = Errors(design), design.sums is None
-    lo, hi = tree.lo[kinds], tree.hi[kinds]
-    halves = np.array([errors.half_widths(lo, hi, number) for number in range(1 if alike else len(design.series))])
-    half = halves[0 if alike else groups, place]
+    state = state_of(design, manifest)
+    if state is None:
+        kinds, place = np.unique(nodes, return_inverse=True)
+        errors, alike = Errors(design), design.sums is None
+        lo, hi = tree.lo[kinds], tree.hi[kinds]
+        halves = np.array([errors.half_widths(lo, hi, number) for number in range(1 if alike else len(design.series))])
+        half = halves[0 if alike else groups, place]
+    else:
+        known = stream_errors(state)
+
+        def exact(at: int) -> float:
+            return known.sum_half_width(int(tree.lo[nodes[at]]), int(tree.hi[nodes[at]]), groups[at : at + 1])
+
+        half = half_widths(rows.column("std_error").to_numpy(), exact, MAX_LAWS)
     estimate = rows.column("estimate").to_numpy()
     columns = {"low": estimate - half, "high": estimate + half}
     columns["published"] = before[tree.hi[nodes], groups] - before[tree.lo[nodes], groups]

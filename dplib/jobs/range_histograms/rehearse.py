@@ -15,9 +15,11 @@ from typing import Any
 import numpy as np
 
 from dplib.arrays import FloatArray, IntArray
-from dplib.jobs.range_histograms.config import GroupTable, RangeHistogramsConfig
+from dplib.errors import ConfigError
+from dplib.jobs.range_histograms.config import RangeHistogramsConfig
 from dplib.jobs.range_histograms.design import Design
 from dplib.jobs.range_histograms.estimate import Errors
+from dplib.jobs.range_histograms.histogram_config import GroupTable
 from dplib.jobs.range_histograms.plan import lengths_of
 from dplib.jobs.range_histograms.tables import ESTIMATES, PUBLISHED, Tables
 from dplib.metrics.error import range_sums
@@ -57,6 +59,8 @@ def rehearse(prepared: PreparedJob[Design], rows_per_group: int, seed: int, prog
         seed: of the generated rows.
         progress: told of the stages.
     """
+    if prepared.design.stream is not None:
+        raise ConfigError("stream", "be absent in a rehearsal, which runs a batch of all bins", "one")
     with TemporaryDirectory(prefix="dplib-rehearsal-") as name:
         folder = Path(name)
         true = prepared.design.with_totals(_write_rows(prepared.design, folder / "rows.csv", rows_per_group, seed))

@@ -16,6 +16,7 @@ from dplib.jobs.range_histograms.publish import (
     write_tables,
 )
 from dplib.jobs.range_histograms.rehearse import shown_rehearsal
+from dplib.jobs.range_histograms.stream_run import measure_day, publish_version
 from dplib.jobs.range_histograms.tables import read_strategy, write_strategy
 from dplib.jobs.range_histograms.trial import TRIAL
 from dplib.ledger.runs import MeasuredRun
@@ -44,6 +45,8 @@ def open_input(job: Resources[Design]) -> DataFrame:
 
 def measure(job: Resources[Design], rows: DataFrame, keys: RunKeys, directory: Path) -> MeasurementKeys:
     """Count, draw the noise once and store it."""
+    if job.design.stream is not None:
+        return measure_day(job, rows, keys, directory)
     design, cap = job.design, job.design.config.privacy.rows_per_unit
     write_strategy(directory, design)
     counted = bin_rows(rows, job.prepared.source(HistogramInput), design.bins.row_domain)
@@ -65,6 +68,9 @@ def judge(job: Resources[Design], rows: DataFrame) -> JudgedRows:
 
 def publish(job: Resources[Design], run: MeasuredRun, account: AccountState, directory: Path) -> None:
     """Estimate from the stored measurement and write the rest of the release."""
+    if job.design.stream is not None:
+        publish_version(job, run, account, directory)
+        return
     strategy = read_strategy(directory, job.design.noise)
     design = Design.of(job.design.config, strategy, read_measure(directory / MEASUREMENT))
     layout = layout_of(design)

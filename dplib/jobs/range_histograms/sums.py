@@ -2,8 +2,22 @@
 
 Totals come from groupings of a public table or are listed; a histogram of a total is the sum of those of its groups.
 The groups and each kind of totals are a *column* of histograms: with ``measure`` each has a share of the budget of its
-own, else all measured histograms share one. The proof that columns together keep to the budget:
-`dplib.jobs.range_histograms.design`.
+own, else all measured histograms share one.
+
+*Guarantee*, with the shares ``s_x`` of a path, m, D and D2 of `dplib.jobs.range_histograms.design`. A row of group j
+adds ``A_hj`` to histogram h at every node on its bin's path. A column c gets the share ``s_c`` of the budget, with
+noise for ``D r_c`` (``D2 q_c``), r_c the largest L1 norm of a group's entries in the column and q_c their largest
+squared L2 norm: 1 and 1 for the groups and for each grouping, more where listed totals overlap.
+
+* Laplace: the ratio of one row at one node and column is at most ``r_c / b = s_x s_c epsilon / m``; over the path and
+  all columns ``epsilon / m``, over the unit's rows epsilon.
+* Gaussian: the n_x rows of the unit that meet in node x change a column by a vector of squared norm at most ``n_x^2
+  q_c`` (the triangle inequality), so ``sum_c sum_x n_x^2 q_c s_x s_c rho / (m^2 q_c)``, which with ``sum_c s_c = 1``
+  is the sum of one column: at most rho.
+
+Replacing a unit doubles both, as with one column: all entries of A are at least 0. Each column is an event of its own,
+whose epsilons (rhos) are exact parts of the budget. Without ``measure`` all measured histograms are one column, r and q
+the norms over them.
 
 Notation: ``A`` has the number of times that a row of a group counts in a histogram, shape (n_histograms, n_groups).
 """
@@ -20,7 +34,8 @@ from dplib.constraints.groupings import Groupings
 from dplib.constraints.resolve import resolve
 from dplib.constraints.resolved import ResolvedConstraints
 from dplib.constraints.specs import Total
-from dplib.jobs.range_histograms.config import GroupTable, RangesRelease
+from dplib.jobs.range_histograms.config import RangesRelease
+from dplib.jobs.range_histograms.histogram_config import GroupTable
 from dplib.validate import require
 
 GROUPS = "groups"

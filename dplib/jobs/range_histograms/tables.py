@@ -7,6 +7,9 @@
     estimates/           group, node, level, lo, hi, estimate, std_error
     published/           group, bin, lo, hi, count
 
+Of a stream: `dplib.release.stream_tops`; each day's measurement has ``tree.json``, its estimates and published counts a
+column ``status``.
+
 Where groups add up, totals stand among the groups under their names. ``lo`` and ``hi`` are the ends of a range in the
 bins' public names: edges for numbers, first and last (inside) for days and categories. Nodes are numbered breadth first
 from the root.
@@ -20,10 +23,14 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from dplib.arrays import FloatArray, IntArray
+from dplib.canonical import canonical_json
+from dplib.config.measure import Measure
+from dplib.config.stream import StreamTree
 from dplib.errors import IntegrityError
 from dplib.jobs.range_histograms.design import Design
-from dplib.release.release_tables import ReleaseTables, write_measure
+from dplib.release.release_tables import ReleaseTables, read_measure, write_measure
 from dplib.release.staging import MEASUREMENT
+from dplib.release.stream_tops import NODES, OpenTop
 from dplib.release.tables import Column, read_table, write_table
 from dplib.trees.budgets import LawName
 from dplib.trees.interval_tree import IntervalTree
@@ -31,6 +38,8 @@ from dplib.trees.strategies import TreeStrategy
 
 ESTIMATES, PUBLISHED = "estimates", "published"
 TREE, CHOICES = "tree", "choices"
+STREAM_TREE = "tree.json"
+"""Of a stream, beside the measurement of each day."""
 
 
 def _groups(names: Sequence[str], times: int | IntArray) -> pa.DictionaryArray:
@@ -68,6 +77,25 @@ def read_strategy(directory: Path, noise: LawName) -> TreeStrategy:
     return TreeStrategy(names[0], tree, arrays[3].astype(np.int64), noise)
 
 
+def _one_text(text: str, times: int) -> pa.DictionaryArray:
+    return pa.DictionaryArray.from_arrays(pa.array(np.zeros(times, dtype=np.int32)), pa.array([text]))
+
+
+def read_stream_tree(measurement: Path) -> tuple[StreamTree, Measure | None]:
+    """The tree of a stream, and its shares by kind of histograms, from the folder of a day's measurement.
+
+    Raises:
+        IntegrityError: if it names none.
+    """
+    try:
+        tree = StreamTree.model_validate_json((measurement / STREAM_TREE).read_bytes())
+    except (OSError, ValueError):
+        raise IntegrityError(
+            f"measurement must name its tree in {STREAM_TREE}, got {measurement.name} without it"
+        ) from None
+    return tree, read_measure(measurement)
+
+
 def _tiled(values: npt.NDArray[np.generic], times: int) -> Column:
     """Repeat a column of public names; texts as a dictionary, so that each is held once."""
     if values.dtype.kind != "U":
@@ -90,7 +118,7 @@ class Tables(ReleaseTables[Design]):
         kept = np.flatnonzero(np.isfinite(design.variance))
         first = int(design.group_bounds[block])
         own = np.flatnonzero(design.measured[first : first + len(noisy)])
-        columns = self._node_keys(block, kept, own) | {
+        columns = self._keys(first + own, kept) | {
             "noisy": noisy[np.ix_(own, kept)].reshape(-1),
             "variance": design.noise_variance[np.ix_(design.column_of[first + own], kept)].reshape(-1),
         }
@@ -117,6 +145,47 @@ class Tables(ReleaseTables[Design]):
         counts = {"group": _groups(groups, np.array([len(each["node"]) for each in nodes]))}
         counts |= {column: np.concatenate([each[column] for each in nodes]) for column in nodes[0]}
         write_table(self.directory / MEASUREMENT, name, counts, sort_by=("group", "node"))
+
+    def write_days(self, nodes: IntArray, noisy: IntArray) -> None:
+        """Write what a stream measured on a day.
+
+        Args:
+            nodes: that closed on it, shape (n,).
+            noisy: their counts in the measured histograms, shape (n, n_measured).
+        """
+        design, own = self.design, np.flatnonzero(self.design.measured)
+        columns = self._keys(own, nodes) | {
+            "noisy": noisy.T.reshape(-1),
+            "variance": design.noise_variance[np.ix_(design.column_of[own], nodes)].reshape(-1),
+        }
+        folder = self.directory / MEASUREMENT
+        write_table(folder, NODES, columns, sort_by=("group", "node"))
+        assert design.stream is not None
+        (folder / STREAM_TREE).write_bytes(canonical_json(design.stream.model_dump(mode="json")))
+        write_measure(folder, None if design.sums is None else design.sums.columns.measure)
+
+    def write_top(
+        self, top: OpenTop, nodes: IntArray, estimates: FloatArray, errors: FloatArray, bins: IntArray, counts: IntArray
+    ) -> None:
+        """Write the estimates and the published counts of a stream's top.
+
+        Args:
+            top: which, with the status of its rows.
+            nodes: that have estimates, shape (m,).
+            estimates: shape (n_histograms, m).
+            errors: their standard errors, shape (n_histograms, m).
+            bins: that are measured, shape (n,).
+            counts: of the bins, shape (n_histograms, n).
+        """
+        csv, own = self.design.config.publish.output.csv, np.arange(len(self.design.series))
+        columns = self._keys(own, nodes) | {"estimate": estimates.reshape(-1), "std_error": errors.reshape(-1)}
+        columns["status"] = _one_text(top.status, estimates.size)
+        write_table(self.directory / ESTIMATES, top.name, columns, sort_by=("group", "node"), csv=csv)
+        columns = self._bin_keys(own, bins) | {
+            "count": counts.reshape(-1),
+            "status": _one_text(top.status, counts.size),
+        }
+        write_table(self.directory / PUBLISHED, top.name, columns, sort_by=("group", "bin"), csv=csv)
 
     def read_noisy(self, block: int) -> FloatArray:
         """Read one block of ``measurement/`` back, shape (groups of the block, n_nodes); 0 where not measured."""
@@ -151,7 +220,7 @@ class Tables(ReleaseTables[Design]):
             nodes: the nodes that have estimates, shape (m,).
             values: columns, each of shape (groups of the block, m).
         """
-        columns = self._node_keys(block, nodes) | {name: array.reshape(-1) for name, array in values.items()}
+        columns = self._keys(self._of_block(block), nodes) | {name: array.reshape(-1) for name, array in values.items()}
         write_table(
             self.directory / ESTIMATES,
             self.design.block_name(block),
@@ -167,16 +236,8 @@ class Tables(ReleaseTables[Design]):
             block: its number.
             counts: shape (groups of the block, n_bins).
         """
-        n_bins, times = self.design.bins.n_bins, len(counts)
-        bins = np.arange(n_bins)
-        lo, hi = self.design.bins.ends(bins, bins + 1)
-        columns = {
-            "group": _groups(self.design.block_groups(block), n_bins),
-            "bin": np.tile(bins, times),
-            "lo": _tiled(lo, times),
-            "hi": _tiled(hi, times),
-            "count": counts.reshape(-1),
-        }
+        bins = np.arange(self.design.bins.n_bins)
+        columns = self._bin_keys(self._of_block(block), bins) | {"count": counts.reshape(-1)}
         write_table(
             self.directory / PUBLISHED,
             self.design.block_name(block),
@@ -184,6 +245,15 @@ class Tables(ReleaseTables[Design]):
             sort_by=("group", "bin"),
             csv=self.design.config.publish.output.csv,
         )
+
+    def values(self, table: str, key: str, column: str) -> FloatArray:
+        """A column of a table by histogram and ``node`` or ``bin``, 0 elsewhere, shape (n_histograms, n)."""
+        design = self.design
+        rows = read_table(self.directory / table, ["group", key, column])
+        width = design.strategy.tree.n_nodes if key == "node" else design.bins.n_bins
+        found = np.zeros((len(design.series), width))
+        found[self.group_numbers(rows), rows.column(key).to_numpy()] = rows.column(column).to_numpy()
+        return found
 
     def scatter(self, table: pa.Table, column: str, block: int) -> FloatArray:
         """Put a table's column in its place by group and node, shape (groups of the block, n_nodes); 0 elsewhere."""
@@ -199,18 +269,31 @@ class Tables(ReleaseTables[Design]):
         lookup = np.array([number[name] for name in column.dictionary.to_pylist()], dtype=np.int64)
         return np.asarray(lookup[column.indices.to_numpy(zero_copy_only=False)], dtype=np.int64)
 
-    def _node_keys(self, block: int, nodes: IntArray, own: IntArray | None = None) -> dict[str, Column]:
-        """Key columns of all pairs of the block's histograms, or ``own`` of them, and the given nodes."""
-        tree, groups = self.design.strategy.tree, self.design.block_groups(block)
-        groups = groups if own is None else tuple(groups[number] for number in own.tolist())
+    def _of_block(self, block: int) -> IntArray:
+        """Numbers of a block's histograms."""
+        return np.arange(*self.design.group_bounds[block : block + 2])
+
+    def _keys(self, series: IntArray, nodes: IntArray) -> dict[str, Column]:
+        """Key columns of all pairs of some histograms and nodes."""
+        tree, names = self.design.strategy.tree, [self.design.series[number] for number in series.tolist()]
         lo, hi = self.design.bins.ends(tree.lo[nodes], tree.hi[nodes])
-        times = len(groups)
         return {
-            "group": _groups(groups, len(nodes)),
-            "node": np.tile(nodes, times),
-            "level": np.tile(tree.level[nodes], times),
-            "lo": _tiled(lo, times),
-            "hi": _tiled(hi, times),
+            "group": _groups(names, len(nodes)),
+            "node": np.tile(nodes, len(names)),
+            "level": np.tile(tree.level[nodes], len(names)),
+            "lo": _tiled(lo, len(names)),
+            "hi": _tiled(hi, len(names)),
+        }
+
+    def _bin_keys(self, series: IntArray, bins: IntArray) -> dict[str, Column]:
+        """Key columns of all pairs of some histograms and bins."""
+        names = [self.design.series[number] for number in series.tolist()]
+        lo, hi = self.design.bins.ends(bins, bins + 1)
+        return {
+            "group": _groups(names, len(bins)),
+            "bin": np.tile(bins, len(names)),
+            "lo": _tiled(lo, len(names)),
+            "hi": _tiled(hi, len(names)),
         }
 
     def _bucket_nodes(self, edges: IntArray, noisy: IntArray) -> dict[str, npt.NDArray[np.generic]]:

@@ -63,6 +63,14 @@ def shown_plan(made: Plan) -> Iterator[Shown]:
     ]
     columns = ["method", "answers", "mean variance", "std error"]
     yield TextTable("\nExpected error of a query (* chosen)", columns, rows, frozenset(columns[2:]))
+    if made.recent:
+        rows = [
+            [each.query, each.of, f"{each.days:,}", terminal_number(each.error, 3), terminal_number(each.days_only, 3)]
+            for each in made.recent
+        ]
+        columns = ["query", "of", "days", "this stream", "days only"]
+        title = "\nStandard error of an answer as it is known on its last day"
+        yield TextTable(title, columns, rows, frozenset(columns[2:]))
     if made.columns:
         rows = [[each["name"], f"{each['n_histograms']:,}", _share(each), _norm(each)] for each in made.columns]
         columns = ["of", "histograms", "share of the budget", "sensitivity"]

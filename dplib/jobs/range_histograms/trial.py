@@ -11,10 +11,12 @@ from typing import Any
 import numpy as np
 
 from dplib.arrays import IntArray
-from dplib.jobs.range_histograms.config import GroupTable, WorkloadSettings
+from dplib.jobs.range_histograms.config import WorkloadSettings
 from dplib.jobs.range_histograms.design import Design
+from dplib.jobs.range_histograms.histogram_config import GroupTable
 from dplib.jobs.range_histograms.measure import measure_on_driver
 from dplib.jobs.range_histograms.publish import layout_of
+from dplib.jobs.range_histograms.stream_run import measure_no_rows
 from dplib.jobs.range_histograms.tables import write_strategy
 from dplib.spark.rows.bins import BIN_RULES
 from dplib.workflow.job import Trial
@@ -25,9 +27,9 @@ BINS = 64
 
 
 def thinned(design: Design, size: int) -> Design:
-    """The design on about ``size`` groups, and as many bins, `BINS` at least."""
+    """The design on about ``size`` groups, and as many bins, `BINS` at least; of a stream with all of its days."""
     config, bins = design.config, design.bins
-    stride = -(-bins.n_bins // max(BINS, size))
+    stride = 1 if design.stream is not None else -(-bins.n_bins // max(BINS, size))
     if stride == 1 and (len(bins.groups) <= size or config.histogram.totals):
         return design
     starts = np.arange(0, bins.n_bins, stride)
@@ -49,7 +51,8 @@ def thinned(design: Design, size: int) -> Design:
         ),
         "publish": config.publish.model_copy(update={"layout": layout_of(design)}),
     }
-    return Design.of(config.model_copy(update=fewer), measure=design.sums.columns.measure if design.sums else None)
+    measure = design.sums.columns.measure if design.sums else None
+    return Design.of(config.model_copy(update=fewer), measure=measure, stream=design.stream)
 
 
 def _fewer_groups(design: Design, size: int) -> list[str] | GroupTable | None:
@@ -76,6 +79,8 @@ def _fewer_queries(queries: str | WorkloadSettings, starts: IntArray, stride: in
 
 def measure_nothing(design: Design, keys: RunKeys, directory: Path) -> MeasurementKeys:
     """Draw the noise of counts that are all 0."""
+    if design.stream is not None:
+        return measure_no_rows(design, keys, directory)
     write_strategy(directory, design)
     counts = np.zeros((len(design.bins.groups), design.bins.n_bins), dtype=np.int64)
     return measure_on_driver(design, counts, keys, directory)

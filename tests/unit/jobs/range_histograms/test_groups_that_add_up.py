@@ -84,7 +84,7 @@ def test_estimates_and_errors_are_those_of_dense_least_squares(case: str, tmp_pa
         )
         for each in (every[:2], every[[0, n_groups - 1]], every[:n_groups], every[[0, -1]]):
             known = [oracle.error(lo, hi, each)]
-            np.testing.assert_allclose([errors.sum_error(lo, hi, each)], known, rtol=close, atol=close)
+            np.testing.assert_allclose([errors.sum_std_error(lo, hi, each)], known, rtol=close, atol=close)
     of_nodes = [
         [oracle.error(int(tree.lo[x]), int(tree.hi[x]), every[[s]]) for x in range(tree.n_nodes)] for s in every
     ]

@@ -8,7 +8,8 @@ import pytest
 
 from dplib.errors import ConfigError
 from dplib.jobs.range_histograms.bins import Bins
-from dplib.jobs.range_histograms.config import HistogramSettings, WorkloadSettings
+from dplib.jobs.range_histograms.config import WorkloadSettings
+from dplib.jobs.range_histograms.histogram_config import HistogramSettings
 from dplib.jobs.range_histograms.workload import workload_of
 from dplib.trees.coverage import ExplicitRanges, FixedLengthRanges, PrefixRanges, ProductRanges, UniformRanges
 
