@@ -46,7 +46,14 @@ def test_days_run_in_one_call_count_the_rows_of_their_nodes(tmp_path: Path) -> N
     planned = shop.command("plan")
     assert planned.code == 0, planned.err
     assert "last 7 days" in planned.out
-    assert "rehearsal" in shop.command("rehearse").err
+    rehearsed = shop.command("rehearse", "--rows", "30")
+    assert rehearsed.code == 0, rehearsed.err
+    lines = [line.split() for line in rehearsed.out.splitlines() if line.startswith(("day", "last 7"))]
+    assert len(lines) == 2
+    for line in lines:
+        n_answers, predicted, met, _ = map(float, line[-4:])
+        assert n_answers == 48
+        assert 0.5 < met / predicted < 2
 
 
 def test_customers_count_once_for_all_levels_and_days(tmp_path: Path) -> None:

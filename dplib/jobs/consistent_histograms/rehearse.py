@@ -16,11 +16,11 @@ import numpy as np
 from dplib.arrays import FloatArray, IntArray
 from dplib.config.event_input import Input
 from dplib.config.item_table import KEY_SEPARATOR
-from dplib.errors import ConfigError
 from dplib.jobs.consistent_histograms.day_tree import query_ranges
 from dplib.jobs.consistent_histograms.design import Design
 from dplib.jobs.consistent_histograms.errors import Errors
 from dplib.jobs.consistent_histograms.rows import SeriesCounts, item_rows, row_domain, row_kinds
+from dplib.jobs.consistent_histograms.stream_rehearse import Compared, as_batch, compared_on_days
 from dplib.jobs.consistent_histograms.tables import ESTIMATES, PUBLISHED, Tables
 from dplib.metrics.error import range_sums
 from dplib.progress import Progress
@@ -62,8 +62,6 @@ def rehearse(prepared: PreparedJob[Design], rows_per_day: int, seed: int, progre
         seed: of the generated rows.
         progress: told of the stages.
     """
-    if prepared.config.horizon is not None:
-        raise ConfigError("stream", "be absent in a rehearsal, which runs a batch of the whole domain", "one")
     with TemporaryDirectory(prefix="dplib-rehearsal-") as name:
         folder = Path(name)
         counts = _write_rows(prepared.design, folder / "rows.csv", rows_per_day, seed)
@@ -71,11 +69,13 @@ def rehearse(prepared: PreparedJob[Design], rows_per_day: int, seed: int, progre
         _, release = run_job(rehearsed, progress=progress)
         assert release is not None
         design = rehearsed.design
+        true = SeriesCounts(design).of(counts).astype(np.float64)
+        if prepared.config.horizon is not None:
+            return [_met(*each) for each in compared_on_days(prepared.design, release, true).items()]
         measured = design.constraints.measured
         leaves = _days(design, release, ESTIMATES, "estimate")
         assert leaves is not None
         published = _days(design, release, PUBLISHED, "count") if (release / PUBLISHED).is_dir() else None
-    true = SeriesCounts(design).of(counts).astype(np.float64)
     errors, found = Errors(design), []
     for query in (each.range for each in design.config.questions):
         ranges = np.array(query_ranges(design.config, query))
@@ -84,6 +84,14 @@ def rehearse(prepared: PreparedJob[Design], rows_per_day: int, seed: int, progre
         predicted = np.array([errors.range_std_error(int(lo), int(hi))[measured] for lo, hi in ranges])
         found.append(RehearsedError(query, gap.size, _root_mean_square(predicted), _root_mean_square(gap), met))
     return found
+
+
+def _met(query: str, compared: list[Compared]) -> RehearsedError:
+    """What a stream's answers to a question met."""
+    predicted, estimates = (np.concatenate([each[place] for each in compared]) for place in (0, 1))
+    counts = [each[2] for each in compared if each[2] is not None]
+    published = _root_mean_square(np.concatenate(counts)) if len(counts) == len(compared) else None
+    return RehearsedError(query, estimates.size, _root_mean_square(predicted), _root_mean_square(estimates), published)
 
 
 def _days(design: Design, release: Path, table: str, column: str) -> FloatArray | None:
@@ -148,6 +156,8 @@ def _prepare(prepared: PreparedJob[Design], folder: Path) -> PreparedJob[Design]
         "input": {"path": "rows.csv", "format": "csv", "options": {"header": "true"}, "columns": columns},
         "domain": config.domain.model_dump(mode="json"),
     }
+    if prepared.config.horizon is not None:
+        changed |= as_batch(prepared.design)
     return on_generated_rows(prepared, changed, folder)
 
 

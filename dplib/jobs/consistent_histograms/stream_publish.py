@@ -54,7 +54,7 @@ def estimate_top(
     for part in parts:
         dates = map(state.date, range(part.lo, part.hi))
         noisy = read_days(measurement, dates, part.nodes, "item", numbers)
-        found.append(_estimate_part(state.design, part, noisy, progress))
+        found.append(estimate_part(state.design, part, noisy, progress))
     solutions = [each.solution for each in found]
     solution = Solution(
         np.concatenate([each.values for each in solutions]),
@@ -68,7 +68,15 @@ def estimate_top(
     return TopResults(np.concatenate([part.nodes for part in parts]), Results(solution, errors, tables, "driver"))
 
 
-def _estimate_part(whole: Design, part: StreamPart[Design], noisy: FloatArray, progress: Progress) -> Results:
+def estimate_part(whole: Design, part: StreamPart[Design], noisy: FloatArray, progress: Progress) -> Results:
+    """Estimates, errors and tables of a part's nodes.
+
+    Args:
+        whole: design of the stream.
+        part: the part.
+        noisy: its noisy counts, shape (nodes of the part, n_series).
+        progress: told of the rounds.
+    """
     design, solver = part.design, part.design.config.publish.solver
     solution = estimate(design, noisy, solver, progress)
     require_converged(solver, solution)
