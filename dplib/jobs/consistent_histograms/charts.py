@@ -80,7 +80,7 @@ def series_charts(
         return half_width(int(level.lo[row]), int(level.hi[row]), int(kept[number][column]))
 
     halves = np.split(half_widths(np.concatenate(errors), exact, MAX_LAWS), ends[1:-1])
-    of_level = [half.reshape(-1, len(own)) for half, own in zip(halves, kept, strict=True)]
+    of_level = [half.reshape(len(level.lo), len(own)) for level, half, own in zip(levels, halves, kept, strict=True)]
     dates = [tuple(design.date(day) for day in level.lo.tolist()) for level in levels]
     found = []
     for place in range(max(map(len, kept))):

@@ -19,6 +19,8 @@ from dplib.privacy.noise_quantile import half_widths
 
 MAX_POINTS = 1000
 """Intervals drawn of one histogram; more bins are drawn in runs of equal length."""
+MAX_BINS = 20_000
+"""Bins that are drawn one by one on choice."""
 MAX_ROWS = 500
 """Groups in the table of totals: the largest ones."""
 CHARTS = 3
@@ -78,9 +80,9 @@ def _choice(design: Design, summary: Summary, order: list[int]) -> Chooser:
 
 
 def _levels(design: Design) -> list[IntArray]:
-    """Bounds of the intervals of each level of the tree that covers all bins, the finest first, and of the bins."""
+    """Bounds of the bins, or of runs of very many, and of the levels of the tree that cover them, the finest first."""
     tree, n_bins = design.strategy.tree, design.bins.n_bins
-    found = [np.arange(n_bins + 1)]
+    found = [np.append(np.arange(0, n_bins, 1 if n_bins <= MAX_BINS else -(-n_bins // MAX_POINTS)), n_bins)]
     for level in range(tree.n_levels - 1, -1, -1):
         own = tree.level_slice(level)
         lo, hi = tree.lo[own], tree.hi[own]

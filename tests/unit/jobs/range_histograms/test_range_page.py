@@ -60,6 +60,16 @@ def test_every_histogram_stands_in_the_page_at_every_level(design: Design) -> No
             assert half == pytest.approx(errors.half_widths(lo, hi, group), abs=0.6)
 
 
+def test_very_many_bins_are_joined(design: Design, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(charts, "MAX_BINS", 100)
+    monkeypatch.setattr(charts, "MAX_POINTS", 30)
+    section = counts_section(design, _summary(design, [10.0, 9000.0, 300.0, 0.0, 40.0]))
+    (choice,) = (block for block in section.blocks if isinstance(block, Chooser))
+    levels = json.loads(choice.data)["levels"]
+    assert [len(level["labels"]) for level in levels] == [29, 14]
+    assert levels[0]["name"] == "4 to 7 bins"
+
+
 def test_quantiles_and_means_stand_with_their_intervals_or_back(design: Design) -> None:
     summary = _summary(design, [10.0, 9000.0, 300.0, 0.0, 40.0])
     tables = [block for block in counts_section(design, summary).blocks if isinstance(block, DataTable)]
