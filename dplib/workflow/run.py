@@ -217,14 +217,17 @@ def _opened(resources: Resources[AnyDesign], ledger: Ledger, offer: Offer, show:
     prepared, account = resources.prepared, offer.account
     balance = ledger.balance(account.dataset, period=offer.period)
     around = AccountState(offer.terms.currency, account.total, account.total - balance.left, offer.cost)
-    # While Java starts, which takes longer.
+    # While Java starts and looks at the input, which takes longer.
     with ThreadPoolExecutor(1) as beside:
         tried = beside.submit(try_publication, prepared, show, around)
         spark = resources.spark()
-        tried.result()
-    if deploy_mode(spark) == "cluster" and ledger.address.startswith("sqlite"):
-        raise ConfigError("ledger", "be a PostgreSQL database in cluster deploy mode", "a SQLite file")
-    return prepared.job.stages().open_input(resources)
+        try:
+            if deploy_mode(spark) == "cluster" and ledger.address.startswith("sqlite"):
+                raise ConfigError("ledger", "be a PostgreSQL database in cluster deploy mode", "a SQLite file")
+            return prepared.job.stages().open_input(resources)
+        finally:
+            # Settings that cannot be published are said before an input that cannot be opened.
+            tried.result()
 
 
 def _published(resources: Resources[AnyDesign], ledger: Ledger, run: MeasuredRun) -> Path:

@@ -30,6 +30,8 @@ MILLIONS = (1, 5, 20)
 PR_SET_CHILD_SUBREAPER = 36
 """Of the Linux kernel's prctl."""
 TEN_DAYS = 10
+ENVIRONMENT = {name: text for name, text in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+"""That of a user, whose Python keeps what it compiled of modules."""
 PLAIN = """
 import sys
 from pyspark.sql import SparkSession
@@ -84,7 +86,7 @@ def processor_seconds(words: list[str], folder: Path) -> float:
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     # Java outlives the Python that started it: who is left without a parent becomes a child of this process.
     ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
-    done = subprocess.run(words, cwd=folder, capture_output=True, text=True, check=False)
+    done = subprocess.run(words, cwd=folder, env=ENVIRONMENT, capture_output=True, text=True, check=False)
     if done.returncode:
         raise RuntimeError(f"{' '.join(words)} ended with {done.returncode}: {done.stderr}")
     with suppress(ChildProcessError):
@@ -97,7 +99,7 @@ def processor_seconds(words: list[str], folder: Path) -> float:
 def seconds(words: list[str], folder: Path) -> float:
     """Time of a whole process by the clock."""
     started = time.monotonic()
-    subprocess.run(words, cwd=folder, capture_output=True, check=True)
+    subprocess.run(words, cwd=folder, env=ENVIRONMENT, capture_output=True, check=True)
     return time.monotonic() - started
 
 
@@ -125,7 +127,9 @@ def commands(folder: Path) -> dict[str, float]:
 
 def cut(folder: Path) -> dict[str, float]:
     """The first and the second minimum cut of a new process, after set-up."""
-    done = subprocess.run([sys.executable, "-c", CUT], cwd=folder, capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", CUT], cwd=folder, env=ENVIRONMENT, capture_output=True, text=True, check=True
+    )
     first, second = map(float, done.stdout.split())
     return {"first": first, "second": second, "ratio": first / second}
 
@@ -151,7 +155,7 @@ def warm(folder: Path) -> dict[str, float]:
 def second_runs(folder: Path, units: Sequence[str] = UNITS) -> dict[str, float]:
     """Seconds of the second plain count, and of the second run for each unit, in one session of Spark."""
     words = [sys.executable, "-c", WARM, "rows.csv", *(f"{unit}.yaml" for unit in units)]
-    done = subprocess.run(words, cwd=folder, capture_output=True, text=True, check=True)
+    done = subprocess.run(words, cwd=folder, env=ENVIRONMENT, capture_output=True, text=True, check=True)
     found: dict[str, float] = json.loads(done.stdout)
     return found
 
