@@ -1,5 +1,6 @@
 """The console script ``dplib``: commands over all jobs (`dplib.cli.lazy_commands`)."""
 
+import atexit
 import gc
 import sys
 
@@ -42,6 +43,8 @@ def main() -> None:
     """Entry point of the console script."""
     consent.can_ask = own_process.ours = True
     gc.set_threshold(NEW_OBJECTS)
+    # What ends with the process anyway is not looked at once more, for a fifth of a second.
+    atexit.register(gc.freeze)
     app()
 
 

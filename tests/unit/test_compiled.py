@@ -32,6 +32,9 @@ def total(values):
 USE = """
 import sys, numpy as np
 from counted import total
+from dplib.compiled import as_written
+with as_written(True):
+    assert total(np.arange(4.0)) == 6.0
 assert "numba" not in sys.modules
 print(total(np.arange(4.0)), sum(total.dispatcher.stats.cache_hits.values()))
 """

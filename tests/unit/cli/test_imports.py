@@ -24,14 +24,7 @@ LOADED = {
     "query RELEASE": NUMBERS,
     "verify RELEASE": {*NUMBERS, "sqlalchemy"},
     # It looks for the best shares, to compare.
-    "plan consistent-histograms --config shop.yaml": {
-        *NUMBERS,
-        "numba",
-        "pyspark",
-        "scipy.optimize",
-        "scipy.special",
-        "sqlalchemy",
-    },
+    "plan consistent-histograms --config shop.yaml": {*NUMBERS, "scipy.optimize", "scipy.special", "sqlalchemy"},
 }
 """By command: what of them it may load."""
 SCRIPT = f"""

@@ -4,11 +4,12 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from scipy.sparse import csgraph, csr_array, random_array, vstack
 
 from dplib.constraints.checks import check_consistent, check_holds_of_rows, expand_total
 from dplib.constraints.exact import echelon, float_rows, null_space
 from dplib.constraints.resolve import resolve
-from dplib.constraints.resolved import restrict
+from dplib.constraints.resolved import linked, restrict
 from dplib.constraints.specs import Equation, Package, Total
 from dplib.errors import ConfigError
 from tests.support.strategies import PAPER_B, PAPER_ITEMS, PAPER_PACKAGES, named_packages
@@ -217,3 +218,12 @@ def test_coefficients_at_the_bound_are_exact() -> None:
     (daily,) = resolve(["a", "b"], 1, equations=[equation]).day_constraints
     assert daily.matrix.toarray().tolist() == [[1.0, -1e-18]]
     assert daily.rhs.tolist() == [10.0**6]
+
+
+@pytest.mark.parametrize("density", [0.01, 0.03, 0.08])
+def test_components_are_those_of_the_graph_of_series_that_share_a_row(density: float) -> None:
+    rows = [csr_array(random_array((20, 50), density=density, rng=seed)) for seed in range(3)]
+    whole = csr_array(vstack(rows))
+    _, label = csgraph.connected_components(whole.T @ whole, directed=False)
+    expected = sorted(np.flatnonzero(label == each).tolist() for each in set(label))
+    assert [each.tolist() for each in linked(rows, 50)] == expected
