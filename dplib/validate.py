@@ -63,8 +63,14 @@ def integer_norms(name: str, l1: int, l2_squared: int) -> tuple[int, int]:
 
 def one_of(name: str, value: str, allowed: Collection[str]) -> str:
     """Return ``value`` if it is one of ``allowed``."""
-    require(value in allowed, name, f"be one of {', '.join(sorted(allowed))}", value)
+    require_known(name, value, allowed, f"be one of {', '.join(sorted(allowed))}")
     return value
+
+
+def require_known(name: str, value: str, known: Collection[str], rule: str) -> None:
+    """Raise ``<name> must <rule>, got <value>`` unless it is known, with the known name that it is nearest to."""
+    if value not in known:
+        raise ConfigError(name, rule, value + did_you_mean(value, known))
 
 
 def did_you_mean(given: str, known: Iterable[str]) -> str:

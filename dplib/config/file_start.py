@@ -1,9 +1,9 @@
 """From the start of a CSV file to a job's example for it: names of columns and formats; no value of a row is written.
 
 The delimiter is the one that takes the header line into the most names; the encoding is UTF-8 where the start is, or
-ISO-8859-1; the date pattern is the one that reads most of the first rows. Which column plays which role is guessed from
-its name, and its owner reads what was guessed. A first line with a number or a date among its names is a row, no
-header, and is not shown.
+windows-1252 or ISO-8859-1; the date pattern is the one that reads most of the first rows. Which column plays which role
+is guessed from its name, and its owner reads what was guessed. A first line with a number or a date among its names is
+a row, no header, and is not shown.
 """
 
 import csv
@@ -92,7 +92,9 @@ def _decoded(start: bytes) -> tuple[str, str]:
     try:
         return start[: start.rfind(b"\n") + 1 or None].decode("utf-8-sig"), "UTF-8"
     except UnicodeDecodeError:
-        return start.decode("iso-8859-1"), "ISO-8859-1"
+        # Bytes that are controls there are signs, such as the euro's, in what Windows writes.
+        name = "windows-1252" if re.search(rb"[\x80-\x9f]", start) else "ISO-8859-1"
+        return start.decode(name, "replace"), name
 
 
 def _is_value(text: str) -> bool:

@@ -10,6 +10,7 @@ import pyarrow.parquet as pa_parquet
 from dplib.canonical import canonical_json
 from dplib.config.paths import read_text
 from dplib.errors import ConfigError
+from dplib.validate import did_you_mean
 
 _MAX_BYTES = 1 << 26
 _MANIFEST, _TABLE, _JOB = "manifest.json", "published/keys.parquet", "key-selection"
@@ -52,5 +53,9 @@ def released_keys(folder: Path, column: str | None, setting: str, shown: str, jo
     name = column or "key"
     if name not in table.column_names or not name.startswith("key"):
         known = ", ".join(each for each in table.column_names if each.startswith("key"))
-        raise ConfigError(f"{setting.removesuffix('.release')}.column", f"be one of {known}", name)
+        raise ConfigError(
+            f"{setting.removesuffix('.release')}.column",
+            f"be one of {known}",
+            name + did_you_mean(name, known.split(", ")),
+        )
     return sorted({str(key) for key in table.column(name).to_pylist()})

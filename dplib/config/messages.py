@@ -4,6 +4,7 @@ The key is the one that stands in the YAML file: what pydantic adds (branches of
 by walking the settings that were given.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, get_args
 
@@ -75,7 +76,9 @@ def _told(model: type[BaseModel], key: str, keys: Keys, errors: Sequence[ErrorDe
             return ConfigError(name or key, rule, got)
     rules = list(dict.fromkeys(_rule(each) for each in errors))
     joined = " or ".join([rules[0], *(rule.removeprefix("be ") for rule in rules[1:])])
-    return ConfigError(key, joined, _shown(error["input"]))
+    named = [name for each in errors for name in re.findall("'([^']*)'", str(each.get("ctx", {}).get("expected", "")))]
+    hint = did_you_mean(error["input"], named) if isinstance(error["input"], str) else ""
+    return ConfigError(key, joined, _shown(error["input"]) + hint)
 
 
 def _rule(error: ErrorDetails) -> str:

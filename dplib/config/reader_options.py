@@ -15,6 +15,8 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from dplib.validate import did_you_mean
+
 Rule = Callable[[str], bool]
 
 FORMATS = ("csv", "json", "parquet", "orc", "delta")
@@ -86,7 +88,7 @@ _FILES = (
     ReaderOption("basePath", "not be empty", bool),
 )
 _LINES = (ReaderOption("lineSep", "be one character", lambda value: len(value) == 1),)
-_CSV_ENCODINGS = ("UTF-8", "US-ASCII", "ISO-8859-1")
+_CSV_ENCODINGS = ("UTF-8", "US-ASCII", "ISO-8859-1", "windows-1252")
 _CSV = (
     _flag("header"),
     _separator("sep"),
@@ -192,7 +194,7 @@ def check_format(name: str, extra: tuple[str, ...] = ()) -> None:
     if lower in (*FORMATS, *extra):
         return
     allowed = ", ".join((*FORMATS[:-1], *extra)) + f" or {FORMATS[-1]}"
-    why = f" ({REFUSED_FORMATS[lower]})" if lower in REFUSED_FORMATS else ""
+    why = f" ({REFUSED_FORMATS[lower]})" if lower in REFUSED_FORMATS else did_you_mean(name, (*FORMATS, *extra))
     raise ValueError(f"input.format must be {allowed}, got {name}{why}")
 
 
@@ -232,10 +234,9 @@ def _check_option(format_name: str, name: str, value: str) -> None:
     if lower in REFUSED:
         allowed = "be absent" if fixed is None else f"be absent or {fixed}"
         raise ValueError(f"input.options.{name} must {allowed}, since {REFUSED[lower]}, got {_shown(value)}")
-    names = ", ".join(option.name for option in OPTIONS[format_name.lower()]) or "none"
-    raise ValueError(
-        f"input.options must be options of the format {format_name} that are safe row by row ({names}), got {name}"
-    )
+    names = [option.name for option in OPTIONS[format_name.lower()]]
+    rule = f"be options of the format {format_name} that are safe row by row ({', '.join(names) or 'none'})"
+    raise ValueError(f"input.options must {rule}, got {name}{did_you_mean(name, names)}")
 
 
 def counted_options(format_name: str, options: Mapping[str, str]) -> dict[str, str]:

@@ -18,6 +18,7 @@ from dplib.errors import ConfigError
 from dplib.privacy.budget import ZCDP, ApproxDP, Budget, PureDP
 from dplib.privacy.noise import Law
 from dplib.privacy.rounding import as_fraction
+from dplib.validate import did_you_mean
 
 
 class Section(BaseModel):
@@ -156,7 +157,8 @@ class Timestamps(Section):
     def _known_zone(cls, zone: str) -> str:
         # The list is read from hundreds of files.
         if zone != "UTC" and zone not in available_timezones():
-            raise ValueError(f"must be a time zone of the tz database such as UTC or Europe/London, got {zone}")
+            hint = did_you_mean(zone, sorted(available_timezones()))
+            raise ValueError(f"must be a time zone of the tz database such as UTC or Europe/London, got {zone}{hint}")
         return zone
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 
 from dplib.constraints.specs import Equation, Package, Total
-from dplib.validate import require
+from dplib.validate import require, require_known
 
 PACKAGES = "constraints.packages"
 TOTALS = "constraints.totals"
@@ -64,7 +64,7 @@ def check_packages(packages: Sequence[Package], items: Sequence[str], rows_are_p
         setting = package.setting
         require(len(package.contents) > 0, setting, "hold at least one item", "none")
         for item, count in package.contents.items():
-            require(item in known, setting, "hold items of domain.items only", item)
+            require_known(setting, item, known, "hold items of domain.items only")
             whole = isinstance(count, int) and not isinstance(count, bool) and count > 0
             require(whole, f"{setting}.{item}", "be a whole number above 0", count)
             require(count <= MAX_OF_ITEM, f"{setting}.{item}", f"be at most {MAX_OF_ITEM}", count)
@@ -80,7 +80,7 @@ def check_totals(totals: Sequence[Total], items: Sequence[str]) -> None:
         require(total.name not in named, setting, "differ from the names of items", total.name)
         require(len(total.members) > 0, setting, "have at least one member", "none")
         for member in total.members:
-            require(member in known, setting, "have items or totals as members", member)
+            require_known(setting, member, known, "have items or totals as members")
         same = measured.setdefault(total.name, total.measured) == total.measured
         require(same, f"{setting}.measured", "be the same on all days", "both true and false")
 
@@ -130,7 +130,7 @@ def check_equations(equations: Sequence[Equation], series: Iterable[str]) -> Non
     for equation in equations:
         setting = equation.setting
         for name in equation.coefficients:
-            require(name in known, setting, "speak of items or totals only", name)
+            require_known(setting, name, known, "speak of items or totals only")
         for name, coefficient in equation.coefficients.items():
             _require_short(f"{setting}.coefficients.{name}", Fraction(coefficient), MAX_COEFFICIENT)
         _require_short(f"{setting}.value", Fraction(equation.value), MAX_VALUE)

@@ -23,7 +23,7 @@ import pyarrow.dataset as pa_dataset
 import pyarrow.parquet as pa_parquet
 
 from dplib.errors import ConfigError, IntegrityError
-from dplib.validate import require
+from dplib.validate import one_of, require
 
 Column: TypeAlias = npt.NDArray[Any] | Sequence[str] | pa.Array
 Filter: TypeAlias = tuple[str, str, Any]
@@ -100,7 +100,7 @@ def read_table(
         source = pa_dataset.dataset([str(path) for path in paths], format="parquet")
         known = set(source.schema.names)
         for name in [*(columns or ()), *(name for name, _, _ in where)]:
-            require(name in known, "column", f"be one of {', '.join(sorted(known))}", name)
+            one_of("column", name, known)
         table = source.to_table(columns=None if columns is None else list(columns), filter=_expression(where))
     except (pa.ArrowInvalid, pa.ArrowTypeError, OSError):
         raise IntegrityError(f"table {directory.name} in {directory.parent} must hold sound Parquet files") from None

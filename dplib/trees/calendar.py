@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dplib.arrays import IntArray
-from dplib.validate import require
+from dplib.validate import require, require_known
 
 DateArray = npt.NDArray[np.datetime64]
 
@@ -81,7 +81,8 @@ def period_edges(first_day: dt.date, last_day: dt.date, by: str | None) -> IntAr
     Raises:
         ConfigError: if there is no such period.
     """
-    require(by is None or by in COARSE_TO_FINE, "--by", f"be one of {', '.join(COARSE_TO_FINE)}", by)
+    if by is not None:
+        require_known("--by", by, COARSE_TO_FINE, f"be one of {', '.join(COARSE_TO_FINE)}")
     found = calendar_levels(first_day, last_day, list({by or "day", "day"}))
     return found.edges[found.level_of[by or "all"]]
 

@@ -35,6 +35,16 @@ def test_csv_columns_come_from_the_header_in_any_order(spark: SparkSession, tmp_
     assert read(spark, tmp_path, source()) == [GOOD]
 
 
+def test_every_sign_of_windows_1252_is_read_as_it_is_written(spark: SparkSession, tmp_path: Path) -> None:
+    signs = [bytes([code]) for code in range(0x80, 0x100) if code not in (0x81, 0x8D, 0x8F, 0x90, 0x9D)]
+    lines = ["when;what €;n;who".encode("cp1252"), *(b"2020-01-01;" + sign + b"x;1;u" for sign in signs)]
+    (tmp_path / "rows.csv").write_bytes(b"\r\n".join(lines))
+    options = {"header": "true", "sep": ";", "encoding": "Windows-1252"}
+    rows = read(spark, tmp_path, source(COLUMNS | {"item": "what €"}, options=options))
+    trimmed = (sign.decode("cp1252") + "x" for sign in signs)
+    assert sorted(row[1] or "" for row in rows) == sorted(trimmed)
+
+
 def test_one_column_may_have_two_roles_and_names_may_hold_dots(spark: SparkSession, tmp_path: Path) -> None:
     (tmp_path / "rows.csv").write_text("a.day,`what`,n\n2020-01-01,naan,1\n")
     columns = {"day": "a.day", "item": "`what`", "quantity": "n", "unit": "a.day"}

@@ -16,7 +16,7 @@ from dplib.jobs.consistent_histograms.day_tree import MAX_DENOMINATOR, DayTree
 from dplib.privacy.budget import ZCDP, PureDP, epsilon_or_rho
 from dplib.privacy.calibration import split
 from dplib.privacy.noise import Noise, NoiseEvent
-from dplib.validate import integer_norms, require
+from dplib.validate import integer_norms, require, require_known
 
 BLOCK = "constraints."
 MAX_OF_ROW = 1 << 23
@@ -70,7 +70,8 @@ def target_groups(config: HistogramsRelease, constraints: ResolvedConstraints) -
     for place, question in enumerate(config.questions):
         of = question.target.of if question.target else None
         rule = f"be one of {', '.join(names)}"
-        require(of is None or of in known, f"queries.{place}.target.of", rule, of)
+        if of is not None:
+            require_known(f"queries.{place}.target.of", of, known, rule)
         found.append(known[of] if of else "")
     return found
 

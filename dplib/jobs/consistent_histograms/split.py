@@ -15,7 +15,7 @@ from dplib.constraints.resolved import restrict
 from dplib.errors import ConfigError
 from dplib.jobs.consistent_histograms.design import Design
 from dplib.jobs.consistent_histograms.solver_config import Solver
-from dplib.validate import require
+from dplib.validate import require, require_known
 
 KINDS = {"trees": TREES, "sums": SUMS, "days": DAYS, "nodes": NODES}
 
@@ -85,8 +85,7 @@ def _rows(design: Design, daily: DayConstraints, names: list[str]) -> BoolArray:
     if not design.rows_are_packages:
         known |= {name: slice(place, place + 1) for place, name in enumerate(totals)}
     for name in names:
-        if name not in known:
-            rule = f"name groups among {', '.join([*KINDS, *known])}; trees, sums, days and nodes by themselves"
-            raise ConfigError("publish.solver.split", rule, name)
+        rule = f"name groups among {', '.join([*KINDS, *known])}; trees, sums, days and nodes by themselves"
+        require_known("publish.solver.split", name, known, rule)
         found[known[name]] = True
     return found

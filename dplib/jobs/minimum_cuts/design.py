@@ -43,7 +43,7 @@ from dplib.privacy.budget import ZCDP, ApproxDP, PureDP, rho_of
 from dplib.privacy.calibration import split
 from dplib.privacy.events import AnyEvent
 from dplib.privacy.noise import SAMPLER_FORMAT, Law, Noise
-from dplib.validate import require
+from dplib.validate import did_you_mean, require
 
 CUT_SAMPLER_FORMAT = 2
 """Version of the draws of sampled_cuts: 1 drew from a list of the cuts. Another version is another measurement."""
@@ -189,7 +189,7 @@ def _refuse(name: str, known: Any) -> None:
             refuse(name)
         except ConfigError as error:
             raise error.of(key) from None
-    raise ConfigError(key, f"be one of {', '.join(known)}", name)
+    raise ConfigError(key, f"be one of {', '.join(known)}", name + did_you_mean(name, map(str, known)))
 
 
 def _needs_delta(name: str, settings: CutReleaseSettings) -> bool:

@@ -24,7 +24,7 @@ from dplib.release.answers import table_of
 from dplib.release.manifest import Manifest, public_design
 from dplib.release.question import Question
 from dplib.release.tables import read_table
-from dplib.validate import require
+from dplib.validate import did_you_mean, require
 
 MAX_ANSWERS = 1_000
 """Cuts of one release that an answer lists."""
@@ -132,7 +132,7 @@ def _side(tables: Tables, names: Sequence[str], known: set[str]) -> BoolArray:
         place = places.get(name) if places is not None else vertices.place_of_number(name)
         if place is None:
             rule = f"be a statistic of the release ({', '.join(sorted(known))}) or a declared vertex"
-            raise ConfigError("--item", rule, name)
+            raise ConfigError("--item", rule, name + did_you_mean(name, [*known, *(places or ())]))
         side[place] = True
     require(not side.all(), "--item", "leave a vertex on the other side", "all of them")
     return side

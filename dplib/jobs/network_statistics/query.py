@@ -7,7 +7,6 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from dplib.errors import ConfigError
 from dplib.graphs.statistics.network_sensitivity import Statistic
 from dplib.jobs.network_statistics.config import NAME
 from dplib.jobs.network_statistics.design import Design
@@ -27,7 +26,7 @@ from dplib.release.manifest import Manifest, public_design
 from dplib.release.question import Question
 from dplib.release.staging import MEASUREMENT
 from dplib.release.tables import read_table
-from dplib.validate import require
+from dplib.validate import require, require_known
 
 FINEST = 1_000
 """Keys of one statistic that an answer lists."""
@@ -102,8 +101,7 @@ def query_release(
     released = {str(each.statistic): each for each in design.released}
     known = [*released, *([DISTRIBUTION] if Statistic.DEGREE_HISTOGRAM in released else [])]
     for name in names:
-        if name not in known:
-            raise ConfigError("--item", f"be a statistic of the release ({', '.join(known)})", name)
+        require_known("--item", name, known, f"be a statistic of the release ({', '.join(known)})")
     found = []
     short = [name for name, each in released.items() if each.size <= 1 or each.statistic is Statistic.ADJACENCY]
     for name in names or short:

@@ -36,7 +36,7 @@ from dplib.constraints.resolved import ResolvedConstraints
 from dplib.constraints.specs import Total
 from dplib.jobs.range_histograms.config import RangesRelease
 from dplib.jobs.range_histograms.histogram_config import GroupTable
-from dplib.validate import require
+from dplib.validate import require, require_known
 
 GROUPS = "groups"
 """What the groups are called among the kinds of histograms."""
@@ -124,6 +124,6 @@ def target_names(config: RangesRelease, sums: GroupSums | None) -> list[str]:
     known = dict(zip(places, names, strict=True)) | {name: name for name in names}
     for place, each in enumerate(config.questions):
         of = GROUPS if each.target is None else each.target.of
-        require(of in known, f"queries.{place}.target.of", f"be one of {', '.join(names)}", of)
+        require_known(f"queries.{place}.target.of", of, known, f"be one of {', '.join(names)}")
         found.append(known[of])
     return found

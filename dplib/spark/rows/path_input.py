@@ -44,6 +44,10 @@ from dplib.spark.rows.input_files import (
 from dplib.spark.rows.parquet_times import footer_types, moment_of, stored_time
 
 _BLANK = bytes(range(33)).decode()
+_OTHER = sorted({*range(0x80, 0xA0)} - {0x81, 0x8D, 0x8F, 0x90, 0x9D})
+WINDOWS = "WINDOWS-1252"
+_SIGNS = ("".join(map(chr, _OTHER)), bytes(_OTHER).decode("cp1252"))
+"""Where that encoding differs from Latin-1; five of its bytes are no sign."""
 
 
 @dataclass(frozen=True)
@@ -85,9 +89,15 @@ def open_path(spark: SparkSession, source: Source, columns: Mapping[str, str], b
 def _open_csv(spark: SparkSession, source: Source, columns: Mapping[str, str], base: Path, files: InputFiles) -> Opened:
     options = {name.lower(): value for name, value in source.options.items() if not is_access("csv", name)}
     options |= {"mode": "PERMISSIVE", "maxcolumns": str(MAX_LINE + 1)}
+    encoding = options.get("encoding", options.get("charset", "UTF-8")).upper()
+    if encoding == WINDOWS:
+        # Of Spark's own readers none takes it: they see Latin-1, which differs in a few signs.
+        options = {name: each for name, each in options.items() if name != "charset"} | {"encoding": "ISO-8859-1"}
     separator, headers = None, list[bytes]()
     if options.pop("header", "false").lower() == "true":
         names, headers = header_of(spark, source, files.files, options)
+        if encoding == WINDOWS:
+            names = tuple(name.translate(str.maketrans(*_SIGNS)) for name in names)
         separator = options.get("sep", options.get("delimiter", ","))
     else:
         own = {role: column for role, column in columns.items() if column not in files.partitions}
@@ -101,7 +111,7 @@ def _open_csv(spark: SparkSession, source: Source, columns: Mapping[str, str], b
         rows = rows.where(~line.cast("binary").isin(headers))
     if options.get("comment"):
         rows = rows.where(~F.startswith(line, F.lit(options["comment"])))
-    text = _decoded(line, options.get("encoding", options.get("charset", "UTF-8")).upper())
+    text = _decoded(line, encoding)
     fields = [f"__{i}" for i in range(len(names))]
     rows = rows.withColumn("__parts", _parts(line, options, len(fields)))
     # What a parser is given is interpreted, not compiled: a column.
@@ -129,6 +139,8 @@ def _decoded(line: Column, encoding: str) -> Column:
     if encoding == "UTF-8":
         return line
     latin = F.decode(line.cast("binary"), "ISO-8859-1")
+    if encoding == WINDOWS:
+        return F.translate(latin, *_SIGNS)
     return latin if encoding == "ISO-8859-1" else F.regexp_replace(latin, "[\x80-\xff]", "\ufffd")
 
 

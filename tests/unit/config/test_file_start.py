@@ -12,11 +12,13 @@ from dplib.jobs.table import JOBS, job_named
 ORDERS = "OrderDate;ItemName;Quantity;Order Number\n03/08/2019 20:25;Naan é;1;77123\n31/07/2019 09:05;Tea;2;77124\n"
 
 
-@pytest.mark.parametrize(("encoding", "named"), [("utf-8-sig", None), ("iso-8859-1", "ISO-8859-1")])
+@pytest.mark.parametrize(
+    ("encoding", "named"), [("utf-8-sig", None), ("iso-8859-1", "ISO-8859-1"), ("cp1252", "windows-1252")]
+)
 def test_names_and_formats_are_filled_in_and_no_value_is_shown(
     encoding: str, named: str | None, tmp_path: Path
 ) -> None:
-    (tmp_path / "orders.csv").write_bytes(ORDERS.encode(encoding))
+    (tmp_path / "orders.csv").write_bytes(ORDERS.replace("é", "é€" if encoding == "cp1252" else "é").encode(encoding))
     text = example_for(job_named("consistent-histograms").example, tmp_path / "orders.csv")
     source = parse_yaml(text, "--config")["input"]
     assert source["columns"] == {"day": "OrderDate", "item": "ItemName", "quantity": "Quantity", "unit": "Order Number"}

@@ -49,7 +49,11 @@ def test_lists_of_edges_have_formats_of_their_own() -> None:
         ("csv", {"Mode": "FAILFAST"}, "input.options.Mode must be absent or PERMISSIVE, since"),
         ("csv", {"inferSchema": "true"}, "input.options.inferSchema must be absent or false, since"),
         ("csv", {"unescapedQuoteHandling": "RAISE_ERROR"}, "input.options.unescapedQuoteHandling must be STOP_AT"),
-        ("csv", {"encoding": "UTF-16"}, "input.options.encoding must be UTF-8 or US-ASCII or ISO-8859-1, got UTF-16"),
+        (
+            "csv",
+            {"encoding": "UTF-16"},
+            "input.options.encoding must be UTF-8 or US-ASCII or ISO-8859-1 or windows-1252, got UTF-16",
+        ),
         ("csv", {"header": "yes"}, "input.options.header must be true or false, got yes"),
         ("csv", {"sep": ";", "delimiter": "|"}, "input.options must name each option once, got sep and delimiter"),
         ("csv", {"header": "true", "Header": "false"}, "input.options must name each option once, got header and Head"),
