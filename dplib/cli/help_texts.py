@@ -49,7 +49,9 @@ EXAMPLES = {
     "example": "dplib example kmeans > my.yaml",
     "inspect": "dplib inspect kmeans --config my.yaml",
     "plan": "dplib plan kmeans --config my.yaml\n"
-    "dplib plan kmeans --config my.yaml --set privacy.budget.epsilon=2 --json",
+    "dplib plan kmeans --config my.yaml --set privacy.budget.epsilon=2 --json\n"
+    "dplib plan consistent-histograms --config my.yaml --set 'tree={levels: [month, day], shares: [2, 1]}'\n"
+    "dplib plan consistent-histograms --config my.yaml --set 'queries=[day, {range: week, weight: 2}]'",
     "run": "dplib run kmeans --config my.yaml\ndplib run kmeans --config my.yaml --date 2026-01-31 --log json\n"
     "dplib run kmeans --config my.yaml --dates 2026-01-01..2026-01-31",
     "rehearse": "dplib rehearse range-histograms --config my.yaml --rows 10000",
@@ -66,6 +68,7 @@ EXAMPLES = {
 }
 """By command: what to type."""
 REMARKS = {
+    "plan": "What tree, shares, queries and measure mean: dplib guide what-to-measure, and the job's own page.",
     "example": "The next step is to edit the file, then dplib init.",
     "inspect": "A date format that fits no row, a misspelt name, a cap that cuts much: shown before they cost budget.",
     "run": "The last line of the output is the release; with --stage measure its name. Running again gives the same "

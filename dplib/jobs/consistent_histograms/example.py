@@ -40,7 +40,7 @@ constraints:
   #   from: 2024-06-01               # menus change: from and to are days, both inclusive
   # Public invariants (privacy.neighbors: replace_one, unit: event):
   # - equations: {capacity: {coefficients: {tea: 1, coffee: 1}, value: 100}}
-tree: auto                           # or {levels: [month, day]}, {levels: calendar}, {branching: [12, 31]}
+tree: auto                           # or {levels: [month, day], shares: [2, 1]}, {branching: [12, 31]}; calendar
 # stream:                            # day by day under one budget, in place of tree and days: dplib guide streams
 #   horizon: [2024-01-01, 2024-12-31]  # caps of one unit hold over all of it
 #   levels: auto                     # or [quarter, month, day]
