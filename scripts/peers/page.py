@@ -29,7 +29,8 @@ def write_page() -> None:
     known = stored()
     text = PAGE.read_text(encoding="utf-8")
     for part in COLUMNS:
-        text = with_marked(text, part, table(COLUMNS[part], rows(known, part)))
+        made = table(COLUMNS[part], rows(known, part))
+        text = with_marked(text, part, f"{made}\n\n{circumstances(known)}" if part == "counts" else made)
     text = with_marked(text, "better", better(known))
     text = with_marked(text, "versions", versions())
     PAGE.write_text(text, encoding="utf-8")
@@ -65,6 +66,18 @@ def cells(known: list[Measurement], part: str, task: str, found: list[Measuremen
         return first, second, f"{_number(found, 'value'):.0f}"
     least = min(_number(each, "distance") for _, each in of_task(known, part, task) if typical(each, "distance"))
     return first, second, f"{_number(found, 'distance') / least - 1:.0e}"
+
+
+def circumstances(known: Sequence[Measurement]) -> str:
+    """How often, and beside what, the counts were measured."""
+    turns = 1 + max(each.round for each in known if each.part == "counts")
+    loads = [each.numbers["load"] for each in known if "load" in each.numbers]
+    taken = f"Medians of {turns} rounds" if turns > 1 else "One round"
+    busy = f"from {min(loads):.1f} to {max(loads):.1f}" if loads else "not written down, but it had much other work"
+    return (
+        f"{taken} in which plain Spark, dplib and Tumult Analytics take turns; the others ran once. Load of the "
+        f"machine at the processes' ends: {busy}."
+    )
 
 
 def better(known: list[Measurement]) -> str:

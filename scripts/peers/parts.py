@@ -101,6 +101,7 @@ def measure(part: str) -> None:
         for job in jobs:
             if turn < job.rounds and (part, job.task, job.library, turn) not in known:
                 numbers, failed = _measured(part, job)
+                numbers = numbers and numbers | {"load": os.getloadavg()[0]}
                 store(Measurement(part, job.task, job.library, turn, numbers, failed))
                 said = failed or ", ".join(f"{name} {number:.3g}" for name, number in numbers.items())
                 print(f"{part}: {job.task}, {job.library}: {said}", flush=True)
