@@ -53,15 +53,15 @@ class ChosenRows:
 
     @classmethod
     def of(cls, table: pa.Table) -> "ChosenRows":
-        """From columns unit, entry (binary) and copies, in the one order that these rows have."""
-        unit, entry = (
-            np.frombuffer(b"".join(table.column(name).to_pylist()), dtype)
-            for name, dtype in (("unit", UNIT), ("entry", ENTRY))
-        )
-        copies = table.column("copies").to_numpy().astype(np.int64)
-        keys = np.hstack([x.view(">u8").reshape(len(copies), -1) for x in (unit, entry)]) if len(copies) else None
-        order = np.zeros(0, np.int64) if keys is None else np.lexsort(keys.T[::-1])
-        return cls(unit[order], entry[order], copies[order])
+        """From columns unit, entry (binary) and copies."""
+        unit, entry = _values(table.column("unit"), UNIT), _values(table.column("entry"), ENTRY)
+        return cls(unit, entry, table.column("copies").to_numpy().astype(np.int64))
+
+    def in_order(self) -> "ChosenRows":
+        """The same rows in the one order that does not hang on how they came."""
+        words = [values.view(">u8").reshape(len(values), -1) for values in (self.unit, self.entry) if len(values)]
+        order = np.lexsort(np.hstack(words).T[::-1]) if words else np.zeros(0, np.int64)
+        return ChosenRows(self.unit[order], self.entry[order], self.copies[order])
 
     @classmethod
     def together(cls, parts: "Sequence[ChosenRows]") -> "ChosenRows":
@@ -148,6 +148,7 @@ class ChosenTable:
 
     def add(self, rows: ChosenRows, staging: Path, key: bytes) -> str:
         """Write what a run chose into its staging directory; returns the name."""
+        rows = rows.in_order()
         name = rows.name(self.names[-1] if self.names else "", key)
         written = io.BytesIO()
         pa_parquet.write_table(rows.table(), written, version="2.6", compression="zstd", use_dictionary=False)
@@ -175,6 +176,14 @@ class ChosenTable:
         if not _NAME.fullmatch(name):
             raise IntegrityError(f"{self.folder.name} must hold files that are named by digests, got another name")
         return self.folder / f"{name}.parquet"
+
+
+def _values(column: pa.ChunkedArray, dtype: "np.dtype[np.void]") -> npt.NDArray[np.void]:
+    """A binary column whose values have one length, shape (n,)."""
+    whole = column.cast(pa.binary(dtype.itemsize)).combine_chunks()
+    if not len(whole):
+        return np.zeros(0, dtype)
+    return np.frombuffer(whole.buffers()[1], dtype, len(whole), whole.offset * dtype.itemsize)
 
 
 def staged_name(staging: Path) -> str | None:

@@ -125,10 +125,12 @@ def measure_day(ledger: Ledger, run: Run, output: Path, date: str, measure: Meas
         remove_leftovers(output, run.release_id, lambda: recorded(ledger, run))
         # Before anything is measured: a crash may have left a day in staging, and the tree is that of the first day.
         checked = _stored(run, output)
-        while run.measured_on(date) is None:
-            # A day that another run recorded meanwhile changed what is chosen: what was measured is gone, unseen.
+        is_open = run.measured_on(date) is None
+        while is_open:
             run = _measured_after_newest(ledger, run, output, date, measure, checked)
             checked |= _stored(run, output, checked)
+            # A day that another run recorded meanwhile changed what is chosen: what was measured is gone, unseen.
+            is_open = all(day.date != date for day in run.days)
     return MeasuredRun.of(run)
 
 

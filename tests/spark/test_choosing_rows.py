@@ -69,7 +69,7 @@ def test_counts_and_choice_are_those_of_the_kernel(
         expected, chosen = by_kernel(rows, table, days, secret)
         np.testing.assert_array_equal(counts, expected)
         found = ChosenRows.of(added)
-        assert found.name("", secret) == chosen.name("", secret)
+        assert found.in_order().name("", secret) == chosen.in_order().name("", secret)
         table = ChosenRows.together([ChosenRows.of(table), found]).table()
     copies = ChosenRows.of(table)
     assert max(np.bincount(np.unique(copies.unit, return_inverse=True)[1], copies.copies)) == CAPS.rows
