@@ -53,7 +53,8 @@ def arguments() -> Iterator[None]:
     try:
         yield
     except ConfigError as error:
-        raise error.of(ARGUMENTS.get(error.name, error.name)) from None
+        got = error.got.replace("--where ", "where ") if isinstance(error.got, str) else error.got
+        raise ConfigError(ARGUMENTS.get(error.name, error.name), error.rule, got) from None
 
 
 def query_module(job: str) -> ModuleType:

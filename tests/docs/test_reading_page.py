@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 
 import dplib
+from dplib.errors import ConfigError
 from dplib.guide import read_page
 from dplib.reading.release import Release
 from tests.support.stored_releases import stored_release
@@ -62,6 +63,8 @@ def test_every_example_runs(drinks: Release, tmp_path: Path) -> None:
                 continue
             ran = _run(line, space)
             answers += isinstance(ran, pd.DataFrame) and len(ran) > 0
+    with pytest.raises(ConfigError, match="did you mean where kind=hot"):
+        drinks.query("hot")
     assert answers >= 6
     assert len(tables) == 1
 
