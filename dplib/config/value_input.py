@@ -37,6 +37,7 @@ class BinDomain:
         days_per_bin: width of a bin of days.
         categories: in order; None for other kinds.
         groups: None where there is one histogram.
+        other: number of the group of rows whose group is not declared; None where they are dropped.
     """
 
     edges: FloatArray | None = None
@@ -46,3 +47,4 @@ class BinDomain:
     days_per_bin: int = 1
     categories: tuple[str, ...] | None = None
     groups: tuple[str, ...] | None = None
+    other: int | None = None

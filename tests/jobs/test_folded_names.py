@@ -44,6 +44,16 @@ def test_groups_and_categories_are_folded(spark: SparkSession) -> None:
     assert [row["failed"] and BIN_RULES[row["failed"]] for row in found] == [None] * 3 + [*BIN_RULES[2:]]
 
 
+def test_groups_that_are_not_declared_count_in_the_other_one(spark: SparkSession) -> None:
+    given: dict[str, Any] = {"path": "x", "columns": {"value": "a", "group": "b"}, "fold": ["case"]}
+    domain = BinDomain(categories=("low",), groups=("north", "Rest"), other=1)
+    rows = [("low", "NORTH"), ("low", "south"), ("low", "rest"), ("low", " "), ("low", None), ("high", "south")]
+    frame = spark.createDataFrame(rows, "value string, group string").coalesce(1)
+    found = judge_values(frame, HistogramInput.model_validate(given), domain).collect()
+    assert [row["day"] for row in found[:3]] == [0, 1, 1]
+    assert [row["failed"] and BIN_RULES[row["failed"]] for row in found[3:]] == [*BIN_RULES[3:] * 2, BIN_RULES[2]]
+
+
 def test_keys_are_released_as_they_are_folded(spark: SparkSession, tmp_path: Path) -> None:
     (tmp_path / "rows.csv").write_text("what,who\nTea  time,a\ntea TIME ,b\n,c\n", encoding="utf-8")
     given = {"path": "rows.csv", "options": {"header": "true"}, "columns": {"key": "what", "unit": "who"}}

@@ -4,7 +4,7 @@ Inside the job a bin is its number from 0; readers of a release see what stands 
 """
 
 import datetime as dt
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, Literal
@@ -17,7 +17,7 @@ from dplib.config.value_input import BinDomain
 from dplib.errors import ConfigError
 from dplib.jobs.range_histograms.histogram_config import MAX_BINS, EvenEdges, HistogramSettings
 from dplib.trees.calendar import period_edges
-from dplib.validate import require
+from dplib.validate import require, require_known
 
 Kind = Literal["edges", "days", "categories"]
 SINGLE = "all"
@@ -38,6 +38,7 @@ class Bins:
         groups: at least one; ``all`` alone where there is one histogram.
         grouped: whether rows name their group.
         clamp: whether numbers beyond the edges count in the first or last bin.
+        other: the group of rows whose group is not declared; None where they are dropped.
     """
 
     kind: Kind
@@ -49,6 +50,7 @@ class Bins:
     groups: tuple[str, ...]
     grouped: bool
     clamp: bool
+    other: str | None = None
 
     @classmethod
     def resolve(cls, settings: HistogramSettings, base: Path) -> "Bins":
@@ -70,7 +72,10 @@ class Bins:
             groups=groups or (SINGLE,),
             grouped=groups is not None,
             clamp=settings.outside == "clamp",
+            other=settings.other_name,
         )
+        if found.other is not None:
+            require_known("histogram.other", found.other, found.groups, "be a group of the table, or a row for it")
         require(found.n_bins <= MAX_BINS, f"histogram.{kind}", f"give at most {MAX_BINS} bins", found.n_bins)
         return found
 
@@ -90,11 +95,12 @@ class Bins:
     def row_domain(self) -> BinDomain:
         """What the reader of rows needs."""
         groups = self.groups if self.grouped else None
+        named = BinDomain(groups=groups, other=None if self.other is None else self.groups.index(self.other))
         if self.kind == "edges":
-            return BinDomain(edges=self.edges, clamp=self.clamp, groups=groups)
+            return replace(named, edges=self.edges, clamp=self.clamp)
         if self.kind == "categories":
-            return BinDomain(categories=self.categories, groups=groups)
-        return BinDomain(first_day=self.first_day, n_days=self.n_days, days_per_bin=self.days_per_bin, groups=groups)
+            return replace(named, categories=self.categories)
+        return replace(named, first_day=self.first_day, n_days=self.n_days, days_per_bin=self.days_per_bin)
 
     def ends(self, lo: IntArray, hi: IntArray) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
         """Public names of the ends of the ranges of bins ``[lo, hi)``, each of shape (m,).

@@ -6,7 +6,6 @@ is made of the stored measurement and never spend. The file says besides where t
 (`dplib.config.job_config.Surroundings`).
 """
 
-import datetime as dt
 from collections.abc import Mapping
 from fractions import Fraction
 from pathlib import Path
@@ -241,7 +240,8 @@ class RangeHistogramsConfig(RangesRelease, JobConfig):
         """The settings of the release, with the contents of listed files."""
         given, groups = self.histogram, self.histogram.group_names(base)
         read = {
-            "groups": given.groups.read(base, dt.date.min, dt.date.max)
+            "other": given.other_name,
+            "groups": given.group_table(base, given.groups)
             if isinstance(given.groups, GroupTable)
             else (None if groups is None else list(groups)),
             "categories": None if given.categories is None else list(given.category_names(base)),

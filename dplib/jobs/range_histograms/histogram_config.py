@@ -11,6 +11,7 @@ from pydantic import Discriminator, Field, Tag, field_validator, model_validator
 from dplib.config.item_groupings import Grouping, check_groupings, kind_of_names, listed_groupings
 from dplib.config.item_table import ItemTable, TableItems
 from dplib.config.names import ListFile, declared_names
+from dplib.config.other_name import OtherName, check_other, with_other
 from dplib.config.sections import Exact, Section
 
 MAX_BINS = 1 << 22
@@ -109,6 +110,9 @@ class HistogramSettings(Section):
     ) = None
     """One histogram for each; needs input.columns.group. Names, `{file: groups.txt}`, or a table with attributes:
     `{file: shops.csv, columns: [shop], attributes: [region]}`."""
+    other: Annotated[OtherName | None, Field(exclude_if=absent)] = None
+    """The group in which rows count whose group is none of `groups`, in place of being dropped; it need not be listed.
+    Of a table one of its groups, or the row that it adds: `{shop: other, region: other}`."""
     groupings: Annotated[list[Grouping] | None, Field(exclude_if=absent)] = None
     """Sums of the groups of a table: `[[region], []]`, or `{by: [region], measured: true}`."""
     totals: Annotated[list[Totals] | None, Field(exclude_if=absent)] = None
@@ -126,6 +130,9 @@ class HistogramSettings(Section):
                 f"histogram must have one of edges, days or categories, got {' and '.join(given) or 'none'}"
             )
         check_groupings("histogram", self.groupings, self.groups, "groups")
+        check_other("histogram.other", self.other, self.groups)
+        if self.other is not None and self.groups is None:
+            raise ValueError("histogram.other must be absent unless histogram.groups is given, got one")
         if self.totals is not None and self.groups is None:
             raise ValueError("histogram.totals must be absent unless histogram.groups is given, got some")
         if self.edges is None and self.outside == "clamp":
@@ -149,8 +156,23 @@ class HistogramSettings(Section):
     def group_names(self, base: Path) -> tuple[str, ...] | None:
         """The groups; None where there is one histogram."""
         if isinstance(self.groups, GroupTable):
-            return self.groups.read(base, dt.date.min, dt.date.max).listed.names
-        return None if self.groups is None else declared_names(self.groups, base, "histogram.groups")
+            return self.group_table(base, self.groups).listed.names
+        if self.groups is None:
+            return None
+        names = list(declared_names(self.groups, base, "histogram.groups"))
+        return tuple(with_other("histogram.other", names, self.other))
+
+    def group_table(self, base: Path, table: GroupTable) -> GroupTable:
+        """The table of groups with what decides in place of its file."""
+        added = self.other if isinstance(self.other, dict) else None
+        return table.read(base, dt.date.min, dt.date.max, added)
+
+    @property
+    def other_name(self) -> str | None:
+        """The group of the rest; None where its rows are dropped."""
+        if isinstance(self.other, dict) and isinstance(self.groups, GroupTable):
+            return self.other[self.groups.columns[0]]
+        return self.other if isinstance(self.other, str) else None
 
     @property
     def add_up(self) -> bool:

@@ -33,7 +33,7 @@ def thinned(design: Design, size: int) -> Design:
     if stride == 1 and (len(bins.groups) <= size or config.histogram.totals):
         return design
     starts = np.arange(0, bins.n_bins, stride)
-    changes: dict[str, Any] = {"groups": _fewer_groups(design, size)}
+    changes: dict[str, Any] = {"groups": _fewer_groups(design, size), "other": None}
     if bins.kind == "edges":
         changes["edges"] = [Fraction(edge) for edge in bins.edges[np.append(starts, bins.n_bins)].tolist()]
     elif bins.kind == "categories":

@@ -5,7 +5,7 @@ A row is judged by these rules in order and dropped at the first that it fails; 
     unit is given           not null and not blank, where the privacy unit has a column
     value can be read       a finite or infinite number; a moment by `input.date_format`; any text for categories
     value is in a bin       [a, b), the last bin closed; with `outside: clamp` every number is
-    group is declared       where there are groups
+    group is declared       where there are groups; with `histogram.other` any group, but a blank one, is
 
 Texts lose the blanks at their ends first, and names of groups and categories what `input.fold` names. The result has
 the columns that bounding and counting take: ``day`` is the number of the histogram, ``row_type`` that of the bin,
@@ -124,6 +124,10 @@ def _judge(domain: BinDomain, with_unit: bool, fold: Sequence[Fold] | None) -> C
             group = (
                 np.zeros(batch.num_rows, np.int32) if groups is None else _index(batch.column("group"), groups, fold)
             )
+            if groups is not None and domain.other is not None:
+                given = pc.fill_null(pc.greater(pc.binary_length(batch.column("group").cast(pa.binary())), 0), False)
+                undeclared = (group < 0) & given.to_numpy(zero_copy_only=False)
+                group = np.where(undeclared, np.int32(domain.other), group)
             failed = np.where(group < 0, _GROUP, -1)
             failed = np.where(bins < 0, _BIN, failed)
             failed = np.where(readable, failed, _VALUE)
