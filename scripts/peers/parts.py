@@ -16,7 +16,7 @@ from scripts.peers.inputs import DIMENSIONS, EPSILON, GRAPHS, INPUTS, N_CLUSTERS
 from scripts.peers.record import Measurement, store, stored
 
 PROGRAMS = Path(__file__).with_name("programs")
-LIMITS = {"counts": 400, "graphs": 30, "clusters": 60, "projections": 60}
+LIMITS = {"counts": 400, "graphs": 10, "clusters": 60, "projections": 60}
 """Seconds after which a peer is stopped, by part."""
 ROUNDS = 3
 
@@ -84,7 +84,7 @@ def projections() -> Iterator[Job]:
 
 
 PARTS: dict[str, Callable[[], Iterator[Job]]] = {
-    "counts": counts, "graphs": graphs, "clusters": clusters, "projections": projections
+    "graphs": graphs, "clusters": clusters, "projections": projections, "counts": counts
 }  # fmt: skip
 
 
