@@ -1,6 +1,6 @@
 """Acceptance of streams: releases that grow day by day under one budget."""
 
-from scripts.accept import streams_audit, streams_errors, streams_flights, streams_units
+from scripts.accept import streams_audit, streams_errors, streams_flights, streams_ranges, streams_units
 from scripts.accept.claims import Check
 
 CHECKS: tuple[Check, ...] = (
@@ -8,4 +8,5 @@ CHECKS: tuple[Check, ...] = (
     *streams_audit.CHECKS,
     *streams_units.CHECKS,
     *streams_flights.CHECKS,
+    *streams_ranges.CHECKS,
 )
