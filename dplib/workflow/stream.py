@@ -54,10 +54,11 @@ def require_same_stream(ledger: Ledger, key: RunKey, settings: Mapping[str, Any]
         if not apart and known is not None and _but_horizon(known, run.horizon) == _but_horizon(settings, horizon):
             levels = known["stream"]["levels"]
             shown = levels if isinstance(levels, str) else ", ".join(levels)
+            ended = "closed (dplib stream close)" if run.days else f"given up (dplib ledger void {run.release_id})"
             raise ConfigError(
                 "stream",
                 f"stay as it was when {run.release_id} began (horizon {run.horizon[0]} to {run.horizon[1]}, levels "
-                f"{shown}) until that stream is closed (dplib stream close)",
+                f"{shown}) until that stream is {ended}",
                 "another one",
             )
 

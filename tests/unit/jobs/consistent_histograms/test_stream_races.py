@@ -186,6 +186,15 @@ def test_a_stream_is_not_changed_after_its_start(tmp_path: Path, changes: dict[s
     )
 
 
+def test_a_stream_that_measured_nothing_is_given_up_before_it_is_changed(tmp_path: Path) -> None:
+    shop = new_stream(tmp_path)
+    prepared = shop.prepared(days(0)[0])
+    run, _ = shop.reserve(prepared, prepared.open_ledger())
+    refused = shop.set(stream__levels=["day"]).run("--date", days(0)[0])
+    assert (refused.code, f"dplib ledger void {run.release_id}" in refused.err) == (2, True), refused.err
+    assert shop.entries()[2:] == ["reserve"]
+
+
 def test_a_missing_file_of_rows_is_said_before_anything_is_spent(tmp_path: Path) -> None:
     shop = new_stream(tmp_path)
     (tmp_path / "orders.csv").unlink()
