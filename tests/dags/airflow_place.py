@@ -79,11 +79,17 @@ KEYS = {key: value for key, value in COUNTS.items() if key not in ("domain", "tr
 TOO_DEAR = COUNTS | {"privacy": COUNTS["privacy"] | {"budget": {"epsilon": 100}}}
 JOBS = {"backfilled": COUNTS, "killed": COUNTS, "ages": AGES, "visits": VISITS, "poor": TOO_DEAR}
 JOBS |= dict.fromkeys(("scripted", "clustered", "first", "second"), COUNTS)
+STREAM = ("2024-01-01", "2024-01-10")
+JOBS["streamed"] = {key: value for key, value in COUNTS.items() if key != "tree"} | {
+    "domain": {"items": COUNTS["domain"]["items"]},
+    "stream": {"horizon": STREAM, "levels": ["week", "day"]},
+}
 JOBS["chained"] = COUNTS | {"domain": dict.fromkeys(("first_day", "last_day"), "{date}")}
 OWN = {
     "clustered": {"connection": "spark_cluster"},
     # A retry may meet the driver that outlived its Spark for a moment.
     "killed": {"retries": 5},
+    "streamed": {"retries": 5},
     "chained": {"select": {"config": "chained/keys.yaml", "setting": "domain.items"}},
     # For a scheduler: two days to catch up with, and two to backfill.
     "first": {"end_date": dt.date(2024, 1, 2)},
