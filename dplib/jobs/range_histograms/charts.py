@@ -121,8 +121,8 @@ def alt_text(name: str, estimates: FloatArray, counts: IntArray) -> str:
 def _positions(design: Design, lo: IntArray, hi: IntArray) -> list[dt.date] | list[str] | list[float]:
     first, last = design.bins.ends(lo, hi)
     if design.bins.kind == "edges":
-        widths = last - first
-        if widths.max() > UNEVEN * widths.min():
+        widths = last / 2 - first / 2
+        if widths.max() / UNEVEN > widths.min():
             return [f"{value:.12g}" for value in first.tolist()]
         return [float(value) for value in first / 2 + last / 2]
     if design.bins.kind == "categories":

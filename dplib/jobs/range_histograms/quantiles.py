@@ -148,7 +148,7 @@ def _crossing(bins: ShapeBins, counts: FloatArray, q: float, error: FloatArray) 
         rising = (np.maximum.accumulate(gap) + np.minimum.accumulate(gap[::-1])[::-1]) / 2
         first, last = np.searchsorted(rising, 0.0), np.searchsorted(rising, 0.0, side="right")
         near = [min(max(place, 1), len(counts)) for place in (int(first), int(last))]
-        middle = float(np.mean([_between(bins.ends, rising, place) for place in near]))
+        middle = sum(_between(bins.ends, rising, place) / 2 for place in near)
     return middle, float(bins.ends[low]), float(bins.ends[high])
 
 
@@ -156,7 +156,9 @@ def _between(ends: FloatArray, rising: FloatArray, place: int) -> float:
     """The point of the bin before an edge at which the line between its ends is 0."""
     low, high = rising[place - 1], rising[place]
     part = 0.5 if high == low else min(max(-low / (high - low), 0.0), 1.0)
-    return float(ends[place - 1] + part * (ends[place] - ends[place - 1]))
+    # Halves, for bins at the end of the floats.
+    start, end = ends[place - 1] / 2, ends[place] / 2
+    return 2 * float(start + part * (end - start))
 
 
 def mean(directory: Path, manifest: Manifest, groups: Sequence[str]) -> list[Shape]:
@@ -173,13 +175,16 @@ def mean(directory: Path, manifest: Manifest, groups: Sequence[str]) -> list[Sha
 def means_of(design: Design, cells: Iterable[BinCounts]) -> list[Shape]:
     """The means of histograms whose counts are given."""
     bins = ShapeBins.of(design, "mean")
-    lower, upper = bins.ends[:-1], bins.ends[1:]
+    # In units of a power of two no product leaves the floats, and no digit changes.
+    unit = math.ldexp(1.0, math.frexp(float(np.abs(bins.ends).max()))[1] - 1)
+    lower, upper = bins.ends[:-1] / unit, bins.ends[1:] / unit
     found = []
     for group, estimates, counts in cells:
         middle, error, _, _ = _ratio(bins, (lower + upper) / 2, estimates, group)
         low, high = _ratio(bins, lower, estimates, group)[2], _ratio(bins, upper, estimates, group)[3]
         whole = float(counts @ (lower + upper) / 2 / counts.sum()) if counts.sum() else None
-        ends = (bins.value(low), bins.value(high, last=True)) if bins.factor else (None, None)
+        middle, error, whole = (None if each is None else each * unit for each in (middle, error, whole))
+        ends = (bins.value(low * unit), bins.value(high * unit, last=True)) if bins.factor else (None, None)
         found.append(Shape(group, "mean", bins.value(middle), error, *ends, bins.value(whole)))
     return found
 
