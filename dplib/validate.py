@@ -75,7 +75,6 @@ def require_known(name: str, value: str, known: Collection[str], rule: str) -> N
 
 def did_you_mean(given: str, known: Iterable[str]) -> str:
     """A hint for the end of a message: the known name that a wrong one is nearest to; empty where none is near."""
-    names = list(dict.fromkeys(known))
-    same = [name for name in names if name.casefold() == given.casefold()]
-    near = same or difflib.get_close_matches(given, names, n=1)
-    return f"; did you mean {near[0]}?" if near else ""
+    names = {name.casefold(): name for name in known}
+    near = difflib.get_close_matches(given.casefold(), names, n=1)
+    return f"; did you mean {names[near[0]]}?" if near else ""

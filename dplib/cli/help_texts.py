@@ -50,8 +50,8 @@ EXAMPLES = {
     "inspect": "dplib inspect kmeans --config my.yaml",
     "plan": "dplib plan kmeans --config my.yaml\n"
     "dplib plan kmeans --config my.yaml --set privacy.budget.epsilon=2 --json\n"
-    "dplib plan consistent-histograms --config my.yaml --set 'tree={levels: [month, day], shares: [2, 1]}'\n"
-    "dplib plan consistent-histograms --config my.yaml --set 'queries=[day, {range: week, weight: 2}]'",
+    "dplib plan range-histograms --config my.yaml --set tree.queries=prefix\n"
+    "dplib plan consistent-histograms -c my.yaml --error 5 --answer month",
     "run": "dplib run kmeans --config my.yaml\ndplib run kmeans --config my.yaml --date 2026-01-31 --log json\n"
     "dplib run kmeans --config my.yaml --dates 2026-01-01..2026-01-31",
     "rehearse": "dplib rehearse range-histograms --config my.yaml --rows 10000",

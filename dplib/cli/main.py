@@ -3,6 +3,7 @@
 import atexit
 import gc
 import sys
+from typing import Annotated
 
 import typer
 
@@ -13,6 +14,7 @@ from dplib.jobs.table import JOBS
 from dplib.terminal import own_process
 from dplib.terminal.output import consent, exit_codes
 from dplib.terminal.progress import log
+from dplib.version import __version__
 
 NEW_OBJECTS = 400_000
 """After so many new objects cycles are looked for; start-up makes some 200,000 that stay, and the default is 700."""
@@ -26,8 +28,19 @@ app = typer.Typer(
 )
 
 
+def _print_version(asked: bool) -> None:
+    if asked:
+        typer.echo(__version__)
+        raise typer.Exit
+
+
+Version = Annotated[
+    bool, typer.Option("--version", help="Print the version and exit.", callback=_print_version, is_eager=True)
+]
+
+
 @app.callback()
-def options(log_mode: LogMode = None) -> None:
+def options(log_mode: LogMode = None, _version: Version = False) -> None:
     """Differentially private releases as batch jobs on Apache Spark: published numbers, with their errors."""
     with exit_codes():
         log.choose(log_mode)

@@ -21,6 +21,7 @@ EVENTS = {"unit": "event", "neighbors": "replace_one", "budget": {"epsilon": 1}}
 PACKAGES = {"day": "date", "package": "product", "quantity": "quantity", "unit": "order_id"}
 SETTINGS: list[tuple[dict[str, Any], str]] = [
     ({"privacy__max_quantty": 3}, "max_quantity"),
+    ({"privacy__MAX_QUANTTY": 3}, "max_quantity"),
     ({"input__colums": {}}, "columns"),
     ({"privacy__noise": "discrete_laplac"}, "discrete_laplace"),
     ({"publish__solver": {"method": "bosting"}}, "boosting"),

@@ -16,11 +16,12 @@ from dplib.cli.main import app
 from dplib.jobs.table import JOBS
 from dplib.page.number_text import terminal_number
 from dplib.terminal import output as cli
+from dplib.version import __version__
 from tests.support.jobs import ROOT, Outcome, content, dplib, named, refuse_spark
 
 FRAME = {
     "plan_version", "dataset", "job", "budget", "unit", "neighbors", "caps", "totals", "notes", "settings_hash",
-    "ledger",
+    "ledger", "changed",
 }  # fmt: skip
 OWN = {
     "consistent-histograms": {
@@ -36,7 +37,7 @@ OWN = {
     "network-statistics": {"n_vertices", "statistics", "triangles", "stars", "graphs", "choices", "models"},
     "range-histograms": {
         "n_groups", "n_bins", "n_nodes", "n_levels", "n_blocks", "method", "queries", "levels", "methods", "lengths",
-        "kinds", "columns",
+        "kinds", "columns", "recent",
     },
 }  # fmt: skip
 """Keys of version 1 of each job's plan: one that goes, or means something else, raises PLAN_VERSION."""
@@ -212,3 +213,8 @@ def test_the_rest_of_a_pipe_may_be_cut_off(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr("dplib.cli.commands.example.job_named", cut_off)
     outcome = dplib("example", "kmeans")
     assert (outcome.code, outcome.err) == (1, "")
+
+
+def test_the_console_script_tells_its_version() -> None:
+    told = CliRunner().invoke(app, ["--version"])
+    assert (told.exit_code, told.output) == (0, f"{__version__}\n")
