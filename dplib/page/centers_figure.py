@@ -124,4 +124,4 @@ def _raster(axes: Axes, shown: CenterMap) -> None:
         codes = [Path.MOVETO, Path.LINETO, Path.LINETO, Path.LINETO, Path.CLOSEPOLY]
         path = Path(corners, np.tile(codes, len(squares)))
         path.should_simplify = False
-        axes.add_patch(PathPatch(path, facecolor=COLOURS["accent"], alpha=alpha, linewidth=0, zorder=1))
+        axes.add_artist(PathPatch(path, facecolor=COLOURS["accent"], alpha=alpha, linewidth=0, zorder=1))

@@ -13,8 +13,10 @@ from collections.abc import Callable
 from typing import Any
 
 import matplotlib
+from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 
+from dplib.page.axes_room import AxesRoom
 from dplib.page.drawn_text import clean_text
 from dplib.page.few_pictures import one_too_many
 
@@ -31,6 +33,9 @@ COLOURS = {
 
 _STYLE: Any = {
     "svg.fonttype": "none",
+    "figure.facecolor": "none",
+    "figure.edgecolor": "none",
+    "axes.facecolor": "none",
     "svg.hashsalt": "dplib",
     "text.parse_math": False,  # a dollar sign in a name is a dollar sign
     "font.family": ["DejaVu Sans"],
@@ -41,6 +46,7 @@ _STYLE: Any = {
     "axes.titlecolor": COLOURS["muted"],
     "axes.titlesize": 12,
     "axes.titlepad": 11,
+    "axes.titley": 1,
     "axes.titlelocation": "right",
     "axes.labelsize": 12,
     "axes.spines.top": False,
@@ -82,11 +88,11 @@ def draw(paint: Callable[[Figure], None], width: float, height: float) -> str:
         matplotlib.rcParams.update(_STYLE)
         # The browser sets the text; that the layout's font lacks a character only makes a width approximate.
         warnings.filterwarnings("ignore", message="Glyph .* missing from font")
-        figure = Figure(figsize=(width / 72, height / 72), dpi=72, layout="constrained")
+        figure = Figure(figsize=(width / 72, height / 72), dpi=72, layout=AxesRoom())
         paint(figure)
         raw = io.StringIO()
         nothing = dict.fromkeys(("Date", "Creator", "Format", "Type"))
-        figure.savefig(raw, format="svg", transparent=True, metadata=nothing)
+        FigureCanvasSVG(figure).print_svg(raw, metadata=nothing)  # type: ignore[no-untyped-call]
     return _tidy(raw.getvalue())
 
 

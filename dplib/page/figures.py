@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
-from matplotlib.axis import Axis
+from matplotlib.axis import Axis, YAxis
 from matplotlib.dates import AutoDateLocator, ConciseDateFormatter, date2num
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
@@ -287,7 +287,9 @@ def _counts(axes: Axes, at: FloatArray, values: FloatArray) -> None:
     path = Path(vertices, np.tile([Path.MOVETO, Path.LINETO], len(at)))
     path.should_simplify = False
     style = {"edgecolor": COLOURS["contrast"], "linewidth": 2.6, "capstyle": "round"}
-    axes.add_patch(PathPatch(path, fill=False, zorder=3, **style))
+    # As an artist: `add_patch` looks for the ends of the path stroke by stroke.
+    axes.add_artist(PathPatch(path, fill=False, zorder=3, **style))
+    axes.update_datalim(vertices)
 
 
 def _series_handles(with_counts: bool, with_band: bool, few: bool) -> list[Line2D | Patch]:
@@ -317,6 +319,8 @@ def _plain_log(axis: Axis, low: float, high: float) -> None:
         FuncFormatter(lambda value, _: number_text(value) if few and f"{value:e}"[0] in "25" else "")
     )
     axis.set_tick_params(which="minor", labelsize=11)
+    if not few and isinstance(axis, YAxis):  # ticks that are not seen take time
+        axis.set_minor_locator(NullLocator())
 
 
 def _legend(axes: Axes, handles: Sequence[Artist]) -> None:
