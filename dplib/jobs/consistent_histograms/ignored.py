@@ -32,3 +32,5 @@ def ignored_settings(design: Design) -> Iterator[str]:
         yield f"{places} decides nothing: the solver makes no rounds, and neither do integer tables."
     if solver.block_days is not None and layout_of(design) == "driver":
         yield "publish.solver.block_days decides nothing: the work is done in one process."
+    if config.publish.divided_from == "tops" and design.divided_from == 0:
+        yield "publish.divided_from decides nothing: the whole range is measured."

@@ -147,6 +147,10 @@ WITH: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "publish.solver.layout": (solver(layout="reference"), {}),
     "publish.solver.block_days": (solver(block_days=7), {}),
     "publish.counts": ({"publish": {"counts": "reals"}}, {}),
+    "publish.divided_from": (
+        {"publish": {"divided_from": "tops", "solver": {"layout": "driver"}}},
+        {"publish": {"solver": {"layout": "driver"}}},
+    ),
 }
 """Of each setting: changes with it, and the same without it or with another value."""
 
@@ -202,6 +206,7 @@ def effect(settings: str) -> str:
             making,
             own.solver.split,
             own.counts,
+            made.divided_from,
             own.output.csv,
             layout,
             blocks,
