@@ -242,6 +242,10 @@ class Run:
             return self.state is not RunState.RESERVED
         return self.measured_on(date) is not None
 
+    def state_on(self, date: str) -> RunState:
+        """The state of a run: of a stream on a day, reserved until that day is measured."""
+        return RunState.RESERVED if date and not self.is_measured(date) else self.state
+
     @property
     def stored(self) -> tuple[StoredMeasurement, ...]:
         """All that was measured: one measurement, or one a day."""

@@ -36,7 +36,8 @@ def show_plan(prepared: PreparedJob[AnyDesign], as_json: bool) -> None:
     ledger, changed = ledger_state(prepared), changed_settings(prepared)
     if as_json:
         beside = None if changed is None else asdict(changed)
-        print(json_text(plan.to_dict() | {"ledger": ledger, "changed": beside}))
+        around = {"ledger": ledger, "changed": beside, "horizon": prepared.config.horizon}
+        print(json_text(plan.to_dict() | around))
     else:
         _print_plan(plan, ledger, shown)
         if changed is not None:

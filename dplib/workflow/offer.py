@@ -92,7 +92,7 @@ def ledger_state(run: Prepared[JobDesign]) -> dict[str, Any]:
         "plan_hash": plan,
         "approval": {"required": account.needs_approval, "runs_left": approved.get(plan, 0)},
         "existing_run": found.release_id if found else None,
-        "existing_state": found.state.value if found else None,
+        "existing_state": found.state_on(run.date).value if found else None,
         "existing_release": found.publication.location if found and found.publication else None,
     }
 
@@ -101,7 +101,8 @@ def require_payable(run: Prepared[JobDesign]) -> None:
     """Refuse a plan that its account would not pay for; one without a ledger or an account, or approval, may be made.
 
     Raises:
-        ConfigError: if the account has other terms, or the same words were measured from another input.
+        ConfigError: if the account has other terms, the same words were measured from another input, or the day is one
+            of a stream that was closed without it.
         BudgetError: if it has too little left.
     """
     try:
@@ -112,5 +113,17 @@ def require_payable(run: Prepared[JobDesign]) -> None:
     account = offer.account
     account.require_terms(offer.terms)
     ledger.check_place(run.key)
-    if ledger.find_run(run.key) is None:
+    found = ledger.find_run(run.key)
+    require_open(found, run.date)
+    if found is None:
         check_balance(account, offer.cost, ledger.balance(account.dataset, period=offer.period), offer.period)
+
+
+def require_open(found: Run | None, date: str) -> None:
+    """Refuse a day that a stream did not measure before it was closed.
+
+    Raises:
+        ConfigError: naming the stream.
+    """
+    if found is not None and found.is_closed and date and not found.is_measured(date):
+        raise ConfigError("--date", f"name a day of an open stream, and {found.release_id} is closed", date)

@@ -28,7 +28,7 @@ from dplib.validate import one_of, require
 from dplib.workflow.design import AnyDesign
 from dplib.workflow.dry_publication import Show, try_publication, unseen
 from dplib.workflow.job import PreparedJob, Resources
-from dplib.workflow.offer import Offer
+from dplib.workflow.offer import Offer, require_open
 from dplib.workflow.quality import count_input, measured_with_quality
 from dplib.workflow.run_keys import MeasurementKeys, RunKeys, secret_of
 from dplib.workflow.storing import measure_run, publish_run, require_sound_output, run_to_publish
@@ -144,8 +144,7 @@ def _measured(
     if found is not None and found.is_measured(prepared.date) and not again:
         return MeasuredRun.of(found)
     open_run = found if found is not None and not found.is_measured(prepared.date) else None
-    if found is not None and found.is_closed:
-        raise ConfigError("--date", f"name a day of an open stream, and {found.release_id} is closed", prepared.date)
+    require_open(found, prepared.date)
     if found is None and horizon is not None:
         require_same_stream(ledger, prepared.key, prepared.plan_settings, horizon)
     ring = _payable(prepared, ledger, offer, again, open_run, pricing)

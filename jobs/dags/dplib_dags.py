@@ -1,4 +1,4 @@
-"""One DAG for each entry of the schedule file: plan, measure, publish, verify; of an entry with `select` twice.
+"""One DAG for each entry of the schedule file: plan, measure, publish, verify; twice with `select`; of a stream, close.
 
 The schedule file is ``conf/airflow/schedules.yaml`` of this checkout, or the one that the environment variable
 ``DPLIB_SCHEDULES`` names. Loading this file reads that one and nothing else: no ledger, no Spark, no dplib.
@@ -21,7 +21,7 @@ from pathlib import Path
 from zoneinfo import ZoneInfo
 
 from airflow.sdk import DAG, BaseOperator, CronDataIntervalTimetable, chain
-from dplib_operators import DplibPlanOperator, DplibSubmitOperator, DplibVerifyOperator
+from dplib_operators import DplibCloseOperator, DplibPlanOperator, DplibSubmitOperator, DplibVerifyOperator
 from dplib_schedules import Schedule, read_schedules
 
 _DEFAULT = Path(__file__).resolve().parents[2] / "conf" / "airflow" / "schedules.yaml"
@@ -47,9 +47,36 @@ _SELECTED = """
 Before it `select_plan` to `select_verify` do the same for the selection of keys of `{config}`, which pays for itself;
 the job takes what was released for the same day as its `{setting}`.
 """
+_STREAM = """\
+Versions of one **stream** of the job **{job}** under differential privacy, from `{config}`: the run of a logical date
+measures that day ({timezone}) and the periods that end with it.
+
+| task | does | spends |
+|---|---|---|
+| plan | checks the day, the settings, and that they are the stream's | nothing |
+| measure | reads the rows of what closes on the day, draws its noise once | the horizon's cost, in the first run |
+| publish | makes the stream's next version from all that is measured | nothing |
+| verify | checks the version's files, numbers and books | nothing |
+| close | {close} | nothing |
+
+**Preliminary and final**: numbers may change with later runs until every day of their period of the coarsest level is
+measured, or the stream is closed; after that never again. The column `status` and the report say which numbers are
+which, `dplib stream show --config {config}` which days are missing.
+
+**Clear, retry, backfill** in any order: a day that is measured is never measured again, a retry repeats its bytes, and
+a missing day costs nothing more. **Failed without retry** means refused (exit code 2, 3 or 4): the log's last line says
+what to fix; then clear the task. A closed stream takes no more days.
+
+More: `dplib guide streams` and `dplib guide airflow`.
+"""
+_CLOSES = "closes the stream when no day of its horizon is missing"
+_CLOSES_LAST = f"{_CLOSES}; the run of {{end_date}} closes it whatever is missing"
 
 
 def _doc(entry: Schedule) -> str:
+    if entry.stream:
+        close = (_CLOSES_LAST if entry.close else _CLOSES).format(**vars(entry))
+        return _STREAM.format(**vars(entry) | {"close": close})
     text = _DOC.format(job=entry.job, config=entry.config, timezone=entry.timezone)
     return text if entry.select is None else text + _SELECTED.format(**vars(entry.select))
 
@@ -99,6 +126,7 @@ def _tasks(prefix: str, home: Path, entry: Schedule) -> list[BaseOperator]:
             for stage in ("measure", "publish")
         ),
         DplibVerifyOperator(task_id=f"{prefix}verify", home=home, entry=entry),
+        *([DplibCloseOperator(task_id="close", home=home, entry=entry, pool=entry.pool)] if entry.stream else []),
     ]
 
 

@@ -6,7 +6,7 @@ returns the release that exists; so would a day in the middle of a week, which i
 """
 
 import datetime as dt
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from zoneinfo import ZoneInfo
 
 from croniter import croniter
@@ -49,6 +49,28 @@ def check_day(schedule: Schedule, day: dt.date, now: dt.datetime) -> None:
     end = moment(following, ZoneInfo(schedule.timezone))
     if now < end:
         raise DayError(f"the logical date must be a day whose period is over (from {end} on), got {day}")
+
+
+def check_horizon(schedule: Schedule, horizon: Sequence[str] | None) -> None:
+    """Refuse an entry that does not agree with its configuration about a stream and its days.
+
+    Args:
+        schedule: of the run.
+        horizon: first and last day of the configuration's section stream, ISO 8601; None where it has none.
+
+    Raises:
+        DayError: saying in what.
+    """
+    if (horizon is not None) != schedule.stream:
+        wanted, has = ("false", "no") if horizon is None else ("true", "a")
+        given = str(schedule.stream).lower()
+        raise DayError(
+            f"stream of the entry {schedule.name} must be {wanted}, since {schedule.config} has {has} section stream, "
+            f"got {given}"
+        )
+    for name, day in (("start_date", schedule.start_date), ("end_date", schedule.end_date)):
+        if horizon is not None and not horizon[0] <= str(day) <= horizon[1]:
+            raise DayError(f"{name} must be a day of the stream's horizon, {horizon[0]} to {horizon[1]}, got {day}")
 
 
 def period_of(schedule: Schedule, day: dt.date) -> tuple[dt.datetime, dt.datetime]:

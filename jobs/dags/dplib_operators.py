@@ -21,7 +21,7 @@ from typing import Any, NoReturn
 from airflow.providers.apache.spark.operators.spark_submit import SparkSubmitOperator
 from airflow.sdk import BaseOperator, Context
 from airflow.sdk.exceptions import AirflowException, AirflowFailException
-from dplib_days import DayError, check_day, day_of, days_behind
+from dplib_days import DayError, check_day, check_horizon, day_of, days_behind
 from dplib_schedules import Schedule
 
 REFUSALS = {2: "a setting is wrong", 3: "the input cannot be opened or lacks a column", 4: "the account does not pay"}
@@ -165,7 +165,12 @@ class DplibPlanOperator(DplibOperator):
         except DayError as error:
             raise AirflowFailException(str(error)) from None
         words = plan_words(self.entry, day) + given_words(self.home, self.entry, day)
-        ledger = json.loads(self.run_dplib(words))["ledger"]
+        planned = json.loads(self.run_dplib(words))
+        try:
+            check_horizon(self.entry, planned["horizon"])
+        except DayError as error:
+            raise AirflowFailException(str(error)) from None
+        ledger = planned["ledger"]
         refused = refusal(ledger)
         if refused is not None:
             ended("dplib plan", *refused)
@@ -183,6 +188,25 @@ class DplibVerifyOperator(DplibOperator):
         day = released_day(self.entry, context)
         given = given_words(self.home, self.entry, day)
         self.log.info("%s", self.run_dplib(["verify", "--config", self.entry.config, "--date", day, *given]))
+
+
+class DplibCloseOperator(DplibOperator):
+    """Closes a stream that has no missing day, or whose entry says so after the run of its last date.
+
+    A stream that is closed is closed again, which ends what a task that was killed began.
+    """
+
+    def execute(self, context: Context) -> None:
+        """Do nothing while days are missing."""
+        day, words = released_day(self.entry, context), ["--config", self.entry.config]
+        found = json.loads(self.run_dplib(["stream", "show", *words, "--json"]))
+        n_missing = found["n_days"] - found["n_measured"]
+        is_last = self.entry.close and day == str(self.entry.end_date)
+        if n_missing and not is_last and not found["closed"]:
+            self.log.info("the stream stays open: %s of %s days are missing", n_missing, found["n_days"])
+            return
+        why = f"the last date of its schedule ran, {n_missing} days are missing" if n_missing else "no day is missing"
+        self.log.info("%s", self.run_dplib(["stream", "close", *words, "--why", why]))
 
 
 class DplibSubmitOperator(SparkSubmitOperator):

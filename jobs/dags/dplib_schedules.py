@@ -86,6 +86,9 @@ class Schedule:
         connection: Airflow's connection to Spark.
         conf: further settings of Spark.
         select: keys that are selected before, which the job takes as its names.
+        stream: the configuration has a section stream: all runs are one release, and a last task closes it when no day
+            of the horizon is missing.
+        close: of a stream: the run of ``end_date`` closes it whatever is missing.
     """
 
     name: str
@@ -104,6 +107,8 @@ class Schedule:
     connection: str = "spark_default"
     conf: Mapping[str, str] | None = None
     select: Selection | None = None
+    stream: bool = False
+    close: bool = False
 
     @property
     def selection(self) -> "Schedule | None":
@@ -140,7 +145,7 @@ def read_schedules(path: Path) -> ScheduleFile:
     base = path.resolve().parent
     defaults = _mapping("defaults", content.get("defaults") or {})
     allowed = {field.name for field in fields(Schedule)}
-    _known_keys("defaults.", defaults, allowed - {"name", "job", "config", "select"}, set())
+    _known_keys("defaults.", defaults, allowed - {"name", "job", "config", "select", "stream", "close"}, set())
     entries = content["schedules"]
     if not isinstance(entries, list) or not entries:
         _refuse("schedules", "be a list of jobs to run", entries)
@@ -175,7 +180,21 @@ def _entry(place: str, entry: object, defaults: Mapping[str, Any], base: Path) -
         made = replace(made, select=replace(made.select, config=str((base / made.select.config).resolve())))
     if made.end_date is not None and made.end_date < made.start_date:
         _refuse(f"{place}.end_date", "not be before start_date", made.end_date)
+    _check_stream(place, made)
     return made
+
+
+def _check_stream(place: str, made: Schedule) -> None:
+    if not made.stream:
+        if made.close:
+            _refuse(f"{place}.close", "be given only with stream: true", "it alone")
+        return
+    if made.end_date is None:
+        _refuse(f"{place}.end_date", "be given with stream: true, the horizon's last day or one inside", "nothing")
+    if made.schedule is not None and not made.schedule.endswith(" * * *"):
+        _refuse(f"{place}.schedule", "be of every day with stream: true, such as @daily", made.schedule)
+    if made.select is not None:
+        _refuse(f"{place}.select", "be absent with stream: true, whose items are the same on all days", "one")
 
 
 def _known_keys(prefix: str, found: Mapping[str, Any], allowed: set[str], required: set[str]) -> None:
@@ -296,6 +315,8 @@ _CHECKS = {
     "connection": _name,
     "conf": _settings,
     "select": _selection,
+    "stream": _flag,
+    "close": _flag,
 }
 
 

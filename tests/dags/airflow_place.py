@@ -84,12 +84,15 @@ JOBS["streamed"] = {key: value for key, value in COUNTS.items() if key != "tree"
     "domain": {"items": COUNTS["domain"]["items"]},
     "stream": {"horizon": STREAM, "levels": ["week", "day"]},
 }
+JOBS["ended"] = JOBS["streamed"]
 JOBS["chained"] = COUNTS | {"domain": dict.fromkeys(("first_day", "last_day"), "{date}")}
-OWN = {
+STREAMED = {"stream": True, "end_date": dt.date.fromisoformat(STREAM[1])}
+OWN: dict[str, dict[str, Any]] = {
     "clustered": {"connection": "spark_cluster"},
     # A retry may meet the driver that outlived its Spark for a moment.
     "killed": {"retries": 5},
-    "streamed": {"retries": 5},
+    "streamed": STREAMED | {"retries": 5, "catchup": True, "catchup_days": 2},
+    "ended": STREAMED | {"close": True},
     "chained": {"select": {"config": "chained/keys.yaml", "setting": "domain.items"}},
     # For a scheduler: two days to catch up with, and two to backfill.
     "first": {"end_date": dt.date(2024, 1, 2)},

@@ -21,9 +21,11 @@ def made(**changes: object) -> Schedule:
     return Schedule(name="shop", job="kmeans", config="/job.yaml", **settings)  # type: ignore[arg-type]
 
 
-def measure(world: World, day: int = 1, run_type: str = "scheduled", tries: int = 1, runs: int = 0) -> list[str]:
-    """Execute the task `measure` of the DAG that catches up; the submissions' stage and days."""
-    task = world.dags()["second"].get_task("measure")
+def measure(
+    world: World, day: int = 1, run_type: str = "scheduled", tries: int = 1, runs: int = 0, name: str = "second"
+) -> list[str]:
+    """Execute the task `measure` of a DAG that catches up; the submissions' stage and days."""
+    task = world.dags()[name].get_task("measure")
     moment = dt.datetime(2024, 1, day, tzinfo=dt.UTC)
     context: Any = {
         "dag_run": SimpleNamespace(logical_date=moment, run_type=run_type),

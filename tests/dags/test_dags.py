@@ -11,7 +11,7 @@ from airflow.sdk import DAG
 from airflow.sdk.definitions.timetables.interval import CronDataIntervalTimetable
 from airflow.serialization.encoders import coerce_to_core_timetable
 from airflow.timetables.base import TimeRestriction
-from airflow_place import JOBS, World
+from airflow_place import JOBS, OWN, World
 
 ORDER = ["plan", "measure", "publish", "verify"]
 LOADED = """
@@ -38,18 +38,17 @@ def test_there_is_one_dag_an_entry(dags: dict[str, DAG]) -> None:
 def test_tasks_follow_one_another(dags: dict[str, DAG]) -> None:
     for name, dag in dags.items():
         order = [f"select_{task}" for task in ORDER] + ORDER if name == "chained" else ORDER
+        order = [*ORDER, "close"] if "stream" in OWN.get(name, {}) else order
         assert [task.task_id for task in dag.topological_sort()] == order
         for before, after in pairwise(order):
             assert dag.get_task(before).downstream_task_ids == {after}
 
 
 def test_runs_do_not_overlap_and_do_not_wait_for_yesterday(dags: dict[str, DAG]) -> None:
-    for dag in dags.values():
+    for name, dag in dags.items():
         assert dag.max_active_runs == 1
-        assert {task.task_id.removeprefix("select_") for task in dag.tasks if task.pool == "dplib"} == {
-            "measure",
-            "publish",
-        }
+        writing = {"measure", "publish"} | ({"close"} if "stream" in OWN.get(name, {}) else set())
+        assert {task.task_id.removeprefix("select_") for task in dag.tasks if task.pool == "dplib"} == writing
         assert {task.pool_slots for task in dag.tasks} == {1}
         assert not any(task.depends_on_past for task in dag.tasks)
 
@@ -65,7 +64,7 @@ def test_nothing_is_spent_by_a_click_or_by_loading_a_new_dag(dags: dict[str, DAG
     for name, dag in dags.items():
         assert dict(dag.params) == {}
         assert dag.is_paused_upon_creation is True
-        assert dag.catchup is (name == "second")
+        assert dag.catchup is OWN.get(name, {}).get("catchup", False)
         for task in dag.tasks:
             shown = " ".join(str(getattr(task, name)) for name in task.template_fields)
             assert "{{" not in shown

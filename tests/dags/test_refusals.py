@@ -5,7 +5,7 @@ import json
 import re
 
 import pytest
-from airflow_place import Played, World
+from airflow_place import STREAM, Played, World
 
 DAY = "2024-01-02"
 LEDGER = {
@@ -19,8 +19,8 @@ LEDGER = {
 }
 
 
-def planned(**changes: object) -> str:
-    return f"0 {json.dumps({'ledger': LEDGER | changes})}"
+def planned(horizon: tuple[str, str] | None = None, **changes: object) -> str:
+    return f"0 {json.dumps({'ledger': LEDGER | changes, 'horizon': horizon})}"
 
 
 def check_refused(played: Played, task: str) -> None:
@@ -67,6 +67,49 @@ def test_a_job_without_its_keys_is_not_tried_again(world: World, capfd: pytest.C
     world.tell("submit", *["0 done"] * 2)
     check_refused(world.play("chained", DAY), "plan")
     assert f"the selection must have released keys for {DAY}, got none" in capfd.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("name", "horizon", "said"),
+    [
+        ("scripted", STREAM, "stream of the entry scripted must be true, since"),
+        ("streamed", None, "stream of the entry streamed must be false, since"),
+        ("streamed", ("2024-01-02", STREAM[1]), "start_date must be a day of the stream's horizon"),
+        ("streamed", (STREAM[0], "2024-01-09"), "end_date must be a day of the stream's horizon"),
+    ],
+)
+def test_an_entry_that_does_not_agree_with_its_configuration_about_a_stream_is_refused(
+    name: str, horizon: tuple[str, str] | None, said: str, world: World, capfd: pytest.CaptureFixture[str]
+) -> None:
+    world.tell("dplib", planned(horizon))
+    world.tell("submit")
+    check_refused(world.play(name, DAY), "plan")
+    assert said in capfd.readouterr().out
+    assert world.calls("submit") == []
+
+
+@pytest.mark.parametrize(
+    ("name", "day", "n_measured", "closes"),
+    [
+        ("streamed", DAY, 9, False),
+        ("streamed", STREAM[1], 9, False),
+        ("streamed", DAY, 10, True),
+        ("ended", DAY, 9, False),
+        ("ended", STREAM[1], 9, True),
+    ],
+)
+def test_a_stream_is_closed_when_no_day_is_missing_or_after_its_last_date(
+    name: str, day: str, n_measured: int, closes: bool, world: World
+) -> None:
+    state = json.dumps({"n_days": 10, "n_measured": n_measured, "closed": False})
+    world.tell("dplib", planned(STREAM), "0 verified", f"0 {state}", *["0 closed"] * closes)
+    world.tell("submit", *["0 done"] * 2)
+    assert world.play(name, day).state == "success"
+    config = world.place(name) / "job.yaml"
+    shown, *closed = world.calls("dplib")[2:]
+    assert shown == f"stream show --config {config} --json"
+    assert len(closed) == closes
+    assert all(call.startswith(f"stream close --config {config} --why ") for call in closed)
 
 
 @pytest.mark.parametrize("code", [2, 3, 4])

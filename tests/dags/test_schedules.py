@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 import yaml
-from airflow_place import ROOT, World
+from airflow_place import ROOT, STREAMED, World
 from dplib_days import DayError, check_day, day_of
 from dplib_schedules import Schedule, ScheduleError, read_schedules
 
@@ -69,6 +69,11 @@ def test_the_example_is_right() -> None:
         ({"conf": {"spark.x": {}}}, "schedules[0].conf.spark.x"),
         ({"config": "{{ params.file }}"}, "schedules[0].config"),
         ({"config": ""}, "schedules[0].config"),
+        ({"close": True}, "schedules[0].close"),
+        ({"stream": True}, "schedules[0].end_date"),
+        (STREAMED | {"stream": "yes"}, "schedules[0].stream"),
+        (STREAMED | {"schedule": "@weekly"}, "schedules[0].schedule"),
+        (STREAMED | {"select": {"config": "a.yaml", "setting": "domain.items"}}, "schedules[0].select"),
         ({"select": "keys.yaml"}, "schedules[0].select"),
         ({"select": {"config": "keys.yaml"}}, "schedules[0].select.setting"),
         ({"select": {"config": "keys.yaml", "setting": "a b"}}, "schedules[0].select.setting"),

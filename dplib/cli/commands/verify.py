@@ -57,7 +57,7 @@ def _released(config: Path, date: str, assignments: Sequence[str]) -> tuple[Path
     prepared = prepare_file(config, date, assignments)
     opened = prepared.open_ledger()
     run = opened.find_run(prepared.key)
-    publication = None if run is None else run.publication
+    publication = None if run is None or (date and not run.is_measured(date)) else run.publication
     if publication is None:
         raise DplibError(f"--config must name settings whose release exists, got none for {date or 'no date'}")
     return Path(publication.location), opened

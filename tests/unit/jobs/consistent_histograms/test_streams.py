@@ -1,6 +1,7 @@
 """Streams: every answer against dense least squares over the nodes that closed, and a life with crashes and holes."""
 
 import datetime as dt
+import json
 import shutil
 from fractions import Fraction
 from pathlib import Path
@@ -246,6 +247,26 @@ def test_a_closed_stream_takes_no_more_days_and_all_of_it_is_final(tmp_path: Pat
     again = dplib("stream", "close", "--config", str(shop.config), "--why", "again")
     assert (again.code, again.last) == (0, str(version))
     assert not shop.ledger.audit()
+
+
+def test_plan_and_verify_speak_of_a_stream_s_day(tmp_path: Path) -> None:
+    shop = new_stream(tmp_path)
+    shop.day(days(0)[0])
+
+    def planned(date: str) -> dict[str, object]:
+        found: dict[str, object] = json.loads(shop.command("plan", "--json", "--date", date).out)
+        assert found["horizon"] == ["2026-01-26", "2026-02-15"]
+        return found["ledger"]  # type: ignore[return-value]  # an object
+
+    assert [planned(date)["existing_state"] for date in days(0, 1)] == ["published", "reserved"]
+    verified = [dplib("verify", "--config", str(shop.config), "--date", date).code for date in days(0, 1)]
+    assert verified == [0, 1]
+    assert dplib("stream", "close", "--config", str(shop.config), "--why", "over").code == 0
+    refused = shop.command("plan", "--date", days(1)[0])
+    assert refused.code == 2
+    assert "--date must name a day of an open stream" in refused.err
+    assert planned(days(0)[0])["existing_state"] == "published"
+    assert shop.command("plan").code == 0
 
 
 def test_other_publish_settings_make_final_numbers_anew_and_a_version_is_never_replaced(tmp_path: Path) -> None:
