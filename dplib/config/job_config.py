@@ -120,3 +120,7 @@ class JobConfig(ReleaseSettings, Surroundings):
     def horizon(self) -> tuple[str, str] | None:
         """First and last day of a stream, ISO 8601; None where all is measured in one run."""
         return None
+
+    def days_read(self, date: str) -> list[str]:
+        """Days whose rows the run of a day reads, each of which fills `{date}` in `input.path`: of streams alone."""
+        return []

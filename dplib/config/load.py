@@ -98,11 +98,9 @@ def read_settings(path: Path, assignments: Sequence[str] = (), date: str = "") -
         ConfigError: if there is no such mapping, or an assignment fits none.
     """
     settings = override(read_yaml(path), assignments)
-    if isinstance(settings.get("input"), dict) and "path" in settings["input"]:
-        dated = fill_date(settings["input"]["path"], date)
-        if settings.get("stream") is not None and dated != settings["input"]["path"]:
-            raise ConfigError("input.path", "name the rows of all days in a stream, without {date}", "a day's")
-        settings["input"]["path"] = dated
+    # That of a stream stands for each of the days that its run reads, and is the same in the settings of all runs.
+    if isinstance(settings.get("input"), dict) and "path" in settings["input"] and settings.get("stream") is None:
+        settings["input"]["path"] = fill_date(settings["input"]["path"], date)
     if "domain" in settings:
         settings["domain"] = fill_date(settings["domain"], date)
     return settings

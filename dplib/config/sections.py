@@ -56,8 +56,8 @@ class Source(Section):
     extra_formats: ClassVar[tuple[str, ...]] = ()
     """Formats that a job reads besides those of all jobs."""
     path: str | list[str] | None = None
-    """A file, a folder, a glob or a list of them, relative to this file; `{date}` is the logical date, `${NAME}` an
-    environment variable."""
+    """A file, a folder, a glob or a list of them, relative to this file; `{date}` is the logical date (in a stream each
+    day that its run reads), `${NAME}` an environment variable."""
     table: str | None = None
     """A catalogue table instead of a path."""
     format: str = "csv"

@@ -1,13 +1,14 @@
 """The section ``stream`` of jobs that can publish day by day, and what is asked of recent days."""
 
 import datetime as dt
-from collections.abc import Mapping, Sequence
-from typing import Annotated, Literal, Self
+from collections.abc import Callable, Mapping, Sequence
+from typing import Annotated, Literal, Self, TypeVar
 
+import numpy as np
 from pydantic import Field, model_validator
 
-from dplib.config.sections import Exact, Section
-from dplib.trees.calendar import WEEKS
+from dplib.config.sections import Exact, Section, Source
+from dplib.trees.calendar import WEEKS, calendar_levels
 
 CalendarLevel = Literal["day", "week", "month", "quarter", "year"] | Annotated[str, Field(pattern=f"^{WEEKS}$")]
 Query = Literal["day", "week", "month", "quarter", "year", "total"]
@@ -15,6 +16,8 @@ RecentDays = Annotated[str, Field(pattern=r"^(last ([2-9]|[1-9][0-9]{1,3}) days|
 """Ranges that end on the day on which they are asked for: of streams."""
 DEFAULT_QUERIES = ("day", "last 7 days", "last 28 days", "year to date")
 """What a stream's plan shows and `levels: auto` serves where no query is declared."""
+DATE = "{date}"
+AnySource = TypeVar("AnySource", bound=Source)
 
 
 class Stream(Section):
@@ -33,6 +36,22 @@ class Stream(Section):
         if self.levels == "auto" and self.shares is not None:
             raise ValueError("stream.shares must be absent where stream.levels is auto, which chooses them, got some")
         return self
+
+    def days_read(self, date: str) -> list[str]:
+        """Days of all periods that end with a day, whose rows its run reads; of the whole horizon without a day.
+
+        Args:
+            date: a day of the horizon, ISO 8601, or empty.
+        """
+        assert self.levels != "auto"  # as `require_streamable` has it where it is asked
+        (first, last), begin = self.horizon, 0
+        end = (last - first).days + 1
+        if date:
+            end = (dt.date.fromisoformat(date) - first).days + 1
+            known = calendar_levels(first, last, self.levels)
+            edges = [known.edges[known.level_of[name]] for name in self.levels]
+            begin = min(int(each[np.searchsorted(each, end) - 1]) for each in edges if end in each)
+        return [(first + dt.timedelta(days=day)).isoformat() for day in range(begin, end)]
 
 
 class StreamTree(Section):
@@ -84,10 +103,21 @@ def _filled(
     return {**given, path[0]: _filled(inner, path[1:], section, days)} if isinstance(inner, Mapping) else given
 
 
-def require_streamable(tables: object, quality_share: object) -> None:
+def with_days(source: AnySource, days: Callable[[], Sequence[str]]) -> AnySource:
+    """An input each of whose paths that holds `{date}` stands for the paths of some days."""
+    given = [source.path] if isinstance(source.path, str) else source.path or []
+    if not any(DATE in path for path in given):
+        return source
+    filled = [[path.replace(DATE, day) for day in days()] if DATE in path else [path] for path in given]
+    return source.model_copy(update={"path": [path for paths in filled for path in paths]})
+
+
+def require_streamable(stream: Stream, source: Source, tables: object, quality_share: object) -> None:
     """Refuse what a stream has not.
 
     Args:
+        stream: its section.
+        source: its input.
         tables: where its tables would go besides.
         quality_share: part of the budget for the quality of the input.
 
@@ -98,3 +128,11 @@ def require_streamable(tables: object, quality_share: object) -> None:
         raise ValueError("privacy.quality_share must be absent in a stream, got one")
     if tables:
         raise ValueError("publish.output.tables must be absent in a stream, whose rows are revised, got some")
+    if any(DATE in path for path in ([source.path] if isinstance(source.path, str) else source.path or [])):
+        if stream.levels == "auto":
+            raise ValueError(
+                "stream.levels must be a list where input.path holds {date}, whose files are those of the periods that "
+                "end with a day, got auto"
+            )
+        if source.is_delta:
+            raise ValueError("input.path must name the rows of all days where a stream reads a Delta table, got {date}")

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from contextlib import ExitStack
 
+from dplib.config.sections import Source
 from dplib.spark.engine.session import open_session
 from dplib.spark.rows.input_files import count_long_lines, require_input_here
 from dplib.spark.rows.inspection import Loss
@@ -21,15 +22,13 @@ def show_inspection(run: PreparedJob[AnyDesign]) -> None:
     Raises:
         SchemaError: if a rule drops everything, after all is shown.
     """
-    config = run.config
-    require_input_here(config.input, run.base, config.spark)
+    config, source = run.config, run.source(Source)
+    require_input_here(source, run.base, config.spark)
     with ExitStack() as stack:
         with stage("starting Spark"):
             spark = stack.enter_context(open_session(f"dplib inspect {config.job}", config.spark))
         with stage("reading"):
-            found = (
-                run.job.stages().inspect(spark, run).with_long_lines(count_long_lines(spark, config.input, run.base))
-            )
+            found = run.job.stages().inspect(spark, run).with_long_lines(count_long_lines(spark, source, run.base))
     shown = [[each.rule, f"{each.kept:,}", f"{each.dropped:,}"] for each in found.rules]
     title = "NOT PRIVATE, for the data's owner only: rows by rule"
     out.print(table(title, ["rule", "kept", "dropped"], shown, frozenset({"kept", "dropped"})))

@@ -13,6 +13,7 @@ from dplib.config.job_config import JobConfig
 from dplib.config.load import check, read_settings
 from dplib.config.paths import local_path
 from dplib.config.sections import Source
+from dplib.config.stream import with_days
 from dplib.ledger.runs import Run, RunKey
 from dplib.secret.places import withhold
 from dplib.validate import require
@@ -44,9 +45,10 @@ class Prepared(Generic[Design_co]):
     date: str
 
     def source(self, kind: type[AnySource]) -> AnySource:
-        """The input, of the kind that the job reads."""
-        assert isinstance(self.config.input, kind)
-        return self.config.input
+        """The input, of the kind that the job reads; of a stream with the files of the days that the run reads."""
+        found = self.config.input
+        assert isinstance(found, kind)
+        return found if self.config.horizon is None else with_days(found, lambda: self.config.days_read(self.date))
 
     @property
     def output(self) -> Path:

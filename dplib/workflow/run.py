@@ -12,6 +12,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from dplib.config.paths import expand
+from dplib.config.sections import Source
 from dplib.errors import ConfigError
 from dplib.ledger.ledger import Ledger
 from dplib.ledger.repricing import Pricing
@@ -207,7 +208,7 @@ def _payable(
         ledger.require_priced(account.dataset, offer.period, pricing, own)
     ring = load_secret(config.secret, prepared.base)
     secret_of(ring, open_run)
-    require_input_here(config.input, prepared.base, config.spark)
+    require_input_here(prepared.source(Source), prepared.base, config.spark)
     return ring
 
 

@@ -21,7 +21,7 @@ from tests.support.jobs import ROOT, Outcome, content, dplib, named, refuse_spar
 
 FRAME = {
     "plan_version", "dataset", "job", "budget", "unit", "neighbors", "caps", "totals", "notes", "settings_hash",
-    "ledger", "changed",
+    "ledger", "changed", "horizon",
 }  # fmt: skip
 OWN = {
     "consistent-histograms": {

@@ -15,15 +15,23 @@ pytestmark = pytest.mark.spark
 
 def test_days_run_in_one_call_count_the_rows_of_their_nodes(tmp_path: Path) -> None:
     shop = new_stream(tmp_path, privacy__budget={"rho": 8})  # noise of about a quarter: rounding shows the counts
+    shop.set(input__path="orders-{date}.csv")
     counts = np.random.default_rng(3).integers(0, 40, (21, 3))
-    shop.rows(
-        [
+    for day, date in enumerate(days(*range(21))):
+        rows = [
             (date, item, "1", "")
-            for day, date in enumerate(days(*range(21)))
             for item, count in zip(shop.settings["domain"]["items"], counts[day].tolist(), strict=True)
             for _ in range(count)
         ]
-    )
+        (shop.rows(rows).folder / "orders.csv").rename(shop.folder / f"orders-{date}.csv")
+    # A week has a day without its file.
+    third = shop.folder / f"orders-{days(2)[0]}.csv"
+    third.rename(shop.folder / "aside")
+    lacking = shop.run("--date", days(6)[0], "--yes")
+    assert lacking.code == 3
+    assert lacking.err.endswith(f"dplib: input.path must name a file or folder that is there, got {third}\n")
+    assert "reserve" not in shop.entries()
+    (shop.folder / "aside").rename(third)
     ran = shop.run("--dates", f"{days(5)[0]}..{days(7)[0]}", "--yes")
     assert ran.release == shop.stream / "000003"
     assert sorted(path.name for path in (shop.stream / "measurement").iterdir()) == days(5, 6, 7)

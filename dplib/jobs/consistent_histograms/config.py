@@ -280,7 +280,7 @@ class ConsistentHistogramsConfig(HistogramsRelease, JobConfig):
             raise ValueError("input.columns.items must be absent in a stream, whose rows have one item, got some")
         if isinstance(self.domain.items, ItemTable) and "status" in self.domain.items.named:
             raise ValueError("domain.items must name no column status in a stream, whose tables have one, got it")
-        require_streamable(self.publish.output.tables, self.privacy.quality_share)
+        require_streamable(self.stream, self.input, self.publish.output.tables, self.privacy.quality_share)
         if self.publish.divided_from == "tops":
             raise ValueError("publish.divided_from must be absent in a stream, whose integers start at tops, got one")
         if self.publish.solver.layout not in ("auto", "driver"):
@@ -301,6 +301,10 @@ class ConsistentHistogramsConfig(HistogramsRelease, JobConfig):
             rule = f"name as many columns as domain.items{shown}"
             raise ValueError(f"input.columns.item must {rule}, got {n_given} in place of {n_keys}")
         return self
+
+    def days_read(self, date: str) -> list[str]:
+        """Those of the stream."""
+        return [] if self.stream is None else self.stream.days_read(date)
 
     @property
     def day_window(self) -> DayWindow:

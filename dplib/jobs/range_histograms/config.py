@@ -208,7 +208,7 @@ class RangeHistogramsConfig(RangesRelease, JobConfig):
     def _stream_alone(self) -> Self:
         if self.stream is None:
             return self
-        require_streamable(self.publish.output.tables, self.privacy.quality_share)
+        require_streamable(self.stream, self.input, self.publish.output.tables, self.privacy.quality_share)
         if self.tree != TreeSettings():
             raise ValueError("tree must be absent where stream.levels says it, got one")
         if self.histogram.total_is_public:
@@ -225,6 +225,10 @@ class RangeHistogramsConfig(RangesRelease, JobConfig):
         """That of the stream."""
         days = self.histogram.days
         return None if self.stream is None or days is None else (days.first.isoformat(), days.last.isoformat())
+
+    def days_read(self, date: str) -> list[str]:
+        """Those of the stream."""
+        return [] if self.stream is None else self.stream.days_read(date)
 
     @property
     def day_window(self) -> DayWindow | None:

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from dplib.arrays import FloatArray
+from dplib.config.event_input import Input
 from dplib.errors import ConfigError, IntegrityError
 from dplib.jobs.consistent_histograms import stream_measure
 from dplib.jobs.consistent_histograms.config import Publish
@@ -269,6 +270,29 @@ def test_plan_and_verify_speak_of_a_stream_s_day(tmp_path: Path) -> None:
     assert shop.command("plan").code == 0
 
 
+@pytest.mark.parametrize(
+    ("horizon", "levels"),
+    [
+        (("2026-01-26", "2026-02-15"), ["week", "day"]),
+        (("2025-12-20", "2026-04-10"), ["quarter", "month", "day"]),
+        (("2026-01-28", "2026-06-02"), ["4 weeks", "2 weeks", "day"]),
+        (("2026-02-01", "2026-02-28"), ["month", "day"]),  # the month is the root
+    ],
+)
+def test_a_run_reads_the_files_of_the_days_of_the_nodes_that_close(
+    tmp_path: Path, horizon: tuple[str, str], levels: list[str]
+) -> None:
+    shop = new_stream(tmp_path, stream__horizon=list(horizon), stream__levels=levels, input__path="{date}.csv")
+    whole = shop.prepared()
+    days = [whole.design.date(day).isoformat() for day in range(whole.design.config.domain.n_days)]
+    assert whole.source(Input).path == [f"{day}.csv" for day in days]
+    for number, date in enumerate(days):
+        prepared = shop.prepared(date)
+        _, first = stream_measure.closing(whole.design, number)
+        assert prepared.source(Input).path == [f"{day}.csv" for day in days[first : number + 1]]
+        assert prepared.key == whole.key  # one stream
+
+
 def test_other_publish_settings_make_final_numbers_anew_and_a_version_is_never_replaced(tmp_path: Path) -> None:
     shop = new_stream(tmp_path)
     first = shop.day(*days(*range(8)))
@@ -360,7 +384,8 @@ def test_commands_show_a_stream(tmp_path: Path) -> None:
         ({"stream__levels": ["month", "week", "day"]}, "weeks do not nest in months"),
         ({"stream__levels": ["week"]}, "include day"),
         ({"stream__horizon": ["2026-02-15", "2026-01-26"]}, "must not be before"),
-        ({"input__path": "rows-{date}.csv"}, "input.path must name the rows of all days"),
+        ({"input__path": "rows-{date}.csv", "stream__levels": "auto"}, "stream.levels must be a list where input.path"),
+        ({"input__path": "rows-{date}", "input__format": "delta", "input__options": {}}, "name the rows of all days"),
         ({"privacy__quality_share": "1/10"}, "privacy.quality_share must be absent"),
         ({"queries": ["last 1 days"]}, "queries"),
     ],
