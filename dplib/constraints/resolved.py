@@ -69,6 +69,30 @@ def on_days(constraints: ResolvedConstraints, lo: int, hi: int) -> ResolvedConst
     )
 
 
+def on_cells(constraints: ResolvedConstraints, edges: IntArray) -> ResolvedConstraints:
+    """The constraints of cells of consecutive days, all of which have the same homogeneous ones (`are_alike`).
+
+    Args:
+        constraints: of days.
+        edges: first day of each cell and one past the last, shape (n_cells + 1,).
+    """
+    lo, hi = int(edges[0]), int(edges[-1])
+    found = on_days(constraints, lo, hi)
+    if len(edges) - 1 == hi - lo:
+        return found
+    ends = [np.searchsorted(edges - lo, (daily.first, daily.end)).tolist() for daily in found.day_constraints]
+    cells = tuple(daily.between(*own) for daily, own in zip(found.day_constraints, ends, strict=True))
+    return replace(found, day_constraints=cells)
+
+
+def are_alike(constraints: ResolvedConstraints, lo: IntArray, hi: IntArray) -> BoolArray:
+    """Whether all days ``lo <= t < hi`` have the same homogeneous constraints, shape (n,)."""
+    ends = np.array([daily.end for daily in constraints.day_constraints])
+    first, last = np.searchsorted(ends, lo, side="right"), np.searchsorted(ends, hi - 1, side="right")
+    homogeneous = np.array([daily.is_homogeneous for daily in constraints.day_constraints])
+    return np.asarray((first == last) & homogeneous[first])
+
+
 def linked(rows: Iterable[SparseFloat | SparseInt], n_series: int) -> tuple[IntArray, ...]:
     """Connected components of series, two being linked where a row is non-zero for both.
 

@@ -7,7 +7,7 @@ from typing import Generic, Protocol, TypeVar
 import numpy as np
 
 from dplib.arrays import FloatArray, IntArray
-from dplib.estimates.stream_state import StreamPart, StreamState
+from dplib.estimates.stream_state import StreamState
 from dplib.privacy.noise import Law
 from dplib.privacy.noise_quantile import LAPLACE95, MAX_EXACT, Z95, Draws, half_width, half_widths
 
@@ -43,17 +43,13 @@ class StreamErrors(Generic[AnyDesign]):
         self._errors: dict[int, PartErrors] = {}
 
     def _parts(self, lo: int, hi: int) -> list[tuple[PartErrors, int, int]]:
-        """Errors of each part of a range, and the days of the part."""
-        return [
-            (self._of(part), max(lo, part.lo) - part.lo, min(hi, part.hi) - part.lo)
-            for part in self._state.parts_of_range(lo, hi)
-        ]
+        """Errors of each part of a range, and its cells: whether they are added or taken away changes no error."""
+        return [(self._of(run.root), run.first, run.end) for run in self._state.runs(lo, hi)]
 
-    def _of(self, part: StreamPart[AnyDesign]) -> PartErrors:
-        node = int(part.nodes[0])
-        if node not in self._errors:
-            self._errors[node] = self._errors_of(part.design)
-        return self._errors[node]
+    def _of(self, root: int) -> PartErrors:
+        if root not in self._errors:
+            self._errors[root] = self._errors_of(self._state.part(root).design)
+        return self._errors[root]
 
     def std_errors(self, lo: int, hi: int, series: IntArray) -> FloatArray:
         """Standard errors of some series' counts over the days ``lo <= t < hi``, shape (m,)."""
@@ -86,10 +82,8 @@ class StreamErrors(Generic[AnyDesign]):
         return half_width(draws)
 
     def totals(self, series: IntArray) -> tuple[FloatArray, FloatArray]:
-        """Standard errors and half widths of the sums of some series over all measured days, shape (m,) each."""
-        days = np.flatnonzero(self._state.days)
-        runs = np.split(days, np.flatnonzero(np.diff(days) > 1) + 1)
-        stretches = [(int(run[0]), int(run[-1]) + 1) for run in runs]
-        # A part lies in one stretch: the days that it has are all measured.
+        """Standard errors and half widths of the sums of some series over all that is known, shape (m,) each."""
+        tree, roots = self._state.tree, self._state.outermost.tolist()
+        stretches = [(int(tree.lo[root]), int(tree.hi[root])) for root in roots]
         errors = np.asarray(np.sqrt(np.sum([self.std_errors(lo, hi, series) ** 2 for lo, hi in stretches], axis=0)))
         return errors, half_widths(errors, lambda at: self.half_width_of(stretches, series[at : at + 1]))

@@ -1,8 +1,8 @@
 """What of a stream is measured, and its parts: each a release of its own.
 
-A *part* is a largest node whose days are all measured (`dplib.trees.growing`). Parts share no measurement, so the
-estimates of one are those of a release of its days with the same noise, and a sum over several of them has the sum of
-their variances.
+A *part* is the release of a piece of what is measured (`dplib.trees.growing`): of a largest node's days, where nodes
+with a hole below stand like days. Parts share no measurement, so the estimates of one are those of a release of its
+cells with the same noise, and a sum over several of them has the sum of their variances.
 """
 
 import datetime as dt
@@ -14,7 +14,7 @@ import numpy as np
 
 from dplib.arrays import BoolArray, IntArray
 from dplib.errors import ConfigError
-from dplib.trees.growing import GrowingTree
+from dplib.trees.growing import GrowingTree, Piece
 from dplib.trees.interval_tree import IntervalTree
 
 AnyDesign = TypeVar("AnyDesign")
@@ -25,16 +25,34 @@ class StreamPart(Generic[AnyDesign]):
     """One part.
 
     Attributes:
-        design: of the part's days alone.
+        design: of the part's cells alone.
         nodes: number of each of its nodes in the stream's tree.
-        lo: first day in the stream's horizon.
-        hi: one past the last.
+        edges: first day of each cell in the stream's horizon and one past the last, shape (n_cells + 1,).
     """
 
     design: AnyDesign
     nodes: IntArray
-    lo: int
-    hi: int
+    edges: IntArray
+
+    @property
+    def lo(self) -> int:
+        """First day."""
+        return int(self.edges[0])
+
+    @property
+    def hi(self) -> int:
+        """One past the last day."""
+        return int(self.edges[-1])
+
+    @property
+    def has_holes(self) -> bool:
+        """Whether a cell is more than a day."""
+        return self.hi - self.lo > len(self.edges) - 1
+
+    @property
+    def day_cells(self) -> IntArray:
+        """The cells that are days."""
+        return np.flatnonzero(np.diff(self.edges) == 1).astype(np.int64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,13 +62,12 @@ class StreamState(GrowingTree, Generic[AnyDesign]):
     Attributes:
         design: of the whole horizon.
         first_day: of the horizon.
-        restrict: the design of one node's days alone, with the noise of the stream, from the whole design, the node and
-            the tree below it.
+        restrict: the design of one part alone, with the noise of the stream, from the whole design and the piece.
     """
 
     design: AnyDesign
     first_day: dt.date
-    restrict: Callable[[AnyDesign, int, IntervalTree], AnyDesign]
+    restrict: Callable[[AnyDesign, Piece], AnyDesign]
 
     @classmethod
     def of(
@@ -61,12 +78,13 @@ class StreamState(GrowingTree, Generic[AnyDesign]):
         first_day: dt.date,
         dates: Iterable[str],
         is_closed: bool,
-        restrict: Callable[[AnyDesign, int, IntervalTree], AnyDesign],
+        alike: BoolArray,
+        restrict: Callable[[AnyDesign, Piece], AnyDesign],
     ) -> Self:
         """From the dates that were measured, ISO 8601."""
         days = np.zeros(tree.n_leaves, dtype=bool)
         days[[(dt.date.fromisoformat(date) - first_day).days for date in dates]] = True
-        return cls(tree, measured_levels, days, is_closed, design, first_day, restrict)
+        return cls(tree, measured_levels, days, is_closed, alike, design, first_day, restrict)
 
     def date(self, day: int) -> dt.date:
         """The date of a day of the horizon."""
@@ -77,32 +95,39 @@ class StreamState(GrowingTree, Generic[AnyDesign]):
         """The measured days."""
         return [self.date(day) for day in np.flatnonzero(self.days).tolist()]
 
+    def dates_of(self, part: StreamPart[AnyDesign]) -> list[dt.date]:
+        """The measured days of a part."""
+        return [self.date(part.lo + day) for day in np.flatnonzero(self.days[part.lo : part.hi]).tolist()]
+
     def parts(self, top: int) -> list[StreamPart[AnyDesign]]:
         """The parts of a top's days, in their order; none where no day of it is measured."""
-        return [self._part(node) for node in self.nodes_below(top).tolist()]
+        return [self.part(root) for root in self.nodes_below(top)]
 
-    def parts_of_range(self, lo: int, hi: int) -> list[StreamPart[AnyDesign]]:
-        """The parts that hold the days ``lo <= t < hi``, in their order; none where one of these is not measured."""
-        return [self._part(node) for node in self.nodes_of_range(lo, hi).tolist()]
+    def part(self, root: int) -> StreamPart[AnyDesign]:
+        """The part of a piece."""
+        piece = self.pieces[root]
+        return StreamPart(self.restrict(self.design, piece), piece.nodes, piece.edges)
 
     def cover(self, lo: int, hi: int) -> IntArray:
-        """The fewest nodes of the parts that make up the days ``lo <= t < hi``.
+        """The fewest nodes of the parts whose sum, without those of `taken_away`, is that of the days ``lo <= t < hi``.
 
         Raises:
-            ConfigError: if a day of these is not measured.
+            ConfigError: if a day of these is not measured and nothing says what it had.
         """
-        missing = np.flatnonzero(~self.days[lo:hi])
-        if len(missing):
-            day = self.date(lo + int(missing[0]))
+        unknown = self.unknown_days(lo, hi)
+        if len(unknown):
+            day = self.date(int(unknown[0]))
             raise ConfigError("--from and --to", "be days that the stream has measured", f"{day}, which it has not")
-        found = []
-        for node in self.nodes_of_range(lo, hi).tolist():
-            tree, nodes = self.tree.subtree(node)
-            first = int(self.tree.lo[node])
-            found.append(nodes[tree.cover(max(lo - first, 0), min(hi - first, tree.n_leaves))])
-        return np.concatenate(found)
+        return self._nodes(lo, hi, 1)
 
-    def _part(self, node: int) -> StreamPart[AnyDesign]:
-        tree, nodes = self.tree.subtree(node)
-        own = self.restrict(self.design, node, tree)
-        return StreamPart(own, nodes, int(self.tree.lo[node]), int(self.tree.hi[node]))
+    def taken_away(self, lo: int, hi: int) -> IntArray:
+        """The nodes that are subtracted: the other days of a node with a hole below, for its missing days."""
+        return self._nodes(lo, hi, -1)
+
+    def _nodes(self, lo: int, hi: int, sign: int) -> IntArray:
+        found = [np.zeros(0, dtype=np.int64)]
+        for run in self.runs(lo, hi):
+            if run.sign == sign:
+                piece = self.pieces[run.root]
+                found.append(piece.nodes[piece.tree.cover(run.first, run.end)])
+        return np.concatenate(found)

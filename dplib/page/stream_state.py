@@ -19,7 +19,9 @@ def state_sentences(state: StreamState[Any]) -> list[str]:
     if len(missing):
         dates = [state.date(int(day)).isoformat() for day in missing[:5]]
         more = ", ..." if len(missing) > len(dates) else ""
-        found.append(f"Not measured before it: {', '.join(dates)}{more}; each can still be run.")
+        found.append(
+            f"Not measured before it: {', '.join(dates)}{more}{'' if state.is_closed else '; each can still be run'}."
+        )
     if state.is_closed:
         found.append("The stream is closed: all of its numbers are final.")
     elif final:

@@ -119,6 +119,14 @@ def query_release(
     published: list[list[int | float | None]] = [[None] * len(wanted)] * len(spans)
     if (directory / PUBLISHED).is_dir():
         published = sums_of(directory / PUBLISHED, "count", design, wanted, covers)
+    taken = [] if state is None else [state.taken_away(*days) for days in spans]
+    if any(map(len, taken)):
+        less = sums_of(directory / ESTIMATES, "estimate", design, wanted, taken)
+        estimates = [
+            [(a or 0) - (b or 0) for a, b in zip(*own, strict=True)] for own in zip(estimates, less, strict=True)
+        ]
+        # What is published of missing days is nothing: whole numbers of a node and of its days are made apart.
+        published = [[None] * len(wanted) if len(own) else row for own, row in zip(taken, published, strict=True)]
     errors, halves = _errors(Errors(design) if state is None else stream_errors(state), wanted, spans)
     errors = errors if manifest.solver["converged"] else np.full(errors.shape, np.nan)
     answers = []

@@ -44,8 +44,8 @@ def stream_content(state: StreamState[Design], directory: Path, previous: Path |
     if previous is not None:
         before = _read(state, previous / ESTIMATES, "estimate")
         revised = revision_sentences(state, *(each[design.tree.leaf_nodes] for each in (estimates, before)))
-    estimates, errors = estimates[leaves], errors[leaves]
-    counts = None if counts is None else counts[leaves]
+    totals = _totals(state, estimates[state.outermost], None if counts is None else counts[state.outermost])
+    errors = errors[leaves]
     found = query_errors(design, Errors(design))
     return PageContent(
         first_day=design.config.domain.first_day,
@@ -59,7 +59,7 @@ def stream_content(state: StreamState[Design], directory: Path, previous: Path |
             baselines={"days only, same budget": np.array([each.days_only for each in found])},
         ),
         charts=charts,
-        totals=_totals(state, estimates, counts),
+        totals=totals,
         estimation=Estimation(
             solver=", ".join(name for name, _ in chosen_solvers(design, design.config.publish.solver)),
             reason=" ".join(reason for _, reason in chosen_solvers(design, design.config.publish.solver)),
@@ -107,7 +107,7 @@ def _charts(
 
 
 def _totals(state: StreamState[Design], estimates: FloatArray, counts: FloatArray | None) -> SeriesTotals:
-    """Every series over all measured days."""
+    """Every series over all that is known, from the nodes that hold it."""
     design, order = state.design, np.argsort(-estimates.sum(axis=0), kind="stable")
     return SeriesTotals(
         names=tuple(design.series[series] for series in order),

@@ -5,20 +5,20 @@ from dataclasses import replace
 
 import numpy as np
 
-from dplib.constraints.resolved import on_days
+from dplib.constraints.resolved import are_alike, on_cells
 from dplib.estimates.stream_errors import StreamErrors
 from dplib.estimates.stream_state import StreamState
 from dplib.jobs.consistent_histograms.design import Design
 from dplib.jobs.consistent_histograms.errors import Errors
-from dplib.trees.interval_tree import IntervalTree
+from dplib.trees.growing import Piece
 
 
 def stream_state(design: Design, dates: Iterable[str], is_closed: bool = False) -> StreamState[Design]:
     """What of a stream is measured, from the dates that were, ISO 8601."""
     measured = np.isfinite(design.level_variance)
-    return StreamState.of(
-        design, design.tree, measured, design.config.domain.first_day, dates, is_closed, design_of_days
-    )
+    tree, first_day = design.tree, design.config.domain.first_day
+    alike = are_alike(design.constraints, tree.lo, tree.hi)
+    return StreamState.of(design, tree, measured, first_day, dates, is_closed, alike, design_of_piece)
 
 
 def stream_errors(state: StreamState[Design]) -> StreamErrors[Design]:
@@ -26,9 +26,10 @@ def stream_errors(state: StreamState[Design]) -> StreamErrors[Design]:
     return StreamErrors(state, Errors, state.design.config.privacy.mechanism)
 
 
-def design_of_days(design: Design, node: int, tree: IntervalTree) -> Design:
-    """The design of one node's days; ``tree`` is the one below it."""
-    lo, hi, level = int(design.tree.lo[node]), int(design.tree.hi[node]), int(design.tree.level[node])
+def design_of_piece(design: Design, piece: Piece) -> Design:
+    """The design of a piece, whose cells stand for days."""
+    lo, hi, level = int(piece.edges[0]), int(piece.edges[-1]), int(design.tree.level[piece.nodes[0]])
+    levels, n_columns = slice(level, level + piece.tree.n_levels), design.columns.n_columns
     table = design.table
     if table is not None and table.days is not None:
         table = replace(table, days=np.clip(table.days - lo, 0, hi - lo))
@@ -37,7 +38,7 @@ def design_of_days(design: Design, node: int, tree: IntervalTree) -> Design:
         design,
         config=design.config.model_copy(update={"domain": domain}),
         table=table,
-        constraints=on_days(design.constraints, lo, hi),
-        days=replace(design.days, tree=tree, names=design.days.names[level:], shares=design.days.shares[level:]),
-        measurements=design.measurements[level * design.columns.n_columns :],
+        constraints=on_cells(design.constraints, piece.edges),
+        days=replace(design.days, tree=piece.tree, names=design.days.names[levels], shares=design.days.shares[levels]),
+        measurements=design.measurements[levels.start * n_columns : levels.stop * n_columns],
     )

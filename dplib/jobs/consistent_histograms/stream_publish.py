@@ -52,8 +52,7 @@ def estimate_top(
         return None
     found = []
     for part in parts:
-        dates = map(state.date, range(part.lo, part.hi))
-        noisy = read_days(measurement, dates, part.nodes, "item", numbers)
+        noisy = read_days(measurement, state.dates_of(part), part.nodes, "item", numbers)
         found.append(estimate_part(state.design, part, noisy, progress))
     solutions = [each.solution for each in found]
     solution = Solution(
@@ -80,7 +79,7 @@ def estimate_part(whole: Design, part: StreamPart[Design], noisy: FloatArray, pr
     design, solver = part.design, part.design.config.publish.solver
     solution = estimate(design, noisy, solver, progress)
     require_converged(solver, solution)
-    if whole.config.publish.counts == "integers":
+    if whole.config.publish.counts == "integers" and not part.has_holes:
         # By the constraints of all days, whose generators are those of the batch release.
         tables = integer_tables(whole, solution.values, design.tree, Start(first_day=part.lo))
     else:

@@ -67,7 +67,7 @@ def _known(state: StreamState[Design], noisy: FloatArray, lo: int, hi: int) -> t
     measured = state.design.constraints.measured
     values, counts = np.zeros((hi, int(measured.sum()))), np.zeros((hi, int(measured.sum())))
     published = True
-    for part in state.parts_of_range(lo, hi):
+    for part in (state.part(run.root) for run in state.runs(lo, hi)):
         results, leaves = estimate_part(state.design, part, noisy[part.nodes], SILENT), part.design.tree.leaf_nodes
         values[part.lo : part.hi] = results.solution.values[leaves][:, measured]
         counts[part.lo : part.hi] = results.tables.counts[leaves][:, measured]

@@ -40,7 +40,7 @@ class Answer:
         std_error: its exact standard error; None where it is not stated (method adaptive).
         low: lower end of the 95 % interval.
         high: upper end.
-        published: sum of the published integers.
+        published: sum of the published integers; None where a day has none (a stream's, that was never measured).
     """
 
     group: str
@@ -49,7 +49,7 @@ class Answer:
     std_error: float | None
     low: float | None
     high: float | None
-    published: int
+    published: int | None
 
 
 def design_of(directory: Path, manifest: Manifest) -> Design:
@@ -114,13 +114,18 @@ def query_release(
     named = [design.series[number] for number in np.unique(np.concatenate([each.series for each in wanted]))]
     covers = [tree.leaf_nodes[lo:hi] if design.adaptive else (state or tree).cover(lo, hi) for lo, hi in spans]
     estimates = _sums(tables, ESTIMATES, "node", "estimate", covers, named)
+    taken = [] if state is None else [state.taken_away(lo, hi) for lo, hi in spans]
+    if any(map(len, taken)):
+        estimates = estimates - _sums(tables, ESTIMATES, "node", "estimate", taken, named)
+    whole = [state is None or bool(state.days[lo:hi].all()) for lo, hi in spans]
     published = _sums(tables, PUBLISHED, "bin", "count", [np.arange(lo, hi) for lo, hi in spans], named)
     errors = Errors(design) if state is None else stream_errors(state)
     std_errors, halves = _errors(errors, [each.series for each in wanted], spans)
     found = []
     for row, each in enumerate(wanted):
         for place, span in enumerate(spans):
-            value, count = float(estimates[place, each.series].sum()), sum(published[place, each.series].tolist())
+            value = float(estimates[place, each.series].sum())
+            count = sum(published[place, each.series].tolist()) if whole[place] else None
             shown, error, half = design.bins.shown(*span), float(std_errors[row, place]), float(halves[row, place])
             if np.isnan(error):
                 found.append(Answer(each.name, shown, value, None, None, None, count))
@@ -230,9 +235,12 @@ def tidy(directory: Path, manifest: Manifest) -> pa.Table:
         half = half_widths(rows.column("std_error").to_numpy(), exact, MAX_LAWS)
     estimate = rows.column("estimate").to_numpy()
     columns = {"low": estimate - half, "high": estimate + half}
-    columns["published"] = before[tree.hi[nodes], groups] - before[tree.lo[nodes], groups]
     for name, values in columns.items():
         rows = rows.append_column(name, pa.array(values, from_pandas=True))
+    missing = np.append(0, np.cumsum(np.zeros(tree.n_leaves, bool) if state is None else ~state.days))
+    published = before[tree.hi[nodes], groups] - before[tree.lo[nodes], groups]
+    unknown = missing[tree.hi[nodes]] > missing[tree.lo[nodes]]
+    rows = rows.append_column("published", pa.array(published, mask=unknown if unknown.any() else None))
     return rows.drop_columns(["node"])
 
 

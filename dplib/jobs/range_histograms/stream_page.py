@@ -35,7 +35,7 @@ def days_section(state: StreamState[Design], directory: Path, previous: Path | N
     estimates, errors = (tables.values(ESTIMATES, "node", name) for name in ("estimate", "std_error"))
     counts = tables.values(PUBLISHED, "bin", "count").astype(np.int64)
     leaves = design.strategy.tree.leaf_nodes[days]
-    totals = estimates[:, leaves].sum(axis=1)
+    totals = estimates[:, state.outermost].sum(axis=1)
     order, known = np.argsort(-totals, kind="stable"), stream_errors(state)
     figures = [
         _figure(state, known, int(group), estimates[group, leaves], errors[group, leaves], counts[group, days])
@@ -93,11 +93,13 @@ def _levels(
     errors: FloatArray,
     counts: IntArray,
 ) -> list[ChoiceLevel]:
-    """The nodes that have estimates, level by level from the days up; those that may change are marked."""
+    """The nodes that have both numbers, level by level from the days up; those that may change are marked."""
     tree, final = state.tree, _final(state)
+    known_days = np.append(0, np.cumsum(state.days))
+    whole = known_days[tree.hi] - known_days[tree.lo] == tree.hi - tree.lo
     before = np.concatenate([np.zeros_like(counts[:, :1]), np.cumsum(counts, axis=1)], axis=1)
     nodes_of = [np.arange(tree.n_nodes)[tree.level_slice(level)] for level in range(tree.n_levels - 1, -1, -1)]
-    nodes_of = [nodes[(errors[:, nodes] > 0).all(axis=0)] for nodes in nodes_of]
+    nodes_of = [nodes[whole[nodes] & (errors[:, nodes] > 0).all(axis=0)] for nodes in nodes_of]
     nodes_of = [nodes for place, nodes in enumerate(nodes_of) if len(nodes) > 1 or not place]
     found = []
     for nodes, m in zip(nodes_of, series_that_fit(len(order), [len(nodes) for nodes in nodes_of]), strict=True):
@@ -143,13 +145,16 @@ def _figure(
 def _totals(
     state: StreamState[Design], known: StreamErrors[Design], order: IntArray, totals: FloatArray, published: IntArray
 ) -> DataTable:
-    """Every histogram over all measured days."""
-    rows, shown = [], order[:MAX_ROWS]
+    """Every histogram over all that is known; days without a number of their own have no published one."""
+    rows, shown, tree = [], order[:MAX_ROWS], state.tree
+    whole = all(state.days[tree.lo[root] : tree.hi[root]].all() for root in state.outermost.tolist())
     for group, half in zip(shown.tolist(), known.totals(shown)[1].tolist(), strict=True):
-        row = (_name(state.design, group), *with_margin(float(totals[group]), half), count_text(published[group]))
+        counts = (count_text(published[group]),) if whole else ()
+        row = (_name(state.design, group), *with_margin(float(totals[group]), half), *counts)
         rows.append(set_back(row, bool(abs(totals[group]) <= half)))
-    caption = f"Every group over all measured days, the largest first; {SWALLOWED}"
+    days = "all measured days" if whole else "all days whose sum is known, days without a number of their own included"
+    caption = f"Every group over {days}, the largest first; {SWALLOWED}"
     if len(shown) < len(order):
         caption += f"; the first {count_text(len(shown))} of {count_text(len(order))}"
-    columns = heads("Group", numbers=("Estimate", "± 95 %", "Published"))
+    columns = heads("Group", numbers=("Estimate", "± 95 %", *(["Published"] if whole else [])))
     return DataTable(caption, columns, tuple(rows), tall=len(rows) > _SCROLLING)

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 
 from dplib.arrays import FloatArray
-from dplib.constraints.resolved import on_days
+from dplib.constraints.resolved import on_cells
 from dplib.estimates.stream_errors import StreamErrors
 from dplib.estimates.stream_state import StreamState
 from dplib.jobs.range_histograms.design import Design
 from dplib.jobs.range_histograms.estimate import Errors
 from dplib.release.manifest import STREAM, Manifest
-from dplib.trees.interval_tree import IntervalTree
+from dplib.trees.growing import Piece
 
 
 def level_weights(design: Design) -> FloatArray:
@@ -26,7 +26,8 @@ def stream_state(design: Design, dates: Iterable[str], is_closed: bool = False) 
     """What of a stream is measured, from the dates that were, ISO 8601."""
     measured = np.isfinite(level_weights(design))
     tree, first_day = design.strategy.tree, design.bins.first_day
-    return StreamState.of(design, tree, measured, first_day, dates, is_closed, design_of_days)
+    alike = np.ones(tree.n_nodes, dtype=bool)  # Groups add up on every day.
+    return StreamState.of(design, tree, measured, first_day, dates, is_closed, alike, design_of_piece)
 
 
 def state_of(design: Design, manifest: Manifest) -> StreamState[Design] | None:
@@ -40,15 +41,15 @@ def stream_errors(state: StreamState[Design]) -> StreamErrors[Design]:
     return StreamErrors(state, Errors, state.design.config.privacy.mechanism)
 
 
-def design_of_days(design: Design, node: int, tree: IntervalTree) -> Design:
-    """The design of one node's days; ``tree`` is the one below it."""
+def design_of_piece(design: Design, piece: Piece) -> Design:
+    """The design of a piece, whose cells stand for bins."""
     whole, sums = design.strategy.tree, design.sums
-    lo, hi, level = int(whole.lo[node]), int(whole.hi[node]), int(whole.level[node])
+    lo, hi, level = int(piece.edges[0]), int(piece.edges[-1]), int(whole.level[piece.nodes[0]])
     first, last = (design.bins.first_day + dt.timedelta(days=day) for day in (lo, hi - 1))
     shares = design.strategy.shares[whole.level_start[level:-1]]
     return replace(
         design,
         bins=replace(design.bins, first_day=first, last_day=last),
-        strategy=replace(design.strategy, tree=tree, shares=shares[tree.level]),
-        sums=None if sums is None else replace(sums, constraints=on_days(sums.constraints, lo, hi)),
+        strategy=replace(design.strategy, tree=piece.tree, shares=shares[piece.tree.level]),
+        sums=None if sums is None else replace(sums, constraints=on_cells(sums.constraints, piece.edges)),
     )

@@ -23,8 +23,7 @@ def estimate_part(state: StreamState[Design], part: StreamPart[Design], measurem
         part: the part.
         measurement: the stream's folder of measured days.
     """
-    dates = map(state.date, range(part.lo, part.hi))
-    noisy = read_days(measurement, dates, part.nodes, "group", state.design.series_number).T
+    noisy = read_days(measurement, state.dates_of(part), part.nodes, "group", state.design.series_number).T
     together = part.design.sums is not None
     return estimate_sums(part.design, noisy) if together else estimate_block(part.design, noisy)
 
@@ -50,6 +49,6 @@ def write_tops(state: StreamState[Design], version: StreamVersion, shaping: str,
             np.concatenate([part.nodes for part in parts]),
             np.hstack([each.estimates for each in found]),
             np.hstack(errors),
-            np.concatenate([np.arange(part.lo, part.hi) for part in parts]),
-            np.hstack([each.counts for each in found]),
+            np.concatenate([part.edges[part.day_cells] for part in parts]),
+            np.hstack([each.counts[:, part.day_cells] for each, part in zip(found, parts, strict=True)]),
         )

@@ -35,7 +35,7 @@ def shown_answers(title: str, answers: Sequence[Answer]) -> Iterator[Shown]:
             f"{each.estimate:,.1f}",
             "not stated" if each.std_error is None else f"{each.std_error:,.2f}",
             "-" if each.low is None or each.high is None else f"{each.low:,.1f} to {each.high:,.1f}",
-            f"{each.published:,}",
+            "-" if each.published is None else f"{each.published:,}",
         ]
         for each in answers
     ]

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from dplib.arrays import FloatArray
 from dplib.estimates.known_ranges import KnownRanges
-from dplib.trees.growing import closing_nodes, largest_nodes
+from dplib.trees.growing import closing_nodes
 from dplib.trees.interval_tree import IntervalTree
 from dplib.trees.shapes import branching_edges
 
@@ -39,5 +39,3 @@ def test_nodes_close_on_their_last_day_and_the_largest_recorded_ones_cut_the_day
     measured = np.array([False, True, True])
     assert closing_nodes(tree, measured, 2).tolist() == [1, 5]
     assert closing_nodes(tree, measured, 3).tolist() == [6]
-    recorded = np.array([False, False, True, True, False, True, True, True, True])
-    assert largest_nodes(tree, recorded).tolist() == [3, 5, 2]

@@ -13,6 +13,7 @@ from dplib.arrays import FloatArray
 from dplib.config.event_input import Input
 from dplib.errors import ConfigError, IntegrityError
 from dplib.jobs.consistent_histograms import stream_measure
+from dplib.jobs.consistent_histograms.check import check_tables
 from dplib.jobs.consistent_histograms.config import Publish
 from dplib.jobs.consistent_histograms.design import Design
 from dplib.jobs.consistent_histograms.estimate import estimate
@@ -45,49 +46,61 @@ def noisy_counts(shop: StreamShop, design: Design) -> FloatArray:
     return found
 
 
-def dense(shop: StreamShop, design: Design, recorded: list[int]) -> tuple[FloatArray, FloatArray]:
-    """Estimates of items by recorded day and their covariance: nodes whose days are all recorded, weighed exactly."""
-    noisy, tree, n_items = noisy_counts(shop, design), design.tree, design.constraints.n_items
+def dense(shop: StreamShop, design: Design, waiting: list[tuple[int, int]]) -> tuple[FloatArray, ...]:
+    """Estimates of items by day, their covariance and what is determined: all nodes but those that wait for a day."""
+    noisy, tree, shape = noisy_counts(shop, design), design.tree, (design.tree.n_leaves, design.constraints.n_items)
+    ends = [each.end for each in design.constraints.day_constraints]
     rows, values, weights = [], [], []
-    place = {day: number for number, day in enumerate(recorded)}
     for node in range(tree.n_nodes):
         own = range(int(tree.lo[node]), int(tree.hi[node]))
-        if not set(own) <= set(recorded):
+        if (own.start, own.stop) in waiting:
             continue
+        at = [next(n for n, end in enumerate(ends) if day < end) for day in own]
         for series in np.flatnonzero(np.isfinite(noisy[node])):
-            row = np.zeros((len(recorded), n_items))
-            for day in own:
-                at = next(n for n, each in enumerate(design.constraints.day_constraints) if day < each.end)
-                row[place[day]] = design.constraints.incidence[at].toarray()[series]
+            row = np.zeros(shape)
+            for day, number in zip(own, at, strict=True):
+                row[day] = design.constraints.incidence[number].toarray()[series]
             rows.append(row.reshape(-1))
             values.append(noisy[node, series])
             weights.append(1 / design.variance[node, series])
     matrix, weight = np.array(rows), np.array(weights)
-    covariance = np.linalg.inv(matrix.T @ (weight[:, None] * matrix))
-    return (covariance @ (matrix.T @ (weight * np.array(values)))).reshape(-1, n_items), covariance
+    covariance = np.linalg.pinv(matrix.T @ (weight[:, None] * matrix), rcond=1e-11, hermitian=True)
+    found = (covariance @ (matrix.T @ (weight * np.array(values)))).reshape(shape)
+    return found, covariance, np.linalg.pinv(matrix) @ matrix
+
+
+HOLES = [
+    range(9),
+    [13, 0, 2, 1, 4, 5, 6, 12, 8, 9, 10, 11, 7],  # a hole under two nodes
+    [0, 1, 3, 4, 6, *range(7, 14), 20],  # two under one, a whole week, and a week of which one day is known
+    [*range(6), 7, 9, 10, 11, 12, 13, 14, 15, 16, 18, 19, 20],  # a day that closes a week is missing
+]
 
 
 @pytest.mark.parametrize("constraints", [[], CHANGING[:1], CHANGING])
-@pytest.mark.parametrize("order", [range(9), [13, 0, 2, 1, 4, 5, 6, 12, 8, 9, 10, 11, 7]])
+@pytest.mark.parametrize("order", HOLES)
 def test_answers_are_least_squares_over_the_nodes_that_closed(
     tmp_path: Path, constraints: list[object], order: list[int]
 ) -> None:
     shop = new_stream(tmp_path, constraints=constraints, stream__levels=["2 weeks", "week", "day"])
-    version = shop.day(*days(*order))
-    design, recorded = shop.prepared().design, sorted(order)
-    expected, covariance = dense(shop, design, recorded)
-    for lo, hi in [(0, 3), (4, 7), (8, 9), (0, 9)]:
-        if not set(range(lo, hi)) <= set(recorded):
+    version = shop.set(stream__shares=[3, 1, 2]).day(*days(*order))
+    design, manifest = shop.prepared().design, load_manifest(version)
+    # The constraints of days before and from the ninth on differ: what a missing day takes up is not all of the rest.
+    waiting = [(0, 14), (7, 14)] if (constraints, order) == (CHANGING, HOLES[3]) else []
+    expected, covariance, known = dense(shop, design, waiting)
+    for lo, hi in [(0, 3), (4, 7), (8, 9), (0, 9), (0, 7), (3, 4), (2, 6), (0, 14), (5, 8), (2, 3), (2, 18), (16, 19)]:
+        ends = [dt.date.fromisoformat(date) for date in days(lo, hi - 1)]
+        asked = np.zeros(expected.shape)
+        asked[lo:hi, 1] = 1
+        flat = asked.reshape(-1)
+        if not np.allclose(flat @ known, flat, atol=1e-8):
+            with pytest.raises(ConfigError, match="be days that the stream has measured"):
+                query_release(version, manifest, [design.items[1]], *ends)
             continue
-        asked = np.zeros((len(recorded), 3))
-        for item in range(3):
-            asked[:] = 0
-            asked[[recorded.index(day) for day in range(lo, hi)], item] = 1
-            first, last = (dt.date.fromisoformat(date) for date in days(lo, hi - 1))
-            manifest = load_manifest(version)
-            (answer,) = query_release(version, manifest, [design.items[item]], first, last)
-            assert answer.estimate == pytest.approx((asked * expected).sum(), abs=1e-8)
-            assert answer.std_error == pytest.approx(np.sqrt(asked.reshape(-1) @ covariance @ asked.reshape(-1)))
+        (answer,) = query_release(version, manifest, [design.items[1]], *ends)
+        assert answer.estimate == pytest.approx((asked * expected).sum(), abs=1e-8)
+        assert answer.std_error == pytest.approx(np.sqrt(flat @ covariance @ flat))
+    assert all(check.ok for check in check_tables(version, manifest))
 
 
 @pytest.mark.parametrize("constraints", [[], CHANGING])
@@ -126,6 +139,37 @@ def test_every_order_of_the_days_gives_the_same_final_bytes(tmp_path: Path) -> N
         measured = content(shop.stream / "measurement")
         finals.append((measured, content(version / "estimates"), content(version / "published")))
     assert finals[0] == finals[1] == finals[2]
+
+
+@pytest.mark.parametrize("counts", ["integers", "reals"])
+def test_a_closed_stream_publishes_a_week_with_a_hole_from_its_own_measurement(tmp_path: Path, counts: str) -> None:
+    closed = []
+    for seed in (0, 1):
+        publish = {"counts": counts, "output": {"path": "releases"}}
+        levels = ["2 weeks", "week", "day"]
+        shop = new_stream(tmp_path / str(seed), constraints=[], publish=publish, stream__levels=levels)
+        shop.day(*days(*np.random.default_rng(seed).permutation([*range(3), *range(5, 14), 20]).tolist()))
+        outcome = dplib("stream", "close", "--config", str(shop.config), "--why", "over")
+        assert outcome.code == 0, outcome.err
+        closed.append((content(outcome.release / "estimates"), content(outcome.release / "published")))
+        manifest = load_manifest(outcome.release)
+        checks = check_tables(outcome.release, manifest)
+        assert all(check.ok for check in checks), checks
+    assert closed[0] == closed[1]
+    design, tables = shop.prepared().design, Tables(outcome.release, shop.prepared().design)
+    rows = read_table(outcome.release / "estimates")
+    written, noisy = np.unique(rows.column("node").to_numpy()), noisy_counts(shop, design)
+    assert set(rows.column("status").to_pylist()) == {"final"}
+    leaves = design.tree.leaf_nodes
+    # Two weeks with their hole, the last week but for its first days, and no day that was not measured.
+    assert written.tolist() == [1, 2, 3, 4, 5, *leaves[[*range(3), *range(5, 14), 20]].tolist()]
+    estimates = tables.scatter(rows, "estimate")
+    published = tables.scatter(read_table(outcome.release / "published"), "count")
+    assert estimates[2] == pytest.approx((noisy[2] + noisy[5]) / 2)
+    for values in (estimates, published):
+        np.testing.assert_allclose(values[1], values[3] + values[4], rtol=1e-6)
+        np.testing.assert_allclose(values[4], values[leaves[7:14]].sum(axis=0), rtol=1e-6)
+    assert np.abs(published - np.maximum(estimates, 0))[1:6].max() < 2
 
 
 def test_final_numbers_never_change_and_old_versions_stay(tmp_path: Path) -> None:
