@@ -339,9 +339,7 @@ def test_long_series_are_cut_and_the_page_says_so(monkeypatch: pytest.MonkeyPatc
     assert "The latest 90 of 365 intervals are drawn." in text
     assert "the first 10 of 35" in text
     # The largest estimates are kept.
-    names = sample().totals.names
-    assert names[9] in text
-    assert names[10] not in text
+    assert [name in text for name in sample().totals.names[9:11]] == [True, False]
 
 
 def test_totals_that_their_error_swallows_stand_back() -> None:
