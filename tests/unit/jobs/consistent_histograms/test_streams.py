@@ -30,6 +30,9 @@ CHANGING = [
     {"totals": {"all": ["bread", "drinks"]}, "measured": True, "from": "2026-02-04"},
 ]
 
+PACKAGES = [{"packages": {"breakfast": {"bread": 2, "milk": 1}, "lunch": {"bread": 1, "tea": 1}}}]
+"""Rows are packages, whose two counts decide those of three items."""
+
 
 def noisy_counts(shop: StreamShop, design: Design) -> FloatArray:
     """All that was measured, shape (n_nodes, n_series); NaN elsewhere."""
@@ -98,17 +101,19 @@ def test_answers_are_least_squares_over_the_nodes_that_closed(
     assert all(check.ok for check in check_tables(version, manifest))
 
 
-@pytest.mark.parametrize("constraints", [[], CHANGING])
+@pytest.mark.parametrize("constraints", [[], CHANGING, PACKAGES])
 def test_after_the_last_day_the_stream_is_the_batch_release_of_its_tree(
     tmp_path: Path, constraints: list[object]
 ) -> None:
-    shop = new_stream(tmp_path, constraints=constraints)
-    shop.counts //= 8  # so small that some estimates are below 0
+    is_packages = constraints is PACKAGES
+    columns = {"day": "date", "package" if is_packages else "item": "product", "quantity": "quantity"}
+    shop = new_stream(tmp_path, constraints=constraints, input__columns=columns)
+    shop.counts = shop.counts[:, : len(shop.prepared().design.constraints.row_types)] // 8  # some estimates are below 0
     version = shop.day(*days(*range(21)))
     found = shop.prepared().design
     publish = Publish.model_validate({"divided_from": "tops", "solver": {"layout": "driver"}})
     config = found.config.model_copy(update={"stream": None, "tree": found.days.shape, "publish": publish})
-    batch = Design.of(config, rows_are_packages=False)
+    batch = Design.of(config, rows_are_packages=is_packages)
     values = estimate(batch, np.nan_to_num(noisy_counts(shop, batch)), batch.config.publish.solver).values
     rows = read_table(version / "estimates", ["item", "node", "estimate", "status"])
     nodes = np.unique(rows.column("node").to_numpy())
