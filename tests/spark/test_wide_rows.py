@@ -9,6 +9,7 @@ from hashlib import blake2b
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -21,7 +22,7 @@ from dplib.spark.rows.counts import count_cells
 from dplib.spark.rows.inspect import inspect_rows
 from dplib.spark.rows.read import _with_cells
 from dplib.spark.rows.row_domain import RULES, RowDomain
-from dplib.spark.rows.wide import bounded_rows, judge_wide
+from dplib.spark.rows.wide import bounded_rows, cut_rows, judge_wide
 
 ITEMS = ("tea", "coffee", "milk", "cocoa")
 FIRST, N_DAYS, CAP = dt.date(2024, 1, 1), 5, 4
@@ -132,6 +133,16 @@ def test_one_row_more_changes_at_most_the_cap_and_equal_rows_are_cut_apart(spark
     assert (after - before).sum() == CAP
     # Cut by one hash all of these would count under one item.
     assert (after[0] > 0).all()
+
+
+def test_equal_rows_are_cut_a_piece_at_a_time(secret: bytes) -> None:
+    columns = {"day": [2, 3, 1], "cells": [[3, 2, 0, 1], [1, 2, 0, 0], [0, 5, 5, 5]], "copies": [30, 9, 1]}
+    schema = pa.schema({"day": pa.int32(), "cells": pa.list_(pa.int32()), "copies": pa.int64()})
+    batch = pa.RecordBatch.from_pydict(columns, schema)
+    whole, pieces = (pa.Table.from_batches(cut_rows(CAP, secret, size)([batch])) for size in (100, 7))
+    assert whole.num_rows == 32
+    assert pieces.combine_chunks() == whole
+    assert len(list(cut_rows(CAP, secret, 7)([batch]))) == 5
 
 
 def test_a_unit_more_or_less_changes_at_most_its_caps(spark: SparkSession, secret: bytes) -> None:

@@ -39,6 +39,8 @@ from dplib.spark.rows.unit_rows import cells_of
 
 _PERSON = b"dplib wide row"
 """Tells these hashes from others under the same key."""
+PIECE_ROWS = 1 << 13
+"""A task makes so many rows at once, however many equal ones there are."""
 
 
 def is_wide(rows: DataFrame) -> bool:
@@ -186,8 +188,8 @@ def by_cell(rows: DataFrame) -> DataFrame:
     ).where("held > 0")
 
 
-def cut_rows(most: int, key: bytes) -> Callable[[Batches], Batches]:
-    """The function that cuts rows to a sum of at most ``most``.
+def cut_rows(most: int, key: bytes, piece: int = PIECE_ROWS) -> Callable[[Batches], Batches]:
+    """The function that cuts rows to a sum of at most ``most``; it holds a batch and ``piece`` rows.
 
     Takes batches of day, cells, and unit or copies (how many equal rows there are); gives rows of these, with row_type
     0, quantity (their sum) and copies.
@@ -200,17 +202,20 @@ def cut_rows(most: int, key: bytes) -> Callable[[Batches], Batches]:
             cells, day = cells_of(batch), batch.column("day").to_numpy()
             has_unit = "unit" in batch.schema.names
             copies = np.ones(len(day), np.int64) if has_unit else batch.column("copies").to_numpy()
-            total = cells.sum(axis=1, dtype=np.int64)
-            # Of rows above the cap each copy is a row of its own.
-            row = np.repeat(np.arange(len(day)), np.where(total > most, copies, 1))
             units = batch.column("unit").to_pylist() if has_unit else []
-            made, copy = cells[row], np.arange(len(row)) - np.searchsorted(row, row)
-            for place in np.flatnonzero(total[row] > most).tolist():
-                at = int(row[place])
-                content = day[at].tobytes() + cells[at].tobytes() + int(copy[place]).to_bytes(8, "little")
-                made[place] = cut_cells(cells[at], most, content + (units[at] if has_unit else b""), key)
-            counted = np.where(total[row] > most, 1, copies[row])
-            yield _batch(batch, row, made, counted)
+            above = cells.sum(axis=1, dtype=np.int64) > most
+            # Of rows above the cap each copy is a row of its own; there may be any number of them.
+            size = np.where(above, copies, 1)
+            ends = np.cumsum(size)
+            for start in range(0, int(ends[-1]), piece):
+                made = np.arange(start, min(start + piece, int(ends[-1])))
+                row = np.searchsorted(ends, made, side="right")
+                kept, copy = cells[row], made - ends[row] + size[row]
+                for place in np.flatnonzero(above[row]).tolist():
+                    at = int(row[place])
+                    content = day[at].tobytes() + cells[at].tobytes() + int(copy[place]).to_bytes(8, "little")
+                    kept[place] = cut_cells(cells[at], most, content + (units[at] if has_unit else b""), key)
+                yield _batch(batch, row, kept, np.where(above[row], 1, copies[row]))
 
     return cut
 
