@@ -87,7 +87,8 @@ for (const box of document.querySelectorAll('.chooser')) {
     for (let i = 0; i < n; i += every) {
       const label = ticks[i], short = label.length > 16 ? label.slice(0, 15) + '…' : label
       const place = i === 0 && !few ? 'start' : i + every >= n && x(i) > width - room / 2 ? 'end' : 'middle'
-      add('text', { class: 'tick', x: x(i), y: height - 10, 'text-anchor': place }, short)
+      // A label that ends at its tick needs half of another one's room.
+      if (place !== 'end' || !i || x(i) - x(i - every) >= 1.5 * room) add('text', { class: 'tick', x: x(i), y: height - 10, 'text-anchor': place }, short)
     }
     const marked = new Set(level.marked)
     add('text', { class: 'tick', x: left, y: 12 }, level.of + (marked.size && (few || marked.size <= WIDE) ? `; hollow: ${level.mark}` : ''))

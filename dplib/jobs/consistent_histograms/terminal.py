@@ -82,7 +82,8 @@ def shown_plan(made: Plan) -> Iterator[Shown]:
     ]
     columns = ["query", "of", "this plan", "best shares", "equal shares", "items only"]
     title = "\nStandard error by kind of answer and division of the budget (geometric means)"
-    yield TextTable(title, columns, rows, frozenset(columns[2:]))
+    if rows:
+        yield TextTable(title, columns, rows, frozenset(columns[2:]))
     yield ""
     for name, reason in made.solvers:
         yield f"Solver {name}: {reason}"
