@@ -114,19 +114,7 @@ def query_release(
     wanted = select(design.names, items, where, add_up)
     edges = design.day(first) + period_edges(first, last, by)
     spans = list(zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True))
-    covers = [(design.tree if state is None else state).cover(*days) for days in spans]
-    estimates = sums_of(directory / ESTIMATES, "estimate", design, wanted, covers)
-    published: list[list[int | float | None]] = [[None] * len(wanted)] * len(spans)
-    if (directory / PUBLISHED).is_dir():
-        published = sums_of(directory / PUBLISHED, "count", design, wanted, covers)
-    taken = [] if state is None else [state.taken_away(*days) for days in spans]
-    if any(map(len, taken)):
-        less = sums_of(directory / ESTIMATES, "estimate", design, wanted, taken)
-        estimates = [
-            [(a or 0) - (b or 0) for a, b in zip(*own, strict=True)] for own in zip(estimates, less, strict=True)
-        ]
-        # What is published of missing days is nothing: whole numbers of a node and of its days are made apart.
-        published = [[None] * len(wanted) if len(own) else row for own, row in zip(taken, published, strict=True)]
+    estimates, published = _sums(directory, design, state, wanted, spans)
     errors, halves = _errors(Errors(design) if state is None else stream_errors(state), wanted, spans)
     errors = errors if manifest.solver["converged"] else np.full(errors.shape, np.nan)
     answers = []
@@ -141,6 +129,30 @@ def query_release(
             else:
                 answers.append(Answer(each.name, *days, value, error, value - half, value + half, counts[place]))
     return answers
+
+
+def _sums(
+    directory: Path,
+    design: Design,
+    state: StreamState[Design] | None,
+    wanted: Sequence[Selection],
+    spans: Sequence[tuple[int, int]],
+) -> tuple[list[list[int | float | None]], list[list[int | float | None]]]:
+    """Estimates and published counts of ranges of days, a row a range."""
+    covers = [(design.tree if state is None else state).cover(*days) for days in spans]
+    estimates = sums_of(directory / ESTIMATES, "estimate", design, wanted, covers)
+    published: list[list[int | float | None]] = [[None] * len(wanted)] * len(spans)
+    if (directory / PUBLISHED).is_dir():
+        published = sums_of(directory / PUBLISHED, "count", design, wanted, covers)
+    taken = [] if state is None else [state.taken_away(*days) for days in spans]
+    if any(map(len, taken)):
+        less = sums_of(directory / ESTIMATES, "estimate", design, wanted, taken)
+        estimates = [
+            [(a or 0) - (b or 0) for a, b in zip(*own, strict=True)] for own in zip(estimates, less, strict=True)
+        ]
+        # What is published of missing days is nothing: whole numbers of a node and of its days are made apart.
+        published = [[None] * len(wanted) if len(own) else row for own, row in zip(taken, published, strict=True)]
+    return estimates, published
 
 
 def state_of(design: Design, manifest: Manifest) -> StreamState[Design] | None:
