@@ -172,17 +172,16 @@ def test_final_numbers_never_change_and_preliminary_ones_say_so(tmp_path: Path) 
         assert row["published"] == sum(own)
 
 
-@pytest.mark.parametrize("seed", range(2))
 def test_neighbouring_histories_differ_by_no_more_than_one_row_at_each_level(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Snapshots of the input change between runs, days are out of order; without noise all that is measured shows.
     monkeypatch.setattr(stream_measure, "measure_levels", lambda counts, *_: counts)
-    generator = np.random.default_rng(seed)
+    generator = np.random.default_rng(0)
     order, day = generator.permutation(21).tolist(), int(generator.integers(21))
     seen = []
     for number, more in enumerate((0, 1)):
-        shop, snapshots = new_range_stream(tmp_path / str(number), histogram=TOGETHER), np.random.default_rng(seed)
+        shop, snapshots = new_range_stream(tmp_path / str(number), histogram=TOGETHER), np.random.default_rng(0)
         for each in order:
             shop.counts = snapshots.poisson(3, shop.counts.shape).astype(np.int64)
             shop.counts[1, day] += more
