@@ -101,13 +101,16 @@ def test_answers_are_least_squares_over_the_nodes_that_closed(
     assert all(check.ok for check in check_tables(version, manifest))
 
 
-@pytest.mark.parametrize("constraints", [[], CHANGING, PACKAGES])
-def test_after_the_last_day_the_stream_is_the_batch_release_of_its_tree(
-    tmp_path: Path, constraints: list[object]
-) -> None:
-    is_packages = constraints is PACKAGES
+@pytest.mark.parametrize("kind", ["items", "totals that change", "packages", "groupings"])
+def test_after_the_last_day_the_stream_is_the_batch_release_of_its_tree(tmp_path: Path, kind: str) -> None:
+    is_packages = kind == "packages"
     columns = {"day": "date", "package" if is_packages else "item": "product", "quantity": "quantity"}
-    shop = new_stream(tmp_path, constraints=constraints, input__columns=columns)
+    changes = {"totals that change": {"constraints": CHANGING}, "packages": {"constraints": PACKAGES}}.get(kind, {})
+    if kind == "groupings":
+        (tmp_path / "items.csv").write_text("name,kind\nbread,food\nmilk,drink\ntea,drink\n", encoding="utf-8")
+        table = {"file": "items.csv", "columns": ["name"], "attributes": ["kind"]}
+        changes = {"domain__items": table, "domain__groupings": [{"by": ["kind"], "measured": True}, []]}
+    shop = new_stream(tmp_path, input__columns=columns, **changes)
     shop.counts = shop.counts[:, : len(shop.prepared().design.constraints.row_types)] // 8  # some estimates are below 0
     version = shop.day(*days(*range(21)))
     found = shop.prepared().design
