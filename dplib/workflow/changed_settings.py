@@ -16,6 +16,9 @@ from dplib.workflow.design import JobDesign
 from dplib.workflow.prepared import Prepared
 from dplib.workflow.settings import counted_settings
 
+SHOWN = 8
+"""Names in a sentence."""
+
 
 @dataclass(frozen=True)
 class Changed:
@@ -33,8 +36,10 @@ class Changed:
 
     @property
     def text(self) -> str:
-        """The names in one clause."""
+        """The names, of many the first, in one clause."""
         names = ("--date",) * (not self.same_date) + self.settings
+        if len(names) > SHOWN:
+            names = (*names[:SHOWN], f"and {len(names) - SHOWN} more")
         return f"{', '.join(names) or 'nothing'} differ{'s' if len(names) < 2 else ''} from {self.release_id}"
 
 
@@ -55,14 +60,21 @@ def changed_settings(run: Prepared[JobDesign]) -> Changed | None:
         return None
     # A release of the same date says more than a later one of another.
     last = ([each for each in mine if each.key.logical_date == run.key.logical_date] or mine)[-1]
-    settings = ledger.settings_of(last)
-    if settings is None:
-        return None
-    now = json.loads(canonical_json(run.plan_settings))
+    try:
+        settings = ledger.settings_of(last)
+        if settings is None:
+            return None
+        names = _names(settings, json.loads(canonical_json(run.plan_settings)))
+    except (ConfigError, KeyError, TypeError, AttributeError):
+        return None  # no settings that dplib wrote: runs and audits say so, a hint stops nothing
+    return Changed(last.release_id, last.key.logical_date == run.key.logical_date, names)
+
+
+def _names(settings: dict[str, Any], now: dict[str, Any]) -> tuple[str, ...]:
+    """What differs in sections that decide the counts."""
     # Totals that are not measured are no part of what counts; where they became so, or ceased to be, is told.
     sections = {name.split(".")[0] for name in differing(counted_settings(settings), counted_settings(now))}
-    names = tuple(name for name in differing(settings, now) if name.split(".")[0] in sections)
-    return Changed(last.release_id, last.key.logical_date == run.key.logical_date, names)
+    return tuple(name for name in differing(settings, now) if name.split(".")[0] in sections)
 
 
 def differing(one: Any, other: Any, name: str = "") -> Iterator[str]:

@@ -2,7 +2,9 @@
 
 The errors are the plan's own at each budget that is tried, so whatever decides them (laws, shares that are chosen,
 caps) decides the answer too. Budgets are numbers of three digits. An error falls as the budget grows, nearly as a power
-of it; that power only proposes where to look, and the least budget within the error is found by bisection.
+of it; that power only proposes where to look, and the least budget within the error is found by bisection. A job takes
+the budgets of one interval, around the configured one: smaller ones are too small for its mechanisms, larger ones have
+less noise than is drawn exactly.
 
 Cost: a plan for each budget that is tried, some five of them.
 """
@@ -14,7 +16,7 @@ from fractions import Fraction
 from functools import cache
 
 from dplib.errors import ConfigError
-from dplib.privacy.rounding import fraction_text
+from dplib.privacy.rounding import as_fraction, fraction_text
 from dplib.validate import did_you_mean, require
 from dplib.workflow.design import JobDesign
 from dplib.workflow.job import PreparedJob
@@ -25,6 +27,8 @@ NUMBERS = 900
 """Numbers of three digits from one power of ten to the next."""
 REACH = 6 * NUMBERS
 """How far from the given budget others are looked for, in such numbers: a million times."""
+LARGEST = 10**100
+"""Of what may be typed; the smallest is one by it."""
 
 
 @dataclass(frozen=True)
@@ -32,35 +36,28 @@ class Wanted:
     """An error that an answer should not exceed.
 
     Attributes:
-        error: as a count, or as a part of ``count``.
-        count: public guess that a part is of; None where the error is a count itself.
+        most: the largest standard error, as a count.
         answer: how its name in the plan begins; empty for all of them.
     """
 
-    error: Fraction
-    count: Fraction | None
+    most: float
     answer: str
-
-    @property
-    def most(self) -> float:
-        """The largest standard error."""
-        return float(self.error if self.count is None else self.error * self.count)
 
     @classmethod
     def of(cls, error: str, count: str | None, answer: str) -> "Wanted":
-        """From what was typed: ``5``, or ``5%`` with a count.
+        """From what was typed: ``5``, or ``5%`` of a public guess of the count.
 
         Raises:
             ConfigError: if it is no error, or the count is missing or too many.
         """
         part = error.endswith("%")
-        found = _positive("--error", error.removesuffix("%"))
+        most = _positive("--error", error.removesuffix("%"))
         require(part or count is None, "--count", "be given with an error such as 5%", f"--error {error}")
-        if not part:
-            return cls(found, None, answer)
-        if count is None:
-            raise ConfigError("--count", "be given where the error is a part of one", "nothing")
-        return cls(found / 100, _positive("--count", count), answer)
+        if part:
+            if count is None:
+                raise ConfigError("--count", "be given where the error is a part of one", "nothing")
+            most *= _positive("--count", count) / 100
+        return cls(float(most), answer)
 
 
 @dataclass(frozen=True)
@@ -71,7 +68,7 @@ class NeededBudget:
         answer: whose error.
         error_now: standard error at the configured budget.
         setting: of the budget, such as privacy.budget.epsilon.
-        budget: the least; None where none within a million times the configured one is enough.
+        budget: the least; None where none that the job takes, up to a million times the configured one, is enough.
         error: standard error at that budget; None without one.
     """
 
@@ -96,7 +93,7 @@ def needed_budgets(prepare: Prepare, wanted: Wanted) -> tuple[NeededBudget, ...]
     form = given.design.config.privacy.budget
     name = "epsilon" if form.rho is None else "rho"
     setting, configured = f"privacy.budget.{name}", Fraction(getattr(form, name))
-    now, job = _errors_of(given), given.job.name
+    now, job = {answer: error for answer, error in _errors_of(given).items() if error > 0}, given.job.name
     require(bool(now), "--error", "be asked of settings whose plan states errors", job)
     answers = [each for each in now if each.startswith(wanted.answer)]
     hint = did_you_mean(wanted.answer, now)
@@ -108,14 +105,16 @@ def needed_budgets(prepare: Prepare, wanted: Wanted) -> tuple[NeededBudget, ...]
         try:
             return _errors_of(prepare((f"{setting}={fraction_text(number_at(place))}",)))
         except ConfigError:
-            return {}  # A budget that the job refuses: too small for its mechanisms.
+            return {}  # A budget that the job refuses.
 
     def needed(answer: str) -> NeededBudget:
         # Of a Laplace law the error falls with epsilon, of a Gaussian one with the root of rho.
-        times = (now[answer] / wanted.most) ** (1 if name == "epsilon" else 2)
+        times = min(max(now[answer] / wanted.most, 1e-6), 1e6) ** (1 if name == "epsilon" else 2)
         near = min(max(place_of(float(configured) * times) + 1, first - REACH), first + REACH)
-        place = least_place(lambda at: errors(at).get(answer, math.inf) <= wanted.most, near, first)
-        if place is None:
+        # What is refused above the configured budget counts as enough here, so that all above the least is.
+        beyond = (math.inf, 0)
+        place = least_place(lambda at: errors(at).get(answer, beyond[at > first]) <= wanted.most, near, first)
+        if place is None or answer not in errors(place):
             return NeededBudget(answer, now[answer], setting, None, None)
         return NeededBudget(answer, now[answer], setting, fraction_text(number_at(place)), errors(place)[answer])
 
@@ -159,13 +158,10 @@ def place_of(number: float) -> int:
 def _errors_of(prepared: PreparedJob[JobDesign]) -> dict[str, float]:
     """The known errors that a plan states."""
     plan, _ = prepared.job.plan(prepared.design, prepared.key.settings_hash)
-    return {name: error for name, error in plan.stated_errors().items() if math.isfinite(error) and error > 0}
+    return {answer: error for answer, error in plan.stated_errors().items() if math.isfinite(error)}
 
 
 def _positive(option: str, text: str) -> Fraction:
-    try:
-        found = Fraction(text)
-    except (ValueError, ZeroDivisionError):
-        raise ConfigError(option, "be a number above 0", text) from None
-    require(found > 0, option, "be a number above 0", text)
+    found = as_fraction(option, text)
+    require(0 < found <= LARGEST and found * LARGEST >= 1, option, "be a number from 1e-100 to 1e100", text)
     return found

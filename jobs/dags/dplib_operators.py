@@ -246,7 +246,7 @@ class DplibSubmitOperator(SparkSubmitOperator):
             return
         try:
             self._submit(context, "--date", day, *given)
-        except Exception as error:
+        except Exception as error:  # of many types, even for one failure; a task that is stopped ends by another kind
             code, said = self._end(str(error), day)
             ended("spark-submit", code, said)
 
@@ -266,7 +266,7 @@ class DplibSubmitOperator(SparkSubmitOperator):
             return False
         try:
             self._submit(context, "--dates", f"{day}..{last}")
-        except Exception as error:
+        except Exception as error:  # as above: what became of the own day is asked of the ledger
             self.log.warning("the session of %s to %s ended early: %s", day, last, self._end(str(error), day)[1])
             return self._is_done(day, given)
         return True

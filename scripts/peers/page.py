@@ -23,6 +23,17 @@ COLUMNS = {
     "projections": ("problem", "library", "first, CPU s", "second, CPU s", "distance beyond the least"),
 }
 
+COMPARED = (
+    ("counts", "first", ", cold"),
+    ("counts", "second", ", second time"),
+    ("graphs", "first", ", first time"),
+    ("graphs", "second", ", second time"),
+    ("projections", "first", ", first time"),
+    ("projections", "second", ", second time"),
+    ("clusters", "seconds", ""),
+)
+"""Parts, the numbers of theirs that are compared, and words for these."""
+
 
 def write_page() -> None:
     """Write the tables and the picture anew."""
@@ -83,16 +94,14 @@ def circumstances(known: Sequence[Measurement]) -> str:
 def better(known: list[Measurement]) -> str:
     """Where a peer needs less time than dplib, a line each."""
     lines = []
-    for part, name in (("counts", "first"), ("counts", "second"), ("graphs", "second"), ("clusters", "seconds"),
-                       ("projections", "second")):  # fmt: skip
+    for part, name, when in COMPARED:
         for task in tasks(known, part):
             own = typical(_library(known, part, task, "dplib"), name)
             for library, found in of_task(known, part, task):
                 other = typical(found, name)
                 if own and other and other < 0.95 * own:
-                    which = {"first": ", cold", "second": ", second time", "seconds": ""}[name]
                     lines.append(
-                        f"- {part}, {COUNTED.get(task, task)}{which}: {library} takes {shown(other)} s, "
+                        f"- {part}, {COUNTED.get(task, task)}{when}: {library} takes {shown(other)} s, "
                         f"dplib {shown(own)} s."
                     )
     return "\n".join(lines) or "Nowhere in this run."

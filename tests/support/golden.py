@@ -45,6 +45,12 @@ def recorded(name: str) -> dict[str, Any]:
     return found
 
 
+def require_other(name: str, case: str, found: dict[str, str]) -> None:
+    """No table under another secret is the recorded one."""
+    known = recorded(name)[case]
+    assert all(found[table] != known[table] for table in known)
+
+
 def require_recorded(name: str, case: str, found: dict[str, str]) -> None:
     """Compare with what was recorded, or record it where the environment says so."""
     file = FOLDER / f"{name}.json"
