@@ -2,6 +2,7 @@ import os
 import subprocess
 import sys
 import traceback
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,15 @@ from pyspark.sql import functions as F
 from dplib.config.sections import SparkSettings
 from dplib.errors import ConfigError, DplibError, SchemaError
 from dplib.spark.engine import session
-from dplib.spark.engine.session import PINNED, deploy_mode, pin_session, quiet_spark_errors, start_session
+from dplib.spark.engine.session import (
+    JAVA_OPTIONS,
+    PINNED,
+    deploy_mode,
+    open_session,
+    pin_session,
+    quiet_spark_errors,
+    start_session,
+)
 
 VALUE = "SECRETVALUE"
 NOISY_RUN = """
@@ -108,6 +117,19 @@ def test_the_session_is_local_quiet_and_pinned(spark: SparkSession) -> None:
     pin_session(spark)
     assert {key: spark.conf.get(key) for key in PINNED} == PINNED
     assert os.environ["PYSPARK_PYTHON"] == sys.executable
+
+
+def test_a_session_of_others_has_its_own_settings_again(spark: SparkSession) -> None:
+    spark.conf.set("spark.sql.session.timeZone", "Asia/Tokyo")
+    before = spark.conf.getAll
+    conf = {"spark.sql.shuffle.partitions": "17", "spark.sql.files.maxRecordsPerFile": "9", JAVA_OPTIONS: "-Xmx2g"}
+    with suppress(ZeroDivisionError), open_session("guest", SparkSettings(conf=conf)) as session:
+        assert session.conf.get("spark.sql.shuffle.partitions") == "17"
+        assert session.conf.get("spark.sql.session.timeZone") == PINNED["spark.sql.session.timeZone"]
+        _ = 1 // 0
+    after = spark.conf.getAll
+    pin_session(spark)
+    assert {key for key in before | after if before.get(key) != after.get(key)} <= {JAVA_OPTIONS, "spark.app.name"}
 
 
 def test_a_setting_that_decides_counts_is_refused() -> None:

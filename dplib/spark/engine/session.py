@@ -10,7 +10,7 @@ import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -141,14 +141,30 @@ def pin_session(spark: SparkSession) -> None:
 
 @contextmanager
 def open_session(app_name: str, settings: "SparkSettings") -> Iterator[SparkSession]:
-    """The session of a block, as `start_session` starts it; at its end one that was there before is left running."""
-    was_there = SparkSession.getActiveSession() is not None
+    """The session of a block, as `start_session` starts it; one that was there before is left running, as it was."""
+    active, before = SparkSession.getActiveSession(), dict[str, str]()
+    if active is not None:
+        with suppress(*SPARK_ERRORS):
+            before = active.conf.getAll
     spark = start_session(app_name, settings)
     try:
         yield spark
     finally:
-        if not was_there:
+        if active is None:
             stop(spark)
+        else:
+            _set_back(spark, before)
+
+
+def _set_back(spark: SparkSession, before: Mapping[str, str]) -> None:
+    """Give a session the settings that its owner left: the next job, or a notebook, must not run with ours."""
+    with suppress(*SPARK_ERRORS):
+        changed = {key for key, value in spark.conf.getAll.items() if before.get(key) != value}
+        for key in filter(spark.conf.isModifiable, changed):
+            if key in before:
+                spark.conf.set(key, before[key])
+            else:
+                spark.conf.unset(key)
 
 
 def stop(spark: SparkSession) -> None:
