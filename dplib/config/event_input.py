@@ -30,16 +30,12 @@ class Columns(MappedColumns):
 
     @model_validator(mode="after")
     def _one_subject(self) -> Self:
-        given = [name for name in ("item", "items", "package") if getattr(self, name) is not None]
-        if len(given) != 1:
-            raise ValueError(
-                f"input.columns must name one of item, items or package, got {' and '.join(given) or 'none'}"
-            )
+        self.require_one(("item", "items", "package"), "input.columns must name one of item, items or package")
         if self.items is not None and self.quantity is not None:
             raise ValueError(
                 f"input.columns.quantity must be absent where a row has several items, got {self.quantity}"
             )
-        if self.items is not None and len(set(self.items)) < max(len(self.items), 1) and self.items != "all":
+        if isinstance(self.items, list) and not 0 < len(self.items) == len(set(self.items)):
             raise ValueError("input.columns.items must be `all` or name at least one column, each once, got others")
         if isinstance(self.item, list) and len(self.item) < 2:
             raise ValueError("input.columns.item must be one column, or a list of several, got a shorter list")

@@ -97,7 +97,8 @@ def _rows(file: str, base: Path, setting: str, item: ItemColumns, others: list[s
         if header.count(name) != 1:
             hint = did_you_mean(name, header) if name not in header else ", which stands there twice"
             raise ConfigError(setting, f"name columns of {file}", f"{name}{hint}")
-    lengths = {len(row) for row in rows} - {len(header)}
-    require(not lengths, setting, "have as many cells in each row as in its header", *lengths or [0])
+    for row in rows:
+        shown = f"{len(row)} in place of {len(header)}"
+        require(len(row) == len(header), setting, "have as many cells in each row as in its header", shown)
     places, named = [header.index(name) for name in others], [header.index(name) for name in own]
     return [(NAME_SEPARATOR.join(row[n] for n in named), [row[place] for place in places]) for row in rows]

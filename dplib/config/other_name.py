@@ -9,7 +9,7 @@ from pathlib import Path
 
 from dplib.config.item_table import ItemTable, TableItems
 from dplib.config.names import ListFile, declared_names
-from dplib.validate import did_you_mean, require
+from dplib.validate import did_you_mean, require, require_known
 
 OtherName = str | dict[str, str]
 """A name; or of a table the row that it adds, a value by column."""
@@ -47,17 +47,16 @@ def with_other(setting: str, names: list[str], other: OtherName | None) -> list[
     return [*names, *declared_names([other], Path(), setting)]
 
 
-def require_other(setting: str, other: str | None, names: tuple[str, ...], table: TableItems | None) -> None:
-    """Refuse a name that a table does not have on all days.
+def require_other(
+    setting: str, other: str | None, names: tuple[str, ...], table: TableItems | None, n_days: int
+) -> None:
+    """Refuse a name that a table does not have on all days of the domain: a row of any of them may count there.
 
     Raises:
         ConfigError: naming the setting.
     """
     if other is None or table is None:
         return
-    require(other in names, setting, "be a name of the table, or a row for it", other + did_you_mean(other, names))
-    if table.days is not None:
-        alone = set(map(tuple, table.days.tolist())) - {tuple(table.days[names.index(other)].tolist())}
-        first, end = table.days[names.index(other)].tolist()
-        widest = all(first <= start and stop <= end for start, stop in alone)
-        require(widest, setting, "be a name that exists on all days", other)
+    require_known(setting, other, names, "be a name of the table, or a row for it")
+    whole = table.days is None or table.days[names.index(other)].tolist() == [0, n_days]
+    require(whole, setting, "be a name that exists on all days", other)

@@ -22,10 +22,8 @@ class PointColumns(Section):
 
     @model_validator(mode="after")
     def _one_form(self) -> Self:
-        given = [name for name in ("coordinates", "vector", "report") if getattr(self, name) is not None]
-        if len(given) != 1:
-            got = " and ".join(given) or "none"
-            raise ValueError(f"input.columns must name one of coordinates, vector or report, got {got}")
+        names = ("coordinates", "vector", "report")
+        self.require_one(names, "input.columns must name one of coordinates, vector or report")
         return self
 
     @field_validator("coordinates")

@@ -1,9 +1,9 @@
 """The sections that every job's configuration shares.
 
-Sections are frozen and refuse unknown keys. A field's docstring is the setting's documentation: ``dplib example``
-writes it beside the value.
+Sections are frozen and refuse unknown keys. A field's docstring is the setting's documentation.
 """
 
+from collections.abc import Sequence
 from fractions import Fraction
 from pathlib import Path
 from typing import Annotated, ClassVar, Literal, Self
@@ -25,6 +25,17 @@ class Section(BaseModel):
     """Base of all sections: frozen, no unknown keys, field docstrings kept for the documentation."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True, populate_by_name=True)
+
+    def require_one(self, names: Sequence[str], rule: str) -> str:
+        """The one of some settings that is given.
+
+        Raises:
+            ValueError: ``<rule>, got <those given>`` where none or several are.
+        """
+        given = [name for name in names if getattr(self, name) is not None]
+        if len(given) != 1:
+            raise ValueError(f"{rule}, got {' and '.join(given) or 'none'}")
+        return given[0]
 
 
 def _exact(value: object) -> Fraction:

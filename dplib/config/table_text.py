@@ -21,7 +21,8 @@ def with_row(table: str, row: Mapping[str, str]) -> str:
     """The text of a table with one more row, whose cells in columns that it does not name are empty."""
     sign = delimiter_of(table, row)
     line = _text([[row.get(name, "") for name in _header(table, sign)]], sign)
-    return f"{table.rstrip()}\n{line}"
+    # Line ends alone: an empty last cell is a delimiter, which may be a tab.
+    return table.rstrip("\r\n") + f"\n{line}"
 
 
 def with_names(table: str, columns: Sequence[str], names: Collection[str], separator: str) -> str:

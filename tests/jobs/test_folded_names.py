@@ -45,9 +45,9 @@ def test_groups_and_categories_are_folded(spark: SparkSession) -> None:
 
 
 def test_groups_that_are_not_declared_count_in_the_other_one(spark: SparkSession) -> None:
-    given: dict[str, Any] = {"path": "x", "columns": {"value": "a", "group": "b"}, "fold": ["case"]}
+    given: dict[str, Any] = {"path": "x", "columns": {"value": "a", "group": "b"}, "fold": ["case", "spaces"]}
     domain = BinDomain(categories=("low",), groups=("north", "Rest"), other=1)
-    rows = [("low", "NORTH"), ("low", "south"), ("low", "rest"), ("low", " "), ("low", None), ("high", "south")]
+    rows = [("low", "NORTH"), ("low", "south"), ("low", "rest"), ("low", "\xa0"), ("low", None), ("high", "south")]
     frame = spark.createDataFrame(rows, "value string, group string").coalesce(1)
     found = judge_values(frame, HistogramInput.model_validate(given), domain).collect()
     assert [row["day"] for row in found[:3]] == [0, 1, 1]

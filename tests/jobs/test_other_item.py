@@ -154,6 +154,12 @@ def test_wrong_other_items_are_refused_by_name(tmp_path: Path, monkeypatch: pyte
         shop = shop_with(tmp_path / f"t{number}", domain=domain, constraints=[], input__columns=columns)
         (shop.folder / "products.csv").write_text(PRODUCTS)
         assert sentence in require_refused(shop, 2).err
+    # As wide as the days of all others, and still not all days: rows of the first would count off its own.
+    (shop.folder / "products.csv").write_text("store,sku,region,from\ns1,1,north,2024-01-08\n")
+    assert (
+        "domain.other must be a name that exists on all days, got s1 / 1"
+        in require_refused(shop.set(domain__other="s1 / 1"), 2).err
+    )
     columns = {"day": "date", "package": "product", "quantity": "quantity", "unit": "order_id"}
     twice = shop_with(tmp_path / "p", constraints=[{"packages": {"rest": {"bread": 1}}}], input__columns=columns)
     with pytest.raises(DplibError, match=r"domain\.other must be the only one of its name"):

@@ -49,6 +49,7 @@ def test_a_wide_file_is_counted(tmp_path: Path, layout: str) -> None:
 
 WRONG: list[tuple[dict[str, Any], str]] = [
     ({"input__columns__items": ["bread", "mlik"]}, "got mlik; did you mean milk?"),
+    ({"domain__other": "rest"}, "input.columns.items must be a list where domain.other takes other columns, got all"),
     ({"input__columns__items": []}, "input.columns.items must be `all` or name at least one column, each once"),
     ({"input__columns__items": ["bread", "bread"]}, "name at least one column, each once, got others"),
     ({"input__columns__item": "bread"}, "must name one of item, items or package, got item and items"),

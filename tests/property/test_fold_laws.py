@@ -42,6 +42,7 @@ def test_every_character_folds_once() -> None:
 
 def test_rows_in_spark_are_folded_as_names_are(spark: SparkSession) -> None:
     texts = [f"{a}{b} {a}" for a in ODD for b in ODD] + ["", "STRASSE", "Straße"]
+    texts += [f"{a}\x1f{b}{a}\x1f" for a in ODD for b in ODD]  # in several columns: each by itself
     frame = spark.createDataFrame([(number, text) for number, text in enumerate(texts)], "number int, name string")
     frame = frame.repartition(3)
     broken = spark.sql("SELECT -1 AS number, CAST(X'C3DF41' AS STRING) AS name UNION ALL SELECT -2, NULL")
@@ -51,7 +52,7 @@ def test_rows_in_spark_are_folded_as_names_are(spark: SparkSession) -> None:
         assert found[-2] is None
         assert bytes(found[-1]) == b"\xc3\xdf\x41"
         for number, text in enumerate(texts):
-            assert bytes(found[number]).decode() == fold_text(text, fold)
+            assert bytes(found[number]).decode() == fold_key(text, fold)
     assert fold_columns(frame, ["name"], None) is frame
 
 

@@ -139,10 +139,11 @@ def test_equal_rows_are_cut_a_piece_at_a_time(secret: bytes) -> None:
     columns = {"day": [2, 3, 1], "cells": [[3, 2, 0, 1], [1, 2, 0, 0], [0, 5, 5, 5]], "copies": [30, 9, 1]}
     schema = pa.schema({"day": pa.int32(), "cells": pa.list_(pa.int32()), "copies": pa.int64()})
     batch = pa.RecordBatch.from_pydict(columns, schema)
-    whole, pieces = (pa.Table.from_batches(cut_rows(CAP, secret, size)([batch])) for size in (100, 7))
+    whole, pieces = (pa.Table.from_batches(cut_rows(CAP, secret, size)([batch])) for size in (1000, 31))
     assert whole.num_rows == 32
     assert pieces.combine_chunks() == whole
-    assert len(list(cut_rows(CAP, secret, 7)([batch]))) == 5
+    # Of four cells each seven rows are made at once, and of a row that is wider than a piece one.
+    assert [len(list(cut_rows(CAP, secret, size)([batch]))) for size in (31, 3)] == [5, 32]
 
 
 def test_a_unit_more_or_less_changes_at_most_its_caps(spark: SparkSession, secret: bytes) -> None:

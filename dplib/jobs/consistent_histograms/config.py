@@ -126,12 +126,10 @@ class Constraint(Section):
     @model_validator(mode="after")
     def _one_kind(self) -> Self:
         every = ("packages", "totals", "equations", "packages_from", "totals_from")
-        kinds = [name for name in every if getattr(self, name) is not None]
-        if len(kinds) != 1:
-            raise ValueError(f"must be one of packages, totals or equations, got {' and '.join(kinds) or 'none'}")
+        kind = self.require_one(every, "must be one of packages, totals or equations")
         for setting in ("measured", "name"):
-            if getattr(self, setting) and not kinds[0].startswith("totals"):
-                raise ValueError(f"must have `{setting}` on totals only, got it on {kinds[0]}")
+            if getattr(self, setting) and not kind.startswith("totals"):
+                raise ValueError(f"must have `{setting}` on totals only, got it on {kind}")
         if self.first and self.last and self.last < self.first:
             raise ValueError(f"must have `to` not before `from`, got {self.last} before {self.first}")
         return self
@@ -292,6 +290,8 @@ class ConsistentHistogramsConfig(HistogramsRelease, JobConfig):
     @model_validator(mode="after")
     def _item_columns(self) -> Self:
         items, given = self.domain.items, self.input.columns.item
+        if self.input.columns.items == "all" and self.domain.other is not None:
+            raise ValueError("input.columns.items must be a list where domain.other takes other columns, got all")
         if given is None:
             return self
         n_keys = len(items.columns) if isinstance(items, ItemTable) else 1

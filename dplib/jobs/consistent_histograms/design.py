@@ -147,7 +147,7 @@ class Design:
             assert not isinstance(listed, ItemTable)
             items, groupings = declared_names(listed, Path(), "domain.items"), None
         assert not isinstance(config.domain.other, dict)
-        require_other("domain.other", config.domain.other, items, table)
+        require_other("domain.other", config.domain.other, items, table, config.domain.n_days)
         days_of = None if table is None else table.days
         constraints = resolve_declared(config, items, groupings, days_of, rows_are_packages, quantity)
         days = build_day_tree(config)

@@ -31,9 +31,8 @@ def row_domain(design: Design) -> RowDomain:
 
 
 def row_source(prepared: Prepared[Design]) -> Input:
-    """How the rows are read, with a column of each item where all are meant; that of the rest needs a name."""
-    other = prepared.design.config.domain.other
-    return prepared.source(Input).listed([item for item in prepared.design.items if item != other])
+    """How the rows are read, with a column of each item where all are meant."""
+    return prepared.source(Input).listed(prepared.design.items)
 
 
 def item_rows(design: Design) -> TableItems | None:

@@ -124,11 +124,8 @@ class HistogramSettings(Section):
 
     @model_validator(mode="after")
     def _one_kind(self) -> Self:
-        given = [name for name in ("edges", "days", "categories") if getattr(self, name) is not None]
-        if len(given) != 1:
-            raise ValueError(
-                f"histogram must have one of edges, days or categories, got {' and '.join(given) or 'none'}"
-            )
+        kinds = ("edges", "days", "categories")
+        kind = self.require_one(kinds, "histogram must have one of edges, days or categories")
         check_groupings("histogram", self.groupings, self.groups, "groups")
         check_other("histogram.other", self.other, self.groups)
         if self.other is not None and self.groups is None:
@@ -136,7 +133,7 @@ class HistogramSettings(Section):
         if self.totals is not None and self.groups is None:
             raise ValueError("histogram.totals must be absent unless histogram.groups is given, got some")
         if self.edges is None and self.outside == "clamp":
-            raise ValueError(f"histogram.outside must be drop where bins are {given[0]}, got clamp")
+            raise ValueError(f"histogram.outside must be drop where bins are {kind}, got clamp")
         return self
 
     @field_validator("groupings", mode="before")

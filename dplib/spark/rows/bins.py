@@ -121,13 +121,13 @@ def _judge(domain: BinDomain, with_unit: bool, fold: Sequence[Fold] | None) -> C
     def judge(batches: Batches) -> Batches:
         for batch in batches:
             readable, bins = find(batch.column("value"))
-            group = (
-                np.zeros(batch.num_rows, np.int32) if groups is None else _index(batch.column("group"), groups, fold)
-            )
-            if groups is not None and domain.other is not None:
-                given = pc.fill_null(pc.greater(pc.binary_length(batch.column("group").cast(pa.binary())), 0), False)
-                undeclared = (group < 0) & given.to_numpy(zero_copy_only=False)
-                group = np.where(undeclared, np.int32(domain.other), group)
+            group = np.zeros(batch.num_rows, np.int32)
+            if groups is not None:
+                named = fold_array(batch.column("group"), fold)
+                group = _index(named, groups)
+                if domain.other is not None:
+                    given = pc.fill_null(pc.greater(pc.binary_length(named), 0), False).to_numpy(zero_copy_only=False)
+                    group = np.where((group < 0) & given, np.int32(domain.other), group)
             failed = np.where(group < 0, _GROUP, -1)
             failed = np.where(bins < 0, _BIN, failed)
             failed = np.where(readable, failed, _VALUE)
@@ -166,7 +166,7 @@ def _finder(domain: BinDomain, fold: Sequence[Fold] | None) -> Callable[[pa.Arra
         names = _octets(folded(domain.categories, fold, "histogram.categories"))
         return lambda values: (
             ~values.is_null().to_numpy(zero_copy_only=False),
-            _index(values, names, fold).astype(np.int64),
+            _index(fold_array(values, fold), names).astype(np.int64),
         )
     if domain.edges is None:
         return lambda values: _day_bins(values, domain.days_per_bin)
@@ -189,6 +189,6 @@ def _number_bins(values: FloatArray, edges: FloatArray, clamp: bool) -> tuple[Bo
     return readable, np.where((bins < 0) | (bins > last), -1, bins)
 
 
-def _index(values: pa.Array, names: pa.Array, fold: Sequence[Fold] | None) -> Int32Array:
-    found = pc.fill_null(pc.index_in(fold_array(values, fold), value_set=names), -1)
+def _index(values: pa.Array, names: pa.Array) -> Int32Array:
+    found = pc.fill_null(pc.index_in(values, value_set=names), -1)
     return np.asarray(found.to_numpy(zero_copy_only=False), dtype=np.int32)

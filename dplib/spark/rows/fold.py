@@ -6,7 +6,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from dplib.config.fold import Fold, fold_text
+from dplib.config.fold import Fold, fold_key
 from dplib.spark.rows.contributions import Batches
 
 
@@ -49,6 +49,6 @@ def fold_array(texts: pa.Array, fold: Sequence[Fold] | None) -> pa.Array:
 
 def _fold(value: bytes | None, fold: Sequence[Fold]) -> bytes | None:
     try:
-        return None if value is None else fold_text(value.decode(), fold).encode()
+        return None if value is None else fold_key(value.decode(), fold).encode()
     except UnicodeDecodeError:
         return value

@@ -39,8 +39,8 @@ from dplib.spark.rows.unit_rows import cells_of
 
 _PERSON = b"dplib wide row"
 """Tells these hashes from others under the same key."""
-PIECE_ROWS = 1 << 13
-"""A task makes so many rows at once, however many equal ones there are."""
+PIECE_CELLS = 1 << 20
+"""A task makes rows of so many cells at once, however many equal ones there are."""
 
 
 def is_wide(rows: DataFrame) -> bool:
@@ -188,8 +188,8 @@ def by_cell(rows: DataFrame) -> DataFrame:
     ).where("held > 0")
 
 
-def cut_rows(most: int, key: bytes, piece: int = PIECE_ROWS) -> Callable[[Batches], Batches]:
-    """The function that cuts rows to a sum of at most ``most``; it holds a batch and ``piece`` rows.
+def cut_rows(most: int, key: bytes, piece: int = PIECE_CELLS) -> Callable[[Batches], Batches]:
+    """The function that cuts rows to a sum of at most ``most``; it holds a batch and rows of ``piece`` cells.
 
     Takes batches of day, cells, and unit or copies (how many equal rows there are); gives rows of these, with row_type
     0, quantity (their sum) and copies.
@@ -207,8 +207,9 @@ def cut_rows(most: int, key: bytes, piece: int = PIECE_ROWS) -> Callable[[Batche
             # Of rows above the cap each copy is a row of its own; there may be any number of them.
             size = np.where(above, copies, 1)
             ends = np.cumsum(size)
-            for start in range(0, int(ends[-1]), piece):
-                made = np.arange(start, min(start + piece, int(ends[-1])))
+            n_rows = max(piece // cells.shape[1], 1)
+            for start in range(0, int(ends[-1]), n_rows):
+                made = np.arange(start, min(start + n_rows, int(ends[-1])))
                 row = np.searchsorted(ends, made, side="right")
                 kept, copy = cells[row], made - ends[row] + size[row]
                 for place in np.flatnonzero(above[row]).tolist():

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dplib.config.item_table import ItemTable
+from dplib.config.master_tables import TotalsTable
 from dplib.config.names import ListFile
 from dplib.config.table_text import delimiter_of, with_names, with_row
 from dplib.errors import ConfigError
@@ -69,6 +70,14 @@ def test_wrong_tables_are_refused_by_name(tmp_path: Path) -> None:
         with pytest.raises(ConfigError) as refused:
             JOB.prepare(shop.config)
         assert sentence in str(refused.value)
+
+
+def test_rows_of_wrong_lengths_are_refused_and_empty_last_cells_are_not(tmp_path: Path) -> None:
+    (tmp_path / "products.csv").write_text("name,department\ntea,drinks\nbread\nmilk,drinks,2\n", encoding="utf-8")
+    with pytest.raises(ConfigError, match=r"x must have as many cells in each row as in its header, got 1 in place"):
+        TotalsTable.model_validate(TOTALS).read(tmp_path, "x", frozenset(["tea"]))
+    for sign in ",;\t|":
+        assert with_row(f"sku{sign}from\na{sign}\n", {"sku": "b"}) == f"sku{sign}from\na{sign}\nb{sign}\n"
 
 
 def test_only_some_items_of_the_master_are_counted(tmp_path: Path) -> None:
