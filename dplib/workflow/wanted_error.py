@@ -6,7 +6,7 @@ of it; that power only proposes where to look, and the least budget within the e
 the budgets of one interval, around the configured one: smaller ones are too small for its mechanisms, larger ones have
 less noise than is drawn exactly.
 
-Cost: a plan for each budget that is tried, some five of them.
+Cost: a plan for each budget that is tried, some five for each answer.
 """
 
 import math
