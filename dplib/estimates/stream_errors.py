@@ -8,14 +8,17 @@ import numpy as np
 
 from dplib.arrays import FloatArray, IntArray
 from dplib.estimates.stream_state import StreamState
-from dplib.privacy.noise import Law
-from dplib.privacy.noise_quantile import LAPLACE95, MAX_EXACT, Z95, Draws, half_width, half_widths
+from dplib.privacy.noise_quantile import MAX_EXACT, DrawLaw, Draws, factor95, half_width, half_widths
 
 AnyDesign = TypeVar("AnyDesign")
 
 
 class PartErrors(Protocol):
     """Errors of a release's answers over the days ``lo <= t < hi``, from its settings alone."""
+
+    @property
+    def laws(self) -> set[DrawLaw]:
+        """The laws of the noise."""
 
     def std_errors(self, lo: int, hi: int, series: IntArray) -> FloatArray:
         """Standard errors of some series' counts, shape (m,)."""
@@ -33,13 +36,11 @@ class StreamErrors(Generic[AnyDesign]):
     Args:
         state: what is measured.
         errors_of: errors of the release of one part.
-        law: of the noise.
     """
 
-    def __init__(self, state: StreamState[AnyDesign], errors_of: Callable[[AnyDesign], PartErrors], law: Law) -> None:
+    def __init__(self, state: StreamState[AnyDesign], errors_of: Callable[[AnyDesign], PartErrors]) -> None:
         self._state = state
         self._errors_of = errors_of
-        self._law = law
         self._errors: dict[int, PartErrors] = {}
 
     def _parts(self, lo: int, hi: int) -> list[tuple[PartErrors, int, int]]:
@@ -77,7 +78,8 @@ class StreamErrors(Generic[AnyDesign]):
             own = errors.sum_draws(first, end, series)
             if own is None:
                 error = math.hypot(*(self.sum_std_error(lo, hi, series) for lo, hi in stretches))
-                return (LAPLACE95 if self._law is Law.LAPLACE else Z95) * error
+                laws = (part.laws for lo, hi in stretches for part, *_ in self._parts(lo, hi))
+                return factor95(set().union(*laws)) * error
             draws.extend(own)
         return half_width(draws)
 

@@ -98,7 +98,10 @@ def _centers(axes: Axes, shown: CenterMap) -> None:
     axes.plot(x[~known], y[~known], **style, **hollow)
     if len(x) <= MAX_NUMBERED:
         for number, place in enumerate(shown.centers):
-            axes.annotate(str(number), place, xytext=(6, 5), textcoords="offset points", zorder=6)
+            # Numbers stand beside their centers, inside the drawing.
+            side = -1 if place[0] > shown.low[0] + 0.95 * (shown.high[0] - shown.low[0]) else 1
+            at: Any = {"xytext": (side * 6, 5), "textcoords": "offset points", "ha": "left" if side > 0 else "right"}
+            axes.annotate(str(number), place, zorder=6, **at)
 
 
 def _dots(axes: Axes, cells: FloatArray, weights: FloatArray) -> None:

@@ -6,6 +6,8 @@ for (const box of document.querySelectorAll('.chooser')) {
   const [find, series, by, log, drawing, said] = ['find', 'series', 'by', 'log', 'drawing', 'said'].map(part)
   const SVG = 'http://www.w3.org/2000/svg', WIDE = 60
   const text = (value, digits) => value == null ? '–' : value.toLocaleString('en-US', { minimumFractionDigits: digits ?? 0 }).replace('-', '−')
+  // As arguments of one call, a hundred thousand numbers are too many for some browsers.
+  const least = values => values.reduce((a, b) => Math.min(a, b)), most = values => values.reduce((a, b) => Math.max(a, b))
   let at = 0
 
   function list() {
@@ -33,10 +35,14 @@ for (const box of document.querySelectorAll('.chooser')) {
     return { level, margin, estimate: level.estimate[row], published: level.published && level.published[row] }
   }
 
+  function linearTo({ estimate, margin }) {
+    const sizes = estimate.map(Math.abs).sort((a, b) => a - b)
+    return most([sizes[sizes.length >> 1], ...margin.filter(Number.isFinite), 1])
+  }
+
   function fresh() {
-    const { estimate, margin } = chosen(), sizes = estimate.map(Math.abs).sort((a, b) => a - b)
-    const common = Math.max(sizes[sizes.length >> 1], ...margin.filter(Number.isFinite), 1)
-    log.checked = sizes.at(-1) > data.skewed * common
+    const shown = chosen(), { estimate } = shown
+    log.checked = most(estimate.map(Math.abs)) > data.skewed * linearTo(shown)
     at = estimate.length - 1
     draw()
   }
@@ -44,7 +50,7 @@ for (const box of document.querySelectorAll('.chooser')) {
   function steps(low, high) {
     const rough = (high - low) / 7 || 1, power = 10 ** Math.floor(Math.log10(rough))
     const step = power * [1, 2, 5, 10].find(each => each * power >= rough), found = []
-    for (let k = Math.ceil(low / step); k * step <= high; k++) found.push(k * step)
+    for (let k = Math.ceil(low / step); k * step <= high; k++) found.push(k * step || 0)
     return found
   }
 
@@ -55,13 +61,13 @@ for (const box of document.querySelectorAll('.chooser')) {
   }
 
   function draw() {
-    const { level, margin, estimate, published } = chosen(), n = estimate.length, few = n <= WIDE
-    const width = Math.max(drawing.clientWidth, 280), height = 300, left = 58, right = 10, top = 30, bottom = 32
+    const shown = chosen(), { level, margin, estimate, published } = shown, n = estimate.length, few = n <= WIDE
     const ends = i => [estimate[i] - (margin[i] ?? 0), estimate[i] + (margin[i] ?? 0)]
     const all = [0, ...estimate.flatMap((_, i) => ends(i)), ...(published ?? [])].filter(Number.isFinite)
-    const low = all.reduce((a, b) => Math.min(a, b)), high = all.reduce((a, b) => Math.max(a, b))
-    const sizes = estimate.map(Math.abs).sort((a, b) => a - b)
-    const unit = Math.max(sizes[n >> 1], ...margin.filter(Number.isFinite), 1)
+    const low = least(all), high = most(all), unit = linearTo(shown)
+    const values = log.checked ? tens(low, high, unit) : steps(low, high)
+    const width = Math.max(drawing.clientWidth, 280), height = 300, right = 10, top = 30, bottom = 32
+    const left = Math.max(58, 12 + 7 * most(values.map(value => text(value).length)))
     const bent = v => !log.checked || Math.abs(v) <= unit ? v / unit : Math.sign(v) * (1 + Math.log10(Math.abs(v) / unit))
     const span = bent(high) - bent(low) || 1
     const y = v => top + (bent(high) - bent(v)) / span * (height - top - bottom)
@@ -76,13 +82,13 @@ for (const box of document.querySelectorAll('.chooser')) {
     const line = (points, attributes) => add('path', { d: points.map(([a, b]) => `${a.toFixed(1)} ${b.toFixed(1)}`).join('L').replace(/^/, 'M'), ...attributes })
     svg.setAttribute('viewBox', `0 0 ${width} ${height}`)
     svg.setAttribute('role', 'img')
-    svg.setAttribute('aria-label', `${data.names[series.value]}, ${level.of}: ${text(Math.min(...estimate))} to ${text(Math.max(...estimate))}`)
-    for (const value of log.checked ? tens(low, high, unit) : steps(low, high)) {
+    svg.setAttribute('aria-label', `${data.names[series.value]}, ${level.of}: ${text(least(estimate))} to ${text(most(estimate))}`)
+    for (const value of values) {
       add('line', { class: value ? 'grid' : 'zero', x1: left, x2: width - right, y1: y(value), y2: y(value) })
       add('text', { class: 'tick', x: left - 6, y: y(value) + 4, 'text-anchor': 'end' }, text(value))
     }
     const ticks = level.ticks.length ? level.ticks : level.labels
-    const longest = Math.max(...ticks.map(label => label.length)), room = Math.min(longest, 16) * 7 + 18
+    const longest = most(ticks.map(label => label.length)), room = Math.min(longest, 16) * 7 + 18
     const every = Math.ceil(n / Math.max(1, Math.floor((width - left - right) / room)))
     for (let i = 0; i < n; i += every) {
       const label = ticks[i], short = label.length > 16 ? label.slice(0, 15) + '…' : label

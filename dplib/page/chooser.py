@@ -17,7 +17,7 @@ from dplib.page.blocks import Chooser
 from dplib.page.number_text import count_text
 
 MAX_NUMBERS = 120_000
-"""Estimates that a page holds: below one megabyte with their intervals and published counts."""
+"""Estimates that a page holds: one to two and a half megabytes with their intervals and published counts."""
 
 
 @dataclass(frozen=True, eq=False)

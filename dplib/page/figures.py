@@ -33,6 +33,8 @@ WIDTH = 720.0
 _FEW = 60
 _LETTERS_ACROSS, _MIN_LETTERS = 100, 10
 """Letters of names that fit below an axis, and those that each name gets at least."""
+_MIN_DAYS = 4
+"""Days that an axis of time spans at least."""
 _LINES = ("contrast", "third", "muted")
 _MARKERS = ("D", "s", "^")
 _DASH: Any = {"marker": "_", "linestyle": "", "markersize": 15, "markeredgewidth": 2, "color": COLOURS["contrast"]}
@@ -112,7 +114,8 @@ def series_with_band(series: Series) -> str:
             axes.yaxis.set_major_locator(FixedLocator(powers(*axes.get_ylim(), linear)))
             axes.yaxis.set_minor_locator(NullLocator())
         axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: number_text(value)))
-        _legend(axes, handles)
+        # Four entries leave no room beside them for the longest titles.
+        _legend(axes, handles, 2 if linear is not None and len(handles) > 3 else None)
 
     return draw(paint, WIDTH, 300)
 
@@ -253,7 +256,8 @@ def budget_bar(total: Fraction, before: Fraction, this: Fraction, currency: str)
 def _positions(axes: Axes, positions: Sequence[dt.date] | Sequence[str] | Sequence[float]) -> FloatArray:
     """Set the ticks of the horizontal axis and return where each value stands."""
     days = [day for day in positions if isinstance(day, dt.date)]
-    if days and min(days).year > dt.MINYEAR + 1 and max(days).year < dt.MAXYEAR - 1:
+    first, last = min(days, default=dt.date.min), max(days, default=dt.date.min)
+    if (last - first).days >= _MIN_DAYS and first.year > dt.MINYEAR + 1 and last.year < dt.MAXYEAR - 1:
         locator = AutoDateLocator(minticks=4, maxticks=9)  # type: ignore[no-untyped-call]
         axes.xaxis.set_major_locator(locator)
         axes.xaxis.set_major_formatter(ConciseDateFormatter(locator))  # type: ignore[no-untyped-call]
@@ -264,7 +268,7 @@ def _positions(axes: Axes, positions: Sequence[dt.date] | Sequence[str] | Sequen
         unit = _unit(float(np.abs(at).max()))
         axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: number_text(float(value) * unit)))
         return at / unit
-    # Also days beside the ends of the calendar: ticks and margins would leave it.
+    # Also days beside the ends of the calendar, which ticks and margins would leave, and few days, to name no hours.
     at = np.arange(len(positions), dtype=float)
     step = -(-len(positions) // 10)
     letters = max(_MIN_LETTERS, _LETTERS_ACROSS // len(at[::step]))
@@ -323,6 +327,6 @@ def _plain_log(axis: Axis, low: float, high: float) -> None:
         axis.set_minor_locator(NullLocator())
 
 
-def _legend(axes: Axes, handles: Sequence[Artist]) -> None:
-    """Above the axes at the left, which is what a narrow screen shows first."""
-    axes.legend(handles=handles, ncols=len(handles), loc="lower left", bbox_to_anchor=(0, 1.02))
+def _legend(axes: Axes, handles: Sequence[Artist], columns: int | None = None) -> None:
+    """Above the axes at the left, which is what a narrow screen shows first; in one row where ``columns`` is None."""
+    axes.legend(handles=handles, ncols=columns or len(handles), loc="lower left", bbox_to_anchor=(0, 1.02))

@@ -14,7 +14,9 @@ def state_sentences(state: StreamState[Any]) -> list[str]:
     tops, tree = state.tops.tolist(), state.tree
     final = [top for top in tops if state.is_final(top)]
     n_days, last = int(state.days.sum()), int(np.flatnonzero(state.days)[-1])
-    found = [f"A stream: {counted(n_days, 'day')} of {len(state.days):,} are measured, the newest {state.date(last)}."]
+    found = [
+        f"A stream of {len(state.days):,} days. Measured: {counted(n_days, 'day')}, the newest {state.date(last)}."
+    ]
     missing = np.flatnonzero(~state.days[:last])
     if len(missing):
         dates = [state.date(int(day)).isoformat() for day in missing[:5]]
@@ -29,8 +31,8 @@ def state_sentences(state: StreamState[Any]) -> list[str]:
         found.append(f"Final: the days of {counted(len(final), 'closed period')}, to {end}.")
     if not state.is_closed and len(final) < len(tops):
         found.append(
-            "The others are preliminary: when a period of the tree ends, its days are estimated anew from its own "
-            "measurement."
+            f"{'The others' if final else 'All numbers'} are preliminary: when a period of the tree ends, its days are "
+            "estimated anew from its own measurement."
         )
     return found
 

@@ -28,7 +28,7 @@ References:
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -41,12 +41,13 @@ from dplib.privacy.noise import Law, Noise
 LEVEL = 0.95
 Z95 = 1.959963984540054
 """Half width of a 95 % interval of normal noise, in standard errors."""
-LAPLACE95 = math.log(20) / math.sqrt(2)
-"""The same of one Laplace draw: a sum of draws has a smaller one (found over all sums of the tests)."""
+_LAPLACE95 = math.log(20) / math.sqrt(2)
+"""The same of one wide Laplace draw: a sum of such draws has a smaller one (found over all sums of the tests)."""
 MAX_GROUPS = 48
 """Kinds of draws that enter an answer's law exactly."""
 MAX_EXACT = 12
 """Points of a chart whose half widths are worked out."""
+_FEW_DRAWS, _MANY_DRAWS = 8, 64
 _SMALL = 1e-3
 _DIGITS = 9
 _PERIOD = 32.0
@@ -219,6 +220,30 @@ def half_width(draws: Sequence[Draws]) -> float:
     # Answers that differ by a factor share one law: of the largest coefficient, the factor is taken out.
     scaled = tuple((each.law, round(each.coefficient / unit, _DIGITS), each.count) for each in kept)
     return unit * _unit_half_width(scaled)
+
+
+def factor95(laws: Iterable[DrawLaw]) -> float:
+    """Standard errors to each side of a 95 % interval of any weighted sum of draws, where its law is too much work.
+
+    Where the noise is narrow against the steps of whole numbers, these decide: it is the most that sums of equal draws
+    of a law need. Over the weights of the tests at least 94.5 % are covered.
+
+    Args:
+        laws: of the draws, of variances above 0.
+    """
+    return max(map(_equal_draws_factor, laws), default=Z95)
+
+
+@lru_cache(maxsize=4096)
+def _equal_draws_factor(law: DrawLaw) -> float:
+    least = _LAPLACE95 if law.mechanism == Law.LAPLACE else Z95
+    if law.variance > _FINE**2:
+        return least
+    # Up to a sum whose own noise is no longer narrow.
+    most = max(_FEW_DRAWS, 4 / law.variance)
+    counts = np.unique(np.round(np.geomspace(1, most, _MANY_DRAWS))).tolist()
+    sums = [(Draws(law, 1.0, count),) for count in counts]
+    return max(least, *(half_width(each) / std_error(each) for each in sums))
 
 
 def half_widths(std_errors: FloatArray, exact: Callable[[int], float], most: int = MAX_EXACT) -> FloatArray:

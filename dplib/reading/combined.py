@@ -14,9 +14,11 @@ from typing import Any
 
 import pyarrow as pa
 
-from dplib.privacy.noise_quantile import LAPLACE95, Z95
+from dplib.privacy.noise import Law
+from dplib.privacy.noise_quantile import DrawLaw, factor95
 from dplib.reading.release import Askable, Release
 from dplib.release.answers import row_of
+from dplib.release.manifest import Manifest
 from dplib.release.question import Question
 from dplib.validate import require
 
@@ -49,12 +51,21 @@ class Combined(Askable):
             ConfigError: as of `Release.query`, or if an error is not stated.
         """
         of_each = [[row_of(answer) for answer in release.answers(asked)] for release in self.releases]
-        laplace = any("laplace" in str(part.get("mechanism")) for r in self.releases for part in r.manifest.mechanisms)
-        return [_mean(rows, LAPLACE95 if laplace else Z95) for rows in zip(*of_each, strict=True)]
+        factor = factor95(law for each in self.releases for law in _laws(each.manifest))
+        return [_mean(rows, factor) for rows in zip(*of_each, strict=True)]
 
     def answer_table(self, asked: Question) -> pa.Table:
         """The combined answers, a row each."""
         return pa.Table.from_pylist(self.answers(asked))
+
+
+def _laws(manifest: Manifest) -> set[DrawLaw]:
+    """The laws of the noise that a release says it has."""
+    keys = {Law.LAPLACE.value: "scale", Law.GAUSSIAN.value: "sigma_squared"}
+    parts = (part for part in manifest.mechanisms if part.get("mechanism") in keys)
+    return {
+        DrawLaw(name, float(Fraction(str(part[keys[name]])))) for part in parts for name in [str(part["mechanism"])]
+    }
 
 
 def _mean(rows: Sequence[dict[str, Any]], factor: float) -> dict[str, Any]:

@@ -104,7 +104,8 @@ def _bins(axes: Axes, shown: "pd.DataFrame", edges: bool) -> None:
         axes.legend(frameon=False, fontsize="small", loc="center left", bbox_to_anchor=(1, 0.5))
     linear = linear_to(shown["estimate"], (shown["high"].astype(float) - shown["low"].astype(float)) / 2)
     if linear is not None:
-        ends = 1.5 * min(float(shown["low"].min()), 0.0), 1.5 * float(shown["high"].max())
+        every = shown[["estimate", "low", "high"]].to_numpy(float)
+        ends = 1.5 * min(float(np.nanmin(every)), 0.0), 1.5 * max(float(np.nanmax(every)), 0.0)
         ticks = powers(*ends, linear)
         axes.set_yscale("symlog", linthresh=linear)
         axes.set_yticks(ticks, [f"{tick:,.0f}" for tick in ticks])

@@ -226,7 +226,7 @@ class Release(Askable):
         return self._shape("share", group, start=first, end=last)
 
     def plot(self, items: str | Sequence[str] = (), *, ax: "Axes | None" = None, **asked: Any) -> "Axes":
-        """Draw answers with their 95 % intervals; partial periods are hollow, the guarantee stands below.
+        """Draw answers with their 95 % intervals; partial periods are hollow, the guarantee stands above.
 
         Args:
             items: as of `query`; of many the largest are drawn.

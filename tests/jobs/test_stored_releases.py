@@ -1,13 +1,20 @@
 """Releases and ledgers of the version before the rooms were moved: open, verified, asked, published anew, looked at."""
 
+import datetime as dt
 from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import dplib
+from dplib.page.blocks import Figure, Section
+from dplib.page.centers_figure import CenterMap, centers_over_cells
+from dplib.page.chooser import ChoiceLevel, chooser
+from dplib.page.figures import Series, series_with_band
 from dplib.page.number_text import with_margin
+from dplib.page.page import render_page
 from dplib.reading.release import Release
 from tests.support.browser import CHROMIUM, WIDTHS, Seen, open_pages
 from tests.support.jobs import refuse_spark
@@ -49,16 +56,34 @@ def test_their_pages_are_whole_in_a_browser_and_show_their_numbers(
 ) -> None:
     releases = [dplib.open_release(place(job)[1]) for job in JOBS]
     pages = [(release.path / "report.html").read_text(encoding="utf-8") for release in releases]
+    pages.append(_page_of_extremes())
     backgrounds = set()
     for dark in (True, False):
         seen = open_pages(pages, tmp_path, dark)
         for number, page in enumerate(seen):
-            release, window = releases[number // len(WIDTHS)], WIDTHS[number % len(WIDTHS)]
-            assert page.wide <= page.window == window
+            assert page.wide <= page.window == WIDTHS[number % len(WIDTHS)]
             assert page.faults == []
-            assert _numbers(release, page) == []
+            if number < len(releases) * len(WIDTHS):
+                assert _numbers(releases[number // len(WIDTHS)], page) == []
             backgrounds.add(page.background)
     assert len(backgrounds) == 2
+
+
+def _page_of_extremes() -> str:
+    """Three days, wide numbers, counts just below 0, a full legend, and centers at the ends of their range."""
+    days, marked = [dt.date(2024, 1, day) for day in (1, 2, 3)], np.array([False, False, True])
+    labels, half = [day.isoformat() for day in days], np.full((1, 3), 0.1)
+    estimate = np.array([[0.0, 1.5e12, -2.5e12], [-0.5, 0.0, 7.0]])
+    choosers = [
+        chooser("series", ["a"], [ChoiceLevel("day", "count a day", labels, own, half, own, marked, "preliminary")])
+        for own in (estimate[:1], estimate[1:])
+    ]
+    few = Series(days, [1, 2, 40_000], [6.0] * 3, [0, 0, 40_000], "count for 10 weeks", marked, "cut by the range")
+    place, none = np.array([[0.0, 0.0], [10.0, 10.0]]), np.zeros((0, 2))
+    centers = CenterMap(("x", "y"), place[0], place[1], place, np.full((2, 2), np.nan), none, np.zeros(0))
+    drawn = [series_with_band(few), centers_over_cells(centers)]
+    figures = [Figure(svg, "title", "caption", "alt") for svg in drawn]
+    return render_page("t", "s", (Section("One", (*choosers, *figures)),))
 
 
 def _numbers(release: Release, page: Seen) -> list[str]:

@@ -23,13 +23,7 @@ from dplib.jobs.consistent_histograms.estimate import estimate
 from dplib.jobs.range_histograms import estimate as ranges
 from dplib.jobs.range_histograms.config import RangeHistogramsConfig
 from dplib.jobs.range_histograms.design import Design as RangeDesign
-from dplib.privacy.noise_quantile import (
-    LAPLACE95,
-    Z95,
-    DrawLaw,
-    Draws,
-    half_width,
-)
+from dplib.privacy.noise_quantile import Z95, DrawLaw, Draws, factor95, half_width
 from tests.support.coverage_of_intervals import covered, drawn, require_coverage
 
 N_KEYS = 40_000
@@ -214,7 +208,8 @@ def test_the_bound_where_a_law_is_too_much_work(monkeypatch: pytest.MonkeyPatch)
     exact = consistent.Errors(design).half_widths(3, 4, np.array([0]))[0]
     monkeypatch.setattr(consistent, "MAX_WORK", 1)
     bound = consistent.Errors(design).half_widths(3, 4, np.array([0]))[0]
-    assert bound == pytest.approx(LAPLACE95 * consistent.Errors(design).range_std_error(3, 4)[0])
+    errors = consistent.Errors(design)
+    assert bound == pytest.approx(factor95(errors.laws) * errors.range_std_error(3, 4)[0])
     assert exact <= bound
 
 
@@ -228,12 +223,35 @@ def test_the_normal_factor_misses_and_the_laws_hold() -> None:
 
 
 def test_no_sum_of_laplace_draws_is_wider_than_one() -> None:
-    """`LAPLACE95` bounds all sums: over many weights and scales, none has a larger quantile for its standard error."""
-    rng = np.random.default_rng(5)
+    """Over many weights none has a larger quantile for its standard error than ln(20) / sqrt(2)."""
+    rng, law = np.random.default_rng(5), DrawLaw("discrete_laplace", 500.0)
+    factor = factor95([law])
+    assert factor == pytest.approx(np.log(20) / 2**0.5)
     for _ in range(300):
         weights = rng.gamma(rng.choice([0.1, 0.5, 2.0]), size=rng.integers(1, 12)) + 1e-6
-        draws = [Draws(DrawLaw("discrete_laplace", 500.0), float(each), 1.0) for each in weights]
-        assert half_width(draws) <= LAPLACE95 * np.sqrt(sum(each.variance for each in draws)) * 1.001
+        draws = [Draws(law, float(each), 1.0) for each in weights]
+        assert half_width(draws) <= factor * np.sqrt(sum(each.variance for each in draws)) * 1.001
+
+
+@pytest.mark.parametrize("parameter", [0.05, 0.1, 0.15, 0.3, 0.6, 0.75, 1.5, 3.0])
+@pytest.mark.parametrize("mechanism", ["discrete_laplace", "discrete_gaussian"])
+def test_the_factor_for_any_sum_holds_where_whole_numbers_decide(mechanism: str, parameter: float) -> None:
+    """Exact laws of sums with whole weights, one draw's masses convolved with the next one's."""
+    law, at = DrawLaw(mechanism, parameter), np.arange(-40, 41)
+    mass = np.exp(-np.abs(at) / parameter if mechanism == "discrete_laplace" else -(at**2) / (2 * parameter))
+    mass /= mass.sum()
+    factor = factor95([law])
+    assert factor < 20**0.5  # Chebyshev's
+    sums = [range(1, 5), (1, 2), (1, 1, 9), (4, 8, 12), (2, 2, 4, 4), (2, 3), *([1] * n for n in (1, 2, 3, 8, 20, 64))]
+    for weights in sums:
+        sum_law = np.ones(1)
+        for weight in weights:
+            wide = np.zeros(80 * weight + 1)
+            wide[::weight] = mass
+            sum_law = np.convolve(sum_law, wide)
+        error = np.sqrt(law.variance * sum(weight**2 for weight in weights))
+        inside = np.abs(np.arange(len(sum_law)) - len(sum_law) // 2) <= factor * error + 1e-9
+        assert sum_law[inside].sum() >= 0.945, list(weights)
 
 
 def test_intervals_nest_with_the_variance() -> None:

@@ -20,6 +20,7 @@ addEventListener('load', () => {
       const edge = svg.getBoundingClientRect(), label = svg.getAttribute('aria-label')
       const texts = [...svg.querySelectorAll('text')].map(each => [each.textContent, each.getBoundingClientRect()])
       if (!svg.querySelector('path, circle, line, rect')) faults.push('nothing is drawn: ' + label)
+      for (const [text] of texts) if (text === '−0') faults.push('a zero with a sign of ' + label)
       texts.forEach(([text, box], number) => {
         const inside = edge.left <= box.left + 2 && box.right <= edge.right + 2 && edge.top <= box.top + 2 && box.bottom <= edge.bottom + 2
         if (!inside) faults.push(`cut: ${text} of ${label}`)

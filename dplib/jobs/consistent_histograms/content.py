@@ -44,6 +44,7 @@ def page_content(design: Design, results: Results) -> PageContent:
     return PageContent(
         first_day=domain.first_day,
         last_day=domain.last_day,
+        n_days=domain.n_days,
         n_items=design.constraints.n_items,
         noise=noise_rows(design),
         errors=_errors(design, errors),

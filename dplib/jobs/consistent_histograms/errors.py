@@ -21,12 +21,10 @@ from dplib.constraints.day_constraints import DayConstraints
 from dplib.estimates.level_squares import level_squares
 from dplib.jobs.consistent_histograms.design import Design
 from dplib.jobs.consistent_histograms.estimate import choice_of, commuting_plan_of, least_squares_groups, variance_of
-from dplib.privacy.noise import Law
 from dplib.privacy.noise_quantile import (
-    LAPLACE95,
-    Z95,
     DrawLaw,
     Draws,
+    factor95,
     grouped,
     half_width,
     half_widths,
@@ -86,6 +84,11 @@ class Errors:
             answers = None if free else AnswerVariance(design.tree, variance, day_constraints, plan)
             found.append(_Part(group, day_constraints, plan, answers))
         return found
+
+    @property
+    def laws(self) -> set[DrawLaw]:
+        """The laws of the noise."""
+        return {DrawLaw.of(each.noise) for each in self._design.measurements if each is not None}
 
     @cached_property
     def _part_of(self) -> IntArray:
@@ -178,8 +181,8 @@ class Errors:
     def half_width(self, lo: int, hi: int, series: int) -> float:
         """Half width of the 95 % interval of one series' count over the days ``lo <= t < hi``.
 
-        Where constraints that differ by day join too many series (`MAX_WORK`), the bound for any sum of draws is
-        taken in place of the law: then up to 96.4 % are covered.
+        Where constraints that differ by day join too many series (`MAX_WORK`), the factor for any sum of draws is
+        taken in place of the law (`dplib.privacy.noise_quantile.factor95`).
         """
         return self.sum_half_width(lo, hi, np.array([series]))
 
@@ -187,8 +190,7 @@ class Errors:
         """The same of the sum of some series' counts."""
         draws = self.sum_draws(lo, hi, series)
         if draws is None:
-            factor = LAPLACE95 if self._design.config.privacy.mechanism is Law.LAPLACE else Z95
-            return factor * self.sum_std_error(lo, hi, series)
+            return factor95(self.laws) * self.sum_std_error(lo, hi, series)
         return half_width(draws)
 
     def sum_draws(self, lo: int, hi: int, series: IntArray) -> list[Draws] | None:

@@ -70,6 +70,8 @@ def build_page(content: PageContent, frame: PageFrame) -> str:
 
 
 def _released(content: PageContent, frame: PageFrame) -> Released:
+    span = (content.last_day - content.first_day).days + 1
+    of = "" if content.n_days == span else f" of {count_text(span)}"
     serves = (
         "It serves questions about many at once (a day, a month, a trend) and gives no ground for conclusions about a "
         f"single {frame.guarantee.unit}. The guarantee does not hide what many have in common, and it does not make "
@@ -80,7 +82,7 @@ def _released(content: PageContent, frame: PageFrame) -> Released:
         f"the counts of {counted(content.n_items, 'item')} on each of {counted(content.n_days, 'day')}, "
         f"{content.first_day} to {content.last_day}",
         serves,
-        ("Days", f"{content.first_day} to {content.last_day}, both included ({count_text(content.n_days)})"),
+        ("Days", f"{content.first_day} to {content.last_day}, both included ({count_text(content.n_days)}{of})"),
         _files(content),
     )
 
@@ -210,7 +212,8 @@ def _totals(content: PageContent) -> DataTable:
     order = np.argsort(-totals.estimate, kind="stable")[:MAX_ROWS]
     rows = tuple(_total_row(content, int(series)) for series in order)
     numbers = ("Estimate", "± 95 %") if totals.published is None else ("Estimate", "± 95 %", "Published")
-    caption = f"Every series over the whole range, {content.first_day} to {content.last_day}, the largest first"
+    days = "all days whose sum is known" if content.state else "the whole range"
+    caption = f"Every series over {days}, {content.first_day} to {content.last_day}, the largest first"
     caption += f"; {SWALLOWED}"
     if len(order) < len(totals.names):
         caption += f"; the first {count_text(len(order))} of {count_text(len(totals.names))}"

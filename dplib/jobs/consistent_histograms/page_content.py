@@ -64,7 +64,7 @@ class SeriesChart:
 
 @dataclass(frozen=True, eq=False)
 class SeriesTotals:
-    """Every series over the whole range: shapes (n_series,).
+    """Every series over the whole range, or over all that is known of a stream: shapes (n_series,).
 
     ``half_width`` is that of a 95 % interval, NaN where none is stated; ``published`` is None where nothing is
     published.
@@ -107,7 +107,8 @@ class PageContent:
 
     Attributes:
         first_day: first day of the declared range.
-        last_day: last one, inclusive.
+        last_day: last one, inclusive; of a stream the newest.
+        n_days: how many have counts: all of these, but for days that a stream has not measured.
         n_items: declared items, without totals.
         noise: one entry a level of the tree, from the root down.
         errors: expected errors by query.
@@ -119,6 +120,7 @@ class PageContent:
 
     first_day: dt.date
     last_day: dt.date
+    n_days: int
     n_items: int
     noise: tuple[NoiseRow, ...]
     errors: ExpectedErrors
@@ -126,8 +128,3 @@ class PageContent:
     totals: SeriesTotals
     estimation: Estimation
     state: tuple[str, ...] = ()
-
-    @property
-    def n_days(self) -> int:
-        """Number of days."""
-        return (self.last_day - self.first_day).days + 1

@@ -50,6 +50,7 @@ def stream_content(state: StreamState[Design], directory: Path, previous: Path |
     return PageContent(
         first_day=design.config.domain.first_day,
         last_day=state.dates[-1],
+        n_days=len(days),
         n_items=design.constraints.n_items,
         noise=noise_rows(design),
         errors=ExpectedErrors(

@@ -23,7 +23,7 @@ def stream_state(design: Design, dates: Iterable[str], is_closed: bool = False) 
 
 def stream_errors(state: StreamState[Design]) -> StreamErrors[Design]:
     """Errors of what is measured of a stream."""
-    return StreamErrors(state, Errors, state.design.config.privacy.mechanism)
+    return StreamErrors(state, Errors)
 
 
 def design_of_piece(design: Design, piece: Piece) -> Design:

@@ -123,6 +123,18 @@ class Errors:
         """Whether errors are known."""
         return bool(self._trees)
 
+    @property
+    def laws(self) -> set[DrawLaw]:
+        """The laws of the noise."""
+        design, shares = self._design, distinct_shares(self._design.strategy.shares)[0]
+        budgets = [design.counts_budget(column) for column in range(design.n_columns)]
+        return {
+            _law(design, share, column)
+            for column, budget in enumerate(budgets)
+            for share in shares
+            if share > 0 and budget > 0
+        }
+
     def squares(self, series: int) -> FloatArray:
         """Sums of the squared coefficients of one histogram's estimate on a node, by column, shape (n_columns,)."""
         return np.asarray(self._squares[:, series])
@@ -210,8 +222,12 @@ def _node_laws(
     """The nodes that draw noise and have a coefficient, the laws of a column's noise there, and the place of each's."""
     drawn = np.flatnonzero((coefficients != 0) & (strategy.shares > 0))
     shares, place = distinct_shares(strategy.shares[drawn])
-    law = design.config.privacy.mechanism.value
-    return drawn, [DrawLaw(law, float(design.noise_parameter(int(share), column))) for share in shares], place
+    return drawn, [_law(design, share, column) for share in shares], place
+
+
+def _law(design: Design, share: int, column: int) -> DrawLaw:
+    """Of the noise of a column's nodes with this share."""
+    return DrawLaw(design.config.privacy.mechanism.value, float(design.noise_parameter(int(share), column)))
 
 
 def range_draws(design: Design, strategy: TreeStrategy, variance: FloatArray, lo: int, hi: int) -> tuple[Draws, ...]:

@@ -26,7 +26,7 @@ from dplib.consistency.answer_coefficients import leaf_coefficients
 from dplib.jobs.range_histograms.design import Design
 from dplib.jobs.range_histograms.estimate import Errors
 from dplib.jobs.range_histograms.query import bin_counts, design_of
-from dplib.privacy.noise_quantile import LAPLACE95, Z95
+from dplib.privacy.noise_quantile import factor95
 from dplib.release.manifest import Manifest
 from dplib.validate import require
 
@@ -80,13 +80,13 @@ class ShapeBins:
         Raises:
             ConfigError: of a stream; if bins have no numbers and the statistic needs some.
         """
-        bins, pure = design.bins, design.config.privacy.mechanism.is_pure
+        bins = design.bins
         require(design.stream is None, name, "be of a release of all its bins", "a stream, whose days end one by one")
         require(bins.kind != "categories" or name == "share", name, "be of numbers or days", "categories")
         ends = bins.edges if bins.kind == "edges" else np.arange(bins.n_bins + 1.0)
         if bins.kind == "days":
             ends = np.minimum(ends * bins.days_per_bin, bins.n_days)
-        factor = None if design.adaptive else LAPLACE95 if pure else Z95
+        factor = None if design.adaptive else factor95(Errors(design).laws)
         return cls(design, ends, bins.first_day if bins.kind == "days" else None, factor)
 
     def value(self, at: float | None, last: bool = False) -> Value | None:

@@ -117,7 +117,9 @@ def _levels(
         name = "day" if wide == 1 else f"{count_text(wide)} days"
         published = before[np.ix_(own, hi)] - before[np.ix_(own, lo)]
         values = estimates[np.ix_(own, nodes)], half, published
-        found.append(ChoiceLevel(name, f"count for {name}", labels, *values, ~final[lo], "preliminary"))
+        found.append(
+            ChoiceLevel(name, f"count {'a' if wide == 1 else 'for'} {name}", labels, *values, ~final[lo], "preliminary")
+        )
     return found
 
 

@@ -38,7 +38,7 @@ def state_of(design: Design, manifest: Manifest) -> StreamState[Design] | None:
 
 def stream_errors(state: StreamState[Design]) -> StreamErrors[Design]:
     """Errors of what is measured of a stream."""
-    return StreamErrors(state, Errors, state.design.config.privacy.mechanism)
+    return StreamErrors(state, Errors)
 
 
 def design_of_piece(design: Design, piece: Piece) -> Design:

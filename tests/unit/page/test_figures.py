@@ -150,6 +150,13 @@ def test_skewed_counts_have_ticks_from_the_noise_on() -> None:
     assert "1" not in texts
 
 
+def test_a_short_axis_of_days_names_no_hours() -> None:
+    for n in (1, 2, 4):
+        svg = series_with_band(Series(DAYS[:n], np.ones(n), np.ones(n)))
+        assert {day.isoformat() for day in DAYS[:n]} <= set(_texts(svg))
+        assert not any(":" in text for text in _texts(svg))
+
+
 def test_marked_points_are_told_apart_and_named() -> None:
     for n in (12, 100):
         marked = np.arange(n) >= n - 3

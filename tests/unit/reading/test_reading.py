@@ -9,13 +9,16 @@ from typing import Any
 
 import matplotlib
 import numpy as np
+import pandas as pd
 import pytest
 
 import dplib
 from dplib.errors import ConfigError, IntegrityError
 from dplib.jobs.consistent_histograms.query import design_of
 from dplib.jobs.range_histograms import quantiles
+from dplib.privacy.noise_quantile import DrawLaw, factor95
 from dplib.reading.combined import _mean
+from dplib.reading.plots import _bins
 from dplib.reading.release import Release, open_release
 from tests.support.dense_histograms import DenseHistograms
 from tests.support.every_job import JOBS
@@ -124,6 +127,12 @@ def test_combined_answers_weigh_by_precision(releases: dict[str, Release]) -> No
     both, one = dplib.combine([release, again]).query("milk", by="week"), release.query("milk", by="week")
     assert both["estimate"].to_numpy() == pytest.approx(one["estimate"].to_numpy())
     assert both["std_error"].to_numpy() == pytest.approx(one["std_error"].to_numpy() / 2**0.5)
+    # Of scale 2: whole numbers make intervals of any sum wider than those of continuous noise.
+    narrow = releases["range-histograms"]
+    one = dplib.combine([narrow, _anew(narrow)]).query("north").iloc[0]
+    assert one["high"] - one["estimate"] == pytest.approx(
+        factor95([DrawLaw("discrete_laplace", 2.0)]) * one["std_error"]
+    )
 
 
 def _anew(release: Release, **privacy: Any) -> Release:
@@ -181,6 +190,10 @@ def test_plots_show_every_period_and_hollow_ones_apart(releases: dict[str, Relea
     assert len(releases["range-histograms"].plot().containers) == 2
     with pytest.raises(ConfigError, match="plot must"):
         releases["kmeans"].plot()
+    # Where no errors are stated, skewed counts are drawn as well.
+    bare = pd.DataFrame({"group": "a", "range": list("wxyz"), "estimate": [-1.0, 2.0, 3.0, 40_000.0]})
+    _bins(axes, bare.assign(low=np.nan, high=np.nan), edges=False)
+    assert axes.get_ylim() == (-1.5, 60_000)
 
 
 def test_the_notebook_runs(releases: dict[str, Release], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -96,6 +96,7 @@ def sample(seed: int = 1, first: dt.date = dt.date(2013, 1, 1), n_days: int = 36
     return PageContent(
         first_day=days[0],
         last_day=days[-1],
+        n_days=n_days,
         n_items=n_items,
         noise=(
             NoiseRow("all days", 1, "", None, np.inf, None, Fraction(0)),
@@ -340,6 +341,14 @@ def test_long_series_are_cut_and_the_page_says_so(monkeypatch: pytest.MonkeyPatc
     assert "the first 10 of 35" in text
     # The largest estimates are kept.
     assert [name in text for name in sample().totals.names[9:11]] == [True, False]
+
+
+def test_days_that_a_stream_has_not_measured_are_not_counted() -> None:
+    shown = _text(build_page(dataclasses.replace(lean(), n_days=360, state=("Not measured: five days.",)), FRAME))
+    assert "on each of 360 days" in shown
+    assert "both included (360 of 365)" in shown
+    assert "Every series over all days whose sum is known" in shown
+    assert "the whole range," not in shown
 
 
 def test_totals_that_their_error_swallows_stand_back() -> None:

@@ -37,3 +37,11 @@ def test_a_page_shows_its_version_and_what_changed_since_the_one_before(tmp_path
     said = f"the numbers of {changed.nunique()} days, {changed.min()} to {changed.max()}."
     assert content.state[-1] == f"Revised since the version before: {said}"
     assert not any("Revised" in each for each in stream_content(state, release.path).state)
+
+
+def test_days_that_are_missing_are_not_counted(tmp_path: Path) -> None:
+    shop, known = new_stream(tmp_path), days(*range(4), *range(5, 12))
+    release = dplib.open_release(shop.day(*known))
+    content = stream_content(stream_state(design_of(release.manifest), known), release.path)
+    assert content.n_days == 11
+    assert content.state[-1].startswith("All numbers are preliminary")
